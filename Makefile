@@ -1,0 +1,82 @@
+# The commands of the project. Each does what it says from any state of the tree; CMake presets do the building.
+LISTEN ?= 127.0.0.1:8080
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+REPEAT ?= 200
+# The sanitizers of g++ 12 and clang 16 stop where the kernel randomises addresses more than they expect (Ubuntu 24.04).
+FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-tsan setup-lint demo test asan tsan release bench stress stress-tsan format tidy install clean
+
+help: ## shows this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
+
+setup: ## installs what is missing to build and test (Debian 12, Ubuntu 24.04); changes nothing else
+	@scripts/setup build
+
+setup-tsan: ## the same and clang 16
+	@scripts/setup build tsan
+
+demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 chooses another address
+	$(call configure,release)
+	cmake --build --preset release --target weft_cli --parallel $(JOBS)
+	@scripts/demo build/release/bin/weft $(LISTEN)
+
+test: setup ## builds everything and runs every test
+	$(call suite,dev)
+
+asan: setup ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call suite,asan,$(FIXED_ADDRESSES))
+
+tsan: setup-tsan ## the tests under ThreadSanitizer
+	$(call suite,tsan,$(FIXED_ADDRESSES))
+
+release: setup ## the tests as released: optimised, without assertions
+	$(call suite,release)
+
+bench: setup ## micro-benchmarks; FILTER=regex selects
+	$(call configure,release)
+	cmake --build --preset release --target weft_bench_micro --parallel $(JOBS)
+	build/release/weft_bench_micro --benchmark_filter='$(or $(FILTER),.)'
+
+stress: setup ## repeats each test labelled stress REPEAT=200 times
+	$(call build,dev)
+	ctest --preset dev -L stress --repeat until-fail:$(REPEAT)
+
+stress-tsan: setup-tsan ## the same under ThreadSanitizer, 20 times unless REPEAT says otherwise
+	$(call build,tsan)
+	$(FIXED_ADDRESSES) ctest --preset tsan -L stress --repeat until-fail:$(if $(filter file,$(origin REPEAT)),20,$(REPEAT))
+
+setup-lint:
+	@scripts/setup build lint
+
+format: setup-lint ## formats the sources that differ from the last commit
+	@scripts/changed | xargs -r clang-format-16 -i
+
+tidy: setup-lint ## clang-tidy on the sources that differ from the last commit
+	$(call configure,dev)
+	@scripts/tidy build/dev
+
+install: setup ## builds release and installs it under PREFIX=/usr/local
+	$(call build,release)
+	cmake --install build/release --prefix $(PREFIX)
+
+clean: ## removes build/
+	rm -rf build
+
+define configure
+cmake --preset $(1)
+endef
+
+define build
+$(call configure,$(1))
+cmake --build --preset $(1) --parallel $(JOBS)
+endef
+
+# The report is removed first, so that a build that fails cannot leave an old one behind.
+define suite
+rm -f build/$(1)/junit.xml
+$(call build,$(1))
+$(2) ctest --preset $(1) --output-junit junit.xml
+endef

@@ -1,0 +1,18 @@
+# weft_header_check(target include_dir header_glob): an object library with one source per header, each of which includes
+# that header and nothing else. It builds exactly if every header compiles alone, with only include_dir on the path.
+function(weft_header_check target include_dir pattern)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${include_dir}" "${include_dir}/${pattern}")
+    set(sources)
+    foreach(header IN LISTS headers)
+        set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}/${header}.cpp")
+        file(CONFIGURE OUTPUT "${source}" CONTENT "#include <@header@>\n" @ONLY)
+        list(APPEND sources "${source}")
+    endforeach()
+    if(NOT sources)
+        message(FATAL_ERROR "weft: no header matches ${include_dir}/${pattern}")
+    endif()
+    add_library(${target} OBJECT ${sources})
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    target_include_directories(${target} PRIVATE "${include_dir}")
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+endfunction()

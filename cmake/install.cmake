@@ -1,0 +1,62 @@
+# What `cmake --install` puts where: libraries, the headers of the libraries that were built, the weft command, and the
+# two ways to find them again: find_package(weft) and pkg-config.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
+
+# weft_install(target name description [required modules...]): one export set and one pkg-config module per library, so
+# that a user without hiredis can still use the others. Paths are relative: the prefix is known only when installing.
+function(weft_install target name description)
+    install(TARGETS ${target} EXPORT ${target}
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(EXPORT ${target} NAMESPACE weft:: FILE ${target}-targets.cmake DESTINATION "${package_dir}")
+
+    string(REPLACE "_" "-" module ${target})
+    set(pc_description "${description}")
+    string(REPLACE ";" " " pc_requires "${ARGN}")
+    file(RELATIVE_PATH pc_to_include "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/weft.pc.in" "${PROJECT_BINARY_DIR}/${module}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${module}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+# A static library hands what it needs on to the program that links it.
+set(redis_requires weft)
+set(WEFT_STATIC ON)
+if(BUILD_SHARED_LIBS)
+    set(WEFT_STATIC OFF)
+else()
+    list(APPEND redis_requires hiredis)
+endif()
+
+weft_install(weft weft "${PROJECT_DESCRIPTION}")
+set(unbuilt)
+if(WEFT_BUILD_http)
+    weft_install(weft_http http "HTTP server and client on weft's fibers" weft)
+else()
+    list(APPEND unbuilt PATTERN http EXCLUDE)
+endif()
+if(WEFT_BUILD_redis)
+    weft_install(weft_redis redis "Redis client on weft's fibers" ${redis_requires})
+else()
+    list(APPEND unbuilt PATTERN redis EXCLUDE)
+endif()
+
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${unbuilt})
+
+if(TARGET weft_cli)
+    install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    if(BUILD_SHARED_LIBS)
+        file(RELATIVE_PATH to_libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+        set_target_properties(weft_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+    endif()
+endif()
+
+configure_package_config_file(cmake/weft-config.cmake.in "${PROJECT_BINARY_DIR}/weft-config.cmake"
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/weft-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/weft-config.cmake" "${PROJECT_BINARY_DIR}/weft-config-version.cmake"
+        DESTINATION "${package_dir}")

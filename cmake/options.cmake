@@ -1,0 +1,93 @@
+# How the project's own code is compiled: language, warnings, sanitizers, and the functions that give a target all three.
+option(WEFT_WERROR "Treat warnings as errors" OFF)
+set(WEFT_SANITIZE "" CACHE STRING "Sanitizers for everything in this build, as after -fsanitize=")
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)   # there are none, and scanning would ask for clang-scan-deps
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release)
+endif()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+    set(WEFT_ARCH x86_64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    set(WEFT_ARCH aarch64)
+else()
+    message(FATAL_ERROR "weft: no context switch for ${CMAKE_SYSTEM_PROCESSOR} (src/arch has x86_64 and aarch64)")
+endif()
+
+# ccache refuses precompiled headers until told that macros and time stamps inside them may be trusted.
+find_program(WEFT_CCACHE ccache)
+mark_as_advanced(WEFT_CCACHE)
+if(WEFT_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+        CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${WEFT_CCACHE}")
+endif()
+
+# A large frame must touch every page it crosses, or it would jump over the guard page of a fiber's stack.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-fstack-clash-protection WEFT_HAS_STACK_CLASH_PROTECTION)
+
+if(WEFT_SANITIZE)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${WEFT_SANITIZE}>
+                        $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
+                        $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+    add_link_options(-fsanitize=${WEFT_SANITIZE})
+endif()
+
+# weft_compile_options(target [LENIENT]): LENIENT is for tests and benches, which compare literals of every signedness.
+function(weft_compile_options target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "LENIENT" "" "")
+    set(flags -Wall -Wextra -Wpedantic -Wshadow)
+    if(NOT arg_LENIENT)
+        list(APPEND flags -Wconversion)
+    elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        list(APPEND flags -Wno-gnu-zero-variadic-macro-arguments)   # TYPED_TEST_SUITE without a name generator
+    endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        list(APPEND flags -Wno-maybe-uninitialized)   # g++ 12 takes the members of a std::variant's other alternatives for read
+    endif()
+    if(WEFT_WERROR)
+        list(APPEND flags -Werror)
+    endif()
+    if(WEFT_HAS_STACK_CLASH_PROTECTION)
+        list(APPEND flags -fstack-clash-protection)
+    endif()
+    foreach(flag IN LISTS flags)
+        target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>)
+    endforeach()
+    target_compile_features(${target} PUBLIC cxx_std_20)
+endfunction()
+
+# weft_library(target name sources...): a library of the product, known to users as weft::<name>.
+function(weft_library target name)
+    add_library(${target} ${ARGN})
+    add_library(weft::${name} ALIAS ${target})
+    weft_compile_options(${target})
+    target_include_directories(${target}
+        PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+        PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
+                                               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endfunction()
+
+# weft_buildable(name sources targets...): sets WEFT_BUILD_<name> if there are sources and all targets exist, else says why not.
+function(weft_buildable name sources)
+    set(missing)
+    foreach(needed IN LISTS ARGN)
+        if(NOT TARGET ${needed})
+            list(APPEND missing ${needed})
+        endif()
+    endforeach()
+    set(WEFT_BUILD_${name} OFF PARENT_SCOPE)
+    if(NOT sources)
+        message(STATUS "weft: ${name} skipped: no sources")
+    elseif(missing)
+        list(JOIN missing ", " missing)
+        message(STATUS "weft: ${name} skipped: missing ${missing}")
+    else()
+        set(WEFT_BUILD_${name} ON PARENT_SCOPE)
+    endif()
+endfunction()

@@ -1,0 +1,11 @@
+# Runs PROGRAM and fails unless it returns 0 and, where the file EXPECTED exists, prints exactly its text.
+execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE printed RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${PROGRAM} ended with ${status}; it printed:\n${printed}")
+endif()
+if(EXISTS "${EXPECTED}")
+    file(READ "${EXPECTED}" expected)
+    if(NOT printed STREQUAL expected)
+        message(FATAL_ERROR "${PROGRAM} printed:\n${printed}\n${EXPECTED} says:\n${expected}")
+    endif()
+endif()

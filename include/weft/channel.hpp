@@ -1,0 +1,80 @@
+// channel.hpp - passes values from senders to receivers, fibers and plain threads alike; behaves like Go's.
+//
+// Rules
+//   1  Every value sent is received once, or dropped with the channel when nobody holds it any more.
+//   2  Values of one sender arrive in the order sent. Waiting senders and receivers are served oldest first.
+//   3  A send that ends otherwise than well (closed, timeout, cancelled) has sent nothing; a receive has taken nothing.
+//   4  Moves and destructors of T run without any lock of the channel, on the sending or the receiving fiber. When a move
+//      throws, the operation that ran it throws; that one value is what the move left of it, and a stored one is dropped.
+//      No other value is lost, the other side goes on waiting, and the channel remains usable.
+//   5  A channel moved from is not used again, but to assign to it or to destroy it.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+
+#include <weft/detail/channel_ends.hpp>
+
+namespace weft {
+
+/// Thrown by a send to a closed channel.
+class channel_closed : public std::runtime_error {
+public:
+    channel_closed();
+};
+
+/// The capacity of a channel whose senders never wait.
+inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+/// The sending side of a channel. The channel closes when the last sender ever made of it is gone.
+template <class T>
+class sender : public detail::channel_handle<T>, public detail::send_operations<sender<T>, T> {
+    using handle = detail::channel_handle<T>;
+
+public:
+    explicit sender(detail::channel_ref ref) noexcept : handle(std::move(ref)) { detail::add_sender(this->ref().core()); }
+    sender(const sender& other) noexcept : handle(other), detail::send_operations<sender<T>, T>() {
+        if (this->ref()) detail::add_sender(this->ref().core());
+    }
+    sender(sender&&) noexcept = default;
+    sender& operator=(const sender& other) noexcept { return *this = sender(other); }
+    sender& operator=(sender&& other) noexcept {
+        if (this == &other) return *this;
+        drop();
+        handle::operator=(std::move(other));
+        return *this;
+    }
+    ~sender() { drop(); }
+
+private:
+    void drop() noexcept {
+        if (this->ref()) detail::drop_sender(this->ref().core());
+    }
+};
+
+/// The receiving side of a channel; a range of its values.
+template <class T>
+class receiver : public detail::channel_handle<T>, public detail::receive_operations<receiver<T>, T> {
+public:
+    explicit receiver(detail::channel_ref ref) noexcept : detail::channel_handle<T>(std::move(ref)) {}
+};
+
+/// A handle: copies name the same channel, which lives as long as one of them. Equal when they name the same.
+template <class T>
+class channel : public detail::channel_handle<T>,
+                public detail::send_operations<channel<T>, T>,
+                public detail::receive_operations<channel<T>, T> {
+    using element = detail::typed_element<T>;
+
+public:
+    /// With capacity 0 a send waits for its receiver; with `unbounded` it never waits.
+    explicit channel(std::size_t capacity = 0)
+        : detail::channel_handle<T>(detail::channel_ref(detail::make_channel(element::operations, capacity))) {}
+
+    /// One-way views of this channel. Sending through the channel itself does not count as a sender.
+    [[nodiscard]] sender<T> tx() const { return sender<T>(this->ref()); }
+    [[nodiscard]] receiver<T> rx() const { return receiver<T>(this->ref()); }
+};
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+// channel_core.hpp - what channel<T> knows of its compiled, type-erased core: how to name one, and how T is moved.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/clock.hpp>
+
+namespace weft {
+
+/// How an operation on a channel ended.
+enum class channel_op { done, empty, full, closed, timeout };
+
+namespace detail {
+
+/// What the core has to know of an element type.
+struct element_operations {
+    std::size_t bytes;
+    std::size_t alignment;
+    bool plain;                                // small, and the functions below run no code of the user's
+    void (*move)(void* to, void* from);        // constructs in raw memory
+    void (*deliver)(void* to, void* from);     // moves to the receiver's place; its meaning is the receiver's
+    void (*destroy)(void*) noexcept;
+};
+
+/// The elements of channel<T>; a receiver's place is a std::optional<T>.
+template <class T>
+struct typed_element {
+    static_assert(std::is_nothrow_destructible_v<T>);
+
+    static void move(void* to, void* from) { ::new (to) T(std::move(*static_cast<T*>(from))); }
+    static void deliver(void* to, void* from) {
+        static_cast<std::optional<T>*>(to)->emplace(std::move(*static_cast<T*>(from)));
+    }
+    static void destroy(void* element) noexcept { static_cast<T*>(element)->~T(); }
+
+    static constexpr std::size_t plain_bytes = 64;  // chosen: one cache line copied with the lock held
+    static constexpr bool plain =
+        std::is_trivially_copyable_v<T> && std::is_trivially_move_constructible_v<T> && sizeof(T) <= plain_bytes;
+    static constexpr element_operations operations{sizeof(T), alignof(T), plain, move, deliver, destroy};
+};
+
+class channel_core;
+
+/// Counts as one handle.
+channel_core* make_channel(const element_operations&, std::size_t capacity);
+void add_handle(channel_core&) noexcept;
+void drop_handle(channel_core&) noexcept;
+
+/// A channel closes when its last sender is dropped.
+void add_sender(channel_core&) noexcept;
+void drop_sender(channel_core&) noexcept;
+
+// The operations of channel<T>. `from` is a T, moved from only when the result is done; `to` is a receiver's place.
+channel_op channel_send(channel_core&, void* from, time_point until);       // done, closed, timeout
+channel_op channel_receive(channel_core&, void* to, time_point until);      // done, closed, timeout
+channel_op channel_try_send(channel_core&, void* from);                     // done, closed, full
+channel_op channel_try_receive(channel_core&, void* to);                    // done, closed, empty
+void channel_close(channel_core&) noexcept;
+bool channel_is_closed(channel_core&) noexcept;
+std::size_t channel_size(channel_core&) noexcept;
+std::size_t channel_capacity(channel_core&) noexcept;
+
+[[noreturn]] void throw_channel_closed();
+[[noreturn]] void used_after_move() noexcept;
+
+/// A handle on a core. Empty after it was moved from.
+class channel_ref {
+public:
+    channel_ref() noexcept = default;
+    explicit channel_ref(channel_core* counted) noexcept : core_(counted) {}
+    channel_ref(const channel_ref& other) noexcept : core_(other.core_) {
+        if (core_) add_handle(*core_);
+    }
+    channel_ref(channel_ref&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
+    channel_ref& operator=(channel_ref other) noexcept {
+        std::swap(core_, other.core_);
+        return *this;
+    }
+    ~channel_ref() {
+        if (core_) drop_handle(*core_);
+    }
+
+    explicit operator bool() const noexcept { return core_ != nullptr; }
+    channel_core& core() const noexcept {
+        if (!core_) used_after_move();
+        return *core_;
+    }
+
+    friend bool operator==(const channel_ref&, const channel_ref&) noexcept = default;
+
+private:
+    channel_core* core_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,34 @@
+// interrupt.hpp - the frames by which a fiber or thread says when it may be interrupted: deadlines and shields.
+#pragma once
+
+#include <weft/detail/clock.hpp>
+
+namespace weft::detail {
+
+/// One with_deadline() under way, on its caller's stack.
+struct deadline_frame {
+    explicit deadline_frame(time_point t) noexcept;  // enters the calling fiber or thread
+    ~deadline_frame();
+    deadline_frame(const deadline_frame&) = delete;
+    deadline_frame& operator=(const deadline_frame&) = delete;
+
+    time_point own;              // as asked for
+    time_point effective;        // the earliest of this and all outer ones
+    deadline_frame* outer;
+};
+
+/// One shield alive, on its owner's stack.
+struct shield_frame {
+    explicit shield_frame(time_point until) noexcept;
+    ~shield_frame();
+    shield_frame(const shield_frame&) = delete;
+    shield_frame& operator=(const shield_frame&) = delete;
+
+    time_point effective;        // the latest of this and all outer ones
+    shield_frame* outer;
+};
+
+/// Whether a stop is pending for the calling fiber, deadlines and shields left aside.
+bool stop_is_pending() noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,40 @@
+// io_handle.hpp - sole ownership of one descriptor known to the I/O layer; what streams and listeners are made of.
+#pragma once
+
+#include <utility>
+
+namespace weft::detail {
+
+class io_source;
+
+/// Closes its descriptor and gives the source back when it ends. Empty after a move.
+class io_handle {
+public:
+    io_handle() noexcept = default;
+    explicit io_handle(io_source* s) noexcept : source_(s) {}
+    io_handle(io_handle&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
+    io_handle& operator=(io_handle&& other) noexcept {
+        if (this != &other) {
+            reset();
+            source_ = std::exchange(other.source_, nullptr);
+        }
+        return *this;
+    }
+    ~io_handle() { reset(); }
+
+    io_source* get() const noexcept { return source_; }
+    explicit operator bool() const noexcept { return source_ != nullptr; }
+
+    /// Wakes every operation under way with bad_file_descriptor; the descriptor goes with the last of them.
+    void close() noexcept;
+    bool closed() const noexcept;
+    /// The descriptor, -1 once closed.
+    int native() const noexcept;
+
+private:
+    void reset() noexcept;
+
+    io_source* source_ = nullptr;
+};
+
+}  // namespace weft::detail

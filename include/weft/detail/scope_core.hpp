@@ -1,0 +1,70 @@
+// scope_core.hpp - the compiled half of with_scope(): children, first failure, stop, and the wait for the last one.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+
+#include <weft/detail/fiber_ref.hpp>
+#include <weft/stop.hpp>
+
+namespace weft::detail {
+
+class scope_core {
+public:
+    scope_core(scheduler& where, bool report_failures);
+    ~scope_core();
+    scope_core(const scope_core&) = delete;
+    scope_core& operator=(const scope_core&) = delete;
+
+    fiber_ref spawn(const attributes&, std::unique_ptr<task>);
+    void request_stop() noexcept;
+    std::stop_token stop_token() const;
+    std::size_t size() const noexcept;
+
+    /// The body has thrown what is being handled.
+    void body_failed() noexcept;
+    /// Waits for the children and leaves the scope. \throws the first failure, or `cancelled` (see with_scope)
+    void close(bool body_has_result);
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+/// A child's failure has been handed out by join(): its scope does not rethrow it.
+void failure_was_taken(const fiber_ref& ended) noexcept;
+
+template <class Body>
+auto run_scope(scheduler& where, bool report_failures, Body&& body) -> std::invoke_result_t<Body, scope_core&> {
+    using R = std::invoke_result_t<Body, scope_core&>;
+    scope_core core(where, report_failures);
+    if constexpr (std::is_void_v<R>) {
+        try {
+            body(core);
+        } catch (...) {
+            core.body_failed();
+        }
+        core.close(true);
+    } else {
+        std::optional<std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, R>> result;
+        try {
+            if constexpr (std::is_reference_v<R>)
+                result.emplace(std::addressof(body(core)));
+            else
+                result.emplace(body(core));
+        } catch (...) {
+            core.body_failed();
+        }
+        core.close(result.has_value());
+        if constexpr (std::is_reference_v<R>)
+            return static_cast<R>(**result);
+        else
+            return std::move(*result);
+    }
+}
+
+}  // namespace weft::detail

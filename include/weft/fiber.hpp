@@ -1,0 +1,170 @@
+// fiber.hpp - straight-line threads of control: start one, wait for its result, ask it to stop.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <stop_token>
+#include <string_view>
+#include <utility>
+
+#include <weft/deadline.hpp>
+#include <weft/detail/fiber_ref.hpp>
+#include <weft/detail/task.hpp>
+
+namespace weft {
+
+class runtime;
+
+/// Unique among the fibers of a process run, living and dead; 0 is nobody.
+struct fiber_id {
+    std::uint64_t value = 0;
+    friend auto operator<=>(const fiber_id&, const fiber_id&) = default;
+};
+
+struct attributes {
+    std::string_view name = {};          ///< for dumps and reports; copied, at most 47 bytes are kept
+    std::size_t stack_bytes = 0;         ///< address space of the stack; 0: the runtime's default
+    std::source_location site = std::source_location::current();
+};
+
+/// A handle to a fiber with a result of type T. Move-only. The destructor requests stop and joins, shielded, as std::jthread's;
+/// a failure that nobody took then goes to runtime_options::on_unhandled.
+template <class T = void>
+class [[nodiscard]] fiber {
+public:
+    using result_type = T;
+
+    fiber() noexcept = default;
+    fiber(fiber&&) noexcept = default;
+    fiber& operator=(fiber&& other) noexcept {
+        fiber(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~fiber() {
+        if (!ref_) return;
+        ref_.request_stop();
+        ref_.wait_shielded();
+        ref_.report_unhandled();
+    }
+
+    /// Waits for the end of the body. Once: afterwards the handle is empty.
+    ///
+    /// \returns the result of the body.
+    /// \throws  what the body threw; cancelled if the caller is stopped first (the handle then stays joinable).
+    /// \parks   until the body has ended.
+    /// \orders  everything the body did happens before the return.
+    T join() {
+        detail::require_joinable(static_cast<bool>(ref_));
+        ref_.wait();
+        const detail::fiber_ref ended = std::move(ref_);
+        return static_cast<detail::result_task<T>&>(ended.body()).take();
+    }
+
+    /// Waits only. \returns whether the body has ended; join() then does not wait. \parks \throws cancelled
+    template <class Rep, class Period>
+    bool join_for(std::chrono::duration<Rep, Period> d) {
+        return join_until(detail::deadline_after(std::chrono::duration_cast<std::chrono::nanoseconds>(d)));
+    }
+    bool join_until(steady_time_point until) {
+        detail::require_joinable(static_cast<bool>(ref_));
+        return ref_.wait_until(until);
+    }
+
+    /// Lets it run on without a handle; a failure of its body goes to on_unhandled.
+    void detach() {
+        detail::require_joinable(static_cast<bool>(ref_));
+        ref_.detach();
+    }
+
+    bool joinable() const noexcept { return static_cast<bool>(ref_); }
+    bool done() const noexcept { return ref_ && ref_.done(); }
+    /// Asks the body to end: its next park point throws `cancelled`. \returns whether this was the first request.
+    bool request_stop() noexcept { return ref_ && ref_.request_stop(); }
+    std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
+    fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
+    void swap(fiber& other) noexcept { ref_.swap(other.ref_); }
+
+    /// For weft's own parts.
+    explicit fiber(detail::fiber_ref ref) noexcept : ref_(std::move(ref)) {}
+    const detail::fiber_ref& ref() const noexcept { return ref_; }
+
+private:
+    detail::fiber_ref ref_;
+};
+
+namespace detail {
+
+template <class F, class... A>
+std::unique_ptr<task> make_task(F&& f, A&&... args) {
+    return std::make_unique<call_task<F, A...>>(std::forward<F>(f), std::forward<A>(args)...);
+}
+
+template <class F, class... A>
+auto spawn_in(scheduler& where, const attributes& a, F&& f, A&&... args) {
+    using R = spawn_result_t<F, A...>;
+    return fiber<R>(start_fiber(where, a, make_task(std::forward<F>(f), std::forward<A>(args)...), start_as::joinable));
+}
+
+template <class F>
+concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !std::same_as<std::remove_cvref_t<F>, runtime>;
+
+}  // namespace detail
+
+/// Starts f(args...) as a fiber of the current runtime. Function and arguments are copied or moved into it; a leading
+/// std::stop_token parameter is supplied, as by std::jthread. The body always runs: a fiber stopped before it started sees
+/// it at its first park point.
+///
+/// \returns  the handle; dropping it stops and joins the fiber.
+/// \throws   std::bad_alloc. On a plain thread the program stops with a message: use weft::run or runtime::spawn.
+template <class F, class... A>
+    requires detail::not_attributes<F>
+auto spawn(F&& f, A&&... args) {
+    return detail::spawn_in(detail::runtime_here("weft::spawn"), attributes{.site = {}}, std::forward<F>(f),
+                            std::forward<A>(args)...);
+}
+template <class F, class... A>
+auto spawn(const attributes& a, F&& f, A&&... args) {
+    return detail::spawn_in(detail::runtime_here("weft::spawn"), a, std::forward<F>(f), std::forward<A>(args)...);
+}
+
+/// The same without a handle. A failure of the body goes to runtime_options::on_unhandled.
+template <class F, class... A>
+void spawn_detached(const attributes& a, F&& f, A&&... args) {
+    detail::start_fiber(detail::runtime_here("weft::spawn_detached"), a,
+                        detail::make_task(std::forward<F>(f), std::forward<A>(args)...), detail::start_as::detached);
+}
+template <class F, class... A>
+    requires detail::not_attributes<F>
+void spawn_detached(F&& f, A&&... args) {
+    spawn_detached(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
+}
+
+/// The calling fiber; on a plain thread the same calls act on the thread.
+namespace this_fiber {
+
+/// Lets other fibers that are ready run first. \parks if there are any. \throws cancelled
+void yield();
+/// \parks \throws cancelled
+void sleep_until(steady_time_point);
+/// \parks \throws cancelled
+template <class Rep, class Period>
+void sleep_for(std::chrono::duration<Rep, Period> d) {
+    sleep_until(detail::deadline_after(std::chrono::ceil<std::chrono::nanoseconds>(d)));
+}
+fiber_id id() noexcept;                         ///< 0 on a plain thread
+std::string_view name() noexcept;               ///< valid until set_name(); empty on a plain thread
+void set_name(std::string_view) noexcept;       ///< nothing happens on a plain thread
+std::stop_token stop_token();
+/// Bytes left below the caller's frame; of a plain thread's stack 0, since it is not weft's.
+std::size_t stack_remaining() noexcept;
+
+}  // namespace this_fiber
+}  // namespace weft
+
+template <>
+struct std::hash<weft::fiber_id> {
+    std::size_t operator()(weft::fiber_id id) const noexcept { return std::hash<std::uint64_t>{}(id.value); }
+};

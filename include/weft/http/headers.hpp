@@ -1,0 +1,97 @@
+// headers.hpp - the header fields of one message: a multimap without regard to case, in order of arrival.
+//
+// Invariants
+//   H1  Names and values lie one after the other in one string; an entry is three numbers. No allocation per field.
+//   H2  A name is a token and a value holds no control byte but tab, so writing a field out cannot forge another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::detail {
+
+/// A field that a parser has found valid already (H2).
+struct checked_field {
+    std::string_view name;
+    std::string_view value;
+};
+
+}  // namespace weft::detail
+
+namespace weft::http {
+
+class headers {
+public:
+    struct field {
+        std::string_view name;
+        std::string_view value;
+    };
+
+    class iterator {
+    public:
+        using difference_type = std::ptrdiff_t;
+        using value_type = field;
+        iterator() = default;
+        field operator*() const { return (*owner_)[index_]; }
+        iterator& operator++() {
+            ++index_;
+            return *this;
+        }
+        iterator operator++(int) {
+            auto before = *this;
+            ++index_;
+            return before;
+        }
+        bool operator==(const iterator&) const = default;
+
+    private:
+        friend class headers;
+        iterator(const headers* owner, std::size_t index) : owner_(owner), index_(index) {}
+        const headers* owner_ = nullptr;
+        std::size_t index_ = 0;
+    };
+
+    headers() = default;
+    headers(std::initializer_list<field> fields);
+
+    /// Appends a field; others of that name stay.
+    ///
+    /// \throws  std::invalid_argument if the name is no token or the value holds a control byte; it names the field.
+    void add(std::string_view name, std::string_view value);
+    void add(detail::checked_field f);
+
+    /// Makes this the only field of that name. \throws as add().
+    void set(std::string_view name, std::string_view value);
+
+    /// \returns  how many fields went.
+    std::size_t erase(std::string_view name);
+    void clear() noexcept;
+
+    /// \returns   the value of the first field of that name.
+    /// \lifetime  of the view: until the headers change.
+    std::optional<std::string_view> find(std::string_view name) const noexcept;
+    bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    field operator[](std::size_t i) const noexcept;
+    iterator begin() const noexcept { return {this, 0}; }
+    iterator end() const noexcept { return {this, entries_.size()}; }
+
+private:
+    struct entry {
+        std::uint32_t begin;
+        std::uint32_t name_size;
+        std::uint32_t value_size;
+    };
+
+    std::string text_;
+    std::vector<entry> entries_;
+};
+
+}  // namespace weft::http

@@ -1,0 +1,80 @@
+// message.hpp - one HTTP exchange as plain values: the request a handler gets, the response it returns.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <weft/http/headers.hpp>
+
+namespace weft::http {
+
+/// What a request is made of, for whoever makes one: the parser, the router, a test of a handler.
+struct request_parts {
+    using pairs = std::vector<std::pair<std::string, std::string>>;
+
+    std::string method = "GET";
+    std::string target = "/";              // as sent: path, and query behind '?'
+    int minor_version = 1;                 // of HTTP/1
+    http::headers headers = {};
+    std::string body = {};                 // whole, chunks put together
+    pairs path_parameters = {};            // by the router, decoded
+    pairs query_parameters = {};           // in order of appearance, decoded
+};
+
+/// A request, whole, as its handler sees it. A value: a copy outlives the handler.
+class request {
+public:
+    request() = default;
+    explicit request(request_parts parts) : parts_(std::move(parts)) {}
+
+    const std::string& method() const noexcept { return parts_.method; }
+    const std::string& target() const noexcept { return parts_.target; }
+    const std::string& body() const noexcept { return parts_.body; }
+    const http::headers& headers() const noexcept { return parts_.headers; }
+
+    /// The target without its query, not decoded.
+    std::string_view path() const noexcept;
+
+    /// What stood in the place of {name} in the route's pattern, decoded.
+    ///
+    /// \throws  std::out_of_range if the pattern has no such name.
+    const std::string& path(std::string_view name) const;
+
+    /// The decoded value of the first query parameter of that name; empty if there is none.
+    const std::string& query(std::string_view name) const noexcept;
+    bool has_query(std::string_view name) const noexcept;
+
+    /// The value of the first header of that name, whatever its case; empty if there is none.
+    ///
+    /// \lifetime  of the view: that of the request.
+    std::string_view header(std::string_view name) const noexcept;
+
+    request_parts& parts() noexcept { return parts_; }
+    const request_parts& parts() const noexcept { return parts_; }
+
+private:
+    request_parts parts_;
+};
+
+/// An answer. Content-Length, Transfer-Encoding and Date are the server's business; it ignores them in `headers`.
+/// `Connection: close` among the headers makes this the last answer on its connection.
+struct response {
+    int status = 200;                      // 200 to 999; anything else becomes a 500 and a line in the log
+    http::headers headers = {};
+    std::string body = {};
+};
+
+/// A response of type text/plain in UTF-8.
+response text(int status, std::string body);
+response text(int status, std::string_view body);
+response text(int status, const char* body);
+
+/// A response of type application/json; the text is sent as it is.
+response json(int status, std::string serialized);
+
+/// The reason phrase of a status, or "Unknown".
+std::string_view reason(int status) noexcept;
+
+}  // namespace weft::http

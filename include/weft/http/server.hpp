@@ -1,0 +1,74 @@
+// server.hpp - an HTTP/1.1 server of straight-line handlers: one fiber per connection, answers in the order of requests.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <weft/http/message.hpp>
+#include <weft/http/router.hpp>
+#include <weft/net/endpoint.hpp>
+
+namespace weft::http {
+
+/// A time limit of std::chrono::nanoseconds::max() means none.
+struct server_options {
+    std::size_t max_header_bytes = 16384;             ///< request line and headers; more is answered by 431
+    std::size_t max_body_bytes = std::size_t{1} << 20;///< of a request; more is answered by 413
+    std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);  ///< from a request's first byte to its empty line: 408
+    std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);    ///< between requests: the connection is closed
+    std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);    ///< from the empty line to the last byte: 408
+    std::chrono::nanoseconds write_timeout = std::chrono::seconds(30);   ///< for a client to take its answers: closed
+    std::size_t max_connections = 100000;             ///< at so many, further ones wait to be accepted
+    std::function<void(const request&, std::exception_ptr)> on_error = {};  ///< a handler threw; default: one line on stderr
+};
+
+/// Set up by one fiber or thread (routes, listen()), then served. stop() may come from anywhere.
+///
+/// What a client may do wrong is answered and stays its own problem: see docs/design/http.md for the table.
+class server {
+public:
+    server();
+    ~server();                                        ///< serve() must have returned
+    server(const server&) = delete;
+    server& operator=(const server&) = delete;
+
+    server& get(std::string_view pattern, handler handle) { return route("GET", pattern, std::move(handle)); }
+    server& post(std::string_view pattern, handler handle) { return route("POST", pattern, std::move(handle)); }
+    server& put(std::string_view pattern, handler handle) { return route("PUT", pattern, std::move(handle)); }
+    server& del(std::string_view pattern, handler handle) { return route("DELETE", pattern, std::move(handle)); }
+    server& patch(std::string_view pattern, handler handle) { return route("PATCH", pattern, std::move(handle)); }
+    server& any(std::string_view pattern, handler handle) { return route("", pattern, std::move(handle)); }
+
+    /// router::add(). The method is written as it is sent: "GET". "" stands for every one.
+    server& route(std::string_view method, std::string_view pattern, handler handle);
+
+    /// Takes the port; connections queue up from here on. Once per server.
+    ///
+    /// \throws  std::system_error whose what() names the endpoint; std::invalid_argument naming the option.
+    void listen(const net::endpoint& at, server_options options = {});
+
+    /// Where it listens, with the port that was picked for port 0.
+    const net::endpoint& local() const;
+
+    /// Accepts and answers until stop().
+    ///
+    /// \parks   until stopped and all connections have ended.
+    /// \throws  std::logic_error without listen(); weft::cancelled if this fiber is stopped: requests under way are cut.
+    void serve();
+
+    /// Ends serve(), at once if it comes first: no new connection, idle ones are closed, requests under way are answered with
+    /// `Connection: close`. Those not done after `grace` are cancelled. Does not wait; a handler may call it. A second call
+    /// can only shorten the grace.
+    void stop(std::chrono::nanoseconds grace = std::chrono::nanoseconds::zero());
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace weft::http

@@ -1,0 +1,55 @@
+// stream.hpp - what a stream of bytes is, so that protocols can be written once and tested in memory.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+namespace weft::io {
+
+/// read_some() reads at least one byte and returns how many; 0 at end of stream.
+template <class S>
+concept readable = requires(S& s, std::span<std::byte> into, std::error_code& error) {
+    { s.read_some(into) } -> std::same_as<std::size_t>;
+    { s.read_some(into, error) } -> std::same_as<std::size_t>;
+};
+
+/// write_some() writes at least one byte, unless there is none, and returns how many.
+template <class S>
+concept writable = requires(S& s, std::span<const std::byte> from, std::error_code& error) {
+    { s.write_some(from) } -> std::same_as<std::size_t>;
+    { s.write_some(from, error) } -> std::same_as<std::size_t>;
+};
+
+template <class S>
+concept stream = readable<S> && writable<S>;
+
+/// Fills the buffer from any stream.
+///
+/// \throws  std::system_error connection_aborted if the stream ends before; what read_some() throws.
+/// \parks   as read_some() does.
+template <readable S>
+void read_exact(S& from, std::span<std::byte> into) {
+    while (!into.empty()) {
+        const std::size_t n = from.read_some(into);
+        if (n == 0) throw std::system_error(std::make_error_code(std::errc::connection_aborted), "weft: early end of stream");
+        into = into.subspan(n);
+    }
+}
+
+/// Writes everything to any stream.
+///
+/// \parks  as write_some() does.
+template <writable S>
+void write_all(S& to, std::span<const std::byte> from) {
+    while (!from.empty()) from = from.subspan(to.write_some(from));
+}
+
+template <writable S>
+void write_all(S& to, std::string_view from) {
+    write_all(to, std::as_bytes(std::span(from)));
+}
+
+}  // namespace weft::io

@@ -1,0 +1,63 @@
+// mutex.hpp - mutual exclusion between fibers and plain threads; who has to wait parks.
+//
+// Order of waiters: oldest first, and overtaken at most once. unlock() frees the mutex and wakes the oldest waiter, which
+// must still win it: handing over every time would cost a switch per critical section as soon as two fibers meet. A waiter
+// that was woken and found the mutex taken again goes back to the front, and the next unlock() hands the mutex to it: so
+// nobody starves, and no clock is read.
+//
+// Invariants
+//   M1  The mutex belongs to at most one fiber or thread. Only that one unlocks it; anybody else's unlock() stops the program.
+//   M2  While somebody waits, the mutex is locked or a woken waiter is on its way to it.
+//   M3  A woken waiter that was overtaken is handed the mutex by the next unlock().
+//   M4  unlock() does not touch the mutex after giving it away: the next owner may destroy it.
+#pragma once
+
+#include <chrono>
+#include <mutex>  // std::unique_lock and its kin, which take a weft::mutex as well
+
+#include <weft/detail/opaque.hpp>
+#include <weft/detail/timeouts.hpp>
+
+namespace weft {
+
+/// Members as std::timed_mutex. Not recursive: locking it again stops the program.
+class mutex {
+public:
+    mutex() noexcept;
+    ~mutex();
+    mutex(const mutex&) = delete;
+    mutex& operator=(const mutex&) = delete;
+
+    /// Takes the mutex. Neither stop nor deadline interrupts it.
+    ///
+    /// \parks   while another fiber or thread has it. A plain thread sleeps instead; a worker never does.
+    /// \orders  the previous owner's unlock() happens before the return.
+    /// \cost    one uncontended lock, no allocation.
+    void lock() noexcept;
+
+    /// \returns  true if the mutex was free and is now the caller's.
+    [[nodiscard]] bool try_lock() noexcept;
+
+    /// Takes the mutex if that is possible within `d`. Not interrupted, as lock().
+    ///
+    /// \returns  true if the mutex is now the caller's.
+    /// \parks    while another fiber or thread has it, at most for `d`.
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept {
+        return try_lock() || lock_until(detail::deadline_in(d));
+    }
+    template <class Clock, class Duration>
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) noexcept {
+        return try_lock() || lock_until(detail::deadline_at(t));
+    }
+
+    /// Gives the mutex up; wakes the oldest waiter. Owner only.
+    void unlock() noexcept;
+
+private:
+    bool lock_until(detail::time_point until) noexcept;
+
+    detail::opaque<4 * sizeof(void*)> state_;
+};
+
+}  // namespace weft

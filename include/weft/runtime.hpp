@@ -1,0 +1,116 @@
+// runtime.hpp - the object that owns workers, threads, stacks and I/O; and run(), the shortest way into it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <weft/fiber.hpp>
+
+namespace weft {
+
+/// What handlers and dumps are told about a fiber. Valid during the call.
+struct fiber_info {
+    fiber_id id;
+    std::string_view name;           ///< may be empty
+    std::source_location site;       ///< line 0 if it was spawned without attributes
+    std::string_view state;          ///< created, runnable, running, waiting, done
+    std::string_view waits_for;      ///< why it waits, or "nothing"
+    bool detached = false;
+};
+
+struct runtime_options {
+    unsigned workers = 0;                            ///< 0: usable CPUs (affinity mask, cgroup quota along the whole path); WEFT_WORKERS overrides
+    std::size_t stack_bytes = std::size_t{256} * 1024;  ///< address space per fiber, guard excluded; 16 KiB to 1 GiB
+    /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached.
+    std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
+    std::string name = "weft";                       ///< of its threads; at most 10 characters are kept
+};
+
+/// Hints: the runtime goes on while they are read.
+struct runtime_stats {
+    unsigned workers = 0;
+    std::uint64_t fibers = 0;          ///< born and not yet ended
+    std::uint64_t spawned = 0;
+    std::uint64_t switches = 0;        ///< dispatches of a fiber
+    std::uint64_t parks = 0;
+    std::uint64_t steals = 0;          ///< fibers taken from other workers
+    std::uint64_t sleeps = 0;          ///< times a worker found nothing to do and slept
+    std::size_t stacks_in_use = 0;
+    std::size_t stacks_idle = 0;
+    std::size_t stacks_unguarded = 0;  ///< overflow of these is noticed only when they end
+};
+
+namespace detail {
+class runtime_core;
+}
+
+/// Several may coexist, one after another or side by side. Not movable: fibers know where it is.
+class runtime {
+public:
+    /// Starts the workers' threads.
+    /// \throws std::invalid_argument naming the option; std::system_error
+    explicit runtime(runtime_options options = {});
+    /// Requests stop of all fibers, waits for them, names stragglers on stderr every 5 s.
+    ~runtime();
+    runtime(const runtime&) = delete;
+    runtime& operator=(const runtime&) = delete;
+
+    /// As weft::spawn(), from any thread.
+    template <class F, class... A>
+        requires detail::not_attributes<F>
+    auto spawn(F&& f, A&&... args) {
+        return spawn(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
+    }
+    template <class F, class... A>
+    auto spawn(const attributes& a, F&& f, A&&... args) {
+        return detail::spawn_in(scheduler(), a, std::forward<F>(f), std::forward<A>(args)...);
+    }
+    template <class F, class... A>
+        requires detail::not_attributes<F>
+    void spawn_detached(F&& f, A&&... args) {
+        spawn_detached(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
+    }
+    template <class F, class... A>
+    void spawn_detached(const attributes& a, F&& f, A&&... args) {
+        detail::start_fiber(scheduler(), a, detail::make_task(std::forward<F>(f), std::forward<A>(args)...),
+                            detail::start_as::detached);
+    }
+
+    /// Runs main as a fiber and waits for it. Other fibers go on afterwards.
+    /// \returns its result. \throws what it threw. \parks if called by a fiber of another runtime.
+    template <class F>
+    auto run(F&& main) {
+        return spawn({.name = "main"}, std::forward<F>(main)).join();
+    }
+
+    /// Stops all fibers and waits up to `grace`. False: stragglers were named on stderr.
+    bool shutdown(std::chrono::nanoseconds grace);
+
+    runtime_stats stats() const;
+    /// Calls f for each live fiber, from any thread.
+    void for_each_fiber(const std::function<void(fiber_info const&)>& f) const;
+    /// The runtime of the calling fiber; null outside fibers.
+    static runtime* current() noexcept;
+
+private:
+    detail::scheduler& scheduler() const noexcept;
+
+    std::unique_ptr<detail::runtime_core> core_;
+};
+
+/// runtime rt(options); return rt.run(main);
+template <class F>
+auto run(F&& main, runtime_options options = {}) {
+    runtime rt(std::move(options));
+    return rt.run(std::forward<F>(main));
+}
+
+}  // namespace weft

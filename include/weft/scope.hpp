@@ -1,0 +1,109 @@
+// scope.hpp - structured concurrency: children that end before the block that started them does.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/scope_core.hpp>
+#include <weft/fiber.hpp>
+
+namespace weft {
+
+/// What a child's failure does. stop_all: the first one stops the other children and the body, and leaves with_scope().
+/// report: it goes to runtime_options::on_unhandled and stops nobody (servers).
+enum class on_failure { stop_all, report };
+
+struct scope_options {
+    weft::on_failure on_failure = weft::on_failure::stop_all;
+};
+
+/// A handle to a child of a scope. Move-only; dropping it does nothing, the scope waits for the child anyway.
+template <class T = void>
+class child {
+public:
+    child() noexcept = default;
+
+    /// As fiber<T>::join(). A failure taken here is not rethrown by with_scope().
+    T join() {
+        detail::require_joinable(static_cast<bool>(ref_));
+        ref_.wait();
+        const detail::fiber_ref ended = std::move(ref_);
+        detail::failure_was_taken(ended);
+        return static_cast<detail::result_task<T>&>(ended.body()).take();
+    }
+    /// Waits only. \returns whether the child has ended. \parks \throws cancelled
+    template <class Rep, class Period>
+    bool join_for(std::chrono::duration<Rep, Period> d) {
+        return join_until(detail::deadline_after(std::chrono::duration_cast<std::chrono::nanoseconds>(d)));
+    }
+    bool join_until(steady_time_point until) {
+        detail::require_joinable(static_cast<bool>(ref_));
+        return ref_.wait_until(until);
+    }
+    bool joinable() const noexcept { return static_cast<bool>(ref_); }
+    bool done() const noexcept { return ref_ && ref_.done(); }
+    bool request_stop() noexcept { return ref_ && ref_.request_stop(); }
+    fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
+
+    /// For weft's own parts.
+    explicit child(detail::fiber_ref ref) noexcept : ref_(std::move(ref)) {}
+    const detail::fiber_ref& ref() const noexcept { return ref_; }
+
+private:
+    detail::fiber_ref ref_;
+};
+
+/// Passed to the body of with_scope(). May be used by the body and by the children, as long as they run.
+class scope {
+public:
+    /// Starts a child, as weft::spawn(). In a stopped scope the child starts stopped.
+    template <class F, class... A>
+        requires detail::not_attributes<F>
+    auto spawn(F&& f, A&&... args) {
+        return spawn(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
+    }
+    template <class F, class... A>
+    auto spawn(const attributes& a, F&& f, A&&... args) {
+        return child<detail::spawn_result_t<F, A...>>(
+            core_.spawn(a, detail::make_task(std::forward<F>(f), std::forward<A>(args)...)));
+    }
+
+    /// Stops all children, those to come, and the body. The `cancelled` it causes in the body is absorbed by with_scope().
+    void request_stop() noexcept { core_.request_stop(); }
+    /// Stopped with the scope.
+    std::stop_token stop_token() const { return core_.stop_token(); }
+    /// Children that have not ended.
+    std::size_t size() const noexcept { return core_.size(); }
+
+    /// For weft's own parts.
+    explicit scope(detail::scope_core& core) noexcept : core_(core) {}
+
+private:
+    detail::scope_core& core_;
+};
+
+/// Runs body(scope&) and returns when it and all children it started have ended.
+///
+/// \returns what the body returns.
+/// \throws  the first failure, of the body or (on_failure::stop_all) of a child; further ones go to on_unhandled. A stop or an
+///          expired deadline of the caller stops the children too and leaves as `cancelled`. A `cancelled` caused by
+///          scope::request_stop() is absorbed if the body returns nothing; else there is no value and it is rethrown.
+/// \parks   until the last child has ended; this wait is never cut short, but hands a stop on to the children.
+template <class F>
+auto with_scope(scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
+    return detail::run_scope(detail::runtime_here("weft::with_scope"), options.on_failure == on_failure::report,
+                             [&](detail::scope_core& core) -> decltype(auto) {
+                                 scope s(core);
+                                 return std::invoke(std::forward<F>(body), s);
+                             });
+}
+template <class F>
+auto with_scope(F&& body) -> std::invoke_result_t<F, scope&> {
+    return with_scope(scope_options{}, std::forward<F>(body));
+}
+
+}  // namespace weft

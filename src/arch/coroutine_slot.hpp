@@ -1,0 +1,27 @@
+// coroutine_slot.hpp - finds the innermost running coroutine of whoever is asking: a plain thread or a fiber.
+//
+// It lies this low because a fiber's control block holds a slot: a fiber that parks inside a coroutine goes on on another OS
+// thread, and the slot has to go with it. Whoever runs fibers registers how to find it.
+#pragma once
+
+namespace weft::detail {
+
+struct coroutine_core;
+
+/// Coroutines called one inside the other form a chain; this is its end.
+struct coroutine_slot {
+    coroutine_core* innermost = nullptr;
+};
+
+using coroutine_slot_finder = coroutine_slot& (*)() noexcept;
+
+/// The slot of the running fiber or, outside fibers, of this OS thread. Not to be kept across a switch.
+coroutine_slot& current_coroutine() noexcept;
+
+/// The slot of this OS thread itself; what a finder answers outside fibers.
+coroutine_slot& thread_coroutine_slot() noexcept;
+
+/// Null puts back the default, thread_coroutine_slot. Called before the first fiber runs.
+void set_coroutine_slot_finder(coroutine_slot_finder finder) noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,35 @@
+// sanitizer.hpp - which sanitizer this build has, and the calls by which it is told about stacks.
+#pragma once
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_UNDER_ASAN 1
+#endif
+#endif
+#ifndef WEFT_UNDER_ASAN
+#define WEFT_UNDER_ASAN 0
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEFT_UNDER_TSAN 1
+#endif
+#endif
+#ifndef WEFT_UNDER_TSAN
+#define WEFT_UNDER_TSAN 0
+#endif
+
+#if WEFT_UNDER_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#define WEFT_NOT_SANITIZED __attribute__((noinline, no_sanitize("address", "undefined")))
+#elif WEFT_UNDER_TSAN
+#include <sanitizer/tsan_interface.h>
+#define WEFT_NOT_SANITIZED __attribute__((noinline, no_sanitize("thread")))
+#else
+#define WEFT_NOT_SANITIZED
+#endif

@@ -1,0 +1,129 @@
+// atomic.hpp - the only place that spells std::atomic and fences, so that TSan and the model checker see every one.
+//
+// Rules
+//   A1  Every operation names its order; there is no default. The comment at the call names the partner.
+//   A2  With WEFT_MODEL the same names are the modelled ones of tests/model; this file then only forwards.
+//   A3  A variable that several threads touch is an `atomic`, or a `plain` that some atomic orders. In a normal build
+//       a `plain` costs nothing; in the model build each of its accesses is checked for races.
+#pragma once
+
+#include <atomic>
+
+namespace weft::detail {
+
+inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
+inline constexpr std::memory_order acquire = std::memory_order_acquire;
+inline constexpr std::memory_order release = std::memory_order_release;
+inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
+inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+
+}  // namespace weft::detail
+
+#if defined(WEFT_MODEL) && WEFT_MODEL
+#include "model/modelled.hpp"  // atomic, plain, fence, signal_fence, cpu_relax, thread_yield
+#else
+
+#include <sched.h>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEFT_TSAN 1
+#endif
+#endif
+
+namespace weft::detail {
+
+template <class T>
+concept counts = std::integral<T> && !std::same_as<T, bool>;
+
+/// A shared word. Not copyable; lock-free by construction.
+template <class T>
+class atomic {
+    static_assert(std::atomic<T>::is_always_lock_free, "a shared word must fit the machine's atomic operations");
+
+public:
+    constexpr atomic() noexcept : value_() {}
+    constexpr explicit(false) atomic(T value) noexcept : value_(value) {}
+    atomic(const atomic&) = delete;
+    atomic& operator=(const atomic&) = delete;
+
+    [[nodiscard]] T load(std::memory_order order) const noexcept { return value_.load(order); }
+    void store(T value, std::memory_order order) noexcept { value_.store(value, order); }
+    T exchange(T value, std::memory_order order) noexcept { return value_.exchange(value, order); }
+
+    [[nodiscard]] bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
+                                               std::memory_order failure) noexcept {
+        return value_.compare_exchange_strong(expected, desired, success, failure);
+    }
+    [[nodiscard]] bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
+                                             std::memory_order failure) noexcept {
+        return value_.compare_exchange_weak(expected, desired, success, failure);
+    }
+
+    T fetch_add(T n, std::memory_order order) noexcept requires counts<T> { return value_.fetch_add(n, order); }
+    T fetch_sub(T n, std::memory_order order) noexcept requires counts<T> { return value_.fetch_sub(n, order); }
+    T fetch_or(T bits, std::memory_order order) noexcept requires counts<T> { return value_.fetch_or(bits, order); }
+    T fetch_and(T bits, std::memory_order order) noexcept requires counts<T> { return value_.fetch_and(bits, order); }
+    T fetch_xor(T bits, std::memory_order order) noexcept requires counts<T> { return value_.fetch_xor(bits, order); }
+
+private:
+    std::atomic<T> value_;
+};
+
+/// A shared variable that is not atomic: some atomic must order its accesses (A3).
+template <class T>
+class plain {
+public:
+    constexpr plain() noexcept(std::is_nothrow_default_constructible_v<T>) : value_() {}
+    constexpr explicit(false) plain(T value) noexcept(std::is_nothrow_move_constructible_v<T>)
+        : value_(std::move(value)) {}
+    plain(const plain&) = delete;
+    plain& operator=(const plain&) = delete;
+
+    [[nodiscard]] T get() const { return value_; }
+    void set(T value) { value_ = std::move(value); }
+    [[nodiscard]] const T& read() const noexcept { return value_; }  ///< counts as one read, now
+    [[nodiscard]] T& write() noexcept { return value_; }             ///< counts as one write, now
+
+private:
+    T value_;
+};
+
+#if defined(WEFT_TSAN)
+inline constinit std::atomic<unsigned> tsan_fence_word{0};
+#endif
+
+/// A fence between threads. TSan refuses std::atomic_thread_fence; a seq_cst read-modify-write of one global word is
+/// at least as strong there, and TSan takes it for the synchronisation it is.
+inline void fence([[maybe_unused]] std::memory_order order) noexcept {
+#if defined(WEFT_TSAN)
+    tsan_fence_word.fetch_add(1, std::memory_order_seq_cst);
+#else
+    std::atomic_thread_fence(order);
+#endif
+}
+
+/// Orders a thread with a signal handler on itself; binds the compiler only.
+inline void signal_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+/// One turn of a spin loop. The model checker blocks the thread here until something the loop read has changed.
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+/// Gives the core to another thread of the OS; for loops that have spun too long. Modelled like cpu_relax().
+inline void thread_yield() noexcept { ::sched_yield(); }
+
+}  // namespace weft::detail
+
+#endif  // WEFT_MODEL

@@ -1,0 +1,72 @@
+#include "fiber/block_pool.hpp"
+
+#include <new>
+
+namespace weft::detail {
+
+block_pool::~block_pool() {
+    for (auto* slab : slabs_) {
+        std::destroy_n(slab, slab_blocks);
+        ::operator delete(slab, std::align_val_t{alignof(control_block)});
+    }
+}
+
+void block_pool::grow() {
+    slabs_.reserve(slabs_.size() + 1);
+    auto* const slab = static_cast<control_block*>(
+        ::operator new(slab_blocks * sizeof(control_block), std::align_val_t{alignof(control_block)}));
+    for (std::size_t i = slab_blocks; i-- > 0;) {
+        auto* const block = new (slab + i) control_block(ready_);
+        block->owner = &owner_;
+        block->index = static_cast<std::uint32_t>(slabs_.size() * slab_blocks + i);
+        block->link = free_;
+        free_ = block;
+    }
+    slabs_.push_back(slab);
+}
+
+control_block* block_pool::take(std::size_t wanted) {
+    const std::lock_guard guard(lock_);
+    if (!free_) grow();
+    control_block* const first = free_;
+    control_block* last = first;
+    while (--wanted > 0 && last->link) last = last->link;
+    free_ = last->link;
+    last->link = nullptr;
+    return first;
+}
+
+void block_pool::give(control_block* chain) noexcept {
+    if (!chain) return;
+    control_block* last = chain;
+    while (last->link) last = last->link;
+    const std::lock_guard guard(lock_);
+    last->link = free_;
+    free_ = chain;
+}
+
+control_block* block_cache::take() {
+    if (!free_) {
+        free_ = pool_.take(batch);
+        count_ = 0;
+        for (auto* b = free_; b; b = b->link) ++count_;
+    }
+    control_block* const block = free_;
+    free_ = block->link;
+    block->link = nullptr;
+    --count_;
+    return block;
+}
+
+void block_cache::give(control_block& block) noexcept {
+    block.link = free_;
+    free_ = &block;
+    if (++count_ < most) return;
+    control_block* last = free_;
+    for (std::size_t i = 1; i < batch; ++i) last = last->link;
+    free_ = std::exchange(last->link, nullptr);
+    count_ -= batch;
+    pool_.give(&block);
+}
+
+}  // namespace weft::detail

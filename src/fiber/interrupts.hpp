@@ -1,0 +1,41 @@
+// interrupts.hpp - when the calling fiber or thread may be interrupted: stop, deadlines, shields and unwinding together.
+#pragma once
+
+#include <optional>
+#include <system_error>
+
+#include <weft/stop.hpp>
+
+#include "fiber/waiter.hpp"
+
+namespace weft::detail {
+
+/// The cell of the calling fiber, or of the calling plain thread.
+wait_cell& this_cell() noexcept;
+
+struct interruption {
+    time_point from;      // no interruption before: the end of the outermost shield; never while an exception unwinds
+    time_point deadline;  // the earliest with_deadline() frame
+};
+
+/// The owner of `cell` only.
+interruption interruption_of(const wait_cell& cell) noexcept;
+
+/// Why the caller should stop now: operation_canceled (stop) or timed_out (a with_deadline() frame), if it may be
+/// interrupted here.
+std::optional<std::errc> pending_interrupt() noexcept;
+
+[[noreturn]] void throw_cancelled();
+
+/// First statement of every park point: throws `cancelled` if pending_interrupt().
+inline void check_interrupt() {
+    const auto& cell = this_cell();
+    if (cell.stops.load(relaxed) == 0 && !cell.deadlines) [[likely]]  // level-triggered: seen now or next time
+        return;
+    if (pending_interrupt()) throw_cancelled();
+}
+
+/// The reason behind wake::stopped, for error_code forms: operation_canceled or timed_out.
+std::errc interrupt_reason() noexcept;
+
+}  // namespace weft::detail

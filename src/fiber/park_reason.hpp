@@ -1,0 +1,38 @@
+// park_reason.hpp - why a fiber or thread waits: one value per call site that waits, for dumps and deadlock reports.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft::detail {
+
+enum class park_reason : std::uint8_t {
+    none, sleep, yield, join, scope_end, mutex, condition_variable, wait_group,
+    channel_send, channel_receive, select, blocking, callback, read, write, accept, connect, signal,
+};
+
+inline std::string_view name(park_reason r) noexcept {
+    switch (r) {
+        case park_reason::none: return "nothing";
+        case park_reason::sleep: return "sleep";
+        case park_reason::yield: return "yield";
+        case park_reason::join: return "join";
+        case park_reason::scope_end: return "end of scope";
+        case park_reason::mutex: return "mutex";
+        case park_reason::condition_variable: return "condition variable";
+        case park_reason::wait_group: return "wait group";
+        case park_reason::channel_send: return "channel send";
+        case park_reason::channel_receive: return "channel receive";
+        case park_reason::select: return "select";
+        case park_reason::blocking: return "blocking call";
+        case park_reason::callback: return "callback";
+        case park_reason::read: return "read";
+        case park_reason::write: return "write";
+        case park_reason::accept: return "accept";
+        case park_reason::connect: return "connect";
+        case park_reason::signal: return "signal";
+    }
+    return "?";
+}
+
+}  // namespace weft::detail

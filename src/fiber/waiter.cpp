@@ -1,0 +1,24 @@
+#include "fiber/waiter.hpp"
+
+#include "base/futex.hpp"
+
+namespace weft::detail {
+
+void unpark(wait_cell& cell) noexcept {
+    if (auto* const signal = cell.thread_signal) {
+        if (cell.word.unpark() == after_unpark::enqueue) panic("W4: a plain thread is never parked by commit()");
+        signal->store(1, release);  // pairs with the acquire in sleep_on_thread(); the cell may be gone from here on,
+        futex_wake(*signal, 1);     // which harms nobody: the kernel takes an address, and every sleeper rechecks
+        return;
+    }
+    if (cell.word.unpark() == after_unpark::enqueue) cell.make_ready(cell);
+}
+
+void interrupt(wait_cell& cell) noexcept {
+    const auto ticket = cell.word.interruptible_ticket();
+    if (!ticket || !cell.word.claim(*ticket)) return;
+    cell.outcome = outcome_stopped;
+    unpark(cell);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,187 @@
+// coroutine_core.cpp - calls, yields and ends coroutines: the chain of callers, their exceptions, their stacks.
+//
+// Invariants
+//   C1  The coroutines that run for one caller form a chain: its slot points to the innermost, each to the one that called it.
+//       All of them are in state running; all others are suspended or done.
+//   C2  `caller` is valid while the coroutine runs. A transfer copies it, so that it does not matter who outlives whom.
+//   C3  The core and the body lie on the coroutine's own stack, above its first frame; they go with it.
+#include <weft/detail/coroutine_core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <system_error>
+
+#include "arch/context.hpp"
+#include "arch/coroutine_slot.hpp"
+#include "base/panic.hpp"
+#include "stack/stack_pool.hpp"
+
+namespace weft::detail {
+
+struct coroutine_core {
+    context self;
+    context caller;
+    coroutine_core* outer = nullptr;
+    void* input = nullptr;
+    void* output = nullptr;
+    std::exception_ptr failure;   // on its way to the caller
+    coroutine_state state = coroutine_state::suspended;
+    bool started = false;
+    bool unwinding = false;
+    coroutine_body const* type = nullptr;   // null until there is a body
+    void* body = nullptr;
+    stack* home = nullptr;
+};
+
+namespace {
+
+/// Thrown by the yield of a coroutine that is being destroyed. Nobody else can name it.
+struct unwound {};
+
+constexpr std::size_t body_fits_anyway = 1024;   // chosen: what may come out of the stack size asked for
+
+// Never destroyed: a static coroutine may end after it would be.
+stack_pool& coroutine_stacks() {
+    static auto& pool = *new stack_pool;
+    return pool;
+}
+
+void* below(void* top, std::size_t bytes, std::size_t alignment) noexcept {
+    auto const address = reinterpret_cast<std::uintptr_t>(top) - bytes;
+    return static_cast<std::byte*>(top) - bytes - address % alignment;
+}
+
+void run(void* argument) noexcept {
+    auto& core = *static_cast<coroutine_core*>(argument);
+    void* last = nullptr;
+    try {
+        last = core.type->run(core.body, core, core.input);
+    } catch (unwound const&) {   // its destruction asked for this
+    } catch (...) {
+        core.failure = std::current_exception();
+    }
+    current_coroutine().innermost = core.outer;
+    core.state = coroutine_state::done;
+    core.output = last;
+    jump_context(core.caller, &core);
+}
+
+void become_innermost(coroutine_core& core, coroutine_core* outer, coroutine_slot& slot) noexcept {
+    core.outer = outer;
+    slot.innermost = &core;
+    core.state = coroutine_state::running;
+    core.started = true;
+}
+
+void cease_innermost(coroutine_core& core, coroutine_slot& slot) noexcept {
+    slot.innermost = core.outer;
+    core.state = coroutine_state::suspended;
+}
+
+void require_callable(coroutine_core const& core) {
+    if (core.state == coroutine_state::done) throw_coroutine_done();
+    require(core.state == coroutine_state::suspended, "a running coroutine cannot be called");
+}
+
+coroutine_core& innermost_of(coroutine_slot const& slot) noexcept {
+    require(slot.innermost != nullptr, "yield() and transfer_to() are called inside a coroutine");
+    return *slot.innermost;
+}
+
+}  // namespace
+
+coroutine_ptr new_coroutine(coroutine_options options, std::size_t body_bytes, std::size_t body_alignment) {
+    auto& pool = coroutine_stacks();
+    std::size_t wanted = options.stack_bytes != 0 ? options.stack_bytes : pool.default_bytes();
+    if (body_bytes + body_alignment > body_fits_anyway) wanted += body_bytes + body_alignment;
+    stack* const home = pool.take(wanted);
+    if (home == nullptr) throw std::system_error(std::make_error_code(std::errc::not_enough_memory), "weft: stack of a coroutine");
+    auto* const core = ::new (below(home->span.high, sizeof(coroutine_core), alignof(coroutine_core))) coroutine_core;
+    core->home = home;
+    core->body = below(core, body_bytes, std::max<std::size_t>(body_alignment, 16));
+    return coroutine_ptr(core);
+}
+
+void* body_memory(coroutine_core& core) noexcept { return core.body; }
+
+void adopt_body(coroutine_core& core, coroutine_body const& type) noexcept {
+    core.type = &type;
+    make_context(core.self, core.home->span, core.body, &run, &core);
+}
+
+void coroutine_deleter::operator()(coroutine_core* core) const noexcept {
+    require(core->state != coroutine_state::running, "a coroutine is destroyed while it is running");
+    unwind_coroutine(*core);
+    if (core->type != nullptr) core->type->destroy(core->body);
+    stack* const home = core->home;
+    std::destroy_at(core);
+    coroutine_stacks().give(home);
+}
+
+void unwind_coroutine(coroutine_core& core) noexcept {
+    if (core.state != coroutine_state::suspended || !core.started) return;
+    core.unwinding = true;
+    call_coroutine(core, nullptr);
+}
+
+// Nothing follows the hop in these three, so that a call and a yield cost one predictable jump each and no return.
+
+coroutine_core* enter_coroutine(coroutine_core& core, void* input) {
+    require_callable(core);
+    auto& slot = current_coroutine();
+    become_innermost(core, slot.innermost, slot);
+    core.input = input;
+    return static_cast<coroutine_core*>(hop_context(core.caller, core.self, &core));
+}
+
+void leave_coroutine(coroutine_core& core, void* output) {
+    if (core.unwinding) throw unwound{};   // its body has caught the first one
+    auto& slot = current_coroutine();
+    require(slot.innermost == &core, "a coroutine yields only from its own stack");
+    cease_innermost(core, slot);
+    core.output = output;
+    hop_context(core.self, core.caller, &core);
+}
+
+coroutine_core* leave_innermost() {
+    auto& slot = current_coroutine();
+    auto& core = innermost_of(slot);
+    if (core.unwinding) [[unlikely]] {
+        if (std::uncaught_exceptions() > 0) return nullptr;
+        throw unwound{};
+    }
+    cease_innermost(core, slot);
+    return static_cast<coroutine_core*>(hop_context(core.self, core.caller, &core));
+}
+
+void* take_output(coroutine_core& left) {
+    if (left.failure) [[unlikely]]
+        std::rethrow_exception(std::exchange(left.failure, nullptr));
+    return left.output;
+}
+
+void* take_input(coroutine_core& core) {
+    if (core.unwinding) [[unlikely]]
+        throw unwound{};
+    return core.input;
+}
+
+void transfer_from_innermost(coroutine_core& other) {
+    auto& slot = current_coroutine();
+    auto& core = innermost_of(slot);
+    if (core.unwinding) throw unwound{};
+    require_callable(other);
+    cease_innermost(core, slot);
+    become_innermost(other, core.outer, slot);
+    other.caller = core.caller;   // C2
+    hop_context(core.self, other.self, &other);
+    take_input(core);
+}
+
+coroutine_state state_of(coroutine_core const& core) noexcept { return core.state; }
+
+void throw_coroutine_done() { throw coroutine_done(); }
+
+}  // namespace weft::detail

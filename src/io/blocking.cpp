@@ -1,0 +1,116 @@
+#include <weft/blocking.hpp>
+
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "io/blocking_pool.hpp"
+#include "io/current.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+namespace {
+
+/// A call whose caller waits, in a frame of the caller's.
+class waited_call final : public blocking_job {
+public:
+    explicit waited_call(task& t) noexcept : task_(t) {}
+    ~waited_call() = default;
+
+    void run() noexcept override {
+        task_.run();
+        end(ending::returned);
+    }
+    void refuse() noexcept override { end(ending::refused); }
+
+    /// \parks    until it has ended.
+    /// \returns  false if interrupted.
+    bool wait_for_end(interruptible may_stop) noexcept {
+        for (;;) {
+            lock_.lock();
+            if (ending_ != ending::none) {
+                lock_.unlock();
+                return true;
+            }
+            wait w({.reason = park_reason::blocking, .object = this, .may_stop = may_stop});
+            waiter me(w.cell(), w.ticket());
+            waiters_.push_back(me);
+            lock_.unlock();
+            if (w.park() == wake::notified) continue;
+            const std::lock_guard guard(lock_);
+            waiters_.remove(me);
+            return false;
+        }
+    }
+
+    bool refused() const noexcept { return ending_ == ending::refused; }  // after wait_for_end()
+
+private:
+    enum class ending : std::uint8_t { none, returned, refused };
+
+    void end(ending how) noexcept {
+        waiter* w = nullptr;
+        {
+            const std::lock_guard guard(lock_);
+            ending_ = how;
+            w = waiters_.claim_front();
+        }  // this call may be gone from here on
+        if (w) w->unpark();
+    }
+
+    task& task_;
+    spin_lock lock_;
+    ending ending_ = ending::none;  // under lock_
+    wait_list waiters_;
+};
+
+/// A call nobody waits for.
+class detached_call final : public blocking_job {
+public:
+    explicit detached_call(std::unique_ptr<task> t) noexcept : task_(std::move(t)) {}
+    ~detached_call() = default;
+
+    void run() noexcept override {
+        task_->run();
+        if (task_->failure()) std::rethrow_exception(task_->failure());  // out of a noexcept function: terminates
+        delete this;
+    }
+    void refuse() noexcept override { delete this; }
+
+private:
+    std::unique_ptr<task> task_;
+};
+
+}  // namespace
+
+void run_blocking(task& call, std::stop_source* stop) {
+    check_interrupt();
+    auto* const pool = current_blocking_pool();
+    if (!pool) return call.run();
+
+    waited_call job(call);
+    pool->submit(job);
+    if (!job.wait_for_end(interruptible::yes)) {
+        if (!pool->withdraw(job)) {
+            if (stop) stop->request_stop();
+            (void)job.wait_for_end(interruptible::no);
+        }
+        check_interrupt();
+        throw cancelled();
+    }
+    if (job.refused())
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "weft: no thread for a blocking call");
+}
+
+void run_blocking_detached(std::unique_ptr<task> call) {
+    auto job = std::make_unique<detached_call>(std::move(call));
+    if (auto* const pool = current_blocking_pool()) {
+        pool->submit(*job);
+        (void)job.release();
+        return;
+    }
+    std::thread([&job = *job] { job.run(); }).detach();
+    (void)job.release();
+}
+
+}  // namespace weft::detail

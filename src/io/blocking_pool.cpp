@@ -1,0 +1,247 @@
+#include "io/blocking_pool.hpp"
+
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <weft/detail/clock.hpp>
+
+namespace weft::detail {
+
+/// One thread.
+struct blocking_pool::member : list_hook<member> {
+    std::shared_ptr<shared> pool;  // until the thread's last step
+    pthread_t thread{};
+    futex_word signal{0};
+    blocking_job* job = nullptr;  // handed over; under lock
+    bool finished = false;        // the thread only has to be joined; under lock
+    bool abandoned = false;       // nobody will join it; under lock
+    member* idle_below = nullptr;
+};
+
+struct blocking_pool::shared {
+    explicit shared(blocking_pool_options o) : options(std::move(o)) {}
+
+    const blocking_pool_options options;
+    mutable spin_lock lock;  // guards all below
+    intrusive_list<blocking_job> queue;
+    std::size_t queued = 0;
+    intrusive_list<member> members;  // every thread that is to be joined
+    unsigned threads = 0;            // those, less the finished ones
+    member* idle = nullptr;          // newest first, so that surplus threads run out of time
+    bool ending = false;
+    futex_word finished_count{0};
+
+    void add_to_queue(blocking_job& job) noexcept;
+    void remove_from_queue(blocking_job& job) noexcept;
+    void take_queue(intrusive_list<blocking_job>& into) noexcept;
+    void start_thread(const std::shared_ptr<shared>& self, blocking_job& job);
+    void thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error);
+    static void* thread_main(void* arg) noexcept;
+    blocking_job* next_job(member& me) noexcept;
+    bool wait_for_job(member& me) noexcept;
+    bool leave_idle(member& me) noexcept;
+    bool wait_until_finished(detail::time_point until) noexcept;
+};
+
+namespace {
+
+std::optional<monotonic_ns> futex_deadline(time_point t) noexcept {
+    return t == never ? std::optional<monotonic_ns>() : t.time_since_epoch().count();
+}
+
+}  // namespace
+
+blocking_pool::blocking_pool(blocking_pool_options options) : shared_(std::make_shared<shared>(std::move(options))) {}
+
+void blocking_pool::submit(blocking_job& job) {
+    shared& s = *shared_;
+    member* sleeper = nullptr;
+    {
+        const std::lock_guard guard(s.lock);
+        if (s.idle) {
+            sleeper = std::exchange(s.idle, s.idle->idle_below);  // B4
+            sleeper->job = &job;
+            sleeper->signal.store(1, release);  // pairs with the acquire in wait_for_job()
+        } else if (s.threads >= s.options.max_threads) {
+            s.add_to_queue(job);  // B3
+            return;
+        } else {
+            ++s.threads;
+        }
+    }
+    if (!sleeper) return s.start_thread(shared_, job);
+    futex_wake(sleeper->signal, 1);  // an address only: the thread may have seen the signal, and even be gone
+}
+
+bool blocking_pool::withdraw(blocking_job& job) noexcept {
+    const std::lock_guard guard(shared_->lock);
+    if (!job.is_queued) return false;  // B1
+    shared_->remove_from_queue(job);
+    return true;
+}
+
+unsigned blocking_pool::threads() const noexcept {
+    const std::lock_guard guard(shared_->lock);
+    return shared_->threads;
+}
+
+std::size_t blocking_pool::queued() const noexcept {
+    const std::lock_guard guard(shared_->lock);
+    return shared_->queued;
+}
+
+void blocking_pool::shared::add_to_queue(blocking_job& job) noexcept {
+    job.is_queued = true;
+    queue.push_back(job);
+    ++queued;
+}
+
+void blocking_pool::shared::remove_from_queue(blocking_job& job) noexcept {
+    job.is_queued = false;
+    queue.remove(job);
+    --queued;
+}
+
+void blocking_pool::shared::take_queue(intrusive_list<blocking_job>& into) noexcept {
+    while (blocking_job* j = queue.front()) {
+        remove_from_queue(*j);
+        into.push_back(*j);
+    }
+}
+
+void blocking_pool::shared::start_thread(const std::shared_ptr<shared>& self, blocking_job& job) {
+    std::unique_ptr<member> fresh;
+    int error = ENOMEM;
+    try {
+        fresh = std::make_unique<member>();
+        fresh->pool = self;
+        fresh->job = &job;
+        {
+            const std::lock_guard guard(lock);
+            members.push_back(*fresh);
+        }
+        error = pthread_create(&fresh->thread, nullptr, thread_main, fresh.get());
+    } catch (const std::bad_alloc&) {
+    }
+    if (error != 0) return thread_failed(job, std::move(fresh), error);
+    fresh.release();  // the thread's, or the destructor's
+}
+
+void blocking_pool::shared::thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error) {
+    intrusive_list<blocking_job> stranded;
+    {
+        const std::lock_guard guard(lock);
+        if (unborn) members.remove(*unborn);
+        if (--threads > 0) {  // the others will come to it
+            add_to_queue(job);
+            return;
+        }
+        take_queue(stranded);
+    }
+    while (blocking_job* j = stranded.pop_front()) j->refuse();
+    throw std::system_error(error, std::system_category(), "weft: no thread for a blocking call");
+}
+
+void* blocking_pool::shared::thread_main(void* arg) noexcept {
+    std::unique_ptr<member> me(static_cast<member*>(arg));
+    const std::shared_ptr<shared> pool = std::move(me->pool);
+    pthread_setname_np(pthread_self(), pool->options.thread_name.substr(0, 15).c_str());
+    while (blocking_job* job = pool->next_job(*me)) job->run();
+
+    bool will_be_joined = false;
+    {
+        const std::lock_guard guard(pool->lock);
+        --pool->threads;
+        will_be_joined = pool->ending && !me->abandoned;
+        if (will_be_joined) me->finished = true;
+        else if (!me->abandoned) pool->members.remove(*me);
+    }
+    if (!will_be_joined) {
+        pthread_detach(pthread_self());
+        return nullptr;
+    }
+    me.release();                                // the destructor's
+    pool->finished_count.fetch_add(1, release);  // pairs with wait_until_finished()
+    futex_wake(pool->finished_count, 1);
+    return nullptr;
+}
+
+/// The job to run next; null when the thread is to end.
+blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
+    for (;;) {
+        {
+            const std::lock_guard guard(lock);
+            if (auto* const handed = std::exchange(me.job, nullptr)) return handed;
+            if (ending) return nullptr;
+            if (auto* const job = queue.front()) {
+                remove_from_queue(*job);
+                return job;
+            }
+            me.signal.store(0, relaxed);  // nobody else has it: not in idle
+            me.idle_below = std::exchange(idle, &me);
+        }
+        if (!wait_for_job(me)) return nullptr;
+    }
+}
+
+/// False: idle for too long, and out of the idle list.
+bool blocking_pool::shared::wait_for_job(member& me) noexcept {
+    const auto until = futex_deadline(deadline_after(options.idle));
+    while (me.signal.load(acquire) == 0)  // pairs with submit()
+        if (futex_wait(me.signal, 0, until) == futex_result::timed_out) return !leave_idle(me);
+    return true;
+}
+
+/// False: somebody was faster and has handed over a job, or the end.
+bool blocking_pool::shared::leave_idle(member& me) noexcept {
+    const std::lock_guard guard(lock);
+    for (member** m = &idle; *m; m = &(*m)->idle_below) {
+        if (*m != &me) continue;
+        *m = me.idle_below;
+        return true;
+    }
+    return false;
+}
+
+bool blocking_pool::shared::wait_until_finished(detail::time_point until) noexcept {
+    for (;;) {
+        const auto seen = finished_count.load(acquire);  // pairs with thread_main()
+        {
+            const std::lock_guard guard(lock);
+            if (threads == 0) return true;
+        }
+        if (futex_wait(finished_count, seen, futex_deadline(until)) == futex_result::timed_out) return false;
+    }
+}
+
+blocking_pool::~blocking_pool() {
+    shared& s = *shared_;
+    intrusive_list<blocking_job> never_run;
+    member* sleepers = nullptr;
+    {
+        const std::lock_guard guard(s.lock);
+        s.ending = true;
+        s.take_queue(never_run);
+        sleepers = std::exchange(s.idle, nullptr);
+        for (member* m = sleepers; m; m = m->idle_below) m->signal.store(1, release);  // B4; pairs with wait_for_job()
+    }
+    for (member* m = sleepers; m; m = m->idle_below) futex_wake(m->signal, 1);  // they stay until joined
+    while (blocking_job* j = never_run.pop_front()) j->refuse();
+    s.wait_until_finished(deadline_after(s.options.grace));
+
+    for (;;) {
+        std::unique_ptr<member> done;
+        {
+            const std::lock_guard guard(s.lock);
+            member* const m = s.members.pop_front();
+            if (!m) return;
+            if (m->finished) done.reset(m);
+            else m->abandoned = true;
+        }
+        if (done) pthread_join(done->thread, nullptr);
+    }
+}
+
+}  // namespace weft::detail

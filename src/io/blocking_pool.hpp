@@ -1,0 +1,76 @@
+// blocking_pool.hpp - threads for calls that block: started on demand, kept for a while, bounded.
+//
+//  job       leaves by
+//  queued    a thread becomes free -> handed over | withdraw | refuse (the pool ends, or can have no thread)
+//  handed    run() on that thread
+//
+// Invariants
+//   B1  A job is in the queue or was handed to one thread; both change under the lock. Only a queued job is withdrawn.
+//   B2  Jobs start in the order of submit().
+//   B3  The queue is not empty only while every thread is busy and no more may be started.
+//   B4  A thread in the idle list has no job, and its signal is 0; who takes it out hands it a job, or the end, and sets the
+//       signal, all under the lock.
+//   B5  The pool does not touch a job after calling its run() or refuse().
+#pragma once
+
+#include <pthread.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/atomic.hpp"
+#include "base/futex.hpp"
+#include "base/intrusive_list.hpp"
+#include "base/spin_lock.hpp"
+
+namespace weft::detail {
+
+/// One call. It owns itself, or is owned by a fiber that waits for it.
+class blocking_job : public list_hook<blocking_job> {
+public:
+    virtual void run() noexcept = 0;
+    /// Instead of run(): it will never run.
+    virtual void refuse() noexcept = 0;
+
+    bool is_queued = false;  ///< the pool's (B1)
+
+protected:
+    ~blocking_job() = default;
+};
+
+struct blocking_pool_options {
+    unsigned max_threads = 64;                          // chosen: what disks and resolvers can use
+    std::chrono::nanoseconds idle = std::chrono::seconds(5);  // chosen: outlasts the gaps of a busy service
+    std::chrono::nanoseconds grace = std::chrono::milliseconds(100);  // for abandoned calls, when the pool ends
+    std::string thread_name = "weft-blocking";          // at most 15 characters are kept
+};
+
+class blocking_pool {
+public:
+    explicit blocking_pool(blocking_pool_options = {});
+    /// Refuses what is queued and joins its threads. A call that lasts longer than the grace is left behind with its thread:
+    /// only blocking_detached() makes such calls, and they own all they use.
+    ~blocking_pool();
+    blocking_pool(const blocking_pool&) = delete;
+    blocking_pool& operator=(const blocking_pool&) = delete;
+
+    /// \throws  std::system_error if there is no thread and none can be started; the job is then still the caller's.
+    void submit(blocking_job& job);
+    /// True: the job has not started and never will; it is the caller's again.
+    [[nodiscard]] bool withdraw(blocking_job& job) noexcept;
+
+    /// Hints.
+    unsigned threads() const noexcept;
+    std::size_t queued() const noexcept;
+
+private:
+    struct member;
+    struct shared;
+
+    // Shared with the threads, since one of them may outlive the pool.
+    const std::shared_ptr<shared> shared_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,82 @@
+#include <weft/detail/callback.hpp>
+
+#include <mutex>
+
+#include <weft/blocking.hpp>
+
+#include "base/atomic.hpp"
+#include "base/spin_lock.hpp"
+#include "sched/wait.hpp"
+
+namespace weft {
+namespace detail {
+namespace {
+
+enum class phase : std::uint8_t { open, claimed, done, abandoned };
+
+struct core {
+    atomic<phase> now{phase::open};
+    bool published = false;  // under lock: `done`, seen by those who are about to park
+    spin_lock lock;
+    wait_list waiters;
+};
+
+atomic<std::uint64_t> ignored{0};
+
+bool leave_open(core& c, phase to) noexcept {
+    auto expected = phase::open;
+    // the result travels by the lock of publish() and wait(); this exchange only decides (N1)
+    return c.now.compare_exchange_strong(expected, to, relaxed, relaxed);
+}
+
+}  // namespace
+
+void enter_callback_wait() { check_interrupt(); }
+
+callback_core::callback_core() noexcept { state_.emplace<core>(); }
+
+bool callback_core::claim() noexcept { return leave_open(state_.as<core>(), phase::claimed); }
+
+bool callback_core::abandon() noexcept { return leave_open(state_.as<core>(), phase::abandoned); }
+
+void callback_core::count_ignored() noexcept { ignored.fetch_add(1, relaxed); }  // a statistic
+
+void callback_core::publish() noexcept {
+    auto& c = state_.as<core>();
+    waiter* w = nullptr;
+    {
+        const std::lock_guard guard(c.lock);
+        c.published = true;
+        w = c.waiters.claim_front();
+    }
+    if (w) w->unpark();
+}
+
+bool callback_core::wait() noexcept {
+    auto& c = state_.as<core>();
+    auto may_stop = interruptible::yes;
+    for (;;) {
+        c.lock.lock();
+        if (c.published) {
+            c.lock.unlock();
+            return true;
+        }
+        detail::wait w({.reason = park_reason::callback, .object = this, .may_stop = may_stop});
+        waiter me(w.cell(), w.ticket());
+        c.waiters.push_back(me);
+        c.lock.unlock();
+        if (w.park() == wake::notified) continue;
+        {
+            const std::lock_guard guard(c.lock);
+            c.waiters.remove(me);
+        }
+        if (abandon()) return false;
+        may_stop = interruptible::no;  // N3
+    }
+}
+
+}  // namespace detail
+
+std::uint64_t ignored_resumes() noexcept { return detail::ignored.load(detail::relaxed); }  // a statistic
+
+}  // namespace weft

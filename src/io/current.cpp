@@ -1,0 +1,23 @@
+#include "io/current.hpp"
+
+#include "base/atomic.hpp"
+
+namespace weft::detail {
+namespace {
+
+io_context none() noexcept { return {}; }
+
+atomic<io_context_lookup> lookup{none};
+
+io_context current() noexcept {
+    return lookup.load(acquire)();  // pairs with set_io_context_lookup()
+}
+
+}  // namespace
+
+void set_io_context_lookup(io_context_lookup f) noexcept { lookup.store(f, release); }  // pairs with current()
+
+epoll_driver* current_io() noexcept { return current().driver; }
+blocking_pool* current_blocking_pool() noexcept { return current().pool; }
+
+}  // namespace weft::detail

@@ -1,0 +1,113 @@
+#include "io/epoll_driver.hpp"
+
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "io/source_pool.hpp"
+#include "io/system.hpp"
+
+namespace weft::detail {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// What is left until then; negative: forever.
+nanoseconds time_left(time_point until) noexcept {
+    if (until == never) return nanoseconds(-1);
+    if (until == time_point::min()) return nanoseconds(0);  // the clock need not be read, and the difference would overflow
+    return std::max(nanoseconds(0), nanoseconds(until - clock::now()));
+}
+
+long wait_pwait2(int epoll_fd, epoll_event* events, std::size_t n, nanoseconds left) noexcept {
+    constexpr auto second = nanoseconds(std::chrono::seconds(1)).count();
+    const timespec limit{static_cast<time_t>(left.count() / second), static_cast<long>(left.count() % second)};
+    return system_result([&] {
+        return ::epoll_pwait2(epoll_fd, events, static_cast<int>(n), left.count() < 0 ? nullptr : &limit, nullptr);
+    });
+}
+
+/// For kernels below 5.11: whole milliseconds, rounded up so that it does not spin before the time.
+long wait_milliseconds(int epoll_fd, epoll_event* events, std::size_t n, nanoseconds left) noexcept {
+    constexpr auto longest = std::numeric_limits<int>::max();
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    const int limit = left.count() < 0 ? -1 : static_cast<int>(std::min<long long>(ms, longest));
+    return system_result([&] { return ::epoll_wait(epoll_fd, events, static_cast<int>(n), limit); });
+}
+
+io_event decode(std::uint32_t bits) noexcept {
+    const bool failed = bits & (EPOLLERR | EPOLLHUP);
+    return {.readable = failed || (bits & (EPOLLIN | EPOLLRDHUP)) != 0,
+            .writable = failed || (bits & EPOLLOUT) != 0,
+            .hangup = failed || (bits & EPOLLRDHUP) != 0};
+}
+
+int checked(long result, const char* what) {
+    if (result < 0) throw std::system_error(failure(result), what);
+    return static_cast<int>(result);
+}
+
+}  // namespace
+
+epoll_driver::epoll_driver() {
+    epoll_fd_ = checked(system_result([] { return ::epoll_create1(EPOLL_CLOEXEC); }), "weft: epoll_create1");
+    try {
+        wake_fd_ = checked(system_result([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }), "weft: eventfd");
+        epoll_event wanted{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
+        checked(system_result([&] { return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &wanted); }), "weft: epoll_ctl");
+    } catch (...) {
+        if (wake_fd_ >= 0) ::close(wake_fd_);
+        ::close(epoll_fd_);
+        throw;
+    }
+}
+
+epoll_driver::~epoll_driver() {
+    for_each_source([](io_source& s, void* self) { s.on_driver_gone(*static_cast<epoll_driver*>(self)); }, this);
+    while (pins_.load(acquire) != 0) thread_yield();  // pairs with unpin(): the last use of epoll_fd_ is over (E3)
+    ::close(wake_fd_);
+    ::close(epoll_fd_);
+}
+
+unsigned epoll_driver::poll(time_point until) noexcept {
+    const long n = wait_for_events(until);
+    wake_pending_.exchange(false, acq_rel);  // E2; pairs with wake()
+    unsigned woken = 0;
+    for (long i = 0; i < n; ++i) {
+        const epoll_event& e = ready_[static_cast<std::size_t>(i)];
+        if (auto* const source = static_cast<io_source*>(e.data.ptr)) woken += source->on_event(decode(e.events));
+    }
+    return woken;
+}
+
+long epoll_driver::wait_for_events(time_point until) noexcept {
+    if (has_pwait2_) {
+        const long n = wait_pwait2(epoll_fd_, ready_.data(), batch, time_left(until));
+        if (n != -ENOSYS) return n;
+        has_pwait2_ = false;
+    }
+    return wait_milliseconds(epoll_fd_, ready_.data(), batch, time_left(until));
+}
+
+void epoll_driver::wake() noexcept {
+    if (wake_pending_.exchange(true, acq_rel)) return;  // E2; pairs with poll()
+    constexpr std::uint64_t one = 1;
+    // fails only at 2^64 - 1 wakes
+    [[maybe_unused]] const long n = system_result([&] { return ::write(wake_fd_, &one, sizeof one); });
+}
+
+long epoll_driver::add(int fd, io_source& source) noexcept {
+    epoll_event wanted{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &source}};
+    return system_result([&] { return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &wanted); });
+}
+
+void epoll_driver::remove(int fd) noexcept {
+    epoll_event unused{};
+    // may fail harmlessly: the registration was still to come
+    [[maybe_unused]] const long r = system_result([&] { return ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, &unused); });
+}
+
+}  // namespace weft::detail

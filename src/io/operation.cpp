@@ -1,0 +1,16 @@
+#include "io/operation.hpp"
+
+namespace weft::detail {
+
+void throw_io_error(std::error_code error, const char* what) {
+    if (error == std::errc::operation_canceled || error == std::errc::timed_out) check_interrupt();
+    throw std::system_error(error, what);  // also a peer that timed out
+}
+
+std::error_code wait_until_ready(io_source& s, direction way, io_source::event_count seen, park_reason reason) noexcept {
+    if (const long refused = s.attach()) return failure(refused);
+    if (s.wait(way, seen, reason) == readiness::interrupted) return interrupt_error(interrupt_reason());
+    return s.closing() ? closed_error() : std::error_code();
+}
+
+}  // namespace weft::detail

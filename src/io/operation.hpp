@@ -1,0 +1,81 @@
+// operation.hpp - the one loop of all I/O: try, and on would-block wait and try again.
+#pragma once
+
+#include <system_error>
+
+#include "io/source.hpp"
+#include "io/system.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+
+struct io_result {
+    std::size_t count = 0;
+    std::error_code error;
+};
+
+inline std::error_code closed_error() noexcept { return std::make_error_code(std::errc::bad_file_descriptor); }
+
+/// The reason behind readiness::interrupted and a pending_interrupt(), as error_code forms report it.
+inline std::error_code interrupt_error(std::errc reason) noexcept { return std::make_error_code(reason); }
+
+/// What a throwing form does with its error: `cancelled` if it is an interrupt, else std::system_error.
+[[noreturn]] void throw_io_error(std::error_code error, const char* what);
+
+/// Throws unless all is well.
+inline std::size_t value_or_throw(io_result r, const char* what) {
+    if (r.error) throw_io_error(r.error, what);
+    return r.count;
+}
+
+/// The right to use the descriptor (I1).
+class operation_guard {
+public:
+    explicit operation_guard(io_source* s) noexcept : source_(s && s->enter() ? s : nullptr) {}
+    operation_guard(const operation_guard&) = delete;
+    operation_guard& operator=(const operation_guard&) = delete;
+    ~operation_guard() {
+        if (source_) source_->leave();
+    }
+    explicit operator bool() const noexcept { return source_ != nullptr; }
+
+private:
+    io_source* source_;
+};
+
+/// Waits until trying again makes sense. An error: trying again does not.
+///
+/// \parks  unless something happened after `seen`.
+std::error_code wait_until_ready(io_source& s, direction way, io_source::event_count seen, park_reason reason) noexcept;
+
+/// What one attempt says about the next one; see io_source::set_drained().
+enum class after_attempt : bool { try_again, drained };
+
+/// Runs `attempt(fd)`, which returns a system_result(), until it does not report would-block. Reads ask `left(result)`
+/// whether there can be more.
+template <class Attempt, class Left>
+io_result perform(io_source* s, direction way, park_reason reason, Attempt&& attempt, Left&& left) noexcept {
+    if (const auto interrupt = pending_interrupt()) return {0, interrupt_error(*interrupt)};
+    const operation_guard guard(s);
+    if (!guard) return {0, closed_error()};
+    for (;;) {
+        const auto seen = s->events(way);  // before the attempt (I4)
+        if (way == direction::write || !s->drained(seen)) {
+            const long result = attempt(s->descriptor());
+            if (result >= 0) {
+                if (left(result) == after_attempt::drained) s->set_drained(seen);
+                return {static_cast<std::size_t>(result), {}};
+            }
+            if (result == -EINTR) continue;
+            if (result != -EAGAIN) return {0, failure(result)};
+        }
+        if (const auto error = wait_until_ready(*s, way, seen, reason)) return {0, error};
+    }
+}
+
+template <class Attempt>
+io_result perform(io_source* s, direction way, park_reason reason, Attempt&& attempt) noexcept {
+    return perform(s, way, reason, attempt, [](long) { return after_attempt::try_again; });
+}
+
+}  // namespace weft::detail

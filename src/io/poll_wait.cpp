@@ -1,0 +1,38 @@
+#include "io/poll_wait.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "fiber/interrupts.hpp"
+#include "io/system.hpp"
+
+namespace weft::detail {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr std::chrono::milliseconds slice(100);  // chosen: ten wake-ups a second are 0.03 % of a CPU
+
+/// When this thread has a reason to look up.
+time_point wake_time(time_point now, time_point until) noexcept {
+    const auto i = interruption_of(this_cell());
+    const auto interrupted = i.from == never ? never : std::max(i.deadline, i.from);
+    return std::min({now + slice, until, interrupted});
+}
+
+}  // namespace
+
+readiness poll_descriptors(std::span<pollfd> wanted, time_point until) noexcept {
+    if (pending_interrupt()) return readiness::interrupted;
+    const auto now = clock::now();
+    if (now >= until) return readiness::timed_out;
+    const nanoseconds left = std::max(nanoseconds(0), nanoseconds(wake_time(now, until) - now));
+    constexpr auto second = nanoseconds(std::chrono::seconds(1)).count();
+    const timespec limit{static_cast<time_t>(left.count() / second), static_cast<long>(left.count() % second)};
+    // What it returns does not matter: the caller tries again.
+    [[maybe_unused]] const long n = system_result([&] { return ::ppoll(wanted.data(), wanted.size(), &limit, nullptr); });
+    return readiness::again;
+}
+
+}  // namespace weft::detail

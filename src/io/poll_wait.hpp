@@ -1,0 +1,20 @@
+// poll_wait.hpp - how a plain thread waits for descriptors that no driver watches.
+#pragma once
+
+#include <poll.h>
+
+#include <span>
+
+#include "io/source.hpp"
+
+namespace weft::detail {
+
+inline pollfd poll_request(int fd, direction way) noexcept {
+    return {.fd = fd, .events = static_cast<short>(way == direction::read ? POLLIN : POLLOUT), .revents = 0};
+}
+
+/// Sleeps in poll(2) until one is ready or `until` has passed, but not for long: after a tenth of a second it returns
+/// `again`, so that a close() or a stop by another thread is noticed.
+readiness poll_descriptors(std::span<pollfd> wanted, time_point until) noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,174 @@
+// signal.cpp - one handler for all: it marks the signal in the slot of every object that wants it, and wakes that one.
+//
+// A handler and an eventfd rather than a signalfd: that one gets only signals which every thread blocks, and the threads of
+// the program, and of its libraries, were started before we could ask them to.
+//
+// Invariants
+//   G1  The handler touches only lock-free atomics and write(2).
+//   G2  A slot's descriptor is valid while its `wanted` is not 0 or a handler runs that entered before: whoever takes a slot
+//       down clears `wanted`, then waits until `running` is 0, then closes. (Handler: enter, then read `wanted`; owner: clear
+//       `wanted`, then read `running`; both seq_cst, so one of them sees the other.)
+//   G3  A mark is set before the descriptor is written; wait() reads the descriptor before the marks.
+#include <weft/io/signal.hpp>
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <mutex>
+
+#include "base/atomic.hpp"
+#include "io/operation.hpp"
+#include "io/source_pool.hpp"
+
+namespace weft::io {
+namespace {
+
+using detail::atomic;
+using namespace std::string_literals;
+
+constexpr int last_signal = 64;
+constexpr std::size_t slot_count = 16;  // chosen: objects alive at once
+
+using signal_set = std::uint64_t;
+
+constexpr signal_set bit(int number) noexcept { return signal_set{1} << (number - 1); }
+
+struct slot {
+    atomic<signal_set> wanted{0};
+    atomic<signal_set> marked{0};
+    atomic<int> event{-1};
+    bool taken = false;  // under table_lock
+};
+
+std::array<slot, slot_count> slots;
+atomic<unsigned> running{0};  // handlers
+
+std::mutex table_lock;  // guards the next two and `taken`; held for a few system calls, rarely
+std::array<unsigned, last_signal + 1> users{};
+std::array<struct sigaction, last_signal + 1> before{};
+
+void on_signal(int number) {
+    const int kept = errno;
+    running.fetch_add(1, detail::seq_cst);  // G2
+    for (slot& s : slots) {
+        if (!(s.wanted.load(detail::seq_cst) & bit(number))) continue;  // G2
+        s.marked.fetch_or(bit(number), detail::release);                // G3, pairs with take()
+        constexpr std::uint64_t one = 1;
+        [[maybe_unused]] const auto n = ::write(s.event.load(detail::relaxed), &one, sizeof one);  // stored before `wanted`
+    }
+    running.fetch_sub(1, detail::seq_cst);  // G2
+    errno = kept;
+}
+
+/// The lowest marked signal, taken; 0 if there is none.
+int take(slot& s) noexcept {
+    for (;;) {
+        const auto marked = s.marked.load(detail::acquire);  // pairs with on_signal()
+        if (marked == 0) return 0;
+        const int number = std::countr_zero(marked) + 1;
+        if (s.marked.fetch_and(~bit(number), detail::acq_rel) & bit(number)) return number;
+    }
+}
+
+[[noreturn]] void refuse(std::errc why, const char* what) { throw std::system_error(std::make_error_code(why), what); }
+
+signal_set checked(std::initializer_list<int> numbers) {
+    signal_set set = 0;
+    for (const int n : numbers) {
+        if (n < 1 || n > last_signal || n == SIGKILL || n == SIGSTOP) refuse(std::errc::invalid_argument, "weft: no signal to wait for");
+        set |= bit(n);
+    }
+    if (set == 0) refuse(std::errc::invalid_argument, "weft: no signal to wait for");
+    return set;
+}
+
+template <class F>
+void for_each_signal(signal_set set, F&& f) {
+    for (; set != 0; set &= set - 1) f(std::countr_zero(set) + 1);
+}
+
+void install(int number) noexcept {  // under table_lock
+    if (users[static_cast<std::size_t>(number)]++ != 0) return;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;  // on a fiber's small stack the frame could be too much
+    ::sigfillset(&action.sa_mask);
+    ::sigaction(number, &action, &before[static_cast<std::size_t>(number)]);
+}
+
+void restore(int number) noexcept {  // under table_lock
+    if (--users[static_cast<std::size_t>(number)] == 0) ::sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
+}
+
+int claim_slot() {  // under table_lock
+    for (std::size_t i = 0; i < slot_count; ++i)
+        if (!slots[i].taken) {
+            slots[i].taken = true;
+            return static_cast<int>(i);
+        }
+    refuse(std::errc::too_many_files_open, "weft: too many io::signals at once");
+}
+
+detail::io_handle make_event() {
+    const long fd = detail::system_result([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
+    if (fd < 0) throw std::system_error(detail::failure(fd), "weft: eventfd");
+    if (auto* const s = detail::make_source(static_cast<int>(fd))) return detail::io_handle(s);
+    ::close(static_cast<int>(fd));
+    throw std::bad_alloc();
+}
+
+}  // namespace
+
+signals::signals(std::initializer_list<int> numbers) {
+    const signal_set set = checked(numbers);
+    event_ = make_event();
+    const std::lock_guard guard(table_lock);
+    slot_ = claim_slot();
+    slot& mine = slots[static_cast<std::size_t>(slot_)];
+    mine.marked.store(0, detail::relaxed);              // published by `wanted`
+    mine.event.store(event_.native(), detail::relaxed);  // published by `wanted`
+    mine.wanted.store(set, detail::seq_cst);            // G2
+    for_each_signal(set, install);
+}
+
+signals::~signals() {
+    slot& mine = slots[static_cast<std::size_t>(slot_)];
+    const std::lock_guard guard(table_lock);
+    for_each_signal(mine.wanted.load(detail::relaxed), restore);  // own store
+    mine.wanted.store(0, detail::seq_cst);                        // G2
+    while (running.load(detail::seq_cst) != 0) detail::thread_yield();
+    mine.taken = false;
+}
+
+int signals::wait(std::error_code& error) {
+    slot& mine = slots[static_cast<std::size_t>(slot_)];
+    for (;;) {
+        if (const auto interrupt = detail::pending_interrupt()) {
+            error = detail::interrupt_error(*interrupt);
+            return 0;
+        }
+        if (const int number = take(mine)) {
+            error.clear();
+            return number;
+        }
+        const auto woken = detail::perform(event_.get(), detail::direction::read, detail::park_reason::signal, [](int fd) {
+            std::uint64_t count = 0;
+            return detail::system_result([&] { return ::read(fd, &count, sizeof count); });
+        });
+        error = woken.error;
+        if (error) return 0;
+    }
+}
+
+int signals::wait() {
+    std::error_code error;
+    const int number = wait(error);
+    if (error) detail::throw_io_error(error, "weft: wait for a signal");
+    return number;
+}
+
+}  // namespace weft::io

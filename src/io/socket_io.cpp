@@ -1,0 +1,92 @@
+#include "io/socket_io.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+
+namespace weft::detail {
+namespace {
+
+/// The first parts of `pieces` after `done` bytes of them, as the system wants them. Returns how many.
+std::size_t remaining(std::span<const std::span<const std::byte>> pieces, std::size_t done, std::span<iovec> out) noexcept {
+    std::size_t n = 0;
+    for (auto piece : pieces) {
+        if (n == out.size()) break;
+        const auto skipped = std::min(done, piece.size());
+        done -= skipped;
+        piece = piece.subspan(skipped);
+        if (!piece.empty()) out[n++] = {const_cast<std::byte*>(piece.data()), piece.size()};  // sendmsg() only reads it
+    }
+    return n;
+}
+
+}  // namespace
+
+io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
+    if (into.empty()) return {};
+    return perform(
+        s, direction::read, park_reason::read,
+        [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); }); },
+        [&](long got) {  // less than asked for: there was no more. 0 is for ever, and is asked for again
+            return got > 0 && static_cast<std::size_t>(got) < into.size() ? after_attempt::drained : after_attempt::try_again;
+        });
+}
+
+io_result peek_some(io_source* s, std::span<std::byte> into) noexcept {
+    return perform(s, direction::read, park_reason::read, [&](int fd) {
+        return system_result([&] { return ::recv(fd, into.data(), into.size(), MSG_PEEK); });
+    });
+}
+
+std::error_code wait_readable(io_source* s) noexcept {
+    std::byte one[1];
+    return peek_some(s, one).error;
+}
+
+io_result receive_all(io_source* s, std::span<std::byte> into) noexcept {
+    std::size_t done = 0;
+    while (done < into.size()) {
+        const auto r = receive_some(s, into.subspan(done));
+        if (r.error) return {done, r.error};
+        if (r.count == 0) return {done, std::make_error_code(std::errc::connection_aborted)};
+        done += r.count;
+    }
+    return {done, {}};
+}
+
+io_result send_some(io_source* s, std::span<const std::byte> from) noexcept {
+    if (from.empty()) return {};
+    return perform(s, direction::write, park_reason::write, [&](int fd) {
+        return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); });
+    });
+}
+
+io_result send_all(io_source* s, std::span<const std::byte> from) noexcept {
+    std::size_t done = 0;
+    while (done < from.size()) {
+        const auto r = send_some(s, from.subspan(done));
+        if (r.error) return {done, r.error};
+        done += r.count;
+    }
+    return {done, {}};
+}
+
+io_result send_pieces(io_source* s, std::span<const std::span<const std::byte>> pieces) noexcept {
+    std::size_t done = 0;
+    for (;;) {
+        std::array<iovec, 16> parts;  // chosen: 256 bytes of stack
+        msghdr message{};
+        message.msg_iov = parts.data();
+        message.msg_iovlen = remaining(pieces, done, parts);
+        if (message.msg_iovlen == 0) return {done, {}};
+        const auto r = perform(s, direction::write, park_reason::write, [&](int fd) {
+            return system_result([&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); });
+        });
+        if (r.error) return {done, r.error};
+        done += r.count;
+    }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,167 @@
+#include "io/source.hpp"
+
+#include <unistd.h>
+
+#include <mutex>
+
+#include "io/current.hpp"
+#include "io/epoll_driver.hpp"
+#include "io/poll_wait.hpp"
+#include "io/source_pool.hpp"
+#include "io/system.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+
+void io_source::open(int fd) noexcept {
+    fd_ = fd;
+    {
+        const std::lock_guard guard(lock_);  // a late event of an earlier life may be under way (I3)
+        hangup_.store(false, relaxed);
+        // behind the count, so that nothing is taken for drained before the first read
+        drained_at_.store(events_[index(direction::read)].load(relaxed) - 1, relaxed);
+    }
+    life_.store(0, release);  // pairs with enter(), should the handle travel without further order
+}
+
+bool io_source::enter() noexcept {
+    auto life = life_.load(relaxed);
+    do {
+        if (life & closing_bit) return false;
+    } while (!life_.compare_exchange_weak(life, life + operation, acquire, relaxed));  // pairs with open()
+    return true;
+}
+
+void io_source::leave() noexcept {
+    // acq_rel: of all operations, the one that closes the descriptor comes last
+    const auto now = life_.fetch_sub(operation, acq_rel) - operation;
+    if ((now & closing_bit) && idle(now)) close_descriptor();  // I2
+}
+
+void io_source::close() noexcept {
+    const auto before = life_.fetch_or(closing_bit, acq_rel);  // pairs with leave(), as leave() with itself
+    if (before & closing_bit) return;
+    // From here on the source may be freed at any time unless this thread owns the handle or there are operations;
+    // callers of close() own the handle, or share it with the owner as long as they use it.
+    if (idle(before)) close_descriptor();  // I2
+    else wake_all(true, true);
+}
+
+void io_source::drop() noexcept {
+    close();
+    const auto before = life_.fetch_or(dropped_bit, acq_rel);  // pairs with close_descriptor()
+    if (before & gone_bit) recycle(*this);                      // I2
+}
+
+void io_source::close_descriptor() noexcept {
+    epoll_driver* from = nullptr;
+    {
+        const std::lock_guard guard(lock_);
+        from = driver_;
+        driver_ = nullptr;
+        if (from) from->pin();  // E3
+    }
+    if (from) {
+        from->remove(fd_);
+        from->unpin();
+    }
+    ::close(fd_);  // its failures concern files; the descriptor is gone in every case on Linux
+    const auto before = life_.fetch_or(gone_bit, acq_rel);  // pairs with drop()
+    if (before & dropped_bit) recycle(*this);              // I2
+}
+
+long io_source::attach() noexcept {
+    epoll_driver* mine = nullptr;
+    {
+        const std::lock_guard guard(lock_);
+        if (driver_) return 0;
+        mine = current_io();
+        if (!mine) return 0;
+        driver_ = mine;
+    }
+    // Those who link a waiter from here on are woken by the event of the registration itself, if the descriptor is ready.
+    const long result = mine->add(fd_, *this);
+    if (result == 0) return 0;
+    {
+        const std::lock_guard guard(lock_);
+        if (driver_ == mine) driver_ = nullptr;
+    }
+    wake_all(true, true);  // they try themselves, and fail or find another driver
+    return result;
+}
+
+bool io_source::must_look_again(direction way, event_count seen) const noexcept {
+    return events_[index(way)].load(relaxed) != seen  // under lock_ (I4)
+        || driver_ == nullptr                          // I5
+        || closing();                                  // set before close() takes lock_ to wake
+}
+
+readiness io_source::wait(direction way, event_count seen, park_reason reason, time_point until) noexcept {
+    lock_.lock();
+    if (driver_ == nullptr && !closing() && current_io() == nullptr) {
+        lock_.unlock();
+        return wait_without_driver(way, until);
+    }
+    if (must_look_again(way, seen)) {
+        lock_.unlock();
+        return readiness::again;
+    }
+    detail::wait w({.reason = reason, .object = this, .deadline = until});
+    waiter me(w.cell(), w.ticket());
+    waiters_[index(way)].push_back(me);
+    lock_.unlock();
+
+    const wake how = w.park();
+    if (how == wake::notified) return readiness::again;
+    delist(me, way);
+    return how == wake::timed_out ? readiness::timed_out : readiness::interrupted;
+}
+
+bool io_source::enlist(waiter& w, direction way, event_count seen) noexcept {
+    const std::lock_guard guard(lock_);
+    if (must_look_again(way, seen)) return false;
+    waiters_[index(way)].push_back(w);
+    return true;
+}
+
+void io_source::delist(waiter& w, direction way) noexcept {
+    const std::lock_guard guard(lock_);
+    waiters_[index(way)].remove(w);
+}
+
+unsigned io_source::on_event(io_event e) noexcept {
+    if (e.hangup) hangup_.store(true, relaxed);  // ordered by the release below
+    return wake_all(e.readable, e.writable);
+}
+
+void io_source::on_driver_gone(const epoll_driver& gone) noexcept {
+    {
+        const std::lock_guard guard(lock_);
+        if (driver_ != &gone) return;
+        driver_ = nullptr;
+    }
+    wake_all(true, true);
+}
+
+unsigned io_source::wake_all(bool readers, bool writers) noexcept {
+    intrusive_list<waiter> claimed;  // whose owners cannot go on before unpark() (R3)
+    {
+        const std::lock_guard guard(lock_);
+        const bool wanted[2] = {readers, writers};
+        for (const auto way : {direction::read, direction::write}) {
+            if (!wanted[index(way)]) continue;
+            events_[index(way)].fetch_add(1, release);  // pairs with events() (I4)
+            while (waiter* w = waiters_[index(way)].claim_front()) claimed.push_back(*w);
+        }
+    }
+    unsigned n = 0;
+    for (; waiter* w = claimed.pop_front(); ++n) w->unpark();
+    return n;
+}
+
+readiness io_source::wait_without_driver(direction way, time_point until) noexcept {
+    pollfd wanted = poll_request(fd_, way);
+    return poll_descriptors({&wanted, 1}, until);
+}
+
+}  // namespace weft::detail

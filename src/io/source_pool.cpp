@@ -1,0 +1,67 @@
+#include "io/source_pool.hpp"
+
+#include <mutex>
+#include <new>
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t slab_sources = 64;  // chosen: about two pages
+
+struct slab {
+    io_source sources[slab_sources];
+    slab* next = nullptr;
+};
+
+spin_lock lock;             // guards the two below
+io_source* free_sources = nullptr;
+slab* slabs = nullptr;
+
+io_source* take() noexcept {
+    const std::lock_guard guard(lock);
+    io_source* const s = free_sources;
+    if (s) free_sources = s->next_free;
+    return s;
+}
+
+bool grow() noexcept {
+    auto* const fresh = new (std::nothrow) slab;
+    if (!fresh) return false;
+    for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];
+    const std::lock_guard guard(lock);
+    fresh->sources[slab_sources - 1].next_free = free_sources;
+    free_sources = &fresh->sources[0];
+    fresh->next = slabs;
+    slabs = fresh;
+    return true;
+}
+
+}  // namespace
+
+io_source* make_source(int fd) noexcept {
+    io_source* s = take();
+    while (!s) {
+        if (!grow()) return nullptr;
+        s = take();
+    }
+    s->open(fd);
+    return s;
+}
+
+void recycle(io_source& s) noexcept {
+    const std::lock_guard guard(lock);
+    s.next_free = free_sources;
+    free_sources = &s;
+}
+
+void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {
+    slab* first = nullptr;
+    {
+        const std::lock_guard guard(lock);
+        first = slabs;
+    }
+    for (slab* s = first; s; s = s->next)  // slabs are only ever added, in front
+        for (auto& source : s->sources) f(source, data);
+}
+
+}  // namespace weft::detail

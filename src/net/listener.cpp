@@ -1,0 +1,144 @@
+// listener.cpp - tcp::listener: how a port is opened, and how accepting survives bad times.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include <weft/net/resolve.hpp>
+#include <weft/net/tcp.hpp>
+
+#include "net/socket.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::tcp {
+namespace {
+
+using detail::atomic;
+using detail::new_socket;
+
+std::error_code listen_on(const detail::socket_address& at, const listener_options& options, int fd) noexcept {
+    std::error_code error = detail::set_option(fd, SOL_SOCKET, SO_REUSEADDR, options.reuse_address);
+    if (!error && options.reuse_port) error = detail::set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+    if (!error && at.family() == AF_INET6) error = detail::set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only);
+    // accepted sockets inherit it, which saves a call for each
+    if (!error) error = detail::set_option(fd, IPPROTO_TCP, TCP_NODELAY, options.no_delay);
+    if (error) return error;
+    const long bound = detail::system_result([&] { return ::bind(fd, at.get(), at.size); });
+    if (bound < 0) return detail::failure(bound);
+    const long listening = detail::system_result([&] { return ::listen(fd, options.backlog); });
+    return listening < 0 ? detail::failure(listening) : std::error_code();
+}
+
+new_socket open_listener(const detail::socket_address& at, const listener_options& options) noexcept {
+    new_socket s = detail::make_tcp_socket(at.family());
+    if (!s.error) s.error = listen_on(at, options, s.handle.native());
+    return s;
+}
+
+std::vector<net::endpoint> candidates(const net::endpoint& at) {
+    if (at.host.empty()) return {{.host = "::", .port = at.port}, {.host = "0.0.0.0", .port = at.port}};
+    return net::resolve(at.host, at.port);
+}
+
+/// This machine has no such address or no such family: another candidate may do.
+bool try_the_next(std::error_code e) noexcept {
+    return e == std::errc::address_family_not_supported || e == std::errc::address_not_available;
+}
+
+/// The connection failed before it was taken: accept(2) reports that, and the next call goes on.
+bool lost_in_the_queue(std::error_code e) noexcept {
+    constexpr int lost[] = {ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
+                            ENETUNREACH, ETIMEDOUT};
+    return e.category() == std::system_category() && std::find(std::begin(lost), std::end(lost), e.value()) != std::end(lost);
+}
+
+/// The process or the system has run out of something; it may come back.
+bool exhausted(std::error_code e) noexcept {
+    constexpr int scarce[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
+    return e.category() == std::system_category() && std::find(std::begin(scarce), std::end(scarce), e.value()) != std::end(scarce);
+}
+
+/// One line on stderr, at most one in five seconds for the whole process.
+void complain(const net::endpoint& at, std::error_code e) {
+    using namespace std::chrono;
+    static atomic<std::int64_t> silent_until{0};
+    const std::int64_t now = duration_cast<seconds>(detail::clock::now().time_since_epoch()).count();
+    std::int64_t until = silent_until.load(detail::relaxed);  // a rate, nothing depends on it
+    if (now < until || !silent_until.compare_exchange_strong(until, now + 5, detail::relaxed, detail::relaxed)) return;
+    std::fprintf(stderr, "weft: accept on %s: %s; trying again until it passes\n", to_string(at).c_str(), e.message().c_str());
+}
+
+/// Pauses between two attempts of one accept() when something has run out.
+class back_off {
+public:
+    /// \parks    for the next pause.
+    /// \returns  why the caller was interrupted, if it was.
+    std::error_code pause() noexcept {
+        detail::wait w({.reason = detail::park_reason::accept, .deadline = detail::deadline_after(next_)});
+        next_ = std::min(2 * next_, longest);
+        return w.park() == detail::wake::stopped ? detail::interrupt_error(detail::interrupt_reason()) : std::error_code();
+    }
+
+private:
+    static constexpr std::chrono::milliseconds longest{100};  // chosen: a peer hardly notices it
+    std::chrono::milliseconds next_{10};                      // chosen: a connection that ends frees what is missing
+};
+
+}  // namespace
+
+listener::listener(const net::endpoint& at, const listener_options& options) {
+    std::error_code error;
+    for (const net::endpoint& candidate : candidates(at)) {
+        const auto address = detail::parse_numeric(candidate);
+        if (!address) continue;
+        new_socket s = open_listener(*address, options);
+        error = s.error;
+        if (!error) {
+            handle_ = std::move(s.handle);
+            local_ = detail::local_endpoint(handle_.native());
+            return;
+        }
+        if (!try_the_next(error)) break;
+    }
+    throw std::system_error(error, "weft: listen on " + to_string(at));
+}
+
+stream listener::accept(std::error_code& error) {
+    back_off pauses;
+    for (;;) {
+        const auto taken = detail::perform(handle_.get(), detail::direction::read, detail::park_reason::accept, [](int fd) {
+            return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+        });
+        error = taken.error;
+        if (!error) {
+            new_socket s = detail::adopt(static_cast<int>(taken.count));
+            if (!s.error) return stream(std::move(s.handle));
+            error = std::error_code(ENOMEM, std::system_category());
+        }
+        if (lost_in_the_queue(error)) continue;
+        if (!exhausted(error)) return {};
+        complain(local_, error);
+        error = pauses.pause();
+        if (error) return {};
+    }
+}
+
+stream listener::accept() {
+    std::error_code error;
+    stream peer = accept(error);
+    if (error) detail::throw_io_error(error, "weft: accept");
+    return peer;
+}
+
+void listener::iterator::next() {
+    std::error_code error;
+    peer_ = listener_->accept(error);
+    if (!error) return;
+    if (listener_->is_open() || error == std::errc::operation_canceled) detail::throw_io_error(error, "weft: accept");
+    listener_ = nullptr;
+}
+
+}  // namespace weft::tcp

@@ -1,0 +1,27 @@
+#include "net/socket.hpp"
+
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "io/source_pool.hpp"
+
+namespace weft::detail {
+
+new_socket make_tcp_socket(int family) noexcept {
+    const long fd = system_result([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP); });
+    if (fd < 0) return {{}, failure(fd)};
+    return adopt(static_cast<int>(fd));
+}
+
+new_socket adopt(int fd) noexcept {
+    if (io_source* const s = make_source(fd)) return {io_handle(s), {}};
+    ::close(fd);
+    return {{}, std::make_error_code(std::errc::not_enough_memory)};
+}
+
+std::error_code set_option(int fd, int level, int option, int value) noexcept {
+    const long r = system_result([&] { return ::setsockopt(fd, level, option, &value, sizeof value); });
+    return r < 0 ? failure(r) : std::error_code();
+}
+
+}  // namespace weft::detail

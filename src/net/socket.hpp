@@ -1,0 +1,23 @@
+// socket.hpp - making sockets and setting their options; the handles that streams and listeners own.
+#pragma once
+
+#include <weft/detail/io_handle.hpp>
+
+#include "io/operation.hpp"
+#include "net/socket_address.hpp"
+
+namespace weft::detail {
+
+/// A new non-blocking TCP socket, or an error.
+struct new_socket {
+    io_handle handle;
+    std::error_code error;
+};
+new_socket make_tcp_socket(int family) noexcept;
+
+/// A handle for a descriptor just made, which is closed on failure.
+new_socket adopt(int fd) noexcept;
+
+std::error_code set_option(int fd, int level, int option, int value) noexcept;
+
+}  // namespace weft::detail

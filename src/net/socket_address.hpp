@@ -1,0 +1,30 @@
+// socket_address.hpp - the system's form of an endpoint whose host is a number.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <optional>
+
+#include <weft/net/endpoint.hpp>
+
+namespace weft::detail {
+
+struct socket_address {
+    sockaddr_storage storage{};
+    socklen_t size = 0;
+
+    sockaddr* get() noexcept { return reinterpret_cast<sockaddr*>(&storage); }
+    const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
+    int family() const noexcept { return storage.ss_family; }
+};
+
+/// Empty: the host is not a number. IPv6 numbers may carry a zone: fe80::1%eth0.
+std::optional<socket_address> parse_numeric(const net::endpoint&);
+
+net::endpoint to_endpoint(const socket_address&);
+
+/// The address of this end (getsockname) or of the other (getpeername). Throws std::system_error.
+net::endpoint local_endpoint(int fd);
+net::endpoint remote_endpoint(int fd);
+
+}  // namespace weft::detail

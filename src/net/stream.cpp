@@ -1,0 +1,160 @@
+// stream.cpp - tcp::stream over the socket operations of the I/O layer; connecting stands in connect.cpp.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+
+#include <weft/net/tcp.hpp>
+
+#include "io/socket_io.hpp"
+#include "net/socket.hpp"
+
+namespace weft::tcp {
+namespace {
+
+using detail::io_result;
+using detail::io_source;
+
+constexpr const char* reading = "weft: read";
+constexpr const char* writing = "weft: write";
+
+std::size_t report(io_result r, std::error_code& error) noexcept {
+    error = r.error;
+    return r.count;
+}
+
+void throw_if(std::error_code error, const char* what) {
+    if (error) detail::throw_io_error(error, what);
+}
+
+/// Calls f with the descriptor, unless the stream is closed.
+template <class F>
+std::error_code with_descriptor(io_source* s, F&& f) noexcept {
+    const detail::operation_guard guard(s);
+    if (!guard) return detail::closed_error();
+    return f(s->descriptor());
+}
+
+/// Reads piece by piece: looks at what is there, then takes what belongs to the answer.
+io_result read_through(io_source* s, std::string_view delimiter, std::size_t max, std::string& text) {
+    if (delimiter.empty()) return {0, std::make_error_code(std::errc::invalid_argument)};
+    std::array<std::byte, 512> piece;  // chosen: a long header line in two looks
+    while (text.size() < max) {
+        const auto room = std::min(piece.size(), max - text.size());
+        const auto seen = detail::peek_some(s, std::span(piece).first(room));
+        if (seen.error || seen.count == 0) return seen;
+        const auto before = text.size();
+        text.append(reinterpret_cast<const char*>(piece.data()), seen.count);
+        const auto found = text.find(delimiter, before - std::min(before, delimiter.size() - 1));
+        const bool complete = found != std::string::npos;
+        if (complete) text.resize(found + delimiter.size());
+        const auto taken = detail::receive_all(s, std::span(piece).first(text.size() - before));
+        if (taken.error) {
+            text.resize(before + taken.count);
+            return taken;
+        }
+        if (complete) return {text.size(), {}};
+    }
+    return {text.size(), std::make_error_code(std::errc::message_size)};
+}
+
+}  // namespace
+
+std::size_t stream::read_some(std::span<std::byte> into) {
+    return value_or_throw(detail::receive_some(handle_.get(), into), reading);
+}
+std::size_t stream::read_some(std::span<std::byte> into, std::error_code& error) {
+    return report(detail::receive_some(handle_.get(), into), error);
+}
+
+void stream::read_exact(std::span<std::byte> into) {
+    value_or_throw(detail::receive_all(handle_.get(), into), "weft: read to a given length");
+}
+std::size_t stream::read_exact(std::span<std::byte> into, std::error_code& error) {
+    return report(detail::receive_all(handle_.get(), into), error);
+}
+
+std::string stream::read_until(std::string_view delimiter, std::size_t max) {
+    std::string text;
+    value_or_throw(read_through(handle_.get(), delimiter, max, text), "weft: read to a delimiter");
+    return text;
+}
+std::string stream::read_until(std::string_view delimiter, std::size_t max, std::error_code& error) {
+    std::string text;
+    report(read_through(handle_.get(), delimiter, max, text), error);
+    return text;
+}
+
+void stream::wait_readable() { throw_if(detail::wait_readable(handle_.get()), reading); }
+void stream::wait_readable(std::error_code& error) { error = detail::wait_readable(handle_.get()); }
+
+std::size_t stream::write_some(std::span<const std::byte> from) {
+    return value_or_throw(detail::send_some(handle_.get(), from), writing);
+}
+std::size_t stream::write_some(std::span<const std::byte> from, std::error_code& error) {
+    return report(detail::send_some(handle_.get(), from), error);
+}
+
+void stream::write_all(std::span<const std::byte> from) { value_or_throw(detail::send_all(handle_.get(), from), writing); }
+std::size_t stream::write_all(std::span<const std::byte> from, std::error_code& error) {
+    return report(detail::send_all(handle_.get(), from), error);
+}
+
+void stream::write_all(std::span<const std::span<const std::byte>> pieces) {
+    value_or_throw(detail::send_pieces(handle_.get(), pieces), writing);
+}
+std::size_t stream::write_all(std::span<const std::span<const std::byte>> pieces, std::error_code& error) {
+    return report(detail::send_pieces(handle_.get(), pieces), error);
+}
+
+void stream::shutdown(side which) {
+    std::error_code error;
+    shutdown(which, error);
+    throw_if(error, "weft: shutdown");
+}
+
+void stream::shutdown(side which, std::error_code& error) noexcept {
+    const int how = which == side::receive ? SHUT_RD : which == side::send ? SHUT_WR : SHUT_RDWR;
+    error = with_descriptor(handle_.get(), [&](int fd) {
+        const long r = detail::system_result([&] { return ::shutdown(fd, how); });
+        return r < 0 ? detail::failure(r) : std::error_code();
+    });
+}
+
+net::endpoint stream::local() const {
+    const detail::operation_guard guard(handle_.get());
+    return detail::local_endpoint(guard ? handle_.get()->descriptor() : -1);
+}
+
+net::endpoint stream::remote() const {
+    const detail::operation_guard guard(handle_.get());
+    return detail::remote_endpoint(guard ? handle_.get()->descriptor() : -1);
+}
+
+void stream::set_no_delay(bool on) {
+    throw_if(with_descriptor(handle_.get(), [&](int fd) { return detail::set_option(fd, IPPROTO_TCP, TCP_NODELAY, on); }),
+             "weft: set_no_delay");
+}
+
+void stream::set_keep_alive(std::chrono::seconds idle) {
+    const auto set = [&](int fd) {
+        if (idle <= std::chrono::seconds::zero()) return detail::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
+        const auto seconds = static_cast<int>(std::min<std::chrono::seconds::rep>(idle.count(), 32767));  // the system's limit
+        const auto error = detail::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+        return error ? error : detail::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    };
+    throw_if(with_descriptor(handle_.get(), set), "weft: set_keep_alive");
+}
+
+void stream::set_reset_on_close(bool on) {
+    const auto set = [&](int fd) {
+        const linger how{.l_onoff = on, .l_linger = 0};
+        const long r = detail::system_result([&] { return ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &how, sizeof how); });
+        return r < 0 ? detail::failure(r) : std::error_code();
+    };
+    throw_if(with_descriptor(handle_.get(), set), "weft: set_reset_on_close");
+}
+
+}  // namespace weft::tcp

@@ -1,0 +1,45 @@
+#include <weft/runtime.hpp>
+
+#include "runtime/runtime_core.hpp"
+
+namespace weft {
+
+runtime::runtime(runtime_options options)
+    : core_(std::make_unique<detail::runtime_core>(*this, std::move(options))) {}
+
+runtime::~runtime() = default;
+
+bool runtime::shutdown(std::chrono::nanoseconds grace) { return core_->shutdown(detail::deadline_after(grace)); }
+
+runtime_stats runtime::stats() const {
+    auto& s = core_->fibers();
+    runtime_stats r;
+    r.workers = s.worker_count();
+    r.fibers = s.live();
+    r.spawned = s.born();
+    for (unsigned i = 0; i < r.workers; ++i) {
+        const auto& w = s.worker_at(i);
+        r.switches += w.dispatches();
+        r.parks += w.parks();
+        r.steals += w.steals();
+        r.sleeps += w.sleeps();
+    }
+    const auto stacks = s.stacks().statistics();
+    r.stacks_in_use = stacks.in_use;
+    r.stacks_idle = stacks.idle;
+    r.stacks_unguarded = stacks.unguarded;
+    return r;
+}
+
+void runtime::for_each_fiber(const std::function<void(fiber_info const&)>& f) const {
+    core_->fibers().for_each_fiber([&](detail::control_block& block) { f(detail::info_of(block)); });
+}
+
+runtime* runtime::current() noexcept {
+    auto* const core = detail::current_runtime();
+    return core ? &core->facade() : nullptr;
+}
+
+detail::scheduler& runtime::scheduler() const noexcept { return core_->fibers(); }
+
+}  // namespace weft

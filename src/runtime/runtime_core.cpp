@@ -1,0 +1,121 @@
+#include "runtime/runtime_core.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "arch/coroutine_slot.hpp"
+#include "base/cpus.hpp"
+#include "io/current.hpp"
+
+namespace weft::detail {
+namespace {
+
+coroutine_slot& slot_here() noexcept {
+    auto* const f = this_fiber_block();
+    return f ? f->coroutines : thread_coroutine_slot();
+}
+
+io_context io_here() noexcept {
+    auto* const core = current_runtime();
+    return core ? io_context{&core->driver(), &core->pool()} : io_context{};
+}
+
+unsigned chosen_workers(const runtime_options& o) {
+    constexpr unsigned most = 1024;
+    if (const char* const text = std::getenv("WEFT_WORKERS"); text && *text) {
+        char* end = nullptr;
+        const auto n = std::strtoul(text, &end, 10);
+        if (*end != '\0' || n == 0 || n > most)
+            throw std::invalid_argument("weft: WEFT_WORKERS must be a number from 1 to 1024, not \"" + std::string(text) + '"');
+        return static_cast<unsigned>(n);
+    }
+    if (o.workers > most)
+        throw std::invalid_argument("weft: runtime_options::workers must be 0 (one per usable CPU) to 1024, not " +
+                                    std::to_string(o.workers));
+    return o.workers ? o.workers : usable_cpus();
+}
+
+std::size_t checked_stack_bytes(const runtime_options& o) {
+    if (o.stack_bytes < 16 * 1024 || o.stack_bytes > std::size_t{1} << 30)
+        throw std::invalid_argument("weft: runtime_options::stack_bytes must be 16 KiB to 1 GiB, not " +
+                                    std::to_string(o.stack_bytes));
+    return o.stack_bytes;
+}
+
+std::string what_of(const std::exception_ptr& e) {
+    try {
+        std::rethrow_exception(e);
+    } catch (const std::exception& x) {
+        return x.what();
+    } catch (...) {
+        return "an exception that is not a std::exception";
+    }
+}
+
+void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
+    std::fprintf(stderr, "weft: fiber \"%.*s\" (%s:%u) failed and nobody joined it: %s\n", static_cast<int>(f.name.size()),
+                 f.name.data(), f.site.file_name(), static_cast<unsigned>(f.site.line()), what_of(e).c_str());
+    if (f.detached) std::terminate();
+}
+
+}  // namespace
+
+runtime_core::runtime_core(runtime& facade, runtime_options options)
+    : facade_(facade), options_(std::move(options)) {
+    set_coroutine_slot_finder(slot_here);
+    set_io_context_lookup(io_here);
+    scheduler_options o{.workers = chosen_workers(options_),
+                        .stack_bytes = checked_stack_bytes(options_),
+                        .name = options_.name,
+                        .unhandled = [this](control_block& f, const std::exception_ptr& e) {
+                            if (options_.on_unhandled)
+                                options_.on_unhandled(info_of(f), e);
+                            else
+                                report_by_default(info_of(f), e);
+                        },
+                        .context = this};
+    scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
+}
+
+runtime_core::~runtime_core() {
+    require(current_scheduler() != scheduler_.get(), "a runtime is not destroyed by one of its own fibers");
+    while (!shutdown(clock::now() + std::chrono::seconds(5))) {}
+}
+
+bool runtime_core::shutdown(time_point until) {
+    scheduler_->request_stop_of_all();
+    if (scheduler_->drain(until)) return true;
+    name_stragglers();
+    return false;
+}
+
+void runtime_core::name_stragglers() noexcept {
+    std::fprintf(stderr, "weft: runtime \"%s\" waits for fibers that were asked to stop:\n", options_.name.c_str());
+    int left = 20;  // chosen: a screenful
+    scheduler_->for_each_fiber([&](control_block& f) {
+        const auto info = info_of(f);
+        if (--left >= 0)
+            std::fprintf(stderr, "  fiber \"%.*s\" (%s:%u): %.*s, waits for %.*s\n", static_cast<int>(info.name.size()),
+                         info.name.data(), info.site.file_name(), static_cast<unsigned>(info.site.line()),
+                         static_cast<int>(info.state.size()), info.state.data(), static_cast<int>(info.waits_for.size()),
+                         info.waits_for.data());
+    });
+    if (left < 0) std::fprintf(stderr, "  and %d more\n", -left);
+}
+
+fiber_info info_of(const control_block& f) noexcept {
+    return {.id = {id_of(f)},
+            .name = f.name(),
+            .site = f.site,
+            .state = name(state_of(f)),
+            .waits_for = name(f.reason.load(relaxed)),  // a hint
+            .detached = f.detached};
+}
+
+runtime_core* current_runtime() noexcept {
+    const auto* const s = current_scheduler();
+    return s ? static_cast<runtime_core*>(s->options().context) : nullptr;
+}
+
+}  // namespace weft::detail

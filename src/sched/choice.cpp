@@ -1,0 +1,35 @@
+// choice.cpp - a generator per thread: xorshift64* of Vigna, "An experimental exploration of Marsaglia's xorshift
+// generators, scrambled". Statistical quality is all that is asked of it.
+#include "sched/choice.hpp"
+
+#include <chrono>
+
+namespace weft::detail {
+namespace {
+
+thread_local std::uint64_t state = 0;
+
+std::uint64_t fresh_seed() noexcept {
+    const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    const auto thread = reinterpret_cast<std::uintptr_t>(&state);  // differs from thread to thread
+    return (now ^ (thread * 0x9e37'79b9'7f4a'7c15)) | 1;           // never 0, where xorshift would stay
+}
+
+// Not inlined: a caller that parks between two calls may be on another thread at the second.
+[[gnu::noinline]] std::uint64_t next() noexcept {
+    auto x = state != 0 ? state : fresh_seed();
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    state = x;
+    return x * 0x2545'f491'4f6c'dd1d;
+}
+
+}  // namespace
+
+std::uint32_t choose(std::uint32_t n) noexcept {
+    if (n == 1) return 0;
+    return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);  // the high bits are the good ones
+}
+
+}  // namespace weft::detail

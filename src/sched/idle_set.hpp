@@ -1,0 +1,108 @@
+// idle_set.hpp - which workers sleep, whether one searches, and who is woken when there is work. No wake-up is lost.
+//
+// A worker is busy, searching (spinning, or napping between looks) or sleeping (announced here). At most one searches.
+//
+//      who has work for others                     who runs out of work
+//   1  publish it (ring, injector)              1  announce_sleep(): sleeping + 1, searching - 1 if it searched
+//   2  fence                                    2  fence
+//   3  searching == 0 and sleeping > 0 ?        3  look at every queue once more; if there is work, retract() and go on
+//      then claim a sleeper and wake it         4  sleep until woken
+//
+// Invariants
+//   I1  `word_` counts the searchers (low half) and the announced sleepers (high half); every change is one read-modify-write.
+//   I2  If step 3 on the left finds nobody to wake because one searches, that searcher's next change of the word comes later
+//       in word_'s order, and is followed by its own fence and look: it finds the work, or another has taken it.
+//   I3  If step 3 on the left finds nobody asleep, every sleeper announces later and finds the work in its step 3.
+//   I4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so work is not handed to two for one wake.
+//   I5  A worker is announced at most once; retract() tells it whether it was claimed meanwhile (then a wake token is on its
+//       way, and it searches).
+//
+// Remove either fence and both sides can miss each other: model test tests/model/idle_model.cpp expects that run.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/atomic.hpp"
+#include "base/spin_lock.hpp"
+
+namespace weft::detail {
+
+class idle_set {
+public:
+    explicit idle_set(unsigned workers) { sleepers_.reserve(workers); }
+    idle_set(const idle_set&) = delete;
+    idle_set& operator=(const idle_set&) = delete;
+
+    /// Steps 2 and 3 on the left: after publishing work. \returns the worker to be woken, if one should be.
+    std::optional<unsigned> after_publish() noexcept {
+        fence(seq_cst);                        // pairs with the fence in announce_sleep() and end_search()
+        const auto now = word_.load(relaxed);  // ordered by the fence
+        if (searching(now) != 0 || sleeping(now) == 0) return std::nullopt;  // I2, I3
+        return claim_sleeper();
+    }
+
+    /// Becomes the searcher if there is none.
+    bool begin_search() noexcept {
+        auto now = word_.load(relaxed);
+        do {
+            if (searching(now) != 0) return false;
+        } while (!word_.compare_exchange_weak(now, now + one_searching, seq_cst, relaxed));
+        return true;
+    }
+
+    /// The searcher has found work, or gives up to do something else; look at the queues afterwards (I2).
+    void end_search() noexcept {
+        word_.fetch_sub(one_searching, seq_cst);
+        fence(seq_cst);  // pairs with the fence in after_publish()
+    }
+
+    /// Steps 1 and 2 on the right.
+    void announce_sleep(unsigned worker, bool was_searching) noexcept {
+        {
+            const std::lock_guard guard(lock_);
+            sleepers_.push_back(worker);
+            word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst);
+        }
+        fence(seq_cst);  // pairs with the fence in after_publish()
+    }
+
+    /// Takes the announcement back. False: it was claimed; the worker is searching and a token is on its way (I5).
+    bool retract(unsigned worker) noexcept {
+        const std::lock_guard guard(lock_);
+        for (auto& s : sleepers_) {
+            if (s != worker) continue;
+            s = sleepers_.back();
+            sleepers_.pop_back();
+            word_.fetch_sub(one_sleeping, seq_cst);
+            return true;
+        }
+        return false;
+    }
+
+    /// Claims the last one to fall asleep, unless somebody searches already.
+    std::optional<unsigned> claim_sleeper() noexcept {
+        const std::lock_guard guard(lock_);
+        if (sleepers_.empty() || searching(word_.load(relaxed)) != 0) return std::nullopt;  // I2 again, for who raced us here
+        const auto worker = sleepers_.back();
+        sleepers_.pop_back();
+        word_.fetch_add(one_searching - one_sleeping, seq_cst);  // I4
+        return worker;
+    }
+
+    bool anybody_searches() const noexcept { return searching(word_.load(relaxed)) != 0; }  // hints
+    unsigned sleeping_count() const noexcept { return sleeping(word_.load(relaxed)); }
+
+private:
+    static constexpr std::uint32_t one_searching = 1, one_sleeping = 1u << 16;
+    static std::uint32_t searching(std::uint32_t w) noexcept { return w & 0xffff; }
+    static std::uint32_t sleeping(std::uint32_t w) noexcept { return w >> 16; }
+
+    alignas(64) atomic<std::uint32_t> word_{0};
+    spin_lock lock_;                  // guards sleepers_
+    std::vector<unsigned> sleepers_;  // reserved: never allocates later
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,227 @@
+#include "sched/scheduler.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <mutex>
+
+#include <weft/stop.hpp>
+
+#include "stack/overflow.hpp"
+
+namespace weft::detail {
+namespace {
+
+void ready_fiber(wait_cell& cell) noexcept {
+    auto& f = static_cast<control_block&>(cell);
+    f.owner->ready(f);
+}
+
+std::string_view current_name() noexcept {
+    const auto* const f = this_fiber_block();
+    if (!f) return this_carrier() ? "a worker's loop" : "a plain thread";
+    return f->name_text[0] ? f->name() : "an unnamed fiber";
+}
+
+}  // namespace
+
+bool is_cancellation(const std::exception_ptr& e) noexcept {
+    try {
+        std::rethrow_exception(e);
+    } catch (const cancelled&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+scheduler::scheduler(scheduler_options options, driver& io)
+    : options_(std::move(options)),
+      driver_(io),
+      stacks_({.default_bytes = options_.stack_bytes}),
+      blocks_(*this, ready_fiber),
+      idle_(options_.workers) {
+    set_panic_namer(current_name);
+    set_overflow_namer(current_name);
+    workers_.reserve(options_.workers);
+    for (unsigned i = 0; i < options_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
+    threads_.reserve(options_.workers);
+    try {
+        for (unsigned i = 0; i < options_.workers; ++i) threads_.emplace_back([this, i] { carry(i); });
+    } catch (...) {
+        stop();
+        throw;
+    }
+}
+
+scheduler::~scheduler() { stop(); }
+
+void scheduler::carry(unsigned index) {
+    char name[16];
+    std::snprintf(name, sizeof name, "%.10s/%u", options_.name.c_str(), index);
+    pthread_setname_np(pthread_self(), name);
+    prctl(PR_SET_TIMERSLACK, 1);  // timers 36 instead of 86 us late (measured: research/peers-io.md, verdict 5)
+    const alternate_stack for_overflow;
+    carrier self;
+    self.owner = this;
+    self.lent_to = workers_[index].get();
+    set_this_carrier(&self);
+    self.lent_to->run(self);
+    set_this_carrier(nullptr);
+}
+
+control_block& scheduler::create(const fiber_options& o, std::unique_ptr<task> body) {
+    const auto* const c = this_carrier();
+    const bool inside = c && c->owner == this && c->lent_to;
+    auto& f = inside ? *c->lent_to->blocks().take() : *blocks_.take(1);
+    f.ctx = {};
+    f.home = nullptr;
+    f.coroutines = {};
+    f.parent = nullptr;
+    f.body = std::move(body);
+    f.stack_bytes = o.stack_bytes;
+    f.detached = o.detached;
+    f.done.store(false, relaxed);  // nobody else knows the block yet; the queue publishes it
+    f.stop_requested.store(false, relaxed);
+    f.stops.store(0, relaxed);
+    f.set_name(o.name);
+    f.site = o.site;
+    f.generation.store(f.generation.load(relaxed) + 1, relaxed);
+    f.references.store(o.detached ? 1 : 2, relaxed);
+    return f;
+}
+
+void scheduler::start(control_block& f) noexcept {
+    if (const auto* const c = this_carrier(); c && c->owner == this && c->lent_to) {
+        c->lent_to->count_birth();
+        c->lent_to->enqueue(f);
+        return;
+    }
+    born_outside_.fetch_add(1, release);  // before the fiber can end: live() never falls below the truth
+    injected_.push(f);
+    wake_searcher();
+}
+
+void scheduler::ready(control_block& f) noexcept {
+    if (const auto* const c = this_carrier(); c && c->owner == this && c->lent_to) {
+        c->lent_to->ready(f);
+        return;
+    }
+    injected_.push(f);
+    wake_searcher();
+}
+
+void scheduler::drop(control_block& f) noexcept {
+    if (f.references.fetch_sub(1, acq_rel) != 1) return;  // release: what this holder did; acquire: what the others did
+    f.body.reset();
+    f.stop_source.reset();
+    auto& owner = *f.owner;
+    if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to)
+        c->lent_to->blocks().give(f);
+    else
+        owner.blocks_.give(&f);
+}
+
+bool scheduler::request_stop(control_block& f) noexcept {
+    if (f.stop_requested.exchange(true, acq_rel)) return false;  // one count per fiber in `stops`
+    f.stops.fetch_add(1, seq_cst);                               // W5, before the look at the wait
+    interrupt(f);
+    std::stop_source tell(std::nostopstate);
+    {
+        const std::lock_guard guard(f.lock);
+        if (f.stop_source) tell = *f.stop_source;
+    }
+    tell.request_stop();  // outside the lock: callbacks are user code
+    return true;
+}
+
+void scheduler::report_unhandled(control_block& f, const std::exception_ptr& failure) noexcept {
+    if (failure && options_.unhandled && !is_cancellation(failure)) options_.unhandled(f, failure);
+}
+
+// Ended before born: a fiber counted as ended was counted as born earlier, and whoever still lives was born by one that is
+// counted as born and not as ended. So equality means that nobody lived in between.
+std::uint64_t scheduler::live() const noexcept {
+    std::uint64_t ended = 0;
+    for (const auto& w : workers_) ended += w->ended();
+    return born() - ended;
+}
+
+std::uint64_t scheduler::born() const noexcept {
+    auto born = born_outside_.load(acquire);  // pairs with start()
+    for (const auto& w : workers_) born += w->born();
+    return born;
+}
+
+bool scheduler::drain(time_point until) noexcept {
+    auto nap = std::chrono::microseconds(50);  // chosen: a cold path, at shutdown only
+    while (live() != 0) {
+        if (clock::now() >= until) return false;
+        std::this_thread::sleep_for(nap);
+        if (nap < std::chrono::milliseconds(10)) nap *= 2;
+    }
+    return true;
+}
+
+void scheduler::request_stop_of_all() noexcept {
+    std::vector<control_block*> alive;
+    for_each_fiber([&](control_block& f) {
+        auto n = f.references.load(relaxed);
+        do {
+            if (n == 0) return;  // it has ended meanwhile
+        } while (!f.references.compare_exchange_weak(n, n + 1, acq_rel, relaxed));  // keeps it until the loop below
+        alive.push_back(&f);
+    });
+    for (auto* f : alive) {
+        request_stop(*f);
+        drop(*f);
+    }
+}
+
+void scheduler::stop() noexcept {
+    stopping_.store(true, release);  // pairs with stopping()
+    fence(seq_cst);                  // a worker about to sleep sees it, or we see it announced: wake() leaves a token anyway
+    for (auto& w : workers_) w->wake();
+    for (auto& t : threads_)
+        if (t.joinable()) t.join();
+}
+
+bool scheduler::work_is_queued() const noexcept {
+    if (!injected_.empty()) return true;
+    for (const auto& w : workers_)
+        if (w->has_work()) return true;
+    return false;
+}
+
+void scheduler::wake_sleeper() noexcept {
+    if (const auto sleeper = idle_.after_publish()) workers_[*sleeper]->wake();
+}
+
+void scheduler::wake_searcher() noexcept {
+    wake_sleeper();  // its fence orders the load below too
+    if (auto* const napper = napper_.load(relaxed)) napper->wake();
+}
+
+std::stop_token stop_token_of(control_block& f) {
+    auto fresh = std::make_unique<std::stop_source>();
+    std::stop_source source(std::nostopstate);
+    {
+        const std::lock_guard guard(f.lock);
+        if (!f.stop_source) f.stop_source = std::move(fresh);
+        source = *f.stop_source;
+    }
+    if (f.stop_requested.load(seq_cst)) source.request_stop();  // who requested before has not seen the source
+    return source.get_token();
+}
+
+std::uint64_t id_of(const control_block& f) noexcept {
+    return (std::uint64_t{f.generation.load(relaxed)} << 32) | (f.index + 1);
+}
+
+scheduler* current_scheduler() noexcept {
+    const auto* const c = this_carrier();
+    return c ? c->owner : nullptr;
+}
+
+}  // namespace weft::detail

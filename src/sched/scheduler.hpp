@@ -1,0 +1,141 @@
+// scheduler.hpp - the workers of one runtime, what they share, and the carriers that run them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fiber/block_pool.hpp"
+#include "sched/driver.hpp"
+#include "sched/idle_set.hpp"
+#include "sched/injector.hpp"
+#include "sched/worker.hpp"
+#include "stack/stack_pool.hpp"
+
+namespace weft::detail {
+
+struct scheduler_options {
+    unsigned workers = 1;
+    std::size_t stack_bytes = std::size_t{256} * 1024;
+    std::string name = "weft";
+    /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
+    std::function<void(control_block&, const std::exception_ptr&)> unhandled = {};
+    /// The higher layer's object; scheduler only keeps it.
+    void* context = nullptr;
+};
+
+struct fiber_options {
+    std::string_view name;
+    std::size_t stack_bytes = 0;
+    std::source_location site;
+    bool detached = false;
+};
+
+class scheduler {
+public:
+    /// Starts the carriers. \throws std::system_error, std::bad_alloc
+    scheduler(scheduler_options, driver&);
+    ~scheduler();
+    scheduler(const scheduler&) = delete;
+    scheduler& operator=(const scheduler&) = delete;
+
+    // Any thread:
+
+    /// A fiber that is not yet runnable, with one reference for its run and, unless detached, one for a handle.
+    /// \throws std::bad_alloc
+    control_block& create(const fiber_options&, std::unique_ptr<task>);
+    /// Makes a new fiber runnable.
+    void start(control_block&) noexcept;
+    /// Makes a fiber runnable that was waiting.
+    void ready(control_block&) noexcept;
+    /// Gives one reference back; the last one destroys the task (C2).
+    static void drop(control_block&) noexcept;
+    /// Requests that a fiber stop; true if this is the first request.
+    static bool request_stop(control_block&) noexcept;
+    /// Reports a failure nobody joins; `cancelled` is none.
+    void report_unhandled(control_block&, const std::exception_ptr&) noexcept;
+
+    /// Fibers born and not yet ended. Exact once no fiber and no thread spawns.
+    std::uint64_t live() const noexcept;
+    std::uint64_t born() const noexcept;
+    /// Waits until no fiber is left or `until`. From a plain thread.
+    bool drain(time_point until) noexcept;
+    /// Stops every fiber that lives now.
+    void request_stop_of_all() noexcept;
+    /// Ends the carriers; no fiber may be left.
+    void stop() noexcept;
+    /// Calls f(control_block&) for each live fiber. A hint: they go on meanwhile.
+    template <class F>
+    void for_each_fiber(F&& f) {
+        blocks_.for_each([&](control_block& b) {
+            const auto s = state_of(b);
+            if (s != fiber_state::free && s != fiber_state::done) f(b);
+        });
+    }
+
+    const scheduler_options& options() const noexcept { return options_; }
+    unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
+    worker& worker_at(unsigned i) noexcept { return *workers_[i]; }
+    stack_pool& stacks() noexcept { return stacks_; }
+    block_pool& blocks() noexcept { return blocks_; }
+    driver& io() noexcept { return driver_; }
+
+    // Workers:
+
+    idle_set& idle() noexcept { return idle_; }
+    injector<control_block>& injected() noexcept { return injected_; }
+    bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
+    bool work_is_queued() const noexcept;
+    void wake_sleeper() noexcept;             // after work was published (idle_set.hpp)
+    void wake_searcher() noexcept;            // the same for work that should not wait for the next nap to end
+
+    /// The right to poll the driver: one at a time.
+    bool try_lead() noexcept { return !leading_.load(relaxed) && !leading_.exchange(true, acquire); }  // pairs with end_lead()
+    void end_lead() noexcept { leading_.store(false, release); }
+
+    /// A leader that sleeps publishes until when; who arms an earlier timer and goes on working wakes it. (Dekker with
+    /// timer_heap::earliest_: the leader stores, then looks at the heaps; the other stores into its heap, then looks here.)
+    void publish_leader_sleep(time_point until) noexcept {
+        leader_until_.store(until.time_since_epoch().count(), seq_cst);
+    }
+    void end_leader_sleep() noexcept { publish_leader_sleep(time_point::min()); }
+    bool leader_oversleeps(time_point t) const noexcept {
+        return leader_until_.load(seq_cst) > t.time_since_epoch().count();
+    }
+
+    void set_napper(worker* w) noexcept { napper_.store(w, seq_cst); }
+
+private:
+    void carry(unsigned index);
+
+    const scheduler_options options_;
+    driver& driver_;
+    stack_pool stacks_;
+    block_pool blocks_;
+    idle_set idle_;
+    injector<control_block> injected_;
+    std::vector<std::unique_ptr<worker>> workers_;
+    atomic<bool> stopping_{false};
+    alignas(64) atomic<bool> leading_{false};
+    atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
+    atomic<worker*> napper_{nullptr};
+    alignas(64) atomic<std::uint64_t> born_outside_{0};
+    std::vector<std::thread> threads_;
+};
+
+/// Whether this is `cancelled`, which is no failure.
+bool is_cancellation(const std::exception_ptr&) noexcept;
+
+/// The fiber's own stop token, made on first use. \throws std::bad_alloc
+std::stop_token stop_token_of(control_block&);
+
+/// Index and generation: unique among all fibers of the process run, until a generation wraps after 2^32 uses.
+std::uint64_t id_of(const control_block&) noexcept;
+
+/// The scheduler whose fiber calls, or null.
+scheduler* current_scheduler() noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,134 @@
+#include "sched/wait.hpp"
+
+#include <algorithm>
+
+#include "base/futex.hpp"
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+namespace {
+
+// A plain thread's half of the mechanism. Read through a function that is never inlined: the caller may be a fiber's
+// code that runs on another OS thread the next time.
+struct thread_cell {
+    atomic<std::uint32_t> signal{0};
+    wait_cell cell{signal};
+};
+
+[[gnu::noinline]] thread_cell& this_thread_cell() noexcept {
+    static thread_local thread_cell mine;
+    asm volatile("" ::: "memory");
+    return mine;
+}
+
+// Ends one wait when its time has come: for the operation, for a with_deadline() frame, or when a shield's limit has passed
+// and a stop is pending.
+class wait_timer final : public timer {
+public:
+    wait_timer(wait_cell& cell, wait_ticket ticket, time_point operation, interruption interrupts, bool may_stop) noexcept
+        : cell_(cell), ticket_(ticket), operation_(operation) {
+        if (!may_stop) return;
+        shield_ends_ = interrupts.from == time_point::min() ? never : interrupts.from;
+        if (interrupts.from != never) deadline_ = std::max(interrupts.deadline, interrupts.from);
+    }
+
+    time_point when() const noexcept { return std::min({operation_, deadline_, shield_ends_}); }
+
+    verdict fire(time_point now) noexcept override {
+        if (now >= operation_) return end(outcome_timed_out);
+        if (now >= deadline_) return end(outcome_stopped);
+        if (now >= shield_ends_) {
+            shield_ends_ = never;
+            cell_.word.make_interruptible(ticket_);
+            if (cell_.stops.load(seq_cst) != 0) return end(outcome_stopped);  // W5
+        }
+        return {.again = when(), .claimed = nullptr};
+    }
+
+private:
+    verdict end(wait_outcome outcome) noexcept {
+        if (!cell_.word.claim(ticket_)) return {};
+        cell_.outcome = outcome;
+        return {.again = never, .claimed = &cell_};
+    }
+
+    wait_cell& cell_;
+    const wait_ticket ticket_;
+    const time_point operation_;
+    time_point deadline_ = never, shield_ends_ = never;
+};
+
+wake meaning_of(wait_outcome outcome) noexcept {
+    if (outcome == outcome_stopped) return wake::stopped;
+    if (outcome == outcome_timed_out) return wake::timed_out;
+    return wake::notified;
+}
+
+}  // namespace
+
+wait_cell& this_cell() noexcept {
+    if (const auto* const c = this_carrier()) {
+        require(c->current != nullptr, "a worker's loop never waits");
+        return *c->current;
+    }
+    return this_thread_cell().cell;
+}
+
+wait::wait(const wait_options& options) noexcept
+    : cell_(this_cell()), options_(options), interrupts_(interruption_of(cell_)) {
+    if (options_.may_stop == interruptible::no) interrupts_ = {.from = never, .deadline = never};
+    cell_.reason.store(options_.reason, relaxed);  // hints for dumps
+    cell_.object.store(options_.object, relaxed);
+    if (cell_.thread_signal) cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
+    const bool now = interrupts_.from == time_point::min();
+    ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
+    if (now && cell_.stops.load(seq_cst) != 0) interrupt(cell_);  // W5: a stop that came before the wait
+}
+
+wait::~wait() {
+    require(over_, "a wait ends by park() or abandon()");
+    cell_.reason.store(park_reason::none, relaxed);
+    cell_.object.store(nullptr, relaxed);
+}
+
+wake wait::park() noexcept {
+    over_ = true;
+    return cell_.thread_signal ? park_thread() : park_fiber();
+}
+
+bool wait::abandon() noexcept {
+    if (!cell_.word.claim(ticket_)) return false;
+    cell_.word.end_claimed();
+    over_ = true;
+    return true;
+}
+
+wake wait::park_fiber() noexcept {
+    if (!cell_.word.take_back()) {
+        auto& self = static_cast<control_block&>(cell_);
+        wait_timer timer(cell_, ticket_, options_.deadline, interrupts_, options_.may_stop == interruptible::yes);
+        const auto when = timer.when();
+        if (when != never) this_carrier()->lent_to->arm(timer, when);
+        this_carrier()->lent_to->park(self);
+        if (when != never) timer_heap::cancel(timer);
+    }
+    return meaning_of(cell_.outcome);
+}
+
+wake wait::park_thread() noexcept {
+    auto& signal = *cell_.thread_signal;
+    wait_timer timer(cell_, ticket_, options_.deadline, interrupts_, options_.may_stop == interruptible::yes);
+    while (signal.load(acquire) == 0) {  // pairs with unpark()
+        const auto when = timer.when();
+        const auto ns = when.time_since_epoch().count();
+        const auto result = futex_wait(signal, 0, when == never ? std::optional<monotonic_ns>{} : ns);
+        if (result != futex_result::timed_out) continue;
+        if (!timer.fire(clock::now()).claimed) continue;
+        cell_.word.end_claimed();
+        return meaning_of(cell_.outcome);
+    }
+    require(cell_.word.take_back(), "W2: a thread is signalled once its word says so");
+    return meaning_of(cell_.outcome);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,271 @@
+#include "sched/worker.hpp"
+
+#include <array>
+#include <mutex>
+
+#include "sched/idle.hpp"
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::uint32_t next_budget = 64;      // chosen (K3)
+constexpr std::uint32_t poll_every_most = 256;  // chosen: a look costs about 200 ns, under 1 ns per dispatch
+constexpr auto poll_aim = std::chrono::microseconds(100);  // required: timers and I/O of a busy worker are looked at so often
+
+}  // namespace
+
+worker::worker(scheduler& owner, unsigned index)
+    : owner_(owner),
+      index_(index),
+      next_budget_(next_budget),
+      until_poll_(poll_every_most),
+      poll_every_(poll_every_most),
+      last_poll_(clock::now()),
+      stacks_(owner.stacks()),
+      blocks_(owner.blocks()) {}
+
+worker::~worker() = default;
+
+void worker::run(carrier& on) noexcept {
+    switch_context(on.own, fresh_loop(nullptr));
+    commit();  // the stack of the last loop
+}
+
+// ---- the loop
+
+void worker::loop(void* stack_of_loop) noexcept {
+    auto* const own = static_cast<stack*>(stack_of_loop);
+    control_block* f = nullptr;
+    {
+        worker& w = *this_carrier()->lent_to;
+        w.commit();
+        f = std::exchange(w.picked_, nullptr);
+    }
+    for (;;) {
+        carrier& c = *this_carrier();  // both may differ from those before the last body
+        worker& w = *c.lent_to;
+        c.current = nullptr;
+        if (!f) f = w.pick();
+        if (!f) f = idle_worker(w).find_work();
+        if (!f) {  // the scheduler stops
+            w.after_ = afterwards::free_stack;
+            w.after_what_ = own;
+            jump_context(c.own);
+        }
+        if (f->started() || w.give_own_stack(*f)) go_on(w, c, afterwards::free_stack, own, f);
+        f->home = own;
+        w.dispatch(c, *f);
+        run_body(*f);
+        this_carrier()->lent_to->finish(*f);
+        f = nullptr;
+    }
+}
+
+void worker::loop_once(void* fiber_with_own_stack) noexcept {
+    auto& f = *static_cast<control_block*>(fiber_with_own_stack);
+    this_carrier()->lent_to->commit();
+    run_body(f);
+    carrier& c = *this_carrier();
+    worker& w = *c.lent_to;
+    auto* const own = f.home;
+    w.finish(f);
+    c.current = nullptr;
+    go_on(w, c, afterwards::free_own_stack, own, w.pick());
+}
+
+// Leaves a stack that nobody needs any more, for a started fiber or for a loop that starts `next` or looks for work.
+void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, control_block* next) noexcept {
+    context* to;
+    if (next && (next->started() || w.give_own_stack(*next))) {
+        w.dispatch(c, *next);
+        to = &next->ctx;
+    } else {
+        to = &w.fresh_loop(next);
+    }
+    w.after_ = how;  // by the code that runs next: this stack is still in use
+    w.after_what_ = leaving;
+    jump_context(*to);
+}
+
+void worker::run_body(control_block& f) noexcept {
+    f.body->run();
+    const bool stop_siblings = f.parent && f.body->failure() && f.parent->child_failed(f, f.body->failure());
+    f.lock.lock();
+    while (f.detached && f.body) {  // nobody can look at the result any more; user code, so here on the fiber
+        f.lock.unlock();
+        f.owner->report_unhandled(f, f.body->failure());
+        f.body.reset();
+        f.lock.lock();
+    }
+    f.done.store(true, release);  // under the lock, so that a joiner either sees it or is in the list; pairs with done()
+    for (;;) {
+        waiter* const joiner = f.joiners.claim_front();
+        f.lock.unlock();
+        if (!joiner) break;
+        joiner->unpark();
+        f.lock.lock();
+    }
+    if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
+}
+
+void worker::finish(control_block& f) noexcept {
+    this_carrier()->current = nullptr;
+    f.running.store(false, relaxed);  // a hint
+    scheduler::drop(f);
+    ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
+}
+
+// ---- parking
+
+void worker::park(control_block& self) noexcept {
+    parks_.store(parks_.load(relaxed) + 1, relaxed);  // owner only
+    control_block* const next = pick();
+    after_ = afterwards::commit_park;
+    after_what_ = &self;
+    switch_away(self, next);
+}
+
+void worker::yield(control_block& self) noexcept {
+    control_block* const next = pick();
+    if (!next) {
+        if (owner_.injected().empty()) return;
+        poll();
+        return yield(self);
+    }
+    after_ = afterwards::requeue;
+    after_what_ = &self;
+    switch_away(self, next);
+}
+
+void worker::switch_away(control_block& self, control_block* next) noexcept {
+    self.running.store(false, relaxed);  // a hint
+    if (next && (next->started() || give_own_stack(*next))) {
+        dispatch(*this_carrier(), *next);
+        switch_context(self.ctx, next->ctx);
+    } else {
+        switch_context(self.ctx, fresh_loop(next));
+    }
+    this_carrier()->lent_to->commit();  // `this` may be another carrier's worker by now
+}
+
+context& worker::fresh_loop(control_block* picked) noexcept {
+    stack* const s = stacks_.take();
+    if (!s) panic("no memory for another fiber's stack", "limit the number of fibers that wait at once");
+    picked_ = picked;
+    make_context(fresh_, s->span, s->span.high, &worker::loop, s);
+    return fresh_;
+}
+
+// A fiber with a stack size of its own never begins on a loop's stack. False: it has none.
+bool worker::give_own_stack(control_block& f) noexcept {
+    if (f.stack_bytes == 0) return false;
+    f.home = owner_.stacks().take(f.stack_bytes);
+    if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
+    make_context(f.ctx, f.home->span, f.home->span.high, &worker::loop_once, &f);
+    return true;
+}
+
+void worker::commit() noexcept {
+    switch (std::exchange(after_, afterwards::nothing)) {
+        case afterwards::nothing: break;
+        case afterwards::requeue: enqueue(*static_cast<control_block*>(after_what_)); break;
+        case afterwards::commit_park: {
+            auto& f = *static_cast<control_block*>(after_what_);
+            if (f.word.commit() == after_commit::enqueue) ready(f);
+            break;
+        }
+        case afterwards::free_stack: stacks_.give(static_cast<stack*>(after_what_)); break;
+        case afterwards::free_own_stack: owner_.stacks().give(static_cast<stack*>(after_what_)); break;
+    }
+}
+
+// ---- the run queue
+
+void worker::ready(control_block& f) noexcept {
+    if (taking_in_) return enqueue(f);
+    if (auto* const displaced = next_.exchange(&f, acq_rel)) return enqueue(*displaced);  // K3; pairs with take_next() and thieves
+    notify();
+}
+
+void worker::enqueue(control_block& f) noexcept {
+    if (!fiber_ring::owner(ring_).push(f)) overflow(f);
+    if (!taking_in_) notify();
+}
+
+void worker::overflow(control_block& f) noexcept {
+    std::array<control_block*, 128> oldest;  // half the ring: room for as many pushes before the next visit
+    const auto n = fiber_ring::owner(ring_).take(oldest.data(), oldest.size());
+    for (std::uint32_t i = 0; i < n; ++i) owner_.injected().push(*oldest[i]);
+    owner_.injected().push(f);
+}
+
+void worker::notify() noexcept {
+    if (owner_.worker_count() > 1) owner_.wake_sleeper();
+}
+
+control_block* worker::pick() noexcept {
+    if (--until_poll_ == 0) poll();
+    if (timer_is_news_) {
+        timer_is_news_ = false;  // this worker may stay away from its timers for long: somebody asleep must know of them
+        if (owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
+    }
+    if (control_block* const f = take_next()) return f;
+    next_budget_ = next_budget;
+    return fiber_ring::owner(ring_).pop();
+}
+
+control_block* worker::take_next() noexcept {
+    if (!next_.load(relaxed)) return nullptr;  // only the owner fills it
+    if (next_budget_ == 0 && !ring_.empty()) {
+        if (auto* const f = next_.exchange(nullptr, acq_rel)) enqueue(*f);  // K3
+        return nullptr;
+    }
+    if (next_budget_ > 0) --next_budget_;
+    return next_.exchange(nullptr, acq_rel);  // null: a thief was faster
+}
+
+void worker::dispatch(carrier& c, control_block& f) noexcept {
+    c.current = &f;
+    f.running.store(true, relaxed);                   // a hint
+    ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
+}
+
+// What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
+void worker::poll() noexcept {
+    const auto now = clock::now();
+    const auto elapsed = now - last_poll_;
+    if (elapsed > 2 * poll_aim && poll_every_ > 1) poll_every_ /= 2;
+    if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
+    until_poll_ = poll_every_;
+    last_poll_ = now;
+
+    taking_in_ = true;
+    timers_.expire(now);
+    if (owner_.try_lead()) {
+        owner_.io().poll(long_past);
+        owner_.end_lead();
+    }
+    auto share = owner_.injected().size() / owner_.worker_count() + 1;
+    for (constexpr std::size_t most = 32; share > most;) share = most;
+    while (share-- > 0) {
+        auto* const f = owner_.injected().pop();
+        if (!f) break;
+        enqueue(*f);
+    }
+    taking_in_ = false;
+    if (!ring_.empty()) notify();
+}
+
+void worker::arm(timer& t, time_point when) noexcept {
+    if (timers_.arm(t, when) && owner_.worker_count() > 1) timer_is_news_ = true;
+}
+
+void worker::wake() noexcept { parker_.wake(owner_.io()); }
+
+std::optional<unsigned> current_worker_index() noexcept {
+    const auto* const c = this_carrier();
+    return c && c->lent_to ? std::optional(c->lent_to->index()) : std::nullopt;
+}
+
+}  // namespace weft::detail

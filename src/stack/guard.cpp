@@ -1,0 +1,94 @@
+// guard.cpp - installs guards and proves, once, that the kernel's cheap ones guard.
+#include "stack/guard.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/atomic.hpp"
+#include "stack/valgrind.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr int advise_guard_install = 102;   // MADV_GUARD_INSTALL, Linux 6.13; older headers lack it
+
+constinit atomic<std::size_t> mprotect_guards{0};
+
+extern "C" void touched_a_guard(int) noexcept { ::_exit(0); }
+
+// In the child: 0 if the touch faulted, 1 if it went through. Only async-signal-safe calls: other threads may hold locks.
+[[noreturn]] void touch_and_exit(std::byte* page) noexcept {
+    struct sigaction action = {};
+    action.sa_handler = touched_a_guard;
+    ::sigaction(SIGSEGV, &action, nullptr);
+    *static_cast<std::byte volatile*>(page) = std::byte{1};
+    ::_exit(1);
+}
+
+// A child by plain clone, without an exit signal: nothing of it shows in the program's SIGCHLD handlers and wait() calls.
+bool faults_in_a_child(std::byte* page) noexcept {
+    long const child = ::syscall(SYS_clone, 0L, nullptr, nullptr, nullptr, nullptr);
+    if (child < 0) return false;
+    if (child == 0) touch_and_exit(page);
+    int status = 1;
+    while (::waitpid(static_cast<pid_t>(child), &status, __WALL) < 0 && errno == EINTR) {}
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool probe_madvise_guards() noexcept {
+    if (running_on_valgrind()) return false;   // knows neither the advice nor the clone
+    void* const page = ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return false;
+    bool const works =
+        ::madvise(page, page_bytes(), advise_guard_install) == 0 && faults_in_a_child(static_cast<std::byte*>(page));
+    ::munmap(page, page_bytes());
+    return works;
+}
+
+bool install_by_mprotect(std::byte* page, std::size_t limit) noexcept {
+    // relaxed: a count, which orders nothing
+    if (mprotect_guards.fetch_add(1, relaxed) < limit && ::mprotect(page, page_bytes(), PROT_NONE) == 0) return true;
+    mprotect_guards.fetch_sub(1, relaxed);
+    return false;
+}
+
+}  // namespace
+
+std::size_t page_bytes() noexcept {
+    static std::size_t const bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+bool madvise_guards_work() noexcept {
+    static bool const work = probe_madvise_guards();
+    return work;
+}
+
+guard_kind install_guard(std::byte* page, guard_choice choice, std::size_t mprotect_limit) noexcept {
+    if (choice == guard_choice::none) return guard_kind::none;
+    if (choice == guard_choice::automatic && madvise_guards_work() && ::madvise(page, page_bytes(), advise_guard_install) == 0)
+        return guard_kind::madvise;
+    return install_by_mprotect(page, mprotect_limit) ? guard_kind::mprotect : guard_kind::none;
+}
+
+void forget_mprotect_guards(std::size_t count) noexcept { mprotect_guards.fetch_sub(count, relaxed); }   // relaxed: as above
+
+bool page_was_touched(std::byte const* page) noexcept {
+    unsigned char resident = 0;
+    return ::mincore(const_cast<std::byte*>(page), page_bytes(), &resident) == 0 && (resident & 1U) != 0;
+}
+
+std::string_view name(guard_kind kind) noexcept {
+    switch (kind) {
+        case guard_kind::none: return "none";
+        case guard_kind::mprotect: return "mprotect";
+        case guard_kind::madvise: return "madvise";
+    }
+    return "?";
+}
+
+}  // namespace weft::detail

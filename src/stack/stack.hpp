@@ -1,0 +1,41 @@
+// stack.hpp - what a stack says of itself, at its own upper end.
+//
+//     slot:  [ guard page | usable bytes ........ | struct stack | colour * 64 unused bytes ]
+//
+// The description shares a page with the stack's first frames, so that a stack with shallow frames costs one page. Slots are an
+// odd number of pages apart and start at 16 colours: neighbours' first frames then fall into different sets of both caches
+// (docs/design/switch-and-stacks.md).
+//
+// Invariants
+//   K1  Between take() and give() a stack belongs to its taker; `next` is free for the taker's own lists.
+//   K2  The memory under a stack stays mapped until its pool ends, or until give() if it was mapped alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arch/context.hpp"
+#include "stack/guard.hpp"
+
+namespace weft::detail {
+
+class slab;
+
+inline constexpr std::size_t stack_colours = 16;        // measured: 16 take all there is to gain
+inline constexpr std::size_t stack_colour_bytes = 64;   // a cache line
+
+struct alignas(stack_colour_bytes) stack {
+    stack_span span;               // span.high is the address of this struct, and a good initial top
+    stack* next = nullptr;
+    slab* home = nullptr;
+    std::uint32_t slot = 0;
+    std::uint32_t valgrind_id = 0;
+    guard_kind guard = guard_kind::none;
+#if WEFT_UNDER_TSAN
+    void* tsan_fiber = nullptr;
+#endif
+
+    [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(span.high - span.low); }
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,215 @@
+// stack_pool.cpp - the slow path of stack allocation.
+#include "stack/stack_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "base/panic.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t slab_bytes = std::size_t{64} << 20;   // chosen: 256 stacks of the default size
+constexpr std::size_t slots_at_most = 256;
+constexpr std::size_t closing_batch = 64;                   // chosen
+
+std::uint32_t slots_for(std::size_t stack_bytes) noexcept {
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(slab_bytes / stack_bytes, 1, slots_at_most));
+}
+
+std::size_t& count_of(stack_statistics& counts, stack const& s) noexcept {
+    return s.guard == guard_kind::none ? counts.unguarded : counts.guarded;
+}
+
+}  // namespace
+
+stack_pool::stack_pool(stack_options options) noexcept : options_(options) {
+    counts_.guards = options.guards.choice == guard_choice::none ? guard_kind::none
+                     : options.guards.choice == guard_choice::automatic && madvise_guards_work() ? guard_kind::madvise
+                                                                                                 : guard_kind::mprotect;
+}
+
+stack_pool::~stack_pool() {
+    require(counts_.in_use == 0, "a stack pool ends after its last stack was given back");
+    for (auto& c : classes_) {
+        close_all(c.warm);
+        close_all(c.surplus);
+    }
+    for (slab* s = slabs_; s != nullptr;) {
+        slab* const next = s->next;
+        delete s;
+        s = next;
+    }
+}
+
+std::size_t stack_pool::rounded(std::size_t bytes) const noexcept {
+    std::size_t const page = page_bytes();
+    std::size_t const wanted = std::max({bytes == 0 ? options_.default_bytes : bytes, std::size_t{1} << smallest_class, page});
+    if (wanted <= std::size_t{1} << largest_class) return std::bit_ceil(wanted);
+    return wanted > std::numeric_limits<std::size_t>::max() / 2 ? 0 : (wanted + page - 1) / page * page;
+}
+
+std::size_t stack_pool::default_bytes() const noexcept { return rounded(0); }
+
+stack_pool::size_class& stack_pool::class_of(std::size_t stack_bytes) noexcept {
+    return classes_[static_cast<std::size_t>(std::countr_zero(stack_bytes)) - smallest_class];
+}
+
+stack* stack_pool::take(std::size_t bytes) noexcept {
+    std::size_t const stack_bytes = rounded(bytes);
+    if (stack_bytes == 0) return nullptr;
+    if (stack_bytes > std::size_t{1} << largest_class) return take_alone(stack_bytes);
+    {
+        std::scoped_lock const lock(mutex_);
+        if (stack* const s = take_warm(class_of(stack_bytes))) return s;
+    }
+    return take_new(stack_bytes);
+}
+
+std::size_t stack_pool::take_batch(stack** out, std::size_t n) noexcept {
+    if (n == 0) return 0;
+    std::size_t taken = 0;
+    {
+        std::scoped_lock const lock(mutex_);
+        auto& c = class_of(default_bytes());
+        while (taken < n && (out[taken] = take_warm(c)) != nullptr) ++taken;
+    }
+    if (taken == 0 && (out[0] = take_new(default_bytes())) != nullptr) taken = 1;
+    return taken;
+}
+
+stack* stack_pool::take_warm(size_class& c) noexcept {
+    auto& list = c.warm != nullptr ? c.warm : c.surplus;
+    auto& count = c.warm != nullptr ? c.warm_count : c.surplus_count;
+    stack* const s = list;
+    if (s == nullptr) return nullptr;
+    list = s->next;
+    --count;
+    --counts_.idle;
+    ++counts_.in_use;
+    return s;
+}
+
+stack* stack_pool::take_new(std::size_t stack_bytes) noexcept {
+    slab* home = nullptr;
+    std::uint32_t slot = 0;
+    {
+        std::scoped_lock const lock(mutex_);
+        home = slab_with_room(class_of(stack_bytes), stack_bytes);
+        if (home == nullptr) return nullptr;
+        slot = home->claim();
+        ++counts_.in_use;
+    }
+    stack* const s = home->open(slot, options_.guards);   // P2
+    std::scoped_lock const lock(mutex_);
+    ++count_of(counts_, *s);
+    return s;
+}
+
+slab* stack_pool::slab_with_room(size_class& c, std::size_t stack_bytes) noexcept {
+    while (c.room != nullptr && !c.room->has_room()) {
+        c.room->listed_as_room = false;
+        c.room = c.room->next_room;
+    }
+    if (c.room != nullptr) return c.room;
+    slab* const made = slab::map(stack_bytes, slots_for(stack_bytes));
+    if (made == nullptr) return nullptr;
+    made->next = slabs_;
+    slabs_ = made;
+    counts_.mapped_slots += made->slots();
+    counts_.mapped_bytes += made->mapped_bytes();
+    list_as_room(c, *made);
+    return made;
+}
+
+void stack_pool::list_as_room(size_class& c, slab& s) noexcept {
+    if (s.listed_as_room) return;
+    s.listed_as_room = true;
+    s.next_room = c.room;
+    c.room = &s;
+}
+
+stack* stack_pool::take_alone(std::size_t stack_bytes) noexcept {
+    slab* const home = slab::map(stack_bytes, 1);
+    if (home == nullptr) return nullptr;
+    stack* const s = home->open(home->claim(), options_.guards);
+    std::scoped_lock const lock(mutex_);
+    ++counts_.in_use;
+    ++counts_.mapped_slots;
+    counts_.mapped_bytes += home->mapped_bytes();
+    ++count_of(counts_, *s);
+    return s;
+}
+
+void stack_pool::give_alone(stack* s) noexcept {
+    slab* const home = s->home;
+    {
+        std::scoped_lock const lock(mutex_);
+        --counts_.in_use;
+        --counts_.mapped_slots;
+        counts_.mapped_bytes -= home->mapped_bytes();
+        --count_of(counts_, *s);
+    }
+    home->close(*s);
+    delete home;
+}
+
+void stack_pool::give(stack* s) noexcept { give_batch(&s, 1); }
+
+void stack_pool::give_batch(stack** in, std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+        check_unguarded(*in[i]);
+        if (in[i]->home->stack_bytes() > std::size_t{1} << largest_class) {
+            give_alone(in[i]);
+            continue;
+        }
+        stack* too_many = nullptr;
+        {
+            std::scoped_lock const lock(mutex_);
+            too_many = put(in[i]);
+        }
+        close_all(too_many);   // P2
+    }
+}
+
+// Under the lock. \returns a list to be closed, when enough has come together.
+stack* stack_pool::put(stack* s) noexcept {
+    auto& c = class_of(s->home->stack_bytes());
+    bool const warm = c.warm_count < std::max<std::size_t>(1, options_.warm_bytes / s->home->stack_bytes());
+    auto& list = warm ? c.warm : c.surplus;
+    s->next = list;
+    list = s;
+    ++(warm ? c.warm_count : c.surplus_count);
+    --counts_.in_use;
+    ++counts_.idle;
+    if (c.surplus_count < closing_batch) return nullptr;
+    counts_.idle -= c.surplus_count;
+    c.surplus_count = 0;
+    return std::exchange(c.surplus, nullptr);
+}
+
+// The list is nobody else's: its stacks are neither warm nor surplus any more, and their slots still claimed.
+void stack_pool::close_all(stack* list) noexcept {
+    while (list != nullptr) {
+        stack* const s = list;
+        list = s->next;
+        slab* const home = s->home;
+        std::uint32_t const slot = s->slot;
+        bool const guarded = s->guard != guard_kind::none;
+        home->close(*s);   // the description is gone with its page
+        std::scoped_lock const lock(mutex_);
+        --(guarded ? counts_.guarded : counts_.unguarded);
+        home->unclaim(slot);
+        list_as_room(class_of(home->stack_bytes()), *home);
+    }
+}
+
+stack_statistics stack_pool::statistics() const noexcept {
+    std::scoped_lock const lock(mutex_);
+    return counts_;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,40 @@
+// channel.cpp - the compiled half of channel<T>: its core by name, for headers that must not see it.
+#include <weft/channel.hpp>
+
+#include "base/panic.hpp"
+#include "sync/channel_core.hpp"
+
+namespace weft {
+
+channel_closed::channel_closed() : std::runtime_error("weft: send on a closed channel") {}
+
+namespace detail {
+
+channel_core* make_channel(const element_operations& element, std::size_t capacity) {
+    return new channel_core(element, capacity);
+}
+
+void add_handle(channel_core& c) noexcept { c.add_handle(); }
+void drop_handle(channel_core& c) noexcept { c.drop_handle(); }
+void add_sender(channel_core& c) noexcept { c.add_sender(); }
+void drop_sender(channel_core& c) noexcept { c.drop_sender(); }
+
+channel_op channel_send(channel_core& c, void* from, time_point until) {
+    return c.operate(direction::send, from, until);
+}
+channel_op channel_receive(channel_core& c, void* place, time_point until) {
+    return c.operate(direction::receive, place, until);
+}
+channel_op channel_try_send(channel_core& c, void* from) { return c.try_operate(direction::send, from); }
+channel_op channel_try_receive(channel_core& c, void* place) { return c.try_operate(direction::receive, place); }
+
+void channel_close(channel_core& c) noexcept { c.close(); }
+bool channel_is_closed(channel_core& c) noexcept { return c.is_closed(); }
+std::size_t channel_size(channel_core& c) noexcept { return c.size(); }
+std::size_t channel_capacity(channel_core& c) noexcept { return c.capacity(); }
+
+void throw_channel_closed() { throw channel_closed(); }
+void used_after_move() noexcept { panic("channel: a handle is not used after it was moved from"); }
+
+}  // namespace detail
+}  // namespace weft

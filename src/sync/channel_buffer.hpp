@@ -1,0 +1,136 @@
+// channel_buffer.hpp - the values a channel stores: a ring of plain ones, or a list of nodes for all others.
+//
+// Plain values (element_operations::plain) are copied with the channel's lock held. Moving any other runs code of the
+// user's, which no lock may cover: room for it is reserved under the lock, its node is filled without, and then the node
+// is linked under the lock. Values are therefore stored in the order in which they became complete.
+//
+// Invariants
+//   B1  size() + reserved <= capacity.
+//   B2  A linked node holds a value; a spare one, and one that is being filled or emptied, is known to one operation only.
+//   B3  A ring has no nodes and no reservations.
+//
+// Everything is called under the channel's lock, but for allocate(), free() and value().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include <weft/detail/channel_core.hpp>
+
+namespace weft::detail {
+
+struct channel_node {
+    channel_node* next = nullptr;  // the value follows
+};
+
+class channel_buffer {
+public:
+    channel_buffer(const element_operations& element, std::size_t capacity)
+        : element_(element), capacity_(capacity), ring_(make_ring(element, capacity)) {}
+    channel_buffer(const channel_buffer&) = delete;
+    channel_buffer& operator=(const channel_buffer&) = delete;
+    ~channel_buffer() {
+        while (channel_node* const n = pop()) {
+            element_.destroy(value(*n));
+            free(n);
+        }
+        while (channel_node* const n = take_spare()) free(n);
+        if (ring_) ::operator delete(ring_, std::align_val_t(element_.alignment));
+    }
+
+    const element_operations& element() const noexcept { return element_; }
+    std::size_t capacity() const noexcept { return capacity_; }
+    std::size_t size() const noexcept { return size_; }
+    bool is_ring() const noexcept { return ring_ != nullptr; }
+    bool has_room() const noexcept { return size_ + reserved_ < capacity_; }
+    /// No value is stored, and none is on its way.
+    bool is_drained() const noexcept { return size_ + reserved_ == 0; }
+
+    // ring
+    void copy_in(void* from) noexcept {
+        const auto end = capacity_ - first_;
+        element_.move(cell(size_ < end ? first_ + size_ : size_ - end), from);
+        ++size_;
+    }
+    void copy_out(void* place) noexcept {
+        element_.deliver(place, cell(first_));
+        if (++first_ == capacity_) first_ = 0;
+        --size_;
+    }
+
+    // nodes
+    void reserve() noexcept { ++reserved_; }
+    void unreserve() noexcept { --reserved_; }
+
+    void link(channel_node& n) noexcept {
+        n.next = nullptr;
+        (last_ ? last_->next : oldest_) = &n;
+        last_ = &n;
+        ++size_;
+    }
+    /// \returns  the oldest node, or null if there is none.
+    channel_node* pop() noexcept {
+        channel_node* const n = oldest_;
+        if (!n) return nullptr;
+        oldest_ = n->next;
+        if (!oldest_) last_ = nullptr;
+        --size_;
+        return n;
+    }
+
+    /// Keeps an empty node for later. \returns  the node if it is one too many: the caller frees it without the lock.
+    [[nodiscard]] channel_node* keep_spare(channel_node* n) noexcept {
+        constexpr std::size_t most_spares = 64;  // chosen: a burst's worth
+        if (!n || spares_ == most_spares) return n;
+        n->next = spare_;
+        spare_ = n;
+        ++spares_;
+        return nullptr;
+    }
+    /// \returns  an empty node, or null if there is none: the caller allocates one without the lock.
+    channel_node* take_spare() noexcept {
+        channel_node* const n = spare_;
+        if (!n) return nullptr;
+        spare_ = n->next;
+        --spares_;
+        return n;
+    }
+
+    void* value(channel_node& n) const noexcept { return reinterpret_cast<std::byte*>(&n) + value_offset(); }
+    channel_node* allocate() const {
+        void* const room = ::operator new(value_offset() + element_.bytes, std::align_val_t(node_alignment()));
+        return ::new (room) channel_node;
+    }
+    /// Null is nothing to free.
+    void free(channel_node* n) const noexcept { ::operator delete(n, std::align_val_t(node_alignment())); }
+
+private:
+    static std::byte* make_ring(const element_operations& element, std::size_t capacity) {
+        constexpr std::size_t most_bytes = 256 * 1024;  // chosen: beyond, only what is stored should cost memory
+        if (!element.plain || capacity == 0 || capacity > most_bytes / element.bytes) return nullptr;
+        return static_cast<std::byte*>(::operator new(capacity * element.bytes, std::align_val_t(element.alignment)));
+    }
+    void* cell(std::size_t index) const noexcept { return ring_ + index * element_.bytes; }
+
+    std::size_t node_alignment() const noexcept {
+        return element_.alignment > alignof(channel_node) ? element_.alignment : alignof(channel_node);
+    }
+    std::size_t value_offset() const noexcept {
+        const auto a = node_alignment();
+        return (sizeof(channel_node) + a - 1) / a * a;
+    }
+
+    const element_operations& element_;
+    const std::size_t capacity_;
+    std::size_t size_ = 0;
+    std::size_t reserved_ = 0;
+    std::byte* const ring_;
+    std::size_t first_ = 0;  // the ring's oldest
+    channel_node* oldest_ = nullptr;
+    channel_node* last_ = nullptr;
+    channel_node* spare_ = nullptr;
+    std::size_t spares_ = 0;
+};
+
+}  // namespace weft::detail

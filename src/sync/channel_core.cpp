@@ -1,0 +1,283 @@
+#include "sync/channel_core.hpp"
+
+#include <weft/stop.hpp>
+
+#include "sync/wake_all.hpp"
+
+namespace weft::detail {
+
+using ending = channel_waiter::ending;
+using step = transfer::step;
+
+// An operation, start to end.
+
+channel_op channel_core::operate(direction d, void* element, time_point until) {
+    check_interrupt();
+    for (bool was_first = false;; was_first = true) {
+        lock_.lock();
+        transfer t;
+        const auto result = begin(d, element, t);
+        if (result == channel_op::done || result == channel_op::closed) {
+            lock_.unlock();
+            finish(element, t);
+            return result;
+        }
+        const auto reason = d == direction::send ? park_reason::channel_send : park_reason::channel_receive;
+        wait w({.reason = reason, .object = this, .deadline = until});
+        channel_waiter me(w, 0, element);
+        link(d, me, was_first);
+        lock_.unlock();
+
+        const auto why = w.park();
+        if (why == wake::notified) {
+            if (const auto ended = settle(element, me)) return *ended;
+            continue;
+        }
+        unlink(d, me);
+        if (why == wake::stopped) throw cancelled{};
+        return channel_op::timeout;
+    }
+}
+
+channel_op channel_core::try_operate(direction d, void* element) {
+    lock_.lock();
+    transfer t;
+    const auto result = begin(d, element, t);
+    lock_.unlock();
+    finish(element, t);
+    return result;
+}
+
+// Under the lock.
+
+channel_op channel_core::begin(direction d, void* element, transfer& t) noexcept {
+    return d == direction::send ? begin_send(element, t) : begin_receive(element, t);
+}
+
+channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
+    if (closed_) return channel_op::closed;
+    if (auto* const receiver = claim(direction::receive)) {
+        t = {step::give, receiver, nullptr};
+        return channel_op::done;
+    }
+    if (!buffer_.has_room()) return channel_op::full;
+    if (buffer_.is_ring()) {
+        buffer_.copy_in(from);
+        return channel_op::done;
+    }
+    channel_node* const node = buffer_.take_spare();
+    if (node && buffer_.element().plain) {
+        buffer_.element().move(buffer_.value(*node), from);
+        buffer_.link(*node);
+    } else {
+        buffer_.reserve();
+        t = {step::fill, nullptr, node};
+    }
+    return channel_op::done;
+}
+
+channel_op channel_core::begin_receive(void* place, transfer& t) noexcept {
+    if (buffer_.size() == 0) {
+        // With a capacity a sender that waits here has others' reservations before it (H3): it is not fetched from.
+        auto* const sender = buffer_.capacity() == 0 ? claim(direction::send) : nullptr;
+        if (!sender) return closed_ && buffer_.is_drained() ? channel_op::closed : channel_op::empty;
+        t = {step::fetch, sender, nullptr};
+        return channel_op::done;
+    }
+    auto* const next_sender = claim(direction::send);
+    if (buffer_.is_ring()) {
+        buffer_.copy_out(place);
+        if (next_sender) {
+            buffer_.copy_in(next_sender->slot);
+            next_sender->how = ending::moved;
+            t = {step::wake, next_sender, nullptr};
+        }
+        return channel_op::done;
+    }
+    t = {step::take, next_sender, buffer_.pop()};
+    if (next_sender) {
+        buffer_.reserve();
+    } else if (buffer_.element().plain) {
+        buffer_.element().deliver(place, buffer_.value(*t.node));
+        t = {step::discard, nullptr, buffer_.keep_spare(t.node)};
+    }
+    return channel_op::done;
+}
+
+void channel_core::link(direction d, channel_waiter& me, bool in_front) noexcept {
+    if (in_front) list(d).push_front(me);
+    else list(d).push_back(me);
+}
+
+channel_waiter* channel_core::claim(direction d) noexcept {
+    return static_cast<channel_waiter*>(list(d).claim_front());  // H1
+}
+
+/// H3: after room was made.
+void channel_core::admit_sender(wait_list& claimed) noexcept {
+    if (!buffer_.has_room()) return;
+    auto* const sender = claim(direction::send);
+    if (!sender) return;
+    buffer_.reserve();
+    sender->how = ending::fill;
+    sender->node = buffer_.take_spare();
+    claimed.push_back(*sender);
+}
+
+/// H5: after the last reservation of a closed channel has gone.
+void channel_core::end_receivers_if_drained(wait_list& claimed) noexcept {
+    if (closed_ && buffer_.is_drained()) claim_all(receivers_, claimed);
+}
+
+// Without the lock.
+
+void channel_core::unlink(direction d, channel_waiter& me) noexcept {
+    lock_.lock();
+    list(d).remove(me);
+    lock_.unlock();
+}
+
+void channel_core::finish(void* element, const transfer& t) {
+    switch (t.what) {
+        case step::nothing: return;
+        case step::give: return hand_over(*t.partner, t.partner->slot, element);
+        case step::fetch: return hand_over(*t.partner, element, t.partner->slot);
+        case step::wake: return t.partner->unpark();
+        case step::fill: return fill(element, t.node);
+        case step::take: return take(element, *t.node, t.partner);
+        case step::discard: return buffer_.free(t.node);
+    }
+}
+
+std::optional<channel_op> channel_core::settle(void* element, const channel_waiter& me) {
+    switch (me.how) {
+        case ending::closed: return channel_op::closed;
+        case ending::moved: break;
+        case ending::again: return std::nullopt;
+        case ending::take: take(element, *me.node, nullptr); break;
+        case ending::fill: fill(element, me.node); break;
+    }
+    return channel_op::done;
+}
+
+void channel_core::hand_over(channel_waiter& partner, void* place, void* from) {
+    partner.how = ending::again;  // stays so if the move throws
+    struct wake_at_end {
+        channel_waiter& partner;
+        ~wake_at_end() { partner.unpark(); }
+    } const wakes{partner};
+    buffer_.element().deliver(place, from);
+    partner.how = ending::moved;
+}
+
+void channel_core::fill(void* from, channel_node* node) {
+    try {
+        if (!node) node = buffer_.allocate();
+        buffer_.element().move(buffer_.value(*node), from);
+    } catch (...) {
+        give_room_back(node);
+        throw;
+    }
+    publish(*node);
+}
+
+void channel_core::publish(channel_node& node) noexcept {
+    wait_list claimed;
+    lock_.lock();
+    buffer_.unreserve();
+    if (auto* const receiver = claim(direction::receive)) {
+        receiver->how = ending::take;
+        receiver->node = &node;
+        claimed.push_back(*receiver);
+        admit_sender(claimed);
+    } else {
+        buffer_.link(node);
+    }
+    end_receivers_if_drained(claimed);
+    lock_.unlock();
+    unpark_all(claimed);
+}
+
+void channel_core::give_room_back(channel_node* node) noexcept {
+    wait_list claimed;
+    lock_.lock();
+    buffer_.unreserve();
+    channel_node* const surplus = buffer_.keep_spare(node);
+    admit_sender(claimed);
+    end_receivers_if_drained(claimed);
+    lock_.unlock();
+    unpark_all(claimed);
+    buffer_.free(surplus);
+}
+
+void channel_core::take(void* place, channel_node& node, channel_waiter* next_sender) {
+    struct vacate_at_end {
+        channel_core& core;
+        channel_node& node;
+        channel_waiter* next_sender;
+        ~vacate_at_end() { core.vacate(node, next_sender); }
+    } const vacates{*this, node, next_sender};
+    buffer_.element().deliver(place, buffer_.value(node));
+}
+
+/// The value of `node` has been taken; that of the next sender, for which room is reserved, takes its place.
+void channel_core::vacate(channel_node& node, channel_waiter* next_sender) noexcept {
+    buffer_.element().destroy(buffer_.value(node));
+    if (!next_sender) {
+        lock_.lock();
+        channel_node* const surplus = buffer_.keep_spare(&node);
+        lock_.unlock();
+        buffer_.free(surplus);
+        return;
+    }
+    try {
+        buffer_.element().move(buffer_.value(node), next_sender->slot);
+        next_sender->how = ending::moved;
+        publish(node);
+    } catch (...) {  // the sender tries again, in its own name and with its reservation
+        next_sender->how = ending::fill;
+        next_sender->node = &node;
+    }
+    next_sender->unpark();
+}
+
+// Close, and the handles.
+
+void channel_core::close() noexcept {
+    wait_list claimed;
+    lock_.lock();
+    closed_ = true;
+    claim_all(senders_, claimed);
+    end_receivers_if_drained(claimed);
+    lock_.unlock();
+    unpark_all(claimed);
+}
+
+bool channel_core::is_closed() noexcept {
+    lock_.lock();
+    const bool closed = closed_;
+    lock_.unlock();
+    return closed;
+}
+
+std::size_t channel_core::size() noexcept {
+    lock_.lock();
+    const auto n = buffer_.size();
+    lock_.unlock();
+    return n;
+}
+
+void channel_core::add_handle() noexcept { handles_.fetch_add(1, relaxed); }  // made from a handle: it cannot be 0
+
+void channel_core::drop_handle() noexcept {
+    // release: what this handle did; acquire: what the others did, before the end
+    if (handles_.fetch_sub(1, acq_rel) == 1) delete this;
+}
+
+void channel_core::add_sender() noexcept { sender_handles_.fetch_add(1, relaxed); }  // as add_handle()
+
+void channel_core::drop_sender() noexcept {
+    if (sender_handles_.fetch_sub(1, acq_rel) == 1) close();  // as drop_handle(): all sends come before the close
+}
+
+}  // namespace weft::detail

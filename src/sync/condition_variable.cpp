@@ -1,0 +1,78 @@
+#include <weft/condition_variable.hpp>
+
+#include <weft/stop.hpp>
+
+#include <optional>
+
+#include "base/panic.hpp"
+#include "base/spin_lock.hpp"
+#include "sched/wait.hpp"
+#include "sync/stop_waiter.hpp"
+#include "sync/wake_all.hpp"
+
+namespace weft {
+namespace {
+
+using namespace detail;
+
+struct condition_state {
+    spin_lock lock;
+    wait_list waiters;
+};
+
+constexpr wait_outcome notified_by_name = 0, stopped_by_token = 1;
+
+}  // namespace
+
+condition_variable::condition_variable() noexcept { state_.emplace<condition_state>(); }
+
+condition_variable::~condition_variable() {
+    auto& s = state_.as<condition_state>();
+    require(s.waiters.empty(), "condition_variable: destroyed while somebody waits (C3)");
+    s.~condition_state();
+}
+
+void condition_variable::notify_one() noexcept {
+    auto& s = state_.as<condition_state>();
+    s.lock.lock();
+    waiter* const oldest = s.waiters.claim_front();
+    s.lock.unlock();
+    if (oldest) oldest->unpark();
+}
+
+void condition_variable::notify_all() noexcept {
+    auto& s = state_.as<condition_state>();
+    wait_list claimed;
+    s.lock.lock();
+    claim_all(s.waiters, claimed);
+    s.lock.unlock();
+    unpark_all(claimed);
+}
+
+bool condition_variable::wait_until_woken(lock_type& lock, time_point until, const std::stop_token* token) {
+    require(lock.owns_lock(), "condition_variable: waits with the mutex locked");
+    check_interrupt();
+    auto& s = state_.as<condition_state>();
+    s.lock.lock();
+    detail::wait w({.reason = park_reason::condition_variable, .object = this, .deadline = until});
+    waiter me(w.cell(), w.ticket(), notified_by_name);
+    s.waiters.push_back(me);
+    s.lock.unlock();
+    std::optional<stop_waiter> stop;
+    if (token && token->stop_possible()) stop.emplace(w, stopped_by_token, *token);
+    lock.mutex()->unlock();
+
+    const auto why = w.park();
+    stop.reset();
+    const bool was_notified = why == wake::notified && w.index() == notified_by_name;
+    if (!was_notified) {  // C2: whoever notifies from here on finds another waiter; C3: else s may be gone
+        s.lock.lock();
+        s.waiters.remove(me);
+        s.lock.unlock();
+    }
+    lock.mutex()->lock();  // C1
+    if (why == wake::stopped) throw cancelled{};
+    return why != wake::timed_out;
+}
+
+}  // namespace weft

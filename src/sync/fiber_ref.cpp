@@ -1,0 +1,165 @@
+#include <weft/detail/fiber_ref.hpp>
+
+#include <mutex>
+#include <string>
+
+#include <weft/fiber.hpp>
+
+#include "sched/scheduler.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+namespace {
+
+// Waits for the body's end. The result tells how the wait ended; `notified` also if there was nothing to wait for.
+wake wait_for_end(control_block& f, time_point until, interruptible may_stop, park_reason reason) noexcept {
+    f.lock.lock();
+    if (f.done.load(relaxed)) {  // under the lock
+        f.lock.unlock();
+        return wake::notified;
+    }
+    wait w({.reason = reason, .object = &f, .deadline = until, .may_stop = may_stop});
+    waiter me(w.cell(), w.ticket());
+    f.joiners.push_back(me);
+    f.lock.unlock();
+    const auto how = w.park();
+    if (how != wake::notified) {
+        const std::lock_guard guard(f.lock);
+        f.joiners.remove(me);
+    }
+    return how;
+}
+
+}  // namespace
+
+void fiber_ref::wait() const { wait_until(never); }
+
+bool fiber_ref::wait_until(time_point until) const {
+    check_interrupt();
+    if (done()) return true;
+    require(this_fiber_block() != fiber_, "a fiber cannot join itself");
+    switch (wait_for_end(*fiber_, until, interruptible::yes, park_reason::join)) {
+        case wake::notified: return true;
+        case wake::timed_out: return false;
+        case wake::stopped: break;
+    }
+    throw cancelled();
+}
+
+void fiber_ref::wait_shielded() const noexcept {
+    require(this_fiber_block() != fiber_, "a fiber cannot destroy its own handle");
+    wait_for_end(*fiber_, never, interruptible::no, park_reason::join);
+}
+
+bool fiber_ref::done() const noexcept { return fiber_->done.load(acquire); }  // pairs with run_body()
+
+bool fiber_ref::request_stop() const noexcept { return scheduler::request_stop(*fiber_); }
+
+std::stop_token fiber_ref::stop_token() const { return stop_token_of(*fiber_); }
+
+std::uint64_t fiber_ref::id() const noexcept { return id_of(*fiber_); }
+
+void fiber_ref::tell_parent() const noexcept {
+    if (fiber_->parent) fiber_->parent->failure_taken(*fiber_);
+}
+
+task& fiber_ref::body() const noexcept { return *fiber_->body; }
+
+void fiber_ref::detach() noexcept {
+    bool ended;
+    {
+        const std::lock_guard guard(fiber_->lock);
+        fiber_->detached = true;
+        ended = fiber_->done.load(relaxed);  // under the lock: if not ended, run_body() sees `detached`
+    }
+    if (ended) report_unhandled();
+    reset();
+}
+
+void fiber_ref::report_unhandled() const noexcept {
+    fiber_->owner->report_unhandled(*fiber_, fiber_->body->failure());
+}
+
+void fiber_ref::reset() noexcept {
+    control_block* const f = std::exchange(fiber_, nullptr);
+    if (!f) return;
+    bool mine;
+    {
+        const std::lock_guard guard(f->lock);
+        mine = f->done.load(relaxed);  // then nobody but this handle looks at the body, and user code runs here
+    }
+    if (mine) f->body.reset();
+    scheduler::drop(*f);
+}
+
+fiber_ref start_fiber(scheduler& where, const attributes& a, std::unique_ptr<task> body, start_as kind) {
+    const bool detached = kind == start_as::detached;
+    auto& f = where.create({.name = a.name, .stack_bytes = a.stack_bytes, .site = a.site, .detached = detached},
+                           std::move(body));
+    where.start(f);  // a detached fiber may be gone from here on
+    return detached ? fiber_ref() : fiber_ref(f);
+}
+
+scheduler& runtime_here(std::string_view what) noexcept {
+    auto* const s = current_scheduler();
+    if (!s) panic("a plain thread has no runtime to start fibers in; call it inside weft::run(), or runtime::spawn()", what);
+    return *s;
+}
+
+void require_joinable(bool joinable) noexcept {
+    require(joinable, "join(), join_for() and detach() need a handle that names a fiber (joinable())");
+}
+
+std::stop_token this_stop_token() { return this_fiber::stop_token(); }
+
+}  // namespace weft::detail
+
+namespace weft::this_fiber {
+
+using namespace weft::detail;
+
+void yield() {
+    check_interrupt();
+    if (auto* const self = this_fiber_block())
+        this_carrier()->lent_to->yield(*self);
+    else
+        thread_yield();
+}
+
+void sleep_until(steady_time_point until) {
+    check_interrupt();
+    wait w({.reason = park_reason::sleep, .deadline = until});
+    if (w.park() == wake::stopped) throw cancelled();
+}
+
+fiber_id id() noexcept {
+    const auto* const self = this_fiber_block();
+    return {self ? id_of(*self) : 0};
+}
+
+std::string_view name() noexcept {
+    const auto* const self = this_fiber_block();
+    return self ? self->name() : std::string_view();
+}
+
+void set_name(std::string_view s) noexcept {
+    if (auto* const self = this_fiber_block()) {
+        const std::lock_guard guard(self->lock);
+        self->set_name(s);
+    }
+}
+
+std::stop_token stop_token() {
+    auto* const self = this_fiber_block();
+    return self ? stop_token_of(*self) : std::stop_token();
+}
+
+std::size_t stack_remaining() noexcept {
+    const auto* const self = this_fiber_block();
+    if (!self) return 0;
+    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    const auto& span = self->home->span;
+    return here >= span.low && here < span.high ? static_cast<std::size_t>(here - span.low) : 0;
+}
+
+}  // namespace weft::this_fiber

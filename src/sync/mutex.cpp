@@ -1,0 +1,96 @@
+#include <weft/mutex.hpp>
+
+#include "base/panic.hpp"
+#include "base/spin_lock.hpp"
+#include "sched/wait.hpp"
+
+namespace weft {
+namespace {
+
+using namespace detail;
+
+struct mutex_state {
+    spin_lock lock;
+    bool waking = false;          // a woken waiter is on its way (M2)
+    wait_cell* owner = nullptr;
+    wait_list waiters;
+};
+
+struct mutex_waiter : waiter {
+    mutex_waiter(wait& w, bool was_overtaken) noexcept : waiter(w.cell(), w.ticket()), overtaken(was_overtaken) {}
+
+    const bool overtaken;
+    bool handed_over = false;     // the claimer's: the mutex is already yours (M3)
+};
+
+/// Whether unlock() has to wake somebody: not while another woken waiter is on its way, unless the oldest is owed the mutex.
+bool someone_is_due(mutex_state& s) noexcept {
+    const waiter* const oldest = s.waiters.front();
+    return oldest && (!s.waking || static_cast<const mutex_waiter*>(oldest)->overtaken);
+}
+
+}  // namespace
+
+mutex::mutex() noexcept { state_.emplace<mutex_state>(); }
+
+mutex::~mutex() {
+    auto& s = state_.as<mutex_state>();
+    require(s.owner == nullptr && s.waiters.empty(), "mutex: destroyed while locked");
+    s.~mutex_state();
+}
+
+void mutex::lock() noexcept { lock_until(never); }
+
+bool mutex::try_lock() noexcept {
+    auto& s = state_.as<mutex_state>();
+    s.lock.lock();
+    const bool is_free = s.owner == nullptr;
+    if (is_free) s.owner = &this_cell();
+    s.lock.unlock();
+    return is_free;
+}
+
+bool mutex::lock_until(time_point until) noexcept {
+    auto& s = state_.as<mutex_state>();
+    auto* const self = &this_cell();
+    for (bool woken = false;; woken = true) {
+        s.lock.lock();
+        if (woken) s.waking = false;
+        if (s.owner == nullptr) {
+            s.owner = self;
+            s.lock.unlock();
+            return true;
+        }
+        require(s.owner != self, "mutex: locked again by its owner (M1)");
+        wait w({.reason = park_reason::mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
+        mutex_waiter me(w, woken);
+        if (woken) s.waiters.push_front(me);
+        else s.waiters.push_back(me);
+        s.lock.unlock();
+        if (w.park() != wake::notified) {  // out of time
+            s.lock.lock();
+            s.waiters.remove(me);
+            s.lock.unlock();
+            return false;
+        }
+        if (me.handed_over) return true;
+    }
+}
+
+void mutex::unlock() noexcept {
+    auto& s = state_.as<mutex_state>();
+    s.lock.lock();
+    require(s.owner == &this_cell(), "mutex: unlocked by another than its owner (M1)");
+    s.owner = nullptr;
+    auto* const next = someone_is_due(s) ? static_cast<mutex_waiter*>(s.waiters.claim_front()) : nullptr;
+    if (next && next->overtaken) {
+        next->handed_over = true;
+        s.owner = &next->cell();
+    } else if (next) {
+        s.waking = true;
+    }
+    s.lock.unlock();  // M4: the last access
+    if (next) next->unpark();
+}
+
+}  // namespace weft

@@ -1,0 +1,202 @@
+#include <weft/detail/scope_core.hpp>
+
+#include <mutex>
+
+#include <weft/fiber.hpp>
+
+#include "sched/scheduler.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+
+// Invariants
+//   S1  A child is in `running` or `told` from before it starts until child_ended(), under `lock`; so whoever holds the lock
+//       and finds a child there may take a reference to it.
+//   S2  `stopped` is set once. With it, under the same lock, goes one count in the owner's `stops`; close() takes it back.
+//   S3  close() returns only after the last child has left child_ended(): nobody touches the scope afterwards.
+struct scope_core::state final : end_observer {
+    state(scheduler& s, bool report) noexcept : where(s), owner(this_cell()), report_failures(report) {}
+
+    bool child_failed(control_block& f, const std::exception_ptr& failure) noexcept override;
+    void child_ended(control_block& f, bool stop_siblings) noexcept override;
+    bool keep_failure(const control_block* from, const std::exception_ptr& failure) noexcept;
+    void request_stop() noexcept;
+    void failure_taken(const control_block& f) noexcept override;
+    bool wait_for_children() noexcept;
+    void leave() noexcept;
+
+    scheduler& where;
+    wait_cell& owner;
+    const bool report_failures;
+
+    mutable spin_lock lock;  // guards what follows
+    intrusive_list<control_block> running, told;
+    std::size_t count = 0;
+    bool stopped = false;
+    std::exception_ptr first_failure;
+    const control_block* failed = nullptr;  // whose failure it is; null: the body's
+    bool body_was_cancelled = false;
+    wait_list last_child;                   // the owner in close()
+    mutable std::unique_ptr<std::stop_source> source;
+};
+
+scope_core::scope_core(scheduler& where, bool report_failures)
+    : state_(std::make_unique<state>(where, report_failures)) {}
+
+scope_core::~scope_core() = default;
+
+fiber_ref scope_core::spawn(const attributes& a, std::unique_ptr<task> body) {
+    auto& f = state_->where.create({.name = a.name, .stack_bytes = a.stack_bytes, .site = a.site, .detached = false},
+                                   std::move(body));
+    f.parent = state_.get();
+    bool stopped;
+    {
+        const std::lock_guard guard(state_->lock);
+        stopped = state_->stopped;
+        f.told = stopped;
+        (stopped ? state_->told : state_->running).push_back(f);
+        ++state_->count;
+    }
+    if (stopped) scheduler::request_stop(f);  // the body always runs, and sees it at its first park point
+    state_->where.start(f);
+    return fiber_ref(f);
+}
+
+void scope_core::request_stop() noexcept { state_->request_stop(); }
+
+std::size_t scope_core::size() const noexcept {
+    const std::lock_guard guard(state_->lock);
+    return state_->count;
+}
+
+std::stop_token scope_core::stop_token() const {
+    auto fresh = std::make_unique<std::stop_source>();
+    std::stop_source known(std::nostopstate);
+    bool stopped;
+    {
+        const std::lock_guard guard(state_->lock);
+        if (!state_->source) state_->source = std::move(fresh);
+        known = *state_->source;
+        stopped = state_->stopped;
+    }
+    if (stopped) known.request_stop();
+    return known.get_token();
+}
+
+void scope_core::body_failed() noexcept {
+    const auto failure = std::current_exception();
+    if (is_cancellation(failure)) {
+        state_->body_was_cancelled = true;  // owner only
+        state_->request_stop();
+    } else {
+        state_->keep_failure(nullptr, failure);
+        state_->request_stop();
+    }
+}
+
+void scope_core::close(bool body_has_result) {
+    const bool interrupted = state_->wait_for_children();
+    state_->leave();
+    if (state_->first_failure) std::rethrow_exception(state_->first_failure);
+    if (interrupted) throw cancelled();
+    if (!state_->body_was_cancelled) return;
+    // With our own count gone, what still presses comes from outside; the rest was this scope's and ends here.
+    if (!body_has_result || pending_interrupt()) throw cancelled();
+}
+
+void failure_was_taken(const fiber_ref& ended) noexcept { ended.tell_parent(); }
+
+void scope_core::state::failure_taken(const control_block& f) noexcept {
+    const std::lock_guard guard(lock);
+    if (failed != &f) return;
+    first_failure = nullptr;
+    failed = nullptr;
+}
+
+// True if this is the first failure.
+bool scope_core::state::keep_failure(const control_block* from, const std::exception_ptr& failure) noexcept {
+    const std::lock_guard guard(lock);
+    if (first_failure) return false;
+    first_failure = failure;
+    failed = from;
+    return true;
+}
+
+bool scope_core::state::child_failed(control_block& f, const std::exception_ptr& failure) noexcept {
+    if (is_cancellation(failure)) return false;
+    if (report_failures || !keep_failure(&f, failure)) where.report_unhandled(f, failure);
+    return !report_failures;
+}
+
+void scope_core::state::child_ended(control_block& f, bool stop_siblings) noexcept {
+    if (stop_siblings) request_stop();
+    waiter* owner_waits = nullptr;
+    {
+        const std::lock_guard guard(lock);
+        (f.told ? told : running).remove(f);
+        if (--count == 0) owner_waits = last_child.claim_front();
+    }
+    if (owner_waits) owner_waits->unpark();  // the scope may be gone from here on (S3)
+}
+
+void scope_core::state::request_stop() noexcept {
+    std::stop_source tell(std::nostopstate);
+    {
+        const std::lock_guard guard(lock);
+        if (stopped) return;
+        stopped = true;
+        if (source) tell = *source;
+        owner.stops.fetch_add(1, seq_cst);  // S2; W5: before the look at the owner's wait
+        interrupt(owner);
+    }
+    for (;;) {  // one by one: stop callbacks are user code, so no lock is held
+        control_block* f;
+        {
+            const std::lock_guard guard(lock);
+            f = running.pop_front();
+            if (!f) break;
+            f->told = true;
+            told.push_back(*f);
+            f->references.fetch_add(1, relaxed);  // S1: its run holds one
+        }
+        scheduler::request_stop(*f);
+        scheduler::drop(*f);
+    }
+    tell.request_stop();
+}
+
+// Hands a stop or an expired deadline of the owner on to the children. True if one came.
+bool scope_core::state::wait_for_children() noexcept {
+    bool interrupted = false;
+    for (;;) {
+        lock.lock();
+        const bool told_all = stopped;
+        lock.unlock();
+        if (!told_all && pending_interrupt()) {
+            interrupted = true;
+            request_stop();
+        }
+        lock.lock();
+        if (count == 0) {
+            lock.unlock();
+            return interrupted;
+        }
+        wait w({.reason = park_reason::scope_end,
+                .object = this,
+                .may_stop = stopped ? interruptible::no : interruptible::yes});
+        waiter me(w.cell(), w.ticket());
+        last_child.push_back(me);
+        lock.unlock();
+        if (w.park() == wake::stopped) {
+            const std::lock_guard guard(lock);
+            last_child.remove(me);
+        }
+    }
+}
+
+void scope_core::state::leave() noexcept {
+    const std::lock_guard guard(lock);  // also S3: waits for the last child_ended() to have left its section
+    if (stopped) owner.stops.fetch_sub(1, relaxed);  // S2; the owner's own count
+}
+
+}  // namespace weft::detail

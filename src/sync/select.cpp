@@ -1,0 +1,196 @@
+// select.cpp - select over type-erased cases: one decision under all locks, then one wait in all lists.
+//
+// Invariants
+//   E1  Channels are locked in the order of their addresses, each once.
+//   E2  The decision to wait and the linking of all waiters happen under all locks: what becomes ready afterwards finds us.
+//   E3  All waiters share one ticket, so at most one partner, token or timer claims the wait (W2): at most one case happens.
+//   E4  Before the frame is left, or another round begins, every waiter of the last round is unlinked.
+#include <weft/detail/select_core.hpp>
+
+#include <weft/stop.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "sched/choice.hpp"
+#include "sync/channel_core.hpp"
+#include "sync/stop_waiter.hpp"
+
+namespace weft::detail {
+namespace {
+
+static_assert(sizeof(channel_waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<channel_waiter>);
+static_assert(sizeof(stop_waiter) <= sizeof(select_registration));
+
+bool has_channel(const select_entry& e) noexcept {
+    return e.kind == select_kind::send || e.kind == select_kind::receive;
+}
+
+direction direction_of(const select_entry& e) noexcept {
+    return e.kind == select_kind::send ? direction::send : direction::receive;
+}
+
+class selection {
+public:
+    selection(std::span<select_entry>, select_order*, select_registration*) noexcept;
+    std::size_t run();
+
+private:
+    struct ready_case {
+        std::size_t index;
+        channel_op result = channel_op::done;
+        transfer rest{};
+    };
+
+    std::optional<ready_case> begin_any() noexcept;
+    bool begin(ready_case&) noexcept;
+    std::optional<std::size_t> wait_for_any(wait&);
+    std::size_t chosen(std::size_t index, channel_op result) const;
+
+    void lock_all() noexcept;
+    void unlock_all() noexcept;
+    void link_all(wait&, bool in_front) noexcept;
+    void watch_tokens(wait&);
+    void forget_tokens() noexcept;
+    void unlink_all() noexcept;
+
+    template <class Registration>
+    Registration& registered(std::size_t i) noexcept {
+        return *std::launder(reinterpret_cast<Registration*>(registrations_[i].bytes));
+    }
+
+    const std::span<select_entry> entries_;
+    select_registration* const registrations_;
+    std::span<select_order> by_address_;   // those with a channel
+    std::optional<std::size_t> otherwise_;
+    std::optional<std::size_t> timeout_;   // the earliest
+};
+
+selection::selection(std::span<select_entry> entries, select_order* order, select_registration* registrations) noexcept
+    : entries_(entries), registrations_(registrations) {
+    std::size_t channels = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        auto& e = entries[i];
+        e.turn = static_cast<std::uint32_t>(i);
+        if (has_channel(e)) order[channels++] = &e;
+        if (e.kind == select_kind::otherwise && !otherwise_) otherwise_ = i;
+        if (e.kind == select_kind::timeout && (!timeout_ || e.until < entries[*timeout_].until)) timeout_ = i;
+    }
+    by_address_ = {order, channels};
+    std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);  // E1
+}
+
+std::size_t selection::run() {
+    for (bool was_first = false;; was_first = true) {
+        // 1. Decide.
+        lock_all();
+        if (auto ready = begin_any()) {
+            unlock_all();
+            if (has_channel(entries_[ready->index]))
+                entries_[ready->index].channel->finish(entries_[ready->index].element, ready->rest);
+            return chosen(ready->index, ready->result);
+        }
+        if (otherwise_) {
+            unlock_all();
+            return *otherwise_;
+        }
+        // 2. Or wait for all of them (E2).
+        const auto until = timeout_ ? entries_[*timeout_].until : never;
+        wait w({.reason = park_reason::select, .deadline = until});
+        link_all(w, was_first);
+        unlock_all();
+        if (const auto index = wait_for_any(w)) return *index;
+        // 3. A partner's move has thrown: wait on, in the old places.
+    }
+}
+
+/// Begins a case that is ready, if there is one: the first in an order drawn by lot. Under all locks.
+std::optional<selection::ready_case> selection::begin_any() noexcept {
+    const auto n = entries_.size();
+    for (std::size_t k = 0; k < n; ++k) {
+        std::swap(entries_[k].turn, entries_[k + choose(static_cast<std::uint32_t>(n - k))].turn);
+        ready_case c{.index = entries_[k].turn};
+        if (begin(c)) return c;
+    }
+    return std::nullopt;
+}
+
+bool selection::begin(ready_case& c) noexcept {
+    auto& e = entries_[c.index];
+    if (e.kind == select_kind::stop) return e.token->stop_requested();
+    if (!has_channel(e)) return false;
+    c.result = e.channel->begin(direction_of(e), e.element, c.rest);
+    return c.result == channel_op::done || c.result == channel_op::closed;
+}
+
+/// \returns  the case that ended the wait; nothing if it has to begin again.
+std::optional<std::size_t> selection::wait_for_any(wait& w) {
+    watch_tokens(w);
+    const auto why = w.park();
+    forget_tokens();
+    unlink_all();  // E4
+    if (why == wake::stopped) throw cancelled{};
+    if (why == wake::timed_out) return *timeout_;
+    const auto index = w.index();
+    auto& e = entries_[index];
+    if (!has_channel(e)) return index;
+    const auto result = e.channel->settle(e.element, registered<channel_waiter>(index));
+    if (!result) return std::nullopt;
+    return chosen(index, *result);
+}
+
+std::size_t selection::chosen(std::size_t index, channel_op result) const {
+    if (result == channel_op::closed && entries_[index].kind == select_kind::send) throw_channel_closed();
+    return index;
+}
+
+void selection::lock_all() noexcept {
+    channel_core* locked = nullptr;
+    for (const auto* e : by_address_)
+        if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();  // E1
+}
+
+void selection::unlock_all() noexcept {
+    channel_core* unlocked = nullptr;
+    for (const auto* e : by_address_)
+        if (e->channel != std::exchange(unlocked, e->channel)) e->channel->lock().unlock();
+}
+
+void selection::link_all(wait& w, bool in_front) noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        auto& e = entries_[i];
+        if (!has_channel(e)) continue;
+        auto* const me = ::new (registrations_[i].bytes) channel_waiter(w, static_cast<wait_outcome>(i), e.element);
+        e.channel->link(direction_of(e), *me, in_front);
+    }
+}
+
+void selection::watch_tokens(wait& w) {
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+        if (entries_[i].kind == select_kind::stop)
+            ::new (registrations_[i].bytes) stop_waiter(w, static_cast<wait_outcome>(i), *entries_[i].token);
+}
+
+void selection::forget_tokens() noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+        if (entries_[i].kind == select_kind::stop) registered<stop_waiter>(i).~stop_waiter();
+}
+
+void selection::unlink_all() noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+        if (has_channel(entries_[i]))
+            entries_[i].channel->unlink(direction_of(entries_[i]), registered<channel_waiter>(i));
+}
+
+}  // namespace
+
+std::size_t select_core(std::span<select_entry> entries, select_order* order, select_registration* registrations) {
+    check_interrupt();
+    return selection(entries, order, registrations).run();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,1 @@
+#include <stdatomic.h>   // BAD

@@ -1,0 +1,2 @@
+#include <atomic>
+using order = std::memory_order;

@@ -1,0 +1,3 @@
+#include <boost/beast.hpp>
+#include "net/tcp.hpp"
+#include <weft/high.hpp>

@@ -1,0 +1,1 @@
+int odd;   // BAD: a folder in no row

@@ -1,0 +1,179 @@
+// wait_word_test.cpp - every state of a wait meets every event: those of the table succeed, all others are refused.
+#include "fiber/wait_word.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace weft::detail {
+namespace {
+
+constexpr wait_state all_states[] = {wait_state::active,   wait_state::parking, wait_state::parking_claimed,
+                                     wait_state::notified, wait_state::parked,  wait_state::parked_claimed};
+
+/// Brings a fresh word into a state, by transitions. \returns the ticket of the wait.
+wait_ticket bring(wait_word& w, wait_state s, interruptible i = interruptible::yes) {
+    if (s == wait_state::active) return 0;
+    const auto ticket = w.begin(i);
+    const bool left = s == wait_state::parked || s == wait_state::parked_claimed;
+    if (left) static_cast<void>(w.commit());
+    if (s == wait_state::parking || s == wait_state::parked) return ticket;
+    EXPECT_TRUE(w.claim(ticket));
+    if (s == wait_state::notified) static_cast<void>(w.unpark());
+    return ticket;
+}
+
+class in_state : public ::testing::TestWithParam<wait_state> {
+protected:
+    in_state() : ticket(bring(word, GetParam())) {}
+    bool is(wait_state s) const { return GetParam() == s; }
+
+    wait_word word;
+    const wait_ticket ticket;
+};
+
+INSTANTIATE_TEST_SUITE_P(wait_word, in_state, ::testing::ValuesIn(all_states), [](const auto& each) {
+    std::string n;
+    for (const char c : name(each.param))
+        if (c != ',') n += c == ' ' ? '_' : c;
+    return n;
+});
+
+TEST_P(in_state, is_reached_by_transitions) { EXPECT_EQ(word.state(), GetParam()); }
+
+TEST_P(in_state, begin_starts_a_wait_only_from_active) {
+    if (is(wait_state::active)) {
+        EXPECT_EQ(word.begin(interruptible::no), 1u);
+        EXPECT_EQ(word.state(), wait_state::parking);
+    } else {
+        EXPECT_DEATH(static_cast<void>(word.begin(interruptible::no)), "W1");
+    }
+}
+
+TEST_P(in_state, claim_succeeds_while_nobody_else_has_claimed) {
+    const bool waiting = is(wait_state::parking) || is(wait_state::parked);
+    EXPECT_EQ(word.claim(ticket), waiting);
+    if (is(wait_state::parking))
+        EXPECT_EQ(word.state(), wait_state::parking_claimed);
+    else if (is(wait_state::parked))
+        EXPECT_EQ(word.state(), wait_state::parked_claimed);
+    else
+        EXPECT_EQ(word.state(), GetParam());
+}
+
+TEST_P(in_state, W3_claim_with_another_ticket_fails) {
+    EXPECT_FALSE(word.claim(ticket + 1));
+    EXPECT_FALSE(word.claim(ticket - 1));
+    EXPECT_EQ(word.state(), GetParam());
+}
+
+TEST_P(in_state, unpark_follows_a_claim) {
+    if (is(wait_state::parking_claimed)) {
+        EXPECT_EQ(word.unpark(), after_unpark::nothing);
+        EXPECT_EQ(word.state(), wait_state::notified);
+    } else if (is(wait_state::parked_claimed)) {
+        EXPECT_EQ(word.unpark(), after_unpark::enqueue);
+        EXPECT_EQ(word.state(), wait_state::active);
+    } else {
+        EXPECT_DEATH(static_cast<void>(word.unpark()), "W2");
+    }
+}
+
+TEST_P(in_state, commit_follows_begin_once) {
+    if (is(wait_state::parking)) {
+        EXPECT_EQ(word.commit(), after_commit::nothing);
+        EXPECT_EQ(word.state(), wait_state::parked);
+    } else if (is(wait_state::parking_claimed)) {
+        EXPECT_EQ(word.commit(), after_commit::nothing);
+        EXPECT_EQ(word.state(), wait_state::parked_claimed);
+    } else if (is(wait_state::notified)) {
+        EXPECT_EQ(word.commit(), after_commit::enqueue);
+        EXPECT_EQ(word.state(), wait_state::active);
+    } else {
+        EXPECT_DEATH(static_cast<void>(word.commit()), "W1");
+    }
+}
+
+TEST_P(in_state, take_back_ends_a_notified_wait_only) {
+    EXPECT_EQ(word.take_back(), is(wait_state::notified));
+    EXPECT_EQ(word.state(), is(wait_state::notified) ? wait_state::active : GetParam());
+}
+
+TEST_P(in_state, end_claimed_ends_a_claimed_wait_only) {
+    if (is(wait_state::parking_claimed)) {
+        word.end_claimed();
+        EXPECT_EQ(word.state(), wait_state::active);
+    } else {
+        EXPECT_DEATH(word.end_claimed(), "W2");
+    }
+}
+
+TEST_P(in_state, a_stop_finds_an_unclaimed_wait_only) {
+    const auto found = word.interruptible_ticket();
+    if (is(wait_state::parking) || is(wait_state::parked))
+        EXPECT_EQ(found, ticket);
+    else
+        EXPECT_FALSE(found);
+}
+
+TEST_P(in_state, an_uninterruptible_wait_is_not_found_until_made_interruptible) {
+    wait_word other;
+    const auto mine = bring(other, GetParam(), interruptible::no);
+    EXPECT_FALSE(other.interruptible_ticket());
+    other.make_interruptible(mine + 1);  // of another wait: nothing happens
+    EXPECT_FALSE(other.interruptible_ticket());
+    other.make_interruptible(mine);
+    EXPECT_EQ(other.interruptible_ticket().has_value(), is(wait_state::parking) || is(wait_state::parked));
+    EXPECT_EQ(other.state(), GetParam());
+}
+
+TEST(wait_word, W3_each_wait_has_a_ticket_of_its_own) {
+    wait_word w;
+    std::set<wait_ticket> seen;
+    for (int i = 0; i < 100; ++i) {
+        const auto ticket = w.begin(i % 2 ? interruptible::yes : interruptible::no);
+        EXPECT_TRUE(seen.insert(ticket).second);
+        for (const auto old : seen)
+            EXPECT_TRUE(old == ticket || !w.claim(old));
+        ASSERT_TRUE(w.claim(ticket));
+        EXPECT_FALSE(w.claim(ticket));  // W2
+        w.end_claimed();
+    }
+}
+
+TEST(wait_word, W4_a_wait_is_enqueued_once_whichever_way_commit_and_unpark_meet) {
+    for (int commit_at = 0; commit_at < 3; ++commit_at) {  // before claim, between, after unpark
+        wait_word w;
+        const auto ticket = w.begin(interruptible::no);
+        int enqueued = 0;
+        const auto commit = [&] { enqueued += w.commit() == after_commit::enqueue; };
+        if (commit_at == 0) commit();
+        ASSERT_TRUE(w.claim(ticket));
+        if (commit_at == 1) commit();
+        enqueued += w.unpark() == after_unpark::enqueue;
+        if (commit_at == 2) commit();
+        EXPECT_EQ(enqueued, 1);
+        EXPECT_EQ(w.state(), wait_state::active);
+    }
+}
+
+TEST(wait_word, interruptibility_belongs_to_one_wait) {
+    wait_word w;
+    const auto first = w.begin(interruptible::yes);
+    ASSERT_TRUE(w.claim(first));
+    w.end_claimed();
+    static_cast<void>(w.begin(interruptible::no));
+    EXPECT_FALSE(w.interruptible_ticket());
+}
+
+TEST(wait_word, names_differ) {
+    std::set<std::string_view> names;
+    for (const auto s : all_states) {
+        EXPECT_NE(name(s), "?");
+        EXPECT_TRUE(names.insert(name(s)).second);
+    }
+}
+
+}  // namespace
+}  // namespace weft::detail

@@ -1,0 +1,198 @@
+#include "io/blocking_pool.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <semaphore>
+#include <vector>
+
+#include "io_fixture.hpp"
+
+namespace weft::test {
+namespace {
+
+using detail::blocking_job;
+using detail::blocking_pool;
+
+std::size_t threads_of_process() {
+    const auto all = std::filesystem::directory_iterator("/proc/self/task");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// Says when it starts, and runs until it may end.
+struct gated_job final : blocking_job {
+    void run() noexcept override {
+        started.release();
+        gate.acquire();
+        ended = true;
+    }
+    void refuse() noexcept override { refused = true; }
+
+    std::binary_semaphore started{0}, gate{0};
+    std::atomic<bool> ended{false}, refused{false};
+};
+
+TEST(blocking_pool, runs_a_job_on_another_thread) {
+    struct job final : blocking_job {
+        void run() noexcept override {
+            where = std::this_thread::get_id();
+            done.release();
+        }
+        void refuse() noexcept override {}
+        std::thread::id where;
+        std::binary_semaphore done{0};
+    } j;
+    blocking_pool pool;
+    pool.submit(j);
+    j.done.acquire();
+    EXPECT_NE(j.where, std::this_thread::get_id());
+}
+
+TEST(blocking_pool, starts_threads_on_demand_up_to_the_bound_and_queues_the_rest) {
+    blocking_pool pool({.max_threads = 2});
+    EXPECT_EQ(pool.threads(), 0u);
+    gated_job a, b, c;
+    for (auto* j : {&a, &b, &c}) pool.submit(*j);
+    a.started.acquire();
+    b.started.acquire();
+    EXPECT_EQ(pool.threads(), 2u);
+    EXPECT_EQ(pool.queued(), 1u);
+    EXPECT_FALSE(c.started.try_acquire());
+    a.gate.release();
+    c.started.acquire();
+    for (auto* j : {&b, &c}) j->gate.release();
+    EXPECT_TRUE(eventually([&] { return b.ended && c.ended; }));
+}
+
+TEST(blocking_pool, B2_queued_jobs_start_in_order) {
+    struct ordered final : blocking_job {
+        void run() noexcept override { order->push_back(number); }
+        void refuse() noexcept override {}
+        int number = 0;
+        std::vector<int>* order = nullptr;
+    };
+    blocking_pool pool({.max_threads = 1});
+    std::vector<int> order;  // one thread writes
+    gated_job first, last;
+    std::array<ordered, 20> jobs;
+    pool.submit(first);
+    for (int i = 0; i < 20; ++i) {
+        jobs[static_cast<std::size_t>(i)].number = i;
+        jobs[static_cast<std::size_t>(i)].order = &order;
+        pool.submit(jobs[static_cast<std::size_t>(i)]);
+    }
+    pool.submit(last);
+    first.gate.release();
+    last.started.acquire();
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+    last.gate.release();
+    EXPECT_TRUE(eventually([&] { return last.ended.load(); }));
+}
+
+TEST(blocking_pool, B1_withdraw_takes_a_queued_job_and_no_other) {
+    blocking_pool pool({.max_threads = 1});
+    gated_job running, waiting;
+    pool.submit(running);
+    running.started.acquire();
+    pool.submit(waiting);
+    EXPECT_TRUE(pool.withdraw(waiting));
+    EXPECT_FALSE(pool.withdraw(waiting));
+    EXPECT_FALSE(pool.withdraw(running));
+    running.gate.release();
+    EXPECT_TRUE(eventually([&] { return running.ended.load(); }));
+    EXPECT_FALSE(waiting.ended);
+}
+
+TEST(blocking_pool, idle_threads_are_used_again) {
+    blocking_pool pool;
+    for (int i = 0; i < 50; ++i) {
+        gated_job j;
+        pool.submit(j);
+        j.gate.release();
+        ASSERT_TRUE(eventually([&] { return j.ended.load(); }));
+        std::this_thread::sleep_for(1ms);  // back to idle
+    }
+    EXPECT_LE(pool.threads(), 2u);
+}
+
+TEST(blocking_pool, idle_threads_end_after_a_while) {
+    const auto before = threads_of_process();
+    blocking_pool pool({.idle = 10ms});
+    gated_job j;
+    pool.submit(j);
+    j.gate.release();
+    EXPECT_TRUE(eventually([&] { return j.ended && pool.threads() == 0; }));
+    EXPECT_TRUE(eventually([&] { return threads_of_process() == before; }));
+}
+
+TEST(blocking_pool, its_end_refuses_what_is_queued_and_joins_the_threads) {
+    const auto before = threads_of_process();
+    gated_job running, waiting;
+    std::thread helper;
+    {
+        blocking_pool pool({.max_threads = 1, .grace = 5s});
+        pool.submit(running);
+        running.started.acquire();
+        pool.submit(waiting);
+        helper = std::thread([&] {
+            std::this_thread::sleep_for(20ms);
+            running.gate.release();
+        });
+    }
+    EXPECT_TRUE(running.ended);
+    EXPECT_TRUE(waiting.refused);
+    helper.join();
+    EXPECT_TRUE(eventually([&] { return threads_of_process() == before; }));
+}
+
+TEST(blocking_pool, its_end_leaves_a_call_behind_that_outlasts_the_grace) {
+    auto* const stuck = new gated_job;  // owned by the test, since its thread outlives the pool
+    {
+        blocking_pool pool({.grace = 1ms});
+        pool.submit(*stuck);
+        stuck->started.acquire();
+    }
+    EXPECT_FALSE(stuck->ended);
+    stuck->gate.release();
+    EXPECT_TRUE(eventually([&] { return stuck->ended.load(); }));
+    const auto one_thread = [] { return threads_of_process() == 1; };
+    eventually(one_thread, 200ms);  // sanitizers may keep a thread of their own
+    delete stuck;
+}
+
+TEST(blocking_pool, threads_carry_the_name) {
+    struct job final : blocking_job {
+        void run() noexcept override {
+            pthread_getname_np(pthread_self(), name, sizeof name);
+            done.release();
+        }
+        void refuse() noexcept override {}
+        char name[32] = "";
+        std::binary_semaphore done{0};
+    } j;
+    blocking_pool pool({.thread_name = "a-name-longer-than-fifteen"});
+    pool.submit(j);
+    j.done.acquire();
+    EXPECT_STREQ(j.name, "a-name-longer-t");
+}
+
+TEST(blocking_pool, many_short_jobs_stress) {
+    struct job final : blocking_job {
+        void run() noexcept override { left->fetch_sub(1); }
+        void refuse() noexcept override {}
+        std::atomic<int>* left = nullptr;
+    };
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<int> left{300};
+        std::vector<job> jobs(300);
+        blocking_pool pool({.max_threads = 4, .idle = std::chrono::microseconds(200)});
+        for (auto& j : jobs) {
+            j.left = &left;
+            pool.submit(j);
+            if (&j == &jobs[150]) std::this_thread::sleep_for(1ms);  // some end, some start again
+        }
+        ASSERT_TRUE(eventually([&] { return left == 0; }));
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,145 @@
+// idle_model.cpp - sched/idle_set.hpp (I1-I5) with sched/parker.hpp (P1, P2): no wake-up is lost, for two and three workers.
+//
+// The workers here take the steps of sched/idle.cpp, with one shared count as the queue; a search is one look. Who has found
+// an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Sleeps have a
+// deadline that passes only when nobody can take a step any more: an item that still waits then is a lost wake-up.
+#include "sched/idle_set.hpp"
+
+#include <memory>
+#include <optional>
+
+#include "model/litmus.hpp"
+#include "sched/parker.hpp"
+
+namespace litmus {
+namespace {
+
+using weft::detail::idle_set;
+using weft::detail::parker;
+using model::operation_kind;
+
+struct no_driver final : weft::detail::driver {
+    unsigned poll(weft::detail::time_point) noexcept override { return 0; }
+    void wake() noexcept override { model::check(false, "nobody leads here"); }
+};
+
+// What is left out in a mutation.
+struct steps {
+    bool publisher_looks = true;   // after_publish() at all
+    bool sleeper_looks = true;     // step 3 on the right
+    bool found_hands_on = true;    // I2: who ends a search looks whether there is more
+};
+
+struct workers {
+    idle_set idle;  // first: its word is location 0
+    atomic<int> queue{0};
+    no_driver io;
+    parker parkers[3];
+    const steps does;
+
+    workers(unsigned n, const steps& s) : idle(n), does(s) {}
+
+    void wake_sleeper() {
+        if (const auto w = idle.after_publish()) parkers[*w].wake(io);
+    }
+    void publish() {
+        queue.fetch_add(1, release);  // as a ring's or the injector's release
+        if (does.publisher_looks) wake_sleeper();
+    }
+    bool take() {
+        auto n = queue.load(relaxed);
+        while (n > 0)
+            if (queue.compare_exchange_strong(n, n - 1, acquire, relaxed)) return true;
+        return false;
+    }
+    bool work_is_queued() const { return queue.load(relaxed) > 0; }
+
+    void found(bool searching) {
+        if (searching) idle.end_search();
+        if (does.found_hands_on && work_is_queued()) wake_sleeper();
+    }
+
+    /// One worker until it has an item, by the steps of idle_worker::find_work() and sleep().
+    void work(unsigned me) {
+        for (bool searching = false;;) {
+            if (take()) return found(searching);
+            if (!searching) searching = idle.begin_search();
+            if (searching && take()) return found(searching);
+            idle.announce_sleep(me, std::exchange(searching, false));
+            if (!does.sleeper_looks || !work_is_queued() || idle.anybody_searches()) {
+                parkers[me].sleep(soon);
+                if (model::slept_until_deadline()) {
+                    // only read-modify-writes change the queue, so this one reads the newest value
+                    return model::check(queue.fetch_add(0, relaxed) == 0, "lost wake-up: one sleeps while an item waits");
+                }
+            }
+            searching = !idle.retract(me);  // I5
+        }
+    }
+
+    static constexpr weft::detail::time_point soon{};
+};
+
+/// A thread that publishes `items` one after the other, and `n` workers.
+model::result run(unsigned n, int items, model::options o, const steps& s = {}) {
+    o.timeouts = 0;
+    return model::explore(o, [=](model::execution& t) {
+        auto w = std::make_unique<workers>(n, s);
+        t.thread([&w = *w, items] { for (int i = 0; i < items; ++i) w.publish(); });
+        for (unsigned i = 0; i < n; ++i) t.thread([&w = *w, i] { w.work(i); });
+        t.join_all();
+    });
+}
+
+void expect_holds(const model::result& r) {
+    EXPECT_TRUE(r.ok) << r.report;
+    EXPECT_TRUE(r.complete);
+}
+void expect_lost(const model::result& r) {
+    EXPECT_NE(r.report.find("lost wake-up"), std::string::npos) << "found nothing in " << r.executions << " runs";
+}
+
+
+// chosen: these bounds take seconds; each of the mutations below is found within them
+const model::options for_one = {.preemptions = 4, .reorderings = 3};
+const model::options for_two = {.preemptions = 2, .reorderings = 2};
+
+TEST(idle, I3_one_worker_never_sleeps_on_work) { expect_holds(run(1, 1, for_one)); }
+TEST(idle, I3_one_worker_every_schedule) { expect_holds(run(1, 1, everything)); }
+TEST(idle, I2_I5_two_workers_one_item) { expect_holds(run(2, 1, for_two)); }
+TEST(idle, I2_I4_two_workers_two_items_each_gets_one) { expect_holds(run(2, 2, for_two)); }
+TEST(idle, I2_three_workers_two_items) { expect_holds(run(3, 2, {.preemptions = 1, .reorderings = 1})); }
+
+// ---- each step of the two columns taken away
+
+TEST(idle, lost_when_the_publisher_does_not_look) { expect_lost(run(1, 1, for_one, {.publisher_looks = false})); }
+TEST(idle, lost_when_the_sleeper_does_not_look) { expect_lost(run(1, 1, for_one, {.sleeper_looks = false})); }
+TEST(idle, I2_lost_when_the_finder_does_not_hand_on) { expect_lost(run(2, 2, for_two, {.found_hands_on = false})); }
+
+constexpr unsigned publisher = 1;  // thread numbers; workers follow
+
+model::options without_fence_of(bool of_publisher, model::options o) {
+    o.weaken = [=](const model::operation& op) {
+        const bool hit = op.kind == operation_kind::fence && (op.thread == publisher) == of_publisher;
+        return hit ? relaxed : op.order;
+    };
+    return o;
+}
+
+TEST(idle, I3_lost_without_the_publishers_fence) { expect_lost(run(1, 1, without_fence_of(true, for_one))); }
+TEST(idle, I3_lost_without_the_sleepers_fence) { expect_lost(run(1, 1, without_fence_of(false, for_one))); }
+
+// end_search() is the one place where a fence follows a change of the word directly.
+TEST(idle, I2_lost_without_the_fence_of_end_search) {
+    model::options o = for_two;
+    std::array<bool, model::max_threads> after_word{};
+    o.weaken = [after_word](const model::operation& op) mutable {
+        const bool hit = op.kind == operation_kind::fence && after_word.at(op.thread);
+        after_word.at(op.thread) = op.is(operation_kind::modify, 0);
+        return hit ? relaxed : op.order;
+    };
+    expect_lost(run(2, 2, o));
+}
+
+}  // namespace
+}  // namespace litmus

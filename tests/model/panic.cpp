@@ -1,0 +1,21 @@
+// panic.cpp - base/panic.hpp in the model build: a broken contract fails the run, and its trace is shown.
+#include "base/panic.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "model/execution.hpp"
+
+namespace weft::detail {
+
+void panic(std::string_view rule, std::string_view) noexcept {
+    auto& run = model::execution::running();
+    run.fail("panic: " + std::string(rule));  // does not return to a modelled thread
+    std::fputs(run.report().c_str(), stderr);
+    std::abort();
+}
+
+void set_panic_namer(std::string_view (*)() noexcept) noexcept {}
+
+}  // namespace weft::detail

@@ -1,0 +1,259 @@
+// wait_word_model.cpp - fiber/wait_word.hpp (W1-W5) and the futex half of fiber/waiter.cpp, under every schedule.
+#include "fiber/wait_word.hpp"
+
+#include <optional>
+
+#include "base/futex.hpp"
+#include "fiber/waiter.hpp"
+#include "model/litmus.hpp"
+
+namespace litmus {
+namespace {
+
+using namespace weft::detail;  // the vocabulary under test
+using model::operation_kind;
+
+void expect_holds(const model::result& r) {
+    EXPECT_TRUE(r.ok) << r.report;
+    EXPECT_TRUE(r.complete);
+}
+
+// A fiber's wait. Its stack is a `plain`: whoever runs on it writes it, so two at once, or one too early, are a race.
+struct fiber {
+    wait_word word;                  // first: location 0
+    atomic<wait_ticket> listed{0};   // the ticket where wakers find it; 0: not yet
+    plain<int> stack{0};
+    plain<int> handed_over{0};       // by the claimer, between claim() and unpark()
+    plain<int> claims{0};
+    atomic<int> resumed{0};
+
+    void run_on_stack() { stack.set(stack.get() + 1); }
+    void resume() {
+        run_on_stack();
+        model::check(handed_over.get() == 1, "what the claimer wrote is visible to the waiter");
+        resumed.fetch_add(1, relaxed);
+    }
+
+    /// The owner and then its carrier: begin, publish, switch away, commit.
+    void wait_once() {
+        run_on_stack();
+        const auto ticket = word.begin(interruptible::no);
+        listed.store(ticket, release);  // the object's lock, in short
+        run_on_stack();                 // the switch saves registers there
+        if (word.commit() == after_commit::enqueue) resume();
+    }
+    /// A waker that has found the fiber in a list.
+    void wake() {
+        const auto ticket = listed.load(acquire);
+        if (ticket == 0 || !word.claim(ticket)) return;
+        claims.set(claims.get() + 1);  // W2: a second claimer races here
+        handed_over.set(1);
+        if (word.unpark() == after_unpark::enqueue) resume();
+    }
+};
+
+model::result wakers(unsigned count, const model::options& o) {
+    return model::explore(o, [=](model::execution& t) {
+        fiber f;
+        t.thread([&] { f.wait_once(); });
+        for (unsigned i = 0; i < count; ++i) t.thread([&] { f.wake(); });
+        t.join_all();
+        model::check(f.resumed.load(relaxed) == f.claims.get(), "W4: a wait that was claimed goes on exactly once");
+        model::check(f.claims.get() == 1 || f.word.state() == wait_state::parked, "W2: otherwise it is still parked");
+    });
+}
+
+TEST(wait_word, W4_one_waker_the_stack_is_free_and_the_wait_goes_on_once) { expect_holds(wakers(1, everything)); }
+TEST(wait_word, W2_two_wakers_one_claim) { expect_holds(wakers(2, everything)); }
+TEST(wait_word, W2_three_wakers_one_claim) { expect_holds(wakers(3, {.preemptions = 2})); }
+TEST(wait_word, W1_weak_exchanges_may_fail_without_reason) {
+    expect_holds(wakers(1, {.preemptions = model::unlimited, .spurious = 2}));
+}
+
+// W3: a claimer that kept the ticket of an earlier wait.
+TEST(wait_word, W3_a_late_claim_never_ends_the_next_wait) {
+    expect_holds(model::explore(everything, [](model::execution& t) {
+        wait_word word;
+        atomic<wait_ticket> listed{0};
+        t.thread([&] {
+            const auto first = word.begin(interruptible::no);
+            listed.store(first, release);
+            while (!word.take_back()) cpu_relax();
+            const auto second = word.begin(interruptible::no);
+            model::check(word.claim(second), "nobody else has this ticket");
+            word.end_claimed();
+        });
+        const auto claim_and_unpark = [&](wait_ticket ticket) {
+            if (!word.claim(ticket)) return;
+            model::check(word.unpark() == after_unpark::nothing, "W4: nothing was committed");
+        };
+        t.thread([&] {
+            while (listed.load(acquire) == 0) cpu_relax();
+            claim_and_unpark(listed.load(acquire));
+        });
+        t.thread([&] {
+            if (const auto ticket = listed.load(acquire)) claim_and_unpark(ticket);
+        });
+        t.join_all();
+        model::check(word.state() == wait_state::active, "both waits are over");
+    }));
+}
+
+// The owner finds the wake-up before it switches, or takes its own wait back: the carrier never commits.
+TEST(wait_word, W2_owner_and_waker_do_not_both_end_a_wait) {
+    expect_holds(model::explore(everything, [](model::execution& t) {
+        fiber f;
+        t.thread([&] {
+            const auto ticket = f.word.begin(interruptible::no);
+            f.listed.store(ticket, release);
+            if (f.word.claim(ticket)) return f.word.end_claimed();  // abandon()
+            while (!f.word.take_back()) cpu_relax();                // park(), which is short now
+            f.resume();
+        });
+        t.thread([&] {
+            if (f.listed.load(acquire) == 0 || !f.word.claim(f.listed.load(acquire))) return;
+            f.handed_over.set(1);
+            model::check(f.word.unpark() == after_unpark::nothing, "W4: nothing was committed");
+        });
+        t.join_all();
+        model::check(f.word.state() == wait_state::active, "the wait is over");
+    }));
+}
+
+// ---- W5, with the cell and interrupt(). The owner parks for good: if the stop is missed it is never resumed.
+
+struct stoppable : wait_cell {
+    stoppable() : wait_cell(+[](wait_cell& c) noexcept { static_cast<stoppable&>(c).resumed.fetch_add(1, relaxed); }) {}
+    atomic<int> resumed{0};
+};
+
+model::result stop_a_wait(const model::options& o) {
+    return model::explore(o, [](model::execution& t) {
+        stoppable f;
+        t.thread([&] {
+            (void)f.word.begin(interruptible::yes);
+            if (f.stops.load(seq_cst) != 0) interrupt(f);  // as in wait::wait()
+            if (f.word.take_back()) f.resumed.fetch_add(1, relaxed);
+            else if (f.word.commit() == after_commit::enqueue) f.make_ready(f);
+        });
+        t.thread([&] {
+            f.stops.fetch_add(1, seq_cst);
+            interrupt(f);
+        });
+        t.join_all();
+        model::check(f.resumed.load(relaxed) == 1, "W5: either side finds the other, and only one acts");
+        model::check(f.outcome == outcome_stopped, "it knows why");
+    });
+}
+
+TEST(wait_word, W5_stop_is_not_missed) { expect_holds(stop_a_wait(everything)); }
+TEST(wait_word, W5_stop_is_missed_when_begin_is_only_released) {
+    const auto r = stop_a_wait({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
+        return op.is(operation_kind::store, 0) ? release : op.order;
+    }});
+    EXPECT_NE(r.report.find("W5"), std::string::npos) << r.report;
+}
+TEST(wait_word, W5_stop_is_missed_when_the_look_at_the_wait_is_only_acquired) {
+    const auto r = stop_a_wait({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
+        return op.is(operation_kind::load, 0) && op.order == seq_cst ? acquire : op.order;
+    }});
+    EXPECT_NE(r.report.find("W5"), std::string::npos) << r.report;
+}
+
+// A shield's limit passes while the fiber is parked: make_interruptible() instead of begin().
+TEST(wait_word, W5_stop_is_not_missed_when_a_shield_ends_late) {
+    expect_holds(model::explore(everything, [](model::execution& t) {
+        stoppable f;
+        const auto ticket = f.word.begin(interruptible::no);
+        t.thread([&] {
+            if (f.word.commit() == after_commit::enqueue) f.make_ready(f);
+        });
+        t.thread([&] {  // the timer, as in wait_timer::fire()
+            f.word.make_interruptible(ticket);
+            if (f.stops.load(seq_cst) != 0 && f.word.claim(ticket)) {
+                f.outcome = outcome_stopped;
+                unpark(f);
+            }
+        });
+        t.thread([&] {
+            f.stops.fetch_add(1, seq_cst);
+            interrupt(f);
+        });
+        t.join_all();
+        model::check(f.resumed.load(relaxed) == 1, "W5: the stop ends the wait once");
+    }));
+}
+
+// ---- mutations
+
+model::options weakening(operation_kind kind, std::memory_order to) {
+    return {.preemptions = model::unlimited, .weaken = [=](const model::operation& op) {
+        return op.is(kind, 0) ? to : op.order;
+    }};
+}
+
+TEST(wait_word, W4_breaks_when_commit_and_claim_do_not_release) {  // the stack is run on before it is saved
+    EXPECT_NE(wakers(1, weakening(operation_kind::exchange, acquire)).report.find("data race"), std::string::npos);
+}
+TEST(wait_word, W4_breaks_when_commit_and_claim_do_not_acquire) {
+    EXPECT_NE(wakers(1, weakening(operation_kind::exchange, release)).report.find("data race"), std::string::npos);
+}
+TEST(wait_word, W4_breaks_when_unpark_does_not_acquire_what_commit_released) {
+    const auto r = wakers(1, {.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
+        const bool in_unpark = op.is(operation_kind::failed_exchange, 0) || op.is(operation_kind::load, 0);
+        return in_unpark && op.order == acquire ? relaxed : op.order;
+    }});
+    EXPECT_NE(r.report.find("data race"), std::string::npos) << r.report;
+}
+
+// claim() as a load and a store: two claimers.
+TEST(wait_word, W2_breaks_when_a_claim_is_two_steps) {
+    const auto r = model::explore(everything, [](model::execution& t) {
+        atomic<wait_state> word{wait_state::parked};
+        atomic<int> claims{0};
+        const auto claim = [&] {
+            if (word.load(acquire) != wait_state::parked) return;
+            word.store(wait_state::parked_claimed, release);
+            claims.fetch_add(1, relaxed);
+        };
+        t.thread(claim);
+        t.thread(claim);
+        t.join_all();
+        model::check(claims.load(relaxed) <= 1, "two claims");
+    });
+    EXPECT_FALSE(r.ok);
+}
+
+// ---- a plain thread: sleeps on a futex, and the cell ends with the wait
+
+TEST(wait_cell, a_plain_thread_is_woken_once_and_the_cell_may_then_end) {
+    expect_holds(model::explore({.preemptions = model::unlimited, .spurious = 1}, [](model::execution& t) {
+        struct thread_cell {
+            atomic<std::uint32_t> signal{0};
+            wait_cell cell{signal};
+        };
+        auto mine = std::make_unique<thread_cell>();
+        atomic<thread_cell*> listed{nullptr};
+        plain<int> handed_over{0};
+        const auto ticket = mine->cell.word.begin(interruptible::no);
+        t.thread([&] {
+            listed.store(mine.get(), release);
+            while (mine->signal.load(acquire) == 0) (void)futex_wait(mine->signal, 0);
+            model::check(mine->cell.word.take_back(), "W2: a thread is signalled once its word says so");
+            model::check(handed_over.get() == 1, "what the claimer wrote is visible");
+            mine.reset();  // the waker's last access is ordered before this, or it is a fault
+        });
+        t.thread([&] {
+            auto* const found = listed.load(acquire);
+            while (listed.load(acquire) == nullptr) cpu_relax();
+            auto& c = (found ? found : listed.load(acquire))->cell;
+            model::check(c.word.claim(ticket), "nobody else claims");
+            handed_over.set(1);
+            unpark(c);
+        });
+        t.join_all();
+    }));
+}
+
+}  // namespace
+}  // namespace litmus

@@ -1,0 +1,19 @@
+# Compiles and runs each program of the outside project with the flags that pkg-config gives for the installation in PREFIX.
+file(GLOB_RECURSE module_file "${PREFIX}/weft.pc")
+cmake_path(GET module_file PARENT_PATH modules)
+cmake_path(GET modules PARENT_PATH libraries)
+file(MAKE_DIRECTORY "${WORK}")
+
+foreach(program IN ITEMS core ${COMPONENTS})
+    set(module weft)
+    if(NOT program STREQUAL "core")
+        set(module weft-${program})
+    endif()
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${modules}" pkg-config --cflags --libs ${module}
+                    OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(flags UNIX_COMMAND "${flags}")
+    execute_process(COMMAND "${COMPILER}" -std=c++20 "${CMAKE_CURRENT_LIST_DIR}/${program}.cpp" -o "${WORK}/${program}" ${flags}
+                    COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${libraries}" "${WORK}/${program}"
+                    COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

@@ -1,0 +1,119 @@
+// overflow_test.cpp - what is printed when a stack is full, and that nobody else's faults are taken for it.
+#include "stack/overflow.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <thread>
+
+#include "stack/on_stack.hpp"
+#include "stack/stack_pool.hpp"
+
+namespace weft::detail {
+namespace {
+
+// NOLINTNEXTLINE(misc-no-recursion)
+[[gnu::noinline]] int recurses(int volatile* sum, int depth) {
+    char volatile frame[256];
+    frame[depth % 256] = 1;
+    *sum = *sum + frame[0];
+    if (depth < 0) return 0;   // not before the stack is full
+    return recurses(sum, depth + 1) + frame[depth % 256];
+}
+
+void overflow(guard_choice choice) {
+    stack_pool pool({.guards = {.choice = choice}});
+    stack* const s = pool.take(64 * 1024);
+    int volatile sum = 0;
+    run_on(*s, [&] { recurses(&sum, 0); });
+}
+
+TEST(overflow_report, names_the_fiber_and_the_size_and_then_dies_of_the_fault) {
+    for (auto const choice : {guard_choice::automatic, guard_choice::mprotect})
+        EXPECT_EXIT(
+            {
+                set_overflow_namer([]() noexcept -> std::string_view { return "parser-7"; });
+                overflow_report const report;
+                alternate_stack const here;
+                overflow(choice);
+            },
+            ::testing::KilledBySignal(SIGSEGV), "weft: stack overflow in fiber \"parser-7\" \\(stack 64 KiB\\)\n");
+}
+
+TEST(overflow_report, needs_no_namer_and_works_on_any_thread_with_an_alternate_stack) {
+    EXPECT_EXIT(
+        {
+            overflow_report const report;
+            std::thread([] {
+                alternate_stack const here;
+                overflow(guard_choice::automatic);
+            }).join();
+        },
+        ::testing::KilledBySignal(SIGSEGV), "weft: stack overflow \\(stack 64 KiB\\)\n");
+}
+
+#if !WEFT_UNDER_ASAN   // whose handler would be the previous one
+void faults() {
+    void* const page = ::mmap(nullptr, page_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *static_cast<int volatile*>(page) = 1;
+}
+
+TEST(overflow_report, a_foreign_fault_goes_to_the_handler_that_was_there) {
+    EXPECT_EXIT(
+        {
+            std::signal(SIGSEGV, [](int) { std::_Exit(7); });
+            overflow_report const report;
+            faults();
+        },
+        ::testing::ExitedWithCode(7), "");
+}
+
+TEST(overflow_report, a_foreign_fault_without_a_handler_kills_as_ever) {
+    EXPECT_EXIT(
+        {
+            std::signal(SIGSEGV, SIG_DFL);
+            overflow_report const report;
+            faults();
+        },
+        ::testing::KilledBySignal(SIGSEGV), "^$");
+}
+#endif
+
+TEST(overflow_report, the_last_one_puts_the_previous_handler_back) {
+    struct sigaction before = {};
+    struct sigaction during = {};
+    struct sigaction after = {};
+    ::sigaction(SIGSEGV, nullptr, &before);
+    {
+        overflow_report const outer;
+        { overflow_report const inner; }
+        ::sigaction(SIGSEGV, nullptr, &during);
+    }
+    ::sigaction(SIGSEGV, nullptr, &after);
+    EXPECT_NE(during.sa_sigaction, before.sa_sigaction);
+    EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
+}
+
+TEST(alternate_stack, nests_and_restores_what_was_there) {
+    stack_t before = {};
+    ::sigaltstack(nullptr, &before);
+    {
+        alternate_stack const outer;
+        stack_t first = {};
+        ::sigaltstack(nullptr, &first);
+        EXPECT_NE(first.ss_sp, before.ss_sp);
+        { alternate_stack const inner; }
+        stack_t again = {};
+        ::sigaltstack(nullptr, &again);
+        EXPECT_EQ(again.ss_sp, first.ss_sp);
+    }
+    stack_t after = {};
+    ::sigaltstack(nullptr, &after);
+    EXPECT_EQ(after.ss_sp, before.ss_sp);
+    EXPECT_EQ(after.ss_flags, before.ss_flags);
+}
+
+}  // namespace
+}  // namespace weft::detail
