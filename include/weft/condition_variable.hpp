@@ -71,13 +71,11 @@ public:
         return wait_to_hold(lock, detail::never, &token, std::move(holds));
     }
     template <class Clock, class Duration, class Predicate>
-    bool wait_until(lock_type& lock, std::stop_token token, const std::chrono::time_point<Clock, Duration>& t,
-                    Predicate holds) {
+    bool wait_until(lock_type& lock, std::stop_token token, const std::chrono::time_point<Clock, Duration>& t, Predicate holds) {
         return wait_to_hold(lock, detail::deadline_at(t), &token, std::move(holds));
     }
     template <class Rep, class Period, class Predicate>
-    bool wait_for(lock_type& lock, std::stop_token token, const std::chrono::duration<Rep, Period>& d,
-                  Predicate holds) {
+    bool wait_for(lock_type& lock, std::stop_token token, const std::chrono::duration<Rep, Period>& d, Predicate holds) {
         return wait_to_hold(lock, detail::deadline_in(d), &token, std::move(holds));
     }
 
@@ -94,9 +92,7 @@ private:
         return true;
     }
 
-    static std::cv_status status(bool in_time) noexcept {
-        return in_time ? std::cv_status::no_timeout : std::cv_status::timeout;
-    }
+    static std::cv_status status(bool in_time) noexcept { return in_time ? std::cv_status::no_timeout : std::cv_status::timeout; }
 
     detail::opaque<3 * sizeof(void*)> state_;
 };

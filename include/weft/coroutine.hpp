@@ -68,8 +68,7 @@ public:
 protected:
     template <class Derived>
         requires std::derived_from<Derived, coroutine>
-    explicit coroutine(void (Derived::*method)(), coroutine_options options = {})
-        : core_(make_method(*this, method, options)) {}
+    explicit coroutine(void (Derived::*method)(), coroutine_options options = {}) : core_(make_method(*this, method, options)) {}
 
     /// Unwinds a suspended body now; for the destructor of a class whose method uses its members.
     void unwind() noexcept { detail::unwind_coroutine(*core_); }
@@ -112,7 +111,7 @@ public:
     public:
         /// Returns from the current call with `value...`; \returns the next call's argument.
         template <class... V>
-            requires(std::is_void_v<R> ? sizeof...(V) == 0 : sizeof...(V) == 1 && (std::convertible_to<V &&, R> && ...))
+            requires(std::is_void_v<R> ? sizeof...(V) == 0 : sizeof...(V) == 1 && (std::convertible_to<V&&, R> && ...))
         input operator()(V&&... value) {
             if constexpr (std::is_void_v<R>) {
                 return take(detail::yield_coroutine(core_, nullptr));
@@ -133,8 +132,8 @@ public:
         detail::coroutine_core& core_;
     };
 
-    /// f(yield, first argument), returning R (its last value) or void (the call that reaches the end throws coroutine_done, unless
-    /// R is void).
+    /// f(yield, first argument), returning R (its last value) or void (the call that reaches the end throws coroutine_done,
+    /// unless R is void).
     /// \throws std::system_error when memory for the stack is refused.
     template <class F>
         requires(!std::same_as<std::remove_cvref_t<F>, coroutine> && std::invocable<std::decay_t<F>&, yielder&, A...>)

@@ -32,7 +32,7 @@ public:
         detail::require_joinable(static_cast<bool>(ref_));
         ref_.wait();
         const detail::fiber_ref ended = std::move(ref_);
-        detail::failure_was_taken(ended);
+        ended.failure_was_taken();
         return static_cast<detail::result_task<T>&>(ended.body()).take();
     }
     /// Waits only. \returns whether the child has ended. \parks \throws cancelled

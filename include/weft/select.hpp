@@ -77,9 +77,7 @@ public:
     template <class V>
     send_case(channel_ref ch, std::in_place_t, V&& value, F f)
         : ch_(std::move(ch)), value_(static_cast<Value>(std::forward<V>(value))), f_(std::move(f)) {}
-    select_entry entry() {
-        return {.kind = select_kind::send, .channel = &ch_.core(), .element = std::addressof(value_)};
-    }
+    select_entry entry() { return {.kind = select_kind::send, .channel = &ch_.core(), .element = std::addressof(value_)}; }
     void run() { std::invoke(f_); }
 
 private:
@@ -155,8 +153,8 @@ auto on_send(Ch&& ch, V&& value, F&& f = {}) {
 template <detail::sending_handle Ch, class F = detail::do_nothing>
 auto on_send(Ch&& ch, std::reference_wrapper<typename std::remove_cvref_t<Ch>::value_type> value, F&& f = {}) {
     using element = typename std::remove_cvref_t<Ch>::value_type;
-    return detail::send_case<element, element&, std::decay_t<F>>(detail::channel_access::ref(ch), std::in_place,
-                                                                 value.get(), std::forward<F>(f));
+    return detail::send_case<element, element&, std::decay_t<F>>(detail::channel_access::ref(ch), std::in_place, value.get(),
+                                                                 std::forward<F>(f));
 }
 
 /// Is chosen if nothing else has become ready within `d` of making the case.

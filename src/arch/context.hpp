@@ -48,8 +48,8 @@ extern "C" {
 [[gnu::visibility("hidden")]] void weft_context_base() noexcept;   // an address, never called
 }
 
-/// Lets the first switch to `c` call entry(argument) on `s`, 16-aligned, with nothing above it. `initial_top` lies in `s`; what is
-/// between it and s.high belongs to the stack's owner.
+/// Lets the first switch to `c` call entry(argument) on `s`, 16-aligned, with nothing above it. `initial_top` lies in `s`;
+/// what is between it and s.high belongs to the stack's owner.
 void make_context(context& c, stack_span s, void* initial_top, context_entry entry, void* argument) noexcept;
 
 /// Out of line: what is rare or only there under a sanitizer.

@@ -26,7 +26,8 @@
 #define WEFT_READ_THREAD_WORD(result, name)                                                                                      \
     do {                                                                                                                         \
         void* weft_offset;                                                                                                       \
-        asm volatile("adrp %1, :gottprel:" #name "\n\tldr %1, [%1, #:gottprel_lo12:" #name "]\n\t"                               \
+        asm volatile("adrp %1, :gottprel:" #name "\n\tldr %1, [%1, #:gottprel_lo12:" #name                                       \
+                     "]\n\t"                                                                                                     \
                      "mrs %0, tpidr_el0\n\tldr %0, [%0, %1]"                                                                     \
                      : "=&r"(result), "=&r"(weft_offset)                                                                         \
                      :                                                                                                           \

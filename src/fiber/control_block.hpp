@@ -38,8 +38,6 @@ public:
     virtual bool child_failed(control_block&, const std::exception_ptr&) noexcept = 0;
     /// The body has ended and its joiners were woken; the fiber goes on for a moment, its body may be gone.
     virtual void child_ended(control_block&, bool stop_siblings) noexcept = 0;
-    /// A joiner has taken the child's failure.
-    virtual void failure_taken(const control_block&) noexcept = 0;
 
 protected:
     ~end_observer() = default;
@@ -56,13 +54,15 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     coroutine_slot coroutines;           // the innermost coroutine running inside this fiber
 
     std::unique_ptr<task> body;          // set before start; destroyed by the last reference (C2)
-    end_observer* parent = nullptr;      // set before start; outlives the fiber. Its lock guards list_hook and `told`
+    end_observer* parent = nullptr;      // set before start; may be gone after child_ended(). Its lock guards list_hook, `told`
     bool told = false;                   // the parent has handed its stop on
     std::size_t stack_bytes = 0;         // 0: the default, and then the fiber may begin on a worker's hot stack
     atomic<std::uint32_t> references{0};
     atomic<std::uint32_t> generation{0}; // counts the uses of this block; makes ids unique
     std::uint32_t index = 0;             // of this block in its pool, fixed
     bool detached = false;               // nobody will join; under `lock`
+    bool handle_gone = false;            // nobody will take the result; under `lock`
+    atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
     atomic<bool> done{false};            // the body has ended; its result is visible to who reads true (acquire)
     atomic<bool> stop_requested{false};  // by its handle; one count in `stops`
     atomic<bool> running{false};         // a hint for dumps

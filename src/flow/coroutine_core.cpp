@@ -59,9 +59,7 @@ void run(void* argument) noexcept {
     try {
         last = core.type->run(core.body, core, core.input);
     } catch (unwound const&) {   // its destruction asked for this
-    } catch (...) {
-        core.failure = std::current_exception();
-    }
+    } catch (...) { core.failure = std::current_exception(); }
     current_coroutine().innermost = core.outer;
     core.state = coroutine_state::done;
     core.output = last;
@@ -97,7 +95,8 @@ coroutine_ptr new_coroutine(coroutine_options options, std::size_t body_bytes, s
     std::size_t wanted = options.stack_bytes != 0 ? options.stack_bytes : pool.default_bytes();
     if (body_bytes + body_alignment > body_fits_anyway) wanted += body_bytes + body_alignment;
     stack* const home = pool.take(wanted);
-    if (home == nullptr) throw std::system_error(std::make_error_code(std::errc::not_enough_memory), "weft: stack of a coroutine");
+    if (home == nullptr)
+        throw std::system_error(std::make_error_code(std::errc::not_enough_memory), "weft: stack of a coroutine");
     auto* const core = ::new (below(home->span.high, sizeof(coroutine_core), alignof(coroutine_core))) coroutine_core;
     core->home = home;
     core->body = below(core, body_bytes, std::max<std::size_t>(body_alignment, 16));

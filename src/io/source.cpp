@@ -161,7 +161,10 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
 
 readiness io_source::wait_without_driver(direction way, time_point until) noexcept {
     pollfd wanted = poll_request(fd_, way);
-    return poll_descriptors({&wanted, 1}, until);
+    const auto result = poll_descriptors({&wanted, 1}, until);
+    // An event like a driver's: without it, a descriptor taken for drained would stay so.
+    on_event({.readable = way == direction::read, .writable = way == direction::write, .hangup = false});
+    return result;
 }
 
 }  // namespace weft::detail

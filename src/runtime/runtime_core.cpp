@@ -56,7 +56,6 @@ std::string what_of(const std::exception_ptr& e) {
 void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
     std::fprintf(stderr, "weft: fiber \"%.*s\" (%s:%u) failed and nobody joined it: %s\n", static_cast<int>(f.name.size()),
                  f.name.data(), f.site.file_name(), static_cast<unsigned>(f.site.line()), what_of(e).c_str());
-    if (f.detached) std::terminate();
 }
 
 }  // namespace
@@ -73,6 +72,8 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                                 options_.on_unhandled(info_of(f), e);
                             else
                                 report_by_default(info_of(f), e);
+                            const bool its_own = f.body && f.body->failure() == e;  // not one of a scope inside it
+                            if (!options_.on_unhandled && f.detached && its_own) std::terminate();
                         },
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);

@@ -144,7 +144,8 @@ void idle_worker::sleep() noexcept {
 
 void idle_worker::sleep_until(time_point until) noexcept {
     auto& s = w_.owner_;
-    if (!s.try_lead()) {
+    led_ = s.try_lead();
+    if (!led_) {
         w_.parker_.sleep(std::min(until, w_.timers_.earliest()));
         return;
     }
@@ -152,7 +153,7 @@ void idle_worker::sleep_until(time_point until) noexcept {
     s.publish_leader_sleep(until);
     until = std::min(until, earliest_timer());  // Dekker: see publish_leader_sleep()
     w_.taking_in_ = true;                       // found() notifies
-    if (w_.parker_.sleep_in(s.io(), until) > 0) led_ = true;
+    w_.parker_.sleep_in(s.io(), until);
     w_.taking_in_ = false;
     s.end_leader_sleep();
     s.end_lead();

@@ -31,7 +31,7 @@ private:
     time_point earliest_timer() const noexcept;
 
     worker& w_;
-    bool led_ = false;  // slept in the driver: if it leaves with work, another must watch it
+    bool led_ = false;  // slept in the driver last: if it goes away with work, another must watch there
 };
 
 }  // namespace weft::detail

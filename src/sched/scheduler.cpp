@@ -82,6 +82,8 @@ control_block& scheduler::create(const fiber_options& o, std::unique_ptr<task> b
     f.body = std::move(body);
     f.stack_bytes = o.stack_bytes;
     f.detached = o.detached;
+    f.handle_gone = false;
+    f.failure_taken.store(false, relaxed);
     f.done.store(false, relaxed);  // nobody else knows the block yet; the queue publishes it
     f.stop_requested.store(false, relaxed);
     f.stops.store(0, relaxed);

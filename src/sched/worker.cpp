@@ -92,9 +92,10 @@ void worker::run_body(control_block& f) noexcept {
     f.body->run();
     const bool stop_siblings = f.parent && f.body->failure() && f.parent->child_failed(f, f.body->failure());
     f.lock.lock();
-    while (f.detached && f.body) {  // nobody can look at the result any more; user code, so here on the fiber
+    while ((f.detached || f.handle_gone) && f.body) {  // nobody will look at the result; user code, so here on the fiber
+        const bool unheard = f.detached;
         f.lock.unlock();
-        f.owner->report_unhandled(f, f.body->failure());
+        if (unheard) f.owner->report_unhandled(f, f.body->failure());
         f.body.reset();
         f.lock.lock();
     }

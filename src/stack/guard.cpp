@@ -1,12 +1,12 @@
 // guard.cpp - installs guards and proves, once, that the kernel's cheap ones guard.
 #include "stack/guard.hpp"
 
-#include <cerrno>
-#include <csignal>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cerrno>
+#include <csignal>
 
 #include "base/atomic.hpp"
 #include "stack/valgrind.hpp"

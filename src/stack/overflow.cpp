@@ -1,13 +1,13 @@
 // overflow.cpp - the SIGSEGV handler behind overflow_report.
 #include "stack/overflow.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <csignal>
 #include <mutex>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/atomic.hpp"
 #include "stack/guard.hpp"

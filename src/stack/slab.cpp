@@ -1,9 +1,9 @@
 // slab.cpp - maps slabs, opens and closes their slots.
 #include "stack/slab.hpp"
 
+#include <sys/mman.h>
 #include <algorithm>
 #include <new>
-#include <sys/mman.h>
 
 #include "base/panic.hpp"
 #include "stack/valgrind.hpp"
@@ -24,8 +24,8 @@ slab::slab(std::byte* base, std::size_t stride, std::uint32_t slots) noexcept
     : base_(base),
       stride_(stride),
       slots_(slots),
-      closed_(new (std::nothrow) std::uint32_t[slots]),
-      guards_(new (std::nothrow) guard_kind[slots]{}),
+      closed_(new(std::nothrow) std::uint32_t[slots]),
+      guards_(new(std::nothrow) guard_kind[slots]{}),
       in_map_(add_to_stack_map(base, stride * slots, stride)) {}
 
 slab* slab::map(std::size_t stack_bytes, std::uint32_t slots) noexcept {

@@ -27,7 +27,7 @@ std::size_t& count_of(stack_statistics& counts, stack const& s) noexcept {
 }  // namespace
 
 stack_pool::stack_pool(stack_options options) noexcept : options_(options) {
-    counts_.guards = options.guards.choice == guard_choice::none ? guard_kind::none
+    counts_.guards = options.guards.choice == guard_choice::none                                 ? guard_kind::none
                      : options.guards.choice == guard_choice::automatic && madvise_guards_work() ? guard_kind::madvise
                                                                                                  : guard_kind::mprotect;
 }

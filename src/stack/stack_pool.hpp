@@ -42,7 +42,7 @@ public:
     stack_pool(stack_pool const&) = delete;
     stack_pool& operator=(stack_pool const&) = delete;
 
-    /// At least `bytes`, less the description and the colour (at most 1,088 bytes); 0: the default. \returns null when memory is refused.
+    /// At least `bytes`, less description and colour (1,024 bytes at most); 0: the default. \returns null when memory is refused.
     [[nodiscard]] stack* take(std::size_t bytes) noexcept;
     void give(stack* s) noexcept;
 
@@ -54,11 +54,11 @@ public:
     [[nodiscard]] std::size_t default_bytes() const noexcept;
 
 private:
-    static constexpr std::size_t smallest_class = 14;   // 2^14: 16 KiB
-    static constexpr std::size_t largest_class = 26;    // 2^26: 64 MiB
+    static constexpr std::size_t smallest_class = 14;  // 2^14: 16 KiB
+    static constexpr std::size_t largest_class = 26;  // 2^26: 64 MiB
 
     struct size_class {
-        stack* warm = nullptr;   // last given, first taken
+        stack* warm = nullptr;  // last given, first taken
         std::size_t warm_count = 0;
         stack* surplus = nullptr;
         std::size_t surplus_count = 0;

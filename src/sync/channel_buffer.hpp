@@ -1,6 +1,6 @@
-// channel_buffer.hpp - the values a channel stores: a ring of plain ones, or a list of nodes for all others.
+// channel_buffer.hpp - the values a channel stores: a ring of trivial ones, or a list of nodes for all others.
 //
-// Plain values (element_operations::plain) are copied with the channel's lock held. Moving any other runs code of the
+// Trivial values (element_operations::trivial) are copied with the channel's lock held. Moving any other runs code of the
 // user's, which no lock may cover: room for it is reserved under the lock, its node is filled without, and then the node
 // is linked under the lock. Values are therefore stored in the order in which they became complete.
 //
@@ -108,7 +108,7 @@ public:
 private:
     static std::byte* make_ring(const element_operations& element, std::size_t capacity) {
         constexpr std::size_t most_bytes = 256 * 1024;  // chosen: beyond, only what is stored should cost memory
-        if (!element.plain || capacity == 0 || capacity > most_bytes / element.bytes) return nullptr;
+        if (!element.trivial || capacity == 0 || capacity > most_bytes / element.bytes) return nullptr;
         return static_cast<std::byte*>(::operator new(capacity * element.bytes, std::align_val_t(element.alignment)));
     }
     void* cell(std::size_t index) const noexcept { return ring_ + index * element_.bytes; }

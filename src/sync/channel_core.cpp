@@ -66,7 +66,7 @@ channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
         return channel_op::done;
     }
     channel_node* const node = buffer_.take_spare();
-    if (node && buffer_.element().plain) {
+    if (node && buffer_.element().trivial) {
         buffer_.element().move(buffer_.value(*node), from);
         buffer_.link(*node);
     } else {
@@ -97,7 +97,7 @@ channel_op channel_core::begin_receive(void* place, transfer& t) noexcept {
     t = {step::take, next_sender, buffer_.pop()};
     if (next_sender) {
         buffer_.reserve();
-    } else if (buffer_.element().plain) {
+    } else if (buffer_.element().trivial) {
         buffer_.element().deliver(place, buffer_.value(*t.node));
         t = {step::discard, nullptr, buffer_.keep_spare(t.node)};
     }
@@ -105,8 +105,10 @@ channel_op channel_core::begin_receive(void* place, transfer& t) noexcept {
 }
 
 void channel_core::link(direction d, channel_waiter& me, bool in_front) noexcept {
-    if (in_front) list(d).push_front(me);
-    else list(d).push_back(me);
+    if (in_front)
+        list(d).push_front(me);
+    else
+        list(d).push_back(me);
 }
 
 channel_waiter* channel_core::claim(direction d) noexcept {

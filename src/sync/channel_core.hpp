@@ -2,7 +2,7 @@
 //
 // An operation has a part under the lock, begin(), which decides everything, and a part without, finish(), which moves the
 // value and wakes the partner. A value goes from a sender's hand to a waiting receiver's place, or back, in one move.
-// The element type's code (moves, destructors) runs in finish() only; a plain element's copy may run in begin().
+// The element type's code (moves, destructors) runs in finish() only; a trivial element's copy may run in begin().
 //
 // When a move throws, the operation that ran it throws. Lost is at most the one value: it is what the move left of it, and
 // a stored one is dropped. The partner goes on waiting in its old place, reserved room is given back, the other stored
@@ -41,8 +41,7 @@ struct channel_waiter : waiter {
         fill,    // sender: room is reserved; fill `node`, or a new one if it is null
     };
 
-    channel_waiter(wait& w, wait_outcome index, void* element) noexcept
-        : waiter(w.cell(), w.ticket(), index, element) {}
+    channel_waiter(wait& w, wait_outcome index, void* element) noexcept : waiter(w.cell(), w.ticket(), index, element) {}
 
     ending how = ending::closed;  // H4; the closer need not set it
     channel_node* node = nullptr;

@@ -59,9 +59,8 @@ std::stop_token fiber_ref::stop_token() const { return stop_token_of(*fiber_); }
 
 std::uint64_t fiber_ref::id() const noexcept { return id_of(*fiber_); }
 
-void fiber_ref::tell_parent() const noexcept {
-    if (fiber_->parent) fiber_->parent->failure_taken(*fiber_);
-}
+// relaxed: the taker itself goes on to the scope's close(), or ends before it as a child, through the scope's lock
+void fiber_ref::failure_was_taken() const noexcept { fiber_->failure_taken.store(true, relaxed); }
 
 task& fiber_ref::body() const noexcept { return *fiber_->body; }
 
@@ -86,9 +85,10 @@ void fiber_ref::reset() noexcept {
     bool mine;
     {
         const std::lock_guard guard(f->lock);
-        mine = f->done.load(relaxed);  // then nobody but this handle looks at the body, and user code runs here
+        f->handle_gone = true;
+        mine = f->done.load(relaxed);  // under the lock: else run_body() sees `handle_gone`
     }
-    if (mine) f->body.reset();
+    if (mine) f->body.reset();  // user code, so here and not in a worker's loop
     scheduler::drop(*f);
 }
 

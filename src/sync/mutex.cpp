@@ -64,8 +64,10 @@ bool mutex::lock_until(time_point until) noexcept {
         require(s.owner != self, "mutex: locked again by its owner (M1)");
         wait w({.reason = park_reason::mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
         mutex_waiter me(w, woken);
-        if (woken) s.waiters.push_front(me);
-        else s.waiters.push_back(me);
+        if (woken)
+            s.waiters.push_front(me);
+        else
+            s.waiters.push_back(me);
         s.lock.unlock();
         if (w.park() != wake::notified) {  // out of time
             s.lock.lock();

@@ -14,14 +14,15 @@ namespace weft::detail {
 //       and finds a child there may take a reference to it.
 //   S2  `stopped` is set once. With it, under the same lock, goes one count in the owner's `stops`; close() takes it back.
 //   S3  close() returns only after the last child has left child_ended(): nobody touches the scope afterwards.
+//   S4  `failed` holds a reference, so that its block names no other fiber while somebody may still take the failure.
 struct scope_core::state final : end_observer {
     state(scheduler& s, bool report) noexcept : where(s), owner(this_cell()), report_failures(report) {}
 
     bool child_failed(control_block& f, const std::exception_ptr& failure) noexcept override;
     void child_ended(control_block& f, bool stop_siblings) noexcept override;
-    bool keep_failure(const control_block* from, const std::exception_ptr& failure) noexcept;
+    bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
+    bool failure_is_open() const noexcept;
     void request_stop() noexcept;
-    void failure_taken(const control_block& f) noexcept override;
     bool wait_for_children() noexcept;
     void leave() noexcept;
 
@@ -34,7 +35,7 @@ struct scope_core::state final : end_observer {
     std::size_t count = 0;
     bool stopped = false;
     std::exception_ptr first_failure;
-    const control_block* failed = nullptr;  // whose failure it is; null: the body's
+    control_block* failed = nullptr;        // whose failure it is; null: the body's
     bool body_was_cancelled = false;
     wait_list last_child;                   // the owner in close()
     mutable std::unique_ptr<std::stop_source> source;
@@ -43,7 +44,9 @@ struct scope_core::state final : end_observer {
 scope_core::scope_core(scheduler& where, bool report_failures)
     : state_(std::make_unique<state>(where, report_failures)) {}
 
-scope_core::~scope_core() = default;
+scope_core::~scope_core() {
+    if (state_->failed) scheduler::drop(*state_->failed);  // S4
+}
 
 fiber_ref scope_core::spawn(const attributes& a, std::unique_ptr<task> body) {
     auto& f = state_->where.create({.name = a.name, .stack_bytes = a.stack_bytes, .site = a.site, .detached = false},
@@ -87,39 +90,42 @@ void scope_core::body_failed() noexcept {
     const auto failure = std::current_exception();
     if (is_cancellation(failure)) {
         state_->body_was_cancelled = true;  // owner only
-        state_->request_stop();
-    } else {
-        state_->keep_failure(nullptr, failure);
-        state_->request_stop();
+    } else if (!state_->keep_failure(nullptr, failure)) {
+        if (auto* const self = this_fiber_block()) state_->where.report_unhandled(*self, failure);
     }
+    state_->request_stop();
 }
 
 void scope_core::close(bool body_has_result) {
     const bool interrupted = state_->wait_for_children();
     state_->leave();
-    if (state_->first_failure) std::rethrow_exception(state_->first_failure);
+    if (state_->failure_is_open()) std::rethrow_exception(state_->first_failure);
     if (interrupted) throw cancelled();
     if (!state_->body_was_cancelled) return;
     // With our own count gone, what still presses comes from outside; the rest was this scope's and ends here.
     if (!body_has_result || pending_interrupt()) throw cancelled();
 }
 
-void failure_was_taken(const fiber_ref& ended) noexcept { ended.tell_parent(); }
-
-void scope_core::state::failure_taken(const control_block& f) noexcept {
-    const std::lock_guard guard(lock);
-    if (failed != &f) return;
-    first_failure = nullptr;
-    failed = nullptr;
+// Whether there is a failure that nobody has taken.
+bool scope_core::state::failure_is_open() const noexcept {
+    return first_failure && !(failed && failed->failure_taken.load(relaxed));  // ordered: see failure_was_taken()
 }
 
-// True if this is the first failure.
-bool scope_core::state::keep_failure(const control_block* from, const std::exception_ptr& failure) noexcept {
-    const std::lock_guard guard(lock);
-    if (first_failure) return false;
-    first_failure = failure;
-    failed = from;
-    return true;
+// True if this is the first failure, those that were taken left aside.
+bool scope_core::state::keep_failure(control_block* from, const std::exception_ptr& failure) noexcept {
+    if (from) from->references.fetch_add(1, relaxed);  // S4; its run holds one
+    auto what = failure;
+    bool first;
+    {
+        const std::lock_guard guard(lock);
+        first = !failure_is_open();
+        if (first) {
+            std::swap(failed, from);
+            std::swap(first_failure, what);
+        }
+    }
+    if (from) scheduler::drop(*from);  // not kept, or kept no longer; outside the lock, since it may destroy a result
+    return first;
 }
 
 bool scope_core::state::child_failed(control_block& f, const std::exception_ptr& failure) noexcept {
@@ -170,9 +176,9 @@ bool scope_core::state::wait_for_children() noexcept {
     bool interrupted = false;
     for (;;) {
         lock.lock();
-        const bool told_all = stopped;
+        const bool from_outside = !stopped && pending_interrupt();  // under the lock: S2, so our own count is not in it
         lock.unlock();
-        if (!told_all && pending_interrupt()) {
+        if (from_outside) {
             interrupted = true;
             request_stop();
         }

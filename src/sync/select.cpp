@@ -26,9 +26,7 @@ namespace {
 static_assert(sizeof(channel_waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<channel_waiter>);
 static_assert(sizeof(stop_waiter) <= sizeof(select_registration));
 
-bool has_channel(const select_entry& e) noexcept {
-    return e.kind == select_kind::send || e.kind == select_kind::receive;
-}
+bool has_channel(const select_entry& e) noexcept { return e.kind == select_kind::send || e.kind == select_kind::receive; }
 
 direction direction_of(const select_entry& e) noexcept {
     return e.kind == select_kind::send ? direction::send : direction::receive;
@@ -182,8 +180,7 @@ void selection::forget_tokens() noexcept {
 
 void selection::unlink_all() noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i)
-        if (has_channel(entries_[i]))
-            entries_[i].channel->unlink(direction_of(entries_[i]), registered<channel_waiter>(i));
+        if (has_channel(entries_[i])) entries_[i].channel->unlink(direction_of(entries_[i]), registered<channel_waiter>(i));
 }
 
 }  // namespace

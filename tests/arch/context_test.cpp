@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <execinfo.h>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <execinfo.h>
 #include <thread>
 
 #include "arch/test_stack.hpp"
@@ -69,7 +69,8 @@ template <class Switch>
         p += q / 2, q += r / 3, r += s / 4, s += t / 5, t += u / 6, u += v / 7, v += w / 8, w += x / 9, x += p / 1e6;
         away();
     }
-    return static_cast<double>((a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ i ^ j) % 1000003) + std::fmod(p + q + r + s + t + u + v + w + x, 1e9);
+    return static_cast<double>((a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ i ^ j) % 1000003) +
+           std::fmod(p + q + r + s + t + u + v + w + x, 1e9);
 }
 
 constexpr int rounds = 60;

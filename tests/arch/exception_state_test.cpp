@@ -30,9 +30,7 @@ void catches_its_own(void* argument) noexcept {
         t.r.to_main();
         try {
             throw;
-        } catch (std::exception& e) {
-            t.rethrown = e.what();
-        }
+        } catch (std::exception& e) { t.rethrown = e.what(); }
     }
     t.clean_after = std::current_exception() == nullptr;
     for (;;) t.r.to_main();
@@ -50,9 +48,7 @@ TEST(exception_state, E1_two_handlers_with_switches_inside_rethrow_each_its_own)
         t.r.to_other();   // now it has left it
         try {
             throw;
-        } catch (std::exception& e) {
-            mine = e.what();
-        }
+        } catch (std::exception& e) { mine = e.what(); }
     }
     EXPECT_EQ(mine, "mine");
     EXPECT_EQ(t.rethrown, "theirs");
@@ -100,9 +96,7 @@ TEST(exception_state, E1_a_switch_during_unwinding_hides_the_exception_from_the_
     try {
         switches_when_destroyed guard{t};
         throw 1;
-    } catch (int) {
-        EXPECT_EQ(std::uncaught_exceptions(), 0);
-    }
+    } catch (int) { EXPECT_EQ(std::uncaught_exceptions(), 0); }
     EXPECT_TRUE(t.clean_at_entry);
     EXPECT_EQ(t.uncaught_in_unwinding, 1);
 }
@@ -125,9 +119,7 @@ void catches_from_depth(void* argument) noexcept {
     for (;;) {
         try {
             throws_at_depth(d.r, 10);
-        } catch (int) {
-            ++d.caught;
-        }
+        } catch (int) { ++d.caught; }
     }
 }
 

@@ -2,17 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 
 #include "arch/context.hpp"
+#include "stack/valgrind.hpp"
 
 namespace weft::detail {
 
 class test_stack {
 public:
-    test_stack() : memory_(new (std::align_val_t{4096}) std::byte[bytes]) {}
+    test_stack()
+        : memory_(new(std::align_val_t{4096}) std::byte[bytes]),
+          valgrind_id_(valgrind_learns({.low = memory_, .high = memory_ + bytes})) {}
     ~test_stack() {
+        valgrind_forgets(valgrind_id_);
 #if WEFT_UNDER_TSAN
         if (tsan_fiber_ != nullptr) __tsan_destroy_fiber(tsan_fiber_);
 #endif
@@ -34,6 +39,7 @@ public:
 private:
     static constexpr std::size_t bytes = std::size_t{128} << 10;
     std::byte* memory_;
+    std::uint32_t valgrind_id_;
 #if WEFT_UNDER_TSAN
     void* tsan_fiber_ = nullptr;
 #endif

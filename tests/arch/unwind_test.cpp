@@ -5,11 +5,11 @@
 
 #if defined(__x86_64__) && !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN
 
+#include <execinfo.h>
+#include <ucontext.h>
 #include <array>
 #include <csignal>
 #include <cstdint>
-#include <execinfo.h>
-#include <ucontext.h>
 
 namespace weft::detail {
 namespace {

@@ -162,9 +162,7 @@ TEST(coroutine, D6_calling_a_done_one_is_refused_and_it_can_be_dropped) {
         try {
             c->call();
             FAIL();
-        } catch (coroutine_done const& e) {
-            EXPECT_STREQ(e.what(), "the coroutine is done and cannot be called");
-        }
+        } catch (coroutine_done const& e) { EXPECT_STREQ(e.what(), "the coroutine is done and cannot be called"); }
     }
     c.reset();
     EXPECT_EQ(c, nullptr);
@@ -255,9 +253,7 @@ TEST(coroutine, an_exception_leaves_through_the_callers_call_and_ends_it) {
     try {
         c.call();
         FAIL();
-    } catch (std::runtime_error const& e) {
-        EXPECT_STREQ(e.what(), "spilt");
-    }
+    } catch (std::runtime_error const& e) { EXPECT_STREQ(e.what(), "spilt"); }
     EXPECT_EQ(c.state(), coroutine_state::done);
     EXPECT_THROW(c.call(), coroutine_done);
     EXPECT_EQ(detail::current_coroutine().innermost, nullptr);
@@ -280,16 +276,12 @@ TEST(coroutine, yields_inside_a_handler_and_rethrows_its_own_exception) {
             coroutine<>::yield();
             try {
                 throw;
-            } catch (std::exception& e) {
-                got = e.what();
-            }
+            } catch (std::exception& e) { got = e.what(); }
         }
     });
     try {
         throw std::logic_error("callers");
-    } catch (std::logic_error&) {
-        c.call();
-    }
+    } catch (std::logic_error&) { c.call(); }
     std::thread([&] { c.call(); }).join();
     EXPECT_EQ(got, "mine");
 }
@@ -309,9 +301,7 @@ TEST(coroutine, destroying_a_suspended_one_unwinds_its_stack) {
             try {
                 coroutine<>::yield();
                 went_on = true;
-            } catch (std::exception const&) {
-                seen_as_std_exception = true;
-            }
+            } catch (std::exception const&) { seen_as_std_exception = true; }
         });
         c.call();
         EXPECT_FALSE(unwound);
@@ -340,8 +330,7 @@ TEST(coroutine, a_body_that_catches_everything_is_unwound_at_its_next_yield) {
                 try {
                     ++yields;
                     coroutine<>::yield();
-                } catch (...) {
-                }
+                } catch (...) {}
             }
         });
         c.call();
@@ -399,9 +388,7 @@ TEST(coroutine, is_destroyed_while_an_exception_is_in_flight) {
         });
         c.call();
         throw 7;
-    } catch (int n) {
-        EXPECT_EQ(n, 7);
-    }
+    } catch (int n) { EXPECT_EQ(n, 7); }
     EXPECT_TRUE(unwound);
 }
 
@@ -531,9 +518,7 @@ TEST(coroutine, misuse_stops_the_program_naming_the_rule) {
             coroutine<> c([] {
                 try {
                     coroutine<>::yield();
-                } catch (...) {
-                    throw std::runtime_error("instead");
-                }
+                } catch (...) { throw std::runtime_error("instead"); }
             });
             c.call();
         },
@@ -567,9 +552,7 @@ TEST(coroutine, stress_many_are_made_called_and_dropped_on_several_threads) {
                         try {
                             coroutine<>::yield();
                             if (i % 3 == 2) throw i;
-                        } catch (int) {
-                            coroutine<>::yield();
-                        }
+                        } catch (int) { coroutine<>::yield(); }
                     }
                     ++ends;
                 });

@@ -28,7 +28,7 @@ model::result count_under(int threads, int rounds, const model::options& o = eve
 }
 
 TEST(spin_lock, L1_L2_one_holder_at_a_time) {
-    for (const auto& r : {count_under<spin_lock>(2, 2), count_under<spin_lock>(3, 1, {.preemptions = 2})}) {
+    for (const auto& r : {count_under<spin_lock>(2, 2), count_under<spin_lock>(3, 1, {.preemptions = 2, .reorderings = 3})}) {
         EXPECT_TRUE(r.ok) << r.report;
         EXPECT_TRUE(r.complete);
     }

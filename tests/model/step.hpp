@@ -31,8 +31,8 @@ struct step {
     if (b.kind == access::sc_fence) return !a.sc;
     if (a.address != nullptr && a.address == b.address) return false;
     if (a.kind == access::timeout && b.kind == access::timeout) return false;  // they share an allowance
-    const bool writes = a.kind == access::write || b.kind == access::write;
-    return !(writes && a.where != nullptr && a.where == b.where);
+    const bool matters = a.kind == access::write || b.kind == access::write || (a.sc && b.sc);  // S orders two loads too
+    return !(matters && a.where != nullptr && a.where == b.where);
 }
 
 }  // namespace model

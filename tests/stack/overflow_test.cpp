@@ -1,11 +1,12 @@
 // overflow_test.cpp - what is printed when a stack is full, and that nobody else's faults are taken for it.
 #include "stack/overflow.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <csignal>
 #include <cstdlib>
-#include <sys/mman.h>
 #include <thread>
 
 #include "stack/on_stack.hpp"
@@ -77,7 +78,7 @@ TEST(overflow_report, a_foreign_fault_without_a_handler_kills_as_ever) {
             overflow_report const report;
             faults();
         },
-        ::testing::KilledBySignal(SIGSEGV), "^$");
+        ::testing::KilledBySignal(SIGSEGV), ::testing::Not(::testing::HasSubstr("weft")));
 }
 #endif
 
@@ -111,8 +112,10 @@ TEST(alternate_stack, nests_and_restores_what_was_there) {
     }
     stack_t after = {};
     ::sigaltstack(nullptr, &after);
-    EXPECT_EQ(after.ss_sp, before.ss_sp);
     EXPECT_EQ(after.ss_flags, before.ss_flags);
+    if ((before.ss_flags & SS_DISABLE) == 0) {
+        EXPECT_EQ(after.ss_sp, before.ss_sp);
+    }
 }
 
 }  // namespace

@@ -29,9 +29,7 @@ TEST(channel_cancel, a_stopped_send_sends_nothing) {
             auto v = std::make_unique<int>(3);
             try {
                 c.send_for(v, 1h);
-            } catch (const weft::cancelled&) {
-                return v != nullptr;
-            }
+            } catch (const weft::cancelled&) { return v != nullptr; }
             return false;
         });
         ASSERT_TRUE(eventually_wait_for(rt, "channel send", 1));
@@ -48,8 +46,7 @@ TEST(channel_cancel, stop_is_seen_on_entry_even_if_the_operation_need_not_wait) 
     c.send(1);
     std::atomic<bool> go{false};
     auto f = rt.spawn([&] {
-        while (!go) {
-        }
+        while (!go) {}
         EXPECT_THROW(c.receive(), weft::cancelled);
         EXPECT_THROW(c.send(2), weft::cancelled);
         EXPECT_EQ(c.try_receive(), 1);  // never waits, so it is no park point
@@ -115,8 +112,7 @@ TEST_P(channel_cancel_stress, stops_conserve_values) {
             for (auto& f : crowd) {
                 try {
                     f.join();
-                } catch (const weft::cancelled&) {
-                }
+                } catch (const weft::cancelled&) {}
             }
         }
         while (c.try_receive()) ++received;
@@ -124,7 +120,6 @@ TEST_P(channel_cancel_stress, stops_conserve_values) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(capacities, channel_cancel_stress,
-                         testing::Values(std::size_t{0}, std::size_t{2}, weft::unbounded));
+INSTANTIATE_TEST_SUITE_P(capacities, channel_cancel_stress, testing::Values(std::size_t{0}, std::size_t{2}, weft::unbounded));
 
 }  // namespace

@@ -66,7 +66,8 @@ void all_to_all(crew& all, setting who, std::size_t capacity, Make make, Number 
 }
 
 TEST_P(channel_contract, Q10_each_value_is_received_once) {
-    all_to_all<int>(all_, who(), capacity(), [](int i) { return i; }, [](int v) { return v; });
+    all_to_all<int>(
+        all_, who(), capacity(), [](int i) { return i; }, [](int v) { return v; });
 }
 
 TEST_P(channel_contract, Q10_each_string_is_received_once) {
@@ -106,8 +107,7 @@ TEST_P(channel_contract, Q10_close_reaches_everybody) {
                     c.send(1);
                     ++sent;
                 }
-            } catch (const weft::channel_closed&) {
-            }
+            } catch (const weft::channel_closed&) {}
         });
         all_.start(who().right, [&] {
             for (int v : c) received += v;

@@ -212,9 +212,7 @@ TEST(channel_move, throwing_moves_stress_lose_nothing_else) {
                     v.moves_until_throw = (i * 7 + s) % 4;  // 0: never; else at the first, second or third move
                     try {
                         if (c.send_for(v, 1h) == channel_op::done) ++sent;
-                    } catch (const std::runtime_error&) {
-                        ++sent_and_thrown;
-                    }
+                    } catch (const std::runtime_error&) { ++sent_and_thrown; }
                 }
             });
         for (int r = 0; r < 3; ++r)
@@ -223,17 +221,17 @@ TEST(channel_move, throwing_moves_stress_lose_nothing_else) {
                     try {
                         if (!c.receive()) return;
                         ++received;
-                    } catch (const std::runtime_error&) {
-                        ++received_thrown;
-                    }
+                    } catch (const std::runtime_error&) { ++received_thrown; }
                 }
             });
         ASSERT_TRUE(eventually([&] { return sent + sent_and_thrown == senders * each; }));
         c.close();
         all.finish();
         // A rendezvous that threw at the receiver is tried again; a stored value whose take threw is gone.
-        if (capacity == 0) EXPECT_EQ(received, sent);
-        else EXPECT_EQ(received + received_thrown, sent);
+        if (capacity == 0)
+            EXPECT_EQ(received, sent);
+        else
+            EXPECT_EQ(received + received_thrown, sent);
     }
 }
 

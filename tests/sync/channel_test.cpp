@@ -19,6 +19,23 @@ TEST(channel, Q3_a_rendezvous_channel_holds_nothing) {
     EXPECT_FALSE(c.try_receive());
 }
 
+TEST(channel, Q2_a_fiber_waits_in_receive_and_its_worker_goes_on) {
+    const int sum = weft::run(
+        [] {
+            const channel<int> numbers, answer;
+            auto adder = weft::spawn([=] {
+                int total = 0;
+                for (int v : numbers) total += v;
+                answer.send(total);
+            });
+            for (int i = 1; i <= 10; ++i) numbers.send(i);  // the one worker runs both
+            numbers.close();
+            return answer.receive().value();
+        },
+        {.workers = 1});
+    EXPECT_EQ(sum, 55);
+}
+
 TEST(channel, Q3_a_bounded_channel_is_full_at_its_capacity) {
     channel<int> c(2);
     EXPECT_TRUE(c.try_send(1));
@@ -102,9 +119,7 @@ TEST(channel, Q3_close_ends_waiting_senders_and_receivers) {
         all.start(party::fiber, [=, &refused] {
             try {
                 out.send(1);
-            } catch (const weft::channel_closed&) {
-                ++refused;
-            }
+            } catch (const weft::channel_closed&) { ++refused; }
         });
     }
     ASSERT_TRUE(eventually_wait_for(all.runtime(), "channel send", 3));

@@ -167,9 +167,7 @@ TEST(condition_variable, C1_a_stopped_wait_throws_with_the_mutex_locked) {
         lock guard(m);
         try {
             c.wait(guard);
-        } catch (const weft::cancelled&) {
-            return guard.owns_lock() && !m.try_lock();
-        }
+        } catch (const weft::cancelled&) { return guard.owns_lock() && !m.try_lock(); }
         return false;
     });
     ASSERT_TRUE(eventually_wait_for(rt, "condition variable", 1));
@@ -207,9 +205,7 @@ TEST(condition_variable, C2_stress_no_notification_is_used_up_by_a_stopped_wait)
                     try {
                         c.wait(guard);
                         ++woken;
-                    } catch (const weft::cancelled&) {
-                        ++stopped;
-                    }
+                    } catch (const weft::cancelled&) { ++stopped; }
                 }));
             while (waiting_for(rt, "condition variable") != waits) std::this_thread::yield();
             std::thread notifier([&] {

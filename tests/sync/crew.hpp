@@ -71,8 +71,10 @@ public:
             }
             --running_;
         };
-        if (p == party::thread) threads_.emplace_back(std::move(body));
-        else fibers_.push_back(runtime_.spawn({.name = "party"}, std::move(body)));
+        if (p == party::thread)
+            threads_.emplace_back(std::move(body));
+        else
+            fibers_.push_back(runtime_.spawn({.name = "party"}, std::move(body)));
     }
 
     /// Waits for all; a party that hangs stops the program with a list of who waits for what.
@@ -89,9 +91,7 @@ public:
         for (const auto& failure : std::exchange(failures_, {})) {
             try {
                 std::rethrow_exception(failure);
-            } catch (const std::exception& e) {
-                ADD_FAILURE() << "a party failed: " << e.what();
-            } catch (...) {
+            } catch (const std::exception& e) { ADD_FAILURE() << "a party failed: " << e.what(); } catch (...) {
                 ADD_FAILURE() << "a party failed";
             }
         }
@@ -101,8 +101,8 @@ private:
     void report_hang() {
         runtime_.for_each_fiber([](const weft::fiber_info& f) {
             std::fprintf(stderr, "fiber %llu %.*s: %.*s, waits for %.*s\n", static_cast<unsigned long long>(f.id.value),
-                         static_cast<int>(f.name.size()), f.name.data(), static_cast<int>(f.state.size()),
-                         f.state.data(), static_cast<int>(f.waits_for.size()), f.waits_for.data());
+                         static_cast<int>(f.name.size()), f.name.data(), static_cast<int>(f.state.size()), f.state.data(),
+                         static_cast<int>(f.waits_for.size()), f.waits_for.data());
         });
         std::fprintf(stderr, "%d parties hang\n", running_.load());
         std::abort();

@@ -68,8 +68,7 @@ TEST_P(mutex_contract, Q10_two_mutexes_at_once_stress) {
     EXPECT_EQ(count, 600);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, mutex_contract, testing::ValuesIn(all_settings()),
-                         [](const auto& p) { return name_of(p.param); });
+INSTANTIATE_TEST_SUITE_P(all, mutex_contract, testing::ValuesIn(all_settings()), [](const auto& p) { return name_of(p.param); });
 
 TEST(mutex, try_lock_takes_a_free_mutex_only) {
     weft::mutex m;

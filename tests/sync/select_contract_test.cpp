@@ -32,8 +32,10 @@ TEST_P(select_contract, Q4_Q10_senders_and_receivers_select) {
     for (int p = 0; p < parties; ++p) {
         all.start(who().left, [&, p] {  // opposite orders: what deadlocks if locks are taken in order of appearance
             for (int i = 1; i <= each; ++i) {
-                if (p % 2) select(on_send(a, i), on_send(b, i), on_send(c, std::to_string(i)));
-                else select(on_send(c, std::to_string(i)), on_send(b, i), on_send(a, i));
+                if (p % 2)
+                    select(on_send(a, i), on_send(b, i), on_send(c, std::to_string(i)));
+                else
+                    select(on_send(c, std::to_string(i)), on_send(b, i), on_send(a, i));
                 sent += i;
             }
         });
@@ -41,8 +43,10 @@ TEST_P(select_contract, Q4_Q10_senders_and_receivers_select) {
             const auto number = [&](std::optional<int> v) { received += v.value(); };
             const auto text = [&](const std::optional<std::string>& v) { received += std::stoi(v.value()); };
             for (int i = 0; i < each; ++i) {
-                if (p % 2) select(on_receive(b, number), on_receive(c, text), on_receive(a, number));
-                else select(on_receive(a, number), on_receive(b, number), on_receive(c, text));
+                if (p % 2)
+                    select(on_receive(b, number), on_receive(c, text), on_receive(a, number));
+                else
+                    select(on_receive(a, number), on_receive(b, number), on_receive(c, text));
                 ++count;
             }
         });
@@ -90,7 +94,8 @@ std::string name_of_parameters(const testing::TestParamInfo<parameters>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, select_contract,
-                         testing::Combine(testing::ValuesIn(all_settings()), testing::Values(std::size_t{0}, std::size_t{1}, weft::unbounded)),
+                         testing::Combine(testing::ValuesIn(all_settings()),
+                                          testing::Values(std::size_t{0}, std::size_t{1}, weft::unbounded)),
                          name_of_parameters);
 
 TEST(select_stress, stops_conserve_values) {
@@ -119,8 +124,7 @@ TEST(select_stress, stops_conserve_values) {
             for (auto& f : crowd) {
                 try {
                     f.join();
-                } catch (const weft::cancelled&) {
-                }
+                } catch (const weft::cancelled&) {}
             }
         }
         while (b.try_receive()) ++received;

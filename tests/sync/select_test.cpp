@@ -62,9 +62,8 @@ TEST(select, Q4_a_waiting_select_is_ended_by_a_send) {
     crew all;
     std::atomic<std::size_t> index{9};
     std::string got;
-    all.start(party::fiber, [&] {
-        index = select(on_receive(a, unexpected), on_receive(b, [&](std::optional<std::string> v) { got = *v; }));
-    });
+    all.start(party::fiber,
+              [&] { index = select(on_receive(a, unexpected), on_receive(b, [&](std::optional<std::string> v) { got = *v; })); });
     ASSERT_TRUE(eventually_wait_for(all.runtime(), "select", 1));
     EXPECT_TRUE(b.try_send("hello"));
     all.finish();
@@ -254,9 +253,7 @@ TEST(select, a_stopped_select_has_done_nothing) {
         auto v = std::make_unique<int>(1);
         try {
             select(on_send(a, std::ref(v)), on_receive(b, unexpected));
-        } catch (const weft::cancelled&) {
-            return v != nullptr;
-        }
+        } catch (const weft::cancelled&) { return v != nullptr; }
         return false;
     });
     ASSERT_TRUE(eventually_wait_for(rt, "select", 1));
@@ -288,9 +285,8 @@ TEST(select, a_partner_whose_move_throws_leaves_the_select_waiting) {
     const channel<brittle> a, b;
     crew all;
     std::atomic<int> got{0};
-    all.start(party::fiber, [&] {
-        select(on_receive(a, [&](std::optional<brittle> v) { got = v->number; }), on_receive(b, unexpected));
-    });
+    all.start(party::fiber,
+              [&] { select(on_receive(a, [&](std::optional<brittle> v) { got = v->number; }), on_receive(b, unexpected)); });
     ASSERT_TRUE(eventually_wait_for(all.runtime(), "select", 1));
     brittle bad(1, true), good(2, false);
     EXPECT_THROW(a.try_send(bad), std::runtime_error);

@@ -20,7 +20,7 @@ namespace detail {
 struct element_operations {
     std::size_t bytes;
     std::size_t alignment;
-    bool plain;                                // small, and the functions below run no code of the user's
+    bool trivial;                              // small, and the functions below run no code of the user's
     void (*move)(void* to, void* from);        // constructs in raw memory
     void (*deliver)(void* to, void* from);     // moves to the receiver's place; its meaning is the receiver's
     void (*destroy)(void*) noexcept;
@@ -32,15 +32,13 @@ struct typed_element {
     static_assert(std::is_nothrow_destructible_v<T>);
 
     static void move(void* to, void* from) { ::new (to) T(std::move(*static_cast<T*>(from))); }
-    static void deliver(void* to, void* from) {
-        static_cast<std::optional<T>*>(to)->emplace(std::move(*static_cast<T*>(from)));
-    }
+    static void deliver(void* to, void* from) { static_cast<std::optional<T>*>(to)->emplace(std::move(*static_cast<T*>(from))); }
     static void destroy(void* element) noexcept { static_cast<T*>(element)->~T(); }
 
-    static constexpr std::size_t plain_bytes = 64;  // chosen: one cache line copied with the lock held
-    static constexpr bool plain =
-        std::is_trivially_copyable_v<T> && std::is_trivially_move_constructible_v<T> && sizeof(T) <= plain_bytes;
-    static constexpr element_operations operations{sizeof(T), alignof(T), plain, move, deliver, destroy};
+    static constexpr std::size_t trivial_bytes = 64;  // chosen: one cache line copied with the lock held
+    static constexpr bool trivial =
+        std::is_trivially_copyable_v<T> && std::is_trivially_move_constructible_v<T> && sizeof(T) <= trivial_bytes;
+    static constexpr element_operations operations{sizeof(T), alignof(T), trivial, move, deliver, destroy};
 };
 
 class channel_core;

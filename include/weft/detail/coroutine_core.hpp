@@ -47,10 +47,10 @@ void* body_memory(coroutine_core& core) noexcept;
 void adopt_body(coroutine_core& core, coroutine_body const& type) noexcept;
 
 /// Halves of a call and of a yield. enter_ and leave_ return after the other side has hopped back, take_ does what is due then.
-coroutine_core* enter_coroutine(coroutine_core& core, void* input);   // \returns the one that came back: after a transfer, another
+coroutine_core* enter_coroutine(coroutine_core& core, void* input);  // \returns the one that came back: after a transfer, another
 void* take_output(coroutine_core& left);
 void leave_coroutine(coroutine_core& core, void* output);
-coroutine_core* leave_innermost();   // \returns null where a yield does nothing
+coroutine_core* leave_innermost();  // \returns null where a yield does nothing
 void* take_input(coroutine_core& core);
 
 /// Runs to the next yield or the end. \returns what was passed out: null at an end without a value.

@@ -50,7 +50,7 @@ public:
     void report_unhandled() const noexcept;
     task& body() const noexcept;
     /// The result was taken by join(): a scope it is a child of need not rethrow its failure.
-    void tell_parent() const noexcept;
+    void failure_was_taken() const noexcept;
     /// Gives the reference back; destroys the result if the body has ended.
     void reset() noexcept;
 

@@ -35,9 +35,6 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// A child's failure has been handed out by join(): its scope does not rethrow it.
-void failure_was_taken(const fiber_ref& ended) noexcept;
-
 template <class Body>
 auto run_scope(scheduler& where, bool report_failures, Body&& body) -> std::invoke_result_t<Body, scope_core&> {
     using R = std::invoke_result_t<Body, scope_core&>;

@@ -19,7 +19,6 @@ struct select_entry {
     time_point until = never;                // timeout
     const std::stop_token* token = nullptr;  // stop
     std::uint32_t turn = 0;                  // the core's
-
 };
 
 /// What the core keeps during a select lies in its caller's frame: one of each per entry.

@@ -1,8 +1,8 @@
 // context.S - leaves one x86-64 stack and goes on with another.
 //
 // Only callee-saved registers are kept. A switch ends in `ret`, so that the return predictor stays balanced for the frames above;
-// a hop in a jump (docs/design/switch-and-stacks.md says which for what). The unwind information is right at every instruction: where the canonical frame is, and
-// which registers still lie in it.
+// a hop in a jump (docs/design/switch-and-stacks.md says which for what). The unwind information is right at every instruction:
+// where the canonical frame is, and which registers still lie in it.
 #if defined(__x86_64__)
 #include "layout.h"
 

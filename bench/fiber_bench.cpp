@@ -1,0 +1,70 @@
+// fiber_bench.cpp - what a switch, a spawn, a park and a timer cost on one worker, inside a runtime.
+#include <benchmark/benchmark.h>
+
+#include <weft/coroutine.hpp>
+#include <weft/fiber.hpp>
+#include <weft/runtime.hpp>
+#include <weft/scope.hpp>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs a benchmark's loop as a fiber.
+template <class F>
+void in_runtime(unsigned workers, F&& f) {
+    weft::runtime rt({.workers = workers});
+    rt.run(std::forward<F>(f));
+}
+
+// Two fibers take turns: one iteration is two switches.
+void yield(benchmark::State& state) {
+    in_runtime(1, [&] {
+        auto other = weft::spawn([](std::stop_token stop) {
+            const weft::shield until_told;
+            while (!stop.stop_requested()) weft::this_fiber::yield();
+        });
+        for (auto _ : state) weft::this_fiber::yield();
+        state.counters["ns_per_switch"] =
+            benchmark::Counter(static_cast<double>(state.iterations()) * 2 * 1e-9,
+                               benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+    });
+}
+BENCHMARK(yield);
+
+// Starts empty fibers; every 128 the spawner lets them run. One iteration is one fiber, spawned and finished.
+void spawn(benchmark::State& state) {
+    in_runtime(1, [&] {
+        int started = 0;
+        for (auto _ : state) {
+            weft::spawn_detached([] {});
+            if (++started % 128 == 0) weft::this_fiber::yield();
+        }
+    });
+}
+BENCHMARK(spawn);
+
+void spawn_and_join(benchmark::State& state) {
+    in_runtime(1, [&] {
+        for (auto _ : state) weft::spawn([] {}).join();
+    });
+}
+BENCHMARK(spawn_and_join);
+
+void sleep_zero(benchmark::State& state) {
+    in_runtime(1, [&] {
+        for (auto _ : state) weft::this_fiber::sleep_for(1ns);
+    });
+}
+BENCHMARK(sleep_zero);
+
+// One iteration is a call and the yield that answers it.
+void coroutine_call(benchmark::State& state) {
+    weft::coroutine<> c([] {
+        for (;;) weft::coroutine<>::yield();
+    });
+    for (auto _ : state) c.call();
+}
+BENCHMARK(coroutine_call);
+
+}  // namespace

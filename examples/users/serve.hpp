@@ -1,0 +1,45 @@
+// serve.hpp - the users service as a program: put together, listening, and ended in an orderly way.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <weft/http/server.hpp>
+
+#include "store.hpp"
+#include "users.hpp"
+
+namespace users {
+
+struct serve_options {
+    std::string listen = "127.0.0.1:8080";
+    std::string store = "users.db";
+    unsigned workers = 0;                                   // 0: one per usable CPU
+    std::chrono::nanoseconds grace = std::chrono::seconds(10);
+};
+
+/// Store, routes and server in one. Inside a runtime.
+class site {
+public:
+    /// Opens the store and takes the port.
+    /// \throws  std::exception naming what is wrong with which option.
+    explicit site(const serve_options&);
+
+    const weft::net::endpoint& local() const { return app_.local(); }
+    /// \parks  until stopped.
+    void serve() { app_.serve(); }
+    void stop(std::chrono::nanoseconds grace) { app_.stop(grace); }
+
+private:
+    const std::unique_ptr<users::store> data_;
+    weft::http::server app_;
+    users_service service_;
+};
+
+/// Raises the descriptor limit, starts a runtime, prints `listening on http://...`, and serves until SIGINT or SIGTERM; what is
+/// in flight then has the grace to finish. A second signal ends it at once.
+/// \throws  as site().
+void serve(const serve_options&);
+
+}  // namespace users

@@ -1,0 +1,59 @@
+// chunk_decoder.hpp - takes a chunked body apart (RFC 9112, 7.1), however its bytes arrive. Trailers and extensions are dropped.
+//
+//  state          the next byte belongs to                     leaves by
+//  size_begin     a chunk's size, its first digit              digit -> size
+//  size           the same, or what ends it                    ';' -> extension_name | CR -> size_lf
+//  extension_name an extension, its first byte                 token -> extension
+//  extension      the same                                     CR -> size_lf
+//  size_lf        the end of that line                         LF -> data | last chunk: trailer_begin
+//  data           the chunk                                    its last byte -> data_cr
+//  data_cr, _lf   the line end behind it                       CR, LF -> size_begin
+//  trailer_begin  a trailer's name, or the empty line          token -> trailer_name | CR -> end_lf
+//  trailer_name   the same                                     ':' -> trailer_value
+//  trailer_value  its value                                    CR -> trailer_lf
+//  trailer_lf     the end of that line                         LF -> trailer_begin
+//  end_lf         the end of everything                        LF -> done
+//  done           somebody else                                -
+//
+// Any other byte, and any control byte but tab, is refused: a bare LF ends no line here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/head_parser.hpp"
+
+namespace weft::detail {
+
+struct decode_limits {
+    std::size_t max_header_bytes = 16384;  // also of all extensions and trailers of one body
+    std::size_t max_body_bytes = std::size_t{1} << 20;
+};
+
+class chunk_decoder {
+public:
+    /// Takes bytes from the front, up to the end of the body, and appends what they carry.
+    refusal put(std::string_view& bytes, std::string& body, const decode_limits& limits);
+
+    bool done() const noexcept { return state_ == state::done; }
+    void restart() noexcept { *this = chunk_decoder(); }
+
+private:
+    enum class state : std::uint8_t {
+        size_begin, size, extension_name, extension, size_lf, data, data_cr, data_lf,
+        trailer_begin, trailer_name, trailer_value, trailer_lf, end_lf, done
+    };
+
+    void take_data(std::string_view& bytes, std::string& body);
+    bool take_byte(char c) noexcept;
+    bool take_digit(char c) noexcept;
+    bool expect(bool fits, state next) noexcept;
+
+    state state_ = state::size_begin;
+    unsigned digits_ = 0;
+    std::uint64_t left_ = 0;               // of the chunk under way
+    std::size_t overhead_ = 0;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,163 @@
+// head_parser.cpp - Beast's basic_parser turned into parse_head(), and the checks that Beast leaves to its user.
+//
+// Stricter than Beast, each against a way to read one stream of bytes as different requests:
+//   R1  Content-Length: once, digits only (Beast takes lists and repetitions of the same number).
+//   R2  Transfer-Encoding: once, exactly "chunked", never in HTTP/1.0, never with Content-Length.
+//   R3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and only bytes that a host may have.
+//   R4  The target is a path, absolute, or the '*' of OPTIONS.
+#include "http/head_parser.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <boost/beast/http/basic_parser.hpp>
+
+#include "http/ascii.hpp"
+#include "http/uri.hpp"
+
+namespace weft::detail {
+namespace {
+
+namespace beast = boost::beast;
+using beast::error_code;
+
+std::string_view view(beast::string_view s) noexcept { return {s.data(), s.size()}; }
+
+/// Ends a put() from inside a callback; the refusal it stands for is kept beside.
+error_code refused() { return beast::http::make_error_code(beast::http::error::bad_field); }
+
+bool is_number(std::string_view s) noexcept {
+    for (char c : s)
+        if (!is_digit(c)) return false;
+    return !s.empty();
+}
+
+/// reg-name, IPv4, bracketed IPv6, and a port: the characters only (RFC 3986, 3.2.2).
+bool is_host(std::string_view s) noexcept {
+    for (char c : s)
+        if (!is_token_char(c) && std::string_view("[]:();=,").find(c) == std::string_view::npos) return false;
+    return s.find(',') == s.npos;
+}
+
+/// "HTTP/2.0" is a version we do not speak; "HTTP/x" is no version.
+bool names_another_version(std::string_view line) noexcept {
+    const auto at = line.rfind(' ');
+    if (at == line.npos || std::count(line.begin(), line.end(), ' ') != 2 || line.size() < at + 9) return false;
+    const auto version = line.substr(at + 1, 8);
+    return version.starts_with("HTTP/") && is_digit(version[5]) && version[6] == '.' && is_digit(version[7]) &&
+           line.substr(at + 9) == "\r\n";
+}
+
+refusal explained(error_code ec, std::string_view head) {
+    using beast::http::error;
+    if (ec == error::bad_version && names_another_version(head.substr(0, head.find('\n') + 1)))
+        return {505, "only HTTP/1.0 and HTTP/1.1 are spoken here"};
+    return {400, ec.message()};
+}
+
+class beast_parser final : public beast::http::basic_parser<true> {
+public:
+    beast_parser(http::request_parts& into, std::size_t head_size) : into_(into) {
+        header_limit(static_cast<std::uint32_t>(head_size + 1));       // head_scan has measured it already
+        body_limit((std::numeric_limits<std::uint64_t>::max)());       // the decoder's business
+    }
+
+    refusal why;
+    bool expects_continue = false;
+
+    /// What only the whole head can tell.
+    refusal check_head() const {
+        if (into_.minor_version >= 1 && hosts_ == 0) return {400, "HTTP/1.1 without Host"};
+        if (encodings_ > 0 && lengths_ > 0) return {400, "Content-Length together with Transfer-Encoding"};
+        if (encodings_ > 0 && into_.minor_version == 0) return {400, "Transfer-Encoding in HTTP/1.0"};
+        return {};
+    }
+
+private:
+    using text = beast::string_view;
+    using field = beast::http::field;
+
+    void fail(error_code& ec, int status, std::string_view words) {
+        why = {status, std::string(words)};
+        ec = refused();
+    }
+
+    void on_request_impl(beast::http::verb, text method, text target, int version, error_code& ec) override {
+        const auto origin = origin_form(view(method), view(target));
+        if (view(method) == "CONNECT") return fail(ec, 501, "this is no proxy");
+        if (!origin) return fail(ec, 400, "bad request target");
+        into_.method.assign(view(method));
+        into_.target.assign(*origin);
+        into_.minor_version = version % 10;
+    }
+
+    void on_field_impl(field f, text name, text value, error_code& ec) override {
+        switch (f) {
+        case field::host:
+            if (++hosts_ > 1) return fail(ec, 400, "more than one Host");
+            if (!is_host(view(value))) return fail(ec, 400, "bad Host");
+            break;
+        case field::content_length:
+            if (++lengths_ > 1) return fail(ec, 400, "more than one Content-Length");
+            if (!is_number(view(value))) return fail(ec, 400, "bad Content-Length");
+            break;
+        case field::transfer_encoding:
+            if (++encodings_ > 1) return fail(ec, 400, "more than one Transfer-Encoding");
+            if (!equal_ignoring_case(view(value), "chunked")) return fail(ec, 400, "Transfer-Encoding is not chunked");
+            break;
+        case field::expect:
+            if (into_.minor_version == 0) break;                                       // it has no such thing
+            if (!equal_ignoring_case(view(value), "100-continue")) return fail(ec, 417, "unknown expectation");
+            expects_continue = true;
+            break;
+        default: break;
+        }
+        into_.headers.add(checked_field{view(name), view(value)});
+    }
+
+    // Boost 1.85 and later ask for this one; older ones never call it.
+    virtual void on_trailer_field_impl(field, text, text, error_code&) {}
+
+    void on_response_impl(int, text, int, error_code&) override {}
+    void on_header_impl(error_code&) override {}
+    void on_body_init_impl(boost::optional<std::uint64_t> const&, error_code&) override {}
+    void on_finish_impl(error_code&) override {}
+    std::size_t on_body_impl(text bytes, error_code&) override { return bytes.size(); }
+    std::size_t on_chunk_body_impl(std::uint64_t, text bytes, error_code&) override { return bytes.size(); }
+    void on_chunk_header_impl(std::uint64_t, text, error_code&) override {}
+
+    http::request_parts& into_;
+    unsigned hosts_ = 0;
+    unsigned lengths_ = 0;
+    unsigned encodings_ = 0;
+};
+
+}  // namespace
+
+refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts) {
+    beast_parser parser(into, head.size());
+    error_code ec;
+    const auto used = parser.put({head.data(), head.size()}, ec);
+    if (parser.why) return parser.why;
+    if (ec) return explained(ec, head);
+    if (used != head.size() || !parser.is_header_done()) return {400, "bad header"};
+    if (auto contradiction = parser.check_head()) return contradiction;
+    if (const auto question = into.target.find('?'); question != into.target.npos)
+        parse_query(std::string_view(into.target).substr(question + 1), into.query_parameters);
+    facts = {.content_length = parser.content_length().value_or(0),
+             .chunked = parser.chunked(),
+             .keep_alive = parser.keep_alive(),
+             .expects_continue = parser.expects_continue};
+    return {};
+}
+
+refusal check_request_line(std::string_view line) {
+    http::request_parts ignored;
+    beast_parser parser(ignored, line.size());
+    error_code ec;
+    parser.put({line.data(), line.size()}, ec);
+    if (parser.why) return parser.why;
+    return ec && ec != beast::http::error::need_more ? explained(ec, line) : refusal{};
+}
+
+}  // namespace weft::detail

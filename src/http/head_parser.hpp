@@ -1,0 +1,37 @@
+// head_parser.hpp - the wall around Boost.Beast's parser: the bytes of one whole head in, the parts of a request out.
+//
+// Beast decides the grammar. What it allows and a server must not take for certain is refused on top: see head_parser.cpp.
+// Bodies do not go through Beast: the chunk parser of Boost 1.74 asserts on a last chunk that arrives in pieces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <weft/http/message.hpp>
+
+namespace weft::detail {
+
+/// Why a request was refused: the status of the answer and a few words for its body.
+struct refusal {
+    int status = 0;                        // 0: it was not
+    std::string words;
+    explicit operator bool() const noexcept { return status != 0; }
+};
+
+/// What a head says about the rest of the message and of the connection.
+struct head_facts {
+    std::uint64_t content_length = 0;
+    bool chunked = false;                  // then content_length means nothing
+    bool keep_alive = false;               // by version and Connection
+    bool expects_continue = false;
+};
+
+/// Parses a head as head_scan found it, its empty line included. Fills in everything but the body.
+refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts);
+
+/// What the request line alone would be refused for.
+refusal check_request_line(std::string_view line);
+
+}  // namespace weft::detail

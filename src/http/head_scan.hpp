@@ -1,0 +1,55 @@
+// head_scan.hpp - finds where the head of a message ends, however its bytes arrive, and refuses what lines must not be.
+//
+// Looks at every byte once. Refused here, because Beast is more lenient or looks too late: a line that ends in a bare LF,
+// a CR inside a line, NUL, and a line that continues the one before (obs-fold).
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+namespace weft::detail {
+
+class head_scan {
+public:
+    enum class result { incomplete, complete, bad_line_end, folded_line };
+
+    /// `head` is what has arrived since the head began; each call sees at least what the last one saw.
+    result advance(std::string_view head) noexcept {
+        while (scanned_ < head.size()) {
+            const auto found = head.find('\n', scanned_);
+            const auto line_end = found == head.npos ? head.size() : found;
+            if (!is_line(head, line_end, found != head.npos)) return result::bad_line_end;
+            if (line_start_ > 0 && (head[line_start_] == ' ' || head[line_start_] == '\t')) return result::folded_line;
+            if (found == head.npos) {
+                scanned_ = head.size();
+                return result::incomplete;
+            }
+            const bool empty = line_end - line_start_ == 1;      // its CR alone
+            scanned_ = line_start_ = found + 1;
+            if (first_line_ == 0) first_line_ = scanned_;
+            if (empty) return result::complete;
+        }
+        return result::incomplete;
+    }
+
+    std::size_t first_line() const noexcept { return first_line_; }   // its length with CRLF; 0 until it is whole
+    std::size_t length() const noexcept { return line_start_; }       // of the head, once complete
+    void restart() noexcept { *this = head_scan(); }
+
+private:
+    /// Whether the bytes not yet scanned before `end` may stand there: a CR only as the last one.
+    bool is_line(std::string_view head, std::size_t end, bool ended) const noexcept {
+        if (ended && (end == line_start_ || head[end - 1] != '\r')) return false;
+        const std::size_t from = scanned_ > line_start_ ? scanned_ - 1 : scanned_;  // a CR seen last may not have been last
+        if (from >= end) return true;
+        const auto line = head.substr(from, end - from - 1);
+        return line.find('\r') == line.npos && head.substr(from, end - from).find('\0') == line.npos;
+    }
+
+    std::size_t scanned_ = 0;
+    std::size_t line_start_ = 0;
+    std::size_t first_line_ = 0;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,59 @@
+// request_decoder.hpp - turns the bytes of a connection into requests, one after the other. Knows of no socket.
+//
+//  phase     means                                      leaves by
+//  idle      nothing of a request has been seen         its first byte -> head
+//  head      the head is not whole yet                  its empty line -> body | whole request -> idle
+//  body      the head is known, the body is not whole   its last byte -> idle
+//  refused   the stream cannot be understood any more   -
+#pragma once
+
+#include <cstdint>
+
+#include "http/chunk_decoder.hpp"
+#include "http/head_parser.hpp"
+#include "http/head_scan.hpp"
+#include "http/input_buffer.hpp"
+
+namespace weft::detail {
+
+enum class decode_phase : std::uint8_t { idle, head, body, refused };
+enum class [[nodiscard]] decoded : std::uint8_t { more, request, refused };
+
+class request_decoder {
+public:
+    explicit request_decoder(decode_limits limits) : limits_(limits) {}
+
+    /// Takes the next request from the buffer. more: call again when the buffer holds more. refused: see why().
+    decoded next(input_buffer& in, http::request& into);
+
+    decode_phase phase() const noexcept { return phase_; }
+    const refusal& why() const noexcept { return why_; }
+
+    /// Whether the connection may go on after the request just decoded.
+    bool keep_alive() const noexcept { return facts_.keep_alive; }
+
+    /// Whether the sender of the body under way waits for "100 Continue". True once per request.
+    bool take_expectation() noexcept;
+
+    /// Forgets everything, for another connection.
+    void restart() noexcept;
+
+private:
+    decoded next_head(input_buffer& in, http::request& into);
+    decoded begin_body(input_buffer& in, http::request& into);
+    decoded next_body(input_buffer& in, std::string& body);
+    decoded finish() noexcept;
+    decoded refuse(refusal why) noexcept;
+    refusal examine_incomplete(std::string_view head, head_scan::result scanned);
+
+    decode_limits limits_;
+    head_scan scan_;
+    head_facts facts_;
+    chunk_decoder chunks_;
+    refusal why_;
+    decode_phase phase_ = decode_phase::idle;
+    bool line_checked_ = false;
+    bool expectation_open_ = false;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,37 @@
+// response_writer.hpp - responses as bytes, many into one buffer.
+#pragma once
+
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include <weft/http/message.hpp>
+
+namespace weft::detail {
+
+/// The time of an answer as HTTP writes it, made once a second.
+class date_line {
+public:
+    std::string_view now();
+
+private:
+    std::time_t second_ = -1;
+    std::string text_;
+};
+
+struct framing {
+    int minor_version = 1;                 // of the request
+    bool keep_alive = true;
+    bool head_only = false;                // the answer to HEAD
+};
+
+/// Appends the status line, the headers and the empty line. The body is the caller's to send: see has_body().
+void append_head(std::string& out, const http::response& r, framing f, std::string_view date);
+
+/// Whether the body follows the head on the wire.
+bool has_body(const http::response& r, framing f) noexcept;
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT" [RFC9110, 5.6.7]
+std::string http_date(std::time_t when);
+
+}  // namespace weft::detail

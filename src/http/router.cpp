@@ -1,0 +1,172 @@
+// router.cpp - patterns as a tree of path segments, walked with backtracking.
+#include <weft/http/router.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "http/ascii.hpp"
+#include "http/uri.hpp"
+
+namespace weft::http {
+namespace {
+
+constexpr std::size_t max_parameters = 16;   // chosen; their values lie on the stack while the tree is walked
+
+struct route {
+    std::string method;                      // empty: every one
+    std::vector<std::string> names;          // of the parameters, in order of the path
+    handler handle;
+};
+
+/// Takes the next segment of a path that begins with '/'.
+std::string_view next_segment(std::string_view& path) noexcept {
+    path.remove_prefix(1);
+    const auto segment = path.substr(0, path.find('/'));
+    path.remove_prefix(segment.size());
+    return segment;
+}
+
+bool is_parameter(std::string_view segment) noexcept {
+    return segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
+}
+
+bool means(std::string_view segment, std::string_view literal) {
+    return segment == literal || (segment.find('%') != segment.npos && detail::percent_decoded(segment) == literal);
+}
+
+[[noreturn]] void reject(std::string_view pattern, const char* why) {
+    throw std::invalid_argument("weft: route pattern \"" + std::string(pattern) + "\": " + why);
+}
+
+void check_segment(std::string_view pattern, std::string_view segment, const std::vector<std::string>& names) {
+    if (!is_parameter(segment)) {
+        if (segment.find_first_of("{}?#") != segment.npos) reject(pattern, "a segment is literal or one {name}");
+        return;
+    }
+    const auto name = segment.substr(1, segment.size() - 2);
+    if (!detail::is_token(name)) reject(pattern, "a name is made of letters, digits, '-' and '_'");
+    if (std::find(names.begin(), names.end(), name) != names.end()) reject(pattern, "the same name twice");
+    if (names.size() == max_parameters) reject(pattern, "more than 16 parameters");
+}
+
+}  // namespace
+
+struct router::node {
+    std::vector<std::pair<std::string, std::unique_ptr<node>>> literals;
+    std::unique_ptr<node> parameter;
+    std::vector<route> routes;
+
+    node& literal(std::string_view segment) {
+        for (auto& [text, child] : literals)
+            if (text == segment) return *child;
+        literals.emplace_back(std::string(segment), std::make_unique<node>());
+        return *literals.back().second;
+    }
+
+    const route* for_method(std::string_view method) const noexcept {
+        for (const auto& r : routes)
+            if (r.method == method) return &r;
+        if (method == "HEAD") return for_method("GET");
+        for (const auto& r : routes)
+            if (r.method.empty()) return &r;
+        return nullptr;
+    }
+};
+
+namespace {
+
+/// One walk down the tree for one request.
+template <class Node>
+struct search {
+    std::string_view method;
+    std::array<std::string_view, max_parameters> values{};
+    std::vector<const Node*> refusing{};     // nodes that know the path and not the method
+
+    const route* walk(const Node& at, std::string_view path, std::size_t depth) {
+        if (path.empty()) return accept(at);
+        const auto segment = next_segment(path);
+        for (const auto& [text, child] : at.literals)
+            if (means(segment, text))
+                if (const auto* found = walk(*child, path, depth)) return found;
+        if (!at.parameter || segment.empty()) return nullptr;
+        values[depth] = segment;
+        return walk(*at.parameter, path, depth + 1);
+    }
+
+    const route* accept(const Node& at) {
+        const auto* found = at.for_method(method);
+        if (!found && !at.routes.empty()) refusing.push_back(&at);
+        return found;
+    }
+
+    std::string allowed() const {
+        std::vector<std::string_view> methods;
+        for (const auto* at : refusing)
+            for (const auto& r : at->routes) {
+                methods.push_back(r.method);
+                if (r.method == "GET") methods.push_back("HEAD");
+            }
+        std::sort(methods.begin(), methods.end());
+        methods.erase(std::unique(methods.begin(), methods.end()), methods.end());
+        std::string list;
+        for (auto m : methods) list.append(list.empty() ? "" : ", ").append(m);
+        return list;
+    }
+};
+
+bool escapes_are_whole(std::string_view path) {
+    return path.find('%') == path.npos || detail::percent_decoded(path).has_value();
+}
+
+}  // namespace
+
+router::router() : root_(std::make_unique<node>()) {}
+router::~router() = default;
+router::router(router&&) noexcept = default;
+router& router::operator=(router&&) noexcept = default;
+
+router& router::add(std::string_view method, std::string_view pattern, handler handle) {
+    if (!method.empty() && !detail::is_token(method)) reject(pattern, "its method is no token");
+    if (!pattern.starts_with('/')) reject(pattern, "it must begin with '/'");
+    if (!handle) reject(pattern, "no handler");
+    route added{std::string(method), {}, std::move(handle)};
+    node* at = root_.get();
+    for (auto rest = pattern; !rest.empty();) {
+        const auto segment = next_segment(rest);
+        check_segment(pattern, segment, added.names);
+        if (!is_parameter(segment)) {
+            at = &at->literal(segment);
+            continue;
+        }
+        added.names.emplace_back(segment.substr(1, segment.size() - 2));
+        if (!at->parameter) at->parameter = std::make_unique<node>();
+        at = at->parameter.get();
+    }
+    for (const auto& r : at->routes)
+        if (r.method == method) reject(pattern, "routed already for this method");
+    at->routes.push_back(std::move(added));
+    return *this;
+}
+
+response router::handle(request& asked) const {
+    const auto path = asked.path();
+    if (!escapes_are_whole(path)) return text(400, "400 Bad Request: '%' without two hexadecimal digits\n");
+    search<node> tour{.method = asked.method()};
+    const auto* found = path.starts_with('/') ? tour.walk(*root_, path, 0) : nullptr;
+    if (!found && tour.refusing.empty()) return text(404, "404 Not Found\n");
+    if (!found) {
+        auto refused = text(405, "405 Method Not Allowed\n");
+        refused.headers.add("Allow", tour.allowed());
+        return refused;
+    }
+    auto& parameters = asked.parts().path_parameters;
+    parameters.clear();
+    for (std::size_t i = 0; i < found->names.size(); ++i)
+        parameters.emplace_back(found->names[i], detail::percent_decoded(tour.values[i]).value_or(std::string()));
+    return found->handle(asked);
+}
+
+}  // namespace weft::http

@@ -1,0 +1,78 @@
+// service.cpp - admission, the list of connections, and the way to rest.
+#include "http/service.hpp"
+
+#include <cstdio>
+#include <mutex>
+
+#include <weft/stop.hpp>
+
+namespace weft::detail {
+
+void http_presence::hang_up() noexcept {
+    auto expected = activity::idle;
+    // pairs with set_idle() and set_busy(): only an idle connection may lose the rest of its input
+    if (!activity_.compare_exchange_strong(expected, activity::hung_up, seq_cst, seq_cst)) return;
+    std::error_code ignored;               // the peer may have gone first
+    stream_.shutdown(tcp::side::receive, ignored);
+}
+
+http_service::http_service(const http::router& r, http::server_options o)
+    : routes(r), options(std::move(o)), exchanges({options.max_header_bytes, options.max_body_bytes}) {}
+
+http_service::place http_service::wait_for_place() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return places_taken_ < options.max_connections || stopping(); });
+    ++places_taken_;
+    return place(*this);
+}
+
+void http_service::leave() noexcept {
+    std::lock_guard lock(mutex_);
+    --places_taken_;
+    changed_.notify_one();                 // only serve() waits, for a place or for emptiness
+}
+
+void http_service::enter(http_presence& c) {
+    std::lock_guard lock(mutex_);
+    connections_.push_back(c);
+}
+
+void http_service::leave(http_presence& c) noexcept {
+    std::lock_guard lock(mutex_);
+    connections_.remove(c);
+}
+
+void http_service::stop(std::chrono::nanoseconds grace) {
+    std::lock_guard lock(mutex_);
+    grace_end_ = std::min(grace_end_, deadline_after(grace));
+    stopping_.store(true, seq_cst);        // V2
+    changed_.notify_all();
+}
+
+void http_service::hang_up_idle() {
+    std::lock_guard lock(mutex_);
+    for (auto* c = connections_.front(); c; c = connections_.next(*c)) c->hang_up();
+}
+
+bool http_service::wait_until_empty() {
+    std::unique_lock lock(mutex_);
+    while (places_taken_ > 0)
+        if (changed_.wait_until(lock, grace_end_) == std::cv_status::timeout && clock::now() >= grace_end_) return false;
+    return true;
+}
+
+void http_service::report(const http::request& q, std::exception_ptr failure) const noexcept try {
+    if (options.on_error) return options.on_error(q, std::move(failure));
+    std::string what = "unknown exception";
+    try {
+        std::rethrow_exception(std::move(failure));
+    } catch (const std::exception& e) {
+        what = e.what();
+    } catch (...) {                        // the name of a type that is no std::exception says no more than this
+    }
+    const auto line = "weft: http: " + q.method() + " " + q.target() + ": " + what + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+} catch (...) {                            // the log failed; the answer need not
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,104 @@
+// client.cpp - turns calls into commands on the connection of the caller's worker, and replies into results.
+#include <weft/redis/client.hpp>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include <weft/fiber.hpp>
+
+#include "redis/codec.hpp"
+#include "redis/connection.hpp"
+#include "redis/refusal.hpp"
+#include "redis/url.hpp"
+#include "sched/scheduler.hpp"
+
+namespace weft::redis {
+
+namespace {
+
+void check(std::span<const argument> words) {
+    const auto reason = detail::redis::refusal(words);
+    if (reason.empty()) return;
+    const auto name = words.empty() ? std::string_view() : words[0].view();
+    throw error(error_kind::refused, "redis: " + std::string(name) + " refused: " + std::string(reason));
+}
+
+unsigned connection_count(const client_options& options) noexcept {
+    if (options.connections != 0) return options.connections;
+    const auto* const here = detail::current_scheduler();
+    return here ? here->worker_count() : 1;
+}
+
+}  // namespace
+
+struct client::impl {
+    impl(std::string_view address, const client_options& o) : url(detail::redis::parse_url(address)), options(o) {
+        for (unsigned i = 0; i < connection_count(options); ++i) {
+            auto& made = *connections.emplace_back(std::make_unique<detail::redis::connection>(url, options));
+            fibers.push_back(weft::spawn({.name = "redis-reader"}, [&made] { made.run(); }));
+        }
+    }
+    ~impl() {
+        for (auto& f : fibers) f.request_stop();  // all of them, before the first is joined
+    }
+
+    std::vector<value> call(std::string bytes, std::size_t replies) {
+        auto& mine = *connections[detail::current_worker_index().value_or(0) % connections.size()];
+        return mine.commands().call(std::make_unique<detail::redis::slot>(std::move(bytes), replies));
+    }
+
+    const detail::redis::server_url url;
+    const client_options options;
+    std::vector<std::unique_ptr<detail::redis::connection>> connections;
+    std::vector<weft::fiber<>> fibers;  // after what they use: joined first
+};
+
+client::client(std::string_view url, client_options options) : impl_(std::make_unique<impl>(url, options)) {}
+client::~client() = default;
+
+value client::run(std::span<const argument> words) {
+    check(words);
+    std::string bytes;
+    detail::redis::append_command(bytes, words);
+    auto reply = std::move(impl_->call(std::move(bytes), 1).front());
+    if (const auto* failure = std::get_if<error_reply>(&reply.content())) throw error(error_kind::reply, failure->text);
+    return reply;
+}
+
+value client::command(std::span<const std::string> words) {
+    return run(std::vector<argument>(words.begin(), words.end()));
+}
+
+std::optional<std::string> client::get(std::string_view key) {
+    auto reply = run(std::array<argument, 2>{"GET", key});
+    if (reply.is_nil()) return std::nullopt;
+    if (auto* text = std::get_if<std::string>(&reply.content())) return std::move(*text);
+    return reply.text();  // throws: GET answers with nothing else
+}
+
+void client::set(std::string_view key, std::string_view text) { run(std::array<argument, 3>{"SET", key, text}); }
+
+void client::set(std::string_view key, std::string_view text, std::chrono::milliseconds lifetime) {
+    if (lifetime.count() < 1) throw std::invalid_argument("redis: a key must live for at least one millisecond");
+    run(std::array<argument, 5>{"SET", key, text, "PX", lifetime.count()});
+}
+
+std::vector<value> client::pipeline(std::initializer_list<std::initializer_list<argument>> commands) {
+    for (const auto& words : commands) check(words);
+    std::string bytes;
+    for (const auto& words : commands) detail::redis::append_command(bytes, words);
+    return commands.size() == 0 ? std::vector<value>() : impl_->call(std::move(bytes), commands.size());
+}
+
+std::vector<value> client::pipeline(std::span<const std::vector<std::string>> commands) {
+    std::string bytes;
+    for (const auto& texts : commands) {
+        const std::vector<argument> words(texts.begin(), texts.end());
+        check(words);
+        detail::redis::append_command(bytes, words);
+    }
+    return commands.empty() ? std::vector<value>() : impl_->call(std::move(bytes), commands.size());
+}
+
+}  // namespace weft::redis

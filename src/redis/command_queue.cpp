@@ -1,0 +1,218 @@
+// command_queue.cpp - the hand-over of commands and replies between callers and a connection's fibers.
+#include "redis/command_queue.hpp"
+
+#include <utility>
+
+#include <weft/redis/error.hpp>
+#include <weft/stop.hpp>
+
+#include "sched/wait.hpp"
+#include "sync/wake_all.hpp"
+
+namespace weft::detail::redis {
+
+slot_queue::slot_queue(slot_queue&& other) noexcept { append(other); }
+
+slot_queue::~slot_queue() {
+    while (pop()) {}
+}
+
+void slot_queue::push(std::unique_ptr<slot> s) noexcept {
+    slot* const last = s.release();
+    last->next = nullptr;
+    (tail_ ? tail_->next : head_) = last;
+    tail_ = last;
+}
+
+std::unique_ptr<slot> slot_queue::pop() noexcept {
+    std::unique_ptr<slot> first(head_);
+    if (first) {
+        head_ = first->next;
+        if (!head_) tail_ = nullptr;
+    }
+    return first;
+}
+
+void slot_queue::append(slot_queue& other) noexcept {
+    if (!other.head_) return;
+    (tail_ ? tail_->next : head_) = other.head_;
+    tail_ = std::exchange(other.tail_, nullptr);
+    other.head_ = nullptr;
+}
+
+/// What one delivery has finished: collected under the lock, woken and freed after it.
+class command_queue::finished_slots {
+public:
+    /// Under the lock.
+    void add(std::unique_ptr<slot> s) noexcept {
+        if (s->progress == slot::state::abandoned) {
+            abandoned_.push(std::move(s));
+            return;
+        }
+        s->progress = slot::state::finished;
+        // A waiter that cannot be claimed is leaving; it will find the slot finished.
+        if (waiter* const caller = std::exchange(s->caller, nullptr); caller && caller->claim()) wake_.push_back(*caller);
+        s.release();  // P2: the caller's
+    }
+
+    void wake() noexcept { unpark_all(wake_); }
+
+private:
+    wait_list wake_;
+    slot_queue abandoned_;
+};
+
+std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) {
+    using weft::redis::error;
+    using weft::redis::error_kind;
+    check_interrupt();
+    slot* const mine = made.get();
+
+    // 1. Queue it, or fail.
+    std::unique_lock guard(lock_);
+    if (const auto reason = refusal_now()) {
+        guard.unlock();
+        throw error(error_kind::connection, *reason);
+    }
+    if (waiting_ + mine->expected > max_waiting_) {
+        guard.unlock();
+        throw error(error_kind::refused, "redis: " + std::to_string(max_waiting_) + " commands wait for replies already");
+    }
+    waiting_ += mine->expected;
+    queued_.push(std::move(made));
+
+    // 2. Link the waiter, then wake whoever carries the commands on.
+    wait w({.reason = park_reason::callback, .object = this});
+    waiter me(w.cell(), w.ticket());
+    mine->caller = &me;
+    waiter* carrier = nullptr;
+    if (state_ == state::idle) {
+        state_ = state::opening;
+        carrier = opener_.claim_front();
+    } else if (state_ == state::open) {
+        carrier = writer_.claim_front();
+    }
+    guard.unlock();
+    if (carrier) carrier->unpark();
+
+    // 3. Wait. Interrupted before the replies came, the slot is left to the queue.
+    if (w.park() != wake::notified) {
+        guard.lock();
+        if (mine->progress == slot::state::waiting) {
+            mine->progress = slot::state::abandoned;
+            mine->caller = nullptr;
+            guard.unlock();
+            throw cancelled();
+        }
+        guard.unlock();
+    }
+    const std::unique_ptr<slot> done(mine);
+    if (done->failure) throw error(error_kind::connection, *done->failure);
+    return std::move(done->replies);
+}
+
+std::shared_ptr<const std::string> command_queue::refusal_now() const {
+    const bool down = state_ == state::closed || (state_ == state::idle && clock::now() < retry_at_);
+    return down ? reason_ : nullptr;
+}
+
+/// One wait of a fiber of the connection; releases the lock.
+void command_queue::wait_in(wait_list& list, std::unique_lock<spin_lock> guard) {
+    wait w({.reason = park_reason::callback, .object = this});
+    waiter me(w.cell(), w.ticket());
+    list.push_back(me);
+    guard.unlock();
+    if (w.park() == wake::notified) return;
+    guard.lock();
+    list.remove(me);
+    guard.unlock();
+    throw cancelled();
+}
+
+void command_queue::wait_wanted() {
+    check_interrupt();
+    for (;;) {
+        std::unique_lock guard(lock_);
+        if (state_ == state::opening) return;
+        wait_in(opener_, std::move(guard));
+    }
+}
+
+void command_queue::wait_queued() {
+    check_interrupt();
+    for (;;) {
+        std::unique_lock guard(lock_);
+        if (queued_.front()) return;
+        wait_in(writer_, std::move(guard));
+    }
+}
+
+void command_queue::opened() {
+    const std::lock_guard guard(lock_);
+    state_ = state::open;
+}
+
+void command_queue::take(std::string& bytes) {
+    slot_queue left;
+    lock_.lock();
+    while (auto s = queued_.pop()) {
+        if (s->progress != slot::state::abandoned) {
+            taken_.push(std::move(s));
+            continue;
+        }
+        waiting_ -= s->expected;
+        left.push(std::move(s));
+    }
+    lock_.unlock();
+    for (const slot* s = taken_.front(); s; s = s->next) bytes += s->commands;
+    const std::lock_guard guard(lock_);
+    sent_.append(taken_);  // P3
+}
+
+bool command_queue::deliver(std::vector<weft::redis::value>& replies) {
+    finished_slots finished;
+    bool expected = true;
+    {
+        const std::lock_guard guard(lock_);
+        for (auto& reply : replies) {
+            slot* const first = sent_.front();
+            if (!first) {
+                expected = false;
+                break;
+            }
+            --waiting_;
+            first->replies.push_back(std::move(reply));
+            if (first->replies.size() == first->expected) finished.add(sent_.pop());
+        }
+    }
+    finished.wake();
+    return expected;
+}
+
+void command_queue::lost(const std::string& reason, time_point retry_at) {
+    fail_all(state::idle, std::make_shared<const std::string>(reason), retry_at);
+}
+
+void command_queue::close(const std::string& reason) {
+    fail_all(state::closed, std::make_shared<const std::string>(reason), never);
+}
+
+void command_queue::fail_all(state next, std::shared_ptr<const std::string> reason, time_point retry_at) {
+    finished_slots finished;
+    {
+        const std::lock_guard guard(lock_);
+        state_ = next;
+        retry_at_ = retry_at;
+        reason_ = reason;
+        sent_.append(taken_);
+        sent_.append(queued_);
+        while (auto s = sent_.pop()) {
+            s->failure = reason;
+            finished.add(std::move(s));
+        }
+        waiting_ = 0;
+    }
+    finished.wake();
+}
+
+}  // namespace weft::detail::redis

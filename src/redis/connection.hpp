@@ -1,0 +1,38 @@
+// connection.hpp - one connection to a server: a fiber that opens it and reads replies, and one that writes commands.
+#pragma once
+
+#include <string>
+
+#include <weft/net/tcp.hpp>
+#include <weft/redis/client.hpp>
+
+#include "redis/codec.hpp"
+#include "redis/command_queue.hpp"
+#include "redis/url.hpp"
+
+namespace weft::detail::redis {
+
+class connection {
+public:
+    connection(const server_url&, const weft::redis::client_options&);
+
+    /// The body of its fiber: connects when wanted, serves until the connection is lost, and again. Ends by a stop.
+    void run();
+
+    command_queue& commands() noexcept { return commands_; }
+
+private:
+    std::string serve_once();
+    tcp::stream open(decoder&);
+    void log_in(tcp::stream&, decoder&);
+    void write_commands(tcp::stream&, std::error_code& failed);
+    void read_replies(tcp::stream&, decoder&);
+    time_point next_attempt() const noexcept;
+
+    const server_url& url_;
+    const weft::redis::client_options& options_;
+    command_queue commands_;
+    unsigned failures_ = 0;  // attempts since the server last answered a command
+};
+
+}  // namespace weft::detail::redis

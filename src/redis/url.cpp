@@ -1,0 +1,95 @@
+// url.cpp - takes a redis:// URL apart from left to right.
+#include "redis/url.hpp"
+
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+
+namespace weft::detail::redis {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view reason) {
+    throw std::invalid_argument("redis URL: " + std::string(reason) +
+                                "; expected redis://[[user]:password@]host[:port][/database]");
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+    std::string decoded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            decoded += text[i];
+            continue;
+        }
+        const auto hex = text.substr(i + 1, 2);
+        unsigned byte = 0;
+        const auto [end, bad] = std::from_chars(hex.data(), hex.data() + hex.size(), byte, 16);
+        if (bad != std::errc{} || hex.size() != 2 || end != hex.data() + 2) return std::nullopt;
+        decoded += static_cast<char>(byte);
+        i += 2;
+    }
+    return decoded;
+}
+
+template <class Number>
+bool parse_number(std::string_view digits, Number& number) {
+    const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return bad == std::errc{} && end == digits.data() + digits.size();
+}
+
+void parse_login(std::string_view login, server_url& url) {
+    const auto colon = login.find(':');
+    if (colon == std::string_view::npos) refuse("a login needs a password: user:password@ or :password@");
+    const auto user = percent_decoded(login.substr(0, colon));
+    const auto password = percent_decoded(login.substr(colon + 1));
+    if (!user || !password) refuse("the login has a '%' that two hexadecimal digits do not follow");
+    if (password->empty()) refuse("the password is empty");
+    url.user = *user;
+    url.password = *password;
+}
+
+void parse_host_and_port(std::string_view text, server_url& url) {
+    std::string_view after;
+    if (text.starts_with('[')) {
+        const auto bracket = text.find(']');
+        if (bracket == std::string_view::npos) refuse("'[' without ']'");
+        url.host = text.substr(1, bracket - 1);
+        after = text.substr(bracket + 1);
+    } else {
+        const auto colon = std::min(text.find(':'), text.size());
+        url.host = text.substr(0, colon);
+        after = text.substr(colon);
+    }
+    if (url.host.empty()) refuse("the host is missing");
+    if (after.empty()) return;
+    if (after[0] != ':' || !parse_number(after.substr(1), url.port) || url.port == 0)
+        refuse("the port must be a number from 1 to 65535");
+}
+
+}  // namespace
+
+std::string server_url::name() const {
+    const bool bare = host.find(':') == std::string::npos;
+    return (bare ? host : '[' + host + ']') + ':' + std::to_string(port);
+}
+
+server_url parse_url(std::string_view url) {
+    constexpr std::string_view scheme = "redis://";
+    if (url.starts_with("rediss://")) refuse("TLS (rediss://) is not supported");
+    if (!url.starts_with(scheme)) refuse("it must begin with redis://");
+    url.remove_prefix(scheme.size());
+    if (url.find_first_of("?#") != std::string_view::npos) refuse("'?' and '#' have no meaning here");
+
+    server_url parsed;
+    if (const auto at = url.rfind('@'); at != std::string_view::npos) {
+        parse_login(url.substr(0, at), parsed);
+        url.remove_prefix(at + 1);
+    }
+    const auto slash = std::min(url.find('/'), url.size());
+    parse_host_and_port(url.substr(0, slash), parsed);
+    const auto database = url.substr(std::min(slash + 1, url.size()));
+    if (!database.empty() && !parse_number(database, parsed.database)) refuse("the database must be a number");
+    return parsed;
+}
+
+}  // namespace weft::detail::redis

@@ -1,0 +1,104 @@
+// raw_client.cpp - blocking sockets with a time limit.
+#include "http/support/raw_client.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+namespace weft::test {
+
+std::string raw_response::header(std::string_view name) const {
+    const auto at = head.find("\r\n" + std::string(name) + ": ");
+    if (at == head.npos) return {};
+    const auto begin = at + name.size() + 4;
+    return head.substr(begin, head.find("\r\n", begin) - begin);
+}
+
+raw_client::raw_client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const timeval limit{.tv_sec = 5, .tv_usec = 0};
+    const int on = 1;
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
+        ::close(fd_);
+        throw std::runtime_error("raw_client: cannot connect");
+    }
+}
+
+raw_client::raw_client(raw_client&& other) noexcept : fd_(std::exchange(other.fd_, -1)), received_(std::move(other.received_)) {}
+
+raw_client::~raw_client() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+bool raw_client::send(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (n <= 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+}
+
+bool raw_client::fill() {
+    std::array<char, 65536> bytes;
+    const auto n = ::recv(fd_, bytes.data(), bytes.size(), 0);
+    if (n > 0) received_.append(bytes.data(), static_cast<std::size_t>(n));
+    return n > 0;
+}
+
+raw_response raw_client::receive(bool body_follows) {
+    std::size_t end;
+    while ((end = received_.find("\r\n\r\n")) == received_.npos)
+        if (!fill()) return {};
+    raw_response r;
+    r.head = received_.substr(0, end);
+    r.status = r.head.starts_with("HTTP/1.1 ") ? std::atoi(r.head.c_str() + 9) : 0;
+    received_.erase(0, end + 4);
+    const auto length = body_follows ? std::strtoull(r.header("Content-Length").c_str(), nullptr, 10) : 0;
+    while (received_.size() < length)
+        if (!fill()) return {};
+    r.body = received_.substr(0, length);
+    received_.erase(0, length);
+    return r;
+}
+
+raw_response raw_client::ask(std::string_view bytes) {
+    send(bytes);
+    return receive();
+}
+
+bool raw_client::ended() {
+    char byte;
+    return received_.empty() && ::recv(fd_, &byte, 1, 0) == 0;
+}
+
+bool raw_client::silent_for(int milliseconds) {
+    pollfd p{.fd = fd_, .events = POLLIN, .revents = 0};
+    return received_.empty() && ::poll(&p, 1, milliseconds) == 0;
+}
+
+void raw_client::half_close() { ::shutdown(fd_, SHUT_WR); }
+
+void raw_client::reset() {
+    const linger hard{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+    ::close(std::exchange(fd_, -1));
+}
+
+std::string get(std::string_view target) { return "GET " + std::string(target) + " HTTP/1.1\r\nHost: test\r\n\r\n"; }
+
+}  // namespace weft::test

@@ -1,0 +1,55 @@
+// raw_client.hpp - the other end of an HTTP connection: a blocking socket of a plain thread that sends whatever it is told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft::test {
+
+struct raw_response {
+    int status = 0;                        // 0: the connection ended before a whole head
+    std::string head;                      // with status line, without the empty line
+    std::string body;
+
+    /// The value of a header, by its exact name; empty if it is not there.
+    std::string header(std::string_view name) const;
+};
+
+/// Every wait is bounded by five seconds; then what was received so far is returned.
+class raw_client {
+public:
+    explicit raw_client(std::uint16_t port);
+    ~raw_client();
+    raw_client(raw_client&& other) noexcept;
+    raw_client& operator=(raw_client&&) = delete;
+
+    /// \returns  whether the socket took it all.
+    bool send(std::string_view bytes);
+
+    /// \returns  the next response; `body_follows` is false for the answer to HEAD.
+    raw_response receive(bool body_follows = true);
+
+    /// send() and receive().
+    raw_response ask(std::string_view bytes);
+
+    /// \returns  whether the server has closed in good order: end of stream, no bytes before it, no reset.
+    bool ended();
+
+    /// \returns  whether nothing arrives for so many milliseconds and the connection stays.
+    bool silent_for(int milliseconds);
+
+    void half_close();                     // no more from us; we still read
+    void reset();                          // as a client that crashes
+
+private:
+    bool fill();                           // at least one more byte
+
+    int fd_;
+    std::string received_;
+};
+
+/// "GET <target>" as a whole request of HTTP/1.1.
+std::string get(std::string_view target);
+
+}  // namespace weft::test

@@ -1,0 +1,168 @@
+// codec_test.cpp - replies in pieces of any size, hostile ones, and commands as bytes; no connection.
+#include "redis/codec.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <weft/redis/error.hpp>
+
+namespace {
+
+using namespace std::string_literals;
+using namespace std::string_view_literals;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+using weft::detail::redis::append_command;
+using weft::detail::redis::decoder;
+using weft::redis::argument;
+using weft::redis::array;
+using weft::redis::error_reply;
+using weft::redis::nil;
+using weft::redis::status;
+using weft::redis::value;
+
+constexpr std::size_t plenty = 1 << 20;
+
+std::vector<value> replies_in(std::string_view bytes, std::size_t piece) {
+    decoder d(plenty);
+    std::vector<value> found;
+    while (!bytes.empty()) {
+        const auto now = bytes.substr(0, piece);
+        d.feed(std::as_bytes(std::span(now)));
+        while (auto v = d.next()) found.push_back(std::move(*v));
+        bytes.remove_prefix(now.size());
+    }
+    return found;
+}
+
+void feed(decoder& d, std::string_view bytes) { d.feed(std::as_bytes(std::span(bytes))); }
+
+value of(value::variant v) { return value(std::move(v)); }
+
+// One of each kind, nested ones and empty ones.
+const std::string every_kind =
+    "+OK\r\n:42\r\n:-7\r\n$5\r\nhello\r\n$0\r\n\r\n$-1\r\n*-1\r\n*0\r\n-ERR no such thing\r\n"
+    "*4\r\n:1\r\n*2\r\n$1\r\na\r\n-WRONG b\r\n$-1\r\n+fine\r\n$4\r\n\r\n\0x\r\n"s;
+
+std::vector<value> every_value() {
+    return {of(status{"OK"}), of(std::int64_t{42}), of(std::int64_t{-7}), of("hello"s), of(""s), of(nil{}), of(nil{}),
+            of(array{}), of(error_reply{"ERR no such thing"}),
+            of(array{of(std::int64_t{1}), of(array{of("a"s), of(error_reply{"WRONG b"})}), of(nil{}), of(status{"fine"})}),
+            of("\r\n\0x"s)};
+}
+
+TEST(redis_codec, decodes_every_kind_of_reply) { EXPECT_EQ(replies_in(every_kind, every_kind.size()), every_value()); }
+
+TEST(redis_codec, pieces_of_every_size_give_the_same_replies) {
+    for (std::size_t piece = 1; piece < every_kind.size(); ++piece)
+        EXPECT_EQ(replies_in(every_kind, piece), every_value()) << "piece size " << piece;
+}
+
+TEST(redis_codec, gives_nothing_before_the_last_byte) {
+    decoder d(plenty);
+    for (const char c : "$5\r\nhello\r"s) {
+        feed(d, {&c, 1});
+        EXPECT_FALSE(d.next());
+    }
+    feed(d, "\n");
+    EXPECT_EQ(d.next(), of("hello"s));
+    EXPECT_FALSE(d.next());
+}
+
+TEST(redis_codec, refuses_what_is_not_resp) {
+    for (const std::string_view bad : {"HTTP/1.1 400 Bad Request\r\n"sv, "$-7\r\n"sv, "$abc\r\n"sv, "*-3\r\n"sv, "\0\0"sv}) {
+        decoder d(plenty);
+        EXPECT_THAT([&] { feed(d, bad); (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("protocol"))) << bad;
+    }
+}
+
+TEST(redis_codec, announced_gigabytes_reserve_nothing) {
+    for (const std::string_view huge : {"$4611686018427387904\r\n", "*2147483647\r\n", "*2\r\n*2000000000\r\n"}) {
+        decoder d(plenty);
+        try {
+            feed(d, huge);
+            EXPECT_FALSE(d.next()) << huge;
+        } catch (const std::runtime_error& refused) {
+            EXPECT_THAT(refused.what(), HasSubstr("protocol")) << huge;
+        }
+    }
+}
+
+TEST(redis_codec, a_reply_longer_than_the_limit_is_refused_once_it_is_sent) {
+    decoder d(1000);
+    feed(d, "$4611686018427387904\r\n");
+    EXPECT_FALSE(d.next());
+    const std::string part(400, 'x');
+    feed(d, part);
+    EXPECT_FALSE(d.next());
+    feed(d, part);
+    EXPECT_FALSE(d.next());
+    feed(d, part);
+    EXPECT_THAT([&] { (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("longer than 1000 bytes")));
+}
+
+TEST(redis_codec, many_replies_in_one_piece_do_not_add_up_to_the_limit) {
+    decoder d(1000);
+    std::string many;
+    for (int i = 0; i < 500; ++i) many += "$5\r\nhello\r\n";
+    feed(d, many);
+    int found = 0;
+    while (d.next()) ++found;
+    EXPECT_EQ(found, 500);
+}
+
+TEST(redis_codec, deep_nesting_is_refused) {
+    decoder d(plenty);
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i) deep += "*1\r\n";
+    EXPECT_THAT([&] { feed(d, deep); (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("protocol")));
+}
+
+TEST(redis_codec, seven_levels_are_understood) {
+    std::string nested;
+    for (int i = 0; i < 7; ++i) nested += "*1\r\n";
+    const auto found = replies_in(nested + ":9\r\n", 3);
+    ASSERT_EQ(found.size(), 1u);
+    const value* v = &found[0];
+    for (int i = 0; i < 7; ++i) v = &v->elements().at(0);
+    EXPECT_EQ(v->integer(), 9);
+}
+
+std::string spelled(std::initializer_list<argument> words) {
+    std::string bytes;
+    append_command(bytes, std::vector<argument>(words));
+    return bytes;
+}
+
+TEST(redis_codec, spells_commands_with_lengths) {
+    EXPECT_EQ(spelled({"GET", "a b\r\n\0c"s}), "*2\r\n$3\r\nGET\r\n$7\r\na b\r\n\0c\r\n"s);
+    EXPECT_EQ(spelled({"SET", "", std::string_view()}), "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$0\r\n\r\n");
+}
+
+TEST(redis_codec, spells_integers) {
+    EXPECT_EQ(spelled({"INCRBY", "k", std::numeric_limits<std::int64_t>::min()}),
+              "*3\r\n$6\r\nINCRBY\r\n$1\r\nk\r\n$20\r\n-9223372036854775808\r\n");
+    EXPECT_EQ(spelled({"X", std::numeric_limits<std::uint64_t>::max(), 0}),
+              "*3\r\n$1\r\nX\r\n$20\r\n18446744073709551615\r\n$1\r\n0\r\n");
+}
+
+TEST(redis_codec, spells_long_commands) {
+    std::string expected = "*21\r\n$3\r\nDEL\r\n";
+    std::vector<argument> words{"DEL"};
+    for (int i = 0; i < 20; ++i) {
+        words.emplace_back(i % 10);
+        expected += "$1\r\n" + std::to_string(i % 10) + "\r\n";
+    }
+    std::string bytes = "before";
+    append_command(bytes, words);
+    EXPECT_EQ(bytes, "before" + expected);
+}
+
+TEST(redis_value, says_what_it_is_instead) {
+    EXPECT_THAT([] { (void)of("text"s).integer(); }, ThrowsMessage<weft::redis::error>("the reply is string, not integer"));
+    EXPECT_THAT([] { (void)of(nil{}).text(); }, ThrowsMessage<weft::redis::error>("the reply is nil, not string"));
+    EXPECT_THAT([] { (void)of(error_reply{"ERR x"}).elements(); }, ThrowsMessage<weft::redis::error>("ERR x"));
+    EXPECT_EQ(of(status{"OK"}).text(), "OK");
+}
+
+}  // namespace

@@ -1,0 +1,297 @@
+// connection_test.cpp - the client against a server that misbehaves as its script says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <vector>
+
+#include <weft/deadline.hpp>
+#include <weft/fiber.hpp>
+#include <weft/redis/client.hpp>
+#include <weft/runtime.hpp>
+
+#include "redis/support/fake_server.hpp"
+#include "redis/support/redis_server.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+using weft::test::fake_peer;
+using weft::test::fake_server;
+namespace redis = weft::redis;
+
+constexpr redis::client_options single{.connections = 1};
+
+/// Expects a redis::error of the kind `connection` that contains the text.
+template <class F>
+void expect_lost(F&& call, const char* reason) {
+    try {
+        call();
+        ADD_FAILURE() << "no error; expected: " << reason;
+    } catch (const redis::error& failure) {
+        EXPECT_EQ(failure.kind(), redis::error_kind::connection);
+        EXPECT_THAT(failure.what(), HasSubstr(reason));
+    }
+}
+
+TEST(redis_connection, replies_split_at_every_byte) {
+    const std::string reply = "*3\r\n$4\r\nab\r\n\r\n:12\r\n$-1\r\n";
+    for (std::size_t piece = 1; piece <= reply.size(); ++piece) {
+        fake_server server([&](fake_server& s) {
+            auto peer = s.accept();
+            peer.command();
+            peer.send_in_pieces(reply, piece);
+            peer.await_end();
+        });
+        weft::run([&] {
+            redis::client db(server.url(), single);
+            const auto list = db.command("X");
+            ASSERT_EQ(list.elements().size(), 3u);
+            EXPECT_EQ(list.elements()[0].text(), "ab\r\n");
+            EXPECT_EQ(list.elements()[1].integer(), 12);
+            EXPECT_TRUE(list.elements()[2].is_nil());
+        });
+    }
+}
+
+TEST(redis_connection, commands_of_one_turn_are_one_write) {
+    constexpr int fibers = 100;
+    std::string first_read;
+    fake_server server([&](fake_server& s) {
+        auto peer = s.accept();
+        peer.command();
+        peer.send("+PONG\r\n");
+        first_read = peer.read_some();
+        for (int i = 0; i < fibers; ++i) peer.send(":1\r\n");
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url());
+        db.command("PING");
+        std::vector<weft::fiber<>> callers;
+        for (int i = 0; i < fibers; ++i) callers.push_back(weft::spawn([&] { db.command("INCR", "n"); }));
+        for (auto& c : callers) c.join();
+    }, {.workers = 1});
+    std::string all;
+    for (int i = 0; i < fibers; ++i) all += "*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n";
+    EXPECT_EQ(first_read, all);
+}
+
+TEST(redis_connection, a_cancelled_callers_reply_is_consumed) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        const auto first = peer.command();
+        const auto second = peer.command();  // sent although the first has no answer yet
+        peer.send("$5\r\nfirst\r\n$6\r\nsecond\r\n");
+        EXPECT_THAT(first, ElementsAre("GET", "a"));
+        EXPECT_THAT(second, ElementsAre("GET", "b"));
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), single);
+        EXPECT_THROW(weft::with_timeout(30ms, [&] { return db.get("a"); }), weft::timeout_error);
+        EXPECT_EQ(db.get("b"), "second");
+    });
+}
+
+TEST(redis_connection, what_was_given_up_before_it_was_sent_is_not_sent) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        EXPECT_THAT(peer.command(), ElementsAre("AUTH", "x"));
+        std::this_thread::sleep_for(100ms);
+        peer.send("+OK\r\n");
+        EXPECT_THAT(peer.command(), ElementsAre("GET", "wanted"));
+        peer.send("$3\r\nyes\r\n");
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db("redis://:x@127.0.0.1:" + std::to_string(server.port()), single);
+        const auto keeps_it_open = weft::spawn([&] { EXPECT_EQ(db.get("wanted"), "yes"); });
+        EXPECT_THROW(weft::with_timeout(20ms, [&] { db.set("given", "up"); }), weft::timeout_error);
+        weft::this_fiber::sleep_for(150ms);
+    }, {.workers = 1});
+}
+
+TEST(redis_connection, a_loss_fails_what_is_in_flight_and_repeats_nothing) {
+    std::atomic<int> increments = 0;
+    fake_server server([&](fake_server& s) {
+        auto first = s.accept();
+        for (int i = 0; i < 10; ++i) increments += first.command().size() == 2;
+        first.send(":1\r\n:2\r\n$10\r\nhal");
+        first.close();
+        auto second = s.accept();
+        EXPECT_THAT(second.command(), ElementsAre("GET", "k"));
+        second.send("$-1\r\n");
+        second.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), single);
+        std::vector<weft::fiber<>> callers;
+        std::atomic<int> answered = 0, lost = 0;
+        for (int i = 0; i < 10; ++i)
+            callers.push_back(weft::spawn([&] {
+                try {
+                    (void)db.command("INCR", "n");
+                    ++answered;
+                } catch (const redis::error& failure) {
+                    EXPECT_EQ(failure.kind(), redis::error_kind::connection);
+                    EXPECT_THAT(failure.what(), AllOf(HasSubstr("connection lost"), HasSubstr(std::to_string(server.port()))));
+                    ++lost;
+                }
+            }));
+        for (auto& c : callers) c.join();
+        EXPECT_EQ(answered, 2);
+        EXPECT_EQ(lost, 8);
+        EXPECT_EQ(db.get("k"), std::nullopt) << "the next command connects anew";
+    });
+    EXPECT_EQ(increments, 10);
+}
+
+TEST(redis_connection, a_reset_is_a_loss) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.command();
+        peer.reset();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), single);
+        expect_lost([&] { db.get("k"); }, "connection lost");
+    });
+}
+
+TEST(redis_connection, a_broken_protocol_ends_the_connection_after_the_good_replies) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.command();
+        peer.send("$2\r\nok\r\n?what\r\n");
+        peer.await_end();
+        auto next = s.accept();
+        next.command();
+        next.send("$5\r\nagain\r\n");
+        next.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), single);
+        const auto replies = [&] { return db.pipeline({{"GET", "a"}, {"GET", "b"}}); };
+        expect_lost(replies, "protocol");
+        EXPECT_EQ(db.get("k"), "again");
+    });
+}
+
+TEST(redis_connection, a_reply_too_large_to_hold_ends_the_connection) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.command();
+        peer.send("$4611686018427387904\r\n");
+        for (int i = 0; i < 100; ++i) peer.send(std::string(1000, 'x'));
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), {.connections = 1, .max_reply_bytes = 10'000});
+        expect_lost([&] { db.get("k"); }, "longer than 10000 bytes");
+    });
+}
+
+TEST(redis_connection, a_reply_that_nothing_asked_for_ends_the_connection) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.command();
+        peer.send("+one\r\n+two\r\n");
+        peer.await_end();
+        auto next = s.accept();
+        next.command();
+        next.send("+three\r\n");
+        next.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), single);
+        EXPECT_EQ(db.command("X").text(), "one");
+        for (int i = 0; i < 2; ++i) {
+            try {
+                EXPECT_EQ(db.command("X").text(), "three");
+                return;
+            } catch (const redis::error& failure) {  // sent before the loss was seen
+                EXPECT_THAT(failure.what(), HasSubstr("nothing asked for"));
+            }
+        }
+        ADD_FAILURE() << "did not recover";
+    });
+}
+
+TEST(redis_connection, a_connection_that_is_never_made_is_given_up_in_time) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.await_end();  // AUTH has no answer
+    });
+    weft::run([&] {
+        redis::client db("redis://:x@127.0.0.1:" + std::to_string(server.port()), {.connections = 1, .connect_timeout = 50ms});
+        expect_lost([&] { db.get("k"); }, "cannot connect: no answer in time");
+        const auto before = std::chrono::steady_clock::now();
+        expect_lost([&] { db.get("k"); }, "no answer in time");
+        EXPECT_LT(std::chrono::steady_clock::now() - before, 40ms) << "fails at once while it pauses";
+    });
+}
+
+TEST(redis_connection, more_commands_than_may_wait_are_refused) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        for (int i = 0; i < 3; ++i) peer.command();
+        std::this_thread::sleep_for(50ms);
+        peer.send("$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n");
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), {.connections = 1, .max_waiting = 3});
+        std::vector<weft::fiber<>> callers;
+        for (int i = 0; i < 3; ++i) callers.push_back(weft::spawn([&] { db.get("k"); }));
+        weft::this_fiber::sleep_for(20ms);
+        try {
+            db.get("one too many");
+            ADD_FAILURE() << "not refused";
+        } catch (const redis::error& failure) {
+            EXPECT_EQ(failure.kind(), redis::error_kind::refused);
+        }
+        for (auto& c : callers) c.join();
+    });
+}
+
+TEST(redis_connection, the_end_of_the_client_fails_what_waits) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.await_end();
+    });
+    weft::run([&] {
+        auto db = std::make_unique<redis::client>(server.url(), single);
+        const auto caller = weft::spawn([&] { expect_lost([&] { db->get("k"); }, "the client is closed"); });
+        weft::this_fiber::sleep_for(20ms);
+        db.reset();
+    });
+}
+
+TEST(redis_connection, a_full_pipe_in_both_directions_does_not_jam) {
+    // The server reads nothing until it has sent replies larger than every buffer on the way.
+    constexpr int commands = 64;
+    const std::string text(1 << 20, 'x');
+    fake_server server([&](fake_server& s) {
+        auto peer = s.accept();
+        const std::string reply = "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+        peer.command();
+        for (int i = 0; i < commands; ++i) peer.send(reply);
+        for (int i = 1; i < commands; ++i) peer.command();
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), single);
+        std::vector<weft::fiber<>> callers;
+        for (int i = 0; i < commands; ++i)
+            callers.push_back(weft::spawn([&] { EXPECT_EQ(db.command("ECHO", text).text().size(), text.size()); }));
+        for (auto& c : callers) c.join();
+    }, {.workers = 1});
+}
+
+}  // namespace

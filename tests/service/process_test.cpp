@@ -1,0 +1,197 @@
+// process_test.cpp - the weft command as its user meets it: what it prints, how it ends, how much it holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <weft/io/limits.hpp>
+#include <weft/net/tcp.hpp>
+
+#include "service/support/http_call.hpp"
+#include "service/support/places.hpp"
+#include "service/support/service_process.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using weft::test::http_call;
+using weft::test::http_connection;
+using weft::test::redis_server;
+using weft::test::service_process;
+using weft::test::sqlite_place;
+
+std::vector<std::string> serve(const std::string& store, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"serve", "--listen", "127.0.0.1:0", "--store", store};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+TEST(weft_command, serves_and_ends_with_0_at_a_signal) {
+    const sqlite_place place;
+    for (const int number : {SIGTERM, SIGINT}) {
+        service_process weft(serve(place.store()));
+        const auto port = weft.port();
+        EXPECT_EQ(http_call(port, "POST", "/users", R"({"id":"1","name":"Ann"})").status, 201);
+        weft.signal(number);
+        EXPECT_EQ(weft.exit_code(), 0);
+        EXPECT_EQ(weft.errors(), "");
+    }
+    service_process again(serve(place.store()));
+    EXPECT_EQ(http_call(again.port(), "GET", "/users/1").status, 200) << "the file kept it";
+}
+
+TEST(weft_command, finishes_what_is_in_flight_after_SIGTERM) {
+    redis_server server;
+    service_process weft(serve(server.url(), {"--workers", "2"}));
+    const auto port = weft.port();
+    http_connection in_flight(port), idle(port);
+    EXPECT_EQ(in_flight.call("POST", "/users", R"({"id":"1","name":"Ann"})").status, 201);
+    EXPECT_EQ(idle.call("GET", "/healthz").status, 200);
+    server.freeze();
+    in_flight.send("GET /users/1 HTTP/1.1\r\nHost: h\r\n\r\n");
+    std::this_thread::sleep_for(50ms);
+    weft.signal(SIGTERM);
+    EXPECT_TRUE(idle.at_end()) << "who asks nothing is not waited for";
+    EXPECT_THROW(http_connection{port}, std::system_error) << "nobody new is let in";
+    server.thaw();
+    const auto last = in_flight.receive();
+    EXPECT_EQ(last.status, 200);
+    EXPECT_EQ(last.body, R"({"id":"1","name":"Ann"})");
+    EXPECT_EQ(last.header("Connection"), "close");
+    EXPECT_EQ(weft.exit_code(), 0);
+}
+
+TEST(weft_command, does_not_wait_longer_than_the_grace) {
+    redis_server server;
+    service_process weft(serve(server.url(), {"--grace", "0.1"}));
+    http_connection stuck(weft.port());
+    EXPECT_EQ(stuck.call("GET", "/users/1").status, 404);
+    server.freeze();
+    stuck.send("GET /users/1 HTTP/1.1\r\nHost: h\r\n\r\n");
+    std::this_thread::sleep_for(50ms);
+    const auto before = std::chrono::steady_clock::now();
+    weft.signal(SIGTERM);
+    EXPECT_EQ(weft.exit_code(), 0);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 3s);
+}
+
+TEST(weft_command, a_second_signal_ends_it_at_once) {
+    redis_server server;
+    service_process weft(serve(server.url(), {"--grace", "60"}));
+    http_connection stuck(weft.port());
+    EXPECT_EQ(stuck.call("GET", "/users/1").status, 404);
+    server.freeze();
+    stuck.send("GET /users/1 HTTP/1.1\r\nHost: h\r\n\r\n");
+    std::this_thread::sleep_for(50ms);
+    weft.signal(SIGTERM);
+    std::this_thread::sleep_for(50ms);
+    weft.signal(SIGTERM);
+    EXPECT_EQ(weft.exit_code(), 0);
+}
+
+TEST(weft_command, starts_without_redis_and_finds_it_later) {
+    redis_server server;
+    server.kill();
+    service_process weft(serve(server.url()));
+    const auto port = weft.port();
+    EXPECT_EQ(http_call(port, "GET", "/users/1").status, 500);
+    server.start();
+    int status = 500;
+    for (int i = 0; i < 500 && status == 500; ++i) {
+        std::this_thread::sleep_for(20ms);
+        status = http_call(port, "GET", "/users/1").status;
+    }
+    EXPECT_EQ(status, 404);
+    weft.signal(SIGTERM);
+    EXPECT_EQ(weft.exit_code(), 0);
+    EXPECT_THAT(weft.errors(), HasSubstr("users: GET /users/1: redis 127.0.0.1:"));
+}
+
+void expect_one_line_and_2(const std::vector<std::string>& words, const char* part) {
+    service_process weft(words);
+    EXPECT_EQ(weft.exit_code(), 2) << part;
+    const auto line = weft.errors();
+    EXPECT_THAT(line, HasSubstr(part));
+    EXPECT_EQ(std::ranges::count(line, '\n'), 1) << line;
+    EXPECT_TRUE(line.starts_with("weft: ")) << line;
+    EXPECT_EQ(weft.output(), "");
+}
+
+TEST(weft_command, wrong_words_give_one_line_and_2) {
+    const sqlite_place place;
+    expect_one_line_and_2({}, "a command is required");
+    expect_one_line_and_2({"bogus"}, "bogus");
+    expect_one_line_and_2({"--bogus"}, "--bogus");
+    expect_one_line_and_2({"serve", "--bogus"}, "--bogus");
+    expect_one_line_and_2({"serve", "bogus"}, "bogus");
+    expect_one_line_and_2({"version", "bogus"}, "bogus");
+    expect_one_line_and_2(serve(place.store(), {"--workers", "many"}), "--workers");
+    expect_one_line_and_2(serve(place.store(), {"--workers", "-1"}), "--workers");
+    expect_one_line_and_2(serve(place.store(), {"--workers"}), "--workers");
+    expect_one_line_and_2(serve(place.store(), {"--grace", "-1"}), "--grace");
+    expect_one_line_and_2({"serve", "--store", place.store(), "--listen", "nonsense"}, "nonsense");
+    expect_one_line_and_2({"serve", "--store", place.store(), "--listen", "127.0.0.1:99999"}, "99999");
+    expect_one_line_and_2(serve(place.folder / "no/such/users.db"), "no/such/users.db");
+    expect_one_line_and_2(serve("redis://host:port"), "port");
+    expect_one_line_and_2(serve("mysql://host"), "mysql://");
+}
+
+TEST(weft_command, a_port_in_use_gives_one_line_and_2) {
+    const sqlite_place place;
+    service_process first(serve(place.store()));
+    const auto taken = "127.0.0.1:" + std::to_string(first.port());
+    expect_one_line_and_2({"serve", "--store", place.store(), "--listen", taken}, taken.c_str());
+}
+
+TEST(weft_command, version_and_help) {
+    service_process version({"version"});
+    EXPECT_EQ(version.exit_code(), 0);
+    EXPECT_THAT(version.output(), testing::MatchesRegex("weft [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+    service_process help({"--help"});
+    EXPECT_EQ(help.exit_code(), 0);
+    EXPECT_THAT(help.output(), testing::AllOf(HasSubstr("serve"), HasSubstr("version")));
+    service_process serve_help({"serve", "--help"});
+    EXPECT_EQ(serve_help.exit_code(), 0);
+    const auto text = serve_help.output();
+    for (const char* option : {"--listen", "--store", "--workers", "--grace", "127.0.0.1:8080", "users.db"})
+        EXPECT_THAT(text, HasSubstr(option));
+    service_process version_help({"version", "--help"});
+    EXPECT_EQ(version_help.exit_code(), 0);
+}
+
+std::size_t resident_kilobytes(pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
+    return 0;
+}
+
+TEST(weft_command, idle_connections_by_the_thousand_stay_open_while_others_work) {
+    const auto allowed = weft::io::raise_descriptor_limit();
+    const std::size_t wanted = std::min<std::size_t>(10'000, allowed - 200);
+    const sqlite_place place;
+    service_process weft(serve(place.store()));
+    const auto port = weft.port();
+    const auto before = resident_kilobytes(weft.id());
+    std::vector<weft::tcp::stream> idle;
+    for (std::size_t i = 0; i < wanted; ++i)
+        idle.push_back(weft::tcp::stream::connect({.host = "127.0.0.1", .port = port}));
+    std::vector<http_connection> busy;
+    for (int i = 0; i < 100; ++i) busy.emplace_back(port);
+    for (int round = 0; round < 3; ++round)
+        for (auto& client : busy) ASSERT_EQ(client.call("GET", "/users/1").status, 404);
+    const auto bytes_each = (resident_kilobytes(weft.id()) - before) * 1024 / wanted;
+    RecordProperty("bytes_per_idle_connection", static_cast<int>(bytes_each));
+    std::vector<std::size_t> sample{0, wanted / 2, wanted - 1};
+    for (const auto i : sample) {
+        idle[i].write_all("GET /users/1 HTTP/1.1\r\nHost: h\r\n\r\n");
+        EXPECT_TRUE(idle[i].read_until("\r\n", 100).starts_with("HTTP/1.1 404"));
+    }
+}
+
+}  // namespace

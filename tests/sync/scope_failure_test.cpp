@@ -1,0 +1,346 @@
+// scope_failure_test.cpp - failures in a scope: the first one stops the rest and is rethrown, once; others are reported.
+#include <weft/scope.hpp>
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/eventually.hpp"
+#include "support/no_leaks.hpp"
+
+using namespace std::chrono_literals;
+
+namespace weft::test {
+namespace {
+
+struct failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+void fails(const char* what) { throw failure(what); }
+
+void sleeps_until_stopped() { this_fiber::sleep_for(1h); }
+
+class failing_scopes : public on_workers {
+protected:
+    std::vector<std::string> reported() {
+        const std::lock_guard guard(lock);
+        return seen;
+    }
+
+    /// What f throws.
+    template <class F>
+    static std::string failure_of(F&& f) {
+        try {
+            f();
+        } catch (const failure& e) {
+            return e.what();
+        } catch (const cancelled&) {
+            return "cancelled";
+        }
+        return "";
+    }
+
+    std::mutex lock;
+    std::vector<std::string> seen;
+    watched_runtime rt{{.workers = GetParam(), .on_unhandled = [this](const fiber_info&, const std::exception_ptr& e) {
+        try {
+            std::rethrow_exception(e);
+        } catch (const std::exception& x) {
+            const std::lock_guard guard(lock);
+            seen.emplace_back(x.what());
+        }
+    }}};
+};
+WEFT_ON_1_2_4_8_WORKERS(failing_scopes);
+
+TEST_P(failing_scopes, a_childs_failure_stops_the_siblings_and_leaves_the_scope) {
+    rt.run([] {
+        std::atomic<int> stopped{0};
+        EXPECT_EQ(failure_of([&] {
+                      with_scope([&](scope& s) {
+                          for (int i = 0; i < 5; ++i)
+                              s.spawn([&] {
+                                  try {
+                                      sleeps_until_stopped();
+                                  } catch (const cancelled&) {
+                                      ++stopped;
+                                      throw;
+                                  }
+                              });
+                          s.spawn(fails, "one");
+                      });
+                  }),
+                  "one");
+        EXPECT_EQ(stopped, 5);
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, a_childs_failure_stops_the_body) {
+    rt.run([] {
+        bool body_stopped = false;
+        EXPECT_EQ(failure_of([&] {
+                      with_scope([&](scope& s) {
+                          s.spawn(fails, "one");
+                          try {
+                              sleeps_until_stopped();
+                          } catch (const cancelled&) {
+                              body_stopped = true;
+                              throw;
+                          }
+                      });
+                  }),
+                  "one");
+        EXPECT_TRUE(body_stopped);
+        this_fiber::yield();  // the stop has ended with the scope
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, a_body_that_swallows_the_stop_does_not_hide_the_failure) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([&] {
+                      static_cast<void>(with_scope([&](scope& s) {
+                          s.spawn(fails, "one");
+                          try {
+                              sleeps_until_stopped();
+                          } catch (const cancelled&) {
+                          }
+                          return 5;
+                      }));
+                  }),
+                  "one");
+    });
+}
+
+TEST_P(failing_scopes, the_bodys_failure_stops_the_children_and_leaves) {
+    rt.run([] {
+        std::atomic<int> ended{0};
+        EXPECT_EQ(failure_of([&] {
+                      with_scope([&](scope& s) {
+                          for (int i = 0; i < 3; ++i)
+                              s.spawn([&] {
+                                  struct at_end {
+                                      std::atomic<int>& n;
+                                      ~at_end() { ++n; }
+                                  } const guard{ended};
+                                  sleeps_until_stopped();
+                              });
+                          this_fiber::sleep_for(1ms);
+                          fails("body");
+                      });
+                  }),
+                  "body");
+        EXPECT_EQ(ended, 3);
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, further_failures_are_reported) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([&] {
+                      with_scope([&](scope& s) {
+                          for (int i = 0; i < 3; ++i)
+                              s.spawn([] {
+                                  try {
+                                      sleeps_until_stopped();
+                                  } catch (const cancelled&) {
+                                      fails("while it stopped");
+                                  }
+                              });
+                          this_fiber::sleep_for(1ms);
+                          fails("first");
+                      });
+                  }),
+                  "first");
+    });
+    EXPECT_EQ(reported(), std::vector<std::string>(3, "while it stopped"));
+}
+
+TEST_P(failing_scopes, the_bodys_failure_is_reported_if_a_childs_came_first) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([&] {
+                      with_scope([&](scope& s) {
+                          s.spawn(fails, "child");
+                          try {
+                              sleeps_until_stopped();
+                          } catch (const cancelled&) {
+                              fails("body");
+                          }
+                      });
+                  }),
+                  "child");
+    });
+    EXPECT_EQ(reported(), std::vector<std::string>{"body"});
+}
+
+TEST_P(failing_scopes, a_failure_taken_by_join_is_not_rethrown) {
+    rt.run([] {
+        with_scope([](scope& s) {
+            auto c = s.spawn(fails, "taken");
+            EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
+        });
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, a_failure_taken_long_after_the_childs_end_is_not_rethrown) {
+    rt.run([] {
+        with_scope([](scope& s) {
+            const shield until_the_end;
+            auto c = s.spawn(fails, "taken");
+            EXPECT_TRUE(eventually_here([&] { return s.size() == 0; }));
+            EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
+        });
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, a_failure_after_one_that_was_taken_is_the_first) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([] {
+                      with_scope([](scope& s) {
+                          const shield until_the_end;
+                          auto c = s.spawn(fails, "taken");
+                          EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
+                          s.spawn(fails, "first of the rest");
+                      });
+                  }),
+                  "first of the rest");
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, a_failed_child_can_be_joined_after_its_scope) {
+    rt.run([] {
+        child<> kept;
+        EXPECT_EQ(failure_of([&] { with_scope([&](scope& s) { kept = s.spawn(fails, "seen twice"); }); }), "seen twice");
+        EXPECT_EQ(failure_of([&] { kept.join(); }), "seen twice");
+    });
+}
+
+TEST_P(failing_scopes, a_failure_that_leaves_through_join_leaves_once) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([] {
+                      with_scope([](scope& s) { s.spawn(fails, "once").join(); });
+                  }),
+                  "once");
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, the_failure_of_one_is_not_lost_when_that_of_another_is_taken) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([] {
+                      with_scope([](scope& s) {
+                          s.spawn(fails, "first");
+                          const shield until_the_end;
+                          EXPECT_TRUE(eventually_here([&] { return s.size() == 0; }));
+                          for (int i = 0; i < 50; ++i) {  // one of them gets the control block of the first
+                              auto c = s.spawn(fails, "second");
+                              EXPECT_EQ(failure_of([&] { c.join(); }), "second");
+                          }
+                      });
+                  }),
+                  "first");
+    });
+}
+
+TEST_P(failing_scopes, a_reporting_scope_stops_nobody) {
+    rt.run([] {
+        bool ended = false;
+        EXPECT_EQ(with_scope({.on_failure = on_failure::report},
+                             [&](scope& s) {
+                                 s.spawn({.name = "bad"}, fails, "reported");
+                                 s.spawn([&] {
+                                     this_fiber::sleep_for(3ms);
+                                     ended = true;
+                                 });
+                                 this_fiber::sleep_for(1ms);
+                                 return 2;
+                             }),
+                  2);
+        EXPECT_TRUE(ended);
+    });
+    EXPECT_EQ(reported(), std::vector<std::string>{"reported"});
+}
+
+TEST_P(failing_scopes, the_body_of_a_reporting_scope_fails_as_any_other) {
+    rt.run([] {
+        bool stopped = false;
+        EXPECT_EQ(failure_of([&] {
+                      with_scope({.on_failure = on_failure::report}, [&](scope& s) {
+                          s.spawn([&] {
+                              try {
+                                  sleeps_until_stopped();
+                              } catch (const cancelled&) {
+                                  stopped = true;
+                              }
+                          });
+                          fails("body");
+                      });
+                  }),
+                  "body");
+        EXPECT_TRUE(stopped);
+    });
+}
+
+TEST_P(failing_scopes, a_child_that_ends_by_its_own_stop_is_no_failure) {
+    rt.run([] {
+        bool sibling_ended = false;
+        with_scope([&](scope& s) {
+            auto c = s.spawn(sleeps_until_stopped);
+            s.spawn([&] {
+                this_fiber::sleep_for(3ms);
+                sibling_ended = true;
+            });
+            c.request_stop();
+        });
+        EXPECT_TRUE(sibling_ended);
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, a_failure_of_the_inner_scope_leaves_through_the_outer) {
+    rt.run([] {
+        std::atomic<bool> outer_child_stopped{false};
+        EXPECT_EQ(failure_of([&] {
+                      with_scope([&](scope& outer) {
+                          outer.spawn([&] {
+                              try {
+                                  sleeps_until_stopped();
+                              } catch (const cancelled&) {
+                                  outer_child_stopped = true;
+                              }
+                          });
+                          outer.spawn([] {
+                              with_scope([](scope& inner) { inner.spawn(fails, "deep"); });
+                          });
+                      });
+                  }),
+                  "deep");
+        EXPECT_TRUE(outer_child_stopped);
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(failing_scopes, an_inner_failure_can_be_handled_inside) {
+    rt.run([] {
+        EXPECT_EQ(with_scope([](scope& outer) {
+                      auto other = outer.spawn([] {
+                          this_fiber::sleep_for(2ms);
+                          return 1;
+                      });
+                      EXPECT_EQ(failure_of([] { with_scope([](scope& inner) { inner.spawn(fails, "handled"); }); }), "handled");
+                      return other.join();
+                  }),
+                  1);
+    });
+}
+
+}  // namespace
+}  // namespace weft::test

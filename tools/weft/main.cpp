@@ -1,0 +1,18 @@
+// main.cpp - the weft command.
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "command_line.hpp"
+
+int main(int argc, char** argv) {
+    CLI::App program("weft: stackful fibers for C++20", "weft");
+    program.callback([&program] {  // instead of require_subcommand(), which would not name an unknown command
+        if (program.get_subcommands().empty()) throw CLI::RequiredError("a command");
+    });
+
+    users::serve_options options;
+    users::add_serve(*program.add_subcommand("serve", "Serve users over HTTP from SQLite or Redis"), options);
+    program.add_subcommand("version", "Print the version")->callback([] { std::cout << "weft " WEFT_VERSION << std::endl; });
+    return users::run_command_line(program, argc, argv);
+}
