@@ -7,7 +7,7 @@ REPEAT ?= 200
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint demo test asan tsan release bench stress stress-tsan format tidy install clean
+.PHONY: help setup setup-tsan setup-lint demo test asan tsan release bench stress stress-tsan fuzz arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -47,6 +47,17 @@ stress: setup ## repeats each test labelled stress REPEAT=200 times
 stress-tsan: setup-tsan ## the same under ThreadSanitizer, 20 times unless REPEAT says otherwise
 	$(call build,tsan)
 	$(FIXED_ADDRESSES) ctest --preset tsan -L stress --repeat until-fail:$(if $(filter file,$(origin REPEAT)),20,$(REPEAT))
+
+fuzz: setup-tsan ## feeds mutated bytes to the HTTP decoder for SECONDS=60
+	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 -DWEFT_FUZZ=ON -DWEFT_TESTS=OFF -DWEFT_EXAMPLES=OFF \
+	    -DWEFT_BENCH=OFF -DWEFT_TOOLS=OFF
+	cmake --build build/fuzz --target http_fuzz --parallel $(JOBS)
+	mkdir -p build/fuzz/corpus
+	$(FIXED_ADDRESSES) build/fuzz/http_fuzz -max_len=4096 -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus
+
+arm64: ## switch, stacks and coroutines, built for aarch64 and run under emulation
+	@scripts/setup build arm64
+	tests/arch/aarch64.sh build/arm64
 
 setup-lint:
 	@scripts/setup build lint

@@ -1,8 +1,6 @@
 // http_fuzz.cpp - any bytes, cut anywhere, through the request decoder: no crash, and the cuts change nothing.
 //
-// The first byte chooses the cuts, the rest is what a client sends. Build and run:
-//   clang++-16 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc -Itests fuzz/http_fuzz.cpp src/http/*r.cpp \
-//       src/http/headers.cpp src/http/uri.cpp src/http/message.cpp src/http/reason.cpp -o http_fuzz && ./http_fuzz -max_len=4096
+// The first byte chooses the cuts, the rest is what a client sends. Build and run: make fuzz
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -30,8 +30,10 @@ http_connection::http_connection(http_service& service, tcp::stream stream)
 http_connection::~http_connection() { service_.leave(presence_); }
 
 void http_connection::run() {
-    while (wait_for_request()) {
+    first_bytes first;
+    while (const auto n = wait_for_request(first)) {
         const auto x = service_.exchanges.take();
+        x->in.append({first.data(), n});
         const auto next = serve_burst(*x);
         if (next == next_step::go_on) continue;
         if (next == next_step::close) linger();
@@ -39,23 +41,23 @@ void http_connection::run() {
     }
 }
 
-/// Idle: holds no exchange. \returns false when the connection is over, for whatever reason.
-bool http_connection::wait_for_request() {
+/// Idle: holds no exchange. \returns 0 when the connection is over, for whatever reason.
+std::size_t http_connection::wait_for_request(first_bytes& into) {
     presence_.set_idle();
-    if (service_.stopping()) return false;                         // V2
+    if (service_.stopping()) return 0;                             // V2
     std::error_code error;
+    std::size_t n;
     {
         deadline_frame idle(deadline_after(service_.options.idle_timeout));
-        stream_.wait_readable(error);
+        n = stream_.read_some(std::as_writable_bytes(std::span(into)), error);
     }
-    static_cast<void>(presence_.set_busy());                       // hung up: what had arrived before is still served
-    return !error;
+    presence_.set_busy();                                          // hung up: what had arrived before is still served
+    return n;
 }
 
 http_connection::next_step http_connection::serve_burst(exchange& x) {
     timed_phase_ = decode_phase::idle;
     for (;;) {
-        if (const auto next = receive(x); next != next_step::go_on) return next;
         if (const auto next = answer_received(x); next != next_step::go_on) {
             if (next == next_step::close && flush(x) != next_step::go_on) return next_step::vanish;
             return next;
@@ -63,6 +65,7 @@ http_connection::next_step http_connection::serve_burst(exchange& x) {
         if (x.decoder.take_expectation()) x.out.append("HTTP/1.1 100 Continue\r\n\r\n");
         if (const auto next = flush(x); next != next_step::go_on) return next;
         if (x.decoder.phase() == decode_phase::idle && x.in.unread().empty()) return next_step::go_on;
+        if (const auto next = receive(x); next != next_step::go_on) return next;
     }
 }
 

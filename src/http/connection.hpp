@@ -1,6 +1,8 @@
 // connection.hpp - the life of one HTTP connection, on its own fiber, from accept to close.
 #pragma once
 
+#include <array>
+
 #include <weft/net/tcp.hpp>
 
 #include "http/service.hpp"
@@ -21,7 +23,11 @@ public:
 private:
     enum class [[nodiscard]] next_step : std::uint8_t { go_on, close, vanish };    // vanish: without a word
 
-    bool wait_for_request();
+    // Where an idle connection receives: on its stack, so that it needs no buffer and one read takes most requests whole.
+    // chosen: what a browser sends; more would make the idle fiber touch a second page of its stack
+    using first_bytes = std::array<char, 512>;
+
+    std::size_t wait_for_request(first_bytes& into);
     next_step serve_burst(exchange& x);
     next_step answer_received(exchange& x);
     next_step answer(exchange& x);

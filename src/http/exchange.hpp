@@ -1,7 +1,7 @@
 // exchange.hpp - what a connection needs only while it is busy, and the pool that lends it out.
 //
 // Invariants
-//   E1  A connection holds an exchange from its first readable byte until everything received has been answered.
+//   E1  A connection holds an exchange from its first received byte until everything received has been answered.
 //   E2  An exchange in the pool holds no byte of any connection, and little memory: what grew large is given back.
 #pragma once
 

@@ -32,6 +32,12 @@ public:
         return {bytes_.get() + end_, capacity_ - end_};
     }
 
+    /// As if received; for less than room() offers.
+    void append(std::string_view bytes) {
+        std::memcpy(room().data(), bytes.data(), bytes.size());
+        received(bytes.size());
+    }
+
     void received(std::size_t n) noexcept { end_ += n; }
     void clear() noexcept { begin_ = end_ = 0; }
 

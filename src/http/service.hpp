@@ -1,15 +1,15 @@
 // service.hpp - what the connections of one server share, and how it comes to rest.
 //
 //  connection   means                                  leaves by
-//  busy         a request is being received or served  idle() -> idle | the end
-//  idle         nothing received, waits for a byte     busy() -> busy | hang_up() -> hung_up
-//  hung_up      told to end while idle                 the end
+//  busy         a request is being received or served  set_idle() -> idle | the end
+//  idle         nothing received, waits for a byte     set_busy() -> busy | hang_up() -> hung_up
+//  hung_up      told to end while idle                 set_busy() -> busy, to find its stream at its end
 //
 // Invariants
 //   V1  A connection enters the list before its fiber waits and leaves it before its stream goes: hang_up_idle() holds the
 //       mutex, so the streams it touches are alive.
-//   V2  Stop is not missed. idle() stores `idle` and then looks at stopping_; stop() stores stopping_ and then looks at every
-//       connection. All four are seq_cst, so at least one of the two sees the other.
+//   V2  Stop is not missed. A connection stores `idle` and then looks at stopping_; stop() stores stopping_, and then
+//       hang_up_idle() looks at every connection. All four are seq_cst, so at least one of the two sees the other.
 #pragma once
 
 #include <condition_variable>
@@ -33,8 +33,7 @@ public:
     explicit http_presence(tcp::stream& s) noexcept : stream_(s) {}
 
     void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }             // V2
-    /// \returns  false if it was hung up meanwhile.
-    bool set_busy() noexcept { return activity_.exchange(activity::busy, seq_cst) == activity::idle; }
+    void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }             // V2
 
     /// If idle: what has arrived can still be read, then the stream ends.
     void hang_up() noexcept;

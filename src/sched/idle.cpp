@@ -55,7 +55,7 @@ control_block* idle_worker::search() noexcept {
         } while (others_are_busy() && clock::now() < end);
     }
     for (int i = 0; i < naps && others_are_busy() && !s.stopping(); ++i) {
-        nap();
+        nap(std::exchange(saw_next_, false) ? stale_after : nap_for);
         if (auto* const f = look()) return f;
         if (auto* const f = steal()) return f;
     }
@@ -95,9 +95,10 @@ control_block* idle_worker::steal_stale_next(worker& victim, time_point now) noe
     auto* waits = victim.next_.load(relaxed);  // the exchange below decides
     if (!waits) return nullptr;
     const auto tick = victim.ticks_.load(relaxed);
-    auto& seen = w_.seen_;
-    if (seen.fiber != waits || seen.victim != victim.index() || seen.tick != tick) {
-        seen = {.fiber = waits, .victim = victim.index(), .tick = tick, .since = now};
+    auto& seen = w_.seen_[victim.index()];
+    if (seen.fiber != waits || seen.tick != tick) {
+        seen = {.fiber = waits, .tick = tick, .since = now};
+        saw_next_ = true;
         return nullptr;
     }
     if (now - seen.since < stale_after) return nullptr;
@@ -121,11 +122,11 @@ time_point idle_worker::earliest_timer() const noexcept {
 }
 
 // Between two looks of the searcher; it counts as searching, so only work from outside wakes it (wake_searcher()).
-void idle_worker::nap() noexcept {
+void idle_worker::nap(duration d) noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);                    // pairs with the fence of wake_searcher()
     if (w_.owner_.injected().empty())  // after set_napper(): whoever pushed before has not seen the napper
-        sleep_until(clock::now() + nap_for);
+        sleep_until(clock::now() + d);
     w_.owner_.set_napper(nullptr);
 }
 

@@ -24,13 +24,14 @@ private:
     control_block* steal() noexcept;              // one round over the others
     control_block* steal_stale_next(worker& victim, time_point now) noexcept;
     control_block* found(control_block* f) noexcept;
-    void nap() noexcept;
+    void nap(duration d) noexcept;
     void sleep() noexcept;
     void sleep_until(time_point until) noexcept;
     bool others_are_busy() const noexcept;
     time_point earliest_timer() const noexcept;
 
     worker& w_;
+    bool saw_next_ = false;  // a fiber in a next slot, for the first time: look again once it is stale
     bool led_ = false;  // slept in the driver last: if it goes away with work, another must watch there
 };
 

@@ -23,7 +23,8 @@ worker::worker(scheduler& owner, unsigned index)
       poll_every_(poll_every_most),
       last_poll_(clock::now()),
       stacks_(owner.stacks()),
-      blocks_(owner.blocks()) {}
+      blocks_(owner.blocks()),
+      seen_(owner.options().workers) {}
 
 worker::~worker() = default;
 

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "fiber/block_pool.hpp"
 #include "sched/carrier.hpp"
@@ -120,8 +121,9 @@ private:
     atomic<bool> asleep_{false};
     atomic<std::uint64_t> born_{0}, ended_{0}, steals_{0}, parks_{0}, sleeps_{0};
 
-    // A thief's memory of the next slot it looked at last (K4).
-    struct { const control_block* fiber = nullptr; unsigned victim = 0; std::uint64_t tick = 0; time_point since; } seen_;
+    // A thief's memory of the next slot of each other worker, as it was when last looked at (K4).
+    struct sight { const control_block* fiber = nullptr; std::uint64_t tick = 0; time_point since; };
+    std::vector<sight> seen_;
 };
 
 /// The index of the worker that runs the caller, or nothing outside fibers. Stale after the next park.

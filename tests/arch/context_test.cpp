@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "arch/test_stack.hpp"
+#include "arch/two_threads.hpp"
 
 namespace weft::detail {
 namespace {
@@ -220,11 +221,11 @@ TEST(context, a_thread_word_is_that_of_the_thread_one_is_on_now) {
     int first = 0;
     int second = 0;
     w.r.make(reads_its_word_twice);
-    for (int* mark : {&first, &second})
-        std::thread([&, mark] {
-            weft_word_of_test = mark;
-            w.r.to_other();
-        }).join();
+    auto const mark_and_go = [&](int& mark) {
+        weft_word_of_test = &mark;
+        w.r.to_other();
+    };
+    on_two_threads([&] { mark_and_go(first); }, [&] { mark_and_go(second); });
     EXPECT_EQ(w.seen[0], &first);
     EXPECT_EQ(w.seen[1], &second);
 }

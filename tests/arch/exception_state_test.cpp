@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "arch/test_stack.hpp"
+#include "arch/two_threads.hpp"
 
 namespace weft::detail {
 namespace {
@@ -60,16 +61,16 @@ TEST(exception_state, E1_two_handlers_with_switches_inside_rethrow_each_its_own)
 TEST(exception_state, E2_a_handler_goes_on_on_another_os_thread_and_rethrows_there) {
     thrower t;
     t.r.make(catches_its_own);
-    std::thread([&] { t.r.to_other(); }).join();
-    std::thread([&] {
-        try {
-            throw 1;
-        } catch (int) {
-            t.r.to_other();   // from inside a handler of this thread
-            EXPECT_NE(std::current_exception(), nullptr);
-        }
-        EXPECT_EQ(std::current_exception(), nullptr);
-    }).join();
+    on_two_threads([&] { t.r.to_other(); },
+                   [&] {
+                       try {
+                           throw 1;
+                       } catch (int) {
+                           t.r.to_other();   // from inside a handler of this thread
+                           EXPECT_NE(std::current_exception(), nullptr);
+                       }
+                       EXPECT_EQ(std::current_exception(), nullptr);
+                   });
     EXPECT_EQ(t.rethrown, "theirs");
     EXPECT_TRUE(t.clean_after);
 }

@@ -113,9 +113,7 @@ TEST(alternate_stack, nests_and_restores_what_was_there) {
     stack_t after = {};
     ::sigaltstack(nullptr, &after);
     EXPECT_EQ(after.ss_flags, before.ss_flags);
-    if ((before.ss_flags & SS_DISABLE) == 0) {
-        EXPECT_EQ(after.ss_sp, before.ss_sp);
-    }
+    if ((before.ss_flags & SS_DISABLE) == 0) { EXPECT_EQ(after.ss_sp, before.ss_sp); }
 }
 
 }  // namespace
