@@ -38,6 +38,7 @@ int run(std::vector<worker>& all) {
 int main() {
     std::vector<int> results(how_many);
     std::vector<worker> all;
+    all.reserve(how_many);
     for (int& result : results) all.push_back(doubles_its_local(result));
     int const calls = run(all);
     int right = 0;

@@ -36,8 +36,8 @@ public:
     /// \throws std::system_error when memory for the stack is refused.
     template <class F>
         requires(!std::derived_from<std::remove_cvref_t<F>, coroutine> && std::invocable<std::decay_t<F>&>)
-    explicit coroutine(F&& body, coroutine_options options = {})
-        : core_(detail::make_coroutine<invoked<std::decay_t<F>>>(options, std::forward<F>(body))) {}
+    explicit coroutine(F&& body, coroutine_options options = {})  // NOLINT(bugprone-forwarding-reference-overload): constrained
+        : core_(detail::make_coroutine<invoked<std::decay_t<F>>>(options, std::in_place, std::forward<F>(body))) {}
 
     /// Destroying a suspended coroutine unwinds its stack: its yield() throws something that is not a std::exception. If the body
     /// throws anything else meanwhile, the program is terminated.
@@ -77,7 +77,7 @@ private:
     template <class F>
     struct invoked {
         F body;
-        explicit invoked(auto&& f) : body(std::forward<decltype(f)>(f)) {}
+        invoked(std::in_place_t, auto&& f) : body(std::forward<decltype(f)>(f)) {}
         void* run(detail::coroutine_core&, void*) {
             static_cast<void>(std::invoke(body));
             return nullptr;
@@ -87,7 +87,7 @@ private:
     template <class Derived>
     static detail::coroutine_ptr make_method(coroutine& self, void (Derived::*method)(), coroutine_options options) {
         auto call = [&self, method] { (static_cast<Derived&>(self).*method)(); };
-        return detail::make_coroutine<invoked<decltype(call)>>(options, call);
+        return detail::make_coroutine<invoked<decltype(call)>>(options, std::in_place, call);
     }
 
     detail::coroutine_ptr core_;
@@ -137,8 +137,8 @@ public:
     /// \throws std::system_error when memory for the stack is refused.
     template <class F>
         requires(!std::same_as<std::remove_cvref_t<F>, coroutine> && std::invocable<std::decay_t<F>&, yielder&, A...>)
-    explicit coroutine(F&& body, coroutine_options options = {})
-        : core_(detail::make_coroutine<invoked<std::decay_t<F>>>(options, std::forward<F>(body))) {}
+    explicit coroutine(F&& body, coroutine_options options = {})  // NOLINT(bugprone-forwarding-reference-overload): constrained
+        : core_(detail::make_coroutine<invoked<std::decay_t<F>>>(options, std::in_place, std::forward<F>(body))) {}
 
     coroutine(coroutine&&) noexcept = default;
     coroutine& operator=(coroutine&&) noexcept = default;
@@ -178,7 +178,7 @@ private:
         F body;
         std::conditional_t<ends_with_value, std::optional<std::conditional_t<ends_with_value, stored, none>>, none> last;
 
-        explicit invoked(auto&& f) : body(std::forward<decltype(f)>(f)) {}
+        invoked(std::in_place_t, auto&& f) : body(std::forward<decltype(f)>(f)) {}
 
         void* run(detail::coroutine_core& core, void* passed) {
             yielder yield(core);

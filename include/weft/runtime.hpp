@@ -91,7 +91,7 @@ public:
         return spawn({.name = "main"}, std::forward<F>(main)).join();
     }
 
-    /// Stops all fibers and waits up to `grace`. False: stragglers were named on stderr.
+    /// Stops all fibers and waits up to `grace`; fibers started later start stopped. False: stragglers were named on stderr.
     bool shutdown(std::chrono::nanoseconds grace);
 
     runtime_stats stats() const;

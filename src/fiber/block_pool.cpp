@@ -3,8 +3,16 @@
 #include <new>
 
 namespace weft::detail {
+namespace {
+
+constinit atomic<std::uint32_t> blocks_ever{0};  // of all pools: ids are unique among runtimes too
+
+}  // namespace
 
 block_pool::~block_pool() {
+    std::size_t free = 0;
+    for (auto* b = free_; b; b = b->link) ++free;
+    require(free == slabs_.size() * slab_blocks, "B1: a handle does not outlive the runtime of its fiber");
     for (auto* slab : slabs_) {
         std::destroy_n(slab, slab_blocks);
         ::operator delete(slab, std::align_val_t{alignof(control_block)});
@@ -15,10 +23,11 @@ void block_pool::grow() {
     slabs_.reserve(slabs_.size() + 1);
     auto* const slab = static_cast<control_block*>(
         ::operator new(slab_blocks * sizeof(control_block), std::align_val_t{alignof(control_block)}));
+    const auto first = blocks_ever.fetch_add(slab_blocks, relaxed);  // a number, which orders nothing
     for (std::size_t i = slab_blocks; i-- > 0;) {
         auto* const block = new (slab + i) control_block(ready_);
         block->owner = &owner_;
-        block->index = static_cast<std::uint32_t>(slabs_.size() * slab_blocks + i);
+        block->index = first + static_cast<std::uint32_t>(i);
         block->link = free_;
         free_ = block;
     }

@@ -6,8 +6,7 @@ fiber_state state_of(const control_block& f) noexcept {
     if (f.references.load(relaxed) == 0) return fiber_state::free;  // hints all: the fiber may move on meanwhile
     if (f.done.load(relaxed)) return fiber_state::done;
     if (f.word.state() != wait_state::active) return fiber_state::waiting;
-    if (f.running.load(relaxed)) return fiber_state::running;
-    return f.started() ? fiber_state::runnable : fiber_state::created;
+    return f.phase.load(relaxed);
 }
 
 std::string_view name(fiber_state s) noexcept {

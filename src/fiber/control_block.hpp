@@ -59,13 +59,13 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     std::size_t stack_bytes = 0;         // 0: the default, and then the fiber may begin on a worker's hot stack
     atomic<std::uint32_t> references{0};
     atomic<std::uint32_t> generation{0}; // counts the uses of this block; makes ids unique
-    std::uint32_t index = 0;             // of this block in its pool, fixed
+    std::uint32_t index = 0;             // of this block among all of the process, fixed
     bool detached = false;               // nobody will join; under `lock`
     bool handle_gone = false;            // nobody will take the result; under `lock`
     atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
     atomic<bool> done{false};            // the body has ended; its result is visible to who reads true (acquire)
     atomic<bool> stop_requested{false};  // by its handle; one count in `stops`
-    atomic<bool> running{false};         // a hint for dumps
+    atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
 
     spin_lock lock;                      // guards what follows
     wait_list joiners;

@@ -36,24 +36,22 @@ void chunk_decoder::take_data(std::string_view& bytes, std::string& body) {
 
 bool chunk_decoder::take_byte(char c) noexcept {
     switch (state_) {
-    case state::size_begin: return take_digit(c);
-    case state::size:
-        if (c == ';') return expect(true, state::extension_name);
-        return c == '\r' ? expect(true, state::size_lf) : take_digit(c);
-    case state::extension_name: return ++overhead_, expect(is_token_char(c), state::extension);
-    case state::extension: return ++overhead_, c == '\r' ? expect(true, state::size_lf) : is_text(c);
-    case state::size_lf:
-        digits_ = 0;
-        return expect(c == '\n', left_ > 0 ? state::data : state::trailer_begin);
-    case state::data_cr: return expect(c == '\r', state::data_lf);
-    case state::data_lf: return expect(c == '\n', state::size_begin);
-    case state::trailer_begin: return c == '\r' ? expect(true, state::end_lf) : expect(is_token_char(c), state::trailer_name);
-    case state::trailer_name: return ++overhead_, c == ':' ? expect(true, state::trailer_value) : is_token_char(c);
-    case state::trailer_value: return ++overhead_, c == '\r' ? expect(true, state::trailer_lf) : is_text(c);
-    case state::trailer_lf: return ++overhead_, expect(c == '\n', state::trailer_begin);
-    case state::end_lf: return expect(c == '\n', state::done);
-    case state::data:
-    case state::done: break;
+        case state::size_begin: return take_digit(c);
+        case state::size:
+            if (c == ';') return expect(true, state::extension_name);
+            return c == '\r' ? expect(true, state::size_lf) : take_digit(c);
+        case state::extension_name: return ++overhead_, expect(is_token_char(c), state::extension);
+        case state::extension: return ++overhead_, c == '\r' ? expect(true, state::size_lf) : is_text(c);
+        case state::size_lf: digits_ = 0; return expect(c == '\n', left_ > 0 ? state::data : state::trailer_begin);
+        case state::data_cr: return expect(c == '\r', state::data_lf);
+        case state::data_lf: return expect(c == '\n', state::size_begin);
+        case state::trailer_begin: return c == '\r' ? expect(true, state::end_lf) : expect(is_token_char(c), state::trailer_name);
+        case state::trailer_name: return ++overhead_, c == ':' ? expect(true, state::trailer_value) : is_token_char(c);
+        case state::trailer_value: return ++overhead_, c == '\r' ? expect(true, state::trailer_lf) : is_text(c);
+        case state::trailer_lf: return ++overhead_, expect(c == '\n', state::trailer_begin);
+        case state::end_lf: return expect(c == '\n', state::done);
+        case state::data:
+        case state::done: break;
     }
     return false;
 }

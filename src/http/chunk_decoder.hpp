@@ -41,8 +41,20 @@ public:
 
 private:
     enum class state : std::uint8_t {
-        size_begin, size, extension_name, extension, size_lf, data, data_cr, data_lf,
-        trailer_begin, trailer_name, trailer_value, trailer_lf, end_lf, done
+        size_begin,
+        size,
+        extension_name,
+        extension,
+        size_lf,
+        data,
+        data_cr,
+        data_lf,
+        trailer_begin,
+        trailer_name,
+        trailer_value,
+        trailer_lf,
+        end_lf,
+        done
     };
 
     void take_data(std::string_view& bytes, std::string& body);

@@ -73,11 +73,11 @@ http_connection::next_step http_connection::serve_burst(exchange& x) {
 http_connection::next_step http_connection::answer_received(exchange& x) {
     for (;;) {
         switch (x.decoder.next(x.in, x.request)) {
-        case decoded::more: return next_step::go_on;
-        case decoded::refused: return refuse(x, x.decoder.why().status, x.decoder.why().words);
-        case decoded::request:
-            timed_phase_ = decode_phase::idle;
-            if (const auto next = answer(x); next != next_step::go_on) return next;
+            case decoded::more: return next_step::go_on;
+            case decoded::refused: return refuse(x, x.decoder.why().status, x.decoder.why().words);
+            case decoded::request:
+                timed_phase_ = decode_phase::idle;
+                if (const auto next = answer(x); next != next_step::go_on) return next;
         }
     }
 }
@@ -85,9 +85,8 @@ http_connection::next_step http_connection::answer_received(exchange& x) {
 http_connection::next_step http_connection::answer(exchange& x) {
     const auto response = handle(x.request);
     const bool keep_alive = x.decoder.keep_alive() && !service_.stopping() && !asks_to_close(response);
-    const framing f{.minor_version = x.request.parts().minor_version,
-                    .keep_alive = keep_alive,
-                    .head_only = x.request.method() == "HEAD"};
+    const framing f{
+        .minor_version = x.request.parts().minor_version, .keep_alive = keep_alive, .head_only = x.request.method() == "HEAD"};
     if (const auto next = send(x, response, f); next != next_step::go_on) return next;
     return keep_alive ? next_step::go_on : next_step::close;
 }
@@ -99,9 +98,7 @@ http::response http_connection::handle(http::request& q) {
         throw std::out_of_range("weft: no final status: " + std::to_string(response.status));
     } catch (const cancelled&) {
         throw;                                                     // this fiber was stopped: nobody is to be answered
-    } catch (...) {
-        service_.report(q, std::current_exception());
-    }
+    } catch (...) { service_.report(q, std::current_exception()); }
     return http::text(500, "500 Internal Server Error\n");
 }
 
@@ -157,8 +154,10 @@ http_connection::next_step http_connection::receive(exchange& x) {
     }
     next_step next = next_step::vanish;
     if (phase == decode_phase::idle) return next;                  // between requests, everybody may leave
-    if (error == std::errc::timed_out) next = refuse(x, 408, "the request took too long to arrive");
-    else if (!error) next = refuse(x, 400, "the request ends early");
+    if (error == std::errc::timed_out)
+        next = refuse(x, 408, "the request took too long to arrive");
+    else if (!error)
+        next = refuse(x, 400, "the request ends early");
     if (next == next_step::close && flush(x) != next_step::go_on) return next_step::vanish;
     return next;
 }
@@ -168,8 +167,9 @@ time_point http_connection::receive_deadline(decode_phase phase) noexcept {
     if (phase != timed_phase_ || phase == decode_phase::idle) {
         const auto& o = service_.options;
         timed_phase_ = phase;
-        receive_until_ = deadline_after(phase == decode_phase::idle ? o.idle_timeout
-                                        : phase == decode_phase::head ? o.header_timeout : o.body_timeout);
+        receive_until_ = deadline_after(phase == decode_phase::idle   ? o.idle_timeout
+                                        : phase == decode_phase::head ? o.header_timeout
+                                                                      : o.body_timeout);
     }
     return receive_until_;
 }

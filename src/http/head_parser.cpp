@@ -93,24 +93,24 @@ private:
 
     void on_field_impl(field f, text name, text value, error_code& ec) override {
         switch (f) {
-        case field::host:
-            if (++hosts_ > 1) return fail(ec, 400, "more than one Host");
-            if (!is_host(view(value))) return fail(ec, 400, "bad Host");
-            break;
-        case field::content_length:
-            if (++lengths_ > 1) return fail(ec, 400, "more than one Content-Length");
-            if (!is_number(view(value))) return fail(ec, 400, "bad Content-Length");
-            break;
-        case field::transfer_encoding:
-            if (++encodings_ > 1) return fail(ec, 400, "more than one Transfer-Encoding");
-            if (!equal_ignoring_case(view(value), "chunked")) return fail(ec, 400, "Transfer-Encoding is not chunked");
-            break;
-        case field::expect:
-            if (into_.minor_version == 0) break;                                       // it has no such thing
-            if (!equal_ignoring_case(view(value), "100-continue")) return fail(ec, 417, "unknown expectation");
-            expects_continue = true;
-            break;
-        default: break;
+            case field::host:
+                if (++hosts_ > 1) return fail(ec, 400, "more than one Host");
+                if (!is_host(view(value))) return fail(ec, 400, "bad Host");
+                break;
+            case field::content_length:
+                if (++lengths_ > 1) return fail(ec, 400, "more than one Content-Length");
+                if (!is_number(view(value))) return fail(ec, 400, "bad Content-Length");
+                break;
+            case field::transfer_encoding:
+                if (++encodings_ > 1) return fail(ec, 400, "more than one Transfer-Encoding");
+                if (!equal_ignoring_case(view(value), "chunked")) return fail(ec, 400, "Transfer-Encoding is not chunked");
+                break;
+            case field::expect:
+                if (into_.minor_version == 0) break;                                       // it has no such thing
+                if (!equal_ignoring_case(view(value), "100-continue")) return fail(ec, 417, "unknown expectation");
+                expects_continue = true;
+                break;
+            default: break;
         }
         into_.headers.add(checked_field{view(name), view(value)});
     }

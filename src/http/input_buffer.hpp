@@ -39,11 +39,19 @@ public:
     }
 
     void received(std::size_t n) noexcept { end_ += n; }
-    void clear() noexcept { begin_ = end_ = 0; }
+
+    /// Forgets the bytes, and the memory if it has become much.
+    void clear() noexcept {
+        begin_ = end_ = 0;
+        if (capacity_ <= kept_capacity) return;
+        bytes_.reset();
+        capacity_ = 0;
+    }
 
 private:
     // chosen: a small request and then some; ten thousand slow senders hold 40 MB, not 160
     static constexpr std::size_t first_capacity = 4096;
+    static constexpr std::size_t kept_capacity = 64 * 1024;  // chosen: beyond the usual limit of a head
 
     void slide() noexcept {
         std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);

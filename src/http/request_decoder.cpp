@@ -21,10 +21,10 @@ void clear(http::request_parts& parts) noexcept {
 
 decoded request_decoder::next(input_buffer& in, http::request& into) {
     switch (phase_) {
-    case decode_phase::idle:
-    case decode_phase::head: return next_head(in, into);
-    case decode_phase::body: return next_body(in, into.parts().body);
-    case decode_phase::refused: break;
+        case decode_phase::idle:
+        case decode_phase::head: return next_head(in, into);
+        case decode_phase::body: return next_body(in, into.parts().body);
+        case decode_phase::refused: break;
     }
     return decoded::refused;
 }

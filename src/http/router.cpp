@@ -117,9 +117,7 @@ struct search {
     }
 };
 
-bool escapes_are_whole(std::string_view path) {
-    return path.find('%') == path.npos || detail::percent_decoded(path).has_value();
-}
+bool escapes_are_whole(std::string_view path) { return path.find('%') == path.npos || detail::percent_decoded(path).has_value(); }
 
 }  // namespace
 

@@ -69,9 +69,10 @@ void server::serve() {
             auto place = service.wait_for_place();
             auto peer = state_->accept();
             if (!peer.is_open()) break;
-            connections.spawn({.name = "http connection"}, [&service, place = std::move(place), peer = std::move(peer)]() mutable {
-                detail::http_connection(service, std::move(peer)).run();
-            });
+            connections.spawn({.name = "http connection"},
+                              [&service, place = std::move(place), peer = std::move(peer)]() mutable {
+                                  detail::http_connection(service, std::move(peer)).run();
+                              });
         }
         service.hang_up_idle();
         if (!service.wait_until_empty()) connections.request_stop();

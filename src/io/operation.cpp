@@ -1,10 +1,16 @@
 #include "io/operation.hpp"
 
+#include "sched/worker.hpp"
+
 namespace weft::detail {
 
 void throw_io_error(std::error_code error, const char* what) {
     if (error == std::errc::operation_canceled || error == std::errc::timed_out) check_interrupt();
     throw std::system_error(error, what);  // also a peer that timed out
+}
+
+void let_others_run() noexcept {
+    if (auto* const self = this_fiber_block()) this_carrier()->lent_to->yield(*self);
 }
 
 std::error_code wait_until_ready(io_source& s, direction way, io_source::event_count seen, park_reason reason) noexcept {

@@ -48,6 +48,9 @@ private:
 /// \parks  unless something happened after `seen`.
 std::error_code wait_until_ready(io_source& s, direction way, io_source::event_count seen, park_reason reason) noexcept;
 
+/// Lets other fibers run, if there are any. Neither stop nor deadline is looked at: an operation has succeeded.
+void let_others_run() noexcept;
+
 /// What one attempt says about the next one; see io_source::set_drained().
 enum class after_attempt : bool { try_again, drained };
 
@@ -64,6 +67,7 @@ io_result perform(io_source* s, direction way, park_reason reason, Attempt&& att
             const long result = attempt(s->descriptor());
             if (result >= 0) {
                 if (left(result) == after_attempt::drained) s->set_drained(seen);
+                if (s->had_its_share()) let_others_run();
                 return {static_cast<std::size_t>(result), {}};
             }
             if (result == -EINTR) continue;

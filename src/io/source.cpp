@@ -97,6 +97,7 @@ bool io_source::must_look_again(direction way, event_count seen) const noexcept 
 }
 
 readiness io_source::wait(direction way, event_count seen, park_reason reason, time_point until) noexcept {
+    unwaited_.store(0, relaxed);  // a rough count
     lock_.lock();
     if (driver_ == nullptr && !closing() && current_io() == nullptr) {
         lock_.unlock();

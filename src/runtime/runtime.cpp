@@ -32,7 +32,7 @@ runtime_stats runtime::stats() const {
 }
 
 void runtime::for_each_fiber(const std::function<void(fiber_info const&)>& f) const {
-    core_->fibers().for_each_fiber([&](detail::control_block& block) { f(detail::info_of(block)); });
+    core_->for_each_fiber(f);
 }
 
 runtime* runtime::current() noexcept {

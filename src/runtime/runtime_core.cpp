@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <stdexcept>
 
 #include "arch/coroutine_slot.hpp"
@@ -80,11 +81,11 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
 }
 
 runtime_core::~runtime_core() {
-    require(current_scheduler() != scheduler_.get(), "a runtime is not destroyed by one of its own fibers");
     while (!shutdown(clock::now() + std::chrono::seconds(5))) {}
 }
 
 bool runtime_core::shutdown(time_point until) {
+    require(current_scheduler() != scheduler_.get(), "a runtime is ended from outside, not by one of its own fibers");
     scheduler_->request_stop_of_all();
     if (scheduler_->drain(until)) return true;
     name_stragglers();
@@ -94,8 +95,7 @@ bool runtime_core::shutdown(time_point until) {
 void runtime_core::name_stragglers() noexcept {
     std::fprintf(stderr, "weft: runtime \"%s\" waits for fibers that were asked to stop:\n", options_.name.c_str());
     int left = 20;  // chosen: a screenful
-    scheduler_->for_each_fiber([&](control_block& f) {
-        const auto info = info_of(f);
+    for_each_fiber([&](const fiber_info& info) {
         if (--left >= 0)
             std::fprintf(stderr, "  fiber \"%.*s\" (%s:%u): %.*s, waits for %.*s\n", static_cast<int>(info.name.size()),
                          info.name.data(), info.site.file_name(), static_cast<unsigned>(info.site.line()),
@@ -103,6 +103,19 @@ void runtime_core::name_stragglers() noexcept {
                          info.waits_for.data());
     });
     if (left < 0) std::fprintf(stderr, "  and %d more\n", -left);
+}
+
+void runtime_core::for_each_fiber(const std::function<void(const fiber_info&)>& f) {
+    for (const auto& fiber : scheduler_->living()) {
+        char name_now[sizeof fiber->name_text];  // it may be renamed meanwhile
+        fiber_info info;
+        {
+            const std::lock_guard guard(fiber->lock);
+            info = info_of(*fiber);
+            info.name = {name_now, info.name.copy(name_now, sizeof name_now)};
+        }
+        if (info.state != name(fiber_state::done)) f(info);
+    }
 }
 
 fiber_info info_of(const control_block& f) noexcept {

@@ -22,6 +22,7 @@ public:
 
     bool shutdown(time_point until);
     void name_stragglers() noexcept;
+    void for_each_fiber(const std::function<void(const fiber_info&)>& f);
 
 private:
     runtime& facade_;

@@ -10,7 +10,7 @@ namespace weft::detail {
 namespace {
 
 constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
-constexpr auto nap_for = std::chrono::microseconds(100);     // required: work waits at most 200 us while somebody is idle
+constexpr auto nap_for = std::chrono::microseconds(80);      // required: with the wake-up, work waits at most 200 us while somebody is idle
 constexpr auto stale_after = std::chrono::microseconds(20);  // chosen (K4): longer than a fiber that has woken another needs to park
 constexpr int naps = 10;                                     // chosen: one wake per millisecond at most
 constexpr int relaxes_per_look = 20;                         // chosen: a look at the others costs them a cache line
@@ -55,8 +55,11 @@ control_block* idle_worker::search() noexcept {
         } while (others_are_busy() && clock::now() < end);
     }
     for (int i = 0; i < naps && others_are_busy() && !s.stopping(); ++i) {
-        nap(std::exchange(saw_next_, false) ? stale_after : nap_for);
+        nap();
         if (auto* const f = look()) return f;
+        if (auto* const f = steal()) return f;
+        if (!std::exchange(saw_next_, false)) continue;
+        for (const auto end = clock::now() + stale_after; clock::now() < end;) cpu_relax();  // shorter than any sleep (K4)
         if (auto* const f = steal()) return f;
     }
     return steal();
@@ -122,11 +125,11 @@ time_point idle_worker::earliest_timer() const noexcept {
 }
 
 // Between two looks of the searcher; it counts as searching, so only work from outside wakes it (wake_searcher()).
-void idle_worker::nap(duration d) noexcept {
+void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);                    // pairs with the fence of wake_searcher()
     if (w_.owner_.injected().empty())  // after set_napper(): whoever pushed before has not seen the napper
-        sleep_until(clock::now() + d);
+        sleep_until(clock::now() + nap_for);
     w_.owner_.set_napper(nullptr);
 }
 
@@ -145,7 +148,7 @@ void idle_worker::sleep() noexcept {
 
 void idle_worker::sleep_until(time_point until) noexcept {
     auto& s = w_.owner_;
-    led_ = s.try_lead();
+    led_ = s.try_lead_or_wait_for_it();
     if (!led_) {
         w_.parker_.sleep(std::min(until, w_.timers_.earliest()));
         return;

@@ -24,7 +24,7 @@ private:
     control_block* steal() noexcept;              // one round over the others
     control_block* steal_stale_next(worker& victim, time_point now) noexcept;
     control_block* found(control_block* f) noexcept;
-    void nap(duration d) noexcept;
+    void nap() noexcept;
     void sleep() noexcept;
     void sleep_until(time_point until) noexcept;
     bool others_are_busy() const noexcept;

@@ -84,13 +84,14 @@ control_block& scheduler::create(const fiber_options& o, std::unique_ptr<task> b
     f.detached = o.detached;
     f.handle_gone = false;
     f.failure_taken.store(false, relaxed);
+    f.phase.store(fiber_state::created, relaxed);
     f.done.store(false, relaxed);  // nobody else knows the block yet; the queue publishes it
     f.stop_requested.store(false, relaxed);
     f.stops.store(0, relaxed);
     f.set_name(o.name);
     f.site = o.site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
-    f.references.store(o.detached ? 1 : 2, relaxed);
+    f.references.store(o.detached ? 1 : 2, release);  // pairs with living(): the fields above
     return f;
 }
 
@@ -167,18 +168,21 @@ bool scheduler::drain(time_point until) noexcept {
 }
 
 void scheduler::request_stop_of_all() noexcept {
-    std::vector<control_block*> alive;
-    for_each_fiber([&](control_block& f) {
+    all_stopped_.store(true, relaxed);
+    fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flag
+    for (const auto& f : living()) request_stop(*f);
+}
+
+std::vector<scheduler::held_fiber> scheduler::living() {
+    std::vector<held_fiber> found;
+    blocks_.for_each([&](control_block& f) {
         auto n = f.references.load(relaxed);
         do {
-            if (n == 0) return;  // it has ended meanwhile
-        } while (!f.references.compare_exchange_weak(n, n + 1, acq_rel, relaxed));  // keeps it until the loop below
-        alive.push_back(&f);
+            if (n == 0) return;  // not in use
+        } while (!f.references.compare_exchange_weak(n, n + 1, acquire, relaxed));  // pairs with create()
+        found.emplace_back(&f);
     });
-    for (auto* f : alive) {
-        request_stop(*f);
-        drop(*f);
-    }
+    return found;  // those that are done are given back outside the pool's lock
 }
 
 void scheduler::stop() noexcept {

@@ -63,18 +63,17 @@ public:
     std::uint64_t born() const noexcept;
     /// Waits until no fiber is left or `until`. From a plain thread.
     bool drain(time_point until) noexcept;
-    /// Stops every fiber that lives now.
+    /// Stops every fiber that lives now; those born later start stopped.
     void request_stop_of_all() noexcept;
+    bool all_are_stopped() const noexcept { return all_stopped_.load(relaxed); }  // missed only by who is asked again: drain()
     /// Ends the carriers; no fiber may be left.
     void stop() noexcept;
-    /// Calls f(control_block&) for each live fiber. A hint: they go on meanwhile.
-    template <class F>
-    void for_each_fiber(F&& f) {
-        blocks_.for_each([&](control_block& b) {
-            const auto s = state_of(b);
-            if (s != fiber_state::free && s != fiber_state::done) f(b);
-        });
-    }
+    struct gives_back {
+        void operator()(control_block* f) const noexcept { drop(*f); }
+    };
+    using held_fiber = std::unique_ptr<control_block, gives_back>;
+    /// The fibers that live now, each with a reference, so that their blocks stay theirs. A hint: they go on meanwhile.
+    std::vector<held_fiber> living();
 
     const scheduler_options& options() const noexcept { return options_; }
     unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
@@ -93,8 +92,21 @@ public:
     void wake_searcher() noexcept;            // the same for work that should not wait for the next nap to end
 
     /// The right to poll the driver: one at a time.
-    bool try_lead() noexcept { return !leading_.load(relaxed) && !leading_.exchange(true, acquire); }  // pairs with end_lead()
-    void end_lead() noexcept { leading_.store(false, release); }
+    bool try_lead() noexcept {
+        auto expected = lead::free;
+        return lead_.load(relaxed) == lead::free &&
+               lead_.compare_exchange_strong(expected, lead::taken, acquire, relaxed);  // pairs with end_lead()
+    }
+    /// The same for an announced sleeper; if it fails, whoever gives the lead back without sleeping wakes a sleeper.
+    bool try_lead_or_wait_for_it() noexcept {
+        auto now = lead_.load(relaxed);
+        for (;;) {
+            const auto next = now == lead::free ? lead::taken : lead::wanted;
+            if (lead_.compare_exchange_weak(now, next, acq_rel, relaxed)) return next == lead::taken;  // pairs with end_lead()
+        }
+    }
+    /// True if a sleeper could not get it meanwhile.
+    bool end_lead() noexcept { return lead_.exchange(lead::free, acq_rel) == lead::wanted; }
 
     /// A leader that sleeps publishes until when; who arms an earlier timer and goes on working wakes it. (Dekker with
     /// timer_heap::earliest_: the leader stores, then looks at the heaps; the other stores into its heap, then looks here.)
@@ -109,6 +121,8 @@ public:
     void set_napper(worker* w) noexcept { napper_.store(w, seq_cst); }
 
 private:
+    enum class lead : std::uint32_t { free, taken, wanted };
+
     void carry(unsigned index);
 
     const scheduler_options options_;
@@ -119,7 +133,8 @@ private:
     injector<control_block> injected_;
     std::vector<std::unique_ptr<worker>> workers_;
     atomic<bool> stopping_{false};
-    alignas(64) atomic<bool> leading_{false};
+    atomic<bool> all_stopped_{false};
+    alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};
     alignas(64) atomic<std::uint64_t> born_outside_{0};

@@ -90,6 +90,7 @@ void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, contro
 }
 
 void worker::run_body(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
     f.body->run();
     const bool stop_siblings = f.parent && f.body->failure() && f.parent->child_failed(f, f.body->failure());
     f.lock.lock();
@@ -113,7 +114,7 @@ void worker::run_body(control_block& f) noexcept {
 
 void worker::finish(control_block& f) noexcept {
     this_carrier()->current = nullptr;
-    f.running.store(false, relaxed);  // a hint
+    f.phase.store(fiber_state::runnable, relaxed);  // a hint
     scheduler::drop(f);
     ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
 }
@@ -141,7 +142,7 @@ void worker::yield(control_block& self) noexcept {
 }
 
 void worker::switch_away(control_block& self, control_block* next) noexcept {
-    self.running.store(false, relaxed);  // a hint
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint
     if (next && (next->started() || give_own_stack(*next))) {
         dispatch(*this_carrier(), *next);
         switch_context(self.ctx, next->ctx);
@@ -229,7 +230,7 @@ control_block* worker::take_next() noexcept {
 
 void worker::dispatch(carrier& c, control_block& f) noexcept {
     c.current = &f;
-    f.running.store(true, relaxed);                   // a hint
+    f.phase.store(fiber_state::running, relaxed);     // a hint
     ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
 }
 
@@ -246,7 +247,7 @@ void worker::poll() noexcept {
     timers_.expire(now);
     if (owner_.try_lead()) {
         owner_.io().poll(long_past);
-        owner_.end_lead();
+        if (owner_.end_lead()) owner_.wake_sleeper();  // who now has the driver to itself
     }
     auto share = owner_.injected().size() / owner_.worker_count() + 1;
     for (constexpr std::size_t most = 32; share > most;) share = most;

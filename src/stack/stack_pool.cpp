@@ -75,9 +75,12 @@ std::size_t stack_pool::take_batch(stack** out, std::size_t n) noexcept {
     {
         std::scoped_lock const lock(mutex_);
         auto& c = class_of(default_bytes());
-        while (taken < n && (out[taken] = take_warm(c)) != nullptr) ++taken;
+        for (stack* s; taken < n && (s = take_warm(c)) != nullptr;) out[taken++] = s;
     }
-    if (taken == 0 && (out[0] = take_new(default_bytes())) != nullptr) taken = 1;
+    if (taken == 0) {
+        out[0] = take_new(default_bytes());
+        taken = out[0] != nullptr ? 1 : 0;
+    }
     return taken;
 }
 

@@ -20,7 +20,7 @@
 namespace weft::detail {
 
 struct stack_options {
-    std::size_t default_bytes = 256 * 1024;
+    std::size_t default_bytes = std::size_t{256} << 10;
     std::size_t warm_bytes = std::size_t{256} << 20;   // chosen: 1024 stacks of the default size
     guard_rules guards = {};
 };

@@ -19,7 +19,8 @@ result scan(std::string_view head, std::size_t first) {
 }
 
 void expect_for_every_cut(std::string_view head, result expected) {
-    for (std::size_t first = 0; first <= head.size(); ++first) EXPECT_EQ(scan(head, first), expected) << head << " cut at " << first;
+    for (std::size_t first = 0; first <= head.size(); ++first)
+        EXPECT_EQ(scan(head, first), expected) << head << " cut at " << first;
 }
 
 TEST(head_scan, ends_behind_the_empty_line) {
@@ -50,7 +51,9 @@ TEST(head_scan, refuses_a_carriage_return_inside_a_line) {
     expect_for_every_cut("GET / HTTP/1.1\r\r\nHost: x\r\n\r\n", result::bad_line_end);
 }
 
-TEST(head_scan, refuses_nul) { expect_for_every_cut(std::string_view("GET / HTTP/1.1\r\nHost: x\0\r\n\r\n", 28), result::bad_line_end); }
+TEST(head_scan, refuses_nul) {
+    expect_for_every_cut(std::string_view("GET / HTTP/1.1\r\nHost: x\0\r\n\r\n", 28), result::bad_line_end);
+}
 
 TEST(head_scan, refuses_a_folded_line) {
     expect_for_every_cut("GET / HTTP/1.1\r\nA: x\r\n y\r\n\r\n", result::folded_line);

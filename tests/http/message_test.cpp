@@ -86,7 +86,10 @@ TEST(response_writer, says_whether_the_connection_goes_on) {
 }
 
 TEST(response_writer, ignores_framing_by_the_handler) {
-    http::response r{.status = 200, .headers = {{"content-length", "99"}, {"Transfer-Encoding", "chunked"}, {"connection", "close"}, {"date", "x"}}, .body = "ab"};
+    http::response r{
+        .status = 200,
+        .headers = {{"content-length", "99"}, {"Transfer-Encoding", "chunked"}, {"connection", "close"}, {"date", "x"}},
+        .body = "ab"};
     EXPECT_EQ(head_of(r, {}), "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Length: 2\r\n\r\n");
 }
 

@@ -17,8 +17,10 @@ using weft::test::transcript;
 /// Whatever the cut, the outcome is that of the bytes in one piece.
 transcript decode_every_way(std::string_view bytes, decode_limits limits = {}) {
     const auto whole = decode(bytes, limits);
-    for (std::size_t at = 1; at < bytes.size(); ++at) EXPECT_EQ(decode_cut_at(bytes, at, limits), whole) << bytes << "\ncut at " << at;
-    for (std::size_t piece : {1, 2, 3, 7}) EXPECT_EQ(decode_in_pieces(bytes, piece, limits), whole) << bytes << "\npieces of " << piece;
+    for (std::size_t at = 1; at < bytes.size(); ++at)
+        EXPECT_EQ(decode_cut_at(bytes, at, limits), whole) << bytes << "\ncut at " << at;
+    for (std::size_t piece : {1, 2, 3, 7})
+        EXPECT_EQ(decode_in_pieces(bytes, piece, limits), whole) << bytes << "\npieces of " << piece;
     return whole;
 }
 
@@ -37,7 +39,8 @@ void expect_refused(int status, std::string_view bytes, decode_limits limits = {
 }
 
 TEST(request_decoder, reads_a_plain_request) {
-    expect_one("GET /users/7?x=1 HTTP/1.1\r\nHost: a\r\nX-Y:  two words \r\n\r\n", "GET /users/7?x=1 1.1 keep Host=a X-Y=two words []");
+    expect_one("GET /users/7?x=1 HTTP/1.1\r\nHost: a\r\nX-Y:  two words \r\n\r\n",
+               "GET /users/7?x=1 1.1 keep Host=a X-Y=two words []");
 }
 
 TEST(request_decoder, reads_a_body_by_content_length) {
@@ -46,9 +49,11 @@ TEST(request_decoder, reads_a_body_by_content_length) {
 }
 
 TEST(request_decoder, reads_a_chunked_body) {
-    expect_one("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=\"y\"\r\n, 10 bytes\r\n0\r\n\r\n",
-               "POST / 1.1 keep Host=a Transfer-Encoding=chunked [hello, 10 bytes]");
-    expect_one("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", "POST / 1.1 keep Host=a Transfer-Encoding=Chunked []");
+    expect_one(
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=\"y\"\r\n, 10 bytes\r\n0\r\n\r\n",
+        "POST / 1.1 keep Host=a Transfer-Encoding=chunked [hello, 10 bytes]");
+    expect_one("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n",
+               "POST / 1.1 keep Host=a Transfer-Encoding=Chunked []");
 }
 
 TEST(request_decoder, drops_trailers) {
@@ -64,8 +69,9 @@ TEST(request_decoder, knows_when_a_connection_may_go_on) {
 }
 
 TEST(request_decoder, keeps_pipelined_requests_in_order) {
-    const auto seen = decode_every_way("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
-                                       "GET /3 HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\nGET /4 HTTP/1.1\r\nHost: a\r\n\r\n");
+    const auto seen = decode_every_way(
+        "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
+        "GET /3 HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\nGET /4 HTTP/1.1\r\nHost: a\r\n\r\n");
     ASSERT_EQ(seen.requests.size(), 4u);
     EXPECT_EQ(seen.requests[1], "POST /2 1.1 keep Host=a Content-Length=2 [hi]");
     EXPECT_EQ(seen.requests[3], "GET /4 1.1 keep Host=a []");
@@ -160,19 +166,24 @@ TEST(request_decoder, refuses_content_length_with_transfer_encoding) {
 }
 
 TEST(request_decoder, refuses_transfer_encodings_but_chunked) {
-    for (const char* coding : {"gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked", "identity", "xchunked", "chunked;q=1", "\"chunked\"", ",chunked",
-                               "chunked,", "", "\x0b" "chunked"})
+    for (const char* coding : {"gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked", "identity", "xchunked",
+                               "chunked;q=1", "\"chunked\"", ",chunked", "chunked,", "",
+                               "\x0b"
+                               "chunked"})
         expect_refused(400, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " + std::string(coding) + "\r\n\r\n0\r\n\r\n");
-    expect_refused(400, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
-    expect_refused(400, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n");
+    expect_refused(400,
+                   "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    expect_refused(400,
+                   "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n");
     expect_refused(400, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n");
     expect_refused(400, "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
 }
 
 TEST(request_decoder, refuses_bad_chunks) {
     const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
-    for (const char* body : {"x\r\n", "-1\r\n", "+1\r\nx\r\n", " 1\r\nx\r\n", "\r\n\r\n", "1 \r\nx\r\n0\r\n\r\n", "1;\r\nx\r\n0\r\n\r\n", "1\r\nxy\r\n0\r\n\r\n",
-                             "1\nx\n0\n\n0\r\n\r\n", "00000000000000001\r\nx", "0x1\r\nx\r\n0\r\n\r\n", "1\r\nx0\r\n\r\n", "1\r\nx\r\r\n0\r\n\r\n"})
+    for (const char* body : {"x\r\n", "-1\r\n", "+1\r\nx\r\n", " 1\r\nx\r\n", "\r\n\r\n", "1 \r\nx\r\n0\r\n\r\n",
+                             "1;\r\nx\r\n0\r\n\r\n", "1\r\nxy\r\n0\r\n\r\n", "1\nx\n0\n\n0\r\n\r\n", "00000000000000001\r\nx",
+                             "0x1\r\nx\r\n0\r\n\r\n", "1\r\nx0\r\n\r\n", "1\r\nx\r\r\n0\r\n\r\n"})
         expect_refused(400, head + body);
 }
 
@@ -202,8 +213,10 @@ TEST(request_decoder, limits_the_body) {
     expect_refused(413, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", limits);
     expect_refused(413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", limits);
     expect_refused(413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nhello", limits);
-    expect_refused(413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\nffffffffffffffff\r\nhello", limits);
-    expect_refused(413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", limits);
+    expect_refused(413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\nffffffffffffffff\r\nhello",
+                   limits);
+    expect_refused(413, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
+                   limits);
     EXPECT_EQ(decode_every_way("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nhell", limits).requests.size(), 1u);
 }
 

@@ -27,7 +27,11 @@ http::handler echoes(std::string name) {
 
 TEST(router, finds_by_path_and_method) {
     http::router r;
-    r.get("/", says("root")).get("/a", says("get a")).post("/a", says("post a")).get("/a/b", says("a b")).any("/any", says("any"));
+    r.get("/", says("root"))
+        .get("/a", says("get a"))
+        .post("/a", says("post a"))
+        .get("/a/b", says("a b"))
+        .any("/any", says("any"));
     r.put("/a", says("put a")).patch("/a", says("patch a")).del("/a", says("delete a"));
     EXPECT_EQ(ask(r, "GET", "/").body, "root");
     EXPECT_EQ(ask(r, "GET", "/a?x=/a/b").body, "get a");
@@ -65,7 +69,9 @@ TEST(router, lets_get_answer_head) {
 
 TEST(router, decodes_path_parameters) {
     http::router r;
-    r.get("/users/{id}", echoes("id")).get("/{a}/{b}/c", [](const http::request& q) { return http::text(200, q.path("b") + q.path("a")); });
+    r.get("/users/{id}", echoes("id")).get("/{a}/{b}/c", [](const http::request& q) {
+        return http::text(200, q.path("b") + q.path("a"));
+    });
     EXPECT_EQ(ask(r, "GET", "/users/7").body, "7");
     EXPECT_EQ(ask(r, "GET", "/users/a%2Fb%20c+d").body, "a/b c+d");
     EXPECT_EQ(ask(r, "GET", "/%75sers/7").body, "7");
@@ -76,7 +82,10 @@ TEST(router, decodes_path_parameters) {
 
 TEST(router, prefers_literals_and_comes_back) {
     http::router r;
-    r.get("/users/me", says("me")).get("/users/{id}", echoes("id")).post("/users/new", says("new")).get("/{kind}/me/x", echoes("kind"));
+    r.get("/users/me", says("me"))
+        .get("/users/{id}", echoes("id"))
+        .post("/users/new", says("new"))
+        .get("/{kind}/me/x", echoes("kind"));
     EXPECT_EQ(ask(r, "GET", "/users/me").body, "me");
     EXPECT_EQ(ask(r, "GET", "/users/new").body, "new");                 // POST /users/new does not hide GET /users/{id}
     EXPECT_EQ(ask(r, "GET", "/users/me/x").body, "users");
@@ -91,9 +100,7 @@ TEST(router, names_a_bad_pattern) {
     try {
         r.get("/a/{x", says(""));
         FAIL();
-    } catch (const std::invalid_argument& e) {
-        EXPECT_NE(std::string(e.what()).find("/a/{x"), std::string::npos);
-    }
+    } catch (const std::invalid_argument& e) { EXPECT_NE(std::string(e.what()).find("/a/{x"), std::string::npos); }
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ TEST_P(http_server, answers_pipelined_requests_in_order) {
 TEST_P(http_server, answers_requests_that_arrive_byte_by_byte) {
     start();
     auto c = connect();
-    for (char byte : get("/users/1") + "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n") {
+    for (char byte :
+         get("/users/1") + "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n") {
         c.send({&byte, 1});
         std::this_thread::sleep_for(100us);
     }
@@ -125,9 +126,7 @@ TEST_P(http_server, answers_500_when_a_handler_throws) {
     start({.on_error = [&](http::request const& q, std::exception_ptr e) {
         try {
             std::rethrow_exception(e);
-        } catch (std::runtime_error const& x) {
-            told += std::string(x.what()) == "ouch" && q.target() == "/throw";
-        } catch (...) {
+        } catch (std::runtime_error const& x) { told += std::string(x.what()) == "ouch" && q.target() == "/throw"; } catch (...) {
             ++told;
         }
     }});

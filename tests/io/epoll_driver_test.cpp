@@ -62,7 +62,7 @@ TEST_F(epoll_driver_test, E2_what_the_waker_wrote_is_visible_after_poll_stress) 
     std::atomic<int> taken{0};
     std::thread waker([&] {
         for (int i = 1; i <= rounds; ++i) {
-            while (taken.load(std::memory_order_relaxed) != i - 1) std::this_thread::yield();
+            while (taken.load(std::memory_order_acquire) != i - 1) std::this_thread::yield();
             handed = i;
             d.wake();
         }
@@ -71,7 +71,7 @@ TEST_F(epoll_driver_test, E2_what_the_waker_wrote_is_visible_after_poll_stress) 
     for (int i = 1; i <= rounds; ++i) {
         d.poll(never);
         ASSERT_EQ(handed, i);
-        taken.store(i, std::memory_order_relaxed);
+        taken.store(i, std::memory_order_release);  // orders the other way only
     }
     waker.join();
 }

@@ -8,8 +8,6 @@
 namespace litmus {
 namespace {
 
-using ::testing::Test;
-
 bool says(const model::result& r, std::string_view words) { return r.report.find(words) != std::string::npos; }
 
 model::result pass_message(std::memory_order store, std::memory_order load) {

@@ -302,6 +302,28 @@ TEST_P(tcp_stream, knows_both_ends_and_moves) {
     });
 }
 
+TEST_P(tcp_stream, a_stream_that_never_runs_dry_starves_nobody) {
+    if (GetParam().workers == 0) return;  // threads share by themselves
+    run([&] {
+        auto l = local_listener();
+        connection c(l);
+        std::jthread flood([&] {
+            const auto chunk = pattern(1 << 18, 1);
+            std::error_code error;
+            while (!error) c.far.write_all(chunk, error);
+        });
+        auto reader = weft::spawn([&] {
+            std::array<std::byte, 256> small;  // so there is always more
+            std::error_code error;
+            while (!error) c.near.read_some(small, error);
+        });
+        for (int i = 0; i < 20; ++i) sleep(1ms);  // returns at all
+        c.near.close();
+        reader.join();
+        c.far.close();
+    });
+}
+
 TEST_P(tcp_stream, a_stop_ends_a_read) {
     if (GetParam().workers == 0) return;  // plain threads are not stopped
     run([&] {

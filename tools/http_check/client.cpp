@@ -14,7 +14,8 @@ std::size_t number_after(std::string_view text, std::string_view label) {
     std::size_t n = 0;
     if (at == text.npos) throw std::runtime_error("no \"" + std::string(label) + "\" in the reply");
     const auto rest = text.substr(at + label.size());
-    if (std::from_chars(rest.data(), rest.data() + rest.size(), n).ec != std::errc()) throw std::runtime_error("bad number in the reply");
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), n).ec != std::errc())
+        throw std::runtime_error("bad number in the reply");
     return n;
 }
 

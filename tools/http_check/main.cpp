@@ -77,18 +77,19 @@ tally ask(const options& o, unsigned who, std::uint64_t requests) {
         while (t.asked < requests) {
             keys.clear();
             batch.clear();
-            for (auto n = std::min<std::uint64_t>(o.depth, requests - t.asked); n > 0; --n) batch += get(keys.emplace_back(any_key(random)));
+            for (auto n = std::min<std::uint64_t>(o.depth, requests - t.asked); n > 0; --n)
+                batch += get(keys.emplace_back(any_key(random)));
             c.send(batch);
             for (unsigned key : keys) {
                 const auto r = c.receive();
                 ++t.asked;
-                if (r.status != 200) t.fail("GET answered " + std::to_string(r.status) + ": " + std::string(r.body));
-                else if (!is_about(r, key)) ++t.mixed_up;
+                if (r.status != 200)
+                    t.fail("GET answered " + std::to_string(r.status) + ": " + std::string(r.body));
+                else if (!is_about(r, key))
+                    ++t.mixed_up;
             }
         }
-    } catch (const std::exception& e) {
-        t.fail(e.what());
-    }
+    } catch (const std::exception& e) { t.fail(e.what()); }
     return t;
 }
 

@@ -15,7 +15,8 @@ template <class Number>
 void read(std::string_view flag, std::string_view text, Number& into) {
     const auto end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, into);
-    if (error != std::errc() || stop != end) throw bad_usage(std::string(flag) + " wants a number, not \"" + std::string(text) + '"');
+    if (error != std::errc() || stop != end)
+        throw bad_usage(std::string(flag) + " wants a number, not \"" + std::string(text) + '"');
 }
 
 }  // namespace
@@ -26,14 +27,22 @@ options parse(int argc, char** argv) {
     o.server = weft::net::endpoint::parse(argv[1]);
     for (int i = 2; i < argc; i += 2) {
         const std::string_view flag = argv[i], text = argv[i + 1];
-        if (flag == "--connections") read(flag, text, o.connections);
-        else if (flag == "--requests") read(flag, text, o.requests);
-        else if (flag == "--depth") read(flag, text, o.depth);
-        else if (flag == "--keys") read(flag, text, o.keys);
-        else if (flag == "--idle") read(flag, text, o.idle);
-        else if (flag == "--workers") read(flag, text, o.workers);
-        else if (flag == "--seed") read(flag, text, o.seed);
-        else throw bad_usage(usage);
+        if (flag == "--connections")
+            read(flag, text, o.connections);
+        else if (flag == "--requests")
+            read(flag, text, o.requests);
+        else if (flag == "--depth")
+            read(flag, text, o.depth);
+        else if (flag == "--keys")
+            read(flag, text, o.keys);
+        else if (flag == "--idle")
+            read(flag, text, o.idle);
+        else if (flag == "--workers")
+            read(flag, text, o.workers);
+        else if (flag == "--seed")
+            read(flag, text, o.seed);
+        else
+            throw bad_usage(usage);
     }
     if (o.connections == 0 || o.depth == 0 || o.keys == 0) throw bad_usage("connections, depth and keys are at least 1");
     return o;

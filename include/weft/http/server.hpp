@@ -20,10 +20,10 @@ struct server_options {
     std::size_t max_header_bytes = 16384;             ///< request line and headers; more is answered by 431
     std::size_t max_body_bytes = std::size_t{1} << 20;///< of a request; more is answered by 413
     std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);  ///< from a request's first byte to its empty line: 408
-    std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);    ///< between requests: the connection is closed
-    std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);    ///< from the empty line to the last byte: 408
-    std::chrono::nanoseconds write_timeout = std::chrono::seconds(30);   ///< for a client to take its answers: closed
-    std::size_t max_connections = 100000;             ///< at so many, further ones wait to be accepted
+    std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);  ///< between requests: the connection is closed
+    std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);  ///< from the empty line to the last byte: 408
+    std::chrono::nanoseconds write_timeout = std::chrono::seconds(30);  ///< for a client to take its answers: closed
+    std::size_t max_connections = 100000;  ///< at so many, further ones wait to be accepted
     std::function<void(const request&, std::exception_ptr)> on_error = {};  ///< a handler threw; default: one line on stderr
 };
 
@@ -33,7 +33,7 @@ struct server_options {
 class server {
 public:
     server();
-    ~server();                                        ///< serve() must have returned
+    ~server();  ///< serve() must have returned
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 

@@ -50,7 +50,7 @@ public:
     /// Reads what is there, at least one byte.
     ///
     /// \returns  the number of bytes; 0 at end of stream, and for an empty buffer.
-    /// \parks    while there is nothing to read.
+    /// \parks    while there is nothing to read; a fiber that never has to wait lets others run now and then.
     std::size_t read_some(std::span<std::byte> into);
     std::size_t read_some(std::span<std::byte> into, std::error_code& error);
 
@@ -72,9 +72,10 @@ public:
     std::string read_until(std::string_view delimiter, std::size_t max, std::error_code& error);
     std::string read_until(char delimiter, std::size_t max) { return read_until(std::string_view(&delimiter, 1), max); }
 
-    /// Waits until read_some() would not wait: bytes, end of stream or a failure. So an idle connection holds no buffer.
+    /// Waits until read_some() would not wait: bytes or end of stream. So an idle connection holds no buffer.
     ///
-    /// \parks  while there is nothing to read.
+    /// \parks   while there is nothing to read.
+    /// \throws  the failure of the connection, once; weft::cancelled.
     void wait_readable();
     void wait_readable(std::error_code& error);
 

@@ -24,7 +24,8 @@ struct transcript {
 };
 
 inline std::string described(const weft::http::request& q, bool keep_alive) {
-    std::string line = q.method() + " " + q.target() + " 1." + std::to_string(q.parts().minor_version) + (keep_alive ? " keep" : " close");
+    std::string line =
+        q.method() + " " + q.target() + " 1." + std::to_string(q.parts().minor_version) + (keep_alive ? " keep" : " close");
     for (const auto [name, value] : q.headers()) line.append(" ").append(name).append("=").append(value);
     return line + " [" + q.body() + "]";
 }
@@ -56,16 +57,16 @@ private:
     bool take() {
         for (;;) {
             switch (decoder_.next(in_, request_)) {
-            case weft::detail::decoded::more:
-                if (decoder_.take_expectation()) ++seen_.expectations;
-                return true;
-            case weft::detail::decoded::refused:
-                seen_.refused = decoder_.why().status;
-                seen_.words = decoder_.why().words;
-                return false;
-            case weft::detail::decoded::request:
-                seen_.requests.push_back(described(request_, decoder_.keep_alive()));
-                if (!decoder_.keep_alive()) return false;          // the server closes here
+                case weft::detail::decoded::more:
+                    if (decoder_.take_expectation()) ++seen_.expectations;
+                    return true;
+                case weft::detail::decoded::refused:
+                    seen_.refused = decoder_.why().status;
+                    seen_.words = decoder_.why().words;
+                    return false;
+                case weft::detail::decoded::request:
+                    seen_.requests.push_back(described(request_, decoder_.keep_alive()));
+                    if (!decoder_.keep_alive()) return false;          // the server closes here
             }
         }
     }

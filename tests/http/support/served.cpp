@@ -14,7 +14,9 @@ served::served() : rt(GetParam()) {
     app.get("/throw", [](http::request const&) -> http::response { throw std::runtime_error("ouch"); });
     app.get("/throw_int", [](http::request const&) -> http::response { throw 7; });
     app.get("/status/{n}", [](http::request const& q) { return http::text(std::stoi(q.path("n")), "body"); });
-    app.get("/close", [](http::request const&) { return http::response{.status = 200, .headers = {{"Connection", "close"}}, .body = "last"}; });
+    app.get("/close", [](http::request const&) {
+        return http::response{.status = 200, .headers = {{"Connection", "close"}}, .body = "last"};
+    });
     app.get("/wait", [this](http::request const&) {
         ++waiting;
         try {

@@ -1,0 +1,98 @@
+// million_test.cpp - as many fibers as the documentation promises: asleep, and parked.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <weft/runtime.hpp>
+
+#include "support/baton.hpp"
+#include "support/eventually.hpp"
+#include "support/no_leaks.hpp"
+#include "support/random.hpp"
+#include "support/scale.hpp"
+
+using namespace std::chrono_literals;
+
+namespace weft::test {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+std::size_t available_mib() {
+    std::ifstream file("/proc/meminfo");
+    for (std::string word; file >> word;)
+        if (word == "MemAvailable:") {
+            std::size_t kib = 0;
+            file >> kib;
+            return kib / 1024;
+        }
+    return 0;
+}
+
+double seconds_since(steady::time_point t) { return std::chrono::duration<double>(steady::now() - t).count(); }
+
+class many : public no_leaks {
+protected:
+    watched_runtime rt{2};
+};
+
+TEST_F(many, fibers_sleep_at_once) {
+    constexpr int count = scaled(100'000, 50);
+    rt.run([&] {
+        const seed seed;
+        auto random = seed.of(0);
+        std::atomic<int> woke{0}, early{0};
+        std::vector<fiber<>> all;
+        const auto together = steady::now() + 1s;
+        for (int i = 0; i < count; ++i)
+            all.push_back(spawn([&, until = together + up_to(random, 200ms)] {
+                this_fiber::sleep_until(until);
+                early += steady::now() < until;
+                ++woke;
+            }));
+        for (auto& f : all) f.join();
+        EXPECT_EQ(woke, count);
+        EXPECT_EQ(early, 0);
+    });
+}
+
+TEST_F(many, sleeping_fibers_are_stopped_at_once) {
+    constexpr int count = scaled(100'000, 50);
+    for (int i = 0; i < count; ++i) rt.spawn_detached([] { this_fiber::sleep_for(1h); });
+    EXPECT_TRUE(rt.shutdown(30s));
+}
+
+TEST_F(many, a_million_fibers_are_parked_at_once_timing) {
+    constexpr int count = scaled(1'000'000, 500);
+    if (!sanitized && available_mib() < 8192) {
+        std::printf("not run: %zu MiB available, 8192 needed\n", available_mib());
+        return;
+    }
+    std::vector<baton> batons(1000);
+    std::atomic<int> waiting{0}, ended{0};
+    auto start = steady::now();
+    rt.run([&] {
+        for (int i = 0; i < count; ++i)
+            spawn_detached([&, i] {
+                ++waiting;
+                batons[static_cast<std::size_t>(i) % batons.size()].take();
+                ++ended;
+            });
+        while (waiting < count) this_fiber::sleep_for(1ms);
+    });
+    const auto s = rt.stats();
+    std::printf("%d parked after %.1f s; stacks in use %zu, without guard %zu\n", count, seconds_since(start), s.stacks_in_use,
+                s.stacks_unguarded);
+    EXPECT_GE(s.fibers, static_cast<std::uint64_t>(count));
+    start = steady::now();
+    for (int i = 0; i < count; ++i) batons[static_cast<std::size_t>(i) % batons.size()].post();
+    while (rt.stats().fibers > 0) std::this_thread::sleep_for(1ms);
+    std::printf("all ended after another %.1f s\n", seconds_since(start));
+    EXPECT_EQ(ended, count);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,173 @@
+// runtime_test.cpp - runtimes start, end, coexist and describe themselves; bad options are named.
+#include <weft/runtime.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <weft/scope.hpp>
+
+#include "support/eventually.hpp"
+#include "support/no_leaks.hpp"
+#include "support/scale.hpp"
+
+using namespace std::chrono_literals;
+
+namespace weft::test {
+namespace {
+
+class runtimes : public on_workers {};
+WEFT_ON_1_2_4_8_WORKERS(runtimes);
+
+TEST_P(runtimes, start_and_stop_many_times) {
+    for (int i = 0; i < scaled(200, 5); ++i) {
+        watched_runtime rt(GetParam());
+        EXPECT_TRUE(i % 2 == 0 || rt.run([i] { return i; }) == i);
+    }
+}
+
+TEST_P(runtimes, run_returns_or_rethrows) {
+    EXPECT_EQ(run([] { return 1; }, {.workers = GetParam()}), 1);
+    EXPECT_THROW(run([] { throw std::runtime_error("x"); }, {.workers = GetParam()}), std::runtime_error);
+    run([] {}, {.workers = GetParam()});
+    EXPECT_EQ(*run([] { return std::make_unique<int>(2); }, {.workers = GetParam()}), 2);
+}
+
+TEST_P(runtimes, several_runs_follow_one_another_and_overlap) {
+    watched_runtime rt(GetParam());
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(rt.run([i] { return i; }), i);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&rt, i] {
+            EXPECT_EQ(rt.run([i] {
+                this_fiber::sleep_for(1ms);
+                return i;
+            }),
+                      i);
+        });
+    for (auto& t : threads) t.join();
+}
+
+TEST_P(runtimes, current_is_the_one_whose_fiber_asks) {
+    EXPECT_EQ(runtime::current(), nullptr);
+    watched_runtime a(GetParam()), b(1);
+    EXPECT_EQ(a.run([] { return runtime::current(); }), &a);
+    EXPECT_EQ(b.run([] { return runtime::current(); }), &b);
+    EXPECT_EQ(a.run([&] { return b.run([] { return runtime::current(); }); }), &b);
+}
+
+TEST_P(runtimes, side_by_side_pass_results_to_each_other) {
+    watched_runtime a(GetParam()), b(2);
+    const int sum = a.run([&] {
+        std::vector<fiber<int>> there;
+        for (int i = 0; i < 50; ++i)
+            there.push_back(b.spawn([&a, i] { return a.spawn([i] { return i; }).join() + 1; }));
+        int n = 0;
+        for (auto& f : there) n += f.join();
+        return n;
+    });
+    EXPECT_EQ(sum, 49 * 50 / 2 + 50);
+}
+
+TEST_P(runtimes, side_by_side_give_different_ids) {
+    watched_runtime a(GetParam()), b(GetParam());
+    std::set<fiber_id> seen;
+    for (int i = 0; i < 20; ++i)
+        for (auto* rt : {&a, &b}) EXPECT_TRUE(seen.insert(rt->run([] { return this_fiber::id(); })).second);
+    watched_runtime later(1);
+    EXPECT_TRUE(seen.insert(later.run([] { return this_fiber::id(); })).second);
+}
+
+TEST_P(runtimes, may_be_made_and_ended_inside_a_fiber) {
+    watched_runtime outer(GetParam());
+    EXPECT_EQ(outer.run([] {
+        watched_runtime inner(2);
+        return inner.run([] { return spawn([] { return 3; }).join(); });
+    }),
+              3);
+}
+
+TEST_P(runtimes, count_what_happens) {
+    watched_runtime rt(GetParam());
+    const auto idle = rt.stats();
+    EXPECT_EQ(idle.workers, GetParam());
+    EXPECT_EQ(idle.fibers, 0u);
+    EXPECT_EQ(idle.spawned, 0u);
+    rt.run([&] {
+        auto f = spawn([] { this_fiber::sleep_for(1h); });
+        EXPECT_TRUE(eventually_here([&] { return waiting_for(rt, "sleep") == 1; }));
+        const auto busy = rt.stats();
+        EXPECT_EQ(busy.fibers, 2u);
+        EXPECT_EQ(busy.spawned, 2u);
+        EXPECT_GE(busy.parks, 1u);
+        EXPECT_GE(busy.switches, 2u);
+        EXPECT_GE(busy.stacks_in_use, 2u);
+    });
+    EXPECT_TRUE(eventually([&] { return rt.stats().fibers == 0; }));
+}
+
+TEST_P(runtimes, describe_their_fibers) {
+    watched_runtime rt(GetParam());
+    rt.run([&] {
+        auto sleeper = spawn({.name = "sleeper"}, [] { this_fiber::sleep_for(1h); });
+        auto joiner = spawn({.name = "joiner"}, [&] { static_cast<void>(sleeper.join_for(1h)); });
+        std::set<std::string> seen;
+        const auto described = [&] {
+            seen.clear();
+            rt.for_each_fiber([&](const fiber_info& f) {
+                seen.insert(std::string(f.name) + ": " + std::string(f.state) + ", " + std::string(f.waits_for));
+                if (f.name == "sleeper") {
+                    EXPECT_EQ(f.id, sleeper.id());
+                    EXPECT_NE(std::string(f.site.file_name()).find("runtime_test"), std::string::npos);
+                    EXPECT_FALSE(f.detached);
+                }
+            });
+            return seen.contains("sleeper: waiting, sleep") && seen.contains("joiner: waiting, join");
+        };
+        EXPECT_TRUE(eventually_here(described));
+    });
+}
+
+TEST(runtime_options, that_make_no_sense_are_named) {
+    const auto complaint = [](runtime_options o) -> std::string {
+        try {
+            runtime rt(std::move(o));
+        } catch (const std::invalid_argument& e) {
+            return e.what();
+        }
+        return "none";
+    };
+    EXPECT_NE(complaint({.workers = 100'000}).find("workers"), std::string::npos);
+    EXPECT_NE(complaint({.workers = 1, .stack_bytes = 100}).find("stack_bytes"), std::string::npos);
+    EXPECT_NE(complaint({.workers = 1, .stack_bytes = std::size_t{1} << 40}).find("stack_bytes"), std::string::npos);
+    EXPECT_EQ(complaint({.workers = 1}), "none");
+}
+
+TEST(runtime_options, workers_default_to_the_usable_cpus_and_the_environment_overrides_them) {
+    EXPECT_GE(runtime().stats().workers, 1u);
+    ::setenv("WEFT_WORKERS", "3", 1);
+    EXPECT_EQ(runtime({.workers = 1}).stats().workers, 3u);
+    for (const char* const bad : {"0", "x", "3x", "-1", "99999"}) {
+        ::setenv("WEFT_WORKERS", bad, 1);
+        EXPECT_THROW(runtime(), std::invalid_argument) << bad;
+    }
+    ::setenv("WEFT_WORKERS", "", 1);
+    EXPECT_EQ(runtime({.workers = 2}).stats().workers, 2u);
+    ::unsetenv("WEFT_WORKERS");
+}
+
+TEST(runtime_threads, are_named) {
+    watched_runtime rt({.workers = 1, .name = "a-long-name-of-a-runtime"});
+    char name[16];
+    rt.run([&] { pthread_getname_np(pthread_self(), name, sizeof name); });
+    EXPECT_STREQ(name, "a-long-nam/0");
+}
+
+}  // namespace
+}  // namespace weft::test
