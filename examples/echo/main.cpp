@@ -40,8 +40,7 @@ void serve(const weft::net::endpoint& at) {
             end.wait();
             listener.close();  // ends the loop below
         });
-        for (weft::tcp::stream peer : listener)
-            connections.spawn([peer = std::move(peer)]() mutable { echo(peer); });
+        for (weft::tcp::stream peer : listener) connections.spawn([peer = std::move(peer)]() mutable { echo(peer); });
         std::cout << "echo: stopping, " << connections.size() << " connections open" << std::endl;
         connections.request_stop();
     });

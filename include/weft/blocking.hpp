@@ -32,8 +32,10 @@ public:
 private:
     void body() override {
         this->keep([this]() -> decltype(auto) {
-            if constexpr (TakesToken) return std::invoke(std::forward<F>(f_), std::move(stop_));
-            else return std::invoke(std::forward<F>(f_));
+            if constexpr (TakesToken)
+                return std::invoke(std::forward<F>(f_), std::move(stop_));
+            else
+                return std::invoke(std::forward<F>(f_));
         });
     }
 
@@ -104,7 +106,9 @@ public:
     explicit resumer(std::shared_ptr<detail::callback_state<void>> state)
         : ticket_(std::make_shared<detail::callback_ticket<void>>(std::move(state))) {}
 
-    void operator()() const noexcept { ticket_->state->resume([] {}); }
+    void operator()() const noexcept {
+        ticket_->state->resume([] {});
+    }
     void operator()(std::exception_ptr error) const noexcept {
         auto& s = *ticket_->state;
         s.resume([&] { s.error = std::move(error); });

@@ -95,11 +95,9 @@ private:
 /// \parks   until the last child has ended; this wait is never cut short, but hands a stop on to the children.
 template <class F>
 auto with_scope(scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
-    return detail::run_scope(detail::runtime_here("weft::with_scope"), options.on_failure == on_failure::report,
-                             [&](detail::scope_core& core) -> decltype(auto) {
-                                 scope s(core);
-                                 return std::invoke(std::forward<F>(body), s);
-                             });
+    detail::scope_core core(detail::runtime_here("weft::with_scope"), options.on_failure == on_failure::report);
+    scope s(core);
+    return detail::run_scope(core, [&]() -> decltype(auto) { return std::invoke(std::forward<F>(body), s); });
 }
 template <class F>
 auto with_scope(F&& body) -> std::invoke_result_t<F, scope&> {

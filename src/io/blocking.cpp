@@ -99,7 +99,8 @@ void run_blocking(task& call, std::stop_source* stop) {
         throw cancelled();
     }
     if (job.refused())
-        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "weft: no thread for a blocking call");
+        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                                "weft: no thread for a blocking call");
 }
 
 void run_blocking_detached(std::unique_ptr<task> call) {

@@ -123,8 +123,7 @@ void blocking_pool::shared::start_thread(const std::shared_ptr<shared>& self, bl
             members.push_back(*fresh);
         }
         error = pthread_create(&fresh->thread, nullptr, thread_main, fresh.get());
-    } catch (const std::bad_alloc&) {
-    }
+    } catch (const std::bad_alloc&) {}
     if (error != 0) return thread_failed(job, std::move(fresh), error);
     fresh.release();  // the thread's, or the destructor's
 }
@@ -155,8 +154,10 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
         const std::lock_guard guard(pool->lock);
         --pool->threads;
         will_be_joined = pool->ending && !me->abandoned;
-        if (will_be_joined) me->finished = true;
-        else if (!me->abandoned) pool->members.remove(*me);
+        if (will_be_joined)
+            me->finished = true;
+        else if (!me->abandoned)
+            pool->members.remove(*me);
     }
     if (!will_be_joined) {
         pthread_detach(pthread_self());
@@ -237,8 +238,10 @@ blocking_pool::~blocking_pool() {
             const std::lock_guard guard(s.lock);
             member* const m = s.members.pop_front();
             if (!m) return;
-            if (m->finished) done.reset(m);
-            else m->abandoned = true;
+            if (m->finished)
+                done.reset(m);
+            else
+                m->abandoned = true;
         }
         if (done) pthread_join(done->thread, nullptr);
     }

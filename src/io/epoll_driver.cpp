@@ -25,9 +25,8 @@ nanoseconds time_left(time_point until) noexcept {
 long wait_pwait2(int epoll_fd, epoll_event* events, std::size_t n, nanoseconds left) noexcept {
     constexpr auto second = nanoseconds(std::chrono::seconds(1)).count();
     const timespec limit{static_cast<time_t>(left.count() / second), static_cast<long>(left.count() % second)};
-    return system_result([&] {
-        return ::epoll_pwait2(epoll_fd, events, static_cast<int>(n), left.count() < 0 ? nullptr : &limit, nullptr);
-    });
+    return system_result(
+        [&] { return ::epoll_pwait2(epoll_fd, events, static_cast<int>(n), left.count() < 0 ? nullptr : &limit, nullptr); });
 }
 
 /// For kernels below 5.11: whole milliseconds, rounded up so that it does not spin before the time.

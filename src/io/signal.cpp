@@ -79,7 +79,8 @@ int take(slot& s) noexcept {
 signal_set checked(std::initializer_list<int> numbers) {
     signal_set set = 0;
     for (const int n : numbers) {
-        if (n < 1 || n > last_signal || n == SIGKILL || n == SIGSTOP) refuse(std::errc::invalid_argument, "weft: no signal to wait for");
+        if (n < 1 || n > last_signal || n == SIGKILL || n == SIGSTOP)
+            refuse(std::errc::invalid_argument, "weft: no signal to wait for");
         set |= bit(n);
     }
     if (set == 0) refuse(std::errc::invalid_argument, "weft: no signal to wait for");

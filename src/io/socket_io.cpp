@@ -35,9 +35,8 @@ io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
 }
 
 io_result peek_some(io_source* s, std::span<std::byte> into) noexcept {
-    return perform(s, direction::read, park_reason::read, [&](int fd) {
-        return system_result([&] { return ::recv(fd, into.data(), into.size(), MSG_PEEK); });
-    });
+    return perform(s, direction::read, park_reason::read,
+                   [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), MSG_PEEK); }); });
 }
 
 std::error_code wait_readable(io_source* s) noexcept {
@@ -58,9 +57,8 @@ io_result receive_all(io_source* s, std::span<std::byte> into) noexcept {
 
 io_result send_some(io_source* s, std::span<const std::byte> from) noexcept {
     if (from.empty()) return {};
-    return perform(s, direction::write, park_reason::write, [&](int fd) {
-        return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); });
-    });
+    return perform(s, direction::write, park_reason::write,
+                   [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
 }
 
 io_result send_all(io_source* s, std::span<const std::byte> from) noexcept {
@@ -81,9 +79,8 @@ io_result send_pieces(io_source* s, std::span<const std::span<const std::byte>> 
         message.msg_iov = parts.data();
         message.msg_iovlen = remaining(pieces, done, parts);
         if (message.msg_iovlen == 0) return {done, {}};
-        const auto r = perform(s, direction::write, park_reason::write, [&](int fd) {
-            return system_result([&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); });
-        });
+        const auto r = perform(s, direction::write, park_reason::write,
+                               [&](int fd) { return system_result([&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); }); });
         if (r.error) return {done, r.error};
         done += r.count;
     }

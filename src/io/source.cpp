@@ -43,8 +43,10 @@ void io_source::close() noexcept {
     if (before & closing_bit) return;
     // From here on the source may be freed at any time unless this thread owns the handle or there are operations;
     // callers of close() own the handle, or share it with the owner as long as they use it.
-    if (idle(before)) close_descriptor();  // I2
-    else wake_all(true, true);
+    if (idle(before))
+        close_descriptor();  // I2
+    else
+        wake_all(true, true);
 }
 
 void io_source::drop() noexcept {
@@ -92,8 +94,8 @@ long io_source::attach() noexcept {
 
 bool io_source::must_look_again(direction way, event_count seen) const noexcept {
     return events_[index(way)].load(relaxed) != seen  // under lock_ (I4)
-        || driver_ == nullptr                          // I5
-        || closing();                                  // set before close() takes lock_ to wake
+           || driver_ == nullptr                          // I5
+           || closing();                                  // set before close() takes lock_ to wake
 }
 
 readiness io_source::wait(direction way, event_count seen, park_reason reason, time_point until) noexcept {

@@ -17,8 +17,6 @@ template <class Call>
 }
 
 /// The failure in a system_result().
-inline std::error_code failure(long result) noexcept {
-    return {static_cast<int>(-result), std::system_category()};
-}
+inline std::error_code failure(long result) noexcept { return {static_cast<int>(-result), std::system_category()}; }
 
 }  // namespace weft::detail

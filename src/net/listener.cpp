@@ -50,15 +50,16 @@ bool try_the_next(std::error_code e) noexcept {
 
 /// The connection failed before it was taken: accept(2) reports that, and the next call goes on.
 bool lost_in_the_queue(std::error_code e) noexcept {
-    constexpr int lost[] = {ECONNABORTED, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
-                            ENETUNREACH, ETIMEDOUT};
+    constexpr int lost[] = {ECONNABORTED, EPROTO,       EPERM,      ENETDOWN,    ENOPROTOOPT, EHOSTDOWN,
+                            ENONET,       EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, ETIMEDOUT};
     return e.category() == std::system_category() && std::find(std::begin(lost), std::end(lost), e.value()) != std::end(lost);
 }
 
 /// The process or the system has run out of something; it may come back.
 bool exhausted(std::error_code e) noexcept {
     constexpr int scarce[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
-    return e.category() == std::system_category() && std::find(std::begin(scarce), std::end(scarce), e.value()) != std::end(scarce);
+    return e.category() == std::system_category() &&
+           std::find(std::begin(scarce), std::end(scarce), e.value()) != std::end(scarce);
 }
 
 /// One line on stderr, at most one in five seconds for the whole process.
@@ -137,7 +138,7 @@ void listener::iterator::next() {
     std::error_code error;
     peer_ = listener_->accept(error);
     if (!error) return;
-    if (listener_->is_open() || error == std::errc::operation_canceled) detail::throw_io_error(error, "weft: accept");
+    if (listener_->is_open() || error != std::errc::bad_file_descriptor) detail::throw_io_error(error, "weft: accept");
     listener_ = nullptr;
 }
 

@@ -124,8 +124,7 @@ readiness connect_race::park_for_progress() noexcept {
 
 readiness connect_race::poll_for_progress() noexcept {
     std::array<pollfd, most_at_once> wanted;
-    for (std::size_t i = 0; i < running_.size(); ++i)
-        wanted[i] = poll_request(running_[i].handle.native(), direction::write);
+    for (std::size_t i = 0; i < running_.size(); ++i) wanted[i] = poll_request(running_[i].handle.native(), direction::write);
     return poll_descriptors(std::span(wanted).first(running_.size()), next_start_);
 }
 

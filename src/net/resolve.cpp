@@ -62,9 +62,7 @@ answer look_up_elsewhere(std::string host, std::uint16_t port) {
         blocking_detached([host = std::move(host), port, resume] {
             try {
                 resume(look_up(host, port));
-            } catch (...) {
-                resume(std::current_exception());
-            }
+            } catch (...) { resume(std::current_exception()); }
         });
     });
 }
@@ -103,9 +101,7 @@ std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::er
         return resolve_or(host, port, error);
     } catch (const cancelled&) {
         error = detail::interrupt_error(detail::interrupt_reason());
-    } catch (const std::system_error& e) {
-        error = e.code();
-    }
+    } catch (const std::system_error& e) { error = e.code(); }
     return {};
 }
 

@@ -53,7 +53,8 @@ template <class Query>
 net::endpoint ask(Query query, int fd, const char* what) {
     socket_address a;
     a.size = sizeof a.storage;
-    if (const long r = system_result([&] { return query(fd, a.get(), &a.size); }); r < 0) throw std::system_error(failure(r), what);
+    if (const long r = system_result([&] { return query(fd, a.get(), &a.size); }); r < 0)
+        throw std::system_error(failure(r), what);
     return to_endpoint(a);
 }
 

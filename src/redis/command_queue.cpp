@@ -52,7 +52,7 @@ public:
         s->progress = slot::state::finished;
         // A waiter that cannot be claimed is leaving; it will find the slot finished.
         if (waiter* const caller = std::exchange(s->caller, nullptr); caller && caller->claim()) wake_.push_back(*caller);
-        s.release();  // P2: the caller's
+        (void)s.release();  // P2: the caller's
     }
 
     void wake() noexcept { unpark_all(wake_); }
@@ -197,7 +197,7 @@ void command_queue::close(const std::string& reason) {
     fail_all(state::closed, std::make_shared<const std::string>(reason), never);
 }
 
-void command_queue::fail_all(state next, std::shared_ptr<const std::string> reason, time_point retry_at) {
+void command_queue::fail_all(state next, const std::shared_ptr<const std::string>& reason, time_point retry_at) {
     finished_slots finished;
     {
         const std::lock_guard guard(lock_);

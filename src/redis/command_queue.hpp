@@ -81,7 +81,7 @@ public:
     /// \parks  until a command wants a connection. The state is `opening` then.
     void wait_wanted();
     void opened();
-    /// The connection is gone, or could not be made: fails every slot. No attempt is made before `retry_at`. The writer has ended.
+    /// The connection is gone, or could not be made: fails every slot. No attempt before `retry_at`. The writer has ended.
     void lost(const std::string& reason, time_point retry_at);
     /// Fails every slot, now and from now on.
     void close(const std::string& reason);
@@ -100,7 +100,7 @@ private:
 
     void wait_in(wait_list& list, std::unique_lock<spin_lock> guard);
     std::shared_ptr<const std::string> refusal_now() const;
-    void fail_all(state next, std::shared_ptr<const std::string> reason, time_point retry_at);
+    void fail_all(state next, const std::shared_ptr<const std::string>& reason, time_point retry_at);
 
     const std::size_t max_waiting_;
     spin_lock lock_;

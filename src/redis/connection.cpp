@@ -15,9 +15,9 @@ using namespace std::chrono_literals;
 namespace {
 
 // chosen: a server that sends more at once is read in several pieces
-constexpr std::size_t read_buffer_bytes = 64 * 1024;
+constexpr std::size_t read_buffer_bytes = std::size_t{64} * 1024;
 // chosen: what the write buffer keeps after an unusually large turn
-constexpr std::size_t kept_write_bytes = 1024 * 1024;
+constexpr std::size_t kept_write_bytes = std::size_t{1024} * 1024;
 
 }  // namespace
 

@@ -55,7 +55,10 @@ scheduler::scheduler(scheduler_options options, driver& io)
     }
 }
 
-scheduler::~scheduler() { stop(); }
+scheduler::~scheduler() {
+    stop();
+    while (visitors_.load(acquire) != 0) thread_yield();  // pairs with inject()
+}
 
 void scheduler::carry(unsigned index) {
     char name[16];
@@ -102,8 +105,7 @@ void scheduler::start(control_block& f) noexcept {
         return;
     }
     born_outside_.fetch_add(1, release);  // before the fiber can end: live() never falls below the truth
-    injected_.push(f);
-    wake_searcher();
+    inject(f);
 }
 
 void scheduler::ready(control_block& f) noexcept {
@@ -111,8 +113,15 @@ void scheduler::ready(control_block& f) noexcept {
         c->lent_to->ready(f);
         return;
     }
+    inject(f);
+}
+
+// Once it is pushed the fiber may run, be the last to end, and let the runtime end: ~scheduler() waits for who is in here.
+void scheduler::inject(control_block& f) noexcept {
+    visitors_.fetch_add(1, relaxed);  // the push's lock orders it before whatever the fiber does
     injected_.push(f);
     wake_searcher();
+    visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
 }
 
 void scheduler::drop(control_block& f) noexcept {
@@ -128,14 +137,14 @@ void scheduler::drop(control_block& f) noexcept {
 
 bool scheduler::request_stop(control_block& f) noexcept {
     if (f.stop_requested.exchange(true, acq_rel)) return false;  // one count per fiber in `stops`
-    f.stops.fetch_add(1, seq_cst);                               // W5, before the look at the wait
-    interrupt(f);
     std::stop_source tell(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
         if (f.stop_source) tell = *f.stop_source;
     }
-    tell.request_stop();  // outside the lock: callbacks are user code
+    tell.request_stop();            // outside the lock: callbacks are user code; first, while the fiber has not unwound them
+    f.stops.fetch_add(1, seq_cst);  // W5, before the look at the wait
+    interrupt(f);
     return true;
 }
 

@@ -124,6 +124,7 @@ private:
     enum class lead : std::uint32_t { free, taken, wanted };
 
     void carry(unsigned index);
+    void inject(control_block&) noexcept;  // from outside
 
     const scheduler_options options_;
     driver& driver_;
@@ -138,6 +139,7 @@ private:
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};
     alignas(64) atomic<std::uint64_t> born_outside_{0};
+    atomic<std::uint32_t> visitors_{0};  // threads that are not workers and are about to make a fiber runnable
     std::vector<std::thread> threads_;
 };
 

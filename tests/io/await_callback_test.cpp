@@ -28,8 +28,10 @@ void add_later(int a, int b, std::function<void(int sum, bool failed)> callback)
 int add(int a, int b) {
     return weft::await_callback<int>([&](weft::resumer<int> resume) {
         add_later(a, b, [resume](int sum, bool failed) {
-            if (failed) resume(std::make_exception_ptr(std::domain_error("negative")));
-            else resume(sum);
+            if (failed)
+                resume(std::make_exception_ptr(std::domain_error("negative")));
+            else
+                resume(sum);
         });
     });
 }
@@ -121,9 +123,8 @@ TEST(await_callback, a_stop_calls_on_cancel_once_shielded_and_unwinds) {
 TEST(await_callback, on_cancel_may_make_the_callback_come) {
     weft::run([] {
         std::optional<weft::resumer<int>> kept;
-        auto f = weft::spawn([&] {
-            return weft::await_callback<int>([&](auto resume) { kept = resume; }, [&] { (*kept)(-1); });
-        });
+        auto f =
+            weft::spawn([&] { return weft::await_callback<int>([&](auto resume) { kept = resume; }, [&] { (*kept)(-1); }); });
         weft::this_fiber::sleep_for(5ms);
         f.request_stop();
         EXPECT_THROW(f.join(), weft::cancelled);
@@ -131,13 +132,20 @@ TEST(await_callback, on_cancel_may_make_the_callback_come) {
 }
 
 TEST(await_callback, looks_at_a_stop_on_entry) {
-    weft::run([] {
-        bool started = false;
-        auto f = weft::spawn([&] { weft::await_callback<int>([&](auto resume) { started = true; resume(1); }); });
-        f.request_stop();
-        EXPECT_THROW(f.join(), weft::cancelled);
-        EXPECT_FALSE(started);
-    }, {.workers = 1});
+    weft::run(
+        [] {
+            bool started = false;
+            auto f = weft::spawn([&] {
+                weft::await_callback<int>([&](auto resume) {
+                    started = true;
+                    resume(1);
+                });
+            });
+            f.request_stop();
+            EXPECT_THROW(f.join(), weft::cancelled);
+            EXPECT_FALSE(started);
+        },
+        {.workers = 1});
 }
 
 TEST(await_callback, N4_callbacks_race_with_parks_and_stops_stress) {
@@ -161,9 +169,7 @@ TEST(await_callback, N4_callbacks_race_with_parks_and_stops_stress) {
                                           }),
                                           9);
                                 ++values;
-                            } catch (const weft::cancelled&) {
-                                ++stops;
-                            }
+                            } catch (const weft::cancelled&) { ++stops; }
                         }));
                     std::jthread caller([&] {
                         for (int called = 0; called < 10;) {

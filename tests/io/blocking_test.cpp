@@ -51,7 +51,11 @@ TEST(blocking, does_not_stall_other_fibers) {
     weft::run(
         [] {
             std::atomic<bool> may_end{false};
-            auto waiter = weft::spawn([&] { weft::blocking([&] { while (!may_end) std::this_thread::sleep_for(1ms); }); });
+            auto waiter = weft::spawn([&] {
+                weft::blocking([&] {
+                    while (!may_end) std::this_thread::sleep_for(1ms);
+                });
+            });
             for (int i = 0; i < 10; ++i) weft::this_fiber::sleep_for(1ms);  // the one worker is free
             may_end = true;
             waiter.join();
@@ -65,7 +69,12 @@ TEST(blocking, a_stop_withdraws_a_call_that_has_not_started) {
         std::vector<weft::fiber<void>> busy;
         std::atomic<int> started{0};
         for (int i = 0; i < 64; ++i)  // all threads of the pool
-            busy.push_back(weft::spawn([&] { weft::blocking([&] { ++started; while (!gate) std::this_thread::sleep_for(1ms); }); }));
+            busy.push_back(weft::spawn([&] {
+                weft::blocking([&] {
+                    ++started;
+                    while (!gate) std::this_thread::sleep_for(1ms);
+                });
+            }));
         while (started < 64) weft::this_fiber::sleep_for(1ms);
         bool ran = false;
         auto queued = weft::spawn([&] { weft::blocking([&] { ran = true; }); });
@@ -101,7 +110,9 @@ TEST(blocking, a_stop_waits_for_a_started_call_and_is_then_delivered) {
 
 TEST(blocking, a_started_call_learns_of_the_stop_by_its_token) {
     weft::run([] {
-        const auto until_stopped = [](std::stop_token stop) { while (!stop.stop_requested()) std::this_thread::sleep_for(1ms); };
+        const auto until_stopped = [](std::stop_token stop) {
+            while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
+        };
         EXPECT_THROW(weft::with_timeout(10ms, [&] { weft::blocking(until_stopped); }), weft::timeout_error);
         auto f = weft::spawn([&] { weft::blocking(until_stopped); });
         weft::this_fiber::sleep_for(5ms);
@@ -111,13 +122,15 @@ TEST(blocking, a_started_call_learns_of_the_stop_by_its_token) {
 }
 
 TEST(blocking, looks_at_a_stop_on_entry) {
-    weft::run([] {
-        bool ran = false;
-        auto f = weft::spawn([&] { weft::blocking([&] { ran = true; }); });
-        f.request_stop();
-        EXPECT_THROW(f.join(), weft::cancelled);
-        EXPECT_FALSE(ran);
-    }, {.workers = 1});
+    weft::run(
+        [] {
+            bool ran = false;
+            auto f = weft::spawn([&] { weft::blocking([&] { ran = true; }); });
+            f.request_stop();
+            EXPECT_THROW(f.join(), weft::cancelled);
+            EXPECT_FALSE(ran);
+        },
+        {.workers = 1});
 }
 
 TEST(blocking, a_shield_postpones_the_stop) {
@@ -125,7 +138,10 @@ TEST(blocking, a_shield_postpones_the_stop) {
         int result = 0;
         auto f = weft::spawn([&] {
             const weft::shield no_stop;
-            result = weft::blocking([] { std::this_thread::sleep_for(10ms); return 5; });
+            result = weft::blocking([] {
+                std::this_thread::sleep_for(10ms);
+                return 5;
+            });
         });
         f.request_stop();
         f.join();
@@ -184,9 +200,7 @@ TEST(blocking, stops_race_with_starts_and_ends_stress) {
                     for (auto& f : fibers) f.request_stop();
                     for (auto& f : fibers) try {
                             f.join();
-                        } catch (const weft::cancelled&) {
-                            ++stopped;
-                        }
+                        } catch (const weft::cancelled&) { ++stopped; }
                 }
                 EXPECT_EQ(finished + stopped, 600);
                 EXPECT_GE(ran, finished);

@@ -50,7 +50,9 @@ bool eventually(Condition&& c, std::chrono::milliseconds limit = 5s) {
 class descriptor_check : public testing::Test {
 protected:
     void SetUp() override { before_ = open_descriptors(); }
-    void TearDown() override { EXPECT_EQ(open_descriptors(), before_) << "a descriptor has survived, or one too many was closed"; }
+    void TearDown() override {
+        EXPECT_EQ(open_descriptors(), before_) << "a descriptor has survived, or one too many was closed";
+    }
 
 private:
     std::size_t before_ = 0;

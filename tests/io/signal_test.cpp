@@ -59,14 +59,13 @@ TEST_F(signals, every_object_gets_it) {
 }
 
 TEST_F(signals, the_last_object_restores_what_was_before) {
-    struct sigaction mine {}, kept {};
+    struct sigaction mine {
+    }, kept{};
     mine.sa_handler = count_it;
     ::sigaction(SIGUSR1, &mine, &kept);
     {
         weft::io::signals a({SIGUSR1});
-        {
-            weft::io::signals b({SIGUSR1});
-        }
+        { weft::io::signals b({SIGUSR1}); }
         ::raise(SIGUSR1);
         EXPECT_EQ(handled_before, 0);
         EXPECT_EQ(a.wait(), SIGUSR1);
@@ -113,7 +112,8 @@ TEST_F(signals, a_stop_ends_the_wait) {
 
 TEST_F(signals, objects_come_and_go_under_fire_stress) {
     std::atomic<bool> ending{false};
-    struct sigaction ignore {}, kept {};
+    struct sigaction ignore {
+    }, kept{};
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGUSR1, &ignore, &kept);
     std::thread shooter([&] {

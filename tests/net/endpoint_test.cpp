@@ -13,9 +13,7 @@ using net::endpoint;
 std::string refusal(std::string_view text) {
     try {
         endpoint::parse(text);
-    } catch (const std::invalid_argument& e) {
-        return e.what();
-    }
+    } catch (const std::invalid_argument& e) { return e.what(); }
     return "accepted";
 }
 
@@ -44,7 +42,8 @@ TEST(endpoint, a_refusal_quotes_the_text_and_says_what_is_wrong) {
 }
 
 TEST(endpoint, prints_what_it_parses) {
-    for (const char* text : {"localhost:80", "127.0.0.1:65535", "[::1]:80", ":7000"}) EXPECT_EQ(to_string(endpoint::parse(text)), text);
+    for (const char* text : {"localhost:80", "127.0.0.1:65535", "[::1]:80", ":7000"})
+        EXPECT_EQ(to_string(endpoint::parse(text)), text);
 }
 
 TEST(endpoint, compares_by_host_then_port) {

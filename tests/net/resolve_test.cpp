@@ -48,9 +48,7 @@ TEST(resolve, a_failure_names_the_host_and_has_a_category) {
         try {
             net::resolve("no such host", 80);
             FAIL();
-        } catch (const std::system_error& e) {
-            EXPECT_NE(std::string(e.what()).find("no such host"), std::string::npos);
-        }
+        } catch (const std::system_error& e) { EXPECT_NE(std::string(e.what()).find("no such host"), std::string::npos); }
     });
 }
 

@@ -160,7 +160,8 @@ TEST_P(tcp_connect, when_all_fail_the_last_failure_is_reported) {
 }
 
 TEST(tcp_connect_order, families_alternate_and_the_first_stays_first) {
-    const auto order = detail::interleaved({{.host = "::1"}, {.host = "::2"}, {.host = "::3"}, {.host = "1.1.1.1"}, {.host = "2.2.2.2"}});
+    const auto order =
+        detail::interleaved({{.host = "::1"}, {.host = "::2"}, {.host = "::3"}, {.host = "1.1.1.1"}, {.host = "2.2.2.2"}});
     std::vector<std::string> hosts;
     for (const auto& a : order) hosts.push_back(detail::to_endpoint(a).host);
     EXPECT_EQ(hosts, (std::vector<std::string>{"::1", "1.1.1.1", "::2", "2.2.2.2", "::3"}));

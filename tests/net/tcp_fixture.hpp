@@ -45,8 +45,10 @@ inline auto every_place() {
 class companion {
 public:
     companion(bool thread, std::function<void()> f) {
-        if (thread) runs_ = std::thread(std::move(f));
-        else runs_ = weft::spawn(std::move(f));
+        if (thread)
+            runs_ = std::thread(std::move(f));
+        else
+            runs_ = weft::spawn(std::move(f));
     }
     companion(companion&&) = default;
     ~companion() { join(); }
@@ -71,7 +73,9 @@ inline std::size_t open_descriptors() {
 class tcp_test : public testing::TestWithParam<place> {
 protected:
     void SetUp() override { before_ = open_descriptors(); }
-    void TearDown() override { EXPECT_EQ(open_descriptors(), before_) << "a descriptor has survived, or one too many was closed"; }
+    void TearDown() override {
+        EXPECT_EQ(open_descriptors(), before_) << "a descriptor has survived, or one too many was closed";
+    }
 
     template <class F>
     void run(F&& body) {

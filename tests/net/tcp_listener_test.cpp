@@ -1,5 +1,5 @@
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -120,7 +120,11 @@ TEST_P(tcp_listener, a_deadline_ends_accept) {
     run([&] {
         auto l = local_listener();
         EXPECT_THROW(weft::with_timeout(10ms, [&] { l.accept(); }), weft::timeout_error);
-        EXPECT_THROW(weft::with_timeout(10ms, [&] { for (tcp::stream s : l) FAIL(); }), weft::timeout_error);
+        EXPECT_THROW(weft::with_timeout(10ms,
+                                        [&] {
+                                            for (tcp::stream s : l) FAIL();
+                                        }),
+                     weft::timeout_error);
         auto s = tcp::stream::connect(l.local());
         l.accept();
     });

@@ -73,9 +73,7 @@ TEST_P(tcp_stream, close_wakes_a_reader) {
         try {
             c.near.read_some(buffer);
             FAIL();
-        } catch (const std::system_error& e) {
-            EXPECT_EQ(e.code(), std::errc::bad_file_descriptor);
-        }
+        } catch (const std::system_error& e) { EXPECT_EQ(e.code(), std::errc::bad_file_descriptor); }
         EXPECT_FALSE(c.near.is_open());
         EXPECT_EQ(c.near.native_handle(), -1);
         EXPECT_EQ(c.far.read_some(buffer), 0u);  // really closed, not only marked
@@ -130,9 +128,7 @@ TEST_P(tcp_stream, a_reset_is_an_error_of_that_stream_only) {
         try {
             victim.near.read_some(buffer);
             FAIL();
-        } catch (const std::system_error& e) {
-            EXPECT_EQ(e.code(), std::errc::connection_reset);
-        }
+        } catch (const std::system_error& e) { EXPECT_EQ(e.code(), std::errc::connection_reset); }
         other.far.write_all("fine");
         other.near.read_exact(buffer);
     });
@@ -268,7 +264,8 @@ TEST_P(tcp_stream, several_pieces_are_written_as_one) {
         auto peer = beside([&] {
             auto s = l.accept();
             std::vector<std::string> texts;
-            for (int i = 0; i < 100; ++i) texts.push_back(std::string(static_cast<std::size_t>(i) * 50, static_cast<char>('a' + i % 26)));
+            for (int i = 0; i < 100; ++i)
+                texts.push_back(std::string(static_cast<std::size_t>(i) * 50, static_cast<char>('a' + i % 26)));
             std::vector<std::span<const std::byte>> pieces;
             for (const auto& t : texts) pieces.push_back(std::as_bytes(std::span(t)));
             s.write_all(pieces);
@@ -355,9 +352,7 @@ TEST(tcp_stream_travels, from_a_thread_to_a_fiber_and_back) {
     EXPECT_THROW(weft::with_timeout(5ms, [&] { c.near.read_some(buffer); }), weft::timeout_error);  // waits without a driver
     {
         weft::runtime rt({.workers = 1});
-        rt.run([&] {
-            EXPECT_THROW(weft::with_timeout(5ms, [&] { c.near.read_some(buffer); }), weft::timeout_error);
-        });
+        rt.run([&] { EXPECT_THROW(weft::with_timeout(5ms, [&] { c.near.read_some(buffer); }), weft::timeout_error); });
         std::thread writer([&] {
             std::this_thread::sleep_for(5ms);
             c.far.write_all("1");

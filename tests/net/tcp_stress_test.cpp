@@ -10,7 +10,8 @@ namespace weft::test {
 namespace {
 
 class tcp_stress : public tcp_test {};
-INSTANTIATE_TEST_SUITE_P(place, tcp_stress, testing::Values(place{1, false}, place{2, false}, place{4, false}, place{8, false}), name_of);
+INSTANTIATE_TEST_SUITE_P(place, tcp_stress, testing::Values(place{1, false}, place{2, false}, place{4, false}, place{8, false}),
+                         name_of);
 
 void echo(tcp::stream& s) {
     std::array<std::byte, 512> buffer;
@@ -43,7 +44,8 @@ TEST_P(tcp_stress, a_thousand_connections_at_once_stress) {
             std::vector<tcp::stream> streams;
             for (std::size_t i = 0; i < many; ++i) streams.push_back(tcp::stream::connect(at));
             for (std::size_t i = 0; i < many; ++i) streams[i].write_all("number " + std::to_string(i) + "\n");
-            for (std::size_t i = 0; i < many; ++i) ASSERT_EQ(streams[i].read_until('\n', 100), "number " + std::to_string(i) + "\n");
+            for (std::size_t i = 0; i < many; ++i)
+                ASSERT_EQ(streams[i].read_until('\n', 100), "number " + std::to_string(i) + "\n");
         });
     });
 }
@@ -77,21 +79,22 @@ TEST_P(tcp_stress, closes_resets_and_deadlines_at_random_moments_stress) {
                         std::mt19937 random(seed + c);
                         for (int i = 0; i < 8; ++i) {
                             auto s = tcp::stream::connect(at);
-                            auto closer = weft::spawn([&s, pause = std::chrono::microseconds(random() % 2000), how = random() % 3] {
-                                this_fiber::sleep_for(pause);
-                                if (how == 0) s.set_reset_on_close(true);
-                                if (how == 1) s.shutdown(tcp::side::both);
-                                else s.close();
-                            });
+                            auto closer =
+                                weft::spawn([&s, pause = std::chrono::microseconds(random() % 2000), how = random() % 3] {
+                                    this_fiber::sleep_for(pause);
+                                    if (how == 0) s.set_reset_on_close(true);
+                                    if (how == 1)
+                                        s.shutdown(tcp::side::both);
+                                    else
+                                        s.close();
+                                });
                             std::error_code error;
                             const auto chunk = pattern(1 + random() % 5000, c);
                             std::vector<std::byte> back(chunk.size());
                             while (!error) {
                                 s.write_all(chunk, error);
                                 if (!error) s.read_exact(back, error);
-                                if (!error) {
-                                    ASSERT_TRUE(back == chunk);
-                                }
+                                if (!error) { ASSERT_TRUE(back == chunk); }
                             }
                             closer.join();
                         }

@@ -34,7 +34,6 @@ TEST_P(runtime_stress, ends_at_a_random_moment_under_load) {
     for (const auto end = steady::now() + enough; steady::now() < end;) {
         std::atomic<int> alive{0};
         {
-            watched_runtime rt(GetParam());
             std::function<void(unsigned)> load = [&](unsigned n) {
                 struct counted {
                     std::atomic<int>& count;
@@ -53,6 +52,7 @@ TEST_P(runtime_stress, ends_at_a_random_moment_under_load) {
                     }
                 }
             };
+            watched_runtime rt(GetParam());
             for (unsigned i = 0; i < 10; ++i) rt.spawn_detached(load, i);
             std::this_thread::sleep_for(up_to(random, 5ms));
         }
@@ -98,12 +98,14 @@ TEST_P(runtime_stress, plain_threads_spawn_while_fibers_keep_it_busy) {
 TEST_P(runtime_stress, a_thread_looks_at_fibers_that_come_and_go) {
     watched_runtime rt(GetParam());
     std::atomic<bool> over{false};
+    std::size_t most = 0;
     std::thread looks([&] {
         while (!over) {
             std::size_t bytes = 0;
             rt.for_each_fiber([&](const fiber_info& f) { bytes += f.name.size() + f.state.size() + f.waits_for.size(); });
-            EXPECT_LE(rt.stats().fibers, rt.stats().spawned);
-            EXPECT_GT(bytes + 1, 0u);
+            const auto s = rt.stats();
+            EXPECT_LE(s.fibers, s.spawned);
+            most = std::max(most, bytes);
         }
     });
     rt.run([&] {
@@ -120,6 +122,7 @@ TEST_P(runtime_stress, a_thread_looks_at_fibers_that_come_and_go) {
     });
     over = true;
     looks.join();
+    EXPECT_GT(most, 0u);
 }
 
 TEST_P(runtime_stress, starts_and_ends_while_another_works) {

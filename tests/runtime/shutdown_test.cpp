@@ -88,11 +88,11 @@ TEST_P(ending_runtimes, stop_fibers_that_are_born_meanwhile) {
 }
 
 TEST_P(ending_runtimes, stop_chains_of_fibers_that_start_their_successors) {
-    watched_runtime rt(GetParam());
     std::function<void()> link = [&] {
         this_fiber::yield();  // ends the chain, once stopped
         spawn_detached(link);
     };
+    watched_runtime rt(GetParam());
     for (int i = 0; i < 10; ++i) rt.spawn_detached(link);
     std::this_thread::sleep_for(3ms);
     EXPECT_TRUE(rt.shutdown(10s));

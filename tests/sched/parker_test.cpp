@@ -106,7 +106,7 @@ TEST(parker, wakes_a_sleeper_in_the_driver_through_the_driver) {
 }
 
 TEST(parker, P1_no_wake_is_lost_stress) {
-    constexpr int rounds = test::scaled(20'000);
+    constexpr int rounds = test::scaled(5'000);
     fake_driver io;
     parker p;
     atomic<int> sent{0}, seen{0};

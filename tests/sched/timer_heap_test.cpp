@@ -19,7 +19,7 @@ time_point at(std::int64_t t) { return time_point(std::chrono::nanoseconds(t)); 
 
 std::vector<int> fired;
 
-struct numbered : timer {
+struct numbered final : timer {
     explicit numbered(int n) : number(n) {}
     verdict fire(time_point) noexcept override {
         fired.push_back(number);
@@ -119,7 +119,7 @@ TEST_F(timer_heaps, fire_all_timers_of_one_time) {
 TEST_F(timer_heaps, count_the_waits_they_ended_and_unpark_them) {
     static std::vector<wait_cell*> ready;
     ready.clear();
-    struct ends_wait : timer {
+    struct ends_wait final : timer {
         explicit ends_wait(wait_cell& c) : cell(c), ticket(c.word.begin(interruptible::no)) {}
         verdict fire(time_point) noexcept override {
             return {.again = never, .claimed = cell.word.claim(ticket) ? &cell : nullptr};
@@ -141,7 +141,7 @@ TEST_F(timer_heaps, count_the_waits_they_ended_and_unpark_them) {
 }
 
 TEST_F(timer_heaps, agree_with_a_multimap_in_random_operations_stress) {
-    constexpr int operations = test::scaled(100'000);
+    constexpr int operations = test::scaled(100'000, 5);
     const test::seed seed;
     auto random = seed.of(0);
     std::vector<std::unique_ptr<numbered>> timers;
@@ -171,12 +171,12 @@ TEST_F(timer_heaps, agree_with_a_multimap_in_random_operations_stress) {
             }
             ASSERT_EQ(got, expected) << "operation " << n;
         }
-        ASSERT_EQ(heap.earliest(), oracle.empty() ? never : at(oracle.begin()->first)) << "operation " << n;
+        ASSERT_TRUE(heap.earliest() == (oracle.empty() ? never : at(oracle.begin()->first))) << "operation " << n;
     }
 }
 
 TEST_F(timer_heaps, T2_a_cancelled_timer_is_not_touched_again_stress) {
-    struct guarded : timer {
+    struct guarded final : timer {
         verdict fire(time_point) noexcept override {
             EXPECT_TRUE(alive.load(relaxed));
             ++count;
@@ -192,7 +192,7 @@ TEST_F(timer_heaps, T2_a_cancelled_timer_is_not_touched_again_stress) {
     const test::seed seed;
     auto random = seed.of(0);
     int ended = 0;
-    for (int i = 0; i < test::scaled(50'000); ++i) {
+    for (int i = 0; i < test::scaled(20'000); ++i) {
         guarded t;
         heap.arm(t, clock::now() + test::up_to(random, std::chrono::microseconds(2)));
         for (auto spin = test::below(random, 300); spin > 0; --spin) cpu_relax();

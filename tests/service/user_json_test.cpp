@@ -51,7 +51,8 @@ TEST(user_json, what_is_not_json_or_no_object_is_said_so) {
     EXPECT_THAT([] { user_from_json("{\"id\":"); }, ThrowsMessage<bad_user>(HasSubstr("not JSON from byte 7")));
     EXPECT_THAT([] { user_from_json("{\"id\":\"\xff\",\"name\":\"A\"}"); }, ThrowsMessage<bad_user>(HasSubstr("not JSON")));
     EXPECT_THAT([] { user_from_json("[1]"); }, ThrowsMessage<bad_user>(HasSubstr("of type array")));
-    EXPECT_THAT([] { user_from_json("id=1&name=A"); }, ThrowsMessage<bad_user>(HasSubstr(R"(expected {"id": "...", "name": "..."})")));
+    EXPECT_THAT([] { user_from_json("id=1&name=A"); },
+                ThrowsMessage<bad_user>(HasSubstr(R"(expected {"id": "...", "name": "..."})")));
     EXPECT_THAT([] { user_from_json(R"({"id":1e999,"name":"A"})"); }, ThrowsMessage<bad_user>(HasSubstr("not JSON")));
 }
 

@@ -35,13 +35,13 @@ private:
     std::unique_ptr<state> state_;
 };
 
+/// Runs body() and closes the scope. What body refers to, the caller keeps until then: children may refer to it too.
 template <class Body>
-auto run_scope(scheduler& where, bool report_failures, Body&& body) -> std::invoke_result_t<Body, scope_core&> {
-    using R = std::invoke_result_t<Body, scope_core&>;
-    scope_core core(where, report_failures);
+auto run_scope(scope_core& core, Body&& body) -> std::invoke_result_t<Body> {
+    using R = std::invoke_result_t<Body>;
     if constexpr (std::is_void_v<R>) {
         try {
-            body(core);
+            body();
         } catch (...) {
             core.body_failed();
         }
@@ -50,9 +50,9 @@ auto run_scope(scheduler& where, bool report_failures, Body&& body) -> std::invo
         std::optional<std::conditional_t<std::is_reference_v<R>, std::remove_reference_t<R>*, R>> result;
         try {
             if constexpr (std::is_reference_v<R>)
-                result.emplace(std::addressof(body(core)));
+                result.emplace(std::addressof(body()));
             else
-                result.emplace(body(core));
+                result.emplace(body());
         } catch (...) {
             core.body_failed();
         }

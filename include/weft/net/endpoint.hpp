@@ -9,7 +9,7 @@
 namespace weft::net {
 
 struct endpoint {
-    std::string host;        ///< a name, an IPv4 address or an IPv6 address without brackets; empty: every address of this machine
+    std::string host;  ///< a name, an IPv4 address or an IPv6 address without brackets; empty: every address of this machine
     std::uint16_t port = 0;  ///< 0: listen on a free one
 
     /// Reads `host:port`, `[ipv6]:port` or `:port`.

@@ -86,7 +86,9 @@ public:
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
     std::size_t write_some(std::string_view from) { return write_some(std::as_bytes(std::span(from))); }
-    std::size_t write_some(std::string_view from, std::error_code& error) { return write_some(std::as_bytes(std::span(from)), error); }
+    std::size_t write_some(std::string_view from, std::error_code& error) {
+        return write_some(std::as_bytes(std::span(from)), error);
+    }
 
     /// Writes everything.
     ///
@@ -95,7 +97,9 @@ public:
     /// \returns  how many bytes were written, also on failure.
     std::size_t write_all(std::span<const std::byte> from, std::error_code& error);
     void write_all(std::string_view from) { write_all(std::as_bytes(std::span(from))); }
-    std::size_t write_all(std::string_view from, std::error_code& error) { return write_all(std::as_bytes(std::span(from)), error); }
+    std::size_t write_all(std::string_view from, std::error_code& error) {
+        return write_all(std::as_bytes(std::span(from)), error);
+    }
 
     /// Writes several pieces as one (a header and a body), with as few system calls as possible.
     ///

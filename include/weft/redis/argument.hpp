@@ -22,9 +22,7 @@ public:
         length_ = static_cast<unsigned char>(end - digits_.data());
     }
 
-    std::string_view view() const noexcept {
-        return length_ ? std::string_view(digits_.data(), length_) : text_;
-    }
+    std::string_view view() const noexcept { return length_ ? std::string_view(digits_.data(), length_) : text_; }
 
 private:
     std::string_view text_;

@@ -88,7 +88,8 @@ private:
     static std::string everything(int fd) {
         std::string text;
         char piece[4096];
-        for (ssize_t n; readable(fd) && (n = ::read(fd, piece, sizeof piece)) > 0;) text.append(piece, static_cast<std::size_t>(n));
+        for (ssize_t n; readable(fd) && (n = ::read(fd, piece, sizeof piece)) > 0;)
+            text.append(piece, static_cast<std::size_t>(n));
         return text;
     }
 
