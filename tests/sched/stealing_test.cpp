@@ -92,6 +92,31 @@ TEST_P(several_workers, a_fiber_in_the_next_slot_is_stolen_from_one_that_compute
     });
 }
 
+TEST_P(several_workers, K4_one_idle_worker_empties_the_next_slots_of_all_that_compute) {
+    const auto hogs = GetParam() - 1;
+    rt.run([&] {
+        for (int round = 0; round < 5; ++round) {
+            std::vector<baton> wake(hogs);
+            std::vector<std::atomic<bool>> ran(hogs);
+            std::vector<fiber<>> all;
+            for (std::size_t i = 0; i < hogs; ++i)
+                all.push_back(spawn([&, i] {
+                    wake[i].take();
+                    ran[i] = true;
+                }));
+            EXPECT_TRUE(eventually_here([&] { return waiting_for(rt, "wait group") == static_cast<int>(hogs); }));
+            for (std::size_t i = 0; i < hogs; ++i)
+                all.push_back(spawn([&, i] {
+                    wake[i].post();  // into this worker's next slot
+                    const auto start = std::chrono::steady_clock::now();
+                    while (!ran[i] && std::chrono::steady_clock::now() - start < 10s) {}
+                    EXPECT_TRUE(ran[i]);
+                }));
+            for (auto& f : all) f.join();
+        }
+    });
+}
+
 TEST_P(several_workers, a_fiber_in_the_ring_is_stolen_from_one_that_computes) {
     rt.run([] {
         for (int i = 0; i < 20; ++i) {
