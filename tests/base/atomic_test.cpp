@@ -69,8 +69,7 @@ TEST(fence, two_threads_do_not_both_pass_stress) {
             for (int i = 0; i < 1000; ++i) {
                 wants[me].store(1, relaxed);
                 fence(seq_cst);
-                if (wants[1 - me].load(relaxed) == 0) {
-                    fence(acquire);  // pairs with the release below: the other has left
+                if (wants[1 - me].load(acquire) == 0) {  // pairs with the release below: the other has left
                     ++inside;
                     ++entered[me];
                 }
