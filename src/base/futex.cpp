@@ -25,26 +25,12 @@ timespec to_timespec(monotonic_ns t) noexcept {
 
 futex_result futex_wait(const futex_word& word, std::uint32_t expected,
                         std::optional<monotonic_ns> deadline) noexcept {
-#if defined(WEFT_TSAN)
-    // TSan puts off signal handlers until the thread's next call that it intercepts, and a system call is none: look up
-    // every now and then.
-    constexpr monotonic_ns slice = 50'000'000;
-    constexpr timespec at_once{0, 0};
-    ::nanosleep(&at_once, nullptr);
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    const monotonic_ns soon = now.tv_sec * monotonic_ns{1'000'000'000} + now.tv_nsec + slice;
-    const bool early = !deadline || *deadline > soon;
-    if (early) deadline = soon;
-#else
-    constexpr bool early = false;
-#endif
     const timespec until = to_timespec(deadline.value_or(0));
     const long rc = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
                               deadline ? &until : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
     if (rc == 0) return futex_result::woken;
     if (errno == EAGAIN) return futex_result::changed;
-    if (errno == ETIMEDOUT) return early ? futex_result::woken : futex_result::timed_out;
+    if (errno == ETIMEDOUT) return futex_result::timed_out;
     return futex_result::woken;  // EINTR: spurious (F2)
 }
 

@@ -137,13 +137,13 @@ void scheduler::drop(control_block& f) noexcept {
 
 bool scheduler::request_stop(control_block& f) noexcept {
     if (f.stop_requested.exchange(true, acq_rel)) return false;  // one count per fiber in `stops`
+    f.stops.fetch_add(1, seq_cst);  // W5, before the look at the wait; and before the token says so: then park points throw
     std::stop_source tell(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
         if (f.stop_source) tell = *f.stop_source;
     }
-    tell.request_stop();            // outside the lock: callbacks are user code; first, while the fiber has not unwound them
-    f.stops.fetch_add(1, seq_cst);  // W5, before the look at the wait
+    tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
     interrupt(f);
     return true;
 }

@@ -1,5 +1,7 @@
 #include "sched/wait.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "base/futex.hpp"
@@ -57,6 +59,18 @@ private:
     const time_point operation_;
     time_point deadline_ = never, shield_ends_ = never;
 };
+
+// When a sleeping plain thread looks up at the latest. TSan puts off signal handlers until the thread's next call that it
+// intercepts, and the futex is none; nanosleep is.
+time_point look_up_at(time_point when) noexcept {
+#if defined(WEFT_TSAN)
+    constexpr timespec at_once{0, 0};
+    ::nanosleep(&at_once, nullptr);
+    return std::min(when, clock::now() + std::chrono::milliseconds(50));
+#else
+    return when;
+#endif
+}
 
 wake meaning_of(wait_outcome outcome) noexcept {
     if (outcome == outcome_stopped) return wake::stopped;
@@ -119,7 +133,7 @@ wake wait::park_thread() noexcept {
     auto& signal = *cell_.thread_signal;
     wait_timer timer(cell_, ticket_, options_.deadline, interrupts_, options_.may_stop == interruptible::yes);
     while (signal.load(acquire) == 0) {  // pairs with unpark()
-        const auto when = timer.when();
+        const auto when = look_up_at(timer.when());
         const auto ns = when.time_since_epoch().count();
         const auto result = futex_wait(signal, 0, when == never ? std::optional<monotonic_ns>{} : ns);
         if (result != futex_result::timed_out) continue;

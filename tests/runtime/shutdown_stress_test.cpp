@@ -98,19 +98,19 @@ TEST_P(runtime_stress, plain_threads_spawn_while_fibers_keep_it_busy) {
 TEST_P(runtime_stress, a_thread_looks_at_fibers_that_come_and_go) {
     watched_runtime rt(GetParam());
     std::atomic<bool> over{false};
-    std::size_t most = 0;
+    std::atomic<int> seen{0};
     std::thread looks([&] {
         while (!over) {
             std::size_t bytes = 0;
             rt.for_each_fiber([&](const fiber_info& f) { bytes += f.name.size() + f.state.size() + f.waits_for.size(); });
             const auto s = rt.stats();
             EXPECT_LE(s.fibers, s.spawned);
-            most = std::max(most, bytes);
+            seen += bytes != 0;
         }
     });
     rt.run([&] {
         auto random = seed_.of(0);
-        for (const auto end = steady::now() + enough; steady::now() < end;) {
+        for (const auto end = steady::now() + enough; steady::now() < end || seen == 0;) {
             std::vector<fiber<>> all;
             for (int i = 0; i < 20; ++i)
                 all.push_back(spawn({.name = i % 2 ? "odd" : "even"}, [d = up_to(random, 100us)] {
@@ -122,7 +122,6 @@ TEST_P(runtime_stress, a_thread_looks_at_fibers_that_come_and_go) {
     });
     over = true;
     looks.join();
-    EXPECT_GT(most, 0u);
 }
 
 TEST_P(runtime_stress, starts_and_ends_while_another_works) {

@@ -111,7 +111,13 @@ TEST_P(stopping_fibers, a_park_point_throws_though_it_would_not_have_waited) {
     rt.run([] {
         auto ended = spawn([] {});
         EXPECT_TRUE(ended.join_for(10s));
-        auto f = spawn([&] { ended.join(); });
+        auto f = spawn([&](std::stop_token told) {
+            {
+                const shield until_told;
+                while (!told.stop_requested()) this_fiber::yield();
+            }
+            ended.join();
+        });
         f.request_stop();
         EXPECT_THROW(f.join(), cancelled);
         ended.join();
