@@ -178,78 +178,6 @@ TEST_P(failing_scopes, the_bodys_failure_is_reported_if_a_childs_came_first) {
     EXPECT_EQ(reported(), std::vector<std::string>{"body"});
 }
 
-TEST_P(failing_scopes, a_failure_taken_by_join_is_not_rethrown) {
-    rt.run([] {
-        with_scope([](scope& s) {
-            auto c = s.spawn(fails, "taken");
-            EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
-        });
-    });
-    EXPECT_TRUE(reported().empty());
-}
-
-TEST_P(failing_scopes, a_failure_taken_long_after_the_childs_end_is_not_rethrown) {
-    rt.run([] {
-        with_scope([](scope& s) {
-            const shield until_the_end;
-            auto c = s.spawn(fails, "taken");
-            EXPECT_TRUE(eventually_here([&] { return s.size() == 0; }));
-            EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
-        });
-    });
-    EXPECT_TRUE(reported().empty());
-}
-
-TEST_P(failing_scopes, a_failure_after_one_that_was_taken_is_the_first) {
-    rt.run([] {
-        EXPECT_EQ(failure_of([] {
-                      with_scope([](scope& s) {
-                          const shield until_the_end;
-                          auto c = s.spawn(fails, "taken");
-                          EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
-                          s.spawn(fails, "first of the rest");
-                      });
-                  }),
-                  "first of the rest");
-    });
-    EXPECT_TRUE(reported().empty());
-}
-
-TEST_P(failing_scopes, a_failed_child_can_be_joined_after_its_scope) {
-    rt.run([] {
-        child<> kept;
-        EXPECT_EQ(failure_of([&] { with_scope([&](scope& s) { kept = s.spawn(fails, "seen twice"); }); }), "seen twice");
-        EXPECT_EQ(failure_of([&] { kept.join(); }), "seen twice");
-    });
-}
-
-TEST_P(failing_scopes, a_failure_that_leaves_through_join_leaves_once) {
-    rt.run([] {
-        EXPECT_EQ(failure_of([] {
-                      with_scope([](scope& s) { s.spawn(fails, "once").join(); });
-                  }),
-                  "once");
-    });
-    EXPECT_TRUE(reported().empty());
-}
-
-TEST_P(failing_scopes, the_failure_of_one_is_not_lost_when_that_of_another_is_taken) {
-    rt.run([] {
-        EXPECT_EQ(failure_of([] {
-                      with_scope([](scope& s) {
-                          s.spawn(fails, "first");
-                          const shield until_the_end;
-                          EXPECT_TRUE(eventually_here([&] { return s.size() == 0; }));
-                          for (int i = 0; i < 50; ++i) {  // one of them gets the control block of the first
-                              auto c = s.spawn(fails, "second");
-                              EXPECT_EQ(failure_of([&] { c.join(); }), "second");
-                          }
-                      });
-                  }),
-                  "first");
-    });
-}
-
 TEST_P(failing_scopes, a_reporting_scope_stops_nobody) {
     rt.run([] {
         bool ended = false;
@@ -340,6 +268,30 @@ TEST_P(failing_scopes, an_inner_failure_can_be_handled_inside) {
                   }),
                   1);
     });
+}
+
+TEST(failing_scope_by_default, a_further_failure_in_a_detached_fiber_is_printed_and_the_program_goes_on) {
+    EXPECT_EXIT(
+        {
+            runtime rt({.workers = 2});
+            std::atomic<bool> handled{false};
+            rt.spawn_detached([&] {
+                try {
+                    with_scope([](scope& s) {
+                        s.spawn(fails, "first");
+                        try {
+                            sleeps_until_stopped();
+                        } catch (const cancelled&) {
+                            fails("second");
+                        }
+                    });
+                } catch (const failure&) {
+                    handled = true;
+                }
+            });
+            std::exit(eventually([&] { return handled.load(); }) ? 3 : 4);
+        },
+        ::testing::ExitedWithCode(3), "second");
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -66,19 +66,17 @@ TEST_P(scopes, know_how_many_children_run) {
 TEST_P(scopes, children_may_spawn_siblings_also_after_the_body_has_ended) {
     rt.run([] {
         std::atomic<int> ran{0};
+        std::function<void(scope&, int)> tree = [&](scope& s, int depth) {
+            ++ran;
+            this_fiber::sleep_for(100us);
+            for (int i = 0; depth > 0 && i < 2; ++i) s.spawn(tree, std::ref(s), depth - 1);
+        };
         with_scope([&](scope& s) {
-            std::function<void(int)> tree = [&](int depth) {
-                ++ran;
-                this_fiber::sleep_for(100us);
-                for (int i = 0; depth > 0 && i < 2; ++i) s.spawn(tree, depth - 1);
-            };
-            s.spawn(tree, 4);
-            s.spawn([&, tree] {
+            s.spawn(tree, std::ref(s), 4);
+            s.spawn([&] {
                 this_fiber::sleep_for(2ms);
-                tree(3);
+                tree(s, 3);
             });
-            // `tree` is used by reference through the copies' captures only
-            while (s.size() > 0) this_fiber::sleep_for(100us);
         });
         EXPECT_EQ(ran, 31 + 15);
     });

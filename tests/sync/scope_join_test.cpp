@@ -1,0 +1,131 @@
+// scope_join_test.cpp - a child's failure that somebody takes by join() is not rethrown by the scope; others still are.
+#include <weft/scope.hpp>
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/eventually.hpp"
+#include "support/no_leaks.hpp"
+
+using namespace std::chrono_literals;
+
+namespace weft::test {
+namespace {
+
+struct failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+void fails(const char* what) { throw failure(what); }
+
+class joined_failures : public on_workers {
+protected:
+    std::vector<std::string> reported() {
+        const std::lock_guard guard(lock);
+        return seen;
+    }
+
+    /// What f throws.
+    template <class F>
+    static std::string failure_of(F&& f) {
+        try {
+            f();
+        } catch (const failure& e) {
+            return e.what();
+        } catch (const cancelled&) {
+            return "cancelled";
+        }
+        return "";
+    }
+
+    std::mutex lock;
+    std::vector<std::string> seen;
+    watched_runtime rt{{.workers = GetParam(), .on_unhandled = [this](const fiber_info&, const std::exception_ptr& e) {
+        try {
+            std::rethrow_exception(e);
+        } catch (const std::exception& x) {
+            const std::lock_guard guard(lock);
+            seen.emplace_back(x.what());
+        }
+    }}};
+};
+WEFT_ON_1_2_4_8_WORKERS(joined_failures);
+
+TEST_P(joined_failures, a_failure_taken_by_join_is_not_rethrown) {
+    rt.run([] {
+        with_scope([](scope& s) {
+            auto c = s.spawn(fails, "taken");
+            EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
+        });
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(joined_failures, a_failure_taken_long_after_the_childs_end_is_not_rethrown) {
+    rt.run([] {
+        with_scope([](scope& s) {
+            const shield until_the_end;
+            auto c = s.spawn(fails, "taken");
+            EXPECT_TRUE(eventually_here([&] { return s.size() == 0; }));
+            EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
+        });
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(joined_failures, a_failure_after_one_that_was_taken_is_the_first) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([] {
+                      with_scope([](scope& s) {
+                          const shield until_the_end;
+                          auto c = s.spawn(fails, "taken");
+                          EXPECT_EQ(failure_of([&] { c.join(); }), "taken");
+                          s.spawn(fails, "first of the rest");
+                      });
+                  }),
+                  "first of the rest");
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(joined_failures, a_failed_child_can_be_joined_after_its_scope) {
+    rt.run([] {
+        child<> kept;
+        EXPECT_EQ(failure_of([&] { with_scope([&](scope& s) { kept = s.spawn(fails, "seen twice"); }); }), "seen twice");
+        EXPECT_EQ(failure_of([&] { kept.join(); }), "seen twice");
+    });
+}
+
+TEST_P(joined_failures, a_failure_that_leaves_through_join_leaves_once) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([] {
+                      with_scope([](scope& s) { s.spawn(fails, "once").join(); });
+                  }),
+                  "once");
+    });
+    EXPECT_TRUE(reported().empty());
+}
+
+TEST_P(joined_failures, the_failure_of_one_is_not_lost_when_that_of_another_is_taken) {
+    rt.run([] {
+        EXPECT_EQ(failure_of([] {
+                      with_scope([](scope& s) {
+                          s.spawn(fails, "first");
+                          const shield until_the_end;
+                          EXPECT_TRUE(eventually_here([&] { return s.size() == 0; }));
+                          for (int i = 0; i < 50; ++i) {  // one of them gets the control block of the first
+                              auto c = s.spawn(fails, "second");
+                              EXPECT_EQ(failure_of([&] { c.join(); }), "second");
+                          }
+                      });
+                  }),
+                  "first");
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
