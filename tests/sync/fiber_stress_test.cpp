@@ -109,7 +109,7 @@ TEST_P(fiber_stress, stop_callbacks_and_requests_meet) {
             f.request_stop();
             stopper.join();
             EXPECT_THROW(f.join(), cancelled);
-            EXPECT_EQ(calls, 1);
+            EXPECT_LE(calls, 1);  // 0: the body saw the stop first and took its callback back, as with std::jthread
         }
     });
 }
