@@ -26,7 +26,7 @@ void yield(benchmark::State& state) {
         });
         for (auto _ : state) weft::this_fiber::yield();
         state.counters["ns_per_switch"] =
-            benchmark::Counter(static_cast<double>(state.iterations()) * 2 * 1e-9,
+            benchmark::Counter(static_cast<double>(state.iterations()) * 2,
                                benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
     });
 }
