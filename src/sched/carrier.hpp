@@ -6,6 +6,7 @@
 
 #include "arch/context.hpp"
 #include "arch/thread_word.hpp"
+#include "sched/placement.hpp"
 
 namespace weft::detail {
 
@@ -17,6 +18,7 @@ struct carrier {
     worker* lent_to = nullptr;
     scheduler* owner = nullptr;
     control_block* current = nullptr;  // the fiber whose code runs; null in the worker's loop
+    placement place;
     context own;                       // the thread's own stack: left at start, reached again at the end
 };
 

@@ -10,9 +10,9 @@ namespace weft::detail {
 namespace {
 
 constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
-constexpr auto nap_for = std::chrono::microseconds(80);      // required: with the wake-up, work waits at most 200 us while somebody is idle
+constexpr auto nap_for = std::chrono::microseconds(50);      // required: with the wake-up, work waits at most 200 us while somebody is idle
 constexpr auto stale_after = std::chrono::microseconds(20);  // chosen (K4): longer than a fiber that has woken another needs to park
-constexpr int naps = 10;                                     // chosen: one wake per millisecond at most
+constexpr int naps = 16;                                     // chosen: it looks for 0.8 ms
 constexpr int relaxes_per_look = 20;                         // chosen: a look at the others costs them a cache line
 
 }  // namespace
@@ -147,6 +147,24 @@ void idle_worker::sleep() noexcept {
 }
 
 void idle_worker::sleep_until(time_point until) noexcept {
+    if (w_.owner_.worker_count() == 1) return sleep_here_until(until);
+    w_.cpu_.store(placement::here(), relaxed);  // a hint
+    auto& place = this_carrier()->place;
+    place.stay_off(cpus_of_others());
+    sleep_here_until(until);
+    place.stay_anywhere();
+}
+
+cpu_set_t idle_worker::cpus_of_others() const noexcept {
+    auto& s = w_.owner_;
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (unsigned i = 0; i < s.worker_count(); ++i)
+        if (const int cpu = s.worker_at(i).cpu(); cpu >= 0 && i != w_.index_) CPU_SET(cpu, &cpus);
+    return cpus;
+}
+
+void idle_worker::sleep_here_until(time_point until) noexcept {
     auto& s = w_.owner_;
     led_ = s.try_lead_or_wait_for_it();
     if (!led_) {

@@ -27,6 +27,8 @@ private:
     void nap() noexcept;
     void sleep() noexcept;
     void sleep_until(time_point until) noexcept;
+    void sleep_here_until(time_point until) noexcept;
+    cpu_set_t cpus_of_others() const noexcept;
     bool others_are_busy() const noexcept;
     time_point earliest_timer() const noexcept;
 

@@ -242,6 +242,7 @@ void worker::poll() noexcept {
     if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
     until_poll_ = poll_every_;
     last_poll_ = now;
+    cpu_.store(placement::here(), relaxed);  // a hint
 
     taking_in_ = true;
     timers_.expire(now);

@@ -64,6 +64,7 @@ public:
     timer_heap& timers() noexcept { return timers_; }
     bool has_work() const noexcept { return !ring_.empty() || next_.load(relaxed); }  // ordered by idle_set's fences
     bool asleep() const noexcept { return asleep_.load(relaxed); }                    // a hint
+    int cpu() const noexcept { return cpu_.load(relaxed); }                           // a hint; -1: unknown
     std::uint64_t born() const noexcept { return born_.load(acquire); }
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }  // pairs with the release in finish()
     std::uint64_t steals() const noexcept { return steals_.load(relaxed); }
@@ -119,6 +120,7 @@ private:
     timer_heap timers_;
     parker parker_;
     atomic<bool> asleep_{false};
+    atomic<int> cpu_{-1};               // where its carrier was last seen: a hint
     atomic<std::uint64_t> born_{0}, ended_{0}, steals_{0}, parks_{0}, sleeps_{0};
 
     // A thief's memory of the next slot of each other worker, as it was when last looked at (K4).
