@@ -26,7 +26,7 @@ foreach(name IN LISTS example_names)
     if(name STREQUAL "users")
         if(TARGET users_service AND EXISTS "${PROJECT_SOURCE_DIR}/examples/users/main.cpp")
             weft_example(example_users users examples examples/users/main.cpp)
-            target_link_libraries(example_users PRIVATE users_service)
+            target_link_libraries(example_users PRIVATE users_service CLI11::CLI11)
         else()
             message(STATUS "weft: example users skipped: no users_service or no main.cpp")
         endif()
@@ -35,6 +35,14 @@ foreach(name IN LISTS example_names)
         weft_example(example_${name} ${name} examples ${sources})
     endif()
 endforeach()
+
+# These check themselves and end with 0.
+if(WEFT_TESTS)
+    foreach(name IN ITEMS thousand walk_breathe)
+        add_test(NAME example.${name} COMMAND example_${name})
+        set_tests_properties(example.${name} PROPERTIES TIMEOUT 30 LABELS guide)
+    endforeach()
+endif()
 
 # A program of the guide must end by itself with 0; what it prints must be <stem>.expected where that file exists.
 file(GLOB guide_sources CONFIGURE_DEPENDS "docs/guide/examples/*.cpp")

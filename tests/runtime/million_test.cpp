@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <weft/channel.hpp>
 #include <weft/runtime.hpp>
 
 #include "support/baton.hpp"
@@ -56,6 +57,41 @@ TEST_F(many, fibers_sleep_at_once) {
         for (auto& f : all) f.join();
         EXPECT_EQ(woke, count);
         EXPECT_EQ(early, 0);
+    });
+}
+
+TEST_F(many, fibers_wait_on_channels_while_as_many_sleep) {
+    constexpr int count = scaled(100'000, 50), channels = 1000;
+    rt.run([&] {
+        std::vector<channel<int>> all;
+        for (int i = 0; i < channels; ++i) all.emplace_back();
+        std::atomic<int> waiting{0}, woke{0};
+        std::atomic<long> sum{0};
+        std::vector<fiber<>> fibers;
+        for (int i = 0; i < count; ++i) {
+            fibers.push_back(spawn([&, i] {
+                ++waiting;
+                sum += all[static_cast<std::size_t>(i % channels)].receive().value();
+            }));
+            fibers.push_back(spawn([&] {
+                ++waiting;
+                this_fiber::sleep_for(1h);
+            }));
+        }
+        while (waiting < 2 * count) this_fiber::sleep_for(1ms);
+        EXPECT_GE(rt.stats().fibers, 2u * count);
+        for (int i = 0; i < count; ++i) all[static_cast<std::size_t>(i % channels)].send(i);
+        for (std::size_t i = 0; i < fibers.size(); i += 2) fibers[i].join();
+        EXPECT_EQ(sum, long{count} * (count - 1) / 2);
+        for (std::size_t i = 1; i < fibers.size(); i += 2) fibers[i].request_stop();
+        for (std::size_t i = 1; i < fibers.size(); i += 2) {
+            try {
+                fibers[i].join();
+            } catch (const cancelled&) {
+                ++woke;
+            }
+        }
+        EXPECT_EQ(woke, count);
     });
 }
 

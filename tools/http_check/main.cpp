@@ -139,15 +139,11 @@ int check(const options& o) {
 
 int main(int argc, char** argv) {
     try {
-        const auto options = http_check::parse(argc, argv);
+        int exit_code = 0;
+        const auto options = http_check::parse(argc, argv, exit_code);
+        if (!options) return exit_code;
         weft::io::raise_descriptor_limit();
-        return weft::run([&] { return http_check::check(options); }, {.workers = options.workers});
-    } catch (const http_check::bad_usage& e) {
-        std::fprintf(stderr, "http_check: %s\n", e.what());
-        return 2;
-    } catch (const std::invalid_argument& e) {
-        std::fprintf(stderr, "http_check: %s\n", e.what());
-        return 2;
+        return weft::run([&] { return http_check::check(*options); }, {.workers = options->workers});
     } catch (const std::exception& e) {
         std::fprintf(stderr, "http_check: %s\n", e.what());
         return 1;

@@ -1,51 +1,46 @@
 // options.cpp - reads the command line.
 #include "options.hpp"
 
-#include <charconv>
+#include <iostream>
 #include <string>
-#include <string_view>
+
+#include <CLI/CLI.hpp>
 
 namespace http_check {
-namespace {
 
-constexpr const char* usage =
-    "usage: http_check HOST:PORT [--connections N] [--requests N] [--depth N] [--keys N] [--idle N] [--workers N] [--seed N]";
-
-template <class Number>
-void read(std::string_view flag, std::string_view text, Number& into) {
-    const auto end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, into);
-    if (error != std::errc() || stop != end)
-        throw bad_usage(std::string(flag) + " wants a number, not \"" + std::string(text) + '"');
-}
-
-}  // namespace
-
-options parse(int argc, char** argv) {
+std::optional<options> parse(int argc, char** argv, int& exit_code) {
     options o;
-    if (argc < 2 || argc % 2 != 0) throw bad_usage(usage);
-    o.server = weft::net::endpoint::parse(argv[1]);
-    for (int i = 2; i < argc; i += 2) {
-        const std::string_view flag = argv[i], text = argv[i + 1];
-        if (flag == "--connections")
-            read(flag, text, o.connections);
-        else if (flag == "--requests")
-            read(flag, text, o.requests);
-        else if (flag == "--depth")
-            read(flag, text, o.depth);
-        else if (flag == "--keys")
-            read(flag, text, o.keys);
-        else if (flag == "--idle")
-            read(flag, text, o.idle);
-        else if (flag == "--workers")
-            read(flag, text, o.workers);
-        else if (flag == "--seed")
-            read(flag, text, o.seed);
-        else
-            throw bad_usage(usage);
+    CLI::App program("Asks a users service for random users and checks that every answer is the one that was asked for.", "http_check");
+    program.add_option_function<std::string>(
+        "server",
+        [&o](const std::string& text) {
+            try {
+                o.server = weft::net::endpoint::parse(text);
+            } catch (const std::invalid_argument& e) {
+                throw CLI::ValidationError("server", e.what());
+            }
+        },
+        "where the service listens")->type_name("HOST:PORT")->required();
+    const auto number = [&](const char* name, auto& into, const char* what) {
+        return program.add_option(name, into, what)->type_name("N")->capture_default_str();
+    };
+    number("--connections", o.connections, "connections that ask at the same time")->check(CLI::PositiveNumber);
+    number("--requests", o.requests, "requests of all connections together");
+    number("--depth", o.depth, "requests sent before the first answer is read")->check(CLI::PositiveNumber);
+    number("--keys", o.keys, "users to create and to ask for")->check(CLI::PositiveNumber);
+    number("--idle", o.idle, "connections that are open meanwhile and ask nothing");
+    number("--workers", o.workers, "threads that run fibers; 0: one per usable CPU");
+    number("--seed", o.seed, "of the order of the requests");
+    try {
+        program.parse(argc, argv);
+        return o;
+    } catch (const CLI::Success& e) {
+        exit_code = program.exit(e);
+    } catch (const CLI::ParseError& e) {
+        std::cerr << "http_check: " << e.what() << std::endl;
+        exit_code = 2;
     }
-    if (o.connections == 0 || o.depth == 0 || o.keys == 0) throw bad_usage("connections, depth and keys are at least 1");
-    return o;
+    return std::nullopt;
 }
 
 }  // namespace http_check

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
+#include <optional>
 
 #include <weft/net/endpoint.hpp>
 
@@ -19,11 +19,7 @@ struct options {
     std::uint64_t seed = 1;
 };
 
-struct bad_usage : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-/// \throws  bad_usage with one line.
-options parse(int argc, char** argv);
+/// Nothing if the program is to end with `exit_code`: help was asked for, or the line was wrong and is explained on stderr.
+std::optional<options> parse(int argc, char** argv, int& exit_code);
 
 }  // namespace http_check
