@@ -28,12 +28,12 @@ std::optional<std::errc> pending_interrupt() noexcept;
 [[noreturn]] void throw_cancelled();
 
 /// First statement of every park point: throws `cancelled` if pending_interrupt().
-inline void check_interrupt() {
-    const auto& cell = this_cell();
-    if (cell.stops.load(relaxed) == 0 && !cell.deadlines) [[likely]]  // level-triggered: seen now or next time
+inline void check_interrupt(const wait_cell& of_caller) {
+    if (of_caller.stops.load(relaxed) == 0 && !of_caller.deadlines) [[likely]]  // level-triggered: seen now or next time
         return;
     if (pending_interrupt()) throw_cancelled();
 }
+inline void check_interrupt() { check_interrupt(this_cell()); }
 
 /// The reason behind wake::stopped, for error_code forms: operation_canceled or timed_out.
 std::errc interrupt_reason() noexcept;

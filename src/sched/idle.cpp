@@ -1,7 +1,6 @@
 #include "sched/idle.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "sched/choice.hpp"
 #include "sched/scheduler.hpp"
@@ -11,13 +10,16 @@ namespace {
 
 constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
 constexpr auto nap_for = std::chrono::microseconds(50);      // required: with the wake-up, work waits at most 200 us while somebody is idle
-constexpr auto stale_after = std::chrono::microseconds(20);  // chosen (K4): longer than a fiber that has woken another needs to park
+constexpr auto patience = std::chrono::microseconds(20);     // chosen: longer than a fiber that has woken another needs to park
+constexpr auto tiny = std::chrono::microseconds(20);         // measured: loot that lasts shorter costs more than it helps
+constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
 constexpr int naps = 16;                                     // chosen: it looks for 0.8 ms
 constexpr int relaxes_per_look = 20;                         // chosen: a look at the others costs them a cache line
 
 }  // namespace
 
 control_block* idle_worker::find_work() noexcept {
+    judge_last_loot();
     for (;;) {
         if (auto* const f = look()) return found(f);
         if (w_.owner_.stopping()) return nullptr;
@@ -31,6 +33,11 @@ control_block* idle_worker::find_work() noexcept {
 // Takes in what has become ready and returns the first of it.
 control_block* idle_worker::look() noexcept {
     w_.poll();
+    return pick();
+}
+
+control_block* idle_worker::pick() noexcept {
+    const worker::visit inside(w_);
     return w_.pick();
 }
 
@@ -38,9 +45,14 @@ control_block* idle_worker::found(control_block* f) noexcept {
     auto& s = w_.owner_;
     w_.spin_ = true;
     const bool hand_on = std::exchange(led_, false);
-    if (std::exchange(w_.searching_, false)) s.idle().end_search();  // I2: now look whether there is more
+    if (auto* const first = end_call()) {
+        w_.taking_in_ = true;
+        w_.enqueue(*first);
+        w_.taking_in_ = false;
+    }
+    const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();  // I2: now look for more
     if (w_.timers_.earliest() != never) w_.timer_is_news_ = s.worker_count() > 1;
-    if (hand_on || s.work_is_queued()) s.wake_sleeper();
+    if (hand_on || (somebody_sleeps && s.work_is_queued())) s.wake_sleeper();
     return f;
 }
 
@@ -57,12 +69,10 @@ control_block* idle_worker::search() noexcept {
     for (int i = 0; i < naps && others_are_busy() && !s.stopping(); ++i) {
         nap();
         if (auto* const f = look()) return f;
-        if (auto* const f = steal()) return f;
-        if (!std::exchange(saw_next_, false)) continue;
-        for (const auto end = clock::now() + stale_after; clock::now() < end;) cpu_relax();  // shorter than any sleep (K4)
-        if (auto* const f = steal()) return f;
+        if (auto* const f = steal_patiently()) return f;
     }
-    return steal();
+    if (auto* const f = steal_patiently()) return f;
+    return end_call();
 }
 
 control_block* idle_worker::steal() noexcept {
@@ -70,6 +80,7 @@ control_block* idle_worker::steal() noexcept {
     const auto n = s.worker_count();
     if (n == 1) return nullptr;
     const auto now = clock::now();
+    if (asked_) return look_at_answer(now);
     const auto first = choose(n);
     for (unsigned i = 0; i < n; ++i) {
         auto& victim = s.worker_at((first + i) % n);
@@ -78,37 +89,77 @@ control_block* idle_worker::steal() noexcept {
             w_.taking_in_ = true;
             victim.timers_.expire(now);
             w_.taking_in_ = false;
-            if (auto* const f = w_.pick()) return f;
+            if (auto* const f = pick()) return f;
         }
-        std::array<control_block*, 128> loot;  // half a ring
-        if (const auto k = worker::fiber_ring::thief(victim.ring_).steal(loot.data(), loot.size())) {
-            w_.steals_.store(w_.steals_.load(relaxed) + k, relaxed);  // owner only
-            w_.taking_in_ = true;                                     // found() notifies
-            for (std::uint32_t j = 1; j < k; ++j) w_.enqueue(*loot[j]);
-            w_.taking_in_ = false;
-            return loot[0];
-        }
-        if (auto* const f = steal_stale_next(victim, now)) return f;
+        if (!worth_asking(victim, now) || !worker::fiber_queue::thief(victim.queue_).ask()) continue;
+        asked_ = &victim;
+        asked_at_ = now;
+        return nullptr;
     }
     return nullptr;
 }
 
-// K4: two looks, `stale_after` apart, at the same fiber with no dispatch between them.
-control_block* idle_worker::steal_stale_next(worker& victim, time_point now) noexcept {
-    auto* waits = victim.next_.load(relaxed);  // the exchange below decides
-    if (!waits) return nullptr;
-    const auto tick = victim.ticks_.load(relaxed);
-    auto& seen = w_.seen_[victim.index()];
-    if (seen.fiber != waits || seen.tick != tick) {
-        seen = {.fiber = waits, .tick = tick, .since = now};
-        saw_next_ = true;
-        return nullptr;
+control_block* idle_worker::steal_patiently() noexcept {
+    auto* f = steal();
+    for (const auto end = clock::now() + 2 * patience; !f && asked_ && clock::now() < end; f = steal())
+        for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
+    return f;
+}
+
+// While the last loot was tiny, a victim that dispatches one fiber after the other is left alone for a time. One that does
+// not is in a long body, and what it has queued waits.
+bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
+    if (victim.queue_.empty()) return false;
+    const auto ticks = victim.ticks_.load(relaxed);
+    const bool moves = std::exchange(w_.seen_ticks_[victim.index()], ticks) != ticks;
+    return !moves || now >= w_.ask_again_;
+}
+
+control_block* idle_worker::look_at_answer(time_point now) noexcept {
+    using outcome = worker::fiber_queue::thief::outcome;
+    worker::fiber_queue::thief victim(asked_->queue_);
+    control_block* loot[worker::fiber_queue::most_loot];
+    std::uint32_t n = 0;
+    if (victim.answered()) {
+        n = victim.collect(loot);
+    } else {
+        if (now - asked_at_ < patience) return nullptr;
+        asked_at_ = now;
+        if (victim.overrule(loot, n) != outcome::taken) return nullptr;
     }
-    if (now - seen.since < stale_after) return nullptr;
-    // acquire: pairs with ready(); if the same fiber has come back meanwhile it is waiting there all the same
-    if (!victim.next_.compare_exchange_strong(waits, nullptr, acq_rel, relaxed)) return nullptr;
-    w_.steals_.store(w_.steals_.load(relaxed) + 1, relaxed);  // owner only
-    return waits;
+    asked_ = nullptr;
+    return take_over(loot, n, now);
+}
+
+// Whoever has called must end it before it does anything else (Q3); the answer may be on its way.
+control_block* idle_worker::end_call() noexcept {
+    if (!asked_) return nullptr;
+    worker::fiber_queue::thief victim(std::exchange(asked_, nullptr)->queue_);
+    if (victim.withdraw()) return nullptr;
+    for (unsigned turns = 0; !victim.answered(); ++turns) turns < 100 ? cpu_relax() : thread_yield();
+    control_block* loot[worker::fiber_queue::most_loot];
+    const auto n = victim.collect(loot);
+    return take_over(loot, n, clock::now());
+}
+
+control_block* idle_worker::take_over(control_block** loot, std::uint32_t n, time_point now) noexcept {
+    if (n == 0) return nullptr;
+    w_.steals_.store(w_.steals_.load(relaxed) + n, relaxed);  // owner only
+    w_.looted_at_ = now;
+    w_.taking_in_ = true;  // found() notifies
+    for (std::uint32_t i = 1; i < n; ++i) w_.enqueue(*loot[i]);
+    w_.taking_in_ = false;
+    return loot[0];
+}
+
+void idle_worker::judge_last_loot() noexcept {
+    if (w_.looted_at_ == never) return;
+    const auto now = clock::now();
+    if (now - std::exchange(w_.looted_at_, never) < tiny)
+        w_.gap_ = std::clamp(2 * w_.gap_, duration(least_gap), duration(most_gap));
+    else
+        w_.gap_ = {};
+    w_.ask_again_ = now + w_.gap_;
 }
 
 bool idle_worker::others_are_busy() const noexcept {

@@ -20,9 +20,15 @@ public:
 
 private:
     control_block* look() noexcept;               // own queues, timers, driver, injector
+    control_block* pick() noexcept;
     control_block* search() noexcept;             // other workers, for a while
-    control_block* steal() noexcept;              // one round over the others
-    control_block* steal_stale_next(worker& victim, time_point now) noexcept;
+    control_block* steal() noexcept;              // one round over the others, or one look at the victim that was asked
+    control_block* steal_patiently() noexcept;    // the same until the victim has answered or been overruled
+    control_block* look_at_answer(time_point now) noexcept;
+    control_block* end_call() noexcept;
+    control_block* take_over(control_block** loot, std::uint32_t n, time_point now) noexcept;
+    bool worth_asking(worker& victim, time_point now) noexcept;
+    void judge_last_loot() noexcept;
     control_block* found(control_block* f) noexcept;
     void nap() noexcept;
     void sleep() noexcept;
@@ -33,7 +39,8 @@ private:
     time_point earliest_timer() const noexcept;
 
     worker& w_;
-    bool saw_next_ = false;  // a fiber in a next slot, for the first time: look again once it is stale
+    worker* asked_ = nullptr;  // the victim whose queue this worker has called (run_queue.hpp, Q3)
+    time_point asked_at_;
     bool led_ = false;  // slept in the driver last: if it goes away with work, another must watch there
 };
 

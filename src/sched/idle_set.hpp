@@ -4,18 +4,21 @@
 //
 //      who has work for others                     who runs out of work
 //   1  publish it (ring, injector)              1  announce_sleep(): sleeping + 1, searching - 1 if it searched
-//   2  fence                                    2  fence
+//   2  light fence                              2  heavy fence
 //   3  searching == 0 and sleeping > 0 ?        3  look at every queue once more; if there is work, retract() and go on
 //      then claim a sleeper and wake it         4  sleep until woken
 //
 // Invariants
 //   I1  `word_` counts the searchers (low half) and the announced sleepers (high half); every change is one read-modify-write.
 //   I2  If step 3 on the left finds nobody to wake because one searches, that searcher's next change of the word comes later
-//       in word_'s order, and is followed by its own fence and look: it finds the work, or another has taken it.
+//       in word_'s order, and is followed by its own heavy fence and look: it finds the work, or another has taken it. Only if
+//       that change finds nobody asleep need it not look: whoever announces later looks itself (I3).
 //   I3  If step 3 on the left finds nobody asleep, every sleeper announces later and finds the work in its step 3.
 //   I4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so work is not handed to two for one wake.
 //   I5  A worker is announced at most once; retract() tells it whether it was claimed meanwhile (then a wake token is on its
 //       way, and it searches).
+//   I6  The last worker to announce itself needs no heavy fence: all the others have announced, which carried their work along,
+//       and whoever leaves again changes word_ later and so sees this announcement. Threads that are no workers fence.
 //
 // Remove either fence and both sides can miss each other: model test tests/model/idle_model.cpp expects that run.
 #pragma once
@@ -32,13 +35,13 @@ namespace weft::detail {
 
 class idle_set {
 public:
-    explicit idle_set(unsigned workers) { sleepers_.reserve(workers); }
+    explicit idle_set(unsigned workers) : workers_(workers) { sleepers_.reserve(workers); }
     idle_set(const idle_set&) = delete;
     idle_set& operator=(const idle_set&) = delete;
 
-    /// Steps 2 and 3 on the left: after publishing work. \returns the worker to be woken, if one should be.
+    /// Steps 2 and 3 on the left: after publishing work, on a worker (a thread that is none calls fence(seq_cst) before). \returns the worker to be woken, if one should be.
     std::optional<unsigned> after_publish() noexcept {
-        fence(seq_cst);                        // pairs with the fence in announce_sleep() and end_search()
+        light_fence();                         // pairs with the heavy fences in announce_sleep() and end_search()
         const auto now = word_.load(relaxed);  // ordered by the fence
         if (searching(now) != 0 || sleeping(now) == 0) return std::nullopt;  // I2, I3
         return claim_sleeper();
@@ -53,20 +56,23 @@ public:
         return true;
     }
 
-    /// The searcher has found work, or gives up to do something else; look at the queues afterwards (I2).
-    void end_search() noexcept {
-        word_.fetch_sub(one_searching, seq_cst);
-        fence(seq_cst);  // pairs with the fence in after_publish()
+    /// The searcher has found work, or gives up to do something else. \returns whether it must now look at the queues (I2).
+    [[nodiscard]] bool end_search() noexcept {
+        if (sleeping(word_.fetch_sub(one_searching, seq_cst)) == 0) return false;
+        heavy_fence();  // pairs with the light fence in after_publish()
+        return true;
     }
 
     /// Steps 1 and 2 on the right.
     void announce_sleep(unsigned worker, bool was_searching) noexcept {
+        bool last = false;
         {
             const std::lock_guard guard(lock_);
             sleepers_.push_back(worker);
-            word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst);
+            last = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst)) + 1 == workers_;
         }
-        fence(seq_cst);  // pairs with the fence in after_publish()
+        if (last) fence(seq_cst);  // I6; pairs with the fence of a thread that is no worker
+        else heavy_fence();        // pairs with the light fence in after_publish()
     }
 
     /// Takes the announcement back. False: it was claimed; the worker is searching and a token is on its way (I5).
@@ -101,6 +107,7 @@ private:
     static std::uint32_t sleeping(std::uint32_t w) noexcept { return w >> 16; }
 
     alignas(64) atomic<std::uint32_t> word_{0};
+    const unsigned workers_;
     spin_lock lock_;                  // guards sleepers_
     std::vector<unsigned> sleepers_;  // reserved: never allocates later
 };

@@ -42,6 +42,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
       stacks_({.default_bytes = options_.stack_bytes}),
       blocks_(*this, ready_fiber),
       idle_(options_.workers) {
+    prepare_heavy_fence();
     set_panic_namer(current_name);
     set_overflow_namer(current_name);
     workers_.reserve(options_.workers);
@@ -214,7 +215,8 @@ void scheduler::wake_sleeper() noexcept {
 }
 
 void scheduler::wake_searcher() noexcept {
-    wake_sleeper();  // its fence orders the load below too
+    fence(seq_cst);  // pairs with those of announce_sleep() and nap(): the caller may be no worker
+    wake_sleeper();
     if (auto* const napper = napper_.load(relaxed)) napper->wake();
 }
 

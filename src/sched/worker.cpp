@@ -1,6 +1,5 @@
 #include "sched/worker.hpp"
 
-#include <array>
 #include <mutex>
 
 #include "sched/idle.hpp"
@@ -9,7 +8,6 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::uint32_t next_budget = 64;      // chosen (K3)
 constexpr std::uint32_t poll_every_most = 256;  // chosen: a look costs about 200 ns, under 1 ns per dispatch
 constexpr auto poll_aim = std::chrono::microseconds(100);  // required: timers and I/O of a busy worker are looked at so often
 
@@ -18,19 +16,21 @@ constexpr auto poll_aim = std::chrono::microseconds(100);  // required: timers a
 worker::worker(scheduler& owner, unsigned index)
     : owner_(owner),
       index_(index),
-      next_budget_(next_budget),
-      until_poll_(poll_every_most),
+      alone_(owner.options().workers == 1),
+      poll_at_(poll_every_most),
       poll_every_(poll_every_most),
       last_poll_(clock::now()),
+      seen_ticks_(owner.options().workers),
       stacks_(owner.stacks()),
-      blocks_(owner.blocks()),
-      seen_(owner.options().workers) {}
+      blocks_(owner.blocks()) {}
 
 worker::~worker() = default;
 
 void worker::run(carrier& on) noexcept {
+    fiber_queue::owner(queue_).enter();
     switch_context(on.own, fresh_loop(nullptr));
     commit();  // the stack of the last loop
+    fiber_queue::owner(queue_).leave();
 }
 
 // ---- the loop
@@ -48,7 +48,7 @@ void worker::loop(void* stack_of_loop) noexcept {
         worker& w = *c.lent_to;
         c.current = nullptr;
         if (!f) f = w.pick();
-        if (!f) f = idle_worker(w).find_work();
+        if (!f) f = w.wait_for_work();
         if (!f) {  // the scheduler stops
             w.after_ = afterwards::free_stack;
             w.after_what_ = own;
@@ -57,19 +57,34 @@ void worker::loop(void* stack_of_loop) noexcept {
         if (f->started() || w.give_own_stack(*f)) go_on(w, c, afterwards::free_stack, own, f);
         f->home = own;
         w.dispatch(c, *f);
+        fiber_queue::owner(w.queue_).leave();
         run_body(*f);
-        this_carrier()->lent_to->finish(*f);
+        worker& last = *this_carrier()->lent_to;
+        fiber_queue::owner(last.queue_).enter();
+        last.finish(*f);
         f = nullptr;
     }
 }
 
+control_block* worker::wait_for_work() noexcept {
+    fiber_queue::owner(queue_).leave();
+    auto* const f = idle_worker(*this).find_work();
+    fiber_queue::owner(queue_).enter();
+    return f;
+}
+
 void worker::loop_once(void* fiber_with_own_stack) noexcept {
     auto& f = *static_cast<control_block*>(fiber_with_own_stack);
-    this_carrier()->lent_to->commit();
+    {
+        worker& w = *this_carrier()->lent_to;
+        w.commit();
+        fiber_queue::owner(w.queue_).leave();
+    }
     run_body(f);
     carrier& c = *this_carrier();
     worker& w = *c.lent_to;
     auto* const own = f.home;
+    fiber_queue::owner(w.queue_).enter();
     w.finish(f);
     c.current = nullptr;
     go_on(w, c, afterwards::free_own_stack, own, w.pick());
@@ -121,35 +136,47 @@ void worker::finish(control_block& f) noexcept {
 
 // ---- parking
 
-void worker::park(control_block& self) noexcept {
-    parks_.store(parks_.load(relaxed) + 1, relaxed);  // owner only
-    control_block* const next = pick();
-    after_ = afterwards::commit_park;
-    after_what_ = &self;
-    switch_away(self, next);
+inline void worker::dispatch(carrier& c, control_block& f) noexcept {
+    c.current = &f;
+    f.phase.store(fiber_state::running, relaxed);     // a hint
+    ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
 }
 
-void worker::yield(control_block& self) noexcept {
-    control_block* const next = pick();
-    if (!next) {
-        if (owner_.injected().empty()) return;
-        poll();
-        return yield(self);
-    }
-    after_ = afterwards::requeue;
-    after_what_ = &self;
-    switch_away(self, next);
-}
-
-void worker::switch_away(control_block& self, control_block* next) noexcept {
+// Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on.
+[[gnu::always_inline]] inline void worker::leave_for(control_block& self, control_block* next) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
-    if (next && (next->started() || give_own_stack(*next))) {
+    if (next && (next->started() || give_own_stack(*next))) [[likely]] {
         dispatch(*this_carrier(), *next);
         switch_context(self.ctx, next->ctx);
     } else {
         switch_context(self.ctx, fresh_loop(next));
     }
-    this_carrier()->lent_to->commit();  // `this` may be another carrier's worker by now
+    worker& w = *this_carrier()->lent_to;  // may be another's by now
+    if (w.after_ != afterwards::nothing) w.commit();
+    fiber_queue::owner(w.queue_).leave();
+}
+
+void worker::park(control_block& self) noexcept {
+    fiber_queue::owner(queue_).enter();
+    parks_.store(parks_.load(relaxed) + 1, relaxed);  // owner only
+    control_block* const next = pick();
+    after_ = afterwards::commit_park;
+    after_what_ = &self;
+    leave_for(self, next);
+}
+
+void worker::yield(control_block& self) noexcept {
+    fiber_queue::owner queue(queue_);
+    queue.enter();
+    if (ticks_.load(relaxed) >= poll_at_) [[unlikely]] poll();
+    auto* next = queue.rotate(self);  // nobody else can run it before the visit ends
+    if (!next && !owner_.injected().empty()) {
+        poll();
+        next = queue.rotate(self);
+    }
+    if (next) [[likely]] return leave_for(self, next);
+    ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // as if dispatched anew: alone it must poll, too
+    queue.leave();
 }
 
 context& worker::fresh_loop(control_block* picked) noexcept {
@@ -172,7 +199,6 @@ bool worker::give_own_stack(control_block& f) noexcept {
 void worker::commit() noexcept {
     switch (std::exchange(after_, afterwards::nothing)) {
         case afterwards::nothing: break;
-        case afterwards::requeue: enqueue(*static_cast<control_block*>(after_what_)); break;
         case afterwards::commit_park: {
             auto& f = *static_cast<control_block*>(after_what_);
             if (f.word.commit() == after_commit::enqueue) ready(f);
@@ -186,61 +212,44 @@ void worker::commit() noexcept {
 // ---- the run queue
 
 void worker::ready(control_block& f) noexcept {
-    if (taking_in_) return enqueue(f);
-    if (auto* const displaced = next_.exchange(&f, acq_rel)) return enqueue(*displaced);  // K3; pairs with take_next() and thieves
+    const visit inside(*this);
+    if (taking_in_) return push(f);
+    if (auto* const homeless = fiber_queue::owner(queue_).push_next(f)) owner_.injected().push(*homeless);
     notify();
 }
 
 void worker::enqueue(control_block& f) noexcept {
-    if (!fiber_ring::owner(ring_).push(f)) overflow(f);
+    const visit inside(*this);
+    push(f);
     if (!taking_in_) notify();
 }
 
-void worker::overflow(control_block& f) noexcept {
-    std::array<control_block*, 128> oldest;  // half the ring: room for as many pushes before the next visit
-    const auto n = fiber_ring::owner(ring_).take(oldest.data(), oldest.size());
-    for (std::uint32_t i = 0; i < n; ++i) owner_.injected().push(*oldest[i]);
-    owner_.injected().push(f);
+void worker::push(control_block& f) noexcept {
+    if (!fiber_queue::owner(queue_).push(f)) owner_.injected().push(f);  // no memory for a longer queue
 }
 
 void worker::notify() noexcept {
-    if (owner_.worker_count() > 1) owner_.wake_sleeper();
+    if (!alone_) owner_.wake_sleeper();
 }
 
+// Inside a visit.
 control_block* worker::pick() noexcept {
-    if (--until_poll_ == 0) poll();
-    if (timer_is_news_) {
+    if (ticks_.load(relaxed) >= poll_at_) [[unlikely]] poll();
+    if (timer_is_news_) [[unlikely]] {
         timer_is_news_ = false;  // this worker may stay away from its timers for long: somebody asleep must know of them
         if (owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
     }
-    if (control_block* const f = take_next()) return f;
-    next_budget_ = next_budget;
-    return fiber_ring::owner(ring_).pop();
-}
-
-control_block* worker::take_next() noexcept {
-    if (!next_.load(relaxed)) return nullptr;  // only the owner fills it
-    if (next_budget_ == 0 && !ring_.empty()) {
-        if (auto* const f = next_.exchange(nullptr, acq_rel)) enqueue(*f);  // K3
-        return nullptr;
-    }
-    if (next_budget_ > 0) --next_budget_;
-    return next_.exchange(nullptr, acq_rel);  // null: a thief was faster
-}
-
-void worker::dispatch(carrier& c, control_block& f) noexcept {
-    c.current = &f;
-    f.phase.store(fiber_state::running, relaxed);     // a hint
-    ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
+    return fiber_queue::owner(queue_).pop();
 }
 
 // What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
 void worker::poll() noexcept {
+    const visit inside(*this);
     const auto now = clock::now();
     const auto elapsed = now - last_poll_;
     if (elapsed > 2 * poll_aim && poll_every_ > 1) poll_every_ /= 2;
     if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
-    until_poll_ = poll_every_;
+    poll_at_ = ticks_.load(relaxed) + poll_every_;
     last_poll_ = now;
     cpu_.store(placement::here(), relaxed);  // a hint
 
@@ -258,7 +267,8 @@ void worker::poll() noexcept {
         enqueue(*f);
     }
     taking_in_ = false;
-    if (!ring_.empty()) notify();
+    if (!queue_.empty()) notify();
+    else fiber_queue::owner(queue_).trim();
 }
 
 void worker::arm(timer& t, time_point when) noexcept {

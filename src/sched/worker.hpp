@@ -11,11 +11,9 @@
 //
 // Invariants
 //   K1  Between a switch and its commit() the fiber left behind is in no queue, and nobody can run it.
-//   K2  A fiber is in one place: a next slot, a ring, the injector, running, or waiting (its word says so).
-//   K3  A woken fiber goes into the next slot; what was there goes to the ring's tail. After `next_budget` dispatches from the
-//       slot in a row the ring has its turn, so two fibers that wake each other cannot own a worker.
-//   K4  Whoever makes work visible to others calls notify() afterwards (idle_set.hpp). A thief takes a fiber out of a next slot
-//       only if it has seen it wait there `stale_after`, with no dispatch in between.
+//   K2  A fiber is in one place: a run queue, the injector, running, or waiting (its word says so).
+//   K3  A woken fiber goes into the queue's next slot (run_queue.hpp), so a conversation stays on one worker and warm.
+//   K4  Whoever makes work visible to others calls notify() afterwards (idle_set.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +24,7 @@
 #include "sched/carrier.hpp"
 #include "sched/idle_set.hpp"
 #include "sched/parker.hpp"
-#include "sched/ring.hpp"
+#include "sched/run_queue.hpp"
 #include "sched/timer_heap.hpp"
 #include "stack/stack_cache.hpp"
 
@@ -62,7 +60,7 @@ public:
     void wake() noexcept;
     unsigned index() const noexcept { return index_; }
     timer_heap& timers() noexcept { return timers_; }
-    bool has_work() const noexcept { return !ring_.empty() || next_.load(relaxed); }  // ordered by idle_set's fences
+    bool has_work() const noexcept { return !queue_.empty(); }  // ordered by idle_set's fences
     bool asleep() const noexcept { return asleep_.load(relaxed); }                    // a hint
     int cpu() const noexcept { return cpu_.load(relaxed); }                           // a hint; -1: unknown
     std::uint64_t born() const noexcept { return born_.load(acquire); }
@@ -75,57 +73,75 @@ public:
 private:
     friend class idle_worker;  // idle.cpp: searching, napping and sleeping
 
-    using fiber_ring = ring<control_block>;
-    enum class afterwards : std::uint8_t { nothing, requeue, commit_park, free_stack, free_own_stack };
+    using fiber_queue = run_queue<control_block>;
+    class visit;
+    enum class afterwards : std::uint8_t { nothing, commit_park, free_stack, free_own_stack };
 
     static void loop(void* stack_of_loop) noexcept;        // bottom frame of pooled stacks
     static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
     static void run_body(control_block& f) noexcept;
     [[noreturn]] static void go_on(worker& w, carrier& c, afterwards how, stack* leaving, control_block* next) noexcept;
-    void switch_away(control_block& self, control_block* next) noexcept;
+    void leave_for(control_block& self, control_block* next) noexcept;
     context& fresh_loop(control_block* picked) noexcept;
     bool give_own_stack(control_block& f) noexcept;
     void commit() noexcept;
     void finish(control_block& f) noexcept;
 
     control_block* pick() noexcept;
-    control_block* take_next() noexcept;
     void dispatch(carrier& c, control_block& f) noexcept;
     void poll() noexcept;
+    void push(control_block& f) noexcept;
     void notify() noexcept;
-    void overflow(control_block& f) noexcept;
+    control_block* wait_for_work() noexcept;
 
     scheduler& owner_;
     const unsigned index_;
+    const bool alone_;                  // the only worker: nobody to wake or to be robbed by
 
     // The carrier's own.
     afterwards after_ = afterwards::nothing;
     void* after_what_ = nullptr;
     control_block* picked_ = nullptr;   // for the loop that starts next
     context fresh_;                     // of the loop that starts next
-    std::uint32_t next_budget_;
-    std::uint32_t until_poll_, poll_every_;
+    std::uint64_t poll_at_;             // dispatches
+    std::uint32_t poll_every_;
     time_point last_poll_;
     bool taking_in_ = false;            // a batch of wake-ups: keep their order, notify once at its end
     bool timer_is_news_ = false;        // armed or kept while others sleep and may not know of it
     bool searching_ = false;            // counted by idle_set
+    time_point looted_at_ = never;      // when fibers of another worker were taken over, until it is known how long they lasted
+    time_point ask_again_;              // busy victims are left alone until then
+    duration gap_{};                    // how long that was the last time
+    std::vector<std::uint64_t> seen_ticks_;  // of each other worker, when last looked at
     bool spin_ = false;                 // work was found lately, so a short wait may be worth it
     stack_cache stacks_;
     block_cache blocks_;
 
     // Shared.
-    fiber_ring ring_;
-    alignas(64) atomic<control_block*> next_{nullptr};
-    atomic<std::uint64_t> ticks_{0};    // dispatches; written by the owner
+    fiber_queue queue_;
+    alignas(64) atomic<std::uint64_t> ticks_{0};  // dispatches; written by the owner
     timer_heap timers_;
     parker parker_;
     atomic<bool> asleep_{false};
     atomic<int> cpu_{-1};               // where its carrier was last seen: a hint
     atomic<std::uint64_t> born_{0}, ended_{0}, steals_{0}, parks_{0}, sleeps_{0};
+};
 
-    // A thief's memory of the next slot of each other worker, as it was when last looked at (K4).
-    struct sight { const control_block* fiber = nullptr; std::uint64_t tick = 0; time_point since; };
-    std::vector<sight> seen_;
+// The worker's visit to its own queue (run_queue.hpp), inside another visit if there is one.
+class worker::visit {
+public:
+    explicit visit(worker& w) noexcept : queue_(w.queue_), nested_(queue_.is_inside()) {
+        if (!nested_) queue_.enter();
+    }
+    ~visit() {
+        if (!nested_) queue_.leave();
+    }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+
+private:
+    fiber_queue::owner queue_;
+    const bool nested_;
 };
 
 /// The index of the worker that runs the caller, or nothing outside fibers. Stale after the next park.

@@ -119,11 +119,13 @@ namespace weft::this_fiber {
 using namespace weft::detail;
 
 void yield() {
-    check_interrupt();
-    if (auto* const self = this_fiber_block())
-        this_carrier()->lent_to->yield(*self);
-    else
-        thread_yield();
+    const auto* const c = this_carrier();
+    if (!c) {
+        check_interrupt();
+        return thread_yield();
+    }
+    check_interrupt(*c->current);
+    c->lent_to->yield(*c->current);
 }
 
 void sleep_until(steady_time_point until) {

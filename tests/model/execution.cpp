@@ -125,6 +125,20 @@ outcome execution::compare_exchange(history& h, memory::exchange x) {
     return r;
 }
 
+// membarrier(2): a full fence in every thread, each at some moment between call and return, and in the caller before and after.
+void execution::heavy_fence() {
+    fence(std::memory_order_seq_cst);
+    if (effective(operation_kind::heavy_fence, nullptr, std::memory_order_seq_cst) == std::memory_order_seq_cst) {
+        for (thread_id t = 1; t <= scheduler_.threads(); ++t) {
+            if (t == scheduler_.self()) continue;
+            point(access::fence_elsewhere, nullptr, std::memory_order_seq_cst);
+            memory_.fence(t, std::memory_order_seq_cst);
+        }
+        done("fence everywhere", nullptr, std::memory_order_seq_cst, {});
+    }
+    fence(std::memory_order_seq_cst);
+}
+
 void execution::fence(std::memory_order order) {
     order = effective(operation_kind::fence, nullptr, order);
     if (order == std::memory_order_seq_cst) point(access::sc_fence, nullptr, order);

@@ -39,6 +39,7 @@ public:
     std::uint64_t modify(history& h, const char* what, memory::modify f, std::uint64_t operand, std::memory_order order);
     outcome compare_exchange(history& h, memory::exchange x);
     void fence(std::memory_order order);
+    void heavy_fence();
     void relax();
 
     void plain_born(identity& id);

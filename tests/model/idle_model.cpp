@@ -1,8 +1,8 @@
 // idle_model.cpp - sched/idle_set.hpp (I1-I5) with sched/parker.hpp (P1, P2): no wake-up is lost, for two and three workers.
 //
 // The workers here take the steps of sched/idle.cpp, with one shared count as the queue; a search is one look. Who has found
-// an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Sleeps have a
-// deadline that passes only when nobody can take a step any more: an item that still waits then is a lost wake-up.
+// an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Items come from
+// a thread that is no worker, and from a worker that has found one. Sleeps have a deadline that passes only when nobody can take a step any more: an item that still waits then is a lost wake-up.
 #include "sched/idle_set.hpp"
 
 #include <memory>
@@ -28,6 +28,7 @@ struct steps {
     bool publisher_looks = true;   // after_publish() at all
     bool sleeper_looks = true;     // step 3 on the right
     bool found_hands_on = true;    // I2: who ends a search looks whether there is more
+    bool outsider_fences = true;   // I6
 };
 
 struct workers {
@@ -35,15 +36,21 @@ struct workers {
     atomic<int> queue{0};
     no_driver io;
     parker parkers[3];
+    atomic<int> spawns;  // items that are published by whoever finds one
     const steps does;
 
-    workers(unsigned n, const steps& s) : idle(n), does(s) {}
+    workers(unsigned n, int spawned, const steps& s) : idle(n), spawns(spawned), does(s) {}
 
     void wake_sleeper() {
         if (const auto w = idle.after_publish()) parkers[*w].wake(io);
     }
     void publish() {
-        queue.fetch_add(1, release);  // as a ring's or the injector's release
+        queue.fetch_add(1, release);  // as a run queue's or the injector's release
+        if (does.publisher_looks) wake_sleeper();
+    }
+    void publish_from_outside() {
+        queue.fetch_add(1, release);
+        if (does.outsider_fences) fence(seq_cst);
         if (does.publisher_looks) wake_sleeper();
     }
     bool take() {
@@ -55,8 +62,9 @@ struct workers {
     bool work_is_queued() const { return queue.load(relaxed) > 0; }
 
     void found(bool searching) {
-        if (searching) idle.end_search();
-        if (does.found_hands_on && work_is_queued()) wake_sleeper();
+        const bool look = !searching || idle.end_search();
+        if (does.found_hands_on && look && work_is_queued()) wake_sleeper();
+        if (spawns.load(relaxed) > 0 && spawns.fetch_sub(1, relaxed) > 0) publish();
     }
 
     /// One worker until it has an item, by the steps of idle_worker::find_work() and sleep().
@@ -80,12 +88,12 @@ struct workers {
     static constexpr weft::detail::time_point soon{};
 };
 
-/// A thread that publishes `items` one after the other, and `n` workers.
-model::result run(unsigned n, int items, model::options o, const steps& s = {}) {
+/// A thread that publishes `items` one after the other, `n` workers, and `spawned` more items from those that find one.
+model::result run(unsigned n, int items, model::options o, const steps& s = {}, int spawned = 0) {
     o.timeouts = 0;
     return model::explore(o, [=](model::execution& t) {
-        auto w = std::make_unique<workers>(n, s);
-        t.thread([&w = *w, items] { for (int i = 0; i < items; ++i) w.publish(); });
+        auto w = std::make_unique<workers>(n, spawned, s);
+        t.thread([&w = *w, items] { for (int i = 0; i < items; ++i) w.publish_from_outside(); });
         for (unsigned i = 0; i < n; ++i) t.thread([&w = *w, i] { w.work(i); });
         t.join_all();
     });
@@ -108,6 +116,8 @@ TEST(idle, I3_one_worker_never_sleeps_on_work) { expect_holds(run(1, 1, for_one)
 TEST(idle, I3_one_worker_every_schedule) { expect_holds(run(1, 1, everything)); }
 TEST(idle, I2_I5_two_workers_one_item) { expect_holds(run(2, 1, for_two)); }
 TEST(idle, I2_I4_two_workers_two_items_each_gets_one) { expect_holds(run(2, 2, for_two)); }
+TEST(idle, I2_I6_two_workers_one_of_which_spawns) { expect_holds(run(2, 1, for_two, {}, 1)); }
+TEST(idle, I2_three_workers_one_of_which_spawns) { expect_holds(run(3, 1, {.preemptions = 1, .reorderings = 1}, {}, 1)); }
 TEST(idle, I2_three_workers_two_items) { expect_holds(run(3, 2, {.preemptions = 1, .reorderings = 1})); }
 
 // ---- each step of the two columns taken away
@@ -116,29 +126,36 @@ TEST(idle, lost_when_the_publisher_does_not_look) { expect_lost(run(1, 1, for_on
 TEST(idle, lost_when_the_sleeper_does_not_look) { expect_lost(run(1, 1, for_one, {.sleeper_looks = false})); }
 TEST(idle, I2_lost_when_the_finder_does_not_hand_on) { expect_lost(run(2, 2, for_two, {.found_hands_on = false})); }
 
-constexpr unsigned publisher = 1;  // thread numbers; workers follow
+TEST(idle, I6_lost_when_an_outsider_does_not_fence) { expect_lost(run(1, 1, for_one, {.outsider_fences = false})); }
 
-model::options without_fence_of(bool of_publisher, model::options o) {
-    o.weaken = [=](const model::operation& op) {
-        const bool hit = op.kind == operation_kind::fence && (op.thread == publisher) == of_publisher;
-        return hit ? relaxed : op.order;
-    };
-    return o;
+// The two that are left out in turn: the part of a heavy fence that concerns the others, and the last sleeper's own fence.
+TEST(idle, I2_I3_lost_when_the_heavy_fences_are_ordinary_ones) {
+    model::options o = for_two;
+    o.weaken = [](const model::operation& op) { return op.kind == operation_kind::heavy_fence ? relaxed : op.order; };
+    expect_lost(run(2, 1, o, {}, 1));
 }
 
-TEST(idle, I3_lost_without_the_publishers_fence) { expect_lost(run(1, 1, without_fence_of(true, for_one))); }
-TEST(idle, I3_lost_without_the_sleepers_fence) { expect_lost(run(1, 1, without_fence_of(false, for_one))); }
-
-// end_search() is the one place where a fence follows a change of the word directly.
-TEST(idle, I2_lost_without_the_fence_of_end_search) {
-    model::options o = for_two;
-    std::array<bool, model::max_threads> after_word{};
-    o.weaken = [after_word](const model::operation& op) mutable {
-        const bool hit = op.kind == operation_kind::fence && after_word.at(op.thread);
-        after_word.at(op.thread) = op.is(operation_kind::modify, 0);
-        return hit ? relaxed : op.order;
+constexpr unsigned outsider = 1;  // thread numbers; workers follow
+TEST(idle, I6_lost_without_the_last_sleepers_fence) {
+    model::options o = for_one;
+    o.weaken = [](const model::operation& op) {
+        return op.kind == operation_kind::fence && op.thread != outsider ? relaxed : op.order;
     };
-    expect_lost(run(2, 2, o));
+    expect_lost(run(1, 1, o));
+}
+
+// Who has ended a search with nobody asleep need not look (I2); with somebody asleep it must.
+TEST(idle, I2_lost_without_the_heavy_fence_of_end_search) {
+    model::options o = for_two;
+    std::array<bool, model::max_threads> in_end_search{};
+    o.weaken = [in_end_search](const model::operation& op) mutable {
+        auto& after_word = in_end_search.at(op.thread);
+        if (op.is(operation_kind::modify, 0)) after_word = true;
+        else if (op.kind != operation_kind::fence && op.kind != operation_kind::heavy_fence) after_word = false;
+        const bool fences = op.kind == operation_kind::fence || op.kind == operation_kind::heavy_fence;
+        return fences && after_word ? relaxed : op.order;
+    };
+    expect_lost(run(3, 2, o, {}, 1));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class execution;
 
 inline constexpr unsigned unlimited = ~0U;
 
-enum class operation_kind : std::uint8_t { load, store, modify, exchange, failed_exchange, fence };
+enum class operation_kind : std::uint8_t { load, store, modify, exchange, failed_exchange, fence, heavy_fence };
 
 /// One operation as the code under test asks for it, for options::weaken.
 struct operation {
@@ -46,7 +46,8 @@ struct options {
     unsigned spurious = 0;        ///< failures of compare_exchange_weak, and wake-ups of futexes, without reason per run
     unsigned timeouts = 1;        ///< deadlines per run that pass although somebody could still take a step
     std::string replay = {};      ///< one run only: the path a report has named
-    /// Mutation: the order that takes effect instead. A fence made relaxed is a fence removed.
+    /// Mutation: the order that takes effect instead. A fence made relaxed is a fence removed; of
+    /// a heavy one, `heavy_fence` is the part that concerns the other threads.
     std::function<std::memory_order(const operation&)> weaken = {};
 };
 

@@ -126,6 +126,9 @@ private:
 };
 
 inline void fence(std::memory_order order) noexcept { model::execution::running().fence(order); }
+inline void light_fence() noexcept {}   // binds the compiler only
+inline void heavy_fence() noexcept { model::execution::running().heavy_fence(); }
+inline void prepare_heavy_fence() noexcept {}
 inline void signal_fence() noexcept {}  // one modelled thread has no signal handlers
 inline void cpu_relax() noexcept { model::execution::running().relax(); }
 inline void thread_yield() noexcept { model::execution::running().relax(); }

@@ -44,6 +44,7 @@ public:
     /// Runs all threads to their end, or until fail().
     void run_all();
 
+    [[nodiscard]] thread_id threads() const noexcept { return static_cast<thread_id>(count_ - 1); }  ///< added so far
     [[nodiscard]] thread_id self() const noexcept { return self_; }
     [[nodiscard]] bool inside() const noexcept { return self_ != 0; }
 

@@ -12,6 +12,7 @@ enum class access : std::uint8_t {
     read,
     write,       ///< also a read-modify-write, even one that may fail
     sc_fence,
+    fence_elsewhere,  ///< a fence in another thread, whatever that is about to do
     futex_wait,  ///< reads the word, then sleeps at its address
     futex_wake,
     timeout,     ///< ends a sleep by itself
@@ -27,6 +28,7 @@ struct step {
 /// \returns whether running a and b in either order leads to the same state, so that one order is enough.
 [[nodiscard]] inline bool independent(const step& a, const step& b) noexcept {
     if (a.kind == access::local || b.kind == access::local) return true;
+    if (a.kind == access::fence_elsewhere || b.kind == access::fence_elsewhere) return false;
     if (a.kind == access::sc_fence) return b.kind != access::sc_fence && !b.sc;
     if (b.kind == access::sc_fence) return !a.sc;
     if (a.address != nullptr && a.address == b.address) return false;

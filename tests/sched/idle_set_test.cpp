@@ -22,7 +22,7 @@ TEST(idle_set, one_searches_at_a_time) {
     EXPECT_TRUE(idle.begin_search());
     EXPECT_FALSE(idle.begin_search());
     EXPECT_TRUE(idle.anybody_searches());
-    idle.end_search();
+    EXPECT_FALSE(idle.end_search());
     EXPECT_TRUE(idle.begin_search());
 }
 
@@ -40,7 +40,7 @@ TEST(idle_set, I2_wakes_nobody_while_one_searches) {
     EXPECT_TRUE(idle.begin_search());
     EXPECT_EQ(idle.after_publish(), std::nullopt);
     EXPECT_EQ(idle.claim_sleeper(), std::nullopt);
-    idle.end_search();
+    EXPECT_TRUE(idle.end_search());
     EXPECT_EQ(idle.after_publish(), 1u);
 }
 
@@ -52,7 +52,7 @@ TEST(idle_set, I4_a_claimed_sleeper_counts_as_searching) {
     EXPECT_TRUE(idle.anybody_searches());
     EXPECT_EQ(idle.after_publish(), std::nullopt);
     EXPECT_FALSE(idle.begin_search());
-    idle.end_search();
+    EXPECT_TRUE(idle.end_search());
     EXPECT_EQ(idle.after_publish(), 0u);
 }
 
@@ -83,7 +83,7 @@ TEST(idle_set, each_sleeper_is_claimed_once) {
         const auto w = idle.after_publish();
         ASSERT_TRUE(w);
         EXPECT_TRUE(woken.insert(*w).second);
-        idle.end_search();
+        static_cast<void>(idle.end_search());
     }
     EXPECT_EQ(idle.after_publish(), std::nullopt);
 }

@@ -1,0 +1,266 @@
+// run_queue.hpp - the fibers a worker has still to run: a next slot and a deque, private to their owner.
+//
+// The owner pays two plain stores and a load per visit and no atomic read-modify-write. Who else wants fibers asks, and
+// the owner hands over half at its next visit; one that is busy with other things for long is overruled: the thief proves
+// with a heavy fence that the owner is not inside, and helps itself.
+//
+//  call_      meaning                                   leaves by (o: owner, t: the one thief)
+//  none       nobody asks                               t ask -> asked
+//  asked      a thief wants half                        o -> answering | t withdraw -> none | t overrule -> taken
+//  answering  the owner fills the tray                  o -> answered
+//  answered   the tray is full, perhaps of nothing      t collect -> none
+//  taken      the thief is inside                       t -> none
+//
+// Invariants
+//   Q1  Slot and deque belong to the owner while inside_ is 1 and it has since read a call_ other than `asked` and
+//       `taken`; to the thief while call_ is `taken`. Never to both: the thief moves asked -> taken only after its heavy fence
+//       has been followed by reading inside_ == 0. (Dekker: the owner stores inside_, light fence, reads call_.)
+//   Q2  Every change from `asked` is a compare-exchange, so an answer, a withdrawal and an overruling exclude one another.
+//   Q3  From ask() to withdraw(), collect() or overrule() the thief is the only one: nobody else leaves `none`. It must end its
+//       call itself, by whichever of the three succeeds.
+//   Q4  An item is in the slot, in the deque or in the tray of one queue, or in none.
+//   Q5  The tray is the owner's while `answering`, the thief's while `answered`.
+//
+// Order: a woken item goes into the slot, and what was there to the back. Of the deque the newest goes first if it has not been
+// started (depth first keeps stacks few and warm; measured: research/integration.md, 2.2), else the oldest. The slot has its
+// way 64 times in a row at most and the newest 16 times: then it is the oldest's turn. So an item with n others before it in
+// the deque is taken by the 65 (n + 1)th pop(), whatever the others do.
+//
+// Not promised: size() seen by another thread is a hint. Model test: tests/model/run_queue_model.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/atomic.hpp"
+
+namespace weft::detail {
+
+/// T says by `bool started() const` whether it has begun.
+template <class T, std::uint32_t least_capacity = 256, std::uint32_t most = 64>
+class run_queue {
+    static_assert((least_capacity & (least_capacity - 1)) == 0, "positions are computed modulo 2^32");
+
+public:
+    /// What a thief gets at most, and the size of the tray.
+    static constexpr std::uint32_t most_loot = most;  // chosen: at 20 ns each to take over, about a microsecond
+
+    run_queue() = default;
+    run_queue(const run_queue&) = delete;
+    run_queue& operator=(const run_queue&) = delete;
+
+    class owner;
+    class thief;
+
+    /// A hint for others; after a heavy fence it counts at least all that was pushed before (and not taken since).
+    std::uint32_t size() const noexcept {
+        const auto n = tail_.load(relaxed) - head_.load(relaxed) + (next_.load(relaxed) ? 1 : 0);
+        return n < 0x8000'0000u ? n : 0;  // head_ was read later than tail_
+    }
+    bool empty() const noexcept { return size() == 0; }
+
+private:
+    enum class call : std::uint32_t { none, answered, asked, answering, taken };  // from `asked` on the owner must attend
+    static constexpr std::uint32_t slot_share = 64, newest_share = 16;  // chosen; 16 as measured in the prototype
+
+    // For whoever is inside (Q1). The positions are atomic only for size().
+    std::uint32_t in_deque() const noexcept { return tail_.load(relaxed) - head_.load(relaxed); }
+    plain<T*>& at(std::uint32_t position) noexcept { return slots_[position & mask_.get()]; }
+    T* take_oldest() noexcept {
+        const auto head = head_.load(relaxed);
+        T* const item = at(head).get();
+        head_.store(head + 1, relaxed);
+        return item;
+    }
+    template <class Put>
+    void take_oldest(std::uint32_t n, Put put) noexcept {
+        for (std::uint32_t i = 0; i < n; ++i) put(i, take_oldest());
+    }
+
+    // One line for the owner's fast path and what others read of it.
+    alignas(64) atomic<std::uint32_t> inside_{0};
+    atomic<call> call_{call::none};
+    atomic<std::uint32_t> head_{0}, tail_{0};
+    atomic<T*> next_{nullptr};
+    plain<std::uint32_t> mask_{0};
+    plain<std::uint32_t> since_oldest_{0};  // items taken since the oldest had its turn
+    std::unique_ptr<plain<T*>[]> slots_;
+
+    alignas(64) plain<std::uint32_t> tray_size_{0};  // Q5
+    plain<T*> tray_[most_loot];
+};
+
+/// The owner's half, on the worker's carrier. What is between enter() and leave() no thief sees half done.
+template <class T, std::uint32_t least_capacity, std::uint32_t most>
+class run_queue<T, least_capacity, most>::owner {
+public:
+    explicit owner(run_queue& q) noexcept : q_(q) {}
+
+    void enter() noexcept {
+        q_.inside_.store(1, relaxed);
+        light_fence();                                                // pairs with the heavy fence in overrule()
+        const auto c = q_.call_.load(acquire);                        // pairs with the release that ends a call
+        if (c >= call::asked) [[unlikely]] attend(q_, c);
+    }
+    void leave() noexcept { q_.inside_.store(0, release); }           // pairs with the acquire in overrule()
+    bool is_inside() const noexcept { return q_.inside_.load(relaxed) != 0; }  // own store
+
+    // Between the two:
+
+    /// To the back. False: no memory; the caller keeps the item.
+    bool push(T& item) noexcept {
+        const auto tail = q_.tail_.load(relaxed);
+        if (is_full() && !grow()) [[unlikely]] return false;
+        q_.at(tail).set(&item);
+        q_.tail_.store(tail + 1, relaxed);
+        return true;
+    }
+
+    /// Into the slot. \returns null, or what was in it and there is no memory for.
+    T* push_next(T& item) noexcept {
+        T* const displaced = q_.next_.load(relaxed);
+        q_.next_.store(&item, relaxed);
+        return displaced && !push(*displaced) ? displaced : nullptr;
+    }
+
+    /// The next to run, or null.
+    T* pop() noexcept {
+        const auto n = q_.since_oldest_.get();
+        q_.since_oldest_.set(n + 1);
+        if (T* const next = q_.next_.load(relaxed)) {
+            if (n < slot_share || q_.in_deque() == 0) [[likely]] {
+                q_.next_.store(nullptr, relaxed);
+                return next;
+            }
+            if (push(*next)) q_.next_.store(nullptr, relaxed);
+        }
+        const auto tail = q_.tail_.load(relaxed);
+        if (tail == q_.head_.load(relaxed)) return nullptr;
+        T* const newest = q_.at(tail - 1).get();
+        if (n < newest_share && !newest->started()) {
+            q_.tail_.store(tail - 1, relaxed);
+            return newest;
+        }
+        q_.since_oldest_.set(0);
+        return q_.take_oldest();
+    }
+
+    /// Puts `self` at the back and takes the next; null, with nothing changed, if there is none or no memory.
+    T* rotate(T& self) noexcept {
+        const auto head = q_.head_.load(relaxed), tail = q_.tail_.load(relaxed);
+        if (!q_.next_.load(relaxed) && head != tail && q_.at(tail - 1).get()->started()) [[likely]] {
+            T* const oldest = q_.at(head).get();  // its place is free for `self`, should there be no other
+            q_.head_.store(head + 1, relaxed);
+            q_.at(tail).set(&self);
+            q_.tail_.store(tail + 1, relaxed);
+            q_.since_oldest_.set(0);
+            return oldest;
+        }
+        return rotate_otherwise(self);
+    }
+
+    /// Gives back the memory of a burst that is over.
+    void trim() noexcept {
+        if (q_.mask_.get() < 16 * least_capacity || !q_.empty()) return;
+        q_.slots_.reset();
+        q_.mask_.set(0);
+        q_.head_.store(0, relaxed);
+        q_.tail_.store(0, relaxed);
+    }
+
+private:
+    bool is_full() const noexcept { return q_.in_deque() > q_.mask_.get() || !q_.slots_; }
+
+    [[gnu::noinline, gnu::cold]] static void attend(run_queue& q, call c) noexcept {
+        while (c >= call::asked) {
+            if (c == call::asked && q.call_.compare_exchange_strong(c, call::answering, acquire, acquire)) {  // Q2
+                const auto n = std::min(q.in_deque() / 2, most_loot);  // rounded down: it is about to take one itself
+                q.take_oldest(n, [&](std::uint32_t i, T* item) { q.tray_[i].set(item); });
+                q.tray_size_.set(n);
+                q.call_.store(call::answered, release);  // Q5; pairs with the acquire in answered()
+                return;
+            }
+            for (int turns = 0; c == call::taken; ++turns) {
+                turns < 100 ? cpu_relax() : thread_yield();  // chosen: it copies 64 pointers at most, unless it lost its core
+                c = q.call_.load(acquire);                   // pairs with the release in overrule()
+            }
+        }
+    }
+
+    [[gnu::noinline]] T* rotate_otherwise(T& self) noexcept {
+        if (q_.empty() || (is_full() && !grow())) return nullptr;
+        T* const next = pop();
+        push(self);
+        return next;
+    }
+
+    [[gnu::noinline, gnu::cold]] bool grow() noexcept {
+        const auto n = q_.in_deque();
+        const auto capacity = q_.slots_ ? 2 * (q_.mask_.get() + 1) : least_capacity;
+        std::unique_ptr<plain<T*>[]> wider(new (std::nothrow) plain<T*>[capacity]);
+        if (!wider) return false;
+        const auto head = q_.head_.load(relaxed);
+        for (std::uint32_t i = 0; i < n; ++i) wider[(head + i) & (capacity - 1)].set(q_.at(head + i).get());
+        q_.slots_ = std::move(wider);
+        q_.mask_.set(capacity - 1);
+        return true;
+    }
+
+    run_queue& q_;
+};
+
+/// The other workers' half: one of them at a time (Q3).
+template <class T, std::uint32_t least_capacity, std::uint32_t most>
+class run_queue<T, least_capacity, most>::thief {
+public:
+    explicit thief(run_queue& q) noexcept : q_(q) {}
+
+    /// Asks for half. False: another asks already.
+    bool ask() noexcept {
+        auto expected = call::none;
+        return q_.call_.load(relaxed) == call::none &&
+               q_.call_.compare_exchange_strong(expected, call::asked, acquire, relaxed);  // pairs with who called before
+    }
+
+    /// Whether the owner has answered: then collect().
+    bool answered() const noexcept { return q_.call_.load(acquire) == call::answered; }  // pairs with attend() (Q5)
+
+    /// After answered(). \returns how many, perhaps none.
+    std::uint32_t collect(T** out) noexcept {
+        const auto n = q_.tray_size_.get();
+        for (std::uint32_t i = 0; i < n; ++i) out[i] = q_.tray_[i].get();
+        q_.call_.store(call::none, release);  // pairs with ask() of the next, and attend()
+        return n;
+    }
+
+    /// Takes the call back. False: the owner is answering; collect() soon.
+    bool withdraw() noexcept {
+        auto expected = call::asked;
+        return q_.call_.compare_exchange_strong(expected, call::none, release, relaxed);  // Q2
+    }
+
+    enum class outcome { taken, busy, answering };
+    /// Takes half from an owner that does not come by, which ends the call. `busy`: it is inside now, the call stands.
+    outcome overrule(T** out, std::uint32_t& n) noexcept {
+        heavy_fence();                                        // pairs with the light fence in visit
+        if (q_.inside_.load(acquire) != 0) return outcome::busy;  // pairs with the release of ~visit()
+        auto expected = call::asked;
+        if (!q_.call_.compare_exchange_strong(expected, call::taken, relaxed, relaxed)) return outcome::answering;  // Q2
+        n = std::min((q_.in_deque() + 1) / 2, most_loot);
+        q_.take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
+        if (T* const next = q_.next_.load(relaxed); next && n == 0) {  // its owner does something else meanwhile
+            out[n++] = next;
+            q_.next_.store(nullptr, relaxed);
+        }
+        q_.call_.store(call::none, release);  // pairs with attend()
+        return outcome::taken;
+    }
+
+private:
+    run_queue& q_;
+};
+
+}  // namespace weft::detail

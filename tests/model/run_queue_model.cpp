@@ -1,0 +1,159 @@
+// run_queue_model.cpp - sched/run_queue.hpp (Q1-Q5) under every schedule, with its asymmetric fence, and with each part taken
+// away. What only the owner or the thief may touch is `plain`: two of them inside at once is a data race, which fails the run.
+#include "sched/run_queue.hpp"
+
+#include "model/litmus.hpp"
+
+namespace litmus {
+namespace {
+
+using model::operation_kind;
+
+struct item {
+    plain<int> payload{0};  // written before push(): a taker that reads it without order is a race
+    plain<int> taken{0};    // written by the one taker: two takers are a race, or a count of 2
+    bool begun = true;
+    bool started() const { return begun; }
+};
+
+// The atomics of a queue, in order of construction.
+constexpr unsigned inside = 0, call = 1;
+
+struct bench {
+    using queue = weft::detail::run_queue<item, 4, 2>;
+    using outcome = queue::thief::outcome;
+
+    queue q;  // first, for the numbers above
+    std::array<item, 4> items;
+
+    /// Visits of the owner: one for each push and each pop, or one for all.
+    void push(unsigned i) {
+        queue::owner mine(q);
+        items[i].payload.set(1);
+        mine.enter();
+        model::check(mine.push(items[i]), "there is room");
+        mine.leave();
+    }
+    void push_next(unsigned i) {
+        queue::owner mine(q);
+        items[i].payload.set(1);
+        mine.enter();
+        model::check(mine.push_next(items[i]) == nullptr, "there is room");
+        mine.leave();
+    }
+    void pop() {
+        queue::owner mine(q);
+        mine.enter();
+        item* const i = mine.pop();
+        mine.leave();
+        if (i) take(*i);
+    }
+    static void take(item& i) {
+        model::check(i.payload.get() == 1, "Q4: an item is complete when it can be taken");
+        i.taken.set(i.taken.get() + 1);
+    }
+    void take(item** loot, std::uint32_t n) {
+        for (std::uint32_t i = 0; i < n; ++i) take(*loot[i]);
+    }
+
+    /// As sched/idle.cpp: ask, overrule unless an answer is there, or take the call back.
+    void rob(bool may_overrule) {
+        queue::thief thief(q);
+        if (!thief.ask()) return;
+        item* loot[2];
+        std::uint32_t n = 0;
+        if (!thief.answered() && may_overrule && thief.overrule(loot, n) == outcome::taken) return take(loot, n);
+        if (thief.withdraw()) return;
+        while (!thief.answered()) weft::detail::cpu_relax();
+        n = thief.collect(loot);
+        take(loot, n);
+    }
+    /// After all threads: what is left is taken too, and then each pushed item has been taken once.
+    void settle(unsigned pushed) {
+        for (unsigned i = 0; i < pushed; ++i) pop();
+        for (unsigned i = 0; i < pushed; ++i)
+            model::check(items[i].taken.get() == 1, "Q4: every item is taken exactly once");
+    }
+};
+
+/// The owner pushes two and pops one; each thief robs once.
+model::result share(const model::options& o, unsigned thieves, bool may_overrule, bool through_slot = false) {
+    return model::explore(o, [=](model::execution& t) {
+        bench b;
+        t.thread([&] {
+            b.push(0);
+            if (through_slot) b.push_next(1);
+            else b.push(1);
+            b.pop();
+        });
+        for (unsigned i = 0; i < thieves; ++i) t.thread([&] { b.rob(may_overrule); });
+        t.join_all();
+        b.settle(2);
+    });
+}
+
+void expect_holds(const model::result& r) {
+    EXPECT_TRUE(r.ok) << r.report;
+    EXPECT_TRUE(r.complete);
+}
+
+const model::options bounded = {.preemptions = 3, .reorderings = 3};
+
+TEST(run_queue, Q2_Q5_answers_and_withdrawals) { expect_holds(share({.preemptions = 4}, 1, false)); }
+TEST(run_queue, Q1_owner_and_overruling_thief) { expect_holds(share({.preemptions = 4, .reorderings = 4}, 1, true)); }
+TEST(run_queue, Q1_the_slot_too) { expect_holds(share(bounded, 1, true, true)); }
+TEST(run_queue, Q3_two_thieves) { expect_holds(share({.preemptions = 2, .reorderings = 2}, 2, true)); }
+
+// ---- mutations: each expects the run that breaks
+
+model::options relaxing(operation_kind kind, unsigned location, model::options o = bounded) {
+    o.weaken = [=](const model::operation& op) { return op.is(kind, location) ? relaxed : op.order; };
+    return o;
+}
+
+TEST(run_queue, Q1_breaks_when_the_heavy_fence_is_an_ordinary_one) {
+    model::options o = bounded;
+    o.weaken = [](const model::operation& op) { return op.kind == operation_kind::heavy_fence ? relaxed : op.order; };
+    EXPECT_FALSE(share(o, 1, true).ok);
+}
+TEST(run_queue, Q1_breaks_when_leaving_is_not_released) { EXPECT_FALSE(share(relaxing(operation_kind::store, inside), 1, true).ok); }
+TEST(run_queue, Q1_breaks_when_the_thief_does_not_acquire_it) {
+    EXPECT_FALSE(share(relaxing(operation_kind::load, inside), 1, true).ok);
+}
+TEST(run_queue, Q1_breaks_when_the_end_of_a_call_is_not_released) {
+    EXPECT_FALSE(share(relaxing(operation_kind::store, call), 1, true).ok);
+}
+TEST(run_queue, Q5_breaks_when_the_answer_is_not_released) {
+    EXPECT_FALSE(share(relaxing(operation_kind::store, call), 1, false).ok);
+}
+TEST(run_queue, Q1_Q5_breaks_when_call_is_not_acquired) {
+    EXPECT_FALSE(share(relaxing(operation_kind::load, call), 1, true).ok);
+}
+
+// The thief that stores `taken` without looking whether the owner has come by meanwhile.
+TEST(run_queue, Q2_breaks_when_the_thief_takes_by_a_store) {
+    const auto r = model::explore(bounded, [](model::execution& t) {
+        atomic<int> in{0}, word{0};
+        plain<int> contents{0};
+        t.thread([&] {
+            in.store(1, relaxed);
+            weft::detail::light_fence();
+            int seen = word.load(acquire);
+            if (seen == 1) static_cast<void>(word.compare_exchange_strong(seen, 2, acq_rel, relaxed));  // answering
+            contents.set(1);
+            in.store(0, release);
+        });
+        t.thread([&] {
+            word.store(1, relaxed);
+            weft::detail::heavy_fence();
+            if (in.load(acquire) != 0) return;
+            word.store(3, release);  // should be an exchange
+            contents.set(2);
+        });
+        t.join_all();
+    });
+    EXPECT_NE(r.report.find("data race"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace litmus
