@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <weft/deadline.hpp>
-#include <weft/detail/fiber_ref.hpp>
+#include <weft/detail/new_fiber.hpp>
 #include <weft/detail/task.hpp>
 
 namespace weft {
@@ -98,14 +98,9 @@ private:
 namespace detail {
 
 template <class F, class... A>
-std::unique_ptr<task> make_task(F&& f, A&&... args) {
-    return std::make_unique<call_task<F, A...>>(std::forward<F>(f), std::forward<A>(args)...);
-}
-
-template <class F, class... A>
 auto spawn_in(scheduler& where, const attributes& a, F&& f, A&&... args) {
     using R = spawn_result_t<F, A...>;
-    return fiber<R>(start_fiber(where, a, make_task(std::forward<F>(f), std::forward<A>(args)...), start_as::joinable));
+    return fiber<R>(start_fiber(where, a, start_as::joinable, std::forward<F>(f), std::forward<A>(args)...));
 }
 
 template <class F>
@@ -133,8 +128,8 @@ auto spawn(const attributes& a, F&& f, A&&... args) {
 /// The same without a handle. A failure of the body goes to runtime_options::on_unhandled.
 template <class F, class... A>
 void spawn_detached(const attributes& a, F&& f, A&&... args) {
-    detail::start_fiber(detail::runtime_here("weft::spawn_detached"), a,
-                        detail::make_task(std::forward<F>(f), std::forward<A>(args)...), detail::start_as::detached);
+    detail::start_fiber(detail::runtime_here("weft::spawn_detached"), a, detail::start_as::detached, std::forward<F>(f),
+                        std::forward<A>(args)...);
 }
 template <class F, class... A>
     requires detail::not_attributes<F>

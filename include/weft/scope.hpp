@@ -68,8 +68,9 @@ public:
     }
     template <class F, class... A>
     auto spawn(const attributes& a, F&& f, A&&... args) {
-        return child<detail::spawn_result_t<F, A...>>(
-            core_.spawn(a, detail::make_task(std::forward<F>(f), std::forward<A>(args)...)));
+        detail::made_fiber<F, A...> made(core_.where(), a, detail::start_as::joinable, std::forward<F>(f),
+                                         std::forward<A>(args)...);
+        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body));
     }
 
     /// Stops all children, those to come, and the body. The `cancelled` it causes in the body is absorbed by with_scope().

@@ -54,28 +54,19 @@ void block_pool::give(control_block* chain) noexcept {
     free_ = chain;
 }
 
-control_block* block_cache::take() {
-    if (!free_) {
-        free_ = pool_.take(batch);
-        count_ = 0;
-        for (auto* b = free_; b; b = b->link) ++count_;
-    }
-    control_block* const block = free_;
-    free_ = block->link;
-    block->link = nullptr;
-    --count_;
-    return block;
+void block_cache::refill() {
+    free_ = pool_.take(batch);
+    count_ = 0;
+    for (auto* b = free_; b; b = b->link) ++count_;
 }
 
-void block_cache::give(control_block& block) noexcept {
-    block.link = free_;
-    free_ = &block;
-    if (++count_ < most) return;
+// Half of them: those given last stay, they are warm.
+void block_cache::spill() noexcept {
     control_block* last = free_;
     for (std::size_t i = 1; i < batch; ++i) last = last->link;
-    free_ = std::exchange(last->link, nullptr);
-    count_ -= batch;
-    pool_.give(&block);
+    control_block* const rest = std::exchange(last->link, nullptr);
+    count_ = batch;
+    pool_.give(rest);
 }
 
 }  // namespace weft::detail

@@ -52,10 +52,24 @@ public:
     block_cache(const block_cache&) = delete;
     block_cache& operator=(const block_cache&) = delete;
 
-    control_block* take();
-    void give(control_block& block) noexcept;
+    /// \throws std::bad_alloc
+    control_block* take() {
+        if (!free_) [[unlikely]] refill();
+        control_block* const block = free_;
+        free_ = block->link;
+        --count_;
+        return block;
+    }
+    void give(control_block& block) noexcept {
+        block.link = free_;
+        free_ = &block;
+        if (++count_ >= most) [[unlikely]] spill();
+    }
 
 private:
+    void refill();
+    void spill() noexcept;
+
     static constexpr std::size_t batch = 64, most = 2 * batch;  // chosen: one visit to the pool per 64 fibers
     block_pool& pool_;
     control_block* free_ = nullptr;

@@ -1,10 +1,25 @@
 #include "fiber/control_block.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <new>
+
 namespace weft::detail {
+
+void* control_block::spill(std::size_t bytes, std::size_t alignment) {
+    const auto aligned = std::max(alignment, room_alignment);
+    void* const heap = ::operator new(bytes, std::align_val_t{aligned});
+    spilled = static_cast<std::uint8_t>(std::countr_zero(aligned));
+    return heap;
+}
+
+void control_block::free_spilled(void* what) noexcept {
+    ::operator delete(what, std::align_val_t{std::size_t{1} << std::exchange(spilled, std::uint8_t{0})});
+}
 
 fiber_state state_of(const control_block& f) noexcept {
     if (f.references.load(relaxed) == 0) return fiber_state::free;  // hints all: the fiber may move on meanwhile
-    if (f.done.load(relaxed)) return fiber_state::done;
+    if (f.end.load(relaxed) == fiber_end::done) return fiber_state::done;
     if (f.word.state() != wait_state::active) return fiber_state::waiting;
     return f.phase.load(relaxed);
 }

@@ -3,9 +3,13 @@
 // Invariants
 //   C1  The memory is type-stable: it goes back to its pool, never to the system while the runtime lives. A late claim()
 //       or a stale fiber_id therefore finds a control block, and fails on its ticket or generation.
-//   C2  `references` counts the run (until the body has ended and its stack is free) and each handle. The last one to
-//       leave destroys the task and gives the block back.
+//   C2  `references` counts the run (until the fiber has left run_body()) and each handle. The last one to leave destroys
+//       what is left of the body and gives the block back.
 //   C3  ctx, link and home stack belong to whoever may run the fiber (see wait_word.hpp); the rest is said at each field.
+//   C4  `end` goes from `running` to `awaited` under `lock`, by who then links a waiter, and to `done` once, by exchange: the
+//       fiber that finds `awaited` takes the lock and wakes. So an end that nobody waits for takes no lock.
+//
+// What a short life touches comes first: an empty fiber is born, run and ended in the first three lines.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +18,7 @@
 #include <source_location>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 
 #include <weft/detail/task.hpp>
 
@@ -43,41 +48,66 @@ protected:
     ~end_observer() = default;
 };
 
+enum class fiber_end : std::uint8_t { running, awaited, done };
+
 struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     explicit control_block(void (*ready)(wait_cell&) noexcept) noexcept : wait_cell(ready) {}
 
     // Belongs to whoever may run the fiber.
     context ctx;                         // saved while it is not running; sp is null until it has been started
     control_block* link = nullptr;       // next in the injector or in a free list
-    stack* home = nullptr;               // the stack it runs on; null until started
+    stack* home = nullptr;               // the stack it runs on; set when it starts
     scheduler* owner = nullptr;          // set when the block is made, never changed
-    coroutine_slot coroutines;           // the innermost coroutine running inside this fiber
 
-    std::unique_ptr<task> body;          // set before start; destroyed by the last reference (C2)
+    task* body = nullptr;                // set before start; destroyed by destroy_body()
     end_observer* parent = nullptr;      // set before start; may be gone after child_ended(). Its lock guards list_hook, `told`
-    bool told = false;                   // the parent has handed its stop on
-    std::size_t stack_bytes = 0;         // 0: the default, and then the fiber may begin on a worker's hot stack
+
     atomic<std::uint32_t> references{0};
     atomic<std::uint32_t> generation{0}; // counts the uses of this block; makes ids unique
     std::uint32_t index = 0;             // of this block among all of the process, fixed
-    bool detached = false;               // nobody will join; under `lock`
-    bool handle_gone = false;            // nobody will take the result; under `lock`
-    atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
-    atomic<bool> done{false};            // the body has ended; its result is visible to who reads true (acquire)
-    atomic<bool> stop_requested{false};  // by its handle; one count in `stops`
+    atomic<fiber_end> end{fiber_end::running};  // its result is visible to who reads `done` (acquire)
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
+    bool has_own_stack = false;          // stack_bytes counts: it may not begin on a worker's hot stack
+    bool detached = false;               // nobody will join; under `lock`
+    bool failed = false;                 // the body has ended by an exception; under `lock`
+    bool told = false;                   // the parent has handed its stop on
+    bool named = false;                  // name_text counts
+    bool has_stop_source = false;        // under `lock`
+    atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
+    atomic<bool> stop_requested{false};  // by its handle; one count in `stops`
+    std::uint8_t spilled = 0;            // the body is on the heap, with this alignment's logarithm
+    std::source_location site;
 
+    static constexpr std::size_t room_bytes = 96, room_alignment = 16;  // chosen: closures of up to 64 bytes
+    alignas(room_alignment) std::byte room[room_bytes];
+
+    coroutine_slot coroutines;           // the innermost coroutine running inside this fiber; empty before and after
+    std::size_t stack_bytes = 0;
     spin_lock lock;                      // guards what follows
     wait_list joiners;
     std::unique_ptr<std::stop_source> stop_source;  // made on first use
     char name_text[48] = {};
-    std::source_location site;
 
-    std::string_view name() const noexcept { return {name_text, ::strnlen(name_text, sizeof name_text)}; }
+    std::string_view name() const noexcept {
+        return named ? std::string_view(name_text, ::strnlen(name_text, sizeof name_text)) : std::string_view();
+    }
     void set_name(std::string_view s) noexcept {
         name_text[s.copy(name_text, sizeof name_text - 1)] = '\0';
+        named = true;
     }
     bool started() const noexcept { return ctx.sp != nullptr; }
+    bool has_ended() const noexcept { return end.load(acquire) == fiber_end::done; }  // pairs with run_body()
+
+    /// Memory for a body that `room` is too small for. \throws std::bad_alloc
+    void* spill(std::size_t bytes, std::size_t alignment);
+    void free_spilled(void* what) noexcept;
+    /// User code: never in a worker's loop.
+    void destroy_body() noexcept {
+        if (task* const t = std::exchange(body, nullptr)) {
+            t->~task();
+            if (spilled) [[unlikely]] free_spilled(t);
+        }
+    }
 };
 
 fiber_state state_of(const control_block&) noexcept;

@@ -4,6 +4,7 @@
 
 #include "sched/choice.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/worker_inline.hpp"
 
 namespace weft::detail {
 namespace {

@@ -127,7 +127,7 @@ public:
     }
 
     /// The next to run, or null.
-    T* pop() noexcept {
+    [[gnu::always_inline]] T* pop() noexcept {
         const auto n = q_.since_oldest_.get();
         q_.since_oldest_.set(n + 1);
         if (T* const next = q_.next_.load(relaxed)) {

@@ -1,5 +1,7 @@
 #include "sched/scheduler.hpp"
 
+#include "sched/worker_inline.hpp"
+
 #include <pthread.h>
 #include <sys/prctl.h>
 
@@ -21,7 +23,7 @@ void ready_fiber(wait_cell& cell) noexcept {
 std::string_view current_name() noexcept {
     const auto* const f = this_fiber_block();
     if (!f) return this_carrier() ? "a worker's loop" : "a plain thread";
-    return f->name_text[0] ? f->name() : "an unnamed fiber";
+    return f->name().empty() ? "an unnamed fiber" : f->name();
 }
 
 }  // namespace
@@ -75,34 +77,9 @@ void scheduler::carry(unsigned index) {
     set_this_carrier(nullptr);
 }
 
-control_block& scheduler::create(const fiber_options& o, std::unique_ptr<task> body) {
-    const auto* const c = this_carrier();
-    const bool inside = c && c->owner == this && c->lent_to;
-    auto& f = inside ? *c->lent_to->blocks().take() : *blocks_.take(1);
-    f.ctx = {};
-    f.home = nullptr;
-    f.coroutines = {};
-    f.parent = nullptr;
-    f.body = std::move(body);
-    f.stack_bytes = o.stack_bytes;
-    f.detached = o.detached;
-    f.handle_gone = false;
-    f.failure_taken.store(false, relaxed);
-    f.phase.store(fiber_state::created, relaxed);
-    f.done.store(false, relaxed);  // nobody else knows the block yet; the queue publishes it
-    f.stop_requested.store(false, relaxed);
-    f.stops.store(0, relaxed);
-    f.set_name(o.name);
-    f.site = o.site;
-    f.generation.store(f.generation.load(relaxed) + 1, relaxed);
-    f.references.store(o.detached ? 1 : 2, release);  // pairs with living(): the fields above
-    return f;
-}
-
 void scheduler::start(control_block& f) noexcept {
     if (const auto* const c = this_carrier(); c && c->owner == this && c->lent_to) {
-        c->lent_to->count_birth();
-        c->lent_to->enqueue(f);
+        c->lent_to->start(f);
         return;
     }
     born_outside_.fetch_add(1, release);  // before the fiber can end: live() never falls below the truth
@@ -127,8 +104,17 @@ void scheduler::inject(control_block& f) noexcept {
 
 void scheduler::drop(control_block& f) noexcept {
     if (f.references.fetch_sub(1, acq_rel) != 1) return;  // release: what this holder did; acquire: what the others did
-    f.body.reset();
+    f.destroy_body();
+    give_back(f);
+}
+
+void scheduler::drop_stop_source(control_block& f) noexcept {
+    f.has_stop_source = false;
     f.stop_source.reset();
+}
+
+void scheduler::give_back(control_block& f) noexcept {
+    if (f.has_stop_source) drop_stop_source(f);
     auto& owner = *f.owner;
     if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to)
         c->lent_to->blocks().give(f);
@@ -210,10 +196,6 @@ bool scheduler::work_is_queued() const noexcept {
     return false;
 }
 
-void scheduler::wake_sleeper() noexcept {
-    if (const auto sleeper = idle_.after_publish()) workers_[*sleeper]->wake();
-}
-
 void scheduler::wake_searcher() noexcept {
     fence(seq_cst);  // pairs with those of announce_sleep() and nap(): the caller may be no worker
     wake_sleeper();
@@ -226,6 +208,7 @@ std::stop_token stop_token_of(control_block& f) {
     {
         const std::lock_guard guard(f.lock);
         if (!f.stop_source) f.stop_source = std::move(fresh);
+        f.has_stop_source = true;
         source = *f.stop_source;
     }
     if (f.stop_requested.load(seq_cst)) source.request_stop();  // who requested before has not seen the source

@@ -27,13 +27,6 @@ struct scheduler_options {
     void* context = nullptr;
 };
 
-struct fiber_options {
-    std::string_view name;
-    std::size_t stack_bytes = 0;
-    std::source_location site;
-    bool detached = false;
-};
-
 class scheduler {
 public:
     /// Starts the carriers. \throws std::system_error, std::bad_alloc
@@ -44,15 +37,15 @@ public:
 
     // Any thread:
 
-    /// A fiber that is not yet runnable, with one reference for its run and, unless detached, one for a handle.
-    /// \throws std::bad_alloc
-    control_block& create(const fiber_options&, std::unique_ptr<task>);
     /// Makes a new fiber runnable.
     void start(control_block&) noexcept;
     /// Makes a fiber runnable that was waiting.
     void ready(control_block&) noexcept;
     /// Gives one reference back; the last one destroys the task (C2).
     static void drop(control_block&) noexcept;
+    static void drop_stop_source(control_block&) noexcept;
+    /// After the last reference: the block goes back to its pool.
+    static void give_back(control_block&) noexcept;
     /// Requests that a fiber stop; true if this is the first request.
     static bool request_stop(control_block&) noexcept;
     /// Reports a failure nobody joins; `cancelled` is none.
@@ -88,7 +81,9 @@ public:
     injector<control_block>& injected() noexcept { return injected_; }
     bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
     bool work_is_queued() const noexcept;
-    void wake_sleeper() noexcept;             // after work was published (idle_set.hpp)
+    void wake_sleeper() noexcept {            // after work was published (idle_set.hpp)
+        if (const auto sleeper = idle_.after_publish()) [[unlikely]] workers_[*sleeper]->wake();
+    }
     void wake_searcher() noexcept;            // the same for work that should not wait for the next nap to end
 
     /// The right to poll the driver: one at a time.

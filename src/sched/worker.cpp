@@ -4,6 +4,7 @@
 
 #include "sched/idle.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/worker_inline.hpp"
 
 namespace weft::detail {
 namespace {
@@ -35,6 +36,45 @@ void worker::run(carrier& on) noexcept {
 
 // ---- the loop
 
+// Inside a visit.
+[[gnu::always_inline]] inline control_block* worker::pick_inside() noexcept {
+    if (ticks_.load(relaxed) >= poll_at_) [[unlikely]] poll();
+    if (timer_is_news_) [[unlikely]] {
+        timer_is_news_ = false;  // this worker may stay away from its timers for long: somebody asleep must know of them
+        if (owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
+    }
+    return fiber_queue::owner(queue_).pop();
+}
+
+inline void worker::dispatch(carrier& c, control_block& f) noexcept {
+    c.current = &f;
+    f.phase.store(fiber_state::running, relaxed);     // a hint
+    ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
+}
+
+inline bool worker::run_body(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    f.body->run();
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    // Nobody will look at the result; user code, so here on the fiber.
+    if (f.references.load(acquire) == 1) f.destroy_body();  // pairs with drop()
+    // acq_rel: the result is visible to who finds it done; what a joiner did before it waited is visible here (C4)
+    if (f.end.exchange(fiber_end::done, acq_rel) == fiber_end::awaited) wake_joiners(f);
+    if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
+    if (f.references.fetch_sub(1, acq_rel) != 1) return false;  // as in drop()
+    f.destroy_body();
+    return true;
+}
+
+inline void worker::finish(control_block* last) noexcept {
+    this_carrier()->current = nullptr;
+    if (last) {
+        if (last->has_stop_source) [[unlikely]] scheduler::drop_stop_source(*last);
+        blocks_.give(*last);
+    }
+    ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
+}
+
 void worker::loop(void* stack_of_loop) noexcept {
     auto* const own = static_cast<stack*>(stack_of_loop);
     control_block* f = nullptr;
@@ -47,22 +87,21 @@ void worker::loop(void* stack_of_loop) noexcept {
         carrier& c = *this_carrier();  // both may differ from those before the last body
         worker& w = *c.lent_to;
         c.current = nullptr;
-        if (!f) f = w.pick();
+        if (!f) f = w.pick_inside();
         if (!f) f = w.wait_for_work();
         if (!f) {  // the scheduler stops
             w.after_ = afterwards::free_stack;
             w.after_what_ = own;
             jump_context(c.own);
         }
-        if (f->started() || w.give_own_stack(*f)) go_on(w, c, afterwards::free_stack, own, f);
+        if (f->started() || (f->has_own_stack && w.give_own_stack(*f))) go_on(w, c, afterwards::free_stack, own, f);
         f->home = own;
         w.dispatch(c, *f);
         fiber_queue::owner(w.queue_).leave();
-        run_body(*f);
-        worker& last = *this_carrier()->lent_to;
-        fiber_queue::owner(last.queue_).enter();
-        last.finish(*f);
-        f = nullptr;
+        if (!run_body(*f)) f = nullptr;  // somebody else gives it back
+        worker& here = *this_carrier()->lent_to;
+        fiber_queue::owner(here.queue_).enter();
+        here.finish(std::exchange(f, nullptr));
     }
 }
 
@@ -80,20 +119,20 @@ void worker::loop_once(void* fiber_with_own_stack) noexcept {
         w.commit();
         fiber_queue::owner(w.queue_).leave();
     }
-    run_body(f);
+    auto* const own = f.home;
+    const bool last = run_body(f);
     carrier& c = *this_carrier();
     worker& w = *c.lent_to;
-    auto* const own = f.home;
     fiber_queue::owner(w.queue_).enter();
-    w.finish(f);
+    w.finish(last ? &f : nullptr);
     c.current = nullptr;
-    go_on(w, c, afterwards::free_own_stack, own, w.pick());
+    go_on(w, c, afterwards::free_own_stack, own, w.pick_inside());
 }
 
 // Leaves a stack that nobody needs any more, for a started fiber or for a loop that starts `next` or looks for work.
 void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, control_block* next) noexcept {
     context* to;
-    if (next && (next->started() || w.give_own_stack(*next))) {
+    if (next && (next->started() || (next->has_own_stack && w.give_own_stack(*next)))) {
         w.dispatch(c, *next);
         to = &next->ctx;
     } else {
@@ -104,48 +143,33 @@ void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, contro
     jump_context(*to);
 }
 
-void worker::run_body(control_block& f) noexcept {
-    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
-    f.body->run();
-    const bool stop_siblings = f.parent && f.body->failure() && f.parent->child_failed(f, f.body->failure());
+// \returns whether the siblings are to be stopped.
+bool worker::body_failed(control_block& f) noexcept {
+    const bool stop_siblings = f.parent && f.parent->child_failed(f, f.body->failure());
     f.lock.lock();
-    while ((f.detached || f.handle_gone) && f.body) {  // nobody will look at the result; user code, so here on the fiber
-        const bool unheard = f.detached;
+    f.failed = true;
+    const bool unheard = f.detached;  // if it is detached later, who does so reports
+    f.lock.unlock();
+    if (unheard) f.owner->report_unhandled(f, f.body->failure());
+    return stop_siblings;
+}
+
+void worker::wake_joiners(control_block& f) noexcept {
+    f.lock.lock();
+    while (waiter* const joiner = f.joiners.claim_front()) {
         f.lock.unlock();
-        if (unheard) f.owner->report_unhandled(f, f.body->failure());
-        f.body.reset();
-        f.lock.lock();
-    }
-    f.done.store(true, release);  // under the lock, so that a joiner either sees it or is in the list; pairs with done()
-    for (;;) {
-        waiter* const joiner = f.joiners.claim_front();
-        f.lock.unlock();
-        if (!joiner) break;
         joiner->unpark();
         f.lock.lock();
     }
-    if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
-}
-
-void worker::finish(control_block& f) noexcept {
-    this_carrier()->current = nullptr;
-    f.phase.store(fiber_state::runnable, relaxed);  // a hint
-    scheduler::drop(f);
-    ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
+    f.lock.unlock();
 }
 
 // ---- parking
 
-inline void worker::dispatch(carrier& c, control_block& f) noexcept {
-    c.current = &f;
-    f.phase.store(fiber_state::running, relaxed);     // a hint
-    ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
-}
-
 // Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on.
 [[gnu::always_inline]] inline void worker::leave_for(control_block& self, control_block* next) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
-    if (next && (next->started() || give_own_stack(*next))) [[likely]] {
+    if (next && (next->started() || (next->has_own_stack && give_own_stack(*next)))) [[likely]] {
         dispatch(*this_carrier(), *next);
         switch_context(self.ctx, next->ctx);
     } else {
@@ -159,7 +183,7 @@ inline void worker::dispatch(carrier& c, control_block& f) noexcept {
 void worker::park(control_block& self) noexcept {
     fiber_queue::owner(queue_).enter();
     parks_.store(parks_.load(relaxed) + 1, relaxed);  // owner only
-    control_block* const next = pick();
+    control_block* const next = pick_inside();
     after_ = afterwards::commit_park;
     after_what_ = &self;
     leave_for(self, next);
@@ -187,9 +211,8 @@ context& worker::fresh_loop(control_block* picked) noexcept {
     return fresh_;
 }
 
-// A fiber with a stack size of its own never begins on a loop's stack. False: it has none.
+// A fiber with a stack size of its own never begins on a loop's stack. True, for the conditions it is part of.
 bool worker::give_own_stack(control_block& f) noexcept {
-    if (f.stack_bytes == 0) return false;
     f.home = owner_.stacks().take(f.stack_bytes);
     if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
     make_context(f.ctx, f.home->span, f.home->span.high, &worker::loop_once, &f);
@@ -211,36 +234,7 @@ void worker::commit() noexcept {
 
 // ---- the run queue
 
-void worker::ready(control_block& f) noexcept {
-    const visit inside(*this);
-    if (taking_in_) return push(f);
-    if (auto* const homeless = fiber_queue::owner(queue_).push_next(f)) owner_.injected().push(*homeless);
-    notify();
-}
-
-void worker::enqueue(control_block& f) noexcept {
-    const visit inside(*this);
-    push(f);
-    if (!taking_in_) notify();
-}
-
-void worker::push(control_block& f) noexcept {
-    if (!fiber_queue::owner(queue_).push(f)) owner_.injected().push(f);  // no memory for a longer queue
-}
-
-void worker::notify() noexcept {
-    if (!alone_) owner_.wake_sleeper();
-}
-
-// Inside a visit.
-control_block* worker::pick() noexcept {
-    if (ticks_.load(relaxed) >= poll_at_) [[unlikely]] poll();
-    if (timer_is_news_) [[unlikely]] {
-        timer_is_news_ = false;  // this worker may stay away from its timers for long: somebody asleep must know of them
-        if (owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
-    }
-    return fiber_queue::owner(queue_).pop();
-}
+control_block* worker::pick() noexcept { return pick_inside(); }
 
 // What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
 void worker::poll() noexcept {

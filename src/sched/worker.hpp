@@ -53,7 +53,11 @@ public:
     /// Arms a timer of the calling fiber.
     void arm(timer& t, time_point when) noexcept;
     block_cache& blocks() noexcept { return blocks_; }
-    void count_birth() noexcept { born_.store(born_.load(relaxed) + 1, relaxed); }  // written by the owner only
+    /// A new fiber.
+    void start(control_block& f) noexcept {
+        born_.store(born_.load(relaxed) + 1, relaxed);  // owner only
+        enqueue(f);
+    }
 
     // Any thread:
 
@@ -79,15 +83,18 @@ private:
 
     static void loop(void* stack_of_loop) noexcept;        // bottom frame of pooled stacks
     static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
-    static void run_body(control_block& f) noexcept;
+    static bool run_body(control_block& f) noexcept;  // true: the block is the caller's to give back
+    static bool body_failed(control_block& f) noexcept;
+    static void wake_joiners(control_block& f) noexcept;
     [[noreturn]] static void go_on(worker& w, carrier& c, afterwards how, stack* leaving, control_block* next) noexcept;
     void leave_for(control_block& self, control_block* next) noexcept;
     context& fresh_loop(control_block* picked) noexcept;
     bool give_own_stack(control_block& f) noexcept;
     void commit() noexcept;
-    void finish(control_block& f) noexcept;
+    void finish(control_block* last) noexcept;
 
     control_block* pick() noexcept;
+    control_block* pick_inside() noexcept;
     void dispatch(carrier& c, control_block& f) noexcept;
     void poll() noexcept;
     void push(control_block& f) noexcept;

@@ -14,7 +14,8 @@ namespace {
 // Waits for the body's end. The result tells how the wait ended; `notified` also if there was nothing to wait for.
 wake wait_for_end(control_block& f, time_point until, interruptible may_stop, park_reason reason) noexcept {
     f.lock.lock();
-    if (f.done.load(relaxed)) {  // under the lock
+    auto before = fiber_end::running;
+    if (!f.end.compare_exchange_strong(before, fiber_end::awaited, acq_rel, acquire) && before == fiber_end::done) {  // C4
         f.lock.unlock();
         return wake::notified;
     }
@@ -51,7 +52,7 @@ void fiber_ref::wait_shielded() const noexcept {
     wait_for_end(*fiber_, never, interruptible::no, park_reason::join);
 }
 
-bool fiber_ref::done() const noexcept { return fiber_->done.load(acquire); }  // pairs with run_body()
+bool fiber_ref::done() const noexcept { return fiber_->has_ended(); }
 
 bool fiber_ref::request_stop() const noexcept { return scheduler::request_stop(*fiber_); }
 
@@ -65,13 +66,13 @@ void fiber_ref::failure_was_taken() const noexcept { fiber_->failure_taken.store
 task& fiber_ref::body() const noexcept { return *fiber_->body; }
 
 void fiber_ref::detach() noexcept {
-    bool ended;
+    bool failed;
     {
         const std::lock_guard guard(fiber_->lock);
         fiber_->detached = true;
-        ended = fiber_->done.load(relaxed);  // under the lock: if not ended, run_body() sees `detached`
+        failed = fiber_->failed;  // if not yet, body_failed() sees `detached`
     }
-    if (ended) report_unhandled();
+    if (failed) report_unhandled();
     reset();
 }
 
@@ -80,30 +81,7 @@ void fiber_ref::report_unhandled() const noexcept {
 }
 
 void fiber_ref::reset() noexcept {
-    control_block* const f = std::exchange(fiber_, nullptr);
-    if (!f) return;
-    bool mine;
-    {
-        const std::lock_guard guard(f->lock);
-        f->handle_gone = true;
-        mine = f->done.load(relaxed);  // under the lock: else run_body() sees `handle_gone`
-    }
-    if (mine) f->body.reset();  // user code, so here and not in a worker's loop
-    scheduler::drop(*f);
-}
-
-fiber_ref start_fiber(scheduler& where, const attributes& a, std::unique_ptr<task> body, start_as kind) {
-    const bool detached = kind == start_as::detached;
-    auto& f = where.create({.name = a.name, .stack_bytes = a.stack_bytes, .site = a.site, .detached = detached},
-                           std::move(body));
-    where.start(f);  // a detached fiber may be gone from here on
-    return detached ? fiber_ref() : fiber_ref(f);
-}
-
-scheduler& runtime_here(std::string_view what) noexcept {
-    auto* const s = current_scheduler();
-    if (!s) panic("a plain thread has no runtime to start fibers in; call it inside weft::run(), or runtime::spawn()", what);
-    return *s;
+    if (control_block* const f = std::exchange(fiber_, nullptr)) scheduler::drop(*f);
 }
 
 void require_joinable(bool joinable) noexcept {

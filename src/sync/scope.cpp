@@ -48,9 +48,10 @@ scope_core::~scope_core() {
     if (state_->failed) scheduler::drop(*state_->failed);  // S4
 }
 
-fiber_ref scope_core::spawn(const attributes& a, std::unique_ptr<task> body) {
-    auto& f = state_->where.create({.name = a.name, .stack_bytes = a.stack_bytes, .site = a.site, .detached = false},
-                                   std::move(body));
+scheduler& scope_core::where() const noexcept { return state_->where; }
+
+fiber_ref scope_core::start(new_fiber& made, task& body) noexcept {
+    auto& f = made.release(body);
     f.parent = state_.get();
     bool stopped;
     {

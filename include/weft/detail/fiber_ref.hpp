@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <stop_token>
 #include <string_view>
@@ -58,15 +57,7 @@ private:
     control_block* fiber_ = nullptr;
 };
 
-enum class start_as : bool { joinable, detached };
-
-/// Starts a fiber in `where`. \throws std::bad_alloc
-fiber_ref start_fiber(scheduler& where, const attributes&, std::unique_ptr<task>, start_as);
-
 /// join() of a handle that names no fiber breaks its contract.
 void require_joinable(bool) noexcept;
-
-/// The runtime of the calling fiber. On a plain thread stops the program with a message that names weft::run and `what`.
-scheduler& runtime_here(std::string_view what) noexcept;
 
 }  // namespace weft::detail

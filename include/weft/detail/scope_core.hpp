@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <type_traits>
 
-#include <weft/detail/fiber_ref.hpp>
+#include <weft/detail/new_fiber.hpp>
 #include <weft/stop.hpp>
 
 namespace weft::detail {
@@ -20,7 +20,8 @@ public:
     scope_core(const scope_core&) = delete;
     scope_core& operator=(const scope_core&) = delete;
 
-    fiber_ref spawn(const attributes&, std::unique_ptr<task>);
+    scheduler& where() const noexcept;
+    fiber_ref start(new_fiber&, task& body) noexcept;
     void request_stop() noexcept;
     std::stop_token stop_token() const;
     std::size_t size() const noexcept;

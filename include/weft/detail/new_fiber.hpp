@@ -1,0 +1,63 @@
+// new_fiber.hpp - the way from a function to a running fiber: a control block, the body made in it, and the start.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include <weft/detail/fiber_ref.hpp>
+
+namespace weft::detail {
+
+enum class start_as : bool { joinable, detached };
+
+/// A fiber whose body is being made; given back unless it starts.
+class new_fiber {
+public:
+    /// With room for a body of that size. \throws std::bad_alloc
+    new_fiber(scheduler& where, const attributes&, start_as, std::size_t bytes, std::size_t alignment);
+    ~new_fiber() {
+        if (fiber_) [[unlikely]] discard();
+    }
+    new_fiber(const new_fiber&) = delete;
+    new_fiber& operator=(const new_fiber&) = delete;
+
+    void* room() const noexcept { return room_; }
+    /// `body` was made in room(). The handle is empty if the fiber is detached.
+    fiber_ref start(task& body) noexcept;
+    /// Only hands the fiber over, which has its body then.
+    control_block& release(task& body) noexcept;
+
+private:
+    void discard() noexcept;
+
+    scheduler& where_;
+    control_block* fiber_;
+    void* room_;
+};
+
+/// The body of a fiber that calls f(args...), made in its room.
+template <class F, class... A>
+class made_fiber : public new_fiber {
+    using body_type = call_task<F, A...>;
+
+public:
+    template <class G, class... B>
+    made_fiber(scheduler& where, const attributes& a, start_as kind, G&& f, B&&... args)
+        : new_fiber(where, a, kind, sizeof(body_type), alignof(body_type)),
+          body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
+    fiber_ref start() noexcept { return new_fiber::start(body); }
+
+    task& body;
+};
+
+template <class F, class... A>
+fiber_ref start_fiber(scheduler& where, const attributes& a, start_as kind, F&& f, A&&... args) {
+    return made_fiber<F, A...>(where, a, kind, std::forward<F>(f), std::forward<A>(args)...).start();
+}
+
+/// The runtime of the calling fiber. On a plain thread stops the program with a message that names weft::run and `what`.
+scheduler& runtime_here(std::string_view what) noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,29 @@
+// worker_inline.hpp - making fibers runnable: worker's members that spawn, wake and park inline.
+#pragma once
+
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+
+inline void worker::ready(control_block& f) noexcept {
+    const visit inside(*this);
+    if (taking_in_) return push(f);
+    if (auto* const homeless = fiber_queue::owner(queue_).push_next(f)) owner_.injected().push(*homeless);
+    notify();
+}
+
+inline void worker::enqueue(control_block& f) noexcept {
+    const visit inside(*this);
+    push(f);
+    if (!taking_in_) notify();
+}
+
+inline void worker::push(control_block& f) noexcept {
+    if (!fiber_queue::owner(queue_).push(f)) owner_.injected().push(f);  // no memory for a longer queue
+}
+
+inline void worker::notify() noexcept {
+    if (!alone_) owner_.wake_sleeper();
+}
+
+}  // namespace weft::detail
