@@ -17,10 +17,7 @@ public:
     constexpr spin_lock() noexcept = default;
 
     void lock() noexcept {
-        unsigned turns = 0;
-        while (!try_lock()) {
-            while (held_.load(relaxed) != 0) pause(turns);  // order comes from the exchange that follows (L2)
-        }
+        if (!try_lock()) [[unlikely]] lock_patiently();
     }
 
     [[nodiscard]] bool try_lock() noexcept {
@@ -31,6 +28,13 @@ public:
     void unlock() noexcept { held_.store(0, release); }  // pairs with the acquire in try_lock() (L2)
 
 private:
+    [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept {
+        unsigned turns = 0;
+        do {
+            while (held_.load(relaxed) != 0) pause(turns);  // order comes from the exchange that follows (L2)
+        } while (!try_lock());
+    }
+
     static void pause(unsigned& turns) noexcept {
         // chosen: about 100 turns outlast a holder that runs; beyond that it has most likely lost its core
         constexpr unsigned spin_turns = 100;

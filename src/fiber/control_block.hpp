@@ -72,6 +72,7 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     bool failed = false;                 // the body has ended by an exception; under `lock`
     bool told = false;                   // the parent has handed its stop on
     bool named = false;                  // name_text counts
+    bool ran_in_place = false;           // on its joiner's stack: the handle holds the run's reference too
     bool has_stop_source = false;        // under `lock`
     atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
     atomic<bool> stop_requested{false};  // by its handle; one count in `stops`
@@ -81,6 +82,7 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     static constexpr std::size_t room_bytes = 96, room_alignment = 16;  // chosen: closures of up to 64 bytes
     alignas(room_alignment) std::byte room[room_bytes];
 
+    atomic<control_block*> in_place{nullptr};  // the child this fiber joins by running it (worker::join_in_place)
     coroutine_slot coroutines;           // the innermost coroutine running inside this fiber; empty before and after
     std::size_t stack_bytes = 0;
     spin_lock lock;                      // guards what follows

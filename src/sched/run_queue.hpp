@@ -148,6 +148,14 @@ public:
         return q_.take_oldest();
     }
 
+    /// Takes `item` out if it is at the back and unstarted. It may be anywhere, and gone.
+    bool take_back(const T& item) noexcept {
+        const auto tail = q_.tail_.load(relaxed);
+        if (tail == q_.head_.load(relaxed) || q_.at(tail - 1).get() != &item || item.started()) return false;
+        q_.tail_.store(tail - 1, relaxed);
+        return true;
+    }
+
     /// Puts `self` at the back and takes the next; null, with nothing changed, if there is none or no memory.
     T* rotate(T& self) noexcept {
         const auto head = q_.head_.load(relaxed), tail = q_.tail_.load(relaxed);

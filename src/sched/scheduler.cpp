@@ -102,8 +102,8 @@ void scheduler::inject(control_block& f) noexcept {
     visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
 }
 
-void scheduler::drop(control_block& f) noexcept {
-    if (f.references.fetch_sub(1, acq_rel) != 1) return;  // release: what this holder did; acquire: what the others did
+void scheduler::drop(control_block& f, std::uint32_t references) noexcept {
+    if (f.references.fetch_sub(references, acq_rel) != references) return;  // release: what this holder did; acquire: what the others did
     f.destroy_body();
     give_back(f);
 }
@@ -116,10 +116,9 @@ void scheduler::drop_stop_source(control_block& f) noexcept {
 void scheduler::give_back(control_block& f) noexcept {
     if (f.has_stop_source) drop_stop_source(f);
     auto& owner = *f.owner;
-    if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to)
-        c->lent_to->blocks().give(f);
-    else
-        owner.blocks_.give(&f);
+    if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to) return c->lent_to->blocks().give(f);
+    f.link = nullptr;  // a chain of one
+    owner.blocks_.give(&f);
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {
@@ -132,7 +131,23 @@ bool scheduler::request_stop(control_block& f) noexcept {
     }
     tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
     interrupt(f);
+    stop_in_place_child(f);
     return true;
+}
+
+// A fiber that waits, or has not begun, joins nobody in place, and looks at its stops before it does.
+void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
+    if (!cell.make_ready || cell.word.state() != wait_state::active) return;
+    auto& f = static_cast<control_block&>(cell);
+    if (f.phase.load(relaxed) == fiber_state::created || f.has_ended()) return;
+    heavy_fence();  // pairs with the light fences of join_in_place(): it sees the stop, or we see the child
+    f.lock.lock();
+    control_block* const child = f.in_place.load(relaxed);
+    if (child) child->references.fetch_add(1, relaxed);  // the joiner holds one until it has passed the lock
+    f.lock.unlock();
+    if (!child) return;
+    request_stop(*child);
+    drop(*child);
 }
 
 void scheduler::report_unhandled(control_block& f, const std::exception_ptr& failure) noexcept {

@@ -42,12 +42,15 @@ public:
     /// Makes a fiber runnable that was waiting.
     void ready(control_block&) noexcept;
     /// Gives one reference back; the last one destroys the task (C2).
-    static void drop(control_block&) noexcept;
+    static void drop(control_block&, std::uint32_t references = 1) noexcept;
     static void drop_stop_source(control_block&) noexcept;
     /// After the last reference: the block goes back to its pool.
     static void give_back(control_block&) noexcept;
     /// Requests that a fiber stop; true if this is the first request.
     static bool request_stop(control_block&) noexcept;
+    /// The last step of whoever has added to a cell's `stops`, without any lock: a fiber that joins a child by running it cannot
+    /// go on before the child has ended, so the child is stopped with it.
+    static void stop_in_place_child(wait_cell&) noexcept;
     /// Reports a failure nobody joins; `cancelled` is none.
     void report_unhandled(control_block&, const std::exception_ptr&) noexcept;
 

@@ -18,7 +18,7 @@ worker* worker_here(scheduler& where) noexcept {
 void prepare(control_block& f, const attributes& a, bool detached) noexcept {
     f.ctx = {};
     f.parent = nullptr;
-    f.failed = f.told = f.named = false;
+    f.failed = f.told = f.named = f.ran_in_place = false;
     f.detached = detached;
     f.has_own_stack = a.stack_bytes != 0;
     if (f.has_own_stack) f.stack_bytes = a.stack_bytes;

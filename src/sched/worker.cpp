@@ -52,21 +52,23 @@ inline void worker::dispatch(carrier& c, control_block& f) noexcept {
     ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
 }
 
-inline bool worker::run_body(control_block& f) noexcept {
+[[gnu::always_inline]] inline bool worker::run_body_inline(control_block& f) noexcept {
     if (f.owner->all_are_stopped()) scheduler::request_stop(f);
     f.body->run();
     const bool stop_siblings = f.body->failure() && body_failed(f);
-    // Nobody will look at the result; user code, so here on the fiber.
-    if (f.references.load(acquire) == 1) f.destroy_body();  // pairs with drop()
-    // acq_rel: the result is visible to who finds it done; what a joiner did before it waited is visible here (C4)
-    if (f.end.exchange(fiber_end::done, acq_rel) == fiber_end::awaited) wake_joiners(f);
+    if (f.references.load(acquire) == 1) {  // pairs with drop(): there is no handle, and none can come
+        f.destroy_body();                   // user code, so here on the fiber
+        f.end.store(fiber_end::done, release);
+    } else if (f.end.exchange(fiber_end::done, acq_rel) == fiber_end::awaited) {  // C4; release: the result
+        wake_joiners(f);
+    }
     if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
     if (f.references.fetch_sub(1, acq_rel) != 1) return false;  // as in drop()
     f.destroy_body();
     return true;
 }
 
-inline void worker::finish(control_block* last) noexcept {
+[[gnu::always_inline]] inline void worker::finish(control_block* last) noexcept {
     this_carrier()->current = nullptr;
     if (last) {
         if (last->has_stop_source) [[unlikely]] scheduler::drop_stop_source(*last);
@@ -98,7 +100,7 @@ void worker::loop(void* stack_of_loop) noexcept {
         f->home = own;
         w.dispatch(c, *f);
         fiber_queue::owner(w.queue_).leave();
-        if (!run_body(*f)) f = nullptr;  // somebody else gives it back
+        if (!run_body_inline(*f)) f = nullptr;  // somebody else gives it back
         worker& here = *this_carrier()->lent_to;
         fiber_queue::owner(here.queue_).enter();
         here.finish(std::exchange(f, nullptr));
@@ -143,6 +145,8 @@ void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, contro
     jump_context(*to);
 }
 
+bool worker::run_body(control_block& f) noexcept { return run_body_inline(f); }
+
 // \returns whether the siblings are to be stopped.
 bool worker::body_failed(control_block& f) noexcept {
     const bool stop_siblings = f.parent && f.parent->child_failed(f, f.body->failure());
@@ -152,6 +156,49 @@ bool worker::body_failed(control_block& f) noexcept {
     f.lock.unlock();
     if (unheard) f.owner->report_unhandled(f, f.body->failure());
     return stop_siblings;
+}
+
+bool worker::join_in_place(control_block& self, control_block& child) noexcept {
+    if (self.deadlines || self.shields || child.has_own_stack || !exception_state_here()->empty()) return false;
+    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    const auto& span = self.home->span;
+    if (here >= span.high || here - span.low < (span.high - span.low) / 2) return false;  // also inside a coroutine
+    fiber_queue::owner queue(queue_);
+    queue.enter();
+    if (ticks_.load(relaxed) >= poll_at_) [[unlikely]] poll();
+    if (!queue.take_back(child)) {
+        queue.leave();
+        return false;
+    }
+    child.home = self.home;
+    child.ran_in_place = true;
+    self.phase.store(fiber_state::waiting, relaxed);  // a hint
+    self.in_place.store(&child, relaxed);
+    dispatch(*this_carrier(), child);
+    queue.leave();
+    light_fence();  // pairs with stop_in_place_child()
+    if (self.stops.load(relaxed) != 0) [[unlikely]] scheduler::request_stop(child);
+    run_body_in_place(child);
+    carrier& c = *this_carrier();  // perhaps another
+    c.current = &self;
+    c.lent_to->ended_.store(c.lent_to->ended_.load(relaxed) + 1, release);  // as finish()
+    self.phase.store(fiber_state::running, relaxed);
+    self.in_place.store(nullptr, relaxed);
+    light_fence();  // as above
+    if (self.stops.load(relaxed) != 0) [[unlikely]] {  // somebody may be about to stop the child: let it take its reference
+        self.lock.lock();
+        self.lock.unlock();
+    }
+    return true;
+}
+
+// The only handle is in use by the joiner, which is below us on this stack: nobody waits, and the run's reference stays with it.
+void worker::run_body_in_place(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    f.body->run();
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    f.end.store(fiber_end::done, release);  // pairs with has_ended()
+    if (f.parent) f.parent->child_ended(f, stop_siblings);
 }
 
 void worker::wake_joiners(control_block& f) noexcept {
@@ -235,6 +282,9 @@ void worker::commit() noexcept {
 // ---- the run queue
 
 control_block* worker::pick() noexcept { return pick_inside(); }
+
+// No memory for a longer queue.
+void worker::overflow(control_block& f) noexcept { owner_.injected().push(f); }
 
 // What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
 void worker::poll() noexcept {

@@ -14,6 +14,9 @@
 //   K2  A fiber is in one place: a run queue, the injector, running, or waiting (its word says so).
 //   K3  A woken fiber goes into the queue's next slot (run_queue.hpp), so a conversation stays on one worker and warm.
 //   K4  Whoever makes work visible to others calls notify() afterwards (idle_set.hpp).
+//   K5  A fiber that joins in place is in no queue and in no wait; it goes on when the child's body returns to it, on whichever
+//       carrier. A stop of it is handed on to the child (scheduler::stop_in_place_child). It begins so only if it cannot be
+//       interrupted meanwhile by anything else (no deadline, no shield), and has half of its stack left.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +53,9 @@ public:
     void ready(control_block& f) noexcept;
     /// A new fiber, or one that yields: behind the others.
     void enqueue(control_block& f) noexcept;
+    /// Joins by running: if `child` is unstarted at the back of this worker's queue, its body runs now, on the stack of `self`,
+    /// which is the calling fiber, but as itself. False: it must be waited for.
+    bool join_in_place(control_block& self, control_block& child) noexcept;
     /// Arms a timer of the calling fiber.
     void arm(timer& t, time_point when) noexcept;
     block_cache& blocks() noexcept { return blocks_; }
@@ -84,6 +90,8 @@ private:
     static void loop(void* stack_of_loop) noexcept;        // bottom frame of pooled stacks
     static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
     static bool run_body(control_block& f) noexcept;  // true: the block is the caller's to give back
+    static bool run_body_inline(control_block& f) noexcept;
+    static void run_body_in_place(control_block& f) noexcept;
     static bool body_failed(control_block& f) noexcept;
     static void wake_joiners(control_block& f) noexcept;
     [[noreturn]] static void go_on(worker& w, carrier& c, afterwards how, stack* leaving, control_block* next) noexcept;
@@ -98,6 +106,7 @@ private:
     void dispatch(carrier& c, control_block& f) noexcept;
     void poll() noexcept;
     void push(control_block& f) noexcept;
+    [[gnu::cold]] void overflow(control_block& f) noexcept;
     void notify() noexcept;
     control_block* wait_for_work() noexcept;
 

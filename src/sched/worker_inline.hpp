@@ -8,7 +8,7 @@ namespace weft::detail {
 inline void worker::ready(control_block& f) noexcept {
     const visit inside(*this);
     if (taking_in_) return push(f);
-    if (auto* const homeless = fiber_queue::owner(queue_).push_next(f)) owner_.injected().push(*homeless);
+    if (auto* const homeless = fiber_queue::owner(queue_).push_next(f)) overflow(*homeless);
     notify();
 }
 
@@ -19,7 +19,7 @@ inline void worker::enqueue(control_block& f) noexcept {
 }
 
 inline void worker::push(control_block& f) noexcept {
-    if (!fiber_queue::owner(queue_).push(f)) owner_.injected().push(f);  // no memory for a longer queue
+    if (!fiber_queue::owner(queue_).push(f)) [[unlikely]] overflow(f);
 }
 
 inline void worker::notify() noexcept {

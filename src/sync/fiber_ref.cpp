@@ -33,7 +33,13 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, pa
 
 }  // namespace
 
-void fiber_ref::wait() const { wait_until(never); }
+void fiber_ref::wait() const {
+    check_interrupt();
+    if (done()) return;
+    const auto* const c = this_carrier();
+    if (c && c->owner == fiber_->owner && c->lent_to->join_in_place(*c->current, *fiber_)) return;
+    wait_until(never);
+}
 
 bool fiber_ref::wait_until(time_point until) const {
     check_interrupt();
@@ -81,7 +87,8 @@ void fiber_ref::report_unhandled() const noexcept {
 }
 
 void fiber_ref::reset() noexcept {
-    if (control_block* const f = std::exchange(fiber_, nullptr)) scheduler::drop(*f);
+    control_block* const f = std::exchange(fiber_, nullptr);
+    if (f) scheduler::drop(*f, f->ran_in_place ? 2 : 1);
 }
 
 void require_joinable(bool joinable) noexcept {

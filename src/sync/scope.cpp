@@ -156,6 +156,7 @@ void scope_core::state::request_stop() noexcept {
         owner.stops.fetch_add(1, seq_cst);  // S2; W5: before the look at the owner's wait
         interrupt(owner);
     }
+    scheduler::stop_in_place_child(owner);
     for (;;) {  // one by one: stop callbacks are user code, so no lock is held
         control_block* f;
         {
