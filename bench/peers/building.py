@@ -68,7 +68,7 @@ def includes(compiler, header):
     return subprocess.run([*compiler, "-x", "c++", "-fsyntax-only", "-"], input=text, text=True, capture_output=True).returncode == 0
 
 
-def build_cxx(name, out, *, header, install, flags):
+def build_cxx(name, out, workers, *, header, install, flags):
     """g++ or $CXX; `header` is the one that shows whether the library is there, `install` the package that has it."""
     compiler = shlex.split(os.environ.get("CXX", "")) or [program("g++", "g++")]
     if header and not includes(compiler, header):
@@ -79,12 +79,13 @@ def build_cxx(name, out, *, header, install, flags):
     headers = sorted((HERE / "common").glob("*.hpp")) + sorted((HERE / name).glob("*.hpp"))
     with locked(out / name):
         made = out / name / "peer"
-        command = [*compiler, "-std=c++20", "-O2", "-DNDEBUG", f"-I{HERE / 'common'}", *map(str, sources), "-o", str(made), "-pthread", *flags]
+        command = [*compiler, "-std=c++20", "-O2", "-DNDEBUG", f"-I{HERE / 'common'}", *map(str, sources), "-o", str(made),
+                   "-pthread", *flags]
         execute_unless_built(made, command, sources + headers)
     return [str(made)]
 
 
-def build_go(out):
+def build_go(out, workers):
     go = program("go", "Go 1.24 or newer (go.dev/dl)")
     if version_of([go, "version"], r"go(\d+\.\d+)") < (1, 24):
         raise Missing("this Go is too old; install Go 1.24 or newer (go.dev/dl)")
@@ -95,7 +96,7 @@ def build_go(out):
     return [str(made)]
 
 
-def build_tokio(out):
+def build_tokio(out, workers):
     cargo = program("cargo", "Rust (rustup.rs)")
     with locked(out / "tokio"):
         execute([cargo, "build", "--release", "--locked", "--manifest-path", str(HERE / "tokio/Cargo.toml"),
@@ -116,19 +117,20 @@ def java_home():
     return best
 
 
-def build_java(out):
+def build_java(out, workers):
     home = java_home()
     sources = sorted((HERE / "java").glob("*.java"))
     with locked(out / "java"):
         command = [str(home / "bin/javac"), "-d", str(out / "java"), *map(str, sources)]
         execute_unless_built(out / "java/Main.class", command, sources)
-    return [str(home / "bin/java")]
+    return [str(home / "bin/java"), f"-Djdk.virtualThreadScheduler.parallelism={workers}", "-cp", str(out / "java"), "Main"]
 
 
-def build_erlang(out):
+def build_erlang(out, workers):
     compiler = program("erlc", "erlang-base")
     sources = sorted((HERE / "erlang").glob("*.erl"))
     with locked(out / "erlang"):
         command = [compiler, "-o", str(out / "erlang"), *map(str, sources)]
-        execute_unless_built(out / "erlang/peer.beam", command, sources)
-    return [program("erl", "erlang-base")]
+        execute_unless_built(out / "erlang/weft_peer.beam", command, sources)
+    return [program("erl", "erlang-base"), "+S", f"{workers}:{workers}", "+P", "4000000", "-noshell", "-pa", str(out / "erlang"), "-env",
+            "ERL_CRASH_DUMP_SECONDS", "0", "-run", "weft_peer", "main"]

@@ -41,25 +41,31 @@ BENCHMARKS = {
 class Peer:
     name: str
     most: dict
-    build: Callable            # (folder) -> how to call it; raises building.Missing
-    environment: Callable = lambda workers: {}
+    build: Callable            # (folder, workers) -> how to call it; raises building.Missing
+
+
+ALL = tuple(name for name in BENCHMARKS if name not in ("preempt", "http", "users"))
+
+
+def knows(*names, **most):
+    """The benchmarks of a peer: those without a limit of its own, and those with one."""
+    return dict.fromkeys(names) | most
 
 
 def cxx(name, header=None, install="g++", flags=()):
     return functools.partial(building.build_cxx, name, header=header, install=install, flags=list(flags))
 
 
-def all_peers():
-    yield Peer("threads", {"switch": 500_000, "spawn": 10_000, "parked": 10_000, "ring": 100_000, "skynet": 1000, "forkjoin": 13,
-                           "fibonacci": None}, cxx("threads"))
-    yield Peer("go", dict.fromkeys(BENCHMARKS.keys() - {"preempt", "http", "users"}), building.build_go)
-    yield Peer("boost_fiber", {"switch": None, "spawn": 100_000, "parked": 100_000, "ring": 1_000_000, "skynet": 100_000, "forkjoin": 22,
-                               "fibonacci": None, "feed": None, "mutex": None, "channel": None},
-               cxx("boost_fiber", "boost/fiber/all.hpp", "libboost-fiber-dev", ["-lboost_fiber", "-lboost_context"]))
-    yield Peer("onetbb", {"spawn": None, "skynet": None, "forkjoin": None, "fibonacci": None},
-               cxx("onetbb", "oneapi/tbb/task_group.h", "libtbb-dev", ["-ltbb"]))
-    yield Peer("openmp", {"spawn": None, "skynet": 100_000, "forkjoin": 27, "fibonacci": None},
-               cxx("openmp", "omp.h", "g++ (libomp-dev with clang)", ["-fopenmp"]))
-
-
-PEERS = {peer.name: peer for peer in all_peers()}
+PEERS = {peer.name: peer for peer in (
+    Peer("threads", knows("fibonacci", switch=500_000, spawn=10_000, parked=10_000, ring=100_000, skynet=1000, forkjoin=13), cxx("threads")),
+    Peer("go", knows(*ALL), building.build_go),
+    Peer("java", knows(*ALL, ring=2_000_000), building.build_java),
+    Peer("erlang", knows("switch", "spawn", "parked", "skynet", "fibonacci", "feed", "channel", "timers", ring=2_000_000, forkjoin=24),
+         building.build_erlang),
+    Peer("tokio", knows(*ALL, forkjoin=27), building.build_tokio),
+    Peer("boost_fiber", knows("switch", "fibonacci", "feed", "mutex", "channel", spawn=100_000, parked=100_000, ring=1_000_000,
+                              skynet=100_000, forkjoin=22),
+         cxx("boost_fiber", "boost/fiber/all.hpp", "libboost-fiber-dev", ["-lboost_fiber", "-lboost_context"])),
+    Peer("onetbb", knows("spawn", "skynet", "forkjoin", "fibonacci"), cxx("onetbb", "oneapi/tbb/task_group.h", "libtbb-dev", ["-ltbb"])),
+    Peer("openmp", knows("spawn", "fibonacci", skynet=100_000, forkjoin=27), cxx("openmp", "omp.h", "g++, or libomp-dev for clang", ["-fopenmp"])),
+)}

@@ -23,7 +23,8 @@ void switches(const request& r) {
                    fibers::fiber other([&] { yield(half); });
                    yield(half);
                    other.join();
-               }) / static_cast<double>(r.n);
+               }) /
+               static_cast<double>(r.n);
     });
     measure(r, {"call-and-yield", r.n, "ns"}, [&] {
         bool over = false;
@@ -90,7 +91,8 @@ void ring(const request& r) {
                        });
                    seats[0].send(static_cast<int>(r.n));
                    ended.wait();
-               }) / static_cast<double>(r.n);
+               }) /
+               static_cast<double>(r.n);
     });
 }
 
@@ -182,18 +184,19 @@ void peak_of_batch(const request& r) { measure_peak(r, "batch", batch); }
 }  // namespace
 
 int main(int argc, char** argv) {
-    return peer::main(argc, argv, std::array<benchmark, 12>{{
-        {"switch", in_fibers<switches>},
-        {"spawn", in_fibers<spawn>},
-        {"peak-memory/run-as-spawned", in_fibers<peak_as_spawned>},
-        {"peak-memory/batch", in_fibers<peak_of_batch>},
-        {"parked", in_fibers<parked>},
-        {"ring", in_fibers<ring>},
-        {"skynet", in_fibers<skynet>},
-        {"forkjoin", in_fibers<forkjoin>},
-        {"feed", in_fibers<feed>},
-        {"fibonacci", in_fibers<fibonacci>},
-        {"mutex", in_fibers<mutexes>},
-        {"channel", in_fibers<channels>},
-    }});
+    return peer::main(argc, argv,
+                      std::array<benchmark, 12>{{
+                          {"switch", in_fibers<switches>},
+                          {"spawn", in_fibers<spawn>},
+                          {"peak-memory/run-as-spawned", in_fibers<peak_as_spawned>},
+                          {"peak-memory/batch", in_fibers<peak_of_batch>},
+                          {"parked", in_fibers<parked>},
+                          {"ring", in_fibers<ring>},
+                          {"skynet", in_fibers<skynet>},
+                          {"forkjoin", in_fibers<forkjoin>},
+                          {"feed", in_fibers<feed>},
+                          {"fibonacci", in_fibers<fibonacci>},
+                          {"mutex", in_fibers<mutexes>},
+                          {"channel", in_fibers<channels>},
+                      }});
 }

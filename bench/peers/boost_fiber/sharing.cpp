@@ -12,7 +12,8 @@ struct shape {
     const char* name;
     unsigned senders, receivers;
 };
-constexpr shape shapes[] = {{"one-to-one", 1, 1}, {"many-to-one", many, 1}, {"one-to-many", 1, many}, {"many-to-many", many, many}};
+constexpr shape shapes[] = {
+    {"one-to-one", 1, 1}, {"many-to-one", many, 1}, {"one-to-many", 1, many}, {"many-to-many", many, many}};
 
 template <class Channel>
 double pass(const shape& who, std::uint64_t n, Channel& values) {

@@ -42,7 +42,8 @@ void measure(const request& r, const std::vector<label>& labels, F&& once) {
         for (std::size_t i = 0; i < labels.size(); ++i) lines[i] += ' ' + std::to_string(figures[i]);
     }
     for (std::size_t i = 0; i < labels.size(); ++i)
-        std::printf("%s %llu %s%s\n", labels[i].variant.c_str(), static_cast<unsigned long long>(labels[i].n), labels[i].unit, lines[i].c_str());
+        std::printf("%s %llu %s%s\n", labels[i].variant.c_str(), static_cast<unsigned long long>(labels[i].n), labels[i].unit,
+                    lines[i].c_str());
     std::fflush(stdout);
 }
 
@@ -76,13 +77,19 @@ void measure_peak(const request& r, const std::string& variant, F&& once) {
 template <class Park, class Wake>
 void measure_parked(const request& r, Park&& park, Wake&& wake) {
     const auto each = static_cast<double>(r.n);
-    measure(r, {{"memory", r.n, "B"}, {"memory-and-page-tables", r.n, "B"}, {"park", r.n, "ns"}, {"wake", r.n, "ns"}, {"park-and-wake", r.n, "ns"}}, [&] {
-        const double resident = memory("VmRSS"), tables = memory("VmPTE");
-        const double parking = nanoseconds(park);
-        const double held = memory("VmRSS") - resident, mapped = memory("VmPTE") - tables;
-        const double waking = nanoseconds(wake);
-        return std::vector{held / each, (held + mapped) / each, parking / each, waking / each, (parking + waking) / each};
-    });
+    measure(r,
+            {{"memory", r.n, "B"},
+             {"memory-and-page-tables", r.n, "B"},
+             {"park", r.n, "ns"},
+             {"wake", r.n, "ns"},
+             {"park-and-wake", r.n, "ns"}},
+            [&] {
+                const double resident = memory("VmRSS"), tables = memory("VmPTE");
+                const double parking = nanoseconds(park);
+                const double held = memory("VmRSS") - resident, mapped = memory("VmPTE") - tables;
+                const double waking = nanoseconds(wake);
+                return std::vector{held / each, (held + mapped) / each, parking / each, waking / each, (parking + waking) / each};
+            });
 }
 
 /// The leaves [first, first + count) of skynet.
@@ -164,8 +171,8 @@ struct benchmark {
 template <std::size_t Count>
 int main(int argc, char** argv, const std::array<benchmark, Count>& known) {
     if (argc != 5) fail("usage: peer BENCH WORKERS RUNS N");
-    const request r{static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)), static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10)),
-                    std::strtoull(argv[4], nullptr, 10)};
+    const request r{static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)),
+                    static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10)), std::strtoull(argv[4], nullptr, 10)};
     for (const auto& b : known)
         if (std::strcmp(b.name, argv[1]) == 0) return b.run(r), 0;
     if (std::strncmp(argv[1], "peak-memory/", 12) == 0) return 0;   // `run` asks for each of them; not all make sense

@@ -68,7 +68,8 @@ func peakMemoryOfBatch(r request)   { peakMemory(r, "batch", batch) }
 
 func parked(r request) {
 	each := float64(r.n)
-	labels := []label{{"memory", r.n, "B"}, {"memory-and-page-tables", r.n, "B"}, {"park", r.n, "ns"}, {"wake", r.n, "ns"}, {"park-and-wake", r.n, "ns"}}
+	labels := []label{{"memory", r.n, "B"}, {"memory-and-page-tables", r.n, "B"}, {"park", r.n, "ns"}, {"wake", r.n, "ns"},
+		{"park-and-wake", r.n, "ns"}}
 	r.measure(labels, func() []float64 {
 		resident, tables := memory("VmRSS"), memory("VmPTE")
 		event := make(chan struct{})

@@ -62,11 +62,12 @@ void fibonacci(const request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return peer::main(argc, argv, std::array<benchmark, 5>{{
-        {"spawn", in_arena<spawn>},
-        {"peak-memory/batch", in_arena<peak_of_batch>},
-        {"skynet", in_arena<skynet>},
-        {"forkjoin", in_arena<forkjoin>},
-        {"fibonacci", in_arena<fibonacci>},
-    }});
+    return peer::main(argc, argv,
+                      std::array<benchmark, 5>{{
+                          {"spawn", in_arena<spawn>},
+                          {"peak-memory/batch", in_arena<peak_of_batch>},
+                          {"skynet", in_arena<skynet>},
+                          {"forkjoin", in_arena<forkjoin>},
+                          {"fibonacci", in_arena<fibonacci>},
+                      }});
 }

@@ -89,11 +89,12 @@ void peak_of_batch(const request& r) { measure_peak(r, "batch", batch); }
 }  // namespace
 
 int main(int argc, char** argv) {
-    return peer::main(argc, argv, std::array<benchmark, 5>{{
-        {"spawn", with_threads<spawn>},
-        {"peak-memory/batch", with_threads<peak_of_batch>},
-        {"skynet", with_threads<skynet>},
-        {"forkjoin", with_threads<forkjoin>},
-        {"fibonacci", with_threads<fibonacci>},
-    }});
+    return peer::main(argc, argv,
+                      std::array<benchmark, 5>{{
+                          {"spawn", with_threads<spawn>},
+                          {"peak-memory/batch", with_threads<peak_of_batch>},
+                          {"skynet", with_threads<skynet>},
+                          {"forkjoin", with_threads<forkjoin>},
+                          {"fibonacci", with_threads<fibonacci>},
+                      }});
 }

@@ -34,12 +34,13 @@ void switches(const request& r) {
                        for (std::uint64_t i = 0; i < half; ++i) others.acquire(), mine.release();
                    });
                    for (std::uint64_t i = 0; i < half; ++i) others.release(), mine.acquire();
-               }) / static_cast<double>(2 * half);
+               }) /
+               static_cast<double>(2 * half);
     });
 }
 
 void start_detached(std::uint64_t n) {
-    const auto ended = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(n));   // the last one may still be in count_down()
+    const auto ended = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(n));  // the last one may still be in count_down()
     for (std::uint64_t i = 0; i < n; ++i) std::thread([=] { ended->count_down(); }).detach();
     ended->wait();
 }
@@ -90,9 +91,11 @@ void ring(const request& r) {
         std::vector<seat> seats(members);
         return nanoseconds([&] {
                    std::vector<std::jthread> all;
-                   for (std::size_t i = 0; i < members; ++i) all.emplace_back([&, i] { take_part(seats[i], seats[(i + 1) % members]); });
+                   for (std::size_t i = 0; i < members; ++i)
+                       all.emplace_back([&, i] { take_part(seats[i], seats[(i + 1) % members]); });
                    seats[0].send(static_cast<int>(r.n));
-               }) / static_cast<double>(r.n);
+               }) /
+               static_cast<double>(r.n);
     });
 }
 
@@ -126,14 +129,15 @@ void fibonacci(const request& r) {
 
 int main(int argc, char** argv) {
     if (argc > 2) keep_cpus(static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)));
-    return peer::main(argc, argv, std::array<benchmark, 8>{{
-        {"switch", switches},
-        {"spawn", spawn},
-        {"peak-memory/run-as-spawned", [](const request& r) { measure_peak(r, "detached", start_detached); }},
-        {"parked", parked},
-        {"ring", ring},
-        {"skynet", [](const request& r) { measure_skynet(r, "joins", tree); }},
-        {"forkjoin", [](const request& r) { measure_forkjoin(r, fib); }},
-        {"fibonacci", fibonacci},
-    }});
+    return peer::main(argc, argv,
+                      std::array<benchmark, 8>{{
+                          {"switch", switches},
+                          {"spawn", spawn},
+                          {"peak-memory/run-as-spawned", [](const request& r) { measure_peak(r, "detached", start_detached); }},
+                          {"parked", parked},
+                          {"ring", ring},
+                          {"skynet", [](const request& r) { measure_skynet(r, "joins", tree); }},
+                          {"forkjoin", [](const request& r) { measure_forkjoin(r, fib); }},
+                          {"fibonacci", fibonacci},
+                      }});
 }
