@@ -59,11 +59,11 @@ def cxx(name, header=None, install="g++", flags=()):
 PEERS = {peer.name: peer for peer in (
     Peer("threads", knows("fibonacci", switch=500_000, spawn=10_000, parked=10_000, ring=100_000, skynet=1000, forkjoin=13), cxx("threads")),
     Peer("go", knows(*ALL), building.build_go),
-    Peer("java", knows(*ALL, ring=2_000_000), building.build_java),
+    Peer("java", knows(*ALL, ring=1_000_000, forkjoin=25, channel=200_000, feed=256), building.build_java),
     Peer("erlang", knows("switch", "spawn", "parked", "skynet", "fibonacci", "feed", "channel", "timers", ring=2_000_000, forkjoin=24),
          building.build_erlang),
     Peer("tokio", knows(*ALL, forkjoin=27), building.build_tokio),
-    Peer("boost_fiber", knows("switch", "fibonacci", "feed", "mutex", "channel", spawn=100_000, parked=100_000, ring=1_000_000,
+    Peer("boost_fiber", knows("switch", "fibonacci", "feed", "mutex", spawn=100_000, parked=100_000, ring=200_000, channel=50_000,
                               skynet=100_000, forkjoin=22),
          cxx("boost_fiber", "boost/fiber/all.hpp", "libboost-fiber-dev", ["-lboost_fiber", "-lboost_context"])),
     Peer("onetbb", knows("spawn", "skynet", "forkjoin", "fibonacci"), cxx("onetbb", "oneapi/tbb/task_group.h", "libtbb-dev", ["-ltbb"])),
