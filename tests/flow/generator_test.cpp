@@ -188,7 +188,7 @@ TEST(generator, destroying_a_suspended_one_unwinds_its_stack) {
     auto const shared = std::make_shared<int>(0);
     {
         numbers g([shared](auto& yield) {
-            auto const local = shared;
+            auto const local = shared;   // NOLINT(performance-unnecessary-copy-initialization): its destruction is counted
             for (;;) yield(static_cast<int>(local.use_count()));
         });
         EXPECT_EQ(*g.begin(), 3);
@@ -221,7 +221,7 @@ TEST(generator, is_an_empty_range_by_default_and_after_a_move) {
     auto first = count_from(1);
     auto i = first.begin();
     numbers second(std::move(first));
-    EXPECT_EQ(first.begin(), first.end());
+    EXPECT_EQ(first.begin(), first.end());   // NOLINT(bugprone-use-after-move): it is what is tested
     EXPECT_EQ(*++i, 2);   // an iterator stays with the elements
     none = std::move(second);
     EXPECT_EQ(*++i, 3);
@@ -290,7 +290,7 @@ TEST(generator, goes_on_on_another_thread) {
 
 TEST(generator, stack_size_is_an_option) {
     EXPECT_THROW(numbers([](auto& yield) { yield(1); }, {.stack_bytes = std::size_t{1} << 60}), std::system_error);
-    EXPECT_EQ(list(numbers([](auto& yield) { yield(1); }, {.stack_bytes = 64 * 1024})), std::vector{1});
+    EXPECT_EQ(list(numbers([](auto& yield) { yield(1); }, {.stack_bytes = std::size_t{64} * 1024})), std::vector{1});
 }
 
 }  // namespace
