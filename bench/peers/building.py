@@ -92,7 +92,7 @@ def build_go(out, workers):
     with locked(out / "go"):
         made = out / "go/peer"
         execute([go, "build", "-o", str(made), "."], out / "go/log", cwd=HERE / "go",
-                env=os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"})
+                env=os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
     return [str(made)]
 
 
