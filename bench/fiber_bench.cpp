@@ -3,6 +3,7 @@
 
 #include <weft/coroutine.hpp>
 #include <weft/fiber.hpp>
+#include <weft/generator.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 
@@ -66,5 +67,15 @@ void coroutine_call(benchmark::State& state) {
     for (auto _ : state) c.call();
 }
 BENCHMARK(coroutine_call);
+
+// One iteration is one element.
+void generator_element(benchmark::State& state) {
+    weft::generator<int> numbers([](weft::yielder<int>& yield) {
+        for (int n = 0;; ++n) yield(n);
+    });
+    auto i = numbers.begin();
+    for (auto _ : state) benchmark::DoNotOptimize(*++i);
+}
+BENCHMARK(generator_element);
 
 }  // namespace

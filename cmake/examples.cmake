@@ -42,6 +42,8 @@ if(WEFT_TESTS)
         add_test(NAME example.${name} COMMAND example_${name})
         set_tests_properties(example.${name} PROPERTIES TIMEOUT 30 LABELS guide)
     endforeach()
+    add_test(NAME example.ring COMMAND example_ring 64 1000)
+    set_tests_properties(example.ring PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION "^[0-9]+, [0-9]+\n$")
 endif()
 
 # A program of the guide must end by itself with 0; what it prints must be <stem>.expected where that file exists.

@@ -72,20 +72,28 @@ inline void print_stack_trace() {
     ::backtrace_symbols_fd(frames.data(), depth, STDERR_FILENO);
 }
 
-inline int feed_program(int argc, char const* const* argv) {
+/// \returns the program's exit code; what went wrong is one line on stderr, for bad arguments with a stack trace.
+template <class Program>
+int report_failures(char const* name, Program program) {
     try {
+        program();
+        return 0;
+    } catch (bad_arguments const& e) {
+        std::fprintf(stderr, "%s: %s\n", name, e.what());
+        print_stack_trace();
+        return 2;
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "%s: %s\n", name, e.what());
+        return 1;
+    }
+}
+
+inline int feed_program(int argc, char const* const* argv) {
+    return report_failures("feed", [&] {
         arguments const a = parse(argc, argv);
         stopwatch watch;
         auto const threads = timed(a, watch, feed_with_threads);
         auto const fibers = timed(a, watch, feed_with_fibers);
         std::printf("%lld, %lld\n", threads, fibers);
-        return 0;
-    } catch (bad_arguments const& e) {
-        std::fprintf(stderr, "feed: %s\n", e.what());
-        print_stack_trace();
-        return 2;
-    } catch (std::exception const& e) {
-        std::fprintf(stderr, "feed: %s\n", e.what());
-        return 1;
-    }
+    });
 }

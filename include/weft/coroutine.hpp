@@ -149,7 +149,7 @@ public:
         if (!core_) detail::throw_coroutine_done();
         void* const output = detail::call_coroutine(*core_, address(argument...));
         if constexpr (!std::is_void_v<R>) {
-            if (output == nullptr) detail::throw_coroutine_done();
+            if (output == nullptr) detail::refuse_missing_output(*core_);
             return static_cast<R&&>(*static_cast<std::remove_reference_t<R>*>(output));
         }
     }

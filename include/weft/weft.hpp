@@ -1,4 +1,4 @@
-// weft.hpp - everything of the core: fibers, waiting, channels, coroutines, TCP. Not http, not redis.
+// weft.hpp - everything of the core: fibers, waiting, channels, coroutines, generators, TCP. Not http, not redis.
 #pragma once
 
 #include <weft/blocking.hpp>
@@ -7,6 +7,7 @@
 #include <weft/coroutine.hpp>
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
+#include <weft/generator.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/mutex.hpp>
 #include <weft/net/endpoint.hpp>

@@ -152,6 +152,7 @@ coroutine_core* leave_innermost() {
         throw unwound{};
     }
     cease_innermost(core, slot);
+    core.output = nullptr;   // that of its last yield is gone
     return static_cast<coroutine_core*>(hop_context(core.self, core.caller, &core));
 }
 
@@ -182,5 +183,10 @@ void transfer_from_innermost(coroutine_core& other) {
 coroutine_state state_of(coroutine_core const& core) noexcept { return core.state; }
 
 void throw_coroutine_done() { throw coroutine_done(); }
+
+void refuse_missing_output(coroutine_core const& core) {
+    require(core.state == coroutine_state::done, "a coroutine that owes a value gives it by its yielder or by its return");
+    throw_coroutine_done();
+}
 
 }  // namespace weft::detail

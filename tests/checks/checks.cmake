@@ -18,7 +18,9 @@ weft_header_check(weft_headers "${PROJECT_SOURCE_DIR}/include" "weft/*.hpp")
 add_test(NAME check.headers COMMAND ${CMAKE_COMMAND} --build "${PROJECT_BINARY_DIR}" --target weft_headers)
 add_test(NAME check.negative COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_negative.py"
          "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}" "${CMAKE_CXX_COMPILER}" "${work}/negative")
-set_tests_properties(check.headers check.negative PROPERTIES TIMEOUT 300 LABELS check)
+add_test(NAME check.peers COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_peers.py"
+         "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}" "${work}/peers")
+set_tests_properties(check.headers check.negative check.peers PROPERTIES TIMEOUT 300 LABELS check)
 
 # The installation is made once for both tests of it.
 if(NOT WEFT_INSTALL)

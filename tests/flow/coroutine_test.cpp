@@ -457,6 +457,62 @@ TEST(coroutine, what_it_transferred_to_throws_through_the_first_ones_caller) {
     EXPECT_EQ(a.state(), coroutine_state::done);
 }
 
+TEST(coroutine, D10_transferring_to_one_that_is_done_is_refused_and_the_ring_goes_on) {
+    coroutine<> ended([] {});
+    ended.call();
+    int refused = 0;
+    coroutine<> c([&] {
+        try {
+            coroutine<>::transfer_to(ended);
+        } catch (coroutine_done const&) {
+            ++refused;
+        }
+        coroutine<>::yield();
+    });
+    c.call();
+    EXPECT_EQ(refused, 1);
+    EXPECT_EQ(c.state(), coroutine_state::suspended);
+}
+
+TEST(coroutine, D10_a_suspended_transfer_is_unwound_when_its_coroutine_is_destroyed) {
+    bool unwound = false;
+    {
+        coroutine<> next([] { coroutine<>::yield(); });
+        coroutine<> c([&] {
+            sets_when_destroyed const guard{unwound};
+            coroutine<>::transfer_to(next);
+        });
+        c.call();
+        EXPECT_FALSE(unwound);
+    }
+    EXPECT_TRUE(unwound);
+}
+
+TEST(coroutine, D10_a_chain_of_transfers_returns_to_the_caller_of_the_first) {
+    std::string trace;
+    coroutine<> c([&] {
+        trace += "c";
+        coroutine<>::yield();
+        trace += "!";
+    });
+    coroutine<> b([&] {
+        trace += "b";
+        coroutine<>::transfer_to(c);
+    });
+    coroutine<> a([&] {
+        trace += "a";
+        coroutine<>::transfer_to(b);
+    });
+    coroutine<> outer([&] {
+        a.call();
+        trace += "o";
+        c.call();
+    });
+    outer.call();
+    EXPECT_EQ(trace, "abco!");
+    EXPECT_EQ(outer.state(), coroutine_state::done);
+}
+
 TEST(coroutine, stack_size_is_an_option) {
     coroutine<> c(
         [] {
@@ -499,6 +555,19 @@ TEST(coroutine, a_closure_that_cannot_be_moved_in_leaves_nothing_behind) {
 
 TEST(coroutine, misuse_stops_the_program_naming_the_rule) {
     EXPECT_DEATH(coroutine<>::yield(), "inside a coroutine");
+    EXPECT_DEATH(
+        {
+            coroutine<> c([] {});
+            coroutine<>::transfer_to(c);
+        },
+        "inside a coroutine");
+    EXPECT_DEATH(
+        {
+            std::optional<coroutine<>> c;
+            c.emplace([&] { coroutine<>::transfer_to(*c); });
+            c->call();
+        },
+        "a running coroutine cannot be called");
     EXPECT_DEATH(
         {
             std::optional<coroutine<>> c;

@@ -1,5 +1,6 @@
 // feed_test.cpp - the feed program of examples/feed: its arguments, its output, and that everybody is fed.
 #include "../../examples/feed/program.hpp"
+#include "../../examples/feed/ring_feeding.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,6 +40,26 @@ TEST(feed, D7_nobody_is_a_crowd_too) {
     people none = make_people(0, 10);
     feed_with_fibers(none);
     EXPECT_TRUE(all_satisfied(none));
+}
+
+TEST(feed, D10_a_ring_without_a_central_loop_feeds_everybody_the_same) {
+    for (int const how_many : {0, 1, 2, 50}) {
+        for (int const nutrients : {0, 1, 10, 1000}) {
+            people by_loop = make_people(how_many, nutrients);
+            people by_ring = make_people(how_many, nutrients);
+            feed_with_fibers(by_loop);
+            feed_in_ring(by_ring);
+            for (std::size_t n = 0; n < by_loop.size(); ++n) EXPECT_EQ(by_ring[n]->eaten, by_loop[n]->eaten);
+            EXPECT_TRUE(all_satisfied(by_ring));
+        }
+    }
+}
+
+TEST(feed, D10_who_is_fed_leaves_the_ring_and_the_others_go_on) {
+    people unequal;
+    for (int const nutrients : {3, 0, 7, 1, 5}) unequal.push_back(std::make_unique<person>(nutrients));
+    feed_in_ring(unequal);
+    EXPECT_TRUE(all_satisfied(unequal));
 }
 
 TEST(feed, D11_a_wrong_count_of_arguments_is_refused_with_a_stack_trace) {

@@ -163,5 +163,18 @@ TEST(two_way_coroutine, yielding_for_another_one_stops_the_program) {
         "only from its own stack");
 }
 
+TEST(two_way_coroutine, leaving_without_the_value_it_owes_stops_the_program) {
+    EXPECT_DEATH(
+        {
+            coroutine<int()> c([](auto& yield) {
+                yield(1);
+                coroutine<>::yield();
+            });
+            c();
+            c();
+        },
+        "owes a value");
+}
+
 }  // namespace
 }  // namespace weft

@@ -66,6 +66,7 @@ void transfer_from_innermost(coroutine_core& other);
 coroutine_state state_of(coroutine_core const& core) noexcept;
 void unwind_coroutine(coroutine_core& core) noexcept;
 [[noreturn]] void throw_coroutine_done();
+[[noreturn]] void refuse_missing_output(coroutine_core const& core);   // for a call that returned null and has to return a value
 
 /// Body: has `void* run(coroutine_core&, void* input)`.
 template <class Body, class... Args>

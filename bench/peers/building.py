@@ -1,0 +1,136 @@
+"""Finds the tools of a peer and builds its program, in a folder of its own below the cache. Sources are only read."""
+import contextlib
+import fcntl
+import hashlib
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Missing(Exception):
+    """A tool or library is not there; the text says what to install."""
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Two calls of `run` do not build the same peer at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def execute(command, log, **options):
+    """What the tool says goes to a file; a failure names it."""
+    with open(log, "w") as said:
+        print(shlex.join(command), file=said, flush=True)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"it does not build, see {log}")
+
+
+def execute_unless_built(product, command, sources):
+    """Executes the command unless `product` is what it made of these very sources."""
+    digest = hashlib.sha256(repr(command).encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    stamp = product.parent / "built-from"
+    if not (product.exists() and stamp.exists() and stamp.read_text() == digest.hexdigest()):
+        execute(command, product.parent / "log")
+        stamp.write_text(digest.hexdigest())
+
+
+def version_of(command, pattern):
+    """The first group of `pattern` in what the command prints, as numbers; empty if it cannot be run."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return ()
+    found = re.search(pattern, done.stdout + done.stderr)
+    return tuple(int(part) for part in found[1].split(".")) if found else ()
+
+
+def program(name, install):
+    path = shutil.which(name)
+    if path is None:
+        raise Missing(f"there is no {name}; install {install}")
+    return path
+
+
+def includes(compiler, header):
+    """Whether the compiler finds a header."""
+    text = f"#if !__has_include(<{header}>)\n#error\n#endif\n"
+    return subprocess.run([*compiler, "-x", "c++", "-fsyntax-only", "-"], input=text, text=True, capture_output=True).returncode == 0
+
+
+def build_cxx(name, out, workers, *, header, install, flags):
+    """g++ or $CXX; `header` is the one that shows whether the library is there, `install` the package that has it."""
+    compiler = shlex.split(os.environ.get("CXX", "")) or [program("g++", "g++")]
+    if header and not includes(compiler, header):
+        raise Missing(f"there is no <{header}>; install {install}")
+    if includes(compiler, "gmp.h"):
+        flags = [*flags, "-DPEER_GMP", "-lgmp"]
+    sources = sorted((HERE / name).glob("*.cpp"))
+    headers = sorted((HERE / "common").glob("*.hpp")) + sorted((HERE / name).glob("*.hpp"))
+    with locked(out / name):
+        made = out / name / "peer"
+        command = [*compiler, "-std=c++20", "-O2", "-DNDEBUG", f"-I{HERE / 'common'}", *map(str, sources), "-o", str(made),
+                   "-pthread", *flags]
+        execute_unless_built(made, command, sources + headers)
+    return [str(made)]
+
+
+def build_go(out, workers):
+    go = program("go", "Go 1.24 or newer (go.dev/dl)")
+    if version_of([go, "version"], r"go(\d+\.\d+)") < (1, 24):
+        raise Missing("this Go is too old; install Go 1.24 or newer (go.dev/dl)")
+    with locked(out / "go"):
+        made = out / "go/peer"
+        execute([go, "build", "-o", str(made), "."], out / "go/log", cwd=HERE / "go",
+                env=os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
+    return [str(made)]
+
+
+def build_tokio(out, workers):
+    cargo = program("cargo", "Rust (rustup.rs)")
+    with locked(out / "tokio"):
+        execute([cargo, "build", "--release", "--locked", "--manifest-path", str(HERE / "tokio/Cargo.toml"),
+                 "--target-dir", str(out / "tokio")], out / "tokio/log", cwd=out)
+    return [str(out / "tokio/release/peer")]
+
+
+def java_home():
+    """The newest JDK: $JAVA_HOME, those below /usr/lib/jvm, that of the path."""
+    homes = [pathlib.Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
+    homes += pathlib.Path("/usr/lib/jvm").glob("*")
+    if shutil.which("javac"):
+        homes.append(pathlib.Path(shutil.which("javac")).resolve().parent.parent)
+    known = {home: version_of([home / "bin/java", "-version"], r'version "(\d+)') for home in homes if (home / "bin/javac").exists()}
+    best = max(known, key=known.get, default=None)
+    if best is None or known[best] < (21,):
+        raise Missing("there is no JDK 21 or newer; install openjdk-21-jdk or one from adoptium.net, JAVA_HOME may name it")
+    return best
+
+
+def build_java(out, workers):
+    home = java_home()
+    sources = sorted((HERE / "java").glob("*.java"))
+    with locked(out / "java"):
+        command = [str(home / "bin/javac"), "-d", str(out / "java"), *map(str, sources)]
+        execute_unless_built(out / "java/Main.class", command, sources)
+    return [str(home / "bin/java"), f"-Djdk.virtualThreadScheduler.parallelism={workers}", "-cp", str(out / "java"), "Main"]
+
+
+def build_erlang(out, workers):
+    compiler = program("erlc", "erlang-base")
+    sources = sorted((HERE / "erlang").glob("*.erl"))
+    with locked(out / "erlang"):
+        command = [compiler, "-o", str(out / "erlang"), *map(str, sources)]
+        execute_unless_built(out / "erlang/weft_peer.beam", command, sources)
+    return [program("erl", "erlang-base"), "+S", f"{workers}:{workers}", "+P", "4000000", "-noshell", "-pa", str(out / "erlang"), "-env",
+            "ERL_CRASH_DUMP_SECONDS", "0", "-run", "weft_peer", "main"]

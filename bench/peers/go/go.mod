@@ -1,0 +1,3 @@
+module weft.example/peers/go
+
+go 1.24

@@ -1,0 +1,65 @@
+"""Runs bench/peers/run: wrong arguments are refused in one line, and what the peers print is what `weft bench` reads.
+
+    check_peers.py SOURCE_DIR COMPILER WORK_DIR
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+source, compiler, work = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+FIELDS = ["bench", "variant", "workers", "n", "unit", "min", "median", "max", "runs"]
+failures = []
+
+
+def expect(what, fact):
+    print(("ok      " if fact else "FAILED  ") + what)
+    if not fact:
+        failures.append(what)
+
+
+def run(*arguments, **changed):
+    return subprocess.run([source / "bench/peers/run", *arguments], text=True, capture_output=True,
+                          env=os.environ | {"CXX": compiler, "XDG_CACHE_HOME": str(work)} | changed)
+
+
+def check_refusals():
+    for words in ("", "juggling", "ring --workers 0", "ring --workers 2000", "ring --runs many", "ring --runs -1", "ring --n 0", "ring --n 1.5",
+                  "forkjoin --n 41", "ring --only abacus", "ring --build /proc/no", "ring --n", "ring extra", "ring --work 1"):
+        done = run(*words.split())
+        one_line = done.stderr.count("\n") == 1 and done.stderr.startswith("run: ")
+        expect(f"'{words}' is refused in one line with exit code 2", done.returncode == 2 and one_line and not done.stdout)
+
+
+def check_figures():
+    for bench, variant in (("spawn", "threads/detached"), ("parked", "threads/memory"), ("skynet", "threads/joins")):
+        done = run(bench, "--workers", "2", "--runs", "3", "--n", "20", "--only", "threads")
+        results = [json.loads(line) for line in done.stdout.splitlines()]
+        expect(f"{bench} of the threads peer ends with 0 and nothing on stderr", done.returncode == 0 and not done.stderr)
+        expect(f"{bench} prints {variant} with three runs", [r["runs"] for r in results if r["variant"] == variant] == [3])
+        for r in results:
+            in_order = isinstance(r["min"], float) and r["min"] <= r["median"] <= r["max"]
+            named = r["bench"] == bench and r["variant"].startswith("threads/") and r["workers"] == 2 and r["n"] == 20
+            expect(f"{r['variant']} has the fields of weft bench, in order", list(r) == FIELDS and named and in_order)
+
+
+def check_what_is_missing():
+    none = work / "nothing-installed"
+    none.mkdir(parents=True, exist_ok=True)
+    for tool in ("python3", "env"):   # for the script itself
+        if not (none / tool).exists():
+            (none / tool).symlink_to(sys.executable if tool == "python3" else "/usr/bin/env")
+    done = run("channel", "--only", "go", PATH=str(none))
+    said = re.fullmatch(r"peers: go left out: there is no go; install [^\n]+\n", done.stderr)
+    expect("a peer without its tools is named with what to install", said is not None and done.returncode == 1 and not done.stdout)
+    done = run("http")
+    expect("a benchmark without peers ends with 0", done.returncode == 0 and not done.stdout and "no peer measures http" in done.stderr)
+
+
+work.mkdir(parents=True, exist_ok=True)
+check_refusals()
+check_figures()
+check_what_is_missing()
+sys.exit(1 if failures else 0)
