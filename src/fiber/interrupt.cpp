@@ -1,8 +1,8 @@
 #include <weft/detail/interrupt.hpp>
 
 #include <algorithm>
-#include <exception>
 
+#include "arch/exception_state.hpp"
 #include "fiber/interrupts.hpp"
 
 namespace weft::detail {
@@ -24,7 +24,7 @@ shield_frame::~shield_frame() { this_cell().shields = outer; }
 bool stop_is_pending() noexcept { return this_cell().stops.load(relaxed) != 0; }  // level-triggered: seen now or next time
 
 interruption interruption_of(const wait_cell& cell) noexcept {
-    if (std::uncaught_exceptions() > 0) return {.from = never, .deadline = never};
+    if (exception_state_here()->uncaught > 0) return {.from = never, .deadline = never};  // std::uncaught_exceptions()
     const bool shielded = cell.shields && cell.shields->effective > clock::now();
     return {.from = shielded ? cell.shields->effective : time_point::min(),
             .deadline = cell.deadlines ? cell.deadlines->effective : never};

@@ -88,8 +88,8 @@ wait_cell& this_cell() noexcept {
     return this_thread_cell().cell;
 }
 
-wait::wait(const wait_options& options) noexcept
-    : cell_(this_cell()), options_(options), interrupts_(interruption_of(cell_)) {
+wait::wait(wait_cell& of_caller, const wait_options& options) noexcept
+    : cell_(of_caller), options_(options), interrupts_(interruption_of(cell_)) {
     if (options_.may_stop == interruptible::no) interrupts_ = {.from = never, .deadline = never};
     cell_.reason.store(options_.reason, relaxed);  // hints for dumps
     cell_.object.store(options_.object, relaxed);
@@ -120,13 +120,21 @@ bool wait::abandon() noexcept {
 wake wait::park_fiber() noexcept {
     if (!cell_.word.take_back()) {
         auto& self = static_cast<control_block&>(cell_);
-        wait_timer timer(cell_, ticket_, options_.deadline, interrupts_, options_.may_stop == interruptible::yes);
-        const auto when = timer.when();
-        if (when != never) this_carrier()->lent_to->arm(timer, when);
-        this_carrier()->lent_to->park(self);
-        if (when != never) timer_heap::cancel(timer);
+        const bool unlimited_shield = interrupts_.from == time_point::min() || interrupts_.from == never;
+        if (options_.deadline == never && interrupts_.deadline == never && unlimited_shield) [[likely]]
+            this_carrier()->lent_to->park(self);
+        else
+            park_with_timer(self);
     }
     return meaning_of(cell_.outcome);
+}
+
+void wait::park_with_timer(control_block& self) noexcept {
+    wait_timer timer(cell_, ticket_, options_.deadline, interrupts_, options_.may_stop == interruptible::yes);
+    const auto when = timer.when();
+    if (when != never) this_carrier()->lent_to->arm(timer, when);
+    this_carrier()->lent_to->park(self);
+    if (when != never) timer_heap::cancel(timer);
 }
 
 wake wait::park_thread() noexcept {

@@ -9,6 +9,8 @@
 
 namespace weft::detail {
 
+struct control_block;
+
 enum class wake : std::uint8_t { notified, timed_out, stopped };
 
 struct wait_options {
@@ -20,7 +22,9 @@ struct wait_options {
 
 class wait {
 public:
-    explicit wait(const wait_options&) noexcept;
+    explicit wait(const wait_options& options) noexcept : wait(this_cell(), options) {}
+    /// The same for who has asked for this_cell() already, in the same operation.
+    wait(wait_cell& of_caller, const wait_options&) noexcept;
     wait(const wait&) = delete;
     wait& operator=(const wait&) = delete;
     ~wait();
@@ -43,6 +47,7 @@ public:
 
 private:
     wake park_fiber() noexcept;
+    void park_with_timer(control_block& self) noexcept;
     wake park_thread() noexcept;
 
     wait_cell& cell_;

@@ -12,9 +12,38 @@ using step = transfer::step;
 // An operation, start to end.
 
 channel_op channel_core::operate(direction d, void* element, time_point until) {
-    check_interrupt();
+    auto& caller = this_cell();
+    check_interrupt(caller);
+    lock_.lock();
+    transfer t;
+    const auto result = d == direction::send ? begin_send(element, t) : begin_receive(element, t);
+    if (result == channel_op::done || result == channel_op::closed) {
+        lock_.unlock();
+        finish(element, t);
+        return result;
+    }
+    return wait_locked(caller, d, element, until);
+}
+
+// Under the lock, which it gives back. The operation cannot be done now.
+channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* element, time_point until) {
+    const auto reason = d == direction::send ? park_reason::channel_send : park_reason::channel_receive;
     for (bool was_first = false;; was_first = true) {
-        lock_.lock();
+        wait w(caller, {.reason = reason, .object = this, .deadline = until});
+        channel_waiter me(w, 0, element);
+        link(d, me, was_first);
+        lock_.unlock();
+
+        const auto why = w.park();
+        if (why == wake::notified) {
+            if (me.how == ending::moved) [[likely]] return channel_op::done;
+            if (const auto ended = settle(element, me)) return *ended;
+        } else {
+            unlink(d, me);
+            if (why == wake::stopped) throw cancelled{};
+            return channel_op::timeout;
+        }
+        lock_.lock();  // the partner's move threw: in its old place again, unless it can be done now
         transfer t;
         const auto result = begin(d, element, t);
         if (result == channel_op::done || result == channel_op::closed) {
@@ -22,20 +51,6 @@ channel_op channel_core::operate(direction d, void* element, time_point until) {
             finish(element, t);
             return result;
         }
-        const auto reason = d == direction::send ? park_reason::channel_send : park_reason::channel_receive;
-        wait w({.reason = reason, .object = this, .deadline = until});
-        channel_waiter me(w, 0, element);
-        link(d, me, was_first);
-        lock_.unlock();
-
-        const auto why = w.park();
-        if (why == wake::notified) {
-            if (const auto ended = settle(element, me)) return *ended;
-            continue;
-        }
-        unlink(d, me);
-        if (why == wake::stopped) throw cancelled{};
-        return channel_op::timeout;
     }
 }
 
@@ -54,7 +69,7 @@ channel_op channel_core::begin(direction d, void* element, transfer& t) noexcept
     return d == direction::send ? begin_send(element, t) : begin_receive(element, t);
 }
 
-channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
+inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
     if (closed_) return channel_op::closed;
     if (auto* const receiver = claim(direction::receive)) {
         t = {step::give, receiver, nullptr};
@@ -76,7 +91,7 @@ channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
     return channel_op::done;
 }
 
-channel_op channel_core::begin_receive(void* place, transfer& t) noexcept {
+inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept {
     if (buffer_.size() == 0) {
         // With a capacity a sender that waits here has others' reservations before it (H3): it is not fetched from.
         auto* const sender = buffer_.capacity() == 0 ? claim(direction::send) : nullptr;
@@ -111,7 +126,7 @@ void channel_core::link(direction d, channel_waiter& me, bool in_front) noexcept
         list(d).push_back(me);
 }
 
-channel_waiter* channel_core::claim(direction d) noexcept {
+inline channel_waiter* channel_core::claim(direction d) noexcept {
     return static_cast<channel_waiter*>(list(d).claim_front());  // H1
 }
 

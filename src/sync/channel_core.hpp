@@ -88,6 +88,7 @@ public:
 private:
     ~channel_core() = default;  // by drop_handle()
 
+    channel_op wait_locked(wait_cell& caller, direction, void* element, time_point until);
     channel_op begin_send(void* from, transfer&) noexcept;
     channel_op begin_receive(void* place, transfer&) noexcept;
 
