@@ -11,7 +11,11 @@ constinit atomic<std::uint32_t> blocks_ever{0};  // of all pools: ids are unique
 
 block_pool::~block_pool() {
     std::size_t free = 0;
-    for (auto* b = free_; b; b = b->link) ++free;
+    while (chains_) {
+        chains_ = chains_->next_chain;
+        free += chain_blocks;
+    }
+    for (auto* b = loose_; b; b = b->link) ++free;
     require(free == slabs_.size() * slab_blocks, "B1: a handle does not outlive the runtime of its fiber");
     for (auto* slab : slabs_) {
         std::destroy_n(slab, slab_blocks);
@@ -23,50 +27,80 @@ void block_pool::grow() {
     slabs_.reserve(slabs_.size() + 1);
     auto* const slab = static_cast<control_block*>(
         ::operator new(slab_blocks * sizeof(control_block), std::align_val_t{alignof(control_block)}));
-    const auto first = blocks_ever.fetch_add(slab_blocks, relaxed);  // a number, which orders nothing
-    for (std::size_t i = slab_blocks; i-- > 0;) {
+    const auto number = blocks_ever.fetch_add(slab_blocks, relaxed);  // a number, which orders nothing
+    for (std::size_t i = 0; i < slab_blocks; ++i) {
         auto* const block = new (slab + i) control_block(ready_);
         block->owner = &owner_;
-        block->index = first + static_cast<std::uint32_t>(i);
-        block->link = free_;
-        free_ = block;
+        block->index = number + static_cast<std::uint32_t>(i);
+        block->link = (i + 1) % chain_blocks == 0 ? nullptr : block + 1;  // B3
     }
+    for (std::size_t i = 0; i < slab_blocks; i += chain_blocks) push_chain(slab + i);
     slabs_.push_back(slab);
 }
 
-control_block* block_pool::take(std::size_t wanted) {
-    const std::lock_guard guard(lock_);
-    if (!free_) grow();
-    control_block* const first = free_;
-    control_block* last = first;
-    while (--wanted > 0 && last->link) last = last->link;
-    free_ = last->link;
-    last->link = nullptr;
+control_block* block_pool::pop_chain() {
+    if (!chains_) grow();
+    control_block* const first = chains_;
+    chains_ = first->next_chain;
     return first;
 }
 
-void block_pool::give(control_block* chain) noexcept {
-    if (!chain) return;
-    control_block* last = chain;
-    while (last->link) last = last->link;
+void block_pool::push_chain(control_block* first) noexcept {
+    first->next_chain = chains_;
+    chains_ = first;
+}
+
+control_block* block_pool::take_chain() {
     const std::lock_guard guard(lock_);
-    last->link = free_;
-    free_ = chain;
+    return pop_chain();
+}
+
+control_block& block_pool::take_one() {
+    const std::lock_guard guard(lock_);
+    if (!loose_) {
+        loose_ = pop_chain();
+        loose_count_ = chain_blocks;
+    }
+    control_block& block = *loose_;
+    loose_ = block.link;
+    --loose_count_;
+    return block;
+}
+
+void block_pool::give_chain(control_block* first) noexcept {
+    const std::lock_guard guard(lock_);
+    push_chain(first);
+}
+
+void block_pool::give_one(control_block& block) noexcept {
+    const std::lock_guard guard(lock_);
+    if (loose_count_ == chain_blocks) {
+        push_chain(std::exchange(loose_, nullptr));
+        loose_count_ = 0;
+    }
+    block.link = loose_;
+    loose_ = &block;
+    ++loose_count_;
+}
+
+block_cache::~block_cache() {
+    if (chain_) pool_.give_chain(chain_);
+    while (free_) {
+        control_block& block = *free_;
+        free_ = block.link;
+        pool_.give_one(block);
+    }
 }
 
 void block_cache::refill() {
-    free_ = pool_.take(batch);
-    count_ = 0;
-    for (auto* b = free_; b; b = b->link) ++count_;
+    free_ = chain_ ? std::exchange(chain_, nullptr) : pool_.take_chain();
+    count_ = block_pool::chain_blocks;
 }
 
-// Half of them: those given last stay, they are warm.
-void block_cache::spill() noexcept {
-    control_block* last = free_;
-    for (std::size_t i = 1; i < batch; ++i) last = last->link;
-    control_block* const rest = std::exchange(last->link, nullptr);
-    count_ = batch;
-    pool_.give(rest);
+void block_cache::set_aside() noexcept {
+    if (chain_) pool_.give_chain(chain_);
+    chain_ = std::exchange(free_, nullptr);
+    count_ = 0;
 }
 
 }  // namespace weft::detail

@@ -1,7 +1,11 @@
 // block_pool.hpp - control blocks in slabs: made once, reused for the life of the runtime, found again by index.
 //
+// Free blocks travel between pool and workers in chains of 64, which nobody has to walk: a walk misses the cache at each block.
+//
 // Invariants
-//   B1  A block is in the pool's free list, in one block_cache, or in use.
+//   B1  A block is free in the pool, in one block_cache, or in use.
+//   B3  A chain has `chain_blocks` blocks, linked through `link` and ended by null. Chains are linked through `next_chain` of
+//       their first block.
 //   B2  Slabs are only added, and freed with the pool (C1 of control_block.hpp).
 #pragma once
 
@@ -21,9 +25,13 @@ public:
     block_pool& operator=(const block_pool&) = delete;
     ~block_pool();
 
-    /// A chain of up to `wanted` free blocks, at least one, through `link`. \throws std::bad_alloc
-    control_block* take(std::size_t wanted);
-    void give(control_block* chain) noexcept;
+    static constexpr std::size_t chain_blocks = 64;  // chosen: one visit to the pool per 64 fibers
+
+    /// \throws std::bad_alloc
+    control_block* take_chain();
+    control_block& take_one();
+    void give_chain(control_block* first) noexcept;
+    void give_one(control_block& block) noexcept;
 
     /// Calls f(control_block&) for every block ever made, in use or not.
     template <class F>
@@ -34,21 +42,25 @@ public:
     }
 
 private:
-    static constexpr std::size_t slab_blocks = 256;  // chosen: about 100 KiB a slab
+    static constexpr std::size_t slab_blocks = 4 * chain_blocks;  // chosen: about 100 KiB a slab
     void grow();
+    control_block* pop_chain();
+    void push_chain(control_block* first) noexcept;
 
     scheduler& owner_;
     void (*const ready_)(wait_cell&) noexcept;
     std::mutex lock_;
-    control_block* free_ = nullptr;
+    control_block* chains_ = nullptr;
+    control_block* loose_ = nullptr;  // fewer than a chain
+    std::size_t loose_count_ = 0;
     std::vector<control_block*> slabs_;
 };
 
-/// A worker's own store of free blocks. Owner only.
+/// A worker's own store of free blocks: up to a chain in use and a whole one behind it. Owner only.
 class block_cache {
 public:
     explicit block_cache(block_pool& pool) noexcept : pool_(pool) {}
-    ~block_cache() { pool_.give(free_); }
+    ~block_cache();
     block_cache(const block_cache&) = delete;
     block_cache& operator=(const block_cache&) = delete;
 
@@ -61,19 +73,20 @@ public:
         return block;
     }
     void give(control_block& block) noexcept {
+        if (count_ == block_pool::chain_blocks) [[unlikely]] set_aside();
         block.link = free_;
         free_ = &block;
-        if (++count_ >= most) [[unlikely]] spill();
+        ++count_;
     }
 
 private:
     void refill();
-    void spill() noexcept;
+    void set_aside() noexcept;
 
-    static constexpr std::size_t batch = 64, most = 2 * batch;  // chosen: one visit to the pool per 64 fibers
     block_pool& pool_;
     control_block* free_ = nullptr;
     std::size_t count_ = 0;
+    control_block* chain_ = nullptr;  // a whole one, or none
 };
 
 }  // namespace weft::detail

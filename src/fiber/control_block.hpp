@@ -82,6 +82,7 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     static constexpr std::size_t room_bytes = 96, room_alignment = 16;  // chosen: closures of up to 64 bytes
     alignas(room_alignment) std::byte room[room_bytes];
 
+    control_block* next_chain = nullptr;  // see block_pool.hpp
     atomic<control_block*> in_place{nullptr};  // the child this fiber joins by running it (worker::join_in_place)
     coroutine_slot coroutines;           // the innermost coroutine running inside this fiber; empty before and after
     std::size_t stack_bytes = 0;

@@ -117,8 +117,7 @@ void scheduler::give_back(control_block& f) noexcept {
     if (f.has_stop_source) drop_stop_source(f);
     auto& owner = *f.owner;
     if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to) return c->lent_to->blocks().give(f);
-    f.link = nullptr;  // a chain of one
-    owner.blocks_.give(&f);
+    owner.blocks_.give_one(f);
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {

@@ -38,7 +38,7 @@ void prepare(control_block& f, const attributes& a, bool detached) noexcept {
 new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
     : where_(where) {
     worker* const w = worker_here(where);
-    fiber_ = w ? w->blocks().take() : where.blocks().take(1);
+    fiber_ = w ? w->blocks().take() : &where.blocks().take_one();
     prepare(*fiber_, a, kind == start_as::detached);
     room_ = fiber_->room;
     fiber_->spilled = 0;
