@@ -1,0 +1,22 @@
+# What `weft bench` needs besides its sources: GMP for one workload, and the files of share/weft that lie beside bin/.
+if(gmp_FOUND)
+    target_compile_definitions(weft_cli PRIVATE WEFT_BENCH_GMP)
+    target_link_libraries(weft_cli PRIVATE PkgConfig::gmp)
+else()
+    message(STATUS "weft: bench fibonacci skipped: missing GMP")
+endif()
+
+# weft_share(folder): copies the files of the folder to <build>/share/weft when they change, and installs them.
+function(weft_share folder)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_SOURCE_DIR}/${folder}/*")
+    set(copies)
+    foreach(file IN LISTS files)
+        set(from "${PROJECT_SOURCE_DIR}/${folder}/${file}")
+        set(to "${PROJECT_BINARY_DIR}/share/weft/${file}")
+        add_custom_command(OUTPUT "${to}" DEPENDS "${from}" COMMAND ${CMAKE_COMMAND} -E copy "${from}" "${to}")
+        list(APPEND copies "${to}")
+    endforeach()
+    add_custom_target(weft_shared_files DEPENDS ${copies})
+    add_dependencies(weft_cli weft_shared_files)
+endfunction()
+weft_share(tools/weft/share)
