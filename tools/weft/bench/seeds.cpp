@@ -6,18 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 namespace bench {
 namespace {
 
 constexpr std::uint64_t any = 0;
 
-struct row {
-    std::string_view bench, variant, unit;
-    std::uint64_t n;                       // for figures of a whole run; any: per operation
-    seed_figure figure;
-};
+using row = seed_row;
 
 constexpr std::array rows{
     row{"feed", "threads/nutrients-10", "us", 1024, {51'292, "D threads"}},
@@ -34,6 +29,9 @@ constexpr std::array rows{
     row{"spawn", "fibers/run-as-spawned", "ns", any, {780, "Go"}},
     row{"spawn", "fibers/batch", "ns", any, {2980, "Lwan in Cython"}},
     row{"spawn", "fibers/batch/spawn-share", "%", any, {77, "Lwan in Cython"}},
+    row{"spawn", "asyncio", "ns", any, {21'640, "asyncio"}},
+    row{"spawn", "gevent", "ns", any, {16'600, "gevent"}},
+    row{"ring", "actors", "ns", any, {91.1, "Akka actors"}},
     row{"ring", "fibers/channels", "ns", any, {72.1, "Quasar fibers"}},
     row{"ring", "fibers/channels/interval-99.9", "ns", any, {72.1, "Quasar fibers"}},
     row{"ring", "fibers/channels/standard-deviation", "ns", any, {2.08, "Quasar fibers"}},
@@ -45,6 +43,8 @@ constexpr std::array rows{
 };
 
 }  // namespace
+
+std::span<const seed_row> seed_rows() noexcept { return rows; }
 
 std::optional<seed_figure> seed_figure_for(const result& r) {
     const auto* const found = std::ranges::find_if(rows, [&](const row& known) {

@@ -1,7 +1,7 @@
 // feed.cpp - seed 000: people who need nutrients, fed all at once, for 1 to 2048 people and 10 to 10,000 nutrients.
 //
 //  threads             a thread each, which never gives way: the seed's program
-//  threads/yield       the same, giving way after each bite: what a reader of the seed asked for
+//  threads/yield       the same, giving way after each bite: what a reader of the seed asked for; up to a million bites
 //  coroutines          a coroutine each and one loop that calls them in turn: the seed's program
 //  coroutines/ring     each goes on in the next one, with no loop in the middle: what its author suggests
 //  fibers/yield        a fiber each, giving way after each bite
@@ -31,6 +31,7 @@ namespace {
 
 constexpr int bites = 256;                 // chosen: its yields add a few percent to the bites, and nobody waits for long
 constexpr std::uint64_t most_threads = 4096;
+constexpr std::uint64_t most_thread_yields = 1'000'000;     // of the system's scheduler, about a microsecond each
 
 class stopwatch {
 public:
@@ -140,6 +141,11 @@ double timed(const way& w, stopwatch& watch, std::uint64_t persons, int nutrient
     return watch.microseconds();
 }
 
+bool too_much(const way& w, std::uint64_t persons, int nutrients) {
+    if (w.name == "threads/yield" && persons * static_cast<unsigned>(nutrients) > most_thread_yields) return true;
+    return w.name.starts_with("threads") && persons > most_threads;
+}
+
 /// Medians by people, of one way and one count of nutrients.
 using curve = std::map<std::uint64_t, double>;
 
@@ -162,7 +168,7 @@ void sweep(session& s, const std::vector<way>& all, const std::vector<std::uint6
         std::vector<label> labels;
         std::vector<std::size_t> taking_part;
         for (std::size_t i = 0; i < all.size(); ++i) {
-            if (all[i].name.starts_with("threads") && persons > most_threads) continue;
+            if (too_much(all[i], persons, nutrients)) continue;
             taking_part.push_back(i);
             labels.push_back({all[i].name + '/' + suffix, all[i].workers, persons, "us"});
         }
