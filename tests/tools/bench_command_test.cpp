@@ -37,8 +37,8 @@ TEST(bench_command, list_names_each_benchmark_on_a_line_of_its_own) {
         names.push_back(line.substr(0, line.find(' ')));
         EXPECT_GT(line.size(), names.back().size() + 10) << "it says what it measures";
     }
-    EXPECT_THAT(names, testing::UnorderedElementsAre("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci", "feed",
-                                                     "mutex", "channel", "timers", "http", "users"));
+    EXPECT_THAT(names, testing::UnorderedElementsAre("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci",
+                                                     "feed", "mutex", "channel", "timers", "http", "users"));
 }
 
 void expect_one_line_and_2(const std::vector<std::string>& words, const char* part) {
@@ -57,7 +57,8 @@ TEST(bench_command, wrong_words_give_one_line_and_2) {
     expect_one_line_and_2({"switch", "--bogus"}, "--bogus");
     for (const char* const count : {"-5", "0", "many", "1.5", "1e3", "99999999999999999999"})
         expect_one_line_and_2({"switch", "--n", count}, "range 1 to");
-    for (const char* const count : {"-1", "0", "many", "1.5", "100000"}) expect_one_line_and_2({"switch", "--runs", count}, "range 1 to 10000");
+    for (const char* const count : {"-1", "0", "many", "1.5", "100000"})
+        expect_one_line_and_2({"switch", "--runs", count}, "range 1 to 10000");
     for (const char* const count : {"-1", "0", "many", "1,0", "1,x", "99999"})
         expect_one_line_and_2({"switch", "--workers", count}, "range 1 to 1024");
     expect_one_line_and_2({"forkjoin", "--n", "41"}, "1 to 40");
@@ -69,6 +70,8 @@ TEST(bench_command, places_that_cannot_be_written_give_one_line_and_2) {
     write_text(place / "file", "kept");
     expect_one_line_and_2({"switch", "--json", "/proc/no/such"}, "/proc/no/such");
     expect_one_line_and_2({"switch", "--json", place.path()}, "directory");
+    expect_one_line_and_2({"switch", "--json", ""}, "--json");
+    expect_one_line_and_2({"switch", "--plot", ""}, "--plot");
     expect_one_line_and_2({"switch", "--json", place / "no/such/file"}, "no/such/file");
     for (const auto& folder : {std::string("/proc/no"), place / "file", place / "file/below"})
         expect_one_line_and_2({"switch", "--plot", folder}, "--plot");
@@ -105,7 +108,8 @@ TEST(bench_command, X2_the_table_names_the_machine_and_stands_beside_the_seed) {
     ASSERT_GT(lines.size(), 3u);
     EXPECT_THAT(lines[0], testing::ContainsRegex("[0-9]+ CPU.*; Linux .*; (g\\+\\+|clang) [0-9.]+.*; governor [a-z]+"));
     const auto row = [&](const char* variant) {
-        const auto found = std::ranges::find_if(lines, [&](const auto& line) { return line.starts_with("  " + std::string(variant) + ' '); });
+        const auto found =
+            std::ranges::find_if(lines, [&](const auto& line) { return line.starts_with("  " + std::string(variant) + ' '); });
         return found == lines.end() ? std::string() : *found;
     };
     EXPECT_THAT(row("fibers/run-as-spawned"), HasSubstr("780 ns (Go)"));
@@ -118,15 +122,17 @@ TEST(bench_command, X1_several_benchmarks_run_with_one_command) {
     EXPECT_EQ(weft.code, 0) << weft.errors;
     std::vector<std::string> order;
     for (const auto& line : lines_of(weft.output))
-        if (const std::string name = nlohmann::json::parse(line)["bench"]; order.empty() || order.back() != name) order.push_back(name);
+        if (const std::string name = nlohmann::json::parse(line)["bench"]; order.empty() || order.back() != name)
+            order.push_back(name);
     EXPECT_THAT(order, testing::ElementsAre("skynet", "switch")) << "in the order named, each once";
 }
 
 TEST(bench_command, workers_are_those_asked_for_whatever_the_environment_says) {
-    const auto weft = run_program("/usr/bin/env", {"WEFT_WORKERS=3", WEFT_COMMAND, "bench", "fibonacci", "--n", "10", "--runs", "1",
-                                                   "--workers", "1,2", "--json", "-"});
+    const auto weft = run_program("/usr/bin/env", {"WEFT_WORKERS=3", WEFT_COMMAND, "bench", "fibonacci", "--n", "10", "--runs",
+                                                   "1", "--workers", "1,2", "--json", "-"});
     EXPECT_EQ(weft.code, 0) << weft.errors;
-    EXPECT_THAT(weft.output, testing::AllOf(HasSubstr("\"workers\":1"), HasSubstr("\"workers\":2"), testing::Not(HasSubstr("\"workers\":3"))));
+    EXPECT_THAT(weft.output,
+                testing::AllOf(HasSubstr("\"workers\":1"), HasSubstr("\"workers\":2"), testing::Not(HasSubstr("\"workers\":3"))));
 }
 
 bool has_matplotlib() {
@@ -170,7 +176,8 @@ private:
     scratch place_;
 };
 
-const std::vector<std::string> small_with_peers{"bench", "skynet", "--n", "10", "--runs", "1", "--workers", "1,2", "--peers", "--json", "-"};
+const std::vector<std::string> small_with_peers{"bench",     "skynet", "--n",     "10",     "--runs", "1",
+                                                "--workers", "1,2",    "--peers", "--json", "-"};
 
 TEST(bench_command, X2_peers_are_found_beside_the_command_and_their_results_join_its_own) {
     const moved_command weft;

@@ -89,7 +89,8 @@ std::vector<std::string> output_of(const std::string& program, const std::vector
         throw std::runtime_error(program + (WIFEXITED(status) ? " ended with " + std::to_string(WEXITSTATUS(status))
                                                               : " was ended by signal " + std::to_string(WTERMSIG(status))));
     std::vector<std::string> lines;
-    for (std::size_t from = 0, to; (to = text.find('\n', from)) != text.npos; from = to + 1) lines.push_back(text.substr(from, to - from));
+    for (std::size_t from = 0, to; (to = text.find('\n', from)) != text.npos; from = to + 1)
+        lines.push_back(text.substr(from, to - from));
     return lines;
 }
 

@@ -23,22 +23,22 @@ namespace {
 /// Where results go: to people, to programs, or to both.
 class sink {
 public:
-    explicit sink(const bench_options& o) : for_people_(o.json != "-" && o.wanted.part.empty()), json_(o.json) {
-        if (json_.empty() || json_ == "-") return;
-        file_.open(json_, std::ios::trunc);
-        if (!file_) throw std::runtime_error("cannot write to " + json_);
+    explicit sink(const bench_options& o) : to_stdout_(o.json == "-") {
+        if (!o.json || to_stdout_) return;
+        file_.open(*o.json, std::ios::trunc);
+        if (!file_) throw std::runtime_error("cannot write to " + *o.json);
     }
-    bool for_people() const { return for_people_; }
+    bool for_people() const { return !to_stdout_; }
     void take(const result& r) {
-        if (json_ == "-") std::cout << to_json(r) << std::endl;
-        if (file_.is_open() && !(file_ << to_json(r) << std::endl)) throw std::runtime_error("cannot write to " + json_);
+        if (to_stdout_) std::cout << to_json(r) << std::endl;
+        if (file_.is_open() && !(file_ << to_json(r) << std::endl))
+            throw std::runtime_error("cannot write to the file of --json");
         all_.push_back(r);
     }
     const std::vector<result>& all() const { return all_; }
 
 private:
-    bool for_people_;
-    std::string json_;
+    const bool to_stdout_;
     std::ofstream file_;
     std::vector<result> all_;
 };
@@ -76,19 +76,18 @@ std::vector<const benchmark*> chosen(const bench_options& o) {
         if (!b) throw std::invalid_argument("no benchmark named " + name + "; there are " + allowed_names());
         if (!b->run) throw std::invalid_argument(name + " was not built: " + std::string(b->missing) + " missing");
         if (o.wanted.n && *o.wanted.n > b->most)
-            throw std::invalid_argument("--n of " + name + " is 1 to " + std::to_string(b->most) + ", not " + std::to_string(*o.wanted.n));
+            throw std::invalid_argument("--n of " + name + " is 1 to " + std::to_string(b->most) + ", not " +
+                                        std::to_string(*o.wanted.n));
         add(*b);
     }
     return found;
 }
 
 void check_places(const bench_options& o) {
-    if (!o.plot.empty()) {
-        check_plotting();
-        check_writable_folder(o.plot);
-    }
+    if (o.plot) check_writable_folder("--plot", *o.plot);
+    if (o.json && o.json != "-") check_writable_file("--json", *o.json);
     if (o.peers) check_peers();
-    if (!o.json.empty() && o.json != "-") check_writable_file(o.json);
+    if (o.plot) check_plotting();
 }
 
 /// Takes what is shown off the terminal before a result is printed.
@@ -123,20 +122,32 @@ void run(bench_options& o) {
     progress shown;
     if (results.for_people()) std::cout << machine() << "\n\n" << std::flush;
     for (const auto* const b : wanted) run_one(*b, o, shown, results);
-    if (!o.plot.empty()) draw_plots(o.plot, results.all());
+    if (o.plot) draw_plots(*o.plot, results.all());
 }
 
 }  // namespace
 
 void add_bench(CLI::App& command, bench_options& options) {
-    command.add_option("NAME", options.names, "benchmarks to run; all of them: all; their names: list")->required()->type_name("");
-    command.add_option("--workers", options.wanted.workers, "runtimes of so many workers, one after another; one and one per CPU by default")
-        ->delimiter(',')->allow_extra_args(false)->check(CLI::Range(1, 1024))->type_name("N,N...");
+    command.add_option("NAME", options.names, "benchmarks to run; all of them: all; their names: list")
+        ->required()
+        ->type_name("");
+    command
+        .add_option("--workers", options.wanted.workers,
+                    "runtimes of so many workers, one after another; one and one per CPU by default")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N,N...");
     command.add_option("--runs", options.wanted.runs, "runs of each, after one to warm up")
-        ->check(CLI::Range(1, 10'000))->type_name("N")->capture_default_str();
-    command.add_option_function<std::uint64_t>(
-        "--n", [&options](std::uint64_t n) { options.wanted.n = n; }, "the size that the list speaks of, instead of the benchmark's own")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}))->type_name("COUNT");
+        ->check(CLI::Range(1, 10'000))
+        ->type_name("N")
+        ->capture_default_str();
+    command
+        .add_option_function<std::uint64_t>(
+            "--n", [&options](std::uint64_t n) { options.wanted.n = n; },
+            "the size that the list speaks of, instead of the benchmark's own")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}))
+        ->type_name("COUNT");
     command.add_option("--json", options.json, "one JSON object per result and line, to a file or (-) instead of the table")
         ->type_name("FILE|-");
     command.add_option("--plot", options.plot, "draws charts of the results into a folder")->type_name("DIR");

@@ -1,8 +1,7 @@
 // command.hpp - `weft bench`: its options, and what is run in which order.
 #pragma once
 
-#include <filesystem>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +16,8 @@ namespace bench {
 struct bench_options {
     std::vector<std::string> names;
     plan wanted;
-    std::string json;                      ///< a file, or "-" for stdout
-    std::string plot;                      ///< a folder
+    std::optional<std::string> json;       ///< a file, or "-" for stdout
+    std::optional<std::string> plot;       ///< a folder
     bool peers = false;
 };
 

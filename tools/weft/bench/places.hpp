@@ -9,8 +9,9 @@ namespace bench {
 /// share/weft/<name> beside the bin/ that this program lies in; the same in the build tree and once installed.
 std::filesystem::path shared_file(const std::string& name);
 
-/// Both leave nothing behind. \throws std::invalid_argument naming the path and the reason.
-void check_writable_file(const std::filesystem::path&);
-void check_writable_folder(const std::filesystem::path&);    ///< it may be missing; then it must be possible to make it
+/// Whether something can be written there; both try it and leave nothing behind. A folder may be missing if it can be made.
+/// \throws  std::invalid_argument that begins with the option and says why not and what is allowed.
+void check_writable_file(const std::string& option, const std::filesystem::path&);
+void check_writable_folder(const std::string& option, const std::filesystem::path&);
 
 }  // namespace bench

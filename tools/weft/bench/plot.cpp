@@ -57,7 +57,8 @@ void check_plotting() {
 void draw_plots(const fs::path& folder, std::span<const result> all) {
     fs::create_directories(folder);
     write(folder / "results.jsonl", "", all, to_json);
-    write(folder / "results.csv", "bench,variant,workers,n,unit,min,median,max,runs\n", all, [](const result& r) { return to_csv(r); });
+    write(folder / "results.csv", "bench,variant,workers,n,unit,min,median,max,runs\n", all,
+          [](const result& r) { return to_csv(r); });
     write(folder / "seeds.csv", "bench,variant,n,unit,value,of\n", seed_rows(), [](const seed_row& r) { return to_csv(r); });
     const auto drawn = output_of(python(), {shared_file("plot").string(), folder.string(), machine()});
     for (const auto& name : drawn) std::cerr << "drawn: " << name << '\n';

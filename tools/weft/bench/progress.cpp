@@ -11,7 +11,8 @@ progress::progress() : on_(::isatty(STDERR_FILENO) == 1) {}
 
 void progress::show(const std::string& bench, const label& what, unsigned run, unsigned runs) {
     if (!on_) return;
-    std::cerr << "\r\033[K" << bench << ' ' << what.variant << ", " << what.workers << (what.workers == 1 ? " worker: " : " workers: ");
+    std::cerr << "\r\033[K" << bench << ' ' << what.variant << ", " << what.workers
+              << (what.workers == 1 ? " worker: " : " workers: ");
     if (run == 0)
         std::cerr << "warm-up";
     else

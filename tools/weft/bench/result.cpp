@@ -24,8 +24,15 @@ result summary(const std::string& bench, const label& what, std::vector<double> 
     std::ranges::sort(figures);
     const auto middle = figures.size() / 2;
     const double median = figures.size() % 2 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;
-    return {.bench = bench, .variant = what.variant, .workers = what.workers, .n = what.n, .unit = what.unit,
-            .min = figures.front(), .median = median, .max = figures.back(), .runs = static_cast<unsigned>(figures.size())};
+    return {.bench = bench,
+            .variant = what.variant,
+            .workers = what.workers,
+            .n = what.n,
+            .unit = what.unit,
+            .min = figures.front(),
+            .median = median,
+            .max = figures.back(),
+            .runs = static_cast<unsigned>(figures.size())};
 }
 
 std::string implementation(const std::string& variant) { return variant.substr(0, variant.find('/')); }
@@ -36,16 +43,23 @@ std::string details(const std::string& variant) {
 }
 
 std::string to_json(const result& r) {
-    const nlohmann::ordered_json line{{"bench", r.bench}, {"variant", r.variant}, {"workers", r.workers}, {"n", r.n},
-                                      {"unit", r.unit}, {"min", rounded(r.min)}, {"median", rounded(r.median)},
-                                      {"max", rounded(r.max)}, {"runs", r.runs}};
+    const nlohmann::ordered_json line{
+        {"bench", r.bench},      {"variant", r.variant},        {"workers", r.workers},  {"n", r.n},      {"unit", r.unit},
+        {"min", rounded(r.min)}, {"median", rounded(r.median)}, {"max", rounded(r.max)}, {"runs", r.runs}};
     return line.dump();
 }
 
 result from_json(const std::string& line) try {
     const auto j = nlohmann::json::parse(line);
-    return {.bench = j.at("bench"), .variant = j.at("variant"), .workers = j.at("workers"), .n = j.at("n"),
-            .unit = j.at("unit"), .min = j.at("min"), .median = j.at("median"), .max = j.at("max"), .runs = j.at("runs")};
+    return {.bench = j.at("bench"),
+            .variant = j.at("variant"),
+            .workers = j.at("workers"),
+            .n = j.at("n"),
+            .unit = j.at("unit"),
+            .min = j.at("min"),
+            .median = j.at("median"),
+            .max = j.at("max"),
+            .runs = j.at("runs")};
 } catch (const nlohmann::json::exception& wrong) {
     throw std::invalid_argument("not a result: " + line + " (" + wrong.what() + ')');
 }

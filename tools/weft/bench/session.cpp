@@ -34,13 +34,13 @@ std::vector<std::vector<double>> session::measure(const std::vector<label>& what
 
 void session::report(const label& what, std::vector<double> figures) { take_(summary(bench_, what, std::move(figures))); }
 
-std::map<std::string, std::vector<double>> session::in_fresh_processes(const std::string& part, unsigned workers,
-                                                                       std::uint64_t n, unsigned times) {
+std::map<std::string, std::vector<double>> session::in_fresh_processes(const std::string& part, unsigned workers, std::uint64_t n,
+                                                                       unsigned times) {
     std::map<std::string, std::vector<double>> figures;
     for (unsigned i = 0; i < times; ++i) {
         shown_.show(bench_, {.variant = part, .workers = workers, .n = n}, i + 1, times);
-        const auto lines = output_of(own_program(), {"bench", bench_, "--part", part, "--workers", std::to_string(workers),
-                                                     "--n", std::to_string(n), "--runs", std::to_string(runs()), "--json", "-"});
+        const auto lines = output_of(own_program(), {"bench", bench_, "--part", part, "--workers", std::to_string(workers), "--n",
+                                                     std::to_string(n), "--runs", std::to_string(runs()), "--json", "-"});
         for (const auto& line : lines) {
             const auto r = from_json(line);
             figures[r.variant].push_back(r.median);

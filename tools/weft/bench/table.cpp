@@ -71,8 +71,9 @@ std::string beside_seed(const result& r) {
 void print_rows(std::ostream& out, std::span<const result> all, std::span<const result> shown) {
     std::vector<line> lines{{"variant", "workers", "n", "median", "min", "max", "runs", "x fibers", "seed"}};
     for (const auto& r : shown)
-        lines.push_back({r.variant, std::to_string(r.workers), std::to_string(r.n), readable(r.median, r.unit), readable(r.min, r.unit),
-                         readable(r.max, r.unit), std::to_string(r.runs), against_fibers(all, r), beside_seed(r)});
+        lines.push_back({r.variant, std::to_string(r.workers), std::to_string(r.n), readable(r.median, r.unit),
+                         readable(r.min, r.unit), readable(r.max, r.unit), std::to_string(r.runs), against_fibers(all, r),
+                         beside_seed(r)});
     print_aligned(out, lines);
 }
 
@@ -106,7 +107,10 @@ void print_sweeps(std::ostream& out, std::span<const result> swept) {
 }  // namespace
 
 std::string readable(double value, const std::string& unit) {
-    struct step { std::string_view from, to; double times; };
+    struct step {
+        std::string_view from, to;
+        double times;
+    };
     static constexpr std::array steps{step{"ns", "us", 1e3}, step{"us", "ms", 1e3}, step{"ms", "s", 1e3},
                                       step{"KiB", "MiB", 1024}, step{"B", "KiB", 1024}};
     std::string shown = unit;

@@ -26,7 +26,8 @@ struct shape {
     const char* name;
     unsigned senders, receivers;
 };
-constexpr shape shapes[] = {{"one-to-one", 1, 1}, {"many-to-one", many, 1}, {"one-to-many", 1, many}, {"many-to-many", many, many}};
+constexpr shape shapes[] = {
+    {"one-to-one", 1, 1}, {"many-to-one", many, 1}, {"one-to-many", 1, many}, {"many-to-many", many, many}};
 
 struct storage {
     const char* name;
@@ -36,7 +37,8 @@ constexpr storage storages[] = {{"rendezvous", 0}, {"buffered-64", 64}};
 
 /// Starts what sends and what receives; `start` runs a function beside the caller, and the caller waits for all of them.
 template <class Start>
-void pass(const shape& who, std::uint64_t each, weft::channel<std::uint64_t> values, std::atomic<std::uint64_t>& received, Start&& start) {
+void pass(const shape& who, std::uint64_t each, weft::channel<std::uint64_t> values, std::atomic<std::uint64_t>& received,
+          Start&& start) {
     for (unsigned i = 0; i < who.receivers; ++i)
         start([values, &received]() mutable {
             std::uint64_t count = 0;

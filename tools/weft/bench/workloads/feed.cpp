@@ -155,9 +155,12 @@ void report_shape(session& s, const way& w, const std::string& nutrients, const 
     if (w.trips && mine.size() > 2) s.report({w.name + "/linear-fit-r2/" + nutrients, w.workers, most, "1"}, {r_squared(mine)});
     std::uint64_t from = 0;
     for (auto [persons, time] : threads)
-        if (time >= mine.at(persons)) from = 0;
-        else if (from == 0) from = persons;
-    if (from != 0) s.report({w.name + "/threads-faster-from/" + nutrients, w.workers, most, "people"}, {static_cast<double>(from)});
+        if (time >= mine.at(persons))
+            from = 0;
+        else if (from == 0)
+            from = persons;
+    if (from != 0)
+        s.report({w.name + "/threads-faster-from/" + nutrients, w.workers, most, "people"}, {static_cast<double>(from)});
 }
 
 void sweep(session& s, const std::vector<way>& all, const std::vector<std::uint64_t>& crowds, int nutrients) {

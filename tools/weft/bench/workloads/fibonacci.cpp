@@ -47,7 +47,8 @@ double by_fibers(std::uint64_t n, mpz_ptr expected) {
                weft::with_scope([&](weft::scope& all) {
                    for (unsigned i = 0; i < pieces; ++i) all.spawn([&] { compute(n, expected); });
                });
-           }) / 1e6;
+           }) /
+           1e6;
 }
 
 double by_threads(unsigned threads, std::uint64_t n, mpz_ptr expected) {
@@ -55,8 +56,11 @@ double by_threads(unsigned threads, std::uint64_t n, mpz_ptr expected) {
     return nanoseconds([&] {
                std::vector<std::jthread> all;
                for (unsigned i = 0; i < threads; ++i)
-                   all.emplace_back([&] { while (next.fetch_add(1) < pieces) compute(n, expected); });
-           }) / 1e6;
+                   all.emplace_back([&] {
+                       while (next.fetch_add(1) < pieces) compute(n, expected);
+                   });
+           }) /
+           1e6;
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ private:
     std::size_t read_until_head_ends() {
         std::size_t end;
         while ((end = received_.find("\r\n\r\n")) == received_.npos) fill();
-        if (!received_.starts_with("HTTP/1.1 200")) throw std::runtime_error("answered by " + received_.substr(0, received_.find('\r')));
+        if (!received_.starts_with("HTTP/1.1 200"))
+            throw std::runtime_error("answered by " + received_.substr(0, received_.find('\r')));
         constexpr std::string_view length = "\r\nContent-Length: ";
         const auto at = received_.find(length);
         std::size_t body = 0;
@@ -77,11 +78,14 @@ std::vector<double> ask_all(std::vector<client>& clients, std::uint64_t n) {
 }
 
 void measure_open_server(session& s, unsigned workers, const std::string& target, std::uint64_t n, const served& server) {
-    weft::run([&] {
-        std::vector<client> clients;
-        for (std::uint64_t i = 0; i < std::min(connections, n); ++i) clients.emplace_back(server.at, target);
-        s.measure({{"fibers/requests", workers, n, "1/s"}, {"fibers/server-cpu", workers, n}}, [&] { return ask_all(clients, n); });
-    }, {.workers = workers, .name = "clients"});
+    weft::run(
+        [&] {
+            std::vector<client> clients;
+            for (std::uint64_t i = 0; i < std::min(connections, n); ++i) clients.emplace_back(server.at, target);
+            s.measure({{"fibers/requests", workers, n, "1/s"}, {"fibers/server-cpu", workers, n}},
+                      [&] { return ask_all(clients, n); });
+        },
+        {.workers = workers, .name = "clients"});
 }
 
 }  // namespace

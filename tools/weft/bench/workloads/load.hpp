@@ -23,6 +23,7 @@ struct served {
 
 /// For each number of workers: opens a server in a runtime of so many, and asks it `n` times for `target` over 100
 /// connections from another such runtime. Reports requests per second and the CPU time of the server for a request.
-void measure_server(session&, const std::string& target, std::uint64_t n, const std::function<void(const std::function<void(served&)>&)>& open);
+void measure_server(session&, const std::string& target, std::uint64_t n,
+                    const std::function<void(const std::function<void(served&)>&)>& open);
 
 }  // namespace bench

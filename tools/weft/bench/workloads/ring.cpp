@@ -36,9 +36,7 @@ void take_part(Seat& mine, Seat& next) {
 
 template <class Seat, class Start>
 double around(std::vector<Seat>& seats, int hops, Start&& start) {
-    return nanoseconds([&] {
-               start([&](std::size_t i) { take_part(seats[i], seats[(i + 1) % members]); });
-           }) / hops;
+    return nanoseconds([&] { start([&](std::size_t i) { take_part(seats[i], seats[(i + 1) % members]); }); }) / hops;
 }
 
 double by_fibers(int hops) {

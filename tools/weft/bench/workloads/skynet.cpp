@@ -67,8 +67,9 @@ void skynet_workload(session& s) {
                     return top.receive().value();
                 });
             });
-            s.measure({"fibers/joins", workers, n, "ms"},
-                      [&] { return checked(n, [&] { return weft::spawn(by_joins, share{0, n}).join(); }); });
+            s.measure({"fibers/joins", workers, n, "ms"}, [&] {
+                return checked(n, [&] { return weft::spawn(by_joins, share{0, n}).join(); });
+            });
         });
 }
 

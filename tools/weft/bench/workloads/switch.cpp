@@ -41,25 +41,36 @@ double alternating(std::uint64_t switches, F f, G g) {
                auto other = weft::spawn(std::move(g));
                f();
                other.join();
-           }) / static_cast<double>(switches);
+           }) /
+           static_cast<double>(switches);
 }
 
 void between_fibers(session& s, std::uint64_t n) {
     const auto half = std::max<std::uint64_t>(n / 2, 1);
     on_workers(1, [&] {
-        s.measure({"fibers/yield", 1, n}, [&] { return alternating(n, [=] { yield(half); }, [=] { yield(half); }); });
-        s.measure({"fibers/yield-at-other-depth", 1, n},
-                  [&] { return alternating(n, [=] { yield(half); }, [=] { yield(half, 3); }); });
+        s.measure({"fibers/yield", 1, n}, [&] {
+            return alternating(
+                n, [=] { yield(half); }, [=] { yield(half); });
+        });
+        s.measure({"fibers/yield-at-other-depth", 1, n}, [&] {
+            return alternating(
+                n, [=] { yield(half); }, [=] { yield(half, 3); });
+        });
         // Each round: the value wakes the receiver, the yield runs it, its next receive() comes back. Two switches and a value.
         s.measure({"fibers/yield-and-receive", 1, n}, [&] {
             weft::channel<int> values(1);
-            return alternating(n, [&values, half] {
-                for (std::uint64_t i = 0; i < half; ++i) {
-                    values.send(1);
-                    yield_below(3);
-                }
-                values.close();
-            }, [&values] { while (values.receive()) {} });
+            return alternating(
+                n,
+                [&values, half] {
+                    for (std::uint64_t i = 0; i < half; ++i) {
+                        values.send(1);
+                        yield_below(3);
+                    }
+                    values.close();
+                },
+                [&values] {
+                    while (values.receive()) {}
+                });
         });
     });
 }
@@ -71,7 +82,8 @@ void between_coroutines(session& s, std::uint64_t n) {
         });
         return nanoseconds([&] {
                    for (std::uint64_t i = 0; i < n; ++i) c.call();
-               }) / static_cast<double>(n);
+               }) /
+               static_cast<double>(n);
     });
 }
 
@@ -85,10 +97,8 @@ void between_threads(session& s, std::uint64_t n) {
         ::sched_getaffinity(0, sizeof before, &before);
         CPU_ZERO(&one);
         CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
-        ::sched_setaffinity(0, sizeof one, &one);              // inherited by the threads
-        const double time = nanoseconds([&] {
-            std::array<std::jthread, 2> two{std::jthread(yields), std::jthread(yields)};
-        });
+        ::sched_setaffinity(0, sizeof one, &one);  // inherited by the threads
+        const double time = nanoseconds([&] { std::array<std::jthread, 2> two{std::jthread(yields), std::jthread(yields)}; });
         ::sched_setaffinity(0, sizeof before, &before);
         return time / static_cast<double>(n);
     });

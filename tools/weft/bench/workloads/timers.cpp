@@ -85,7 +85,9 @@ void among_sleepers(std::uint64_t n, F&& f) {
 void come_and_go(session& s, unsigned workers, std::uint64_t n) {
     on_workers(workers, [&] {
         among_sleepers(n, [&] {
-            s.measure({{"fibers/receive", workers, n}, {"fibers/receive-with-limit", workers, n}, {"fibers/insert-and-cancel", workers, n}},
+            s.measure({{"fibers/receive", workers, n},
+                       {"fibers/receive-with-limit", workers, n},
+                       {"fibers/insert-and-cancel", workers, n}},
                       [&] {
                           const double without = time_of_a_receive(n, limit::none), with = time_of_a_receive(n, limit::far);
                           return std::vector{without, with, std::max(0.0, with - without)};
@@ -111,7 +113,8 @@ double firing(std::uint64_t n) {
         const auto used = process_cpu_time();
         const auto since = clock::now();
         weft::this_fiber::sleep_until(begin + length);
-        percent = 100 * std::chrono::duration<double>(process_cpu_time() - used) / std::chrono::duration<double>(clock::now() - since);
+        percent =
+            100 * std::chrono::duration<double>(process_cpu_time() - used) / std::chrono::duration<double>(clock::now() - since);
     });
     return percent;
 }
