@@ -187,7 +187,7 @@ TEST(bench_others, have_their_variants) {
     expect_figures(results("forkjoin", "10", "1"), "ns", {"fibers/spawn-and-join", "threads/async-and-get", "calls/plain"});
     const results timers("timers", "100", "1");
     expect_figures(timers, "ns", {"fibers/insert-and-cancel"});
-    expect_figures(timers, "%", {"fibers/fire"});
+    expect_figures(timers, "%", {"fibers/fire", "fibers/fire/each-millisecond"});
     for (const char* const name : {"http", "users"}) {
         const results served(name, "20", "1");
         expect_figures(served, "1/s", {"fibers/requests"});
