@@ -11,9 +11,6 @@ namespace bench {
 
 class session;
 
-/// The server's runtime has this name, so that the CPU time of its threads can be told from that of the clients.
-inline constexpr const char* server_name = "served";
-
 /// A server that listens; it runs in a fiber of its own runtime.
 struct served {
     weft::net::endpoint at;
