@@ -12,8 +12,6 @@
 #include <stdexcept>
 #include <system_error>
 
-extern char** environ;
-
 namespace bench {
 namespace {
 
