@@ -7,7 +7,7 @@ REPEAT ?= 200
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint demo test asan tsan release bench stress stress-tsan fuzz arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan fuzz arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -17,6 +17,9 @@ setup: ## installs what is missing to build and test (Debian 12, Ubuntu 24.04); 
 
 setup-tsan: ## the same and clang 16
 	@scripts/setup build tsan
+
+setup-plots: ## matplotlib, which weft bench --plot needs
+	@scripts/setup plots
 
 demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 chooses another address
 	$(call configure,release)
@@ -39,6 +42,11 @@ bench: setup ## micro-benchmarks; FILTER=regex selects
 	$(call configure,release)
 	cmake --build --preset release --target weft_bench_micro --parallel $(JOBS)
 	build/release/weft_bench_micro --benchmark_filter='$(or $(FILTER),.)'
+
+bench-seeds: setup setup-plots ## every workload of weft bench, with charts in build/plots; NAMES=ring chooses one
+	$(call configure,release)
+	cmake --build --preset release --target weft_cli --parallel $(JOBS)
+	build/release/bin/weft bench $(or $(NAMES),all) --plot build/plots
 
 stress: setup ## repeats each test labelled stress REPEAT=200 times
 	$(call build,dev)

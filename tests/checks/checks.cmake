@@ -49,4 +49,7 @@ if(TARGET weft_cli)
     add_test(NAME package.command COMMAND "${prefix}/bin/weft" version)
     set_tests_properties(package.command PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 30 LABELS package
                          PASS_REGULAR_EXPRESSION "${PROJECT_VERSION}")
+    add_test(NAME package.plot_script COMMAND ${CMAKE_COMMAND} -E compare_files
+             "${PROJECT_SOURCE_DIR}/tools/weft/share/plot" "${prefix}/share/weft/plot")
+    set_tests_properties(package.plot_script PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 30 LABELS package)
 endif()

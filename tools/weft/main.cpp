@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bench/command.hpp"
 #include "command_line.hpp"
 
 int main(int argc, char** argv) {
@@ -13,6 +14,8 @@ int main(int argc, char** argv) {
 
     users::serve_options options;
     users::add_serve(*program.add_subcommand("serve", "Serve users over HTTP from SQLite or Redis"), options);
+    bench::bench_options benchmarks;
+    bench::add_bench(*program.add_subcommand("bench", "Measure weft with the workloads of its seeds"), benchmarks);
     program.add_subcommand("version", "Print the version")->callback([] { std::cout << "weft " WEFT_VERSION << std::endl; });
     return users::run_command_line(program, argc, argv);
 }

@@ -1,0 +1,198 @@
+// bench_results_test.cpp - what `weft bench` measures: every benchmark at a small size, and the lines it prints about it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/support/finished.hpp"
+
+namespace {
+
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using weft::test::lines_of;
+using weft::test::run_weft;
+
+/// The results of a small run.
+class results {
+public:
+    explicit results(const std::string& name, const std::string& n = "10", const std::string& workers = "1,2") {
+        const auto weft = run_weft({"bench", name, "--n", n, "--runs", "2", "--workers", workers, "--json", "-"});
+        EXPECT_EQ(weft.code, 0) << weft.errors;
+        EXPECT_EQ(weft.errors, "") << "no terminal, so no progress";
+        for (const auto& line : lines_of(weft.output)) all_.push_back(ordered_json::parse(line));
+    }
+    const std::vector<ordered_json>& all() const { return all_; }
+
+    /// The variants with this unit, each once.
+    std::set<std::string> variants(const std::string& unit) const {
+        std::set<std::string> found;
+        for (const auto& r : all_)
+            if (r["unit"] == unit) found.insert(r["variant"]);
+        return found;
+    }
+    /// The first result of this variant.
+    ordered_json of(const std::string& variant) const {
+        const auto found = std::ranges::find_if(all_, [&](const auto& r) { return r["variant"] == variant; });
+        if (found != all_.end()) return *found;
+        ADD_FAILURE() << "no result " << variant;
+        return {{"min", 0}, {"median", 0}, {"max", 0}, {"runs", 0}, {"n", 0}, {"workers", 0}};
+    }
+
+private:
+    std::vector<ordered_json> all_;
+};
+
+void expect_figures(const results& measured, const std::string& unit, const std::set<std::string>& wanted) {
+    const auto found = measured.variants(unit);
+    for (const auto& variant : wanted) EXPECT_TRUE(found.contains(variant)) << "no result " << variant << " in " << unit;
+}
+
+class every_benchmark : public testing::TestWithParam<const char*> {};
+
+TEST_P(every_benchmark, prints_lines_of_the_agreed_form) {
+    const results measured(GetParam());
+    ASSERT_FALSE(measured.all().empty());
+    for (const auto& r : measured.all()) {
+        std::vector<std::string> keys;
+        for (const auto& field : r.items()) keys.push_back(field.key());
+        EXPECT_THAT(keys, testing::ElementsAre("bench", "variant", "workers", "n", "unit", "min", "median", "max", "runs"));
+        EXPECT_EQ(r["bench"], GetParam());
+        EXPECT_THAT(r["variant"].get<std::string>(), testing::MatchesRegex("(fibers|threads|coroutines|calls)/[-a-z0-9./]+"))
+            << r;
+        EXPECT_GE(r["workers"].get<unsigned>(), 1u) << r;
+        EXPECT_GE(r["n"].get<unsigned>(), 1u) << r;
+        EXPECT_GE(r["runs"].get<unsigned>(), 1u) << r;
+        EXPECT_THAT((std::set<std::string>{"ns", "us", "ms", "%", "B", "KiB", "1/s", "x", "people", "1"}),
+                    testing::Contains(r["unit"]))
+            << r;
+        EXPECT_LE(r["min"].get<double>(), r["median"].get<double>()) << r;
+        EXPECT_LE(r["median"].get<double>(), r["max"].get<double>()) << r;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(bench, every_benchmark,
+                         testing::Values("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci", "feed", "mutex",
+                                         "channel", "timers", "http", "users"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(bench_feed, D14_D16_D17_D20_sweeps_people_and_nutrients_in_every_way) {
+    const results measured("feed", "5");
+    for (const char* const nutrients : {"10", "100", "1000", "10000"}) {
+        const auto with = [&](const char* way) { return way + std::string("/nutrients-") + nutrients; };
+        expect_figures(measured, "us",
+                       {with("threads"), with("threads/yield"), with("coroutines"), with("coroutines/ring"), with("fibers/yield"),
+                        with("fibers/every-256")});
+        std::set<int> people;
+        std::set<int> workers;
+        for (const auto& r : measured.all())
+            if (r["variant"] == with("fibers/every-256"))
+                people.insert(r["n"].get<int>()), workers.insert(r["workers"].get<int>());
+        EXPECT_THAT(people, testing::ElementsAre(1, 2, 4, 5)) << "powers of two and the size asked for";
+        EXPECT_THAT(workers, testing::ElementsAre(1, 2));
+    }
+}
+
+TEST(bench_feed, D15_says_how_straight_the_line_of_the_fibers_is) {
+    const results measured("feed", "8", "1");
+    const double r2 = measured.of("coroutines/linear-fit-r2/nutrients-10000")["median"];
+    EXPECT_GT(r2, 0);
+    EXPECT_LE(r2, 1.000001);
+    EXPECT_GT(measured.of("coroutines/round-trip/nutrients-1000")["median"].get<double>(), 0);
+}
+
+TEST(bench_feed, D21_threads_come_before_fibers_at_every_point) {
+    const results measured("feed", "2", "1");
+    std::string before;
+    for (const auto& r : measured.all()) {
+        if (r["unit"] != "us") continue;
+        const std::string variant = r["variant"];
+        if (variant.starts_with("coroutines/nutrients")) {
+            EXPECT_THAT(before, HasSubstr("threads"));
+        }
+        before = variant;
+    }
+}
+
+TEST(bench_spawn, L9_L10_runs_as_spawned_and_in_batches_and_tells_the_spawn_share) {
+    const results measured("spawn", "1000", "1");
+    expect_figures(measured, "ns", {"fibers/run-as-spawned", "fibers/batch", "threads/run-as-spawned", "threads/batch"});
+    expect_figures(measured, "KiB", {"fibers/run-as-spawned/peak-memory", "fibers/batch/peak-memory"});
+    const double share = measured.of("fibers/batch/spawn-share")["median"];
+    EXPECT_GT(share, 0);
+    EXPECT_LT(share, 100);
+}
+
+TEST(bench_parked, memory_and_times_come_from_as_many_processes_as_runs) {
+    const results measured("parked", "2000", "1");
+    expect_figures(measured, "ns", {"fibers/park", "fibers/wake", "fibers/park-and-wake"});
+    EXPECT_GT(measured.of("fibers/memory")["median"].get<double>(), 64) << "bytes";
+    EXPECT_GE(measured.of("fibers/memory-and-page-tables")["median"].get<double>(),
+              measured.of("fibers/memory")["median"].get<double>());
+    EXPECT_EQ(measured.of("fibers/memory")["runs"], 2);
+}
+
+TEST(bench_ring, Q17_Q18_three_forks_are_pooled_into_a_mean_with_its_interval) {
+    const results measured("ring", "50", "1");
+    for (const std::string variant : {"fibers/channels", "threads/condition-variables"}) {
+        EXPECT_EQ(measured.of(variant)["runs"], 3 * 2) << "three forks of two rounds";
+        const auto interval = measured.of(variant + "/interval-99.9");
+        const double mean = interval["median"], low = interval["min"], high = interval["max"];
+        EXPECT_NEAR(mean - low, high - mean, 1e-3 * (std::abs(mean) + std::abs(high)));
+        EXPECT_GE(mean, measured.of(variant)["min"].get<double>() * 0.999);
+        EXPECT_LE(mean, measured.of(variant)["max"].get<double>() * 1.001);
+        EXPECT_GT(measured.of(variant + "/standard-deviation")["median"].get<double>(), 0);
+    }
+    EXPECT_GT(measured.of("fibers/channels/speed-up")["median"].get<double>(), 0);
+}
+
+TEST(bench_fibonacci, L18_tells_efficiency_for_more_workers_than_one) {
+    const results measured("fibonacci", "5000", "1,2");
+    expect_figures(measured, "ms", {"fibers/total", "threads/total"});
+    for (const char* const variant : {"fibers/efficiency", "threads/efficiency"}) {
+        EXPECT_EQ(measured.of(variant)["workers"], 2);
+        EXPECT_GT(measured.of(variant)["median"].get<double>(), 0);
+    }
+}
+
+TEST(bench_channel, L8_measures_waking_an_idle_runtime_and_what_idling_costs) {
+    const results measured("channel", "50", "1");
+    EXPECT_GT(measured.of("fibers/wake-idle")["median"].get<double>(), 0);
+    EXPECT_LT(measured.of("fibers/idle-cpu")["median"].get<double>(), 100) << "of one CPU";
+    for (const std::string shape : {"one-to-one", "many-to-one", "one-to-many", "many-to-many"})
+        for (const std::string storage : {"rendezvous", "buffered-64"}) {
+            measured.of("fibers/" + shape + '/' + storage);
+            measured.of("threads/" + shape + '/' + storage);
+        }
+}
+
+TEST(bench_switch, partners_at_other_depths_and_in_other_operations_are_measured_too) {
+    const results measured("switch", "1000", "1");
+    expect_figures(measured, "ns",
+                   {"fibers/yield", "fibers/yield-at-other-depth", "fibers/yield-and-receive", "coroutines/call-and-yield",
+                    "threads/yield"});
+}
+
+TEST(bench_others, have_their_variants) {
+    expect_figures(results("mutex", "10", "1"), "ns",
+                   {"fibers/alone", "fibers/among-2", "fibers/among-8", "fibers/among-8/owner-yields", "threads/alone",
+                    "threads/among-2", "threads/among-8"});
+    expect_figures(results("skynet", "100", "1"), "ms", {"fibers/channels", "fibers/joins"});
+    expect_figures(results("forkjoin", "10", "1"), "ns", {"fibers/spawn-and-join", "threads/async-and-get", "calls/plain"});
+    const results timers("timers", "100", "1");
+    expect_figures(timers, "ns", {"fibers/insert-and-cancel"});
+    expect_figures(timers, "%", {"fibers/fire", "fibers/fire/each-millisecond"});
+    for (const char* const name : {"http", "users"}) {
+        const results served(name, "20", "1");
+        expect_figures(served, "1/s", {"fibers/requests"});
+        expect_figures(served, "ns", {"fibers/server-cpu"});
+    }
+}
+
+}  // namespace

@@ -1,0 +1,25 @@
+// registry.hpp - the benchmarks there are, by name.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace bench {
+
+class session;
+
+struct benchmark {
+    std::string_view name;
+    std::string_view about;                ///< one line; begins with what --n counts
+    std::uint64_t most;                    ///< the largest --n that makes sense
+    void (*run)(session&);                 ///< null if it is not built
+    std::string_view missing = {};         ///< what it would need to be built
+};
+
+/// All of them, in the order in which `all` runs them.
+std::span<const benchmark> benchmarks() noexcept;
+/// Null if there is none of that name.
+const benchmark* find_benchmark(std::string_view name) noexcept;
+
+}  // namespace bench

@@ -1,0 +1,69 @@
+// parked.cpp - a million fibers that wait for one event: what each holds meanwhile, what it costs to park and to wake it.
+// Every run is a process of its own, or the memory of one run would be there already for the next.
+#include <atomic>
+
+#include <weft/wait_group.hpp>
+
+#include "crowd.hpp"
+#include "memory.hpp"
+#include "session.hpp"
+#include "timing.hpp"
+#include "workloads.hpp"
+
+namespace bench {
+namespace {
+
+/// Starts n fibers and returns when each of them waits for the event.
+double park_all(std::uint64_t n, weft::wait_group& event) {
+    std::atomic<std::uint64_t> arrived = 0;
+    return nanoseconds([&] {
+        for (std::uint64_t i = 0; i < n; ++i) {
+            weft::spawn_detached([&] {
+                arrived.fetch_add(1, std::memory_order_relaxed);
+                event.wait();
+            });
+            if (i % 256 == 255) weft::this_fiber::yield();
+        }
+        while (arrived.load(std::memory_order_relaxed) < n) weft::this_fiber::yield();
+    });
+}
+
+double wake_all(weft::wait_group& event) {
+    return nanoseconds([&] {
+        event.done();
+        until_alone();
+    });
+}
+
+void once(session& s, unsigned workers, std::uint64_t n) {
+    const auto each = static_cast<double>(n);
+    on_workers(workers, [&] {
+        weft::wait_group event(1);
+        const auto memory = resident_bytes(), tables = page_table_bytes();
+        const double parking = park_all(n, event);
+        const auto held = static_cast<double>(resident_bytes()) - static_cast<double>(memory);
+        const auto mapped = static_cast<double>(page_table_bytes()) - static_cast<double>(tables);
+        const double waking = wake_all(event);
+        s.report({"fibers/memory", workers, n, "B"}, {held / each});
+        s.report({"fibers/memory-and-page-tables", workers, n, "B"}, {(held + mapped) / each});
+        s.report({"fibers/park", workers, n}, {parking / each});
+        s.report({"fibers/wake", workers, n}, {waking / each});
+        s.report({"fibers/park-and-wake", workers, n}, {(parking + waking) / each});
+    });
+}
+
+}  // namespace
+
+void parked_workload(session& s) {
+    const auto n = s.n(1'000'000);
+    if (!s.part().empty()) return once(s, s.workers().front(), n);
+    for (const auto workers : s.workers()) {
+        auto figures = s.in_fresh_processes("all", workers, n, s.runs());
+        for (const char* const bytes : {"fibers/memory", "fibers/memory-and-page-tables"})
+            s.report({bytes, workers, n, "B"}, std::move(figures.at(bytes)));
+        for (const char* const time : {"fibers/park", "fibers/wake", "fibers/park-and-wake"})
+            s.report({time, workers, n}, std::move(figures.at(time)));
+    }
+}
+
+}  // namespace bench

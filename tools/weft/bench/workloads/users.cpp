@@ -1,0 +1,50 @@
+// users.cpp - the users service on SQLite: seed 004's experiment without Redis.
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include <serve.hpp>
+#include <weft/http/server.hpp>
+
+#include "load.hpp"
+#include "session.hpp"
+#include "workloads.hpp"
+
+namespace bench {
+namespace {
+
+/// A folder that goes with everything in it.
+class scratch_folder {
+public:
+    scratch_folder() : path_((std::filesystem::temp_directory_path() / "weft-bench-XXXXXX").string()) {
+        if (::mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path_);
+    }
+    ~scratch_folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    scratch_folder(const scratch_folder&) = delete;
+    scratch_folder& operator=(const scratch_folder&) = delete;
+    std::string file(const char* name) const { return path_ + '/' + name; }
+
+private:
+    std::string path_;
+};
+
+}  // namespace
+
+void users_workload(session& s) {
+    const scratch_folder place;
+    const auto store = place.file("users.db");
+    measure_server(s, "/users/1", s.n(50'000), [&](const auto& use) {
+        users::open_store(store)->put({.id = "1", .name = "Ann"});
+        users::site here({.listen = "127.0.0.1:0", .store = store});
+        served open{here.local(), [&] { here.serve(); }, [&] { here.stop(std::chrono::seconds(1)); }};
+        use(open);
+    });
+}
+
+}  // namespace bench
