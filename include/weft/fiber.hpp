@@ -52,6 +52,9 @@ public:
 
     /// Waits for the end of the body. Once: afterwards the handle is empty.
     ///
+    /// If the body has not begun, the caller may run it itself, on its own stack, of which half is left then, but as the fiber it
+    /// is. A stop of the caller meanwhile stops that fiber too: where work must survive its joiner's stop, join under a shield.
+    ///
     /// \returns the result of the body.
     /// \throws  what the body threw; cancelled if the caller is stopped first (the handle then stays joinable).
     /// \parks   until the body has ended.

@@ -3,11 +3,12 @@
 // Invariants
 //   C1  The memory is type-stable: it goes back to its pool, never to the system while the runtime lives. A late claim()
 //       or a stale fiber_id therefore finds a control block, and fails on its ticket or generation.
-//   C2  `references` counts the run (until the fiber has left run_body()) and each handle. The last one to leave destroys
-//       what is left of the body and gives the block back.
+//   C2  `life` counts references: the run's (until the fiber has left run_body()), the handle's, and those of who looks at the
+//       fiber meanwhile. The last one to leave gives the block back. The body is destroyed by the run if it ends after the
+//       handle has gone, else by the handle, and by nobody else: both are bits of the one word.
 //   C3  ctx, link and home stack belong to whoever may run the fiber (see wait_word.hpp); the rest is said at each field.
-//   C4  `end` goes from `running` to `awaited` under `lock`, by who then links a waiter, and to `done` once, by exchange: the
-//       fiber that finds `awaited` takes the lock and wakes. So an end that nobody waits for takes no lock.
+//   C4  `awaited` is set under `lock`, by who then links a waiter, unless `done` is set already; the fiber that sets `done` and
+//       finds `awaited` takes the lock and wakes. So an end that nobody waits for takes no lock.
 //
 // What a short life touches comes first: an empty fiber is born, run and ended in the first three lines.
 #pragma once
@@ -48,7 +49,10 @@ protected:
     ~end_observer() = default;
 };
 
-enum class fiber_end : std::uint8_t { running, awaited, done };
+/// The bits of control_block::life.
+struct fiber_life {
+    static constexpr std::uint32_t awaited = 1, done = 2, handle = 4, reference = 8;
+};
 
 struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     explicit control_block(void (*ready)(wait_cell&) noexcept) noexcept : wait_cell(ready) {}
@@ -62,17 +66,15 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     task* body = nullptr;                // set before start; destroyed by destroy_body()
     end_observer* parent = nullptr;      // set before start; may be gone after child_ended(). Its lock guards list_hook, `told`
 
-    atomic<std::uint32_t> references{0};
+    atomic<std::uint32_t> life{0};       // C2, C4; 0: not in use. The result is visible to who reads `done` (acquire)
     atomic<std::uint32_t> generation{0}; // counts the uses of this block; makes ids unique
     std::uint32_t index = 0;             // of this block among all of the process, fixed
-    atomic<fiber_end> end{fiber_end::running};  // its result is visible to who reads `done` (acquire)
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
     bool has_own_stack = false;          // stack_bytes counts: it may not begin on a worker's hot stack
     bool detached = false;               // nobody will join; under `lock`
     bool failed = false;                 // the body has ended by an exception; under `lock`
     bool told = false;                   // the parent has handed its stop on
     bool named = false;                  // name_text counts
-    bool ran_in_place = false;           // on its joiner's stack: the handle holds the run's reference too
     bool has_stop_source = false;        // under `lock`
     atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
     atomic<bool> stop_requested{false};  // by its handle; one count in `stops`
@@ -99,7 +101,7 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
         named = true;
     }
     bool started() const noexcept { return ctx.sp != nullptr; }
-    bool has_ended() const noexcept { return end.load(acquire) == fiber_end::done; }  // pairs with run_body()
+    bool has_ended() const noexcept { return life.load(acquire) & fiber_life::done; }  // pairs with run_body()
 
     /// Memory for a body that `room` is too small for. \throws std::bad_alloc
     void* spill(std::size_t bytes, std::size_t alignment);

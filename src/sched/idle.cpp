@@ -52,8 +52,9 @@ control_block* idle_worker::found(control_block* f) noexcept {
         w_.taking_in_ = false;
     }
     const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();  // I2: now look for more
-    if (w_.timers_.earliest() != never) w_.timer_is_news_ = s.worker_count() > 1;
-    if (hand_on || (somebody_sleeps && s.work_is_queued())) s.wake_sleeper();
+    // It goes away for as long as a body lasts: somebody must mind its timers, and the driver.
+    if (s.worker_count() > 1 && s.leader_oversleeps(w_.timers_.earliest())) s.io().wake();
+    if (hand_on || (somebody_sleeps && (s.nobody_leads() || s.work_is_queued()))) s.wake_sleeper();
     return f;
 }
 
@@ -63,7 +64,8 @@ control_block* idle_worker::search() noexcept {
         const auto end = clock::now() + spin_for;
         do {
             if (auto* const f = steal()) return f;
-            if (!s.injected().empty()) return look();
+            if (!s.injected().empty())
+                if (auto* const f = look()) return f;
             for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
         } while (others_are_busy() && clock::now() < end);
     }
@@ -186,6 +188,7 @@ void idle_worker::nap() noexcept {
 }
 
 void idle_worker::sleep() noexcept {
+    require(!asked_, "Q3: a call is ended before its thief sleeps");
     auto& s = w_.owner_;
     s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
     w_.asleep_.store(true, relaxed);  // a hint; found() makes good for a leader that believed it

@@ -91,10 +91,13 @@ public:
     /// Claims the last one to fall asleep, unless somebody searches already.
     std::optional<unsigned> claim_sleeper() noexcept {
         const std::lock_guard guard(lock_);
-        if (sleepers_.empty() || searching(word_.load(relaxed)) != 0) return std::nullopt;  // I2 again, for who raced us here
+        if (sleepers_.empty()) return std::nullopt;
+        auto now = word_.load(relaxed);
+        do {
+            if (searching(now) != 0) return std::nullopt;  // I2 again, for who raced us here
+        } while (!word_.compare_exchange_weak(now, now + one_searching - one_sleeping, seq_cst, relaxed));  // I4
         const auto worker = sleepers_.back();
         sleepers_.pop_back();
-        word_.fetch_add(one_searching - one_sleeping, seq_cst);  // I4
         return worker;
     }
 

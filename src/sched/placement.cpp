@@ -1,6 +1,7 @@
 #include "sched/placement.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace weft::detail {
 
@@ -11,14 +12,15 @@ void placement::stay_off(const cpu_set_t& others) noexcept {
     CPU_AND(&common, &now, &others);
     if (CPU_COUNT(&common) == 0 || CPU_EQUAL(&common, &now)) return;
     if (!CPU_EQUAL(&now, &seen_)) learn(now);
-    cpu_set_t rest;
-    CPU_XOR(&rest, &now, &common);
-    off_ = ::sched_setaffinity(0, sizeof rest, &rest) == 0;
+    CPU_XOR(&rest_, &now, &common);
+    off_ = ::sched_setaffinity(0, sizeof rest_, &rest_) == 0;
 }
 
 void placement::stay_anywhere() noexcept {
-    if (off_) ::sched_setaffinity(0, sizeof normal_, &normal_);
-    off_ = false;
+    if (!std::exchange(off_, false)) return;
+    cpu_set_t now;
+    if (::sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &rest_))  // else somebody has set another meanwhile
+        ::sched_setaffinity(0, sizeof normal_, &normal_);
 }
 
 // A thread nobody has restricted follows its cpuset when that changes; it must do so again afterwards. It is one if asking for

@@ -25,6 +25,7 @@ private:
 
     cpu_set_t seen_{};    // the affinity when last looked at, and
     cpu_set_t normal_{};  // what to set to have it back
+    cpu_set_t rest_{};    // what it is while the thread keeps off the others
     bool off_ = false;
 };
 

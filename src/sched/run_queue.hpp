@@ -24,7 +24,7 @@
 // Order: a woken item goes into the slot, and what was there to the back. Of the deque the newest goes first if it has not been
 // started (depth first keeps stacks few and warm; measured: research/integration.md, 2.2), else the oldest. The slot has its
 // way 64 times in a row at most and the newest 16 times: then it is the oldest's turn. So an item with n others before it in
-// the deque is taken by the 65 (n + 1)th pop(), whatever the others do.
+// the deque is taken by the 65 (n + 1)th pop(), whatever the others do; take_back() gives way after 1024.
 //
 // Not promised: size() seen by another thread is a hint. Model test: tests/model/run_queue_model.cpp.
 #pragma once
@@ -57,14 +57,18 @@ public:
 
     /// A hint for others; after a heavy fence it counts at least all that was pushed before (and not taken since).
     std::uint32_t size() const noexcept {
-        const auto n = tail_.load(relaxed) - head_.load(relaxed) + (next_.load(relaxed) ? 1 : 0);
-        return n < 0x8000'0000u ? n : 0;  // head_ was read later than tail_
+        // In this order, against the order of the owner's stores: an item on its way from the slot to the back, or round the
+        // deque in rotate(), is counted twice rather than not at all.
+        const std::uint32_t in_slot = next_.load(acquire) ? 1 : 0;
+        const auto head = head_.load(acquire);
+        return tail_.load(relaxed) - head + in_slot;
     }
     bool empty() const noexcept { return size() == 0; }
 
 private:
     enum class call : std::uint32_t { none, answered, asked, answering, taken };  // from `asked` on the owner must attend
     static constexpr std::uint32_t slot_share = 64, newest_share = 16;  // chosen; 16 as measured in the prototype
+    static constexpr std::uint32_t back_share = 1024;  // chosen: one join in so many that waits costs nothing
 
     // For whoever is inside (Q1). The positions are atomic only for size().
     std::uint32_t in_deque() const noexcept { return tail_.load(relaxed) - head_.load(relaxed); }
@@ -135,7 +139,7 @@ public:
                 q_.next_.store(nullptr, relaxed);
                 return next;
             }
-            if (push(*next)) q_.next_.store(nullptr, relaxed);
+            if (push(*next)) q_.next_.store(nullptr, release);  // pairs with size()
         }
         const auto tail = q_.tail_.load(relaxed);
         if (tail == q_.head_.load(relaxed)) return nullptr;
@@ -148,10 +152,13 @@ public:
         return q_.take_oldest();
     }
 
-    /// Takes `item` out if it is at the back and unstarted. It may be anywhere, and gone.
+    /// Takes `item` out if it is at the back and unstarted, and the oldest need not have its turn. It may be anywhere, and gone.
     bool take_back(const T& item) noexcept {
         const auto tail = q_.tail_.load(relaxed);
         if (tail == q_.head_.load(relaxed) || q_.at(tail - 1).get() != &item || item.started()) return false;
+        const auto n = q_.since_oldest_.get();
+        if (n >= back_share && q_.in_deque() > 1) return false;
+        q_.since_oldest_.set(n + 1);
         q_.tail_.store(tail - 1, relaxed);
         return true;
     }
@@ -161,9 +168,9 @@ public:
         const auto head = q_.head_.load(relaxed), tail = q_.tail_.load(relaxed);
         if (!q_.next_.load(relaxed) && head != tail && q_.at(tail - 1).get()->started()) [[likely]] {
             T* const oldest = q_.at(head).get();  // its place is free for `self`, should there be no other
-            q_.head_.store(head + 1, relaxed);
             q_.at(tail).set(&self);
             q_.tail_.store(tail + 1, relaxed);
+            q_.head_.store(head + 1, release);  // pairs with size()
             q_.since_oldest_.set(0);
             return oldest;
         }

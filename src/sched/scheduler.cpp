@@ -102,10 +102,20 @@ void scheduler::inject(control_block& f) noexcept {
     visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
 }
 
-void scheduler::drop(control_block& f, std::uint32_t references) noexcept {
-    if (f.references.fetch_sub(references, acq_rel) != references) return;  // release: what this holder did; acquire: what the others did
-    f.destroy_body();
-    give_back(f);
+void scheduler::drop(control_block& f) noexcept {
+    // release: what this holder did; acquire: what the others did. The rest may have `done` and `awaited` set
+    if (f.life.fetch_sub(fiber_life::reference, acq_rel) / fiber_life::reference == 1) give_back(f);
+}
+
+void scheduler::drop_handle(control_block& f) noexcept {
+    constexpr auto both = fiber_life::handle + fiber_life::reference;
+    if (f.has_ended()) {  // it found the handle, so the body is ours (C2)
+        f.destroy_body();
+        if (f.life.fetch_sub(both, acq_rel) / fiber_life::reference == 1) give_back(f);
+        return;
+    }
+    if (f.life.fetch_and(~fiber_life::handle, acq_rel) & fiber_life::done) f.destroy_body();  // C2
+    drop(f);
 }
 
 void scheduler::drop_stop_source(control_block& f) noexcept {
@@ -114,6 +124,7 @@ void scheduler::drop_stop_source(control_block& f) noexcept {
 }
 
 void scheduler::give_back(control_block& f) noexcept {
+    f.life.store(0, relaxed);  // nobody has a reference; living() takes none of 0
     if (f.has_stop_source) drop_stop_source(f);
     auto& owner = *f.owner;
     if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to) return c->lent_to->blocks().give(f);
@@ -121,6 +132,12 @@ void scheduler::give_back(control_block& f) noexcept {
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {
+    if (!stop_alone(f)) return false;
+    stop_in_place_child(f);
+    return true;
+}
+
+bool scheduler::stop_alone(control_block& f) noexcept {
     if (f.stop_requested.exchange(true, acq_rel)) return false;  // one count per fiber in `stops`
     f.stops.fetch_add(1, seq_cst);  // W5, before the look at the wait; and before the token says so: then park points throw
     std::stop_source tell(std::nostopstate);
@@ -130,19 +147,21 @@ bool scheduler::request_stop(control_block& f) noexcept {
     }
     tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
     interrupt(f);
-    stop_in_place_child(f);
     return true;
 }
 
-// A fiber that waits, or has not begun, joins nobody in place, and looks at its stops before it does.
 void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
-    if (!cell.make_ready || cell.word.state() != wait_state::active) return;
+    if (!cell.make_ready || cell.word.state() == wait_state::parked) return;  // whoever it is woken by, it will see its stop
     auto& f = static_cast<control_block&>(cell);
-    if (f.phase.load(relaxed) == fiber_state::created || f.has_ended()) return;
+    if (f.has_ended()) return;
     heavy_fence();  // pairs with the light fences of join_in_place(): it sees the stop, or we see the child
+    hand_stop_on(f);
+}
+
+void scheduler::hand_stop_on(control_block& f) noexcept {
     f.lock.lock();
     control_block* const child = f.in_place.load(relaxed);
-    if (child) child->references.fetch_add(1, relaxed);  // the joiner holds one until it has passed the lock
+    if (child) child->life.fetch_add(fiber_life::reference, relaxed);  // the joiner holds one until it has passed the lock
     f.lock.unlock();
     if (!child) return;
     request_stop(*child);
@@ -180,16 +199,19 @@ bool scheduler::drain(time_point until) noexcept {
 void scheduler::request_stop_of_all() noexcept {
     all_stopped_.store(true, relaxed);
     fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flag
-    for (const auto& f : living()) request_stop(*f);
+    const auto all = living();
+    for (const auto& f : all) stop_alone(*f);
+    heavy_fence();  // one for all, as in stop_in_place_child()
+    for (const auto& f : all) hand_stop_on(*f);
 }
 
 std::vector<scheduler::held_fiber> scheduler::living() {
     std::vector<held_fiber> found;
     blocks_.for_each([&](control_block& f) {
-        auto n = f.references.load(relaxed);
+        auto n = f.life.load(relaxed);
         do {
-            if (n == 0) return;  // not in use
-        } while (!f.references.compare_exchange_weak(n, n + 1, acquire, relaxed));  // pairs with create()
+            if (n < fiber_life::reference) return;  // not in use
+        } while (!f.life.compare_exchange_weak(n, n + fiber_life::reference, acquire, relaxed));  // pairs with new_fiber
         found.emplace_back(&f);
     });
     return found;  // those that are done are given back outside the pool's lock

@@ -41,8 +41,10 @@ public:
     void start(control_block&) noexcept;
     /// Makes a fiber runnable that was waiting.
     void ready(control_block&) noexcept;
-    /// Gives one reference back; the last one destroys the task (C2).
-    static void drop(control_block&, std::uint32_t references = 1) noexcept;
+    /// Gives one reference back (C2).
+    static void drop(control_block&) noexcept;
+    /// The handle and its reference; destroys the body if it has ended.
+    static void drop_handle(control_block&) noexcept;
     static void drop_stop_source(control_block&) noexcept;
     /// After the last reference: the block goes back to its pool.
     static void give_back(control_block&) noexcept;
@@ -95,6 +97,7 @@ public:
         return lead_.load(relaxed) == lead::free &&
                lead_.compare_exchange_strong(expected, lead::taken, acquire, relaxed);  // pairs with end_lead()
     }
+    bool nobody_leads() const noexcept { return lead_.load(relaxed) == lead::free; }  // a hint
     /// The same for an announced sleeper; if it fails, whoever gives the lead back without sleeping wakes a sleeper.
     bool try_lead_or_wait_for_it() noexcept {
         auto now = lead_.load(relaxed);
@@ -121,6 +124,8 @@ public:
 private:
     enum class lead : std::uint32_t { free, taken, wanted };
 
+    static bool stop_alone(control_block&) noexcept;
+    static void hand_stop_on(control_block&) noexcept;
     void carry(unsigned index);
     void inject(control_block&) noexcept;  // from outside
 

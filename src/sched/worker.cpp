@@ -56,22 +56,18 @@ inline void worker::dispatch(carrier& c, control_block& f) noexcept {
     if (f.owner->all_are_stopped()) scheduler::request_stop(f);
     f.body->run();
     const bool stop_siblings = f.body->failure() && body_failed(f);
-    if (f.references.load(acquire) == 1) {  // pairs with drop(): there is no handle, and none can come
-        f.destroy_body();                   // user code, so here on the fiber
-        f.end.store(fiber_end::done, release);
-    } else if (f.end.exchange(fiber_end::done, acq_rel) == fiber_end::awaited) {  // C4; release: the result
-        wake_joiners(f);
-    }
+    const auto before = f.life.fetch_or(fiber_life::done, acq_rel);  // release: the result
+    if (!(before & fiber_life::handle)) f.destroy_body();            // C2; user code, so here on the fiber
+    if (before & fiber_life::awaited) wake_joiners(f);               // C4
     if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
-    if (f.references.fetch_sub(1, acq_rel) != 1) return false;  // as in drop()
-    f.destroy_body();
-    return true;
+    return f.life.fetch_sub(fiber_life::reference, acq_rel) / fiber_life::reference == 1;  // as in drop()
 }
 
 [[gnu::always_inline]] inline void worker::finish(control_block* last) noexcept {
     this_carrier()->current = nullptr;
     if (last) {
         if (last->has_stop_source) [[unlikely]] scheduler::drop_stop_source(*last);
+        last->life.store(0, relaxed);  // as in give_back()
         blocks_.give(*last);
     }
     ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
@@ -159,7 +155,7 @@ bool worker::body_failed(control_block& f) noexcept {
 }
 
 bool worker::join_in_place(control_block& self, control_block& child) noexcept {
-    if (self.deadlines || self.shields || child.has_own_stack || !exception_state_here()->empty()) return false;
+    if (self.deadlines || self.shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty()) return false;
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
     if (here >= span.high || here - span.low < (span.high - span.low) / 2) return false;  // also inside a coroutine
@@ -171,7 +167,6 @@ bool worker::join_in_place(control_block& self, control_block& child) noexcept {
         return false;
     }
     child.home = self.home;
-    child.ran_in_place = true;
     self.phase.store(fiber_state::waiting, relaxed);  // a hint
     self.in_place.store(&child, relaxed);
     dispatch(*this_carrier(), child);
@@ -192,13 +187,14 @@ bool worker::join_in_place(control_block& self, control_block& child) noexcept {
     return true;
 }
 
-// The only handle is in use by the joiner, which is below us on this stack: nobody waits, and the run's reference stays with it.
+// The handle is in use by the joiner, which is below us on this stack: so it is there, and nobody waits.
 void worker::run_body_in_place(control_block& f) noexcept {
     if (f.owner->all_are_stopped()) scheduler::request_stop(f);
     f.body->run();
     const bool stop_siblings = f.body->failure() && body_failed(f);
-    f.end.store(fiber_end::done, release);  // pairs with has_ended()
+    f.life.fetch_or(fiber_life::done, acq_rel);
     if (f.parent) f.parent->child_ended(f, stop_siblings);
+    f.life.fetch_sub(fiber_life::reference, relaxed);  // the handle has another
 }
 
 void worker::wake_joiners(control_block& f) noexcept {

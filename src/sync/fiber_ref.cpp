@@ -14,8 +14,7 @@ namespace {
 // Waits for the body's end. The result tells how the wait ended; `notified` also if there was nothing to wait for.
 wake wait_for_end(control_block& f, time_point until, interruptible may_stop, park_reason reason) noexcept {
     f.lock.lock();
-    auto before = fiber_end::running;
-    if (!f.end.compare_exchange_strong(before, fiber_end::awaited, acq_rel, acquire) && before == fiber_end::done) {  // C4
+    if (f.life.fetch_or(fiber_life::awaited, acq_rel) & fiber_life::done) {  // C4
         f.lock.unlock();
         return wake::notified;
     }
@@ -87,8 +86,7 @@ void fiber_ref::report_unhandled() const noexcept {
 }
 
 void fiber_ref::reset() noexcept {
-    control_block* const f = std::exchange(fiber_, nullptr);
-    if (f) scheduler::drop(*f, f->ran_in_place ? 2 : 1);
+    if (control_block* const f = std::exchange(fiber_, nullptr)) scheduler::drop_handle(*f);
 }
 
 void require_joinable(bool joinable) noexcept {

@@ -114,7 +114,7 @@ bool scope_core::state::failure_is_open() const noexcept {
 
 // True if this is the first failure, those that were taken left aside.
 bool scope_core::state::keep_failure(control_block* from, const std::exception_ptr& failure) noexcept {
-    if (from) from->references.fetch_add(1, relaxed);  // S4; its run holds one
+    if (from) from->life.fetch_add(fiber_life::reference, relaxed);  // S4; its run holds one
     auto what = failure;
     bool first;
     {
@@ -165,7 +165,7 @@ void scope_core::state::request_stop() noexcept {
             if (!f) break;
             f->told = true;
             told.push_back(*f);
-            f->references.fetch_add(1, relaxed);  // S1: its run holds one
+            f->life.fetch_add(fiber_life::reference, relaxed);  // S1: its run holds one
         }
         scheduler::request_stop(*f);
         scheduler::drop(*f);

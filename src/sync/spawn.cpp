@@ -18,19 +18,19 @@ worker* worker_here(scheduler& where) noexcept {
 void prepare(control_block& f, const attributes& a, bool detached) noexcept {
     f.ctx = {};
     f.parent = nullptr;
-    f.failed = f.told = f.named = f.ran_in_place = false;
+    f.failed = f.told = f.named = false;
     f.detached = detached;
     f.has_own_stack = a.stack_bytes != 0;
     if (f.has_own_stack) f.stack_bytes = a.stack_bytes;
     f.failure_taken.store(false, relaxed);
     f.phase.store(fiber_state::created, relaxed);
-    f.end.store(fiber_end::running, relaxed);  // nobody else knows the block yet; the queue publishes it
     f.stop_requested.store(false, relaxed);
     if (f.stops.load(relaxed) != 0) f.stops.store(0, relaxed);
     if (!a.name.empty()) f.set_name(a.name);
     f.site = a.site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
-    f.references.store(detached ? 1 : 2, release);  // pairs with living(): the fields above
+    using life = fiber_life;
+    f.life.store(detached ? life::reference : life::handle + 2 * life::reference, release);  // pairs with living()
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::
 
 void new_fiber::discard() noexcept {
     if (fiber_->spilled) fiber_->free_spilled(room_);
-    fiber_->references.store(1, relaxed);
+    if (!fiber_->detached) scheduler::drop_handle(*fiber_);
     scheduler::drop(*fiber_);
 }
 

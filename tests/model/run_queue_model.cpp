@@ -41,6 +41,10 @@ struct bench {
         model::check(mine.push_next(items[i]) == nullptr, "there is room");
         mine.leave();
     }
+    void push_next_inside(queue::owner& mine, unsigned i) {
+        items[i].payload.set(1);
+        model::check(mine.push_next(items[i]) == nullptr, "there is room");
+    }
     void pop() {
         queue::owner mine(q);
         mine.enter();
@@ -103,6 +107,45 @@ TEST(run_queue, Q2_Q5_answers_and_withdrawals) { expect_holds(share({.preemption
 TEST(run_queue, Q1_owner_and_overruling_thief) { expect_holds(share({.preemptions = 4, .reorderings = 4}, 1, true)); }
 TEST(run_queue, Q1_the_slot_too) { expect_holds(share(bounded, 1, true, true)); }
 TEST(run_queue, Q3_two_thieves) { expect_holds(share({.preemptions = 2, .reorderings = 2}, 2, true)); }
+
+// What is queued is counted, also while it is on its way: a sleeper's last look must not miss it.
+TEST(run_queue, size_never_misses_an_item_that_goes_round) {
+    expect_holds(model::explore({.preemptions = 4}, [](model::execution& t) {
+        bench b;
+        b.push(0);
+        t.thread([&] {
+            bench::queue::owner mine(b.q);
+            b.items[1].payload.set(1);
+            mine.enter();
+            model::check(mine.rotate(b.items[1]) == &b.items[0], "the other");
+            mine.leave();
+        });
+        t.thread([&] { model::check(b.q.size() >= 1, "one is queued all the time"); });
+        t.join_all();
+    }));
+}
+TEST(run_queue, size_never_misses_an_item_that_leaves_the_slot) {
+    expect_holds(model::explore({.preemptions = 4}, [](model::execution& t) {
+        bench b;
+        bench::queue::owner mine(b.q);
+        mine.enter();
+        for (int i = 0; i < 64; ++i) {  // the slot has had its way
+            b.push_next_inside(mine, 1);
+            model::check(mine.pop() == &b.items[1], "from the slot");
+        }
+        b.items[0].payload.set(1);
+        model::check(mine.push(b.items[0]), "there is room");
+        b.push_next_inside(mine, 1);
+        mine.leave();
+        t.thread([&] {
+            mine.enter();
+            model::check(mine.pop() == &b.items[0], "the oldest");
+            mine.leave();
+        });
+        t.thread([&] { model::check(b.q.size() >= 1, "one is queued all the time"); });
+        t.join_all();
+    }));
+}
 
 // ---- mutations: each expects the run that breaks
 

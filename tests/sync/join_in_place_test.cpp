@@ -1,8 +1,10 @@
-// join_in_place_test.cpp - a join that runs the child on the joiner's stack differs from any other in nothing but its cost.
+// join_in_place_test.cpp - a join that runs the child on the joiner's stack: the same results, whatever the child does.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <weft/runtime.hpp>
@@ -153,6 +155,74 @@ TEST_F(join_in_place, a_deadline_of_the_joiner_holds) {
         child.request_stop();
         EXPECT_THROW(child.join(), cancelled);
     });
+}
+
+TEST_F(join_in_place, work_that_must_survive_the_joiners_stop_is_joined_under_a_shield) {
+    baton waits, go_on;
+    bool finished = false;
+    auto joiner = rt.spawn([&] {
+        auto child = spawn([&] {
+            waits.post();
+            go_on.take();
+            finished = true;
+        });
+        const shield until_done;
+        child.join();
+    });
+    waits.take();
+    joiner.request_stop();
+    go_on.post();
+    joiner.join();
+    EXPECT_TRUE(finished);
+}
+
+TEST_F(join_in_place, joins_in_a_loop_starve_nobody) {
+    rt.run([] {
+        bool ran = false;
+        auto old = spawn([&] { ran = true; });
+        for (int i = 0; i < 3000 && !ran; ++i) spawn([] {}).join();
+        EXPECT_TRUE(ran);
+        old.join();
+    });
+}
+
+TEST_F(join_in_place, a_small_stack_is_not_lent) {
+    auto joiner = rt.spawn({.stack_bytes = 64 * 1024}, [] {
+        auto child = spawn([] {
+            volatile char room[100 * 1024];
+            room[0] = 1;
+            return static_cast<int>(room[0]);
+        });
+        return child.join();
+    });
+    EXPECT_EQ(joiner.join(), 1);
+}
+
+// A result dies with its handle or on the fiber, not with whoever happens to look at the fiber.
+TEST_F(join_in_place, C2_results_of_dropped_children_die_before_their_scope_ends_stress) {
+    std::atomic<bool> over{false};
+    std::thread looks([&] {
+        while (!over) rt.for_each_fiber([](const fiber_info&) {});
+    });
+    struct result {
+        std::atomic<int>* alive;
+        explicit result(std::atomic<int>& a) : alive(&a) { ++a; }
+        result(result&& other) noexcept : alive(std::exchange(other.alive, nullptr)) {}
+        ~result() {
+            if (alive) --*alive;
+        }
+    };
+    rt.run([] {
+        for (int i = 0; i < scaled(3000); ++i) {
+            std::atomic<int> alive{0};
+            with_scope([&](scope& s) {
+                for (int k = 0; k < 4; ++k) static_cast<void>(s.spawn([&] { return result(alive); }));
+            });
+            ASSERT_EQ(alive, 0);
+        }
+    });
+    over = true;
+    looks.join();
 }
 
 struct chain {
