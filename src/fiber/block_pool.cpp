@@ -74,13 +74,11 @@ void block_pool::give_chain(control_block* first) noexcept {
 
 void block_pool::give_one(control_block& block) noexcept {
     const std::lock_guard guard(lock_);
-    if (loose_count_ == chain_blocks) {
-        push_chain(std::exchange(loose_, nullptr));
-        loose_count_ = 0;
-    }
     block.link = loose_;
     loose_ = &block;
-    ++loose_count_;
+    if (++loose_count_ < chain_blocks) return;
+    push_chain(std::exchange(loose_, nullptr));
+    loose_count_ = 0;
 }
 
 block_cache::~block_cache() {

@@ -72,28 +72,37 @@ TEST_F(block_pools, what_a_cache_gives_back_another_can_take) {
     EXPECT_EQ(made(), 256u);
 }
 
-TEST_F(block_pools, hand_out_chains_of_at_most_what_was_wanted) {
-    for (const std::size_t wanted : {1u, 2u, 64u, 1000u}) {
-        auto* const chain = pool.take(wanted);
-        std::size_t n = 0;
-        for (auto* b = chain; b; b = b->link) ++n;
-        EXPECT_GE(n, 1u);
-        EXPECT_LE(n, wanted);
-        pool.give(chain);
+TEST_F(block_pools, B3_chains_are_whole_and_loose_blocks_become_one) {
+    auto* const chain = pool.take_chain();
+    std::size_t n = 0;
+    for (auto* b = chain; b; b = b->link) ++n;
+    EXPECT_EQ(n, block_pool::chain_blocks);
+    pool.give_chain(chain);
+    std::vector<control_block*> loose(256);
+    for (auto& b : loose) b = &pool.take_one();
+    EXPECT_EQ(std::set<control_block*>(loose.begin(), loose.end()).size(), 256u);
+    for (auto* b : loose) pool.give_one(*b);
+    std::vector<control_block*> chains(4);
+    for (auto& c : chains) c = pool.take_chain();
+    for (auto* c : chains) {
+        n = 0;
+        for (auto* b = c; b; b = b->link) ++n;
+        EXPECT_EQ(n, block_pool::chain_blocks);
+        pool.give_chain(c);
     }
     EXPECT_EQ(made(), 256u);
 }
 
 TEST_F(block_pools, know_the_owner_of_each_block_and_number_them) {
     std::set<std::uint32_t> indices;
-    auto* const chain = pool.take(1);
+    auto& one = pool.take_one();
     pool.for_each([&](control_block& b) {
         EXPECT_EQ(b.owner, &nobody);
         EXPECT_TRUE(indices.insert(b.index).second);
         EXPECT_EQ(state_of(b), fiber_state::free);
     });
     EXPECT_EQ(indices.size(), 256u);
-    pool.give(chain);
+    pool.give_one(one);
 }
 
 TEST_F(block_pools, serve_several_threads_stress) {
