@@ -103,7 +103,13 @@ control_block* idle_worker::steal() noexcept {
 }
 
 control_block* idle_worker::steal_patiently() noexcept {
+    backed_off_ = false;
     auto* f = steal();
+    if (!f && backed_off_) {  // was it in a long body all the same?
+        for (const auto end = clock::now() + patience; clock::now() < end;) cpu_relax();
+        f = steal();
+        if (asked_) asked_at_ -= patience;  // it has had that time
+    }
     for (const auto end = clock::now() + 2 * patience; !f && asked_ && clock::now() < end; f = steal())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
     return f;
@@ -115,7 +121,9 @@ bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
     if (victim.queue_.empty()) return false;
     const auto ticks = victim.ticks_.load(relaxed);
     const bool moves = std::exchange(w_.seen_ticks_[victim.index()], ticks) != ticks;
-    return !moves || now >= w_.ask_again_;
+    if (!moves || now >= w_.ask_again_) return true;
+    backed_off_ = true;
+    return false;
 }
 
 control_block* idle_worker::look_at_answer(time_point now) noexcept {

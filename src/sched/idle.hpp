@@ -41,6 +41,7 @@ private:
     worker& w_;
     worker* asked_ = nullptr;  // the victim whose queue this worker has called (run_queue.hpp, Q3)
     time_point asked_at_;
+    bool backed_off_ = false;  // a victim was left alone for the tiny loot it had given
     bool led_ = false;  // slept in the driver last: if it goes away with work, another must watch there
 };
 
