@@ -14,6 +14,7 @@ constexpr auto nap_for = std::chrono::microseconds(50);      // required: with t
 constexpr auto patience = std::chrono::microseconds(20);     // chosen: longer than a fiber that has woken another needs to park
 constexpr auto tiny = std::chrono::microseconds(20);         // measured: loot that lasts shorter costs more than it helps
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
+constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
 constexpr int naps = 16;                                     // chosen: it looks for 0.8 ms
 constexpr int relaxes_per_look = 20;                         // chosen: a look at the others costs them a cache line
 
@@ -231,17 +232,30 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     auto& s = w_.owner_;
     led_ = s.try_lead_or_wait_for_it();
     if (!led_) {
-        w_.parker_.sleep(std::min(until, w_.timers_.earliest()));
+        const auto timer = w_.timers_.earliest();
+        w_.parker_.sleep(std::min(until, not_too_soon(timer)));
+        note_wake(timer);
         return;
     }
-    until = std::min(until, earliest_timer());
-    s.publish_leader_sleep(until);
-    until = std::min(until, earliest_timer());  // Dekker: see publish_leader_sleep()
+    auto timer = earliest_timer();
+    s.publish_leader_sleep(std::min(until, timer));
+    timer = std::min(timer, earliest_timer());  // Dekker: see publish_leader_sleep()
     w_.taking_in_ = true;                       // found() notifies
-    w_.parker_.sleep_in(s.io(), until);
+    w_.parker_.sleep_in(s.io(), std::min(until, not_too_soon(timer)));
     w_.taking_in_ = false;
     s.end_leader_sleep();
     s.end_lead();
+    note_wake(timer);
+}
+
+// Timers that come one upon the other share wakes: a sleep costs 8 us of a core, so 100,000 a second would cost most of it.
+time_point idle_worker::not_too_soon(time_point timer) const noexcept {
+    return timer == never ? never : std::max(timer, w_.woke_for_timer_ + least_between_timers);
+}
+
+void idle_worker::note_wake(time_point timer) noexcept {
+    if (timer == never) return;
+    if (const auto now = clock::now(); timer <= now) w_.woke_for_timer_ = now;
 }
 
 }  // namespace weft::detail

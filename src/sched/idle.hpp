@@ -35,6 +35,8 @@ private:
     void sleep_until(time_point until) noexcept;
     void sleep_here_until(time_point until) noexcept;
     cpu_set_t cpus_of_others() const noexcept;
+    time_point not_too_soon(time_point timer) const noexcept;
+    void note_wake(time_point timer) noexcept;
     bool others_are_busy() const noexcept;
     time_point earliest_timer() const noexcept;
 

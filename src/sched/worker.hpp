@@ -127,6 +127,7 @@ private:
     bool searching_ = false;            // counted by idle_set
     time_point looted_at_ = never;      // when fibers of another worker were taken over, until it is known how long they lasted
     time_point ask_again_;              // busy victims are left alone until then
+    time_point woke_for_timer_{};       // when a sleep last ended by a timer
     duration gap_{};                    // how long that was the last time
     std::vector<std::uint64_t> seen_ticks_;  // of each other worker, when last looked at
     bool spin_ = false;                 // work was found lately, so a short wait may be worth it
