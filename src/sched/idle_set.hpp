@@ -3,7 +3,7 @@
 // A worker is busy, searching (spinning, or napping between looks) or sleeping (announced here). At most one searches.
 //
 //      who has work for others                     who runs out of work
-//   1  publish it (ring, injector)              1  announce_sleep(): sleeping + 1, searching - 1 if it searched
+//   1  publish it (run queue, injector)         1  announce_sleep(): sleeping + 1, searching - 1 if it searched
 //   2  light fence                              2  heavy fence
 //   3  searching == 0 and sleeping > 0 ?        3  look at every queue once more; if there is work, retract() and go on
 //      then claim a sleeper and wake it         4  sleep until woken

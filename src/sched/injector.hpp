@@ -1,4 +1,4 @@
-// injector.hpp - the shared run queue: what plain threads make runnable and what overflows a worker's ring.
+// injector.hpp - the shared run queue: what plain threads make runnable and what a worker has no memory to queue.
 //
 // Invariants
 //   J1  Items leave in the order in which they came.

@@ -1,7 +1,5 @@
 #include "sched/worker.hpp"
 
-#include <mutex>
-
 #include "sched/idle.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
@@ -52,7 +50,7 @@ inline void worker::dispatch(carrier& c, control_block& f) noexcept {
     ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
 }
 
-[[gnu::always_inline]] inline bool worker::run_body_inline(control_block& f) noexcept {
+[[gnu::always_inline]] inline bool worker::run_body(control_block& f) noexcept {
     if (f.owner->all_are_stopped()) scheduler::request_stop(f);
     f.body->run();
     const bool stop_siblings = f.body->failure() && body_failed(f);
@@ -96,7 +94,7 @@ void worker::loop(void* stack_of_loop) noexcept {
         f->home = own;
         w.dispatch(c, *f);
         fiber_queue::owner(w.queue_).leave();
-        if (!run_body_inline(*f)) f = nullptr;  // somebody else gives it back
+        if (!run_body(*f)) f = nullptr;  // somebody else gives it back
         worker& here = *this_carrier()->lent_to;
         fiber_queue::owner(here.queue_).enter();
         here.finish(std::exchange(f, nullptr));
@@ -140,8 +138,6 @@ void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, contro
     w.after_what_ = leaving;
     jump_context(*to);
 }
-
-bool worker::run_body(control_block& f) noexcept { return run_body_inline(f); }
 
 // \returns whether the siblings are to be stopped.
 bool worker::body_failed(control_block& f) noexcept {
@@ -312,7 +308,7 @@ void worker::poll() noexcept {
 }
 
 void worker::arm(timer& t, time_point when) noexcept {
-    if (timers_.arm(t, when) && owner_.worker_count() > 1) timer_is_news_ = true;
+    if (timers_.arm(t, when) && !alone_) timer_is_news_ = true;
 }
 
 void worker::wake() noexcept { parker_.wake(owner_.io()); }

@@ -90,7 +90,6 @@ private:
     static void loop(void* stack_of_loop) noexcept;        // bottom frame of pooled stacks
     static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
     static bool run_body(control_block& f) noexcept;  // true: the block is the caller's to give back
-    static bool run_body_inline(control_block& f) noexcept;
     static void run_body_in_place(control_block& f) noexcept;
     static bool body_failed(control_block& f) noexcept;
     static void wake_joiners(control_block& f) noexcept;
