@@ -67,8 +67,13 @@ public:
     }
 
     T* pop_front() noexcept {
-        T* e = head_;
-        if (e) remove(*e);
+        T* const e = head_;
+        if (!e) return nullptr;
+        auto& h = hook(*e);
+        head_ = h.next_;
+        (head_ ? hook(*head_).prev_ : tail_) = nullptr;
+        h.next_ = nullptr;
+        h.linked_ = false;
         return e;
     }
 

@@ -58,9 +58,9 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     explicit control_block(void (*ready)(wait_cell&) noexcept) noexcept : wait_cell(ready) {}
 
     // Belongs to whoever may run the fiber.
-    context ctx;                         // saved while it is not running; sp is null until it has been started
+    context ctx;                         // saved while it is not running
     control_block* link = nullptr;       // next in the injector or in a free list
-    stack* home = nullptr;               // the stack it runs on; set when it starts
+    stack* home = nullptr;               // the stack it runs on; null until it starts
     scheduler* owner = nullptr;          // set when the block is made, never changed
 
     task* body = nullptr;                // set before start; destroyed by destroy_body()
@@ -100,7 +100,7 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
         name_text[s.copy(name_text, sizeof name_text - 1)] = '\0';
         named = true;
     }
-    bool started() const noexcept { return ctx.sp != nullptr; }
+    bool started() const noexcept { return home != nullptr; }
     bool has_ended() const noexcept { return life.load(acquire) & fiber_life::done; }  // pairs with run_body()
 
     /// Memory for a body that `room` is too small for. \throws std::bad_alloc

@@ -6,6 +6,7 @@
 
 #include <weft/stop.hpp>
 
+#include "arch/exception_state.hpp"
 #include "fiber/waiter.hpp"
 
 namespace weft::detail {
@@ -20,6 +21,11 @@ struct interruption {
 
 /// The owner of `cell` only.
 interruption interruption_of(const wait_cell& cell) noexcept;
+
+/// Whether interruption_of() is the common one: at any time, and without a deadline.
+inline bool is_freely_interruptible(const wait_cell& cell) noexcept {
+    return !cell.shields && !cell.deadlines && exception_state_here()->uncaught == 0;
+}
 
 /// Why the caller should stop now: operation_canceled (stop) or timed_out (a with_deadline() frame), if it may be
 /// interrupted here.

@@ -1,23 +1,23 @@
-// wait_word.hpp - the word that decides one wait: who wakes a fiber or a thread, and who may run it next.
+// wait_word.hpp - the word that decides one wait: who wakes a fiber or a thread, and when another carrier may run it.
 //
-//  state           the waiter's stack belongs to   leaves by (o: owner, c: its carrier after the switch, k: a claimer)
-//  active          whoever runs or queues it       o begin -> parking
-//  parking         its carrier, still              k claim -> parking_claimed | c commit -> parked
-//  parking_claimed its carrier, still              k unpark -> notified       | c commit -> parked_claimed
-//  notified        its carrier, still              o take_back -> active      | c commit -> active, then enqueue
-//  parked          nobody                          k claim -> parked_claimed
-//  parked_claimed  the claimer                     k unpark -> active, then enqueue
+//  state    meaning                                leaves by (o: owner, k: a claimer)
+//  active   it runs, or is queued to run           o begin -> waiting
+//  waiting  whoever has its ticket may claim it    k claim -> claimed
+//  claimed  the claimer's                          k unpark -> active, then enqueue | o end_claimed -> active (own claim)
+//
+// A fiber may be claimed and queued again before it has left its stack. Beside the word stands whether it is still on it: set
+// by begin(), cleared by its carrier after the switch. Whoever takes a started fiber from a queue waits for that.
 //
 // Invariants
-//   W1  Every transition of a waiting state is a compare-exchange of this one word, so all of them form one order.
+//   W1  claim() is a compare-exchange from `waiting`; every other transition is made by the only one who may make it.
 //   W2  Of all the claims made with one ticket at most one succeeds; it alone may unpark, once.
 //   W3  A ticket is used for one wait. A claim that comes late finds another ticket or another state and fails.
-//   W4  `after_unpark::enqueue` and `after_commit::enqueue` are returned once per wait in all, and only when the
-//       waiter's stack is free: nobody can start on a stack still in use.
-//   W5  begin() and interruptible_ticket() are sequentially consistent with the stop flag of wait_cell: either the one
-//       who stops finds the wait, or the one who waits finds the stop. (Dekker; model test `stop_is_not_missed`.)
+//   W4  Nobody runs on a stack that its fiber has not left: await_left() comes before every switch to a fiber that has waited.
+//       From begin() to left() the owner runs code of the runtime only, so that the wait for it is short.
+//   W5  begin() is followed by a light fence and a look at the stop flag of wait_cell; who has set that flag passes a heavy
+//       fence before interruptible_ticket(). So one of the two finds the other. (Dekker; model test `stop_is_not_missed`.)
 //
-// A plain thread has no carrier: it never leaves parking by commit, and sleeps on a futex until notified.
+// A plain thread has no carrier and is in no queue: it sleeps on a futex until it is signalled.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,7 @@
 
 namespace weft::detail {
 
-enum class wait_state : std::uint8_t { active, parking, parking_claimed, notified, parked, parked_claimed };
-
-enum class [[nodiscard]] after_unpark { nothing, enqueue };
-enum class [[nodiscard]] after_commit { nothing, enqueue };
+enum class wait_state : std::uint8_t { active, waiting, claimed };
 enum class interruptible : std::uint8_t { no, yes };
 
 using wait_ticket = std::uint64_t;
@@ -44,7 +41,9 @@ public:
         const auto old = word_.load(relaxed);  // only the owner writes while active
         require(state_of(old) == wait_state::active, "W1: a wait begins while no other is under way");
         const auto ticket = ticket_of(old) + 1;
-        word_.store(pack(ticket, i, wait_state::parking), seq_cst);  // W5, pairs with interruptible_ticket()
+        on_stack_.store(1, relaxed);  // whoever comes to know of the wait sees it: through claim() and the queue
+        word_.store(pack(ticket, i, wait_state::waiting), release);  // pairs with claim()
+        light_fence();                                               // W5
         return ticket;
     }
 
@@ -53,69 +52,37 @@ public:
     bool claim(wait_ticket ticket) noexcept {
         auto old = word_.load(relaxed);
         for (;;) {
-            if (ticket_of(old) != ticket) return false;  // W3
-            wait_state next;
-            if (state_of(old) == wait_state::parking)
-                next = wait_state::parking_claimed;
-            else if (state_of(old) == wait_state::parked)
-                next = wait_state::parked_claimed;
-            else
-                return false;  // W2
-            // acquire: pairs with begin() and commit(); release: hands the stack on to unpark()'s reader of the state
-            if (word_.compare_exchange_weak(old, with_state(old, next), acq_rel, relaxed)) return true;
+            if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return false;  // W3, W2
+            // acquire: pairs with begin(); it may fail for make_interruptible() alone
+            if (word_.compare_exchange_weak(old, with_state(old, wait_state::claimed), acquire, relaxed)) return true;
         }
     }
 
-    /// The claimer, once: lets the waiter go on. What the claimer wrote before is visible to the waiter.
-    after_unpark unpark() noexcept {
-        auto old = word_.load(acquire);
-        if (state_of(old) == wait_state::parking_claimed) {
-            // release: pairs with take_back() and commit(); acquire on failure: the stack was freed by commit()
-            if (word_.compare_exchange_strong(old, with_state(old, wait_state::notified), release, acquire))
-                return after_unpark::nothing;
-        }
-        require(state_of(old) == wait_state::parked_claimed, "W2: unpark() follows a successful claim(), once");
-        word_.store(with_state(old, wait_state::active), relaxed);  // the run queue's release publishes it
-        return after_unpark::enqueue;                               // W4
+    /// The claimer, once; then it lets the waiter go on, which sees what the claimer wrote before.
+    void unpark() noexcept {
+        const auto old = word_.load(relaxed);  // own claim
+        require(state_of(old) == wait_state::claimed, "W2: unpark() follows a successful claim(), once");
+        word_.store(with_state(old, wait_state::active), relaxed);  // published by the run queue, or by the thread's signal
     }
 
-    /// The carrier, after it has left the waiter's stack.
-    after_commit commit() noexcept {
-        auto old = word_.load(relaxed);
-        for (;;) {
-            wait_state next;
-            switch (state_of(old)) {
-                case wait_state::parking: next = wait_state::parked; break;
-                case wait_state::parking_claimed: next = wait_state::parked_claimed; break;
-                case wait_state::notified: next = wait_state::active; break;
-                default: panic("W1: commit() follows begin()");
-            }
-            // release: the saved stack pointer, for whoever runs it next; acquire: what the claimer handed over
-            if (word_.compare_exchange_weak(old, with_state(old, next), acq_rel, relaxed))
-                return next == wait_state::active ? after_commit::enqueue : after_commit::nothing;  // W4
-        }
-    }
+    /// The carrier, after it has left the waiter's stack; or the owner, if it stays on it.
+    void left() noexcept { on_stack_.store(0, release); }  // pairs with await_left(): the saved registers
 
-    /// Owner only, instead of a switch: true if the wake-up is already here; the wait is then over.
-    bool take_back() noexcept {
-        const auto old = word_.load(acquire);  // pairs with unpark()
-        if (state_of(old) != wait_state::notified) return false;
-        word_.store(with_state(old, wait_state::active), relaxed);  // nobody else changes a notified word
-        return true;
+    /// Before a switch to the fiber (W4).
+    void await_left() const noexcept {
+        if (on_stack_.load(acquire) != 0) [[unlikely]] await_left_patiently();  // pairs with left()
     }
 
     /// Owner only, on a wait it has claimed itself and will not park in.
     void end_claimed() noexcept {
-        const auto old = word_.load(relaxed);  // own claim
-        require(state_of(old) == wait_state::parking_claimed, "W2: only the claimer ends a wait");
-        word_.store(with_state(old, wait_state::active), relaxed);
+        unpark();
+        left();
     }
 
     /// The ticket of the wait under way, if a stop may end it and nobody has claimed it.
     std::optional<wait_ticket> interruptible_ticket() const noexcept {
-        const auto now = word_.load(seq_cst);  // W5, pairs with begin()
-        const bool waiting = state_of(now) == wait_state::parking || state_of(now) == wait_state::parked;
-        if (!waiting || !(now & interruptible_bit)) return std::nullopt;
+        const auto now = word_.load(relaxed);  // W5: after a heavy fence; claim() acquires
+        if (state_of(now) != wait_state::waiting || !(now & interruptible_bit)) return std::nullopt;
         return ticket_of(now);
     }
 
@@ -123,9 +90,9 @@ public:
     void make_interruptible(wait_ticket ticket) noexcept {
         auto old = word_.load(relaxed);
         do {
-            const bool waiting = state_of(old) == wait_state::parking || state_of(old) == wait_state::parked;
-            if (ticket_of(old) != ticket || !waiting) return;
-        } while (!word_.compare_exchange_weak(old, old | interruptible_bit, seq_cst, relaxed));  // W5, as begin()
+            if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return;
+        } while (!word_.compare_exchange_weak(old, old | interruptible_bit, relaxed, relaxed));
+        fence(seq_cst);  // W5, as begin()
     }
 
     /// A hint, for dumps.
@@ -144,17 +111,20 @@ private:
         return (t << ticket_shift) | (i == interruptible::yes ? interruptible_bit : 0) | static_cast<std::uint64_t>(s);
     }
 
+    [[gnu::noinline, gnu::cold]] void await_left_patiently() const noexcept {
+        constexpr unsigned spin_turns = 100;  // chosen: a switch takes less; beyond, its carrier has lost its core
+        for (unsigned turns = 0; on_stack_.load(acquire) != 0; ++turns) turns < spin_turns ? cpu_relax() : thread_yield();
+    }
+
     atomic<std::uint64_t> word_{0};
+    atomic<std::uint32_t> on_stack_{0};
 };
 
 inline std::string_view name(wait_state s) noexcept {
     switch (s) {
         case wait_state::active: return "active";
-        case wait_state::parking: return "parking";
-        case wait_state::parking_claimed: return "parking, claimed";
-        case wait_state::notified: return "notified";
-        case wait_state::parked: return "parked";
-        case wait_state::parked_claimed: return "parked, claimed";
+        case wait_state::waiting: return "waiting";
+        case wait_state::claimed: return "claimed";
     }
     return "?";
 }

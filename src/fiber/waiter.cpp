@@ -5,13 +5,13 @@
 namespace weft::detail {
 
 void unpark(wait_cell& cell) noexcept {
+    cell.word.unpark();
     if (auto* const signal = cell.thread_signal) {
-        if (cell.word.unpark() == after_unpark::enqueue) panic("W4: a plain thread is never parked by commit()");
-        signal->store(1, release);  // pairs with the acquire in sleep_on_thread(); the cell may be gone from here on,
+        signal->store(1, release);  // pairs with the acquire in park_thread(); the cell may be gone from here on,
         futex_wake(*signal, 1);     // which harms nobody: the kernel takes an address, and every sleeper rechecks
         return;
     }
-    if (cell.word.unpark() == after_unpark::enqueue) cell.make_ready(cell);
+    cell.make_ready(cell);
 }
 
 void interrupt(wait_cell& cell) noexcept {

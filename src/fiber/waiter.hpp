@@ -58,7 +58,7 @@ struct wait_cell {
 /// The claimer's last step.
 void unpark(wait_cell& cell) noexcept;
 
-/// Ends the wait under way, if a stop may end it. Called after `stops` has grown.
+/// Ends the wait under way, if a stop may end it. Called after `stops` has grown and a heavy fence (W5).
 void interrupt(wait_cell& cell) noexcept;
 
 class waiter : public list_hook<waiter> {

@@ -119,11 +119,12 @@ void runtime_core::for_each_fiber(const std::function<void(const fiber_info&)>& 
 }
 
 fiber_info info_of(const control_block& f) noexcept {
+    const auto state = state_of(f);
     return {.id = {id_of(f)},
             .name = f.name(),
             .site = f.site,
-            .state = name(state_of(f)),
-            .waits_for = name(f.reason.load(relaxed)),  // a hint
+            .state = name(state),
+            .waits_for = name(state == fiber_state::waiting ? f.reason.load(relaxed) : park_reason::none),  // a hint
             .detached = f.detached};
 }
 

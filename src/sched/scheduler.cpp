@@ -132,33 +132,33 @@ void scheduler::give_back(control_block& f) noexcept {
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {
-    if (!stop_alone(f)) return false;
-    stop_in_place_child(f);
+    if (!raise_stop(f)) return false;
+    heavy_fence();
+    deliver_stop(f);
     return true;
 }
 
-bool scheduler::stop_alone(control_block& f) noexcept {
+bool scheduler::raise_stop(control_block& f) noexcept {
     if (f.stop_requested.exchange(true, acq_rel)) return false;  // one count per fiber in `stops`
-    f.stops.fetch_add(1, seq_cst);  // W5, before the look at the wait; and before the token says so: then park points throw
+    f.stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
+    return true;
+}
+
+void scheduler::deliver_stop(control_block& f) noexcept {
     std::stop_source tell(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
         if (f.stop_source) tell = *f.stop_source;
     }
     tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
-    interrupt(f);
-    return true;
+    interrupt(f);         // W5
+    stop_in_place_child(f);
 }
 
+// After a heavy fence, which pairs with the light ones of join_in_place(): it sees the stop, or we see the child.
 void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
-    if (!cell.make_ready || cell.word.state() == wait_state::parked) return;  // whoever it is woken by, it will see its stop
+    if (!cell.make_ready) return;  // a plain thread
     auto& f = static_cast<control_block&>(cell);
-    if (f.has_ended()) return;
-    heavy_fence();  // pairs with the light fences of join_in_place(): it sees the stop, or we see the child
-    hand_stop_on(f);
-}
-
-void scheduler::hand_stop_on(control_block& f) noexcept {
     f.lock.lock();
     control_block* const child = f.in_place.load(relaxed);
     if (child) child->life.fetch_add(fiber_life::reference, relaxed);  // the joiner holds one until it has passed the lock
@@ -199,10 +199,10 @@ bool scheduler::drain(time_point until) noexcept {
 void scheduler::request_stop_of_all() noexcept {
     all_stopped_.store(true, relaxed);
     fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flag
-    const auto all = living();
-    for (const auto& f : all) stop_alone(*f);
-    heavy_fence();  // one for all, as in stop_in_place_child()
-    for (const auto& f : all) hand_stop_on(*f);
+    auto all = living();
+    std::erase_if(all, [](const held_fiber& f) { return !raise_stop(*f); });
+    heavy_fence();  // one for all
+    for (const auto& f : all) deliver_stop(*f);
 }
 
 std::vector<scheduler::held_fiber> scheduler::living() {

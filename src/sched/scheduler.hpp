@@ -50,8 +50,12 @@ public:
     static void give_back(control_block&) noexcept;
     /// Requests that a fiber stop; true if this is the first request.
     static bool request_stop(control_block&) noexcept;
-    /// The last step of whoever has added to a cell's `stops`, without any lock: a fiber that joins a child by running it cannot
-    /// go on before the child has ended, so the child is stopped with it.
+    // Its parts, so that many may share one heavy fence: raise_stop(), heavy_fence(), deliver_stop(). Without any lock.
+    /// Counts the stop; true if it is the first: then deliver_stop() must follow.
+    static bool raise_stop(control_block&) noexcept;
+    /// Tells the token, ends the wait, and hands the stop on.
+    static void deliver_stop(control_block&) noexcept;
+    /// A fiber that joins a child by running it cannot go on before the child has ended, so the child is stopped with it.
     static void stop_in_place_child(wait_cell&) noexcept;
     /// Reports a failure nobody joins; `cancelled` is none.
     void report_unhandled(control_block&, const std::exception_ptr&) noexcept;
@@ -124,8 +128,6 @@ public:
 private:
     enum class lead : std::uint32_t { free, taken, wanted };
 
-    static bool stop_alone(control_block&) noexcept;
-    static void hand_stop_on(control_block&) noexcept;
     void carry(unsigned index);
     void inject(control_block&) noexcept;  // from outside
 

@@ -42,7 +42,7 @@ public:
         if (now >= shield_ends_) {
             shield_ends_ = never;
             cell_.word.make_interruptible(ticket_);
-            if (cell_.stops.load(seq_cst) != 0) return end(outcome_stopped);  // W5
+            if (cell_.stops.load(relaxed) != 0) return end(outcome_stopped);  // W5
         }
         return {.again = when(), .claimed = nullptr};
     }
@@ -72,12 +72,6 @@ time_point look_up_at(time_point when) noexcept {
 #endif
 }
 
-wake meaning_of(wait_outcome outcome) noexcept {
-    if (outcome == outcome_stopped) return wake::stopped;
-    if (outcome == outcome_timed_out) return wake::timed_out;
-    return wake::notified;
-}
-
 }  // namespace
 
 wait_cell& this_cell() noexcept {
@@ -88,28 +82,6 @@ wait_cell& this_cell() noexcept {
     return this_thread_cell().cell;
 }
 
-wait::wait(wait_cell& of_caller, const wait_options& options) noexcept
-    : cell_(of_caller), options_(options), interrupts_(interruption_of(cell_)) {
-    if (options_.may_stop == interruptible::no) interrupts_ = {.from = never, .deadline = never};
-    cell_.reason.store(options_.reason, relaxed);  // hints for dumps
-    cell_.object.store(options_.object, relaxed);
-    if (cell_.thread_signal) cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
-    const bool now = interrupts_.from == time_point::min();
-    ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
-    if (now && cell_.stops.load(seq_cst) != 0) interrupt(cell_);  // W5: a stop that came before the wait
-}
-
-wait::~wait() {
-    require(over_, "a wait ends by park() or abandon()");
-    cell_.reason.store(park_reason::none, relaxed);
-    cell_.object.store(nullptr, relaxed);
-}
-
-wake wait::park() noexcept {
-    over_ = true;
-    return cell_.thread_signal ? park_thread() : park_fiber();
-}
-
 bool wait::abandon() noexcept {
     if (!cell_.word.claim(ticket_)) return false;
     cell_.word.end_claimed();
@@ -117,40 +89,24 @@ bool wait::abandon() noexcept {
     return true;
 }
 
-wake wait::park_fiber() noexcept {
-    if (!cell_.word.take_back()) {
-        auto& self = static_cast<control_block&>(cell_);
-        const bool unlimited_shield = interrupts_.from == time_point::min() || interrupts_.from == never;
-        if (options_.deadline == never && interrupts_.deadline == never && unlimited_shield) [[likely]]
-            this_carrier()->lent_to->park(self);
-        else
-            park_with_timer(self);
-    }
-    return meaning_of(cell_.outcome);
-}
-
-void wait::park_with_timer(control_block& self) noexcept {
-    wait_timer timer(cell_, ticket_, options_.deadline, interrupts_, options_.may_stop == interruptible::yes);
+void wait::park_with_timer() noexcept {
+    wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
     const auto when = timer.when();
     if (when != never) this_carrier()->lent_to->arm(timer, when);
-    this_carrier()->lent_to->park(self);
+    this_carrier()->lent_to->park(static_cast<control_block&>(cell_));
     if (when != never) timer_heap::cancel(timer);
 }
 
-wake wait::park_thread() noexcept {
+void wait::park_thread() noexcept {
     auto& signal = *cell_.thread_signal;
-    wait_timer timer(cell_, ticket_, options_.deadline, interrupts_, options_.may_stop == interruptible::yes);
+    wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
     while (signal.load(acquire) == 0) {  // pairs with unpark()
         const auto when = look_up_at(timer.when());
         const auto ns = when.time_since_epoch().count();
         const auto result = futex_wait(signal, 0, when == never ? std::optional<monotonic_ns>{} : ns);
         if (result != futex_result::timed_out) continue;
-        if (!timer.fire(clock::now()).claimed) continue;
-        cell_.word.end_claimed();
-        return meaning_of(cell_.outcome);
+        if (timer.fire(clock::now()).claimed) return cell_.word.end_claimed();
     }
-    require(cell_.word.take_back(), "W2: a thread is signalled once its word says so");
-    return meaning_of(cell_.outcome);
 }
 
 }  // namespace weft::detail

@@ -6,10 +6,9 @@
 
 #include "fiber/interrupts.hpp"
 #include "fiber/waiter.hpp"
+#include "sched/worker_inline.hpp"
 
 namespace weft::detail {
-
-struct control_block;
 
 enum class wake : std::uint8_t { notified, timed_out, stopped };
 
@@ -20,14 +19,20 @@ struct wait_options {
     interruptible may_stop = interruptible::yes;        // shields and unwinding are taken into account besides
 };
 
+/// this_cell(), where the caller is most likely a fiber.
+inline wait_cell& caller_cell() noexcept {
+    const auto* const c = this_carrier();
+    return c && c->current ? *c->current : this_cell();
+}
+
 class wait {
 public:
-    explicit wait(const wait_options& options) noexcept : wait(this_cell(), options) {}
-    /// The same for who has asked for this_cell() already, in the same operation.
+    explicit wait(const wait_options& options) noexcept : wait(caller_cell(), options) {}
+    /// The same for who has asked for caller_cell() already, in the same operation.
     wait(wait_cell& of_caller, const wait_options&) noexcept;
     wait(const wait&) = delete;
     wait& operator=(const wait&) = delete;
-    ~wait();
+    ~wait() { require(over_, "a wait ends by park() or abandon()"); }
 
     wait_cell& cell() noexcept { return cell_; }
     wait_ticket ticket() const noexcept { return ticket_; }
@@ -35,7 +40,7 @@ public:
     /// Parks until a waiter of this wait was unparked, the deadline has passed, or a stop came. Exactly once, unless
     /// abandon() returned true. Never call it with a lock held.
     ///
-    /// \parks    always, unless the wake-up is already there. May return on another carrier.
+    /// \parks    always. May return on another carrier.
     /// \returns  `notified`: index() names the waiter, which is unlinked. Otherwise the caller unlinks its waiters.
     wake park() noexcept;
 
@@ -46,15 +51,58 @@ public:
     bool abandon() noexcept;
 
 private:
-    wake park_fiber() noexcept;
-    void park_with_timer(control_block& self) noexcept;
-    wake park_thread() noexcept;
+    void park_with_timer() noexcept;
+    void park_thread() noexcept;
 
     wait_cell& cell_;
-    wait_options options_;
-    interruption interrupts_;
-    wait_ticket ticket_;
+    const time_point deadline_;
+    interruption interrupts_{.from = time_point::min(), .deadline = never};
+    const bool may_stop_;
+    bool has_limit_;                    // by a deadline or a shield: a timer may be needed
     bool over_ = false;
+    wait_ticket ticket_;
 };
+
+[[gnu::always_inline]] inline wait::wait(wait_cell& of_caller, const wait_options& options) noexcept
+    : cell_(of_caller),
+      deadline_(options.deadline),
+      may_stop_(options.may_stop == interruptible::yes),
+      has_limit_(options.deadline != never) {
+    if (!may_stop_) {
+        interrupts_.from = never;
+    } else if (!is_freely_interruptible(cell_)) [[unlikely]] {
+        interrupts_ = interruption_of(cell_);
+        has_limit_ = true;
+    }
+    cell_.reason.store(options.reason, relaxed);  // hints for dumps
+    cell_.object.store(options.object, relaxed);
+    if (cell_.thread_signal) cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
+    const bool now = interrupts_.from == time_point::min();
+    ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
+    if (now && cell_.stops.load(relaxed) != 0) [[unlikely]] interrupt(cell_);  // W5: a stop that came before the wait
+}
+
+inline wake wait::park() noexcept {
+    over_ = true;
+    if (cell_.thread_signal) [[unlikely]]
+        park_thread();
+    else if (has_limit_) [[unlikely]]
+        park_with_timer();
+    else
+        this_carrier()->lent_to->park(static_cast<control_block&>(cell_));
+    if (cell_.outcome < outcome_timed_out) [[likely]] return wake::notified;
+    return cell_.outcome == outcome_stopped ? wake::stopped : wake::timed_out;
+}
+
+/// waiter::unpark(), inlined.
+inline void unpark_inline(wait_cell& cell) noexcept {
+    if (!cell.make_ready) [[unlikely]] return unpark(cell);
+    cell.word.unpark();
+    auto& f = static_cast<control_block&>(cell);
+    if (const auto* const c = this_carrier(); c && c->owner == f.owner && c->lent_to) [[likely]]
+        c->lent_to->ready(f);
+    else
+        f.owner->ready(f);
+}
 
 }  // namespace weft::detail

@@ -44,6 +44,13 @@ void worker::run(carrier& on) noexcept {
     return fiber_queue::owner(queue_).pop();
 }
 
+// A started fiber goes on.
+inline context& worker::resume(carrier& c, control_block& f) noexcept {
+    f.word.await_left();
+    dispatch(c, f);
+    return f.ctx;
+}
+
 inline void worker::dispatch(carrier& c, control_block& f) noexcept {
     c.current = &f;
     f.phase.store(fiber_state::running, relaxed);     // a hint
@@ -129,8 +136,7 @@ void worker::loop_once(void* fiber_with_own_stack) noexcept {
 void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, control_block* next) noexcept {
     context* to;
     if (next && (next->started() || (next->has_own_stack && w.give_own_stack(*next)))) {
-        w.dispatch(c, *next);
-        to = &next->ctx;
+        to = &w.resume(c, *next);
     } else {
         to = &w.fresh_loop(next);
     }
@@ -209,8 +215,7 @@ void worker::wake_joiners(control_block& f) noexcept {
 [[gnu::always_inline]] inline void worker::leave_for(control_block& self, control_block* next) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
     if (next && (next->started() || (next->has_own_stack && give_own_stack(*next)))) [[likely]] {
-        dispatch(*this_carrier(), *next);
-        switch_context(self.ctx, next->ctx);
+        switch_context(self.ctx, resume(*this_carrier(), *next));
     } else {
         switch_context(self.ctx, fresh_loop(next));
     }
@@ -223,6 +228,11 @@ void worker::park(control_block& self) noexcept {
     fiber_queue::owner(queue_).enter();
     parks_.store(parks_.load(relaxed) + 1, relaxed);  // owner only
     control_block* const next = pick_inside();
+    if (next == &self) [[unlikely]] {  // woken already
+        self.word.left();
+        dispatch(*this_carrier(), self);
+        return fiber_queue::owner(queue_).leave();
+    }
     after_ = afterwards::commit_park;
     after_what_ = &self;
     leave_for(self, next);
@@ -261,11 +271,7 @@ bool worker::give_own_stack(control_block& f) noexcept {
 void worker::commit() noexcept {
     switch (std::exchange(after_, afterwards::nothing)) {
         case afterwards::nothing: break;
-        case afterwards::commit_park: {
-            auto& f = *static_cast<control_block*>(after_what_);
-            if (f.word.commit() == after_commit::enqueue) ready(f);
-            break;
-        }
+        case afterwards::commit_park: static_cast<control_block*>(after_what_)->word.left(); break;
         case afterwards::free_stack: stacks_.give(static_cast<stack*>(after_what_)); break;
         case afterwards::free_own_stack: owner_.stacks().give(static_cast<stack*>(after_what_)); break;
     }

@@ -10,7 +10,7 @@
 //             is that fiber's stack free
 //
 // Invariants
-//   K1  Between a switch and its commit() the fiber left behind is in no queue, and nobody can run it.
+//   K1  Between a switch and its commit() nobody can run the fiber left behind, although it may be queued already (W4).
 //   K2  A fiber is in one place: a run queue, the injector, running, or waiting (its word says so).
 //   K3  A woken fiber goes into the queue's next slot (run_queue.hpp), so a conversation stays on one worker and warm.
 //   K4  Whoever makes work visible to others calls notify() afterwards (idle_set.hpp).
@@ -103,6 +103,7 @@ private:
     control_block* pick() noexcept;
     control_block* pick_inside() noexcept;
     void dispatch(carrier& c, control_block& f) noexcept;
+    context& resume(carrier& c, control_block& f) noexcept;
     void poll() noexcept;
     void push(control_block& f) noexcept;
     [[gnu::cold]] void overflow(control_block& f) noexcept;

@@ -19,8 +19,8 @@ void drop_handle(channel_core& c) noexcept { c.drop_handle(); }
 void add_sender(channel_core& c) noexcept { c.add_sender(); }
 void drop_sender(channel_core& c) noexcept { c.drop_sender(); }
 
-channel_op channel_send(channel_core& c, void* from, time_point until) { return c.operate(direction::send, from, until); }
-channel_op channel_receive(channel_core& c, void* place, time_point until) { return c.operate(direction::receive, place, until); }
+channel_op channel_send(channel_core& c, void* from, time_point until) { return c.send(from, until); }
+channel_op channel_receive(channel_core& c, void* place, time_point until) { return c.receive(place, until); }
 channel_op channel_try_send(channel_core& c, void* from) { return c.try_operate(direction::send, from); }
 channel_op channel_try_receive(channel_core& c, void* place) { return c.try_operate(direction::receive, place); }
 

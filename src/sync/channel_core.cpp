@@ -9,14 +9,47 @@ namespace weft::detail {
 using ending = channel_waiter::ending;
 using step = transfer::step;
 
-// An operation, start to end.
+inline channel_waiter* channel_core::claim(direction d) noexcept {
+    return static_cast<channel_waiter*>(list(d).claim_front());  // H1
+}
 
-channel_op channel_core::operate(direction d, void* element, time_point until) {
-    auto& caller = this_cell();
+inline void channel_core::hand_over(channel_waiter& partner, void* place, void* from) {
+    partner.how = ending::again;  // stays so if the move throws
+    struct wake_at_end {
+        channel_waiter& partner;
+        ~wake_at_end() { unpark_inline(partner.cell()); }
+    } const wakes{partner};
+    buffer_.element().deliver(place, from);
+    partner.how = ending::moved;
+}
+
+// An operation, start to end. The most frequent ways come first, inlined from end to end.
+
+channel_op channel_core::send(void* from, time_point until) {
+    auto& caller = caller_cell();
     check_interrupt(caller);
     lock_.lock();
+    if (closed_) [[unlikely]] return operate_locked(caller, direction::send, from, until);
+    if (auto* const receiver = claim(direction::receive)) {
+        lock_.unlock();
+        hand_over(*receiver, receiver->slot, from);
+        return channel_op::done;
+    }
+    return operate_locked(caller, direction::send, from, until);
+}
+
+channel_op channel_core::receive(void* place, time_point until) {
+    auto& caller = caller_cell();
+    check_interrupt(caller);
+    lock_.lock();
+    if (buffer_.size() == 0 && senders_.empty() && !closed_) return wait_locked(caller, direction::receive, place, until);
+    return operate_locked(caller, direction::receive, place, until);
+}
+
+// Under the lock, which it gives back.
+channel_op channel_core::operate_locked(wait_cell& caller, direction d, void* element, time_point until) {
     transfer t;
-    const auto result = d == direction::send ? begin_send(element, t) : begin_receive(element, t);
+    const auto result = begin(d, element, t);
     if (result == channel_op::done || result == channel_op::closed) {
         lock_.unlock();
         finish(element, t);
@@ -119,17 +152,6 @@ inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept
     return channel_op::done;
 }
 
-void channel_core::link(direction d, channel_waiter& me, bool in_front) noexcept {
-    if (in_front)
-        list(d).push_front(me);
-    else
-        list(d).push_back(me);
-}
-
-inline channel_waiter* channel_core::claim(direction d) noexcept {
-    return static_cast<channel_waiter*>(list(d).claim_front());  // H1
-}
-
 /// H3: after room was made.
 void channel_core::admit_sender(wait_list& claimed) noexcept {
     if (!buffer_.has_room()) return;
@@ -175,16 +197,6 @@ std::optional<channel_op> channel_core::settle(void* element, const channel_wait
         case ending::fill: fill(element, me.node); break;
     }
     return channel_op::done;
-}
-
-void channel_core::hand_over(channel_waiter& partner, void* place, void* from) {
-    partner.how = ending::again;  // stays so if the move throws
-    struct wake_at_end {
-        channel_waiter& partner;
-        ~wake_at_end() { partner.unpark(); }
-    } const wakes{partner};
-    buffer_.element().deliver(place, from);
-    partner.how = ending::moved;
 }
 
 void channel_core::fill(void* from, channel_node* node) {

@@ -62,7 +62,8 @@ public:
     /// done, closed or timeout.
     /// \parks   while it cannot be done.
     /// \throws  cancelled; what the element's move throws.
-    channel_op operate(direction, void* element, time_point until);
+    channel_op send(void* from, time_point until);
+    channel_op receive(void* place, time_point until);
     /// done, closed, or full or empty.
     channel_op try_operate(direction, void* element);
 
@@ -74,7 +75,9 @@ public:
     // The steps of an operation, for select, which has several channels locked at once.
     spin_lock& lock() noexcept { return lock_; }
     channel_op begin(direction, void* element, transfer&) noexcept;  // locked; done, closed, or full or empty
-    void link(direction, channel_waiter&, bool in_front) noexcept;   // locked
+    void link(direction d, channel_waiter& w, bool in_front) noexcept {  // locked
+        in_front ? list(d).push_front(w) : list(d).push_back(w);
+    }
     void unlink(direction, channel_waiter&) noexcept;
     void finish(void* element, const transfer&);
     /// What remains to be done after `me` was notified. \returns  done, closed, or nothing: the wait must go on.
@@ -88,6 +91,7 @@ public:
 private:
     ~channel_core() = default;  // by drop_handle()
 
+    channel_op operate_locked(wait_cell& caller, direction, void* element, time_point until);
     channel_op wait_locked(wait_cell& caller, direction, void* element, time_point until);
     channel_op begin_send(void* from, transfer&) noexcept;
     channel_op begin_receive(void* place, transfer&) noexcept;

@@ -1,5 +1,6 @@
 #include <weft/detail/scope_core.hpp>
 
+#include <array>
 #include <mutex>
 
 #include <weft/fiber.hpp>
@@ -22,7 +23,10 @@ struct scope_core::state final : end_observer {
     void child_ended(control_block& f, bool stop_siblings) noexcept override;
     bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
     bool failure_is_open() const noexcept;
+    using children = std::array<control_block*, 64>;  // chosen: a heavy fence for so many
     void request_stop() noexcept;
+    std::size_t take_untold(children& out) noexcept;
+    static void raise_stops(children& of, std::size_t n) noexcept;
     bool wait_for_children() noexcept;
     void leave() noexcept;
 
@@ -153,24 +157,47 @@ void scope_core::state::request_stop() noexcept {
         if (stopped) return;
         stopped = true;
         if (source) tell = *source;
-        owner.stops.fetch_add(1, seq_cst);  // S2; W5: before the look at the owner's wait
-        interrupt(owner);
+        owner.stops.fetch_add(1, relaxed);  // S2; W5: heavy_fence() follows
     }
+    children batch;
+    auto n = take_untold(batch);
+    raise_stops(batch, n);
+    heavy_fence();
+    interrupt(owner);  // the scope is still there: who calls is a child, the owner, or must know (S3)
     scheduler::stop_in_place_child(owner);
-    for (;;) {  // one by one: stop callbacks are user code, so no lock is held
-        control_block* f;
-        {
-            const std::lock_guard guard(lock);
-            f = running.pop_front();
-            if (!f) break;
-            f->told = true;
-            told.push_back(*f);
-            f->life.fetch_add(fiber_life::reference, relaxed);  // S1: its run holds one
+    for (;;) {
+        for (std::size_t i = 0; i < n; ++i) {  // no lock is held: stop callbacks are user code
+            if (!batch[i]) continue;
+            scheduler::deliver_stop(*batch[i]);
+            scheduler::drop(*batch[i]);
         }
-        scheduler::request_stop(*f);
-        scheduler::drop(*f);
+        n = take_untold(batch);
+        if (n == 0) break;
+        raise_stops(batch, n);
+        heavy_fence();
     }
     tell.request_stop();
+}
+
+// Children that have not been told, each with a reference.
+std::size_t scope_core::state::take_untold(children& out) noexcept {
+    const std::lock_guard guard(lock);
+    std::size_t n = 0;
+    while (n < out.size()) {
+        control_block* const f = running.pop_front();
+        if (!f) break;
+        f->told = true;
+        told.push_back(*f);
+        f->life.fetch_add(fiber_life::reference, relaxed);  // S1: its run holds one
+        out[n++] = f;
+    }
+    return n;
+}
+
+// Those that were asked to stop by others already become null.
+void scope_core::state::raise_stops(children& of, std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; ++i)
+        if (!scheduler::raise_stop(*of[i])) scheduler::drop(*std::exchange(of[i], nullptr));
 }
 
 // Hands a stop or an expired deadline of the owner on to the children. True if one came.

@@ -16,7 +16,7 @@ worker* worker_here(scheduler& where) noexcept {
 }
 
 void prepare(control_block& f, const attributes& a, bool detached) noexcept {
-    f.ctx = {};
+    f.home = nullptr;
     f.parent = nullptr;
     f.failed = f.told = f.named = false;
     f.detached = detached;

@@ -40,19 +40,18 @@ TEST(waiter, of_two_registrations_in_one_wait_one_is_claimed) {
     EXPECT_EQ(c.outcome, 1u);
 }
 
-TEST(waiter, a_parked_fiber_is_made_ready_by_unpark_and_a_parking_one_by_its_carrier) {
+TEST(waiter, a_fiber_is_made_ready_by_unpark_whether_it_has_left_its_stack_or_not) {
     cell c;
-    waiter parking(c, c.word.begin(interruptible::no));
-    ASSERT_TRUE(parking.claim());
-    parking.unpark();
-    EXPECT_TRUE(made_ready.empty());
-    EXPECT_EQ(c.word.commit(), after_commit::enqueue);
-
-    waiter parked(c, c.word.begin(interruptible::no));
-    EXPECT_EQ(c.word.commit(), after_commit::nothing);
-    ASSERT_TRUE(parked.claim());
-    parked.unpark();
+    waiter on_its_stack(c, c.word.begin(interruptible::no));
+    ASSERT_TRUE(on_its_stack.claim());
+    on_its_stack.unpark();
     EXPECT_EQ(made_ready, std::vector<wait_cell*>{&c});
+
+    waiter gone(c, c.word.begin(interruptible::no));
+    c.word.left();
+    ASSERT_TRUE(gone.claim());
+    gone.unpark();
+    EXPECT_EQ(made_ready, (std::vector<wait_cell*>{&c, &c}));
 }
 
 TEST(waiter, a_thread_is_signalled) {
@@ -63,7 +62,7 @@ TEST(waiter, a_thread_is_signalled) {
     EXPECT_EQ(signal.load(relaxed), 0u);
     w.unpark();
     EXPECT_EQ(signal.load(relaxed), 1u);
-    EXPECT_TRUE(thread.word.take_back());
+    EXPECT_EQ(thread.word.state(), wait_state::active);
     EXPECT_EQ(thread.outcome, 7u);
 }
 
@@ -75,11 +74,11 @@ TEST(interrupt, ends_an_interruptible_wait_and_no_other) {
     static_cast<void>(c.word.begin(interruptible::yes));
     interrupt(c);
     EXPECT_EQ(c.outcome, outcome_stopped);
-    EXPECT_TRUE(c.word.take_back());
+    EXPECT_EQ(c.word.state(), wait_state::active);
 
     static_cast<void>(c.word.begin(interruptible::no));
     interrupt(c);
-    EXPECT_EQ(c.word.state(), wait_state::parking);
+    EXPECT_EQ(c.word.state(), wait_state::waiting);
 }
 
 TEST(interrupt, comes_too_late_for_a_wait_that_was_claimed) {
@@ -88,7 +87,7 @@ TEST(interrupt, comes_too_late_for_a_wait_that_was_claimed) {
     ASSERT_TRUE(w.claim());
     interrupt(c);
     w.unpark();
-    EXPECT_TRUE(c.word.take_back());
+    EXPECT_EQ(c.word.state(), wait_state::active);
     EXPECT_EQ(c.outcome, 5u);
 }
 

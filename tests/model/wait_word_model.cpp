@@ -20,7 +20,7 @@ void expect_holds(const model::result& r) {
 
 // A fiber's wait. Its stack is a `plain`: whoever runs on it writes it, so two at once, or one too early, are a race.
 struct fiber {
-    wait_word word;                  // first: location 0
+    wait_word word;                  // first: locations 0 (the word) and 1 (whether it is on its stack)
     atomic<wait_ticket> listed{0};   // the ticket where wakers find it; 0: not yet
     plain<int> stack{0};
     plain<int> handed_over{0};       // by the claimer, between claim() and unpark()
@@ -28,7 +28,9 @@ struct fiber {
     atomic<int> resumed{0};
 
     void run_on_stack() { stack.set(stack.get() + 1); }
+    /// Whoever has found it in a queue.
     void resume() {
+        word.await_left();
         run_on_stack();
         model::check(handed_over.get() == 1, "what the claimer wrote is visible to the waiter");
         resumed.fetch_add(1, relaxed);
@@ -40,7 +42,7 @@ struct fiber {
         const auto ticket = word.begin(interruptible::no);
         listed.store(ticket, release);  // the object's lock, in short
         run_on_stack();                 // the switch saves registers there
-        if (word.commit() == after_commit::enqueue) resume();
+        word.left();
     }
     /// A waker that has found the fiber in a list.
     void wake() {
@@ -48,7 +50,8 @@ struct fiber {
         if (ticket == 0 || !word.claim(ticket)) return;
         claims.set(claims.get() + 1);  // W2: a second claimer races here
         handed_over.set(1);
-        if (word.unpark() == after_unpark::enqueue) resume();
+        word.unpark();
+        resume();
     }
 };
 
@@ -59,7 +62,7 @@ model::result wakers(unsigned count, const model::options& o) {
         for (unsigned i = 0; i < count; ++i) t.thread([&] { f.wake(); });
         t.join_all();
         model::check(f.resumed.load(relaxed) == f.claims.get(), "W4: a wait that was claimed goes on exactly once");
-        model::check(f.claims.get() == 1 || f.word.state() == wait_state::parked, "W2: otherwise it is still parked");
+        model::check(f.claims.get() == 1 || f.word.state() == wait_state::waiting, "W2: otherwise it still waits");
     });
 }
 
@@ -75,17 +78,19 @@ TEST(wait_word, W3_a_late_claim_never_ends_the_next_wait) {
     expect_holds(model::explore(everything, [](model::execution& t) {
         wait_word word;
         atomic<wait_ticket> listed{0};
+        atomic<bool> signalled{false};
         t.thread([&] {
             const auto first = word.begin(interruptible::no);
             listed.store(first, release);
-            while (!word.take_back()) cpu_relax();
+            while (!signalled.load(acquire)) cpu_relax();
             const auto second = word.begin(interruptible::no);
             model::check(word.claim(second), "nobody else has this ticket");
             word.end_claimed();
         });
         const auto claim_and_unpark = [&](wait_ticket ticket) {
             if (!word.claim(ticket)) return;
-            model::check(word.unpark() == after_unpark::nothing, "W4: nothing was committed");
+            word.unpark();
+            signalled.store(true, release);
         };
         t.thread([&] {
             while (listed.load(acquire) == 0) cpu_relax();
@@ -99,7 +104,7 @@ TEST(wait_word, W3_a_late_claim_never_ends_the_next_wait) {
     }));
 }
 
-// The owner finds the wake-up before it switches, or takes its own wait back: the carrier never commits.
+// The owner takes its own wait back, unless a waker was first.
 TEST(wait_word, W2_owner_and_waker_do_not_both_end_a_wait) {
     expect_holds(model::explore(everything, [](model::execution& t) {
         fiber f;
@@ -107,16 +112,13 @@ TEST(wait_word, W2_owner_and_waker_do_not_both_end_a_wait) {
             const auto ticket = f.word.begin(interruptible::no);
             f.listed.store(ticket, release);
             if (f.word.claim(ticket)) return f.word.end_claimed();  // abandon()
-            while (!f.word.take_back()) cpu_relax();                // park(), which is short now
-            f.resume();
+            f.run_on_stack();                                       // park(): the switch
+            f.word.left();
         });
-        t.thread([&] {
-            if (f.listed.load(acquire) == 0 || !f.word.claim(f.listed.load(acquire))) return;
-            f.handed_over.set(1);
-            model::check(f.word.unpark() == after_unpark::nothing, "W4: nothing was committed");
-        });
+        t.thread([&] { f.wake(); });
         t.join_all();
         model::check(f.word.state() == wait_state::active, "the wait is over");
+        model::check(f.resumed.load(relaxed) == f.claims.get(), "W4: and goes on once");
     }));
 }
 
@@ -132,12 +134,12 @@ model::result stop_a_wait(const model::options& o) {
         stoppable f;
         t.thread([&] {
             (void)f.word.begin(interruptible::yes);
-            if (f.stops.load(seq_cst) != 0) interrupt(f);  // as in wait::wait()
-            if (f.word.take_back()) f.resumed.fetch_add(1, relaxed);
-            else if (f.word.commit() == after_commit::enqueue) f.make_ready(f);
+            if (f.stops.load(relaxed) != 0) interrupt(f);  // as in wait::wait()
+            f.word.left();
         });
         t.thread([&] {
-            f.stops.fetch_add(1, seq_cst);
+            f.stops.fetch_add(1, relaxed);
+            heavy_fence();
             interrupt(f);
         });
         t.join_all();
@@ -147,36 +149,30 @@ model::result stop_a_wait(const model::options& o) {
 }
 
 TEST(wait_word, W5_stop_is_not_missed) { expect_holds(stop_a_wait(everything)); }
-TEST(wait_word, W5_stop_is_missed_when_begin_is_only_released) {
+TEST(wait_word, W5_stop_is_missed_without_the_heavy_fence) {
     const auto r = stop_a_wait({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
-        return op.is(operation_kind::store, 0) ? release : op.order;
+        return op.kind == operation_kind::fence || op.kind == operation_kind::heavy_fence ? relaxed : op.order;
     }});
     EXPECT_NE(r.report.find("W5"), std::string::npos) << r.report;
 }
-TEST(wait_word, W5_stop_is_missed_when_the_look_at_the_wait_is_only_acquired) {
-    const auto r = stop_a_wait({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
-        return op.is(operation_kind::load, 0) && op.order == seq_cst ? acquire : op.order;
-    }});
-    EXPECT_NE(r.report.find("W5"), std::string::npos) << r.report;
-}
-
 // A shield's limit passes while the fiber is parked: make_interruptible() instead of begin().
 TEST(wait_word, W5_stop_is_not_missed_when_a_shield_ends_late) {
     expect_holds(model::explore(everything, [](model::execution& t) {
         stoppable f;
         const auto ticket = f.word.begin(interruptible::no);
         t.thread([&] {
-            if (f.word.commit() == after_commit::enqueue) f.make_ready(f);
+            f.word.left();
         });
         t.thread([&] {  // the timer, as in wait_timer::fire()
             f.word.make_interruptible(ticket);
-            if (f.stops.load(seq_cst) != 0 && f.word.claim(ticket)) {
+            if (f.stops.load(relaxed) != 0 && f.word.claim(ticket)) {
                 f.outcome = outcome_stopped;
                 unpark(f);
             }
         });
         t.thread([&] {
-            f.stops.fetch_add(1, seq_cst);
+            f.stops.fetch_add(1, relaxed);
+            heavy_fence();
             interrupt(f);
         });
         t.join_all();
@@ -186,34 +182,56 @@ TEST(wait_word, W5_stop_is_not_missed_when_a_shield_ends_late) {
 
 // ---- mutations
 
-model::options weakening(operation_kind kind, std::memory_order to) {
+model::options weakening(operation_kind kind, unsigned location, std::memory_order from, std::memory_order to) {
     return {.preemptions = model::unlimited, .weaken = [=](const model::operation& op) {
-        return op.is(kind, 0) ? to : op.order;
+        return op.is(kind, location) && op.order == from ? to : op.order;
     }};
 }
 
-TEST(wait_word, W4_breaks_when_commit_and_claim_do_not_release) {  // the stack is run on before it is saved
-    EXPECT_NE(wakers(1, weakening(operation_kind::exchange, acquire)).report.find("data race"), std::string::npos);
+TEST(wait_word, W4_breaks_when_leaving_the_stack_is_not_released) {  // it is run on before it is saved
+    EXPECT_NE(wakers(1, weakening(operation_kind::store, 1, release, relaxed)).report.find("data race"), std::string::npos);
 }
-TEST(wait_word, W4_breaks_when_commit_and_claim_do_not_acquire) {
-    EXPECT_NE(wakers(1, weakening(operation_kind::exchange, release)).report.find("data race"), std::string::npos);
+TEST(wait_word, W4_breaks_when_the_look_at_the_stack_does_not_acquire) {
+    EXPECT_NE(wakers(1, weakening(operation_kind::load, 1, acquire, relaxed)).report.find("data race"), std::string::npos);
 }
-TEST(wait_word, W4_breaks_when_unpark_does_not_acquire_what_commit_released) {
-    const auto r = wakers(1, {.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
-        const bool in_unpark = op.is(operation_kind::failed_exchange, 0) || op.is(operation_kind::load, 0);
-        return in_unpark && op.order == acquire ? relaxed : op.order;
-    }});
-    EXPECT_NE(r.report.find("data race"), std::string::npos) << r.report;
+
+// A claimer that knows the ticket otherwise than by the object's lock: from an earlier look at the word, as interrupt() does.
+model::result claim_by_the_word(const model::options& o) {
+    return model::explore(o, [](model::execution& t) {
+        fiber f;
+        t.thread([&] {
+            f.run_on_stack();
+            (void)f.word.begin(interruptible::yes);
+            f.run_on_stack();
+            f.word.left();
+        });
+        t.thread([&] {
+            const auto ticket = f.word.interruptible_ticket();
+            if (!ticket || !f.word.claim(*ticket)) return;
+            f.handed_over.set(1);
+            f.word.unpark();
+            f.resume();
+        });
+        t.join_all();
+    });
+}
+TEST(wait_word, W4_holds_for_who_has_the_ticket_from_the_word) { expect_holds(claim_by_the_word(everything)); }
+TEST(wait_word, W4_breaks_when_begin_does_not_release) {
+    EXPECT_NE(claim_by_the_word(weakening(operation_kind::store, 0, release, relaxed)).report.find("data race"), std::string::npos);
+}
+TEST(wait_word, W4_breaks_when_claim_does_not_acquire) {
+    EXPECT_NE(claim_by_the_word(weakening(operation_kind::exchange, 0, acquire, relaxed)).report.find("data race"),
+              std::string::npos);
 }
 
 // claim() as a load and a store: two claimers.
 TEST(wait_word, W2_breaks_when_a_claim_is_two_steps) {
     const auto r = model::explore(everything, [](model::execution& t) {
-        atomic<wait_state> word{wait_state::parked};
+        atomic<wait_state> word{wait_state::waiting};
         atomic<int> claims{0};
         const auto claim = [&] {
-            if (word.load(acquire) != wait_state::parked) return;
-            word.store(wait_state::parked_claimed, release);
+            if (word.load(acquire) != wait_state::waiting) return;
+            word.store(wait_state::claimed, release);
             claims.fetch_add(1, relaxed);
         };
         t.thread(claim);
@@ -239,7 +257,7 @@ TEST(wait_cell, a_plain_thread_is_woken_once_and_the_cell_may_then_end) {
         t.thread([&] {
             listed.store(mine.get(), release);
             while (mine->signal.load(acquire) == 0) (void)futex_wait(mine->signal, 0);
-            model::check(mine->cell.word.take_back(), "W2: a thread is signalled once its word says so");
+            model::check(mine->cell.word.state() == wait_state::active, "a thread is signalled once its word says so");
             model::check(handed_over.get() == 1, "what the claimer wrote is visible");
             mine.reset();  // the waker's last access is ordered before this, or it is a fault
         });

@@ -46,7 +46,7 @@ raw_client::~raw_client() {
 
 bool raw_client::send(std::string_view bytes) {
     while (!bytes.empty()) {
-        const auto n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        const auto n = TEMP_FAILURE_RETRY(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));  // a stopped process goes on
         if (n <= 0) return false;
         bytes.remove_prefix(static_cast<std::size_t>(n));
     }
@@ -55,7 +55,7 @@ bool raw_client::send(std::string_view bytes) {
 
 bool raw_client::fill() {
     std::array<char, 65536> bytes;
-    const auto n = ::recv(fd_, bytes.data(), bytes.size(), 0);
+    const auto n = TEMP_FAILURE_RETRY(::recv(fd_, bytes.data(), bytes.size(), 0));
     if (n > 0) received_.append(bytes.data(), static_cast<std::size_t>(n));
     return n > 0;
 }
