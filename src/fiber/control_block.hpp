@@ -3,12 +3,11 @@
 // Invariants
 //   C1  The memory is type-stable: it goes back to its pool, never to the system while the runtime lives. A late claim()
 //       or a stale fiber_id therefore finds a control block, and fails on its ticket or generation.
-//   C2  `life` counts references: the run's (until the fiber has left run_body()), the handle's, and those of who looks at the
-//       fiber meanwhile. The last one to leave gives the block back. The body is destroyed by the run if it ends after the
-//       handle has gone, else by the handle, and by nobody else: both are bits of the one word.
+//   C2  The block is used as long as `life` says (life_word.hpp). The body is destroyed by the run if it ends after the
+//       handle has gone, else by the handle, and by nobody else (F4).
 //   C3  ctx, link and home stack belong to whoever may run the fiber (see wait_word.hpp); the rest is said at each field.
-//   C4  `awaited` is set under `lock`, by who then links a waiter, unless `done` is set already; the fiber that sets `done` and
-//       finds `awaited` takes the lock and wakes. So an end that nobody waits for takes no lock.
+//   C4  life.await() is called under `lock`, by who then links a waiter, unless the body has ended already; the fiber that ends
+//       and finds that somebody waits takes the lock and wakes. So an end that nobody waits for takes no lock.
 //
 // What a short life touches comes first: an empty fiber is born, run and ended in the first three lines.
 #pragma once
@@ -26,6 +25,7 @@
 #include "arch/context.hpp"
 #include "arch/coroutine_slot.hpp"
 #include "base/spin_lock.hpp"
+#include "fiber/life_word.hpp"
 #include "fiber/waiter.hpp"
 
 namespace weft::detail {
@@ -49,11 +49,6 @@ protected:
     ~end_observer() = default;
 };
 
-/// The bits of control_block::life.
-struct fiber_life {
-    static constexpr std::uint32_t awaited = 1, done = 2, handle = 4, reference = 8;
-};
-
 struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     explicit control_block(void (*ready)(wait_cell&) noexcept) noexcept : wait_cell(ready) {}
 
@@ -66,7 +61,7 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
     task* body = nullptr;                // set before start; destroyed by destroy_body()
     end_observer* parent = nullptr;      // set before start; may be gone after child_ended(). Its lock guards list_hook, `told`
 
-    atomic<std::uint32_t> life{0};       // C2, C4; 0: not in use. The result is visible to who reads `done` (acquire)
+    life_word life;                      // C2, C4
     atomic<std::uint32_t> generation{0}; // counts the uses of this block; makes ids unique
     std::uint32_t index = 0;             // of this block among all of the process, fixed
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
@@ -101,11 +96,16 @@ struct alignas(64) control_block : wait_cell, list_hook<control_block> {
         named = true;
     }
     bool started() const noexcept { return home != nullptr; }
-    bool has_ended() const noexcept { return life.load(acquire) & fiber_life::done; }  // pairs with run_body()
+    bool has_ended() const noexcept { return life.has_ended(); }
 
     /// Memory for a body that `room` is too small for. \throws std::bad_alloc
     void* spill(std::size_t bytes, std::size_t alignment);
     void free_spilled(void* what) noexcept;
+    void forget_stop_source() noexcept {
+        if (!has_stop_source) [[likely]] return;
+        has_stop_source = false;
+        stop_source.reset();
+    }
     /// User code: never in a worker's loop.
     void destroy_body() noexcept {
         if (task* const t = std::exchange(body, nullptr)) {

@@ -21,10 +21,10 @@
 //   Q4  An item is in the slot, in the deque or in the tray of one queue, or in none.
 //   Q5  The tray is the owner's while `answering`, the thief's while `answered`.
 //
-// Order: a woken item goes into the slot, and what was there to the back. Of the deque the newest goes first if it has not been
-// started (depth first keeps stacks few and warm; measured: research/integration.md, 2.2), else the oldest. The slot has its
-// way 64 times in a row at most and the newest 16 times: then it is the oldest's turn. So an item with n others before it in
-// the deque is taken by the 65 (n + 1)th pop(), whatever the others do; take_back() gives way after 1024.
+// Order: a woken item goes into the slot, and what was there to the back. The slot goes first. Of the deque the newest does if it
+// has not been started (depth first keeps stacks few and warm; measured: research/integration.md, 2.2), else the oldest. But the
+// oldest waits for 64 others at most if it has been started, else for 1024; take_back() gives way as well. So an item with n
+// others before it in the deque is taken by the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of these have been started.
 //
 // Not promised: size() seen by another thread is a hint. Model test: tests/model/run_queue_model.cpp.
 #pragma once
@@ -65,10 +65,18 @@ public:
     }
     bool empty() const noexcept { return size() == 0; }
 
+    /// Waits until the owner has been seen outside; not for the owner itself, and after a heavy fence.
+    void await_outside() const noexcept {
+        constexpr unsigned spin_turns = 100;  // chosen: visits are short, unless the owner has lost its core
+        for (unsigned turns = 0; inside_.load(acquire) != 0; ++turns)  // pairs with leave()
+            turns < spin_turns ? cpu_relax() : thread_yield();
+    }
+
 private:
     enum class call : std::uint32_t { none, answered, asked, answering, taken };  // from `asked` on the owner must attend
-    static constexpr std::uint32_t slot_share = 64, newest_share = 16;  // chosen; 16 as measured in the prototype
-    static constexpr std::uint32_t back_share = 1024;  // measured: 64 costs fork and join 13 ns of 42
+    // How many may go before the oldest of the deque. An unstarted one is the root of all that is new: the sooner it starts,
+    // the more stacks are in use at once (measured: 64 costs fork and join 13 ns of 42, and skynet 1000 stacks).
+    static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
 
     // For whoever is inside (Q1). The positions are atomic only for size().
     std::uint32_t in_deque() const noexcept { return tail_.load(relaxed) - head_.load(relaxed); }
@@ -134,17 +142,16 @@ public:
     [[gnu::always_inline]] T* pop() noexcept {
         const auto n = q_.since_oldest_.get();
         q_.since_oldest_.set(n + 1);
-        if (T* const next = q_.next_.load(relaxed)) {
-            if (n < slot_share || q_.in_deque() == 0) [[likely]] {
-                q_.next_.store(nullptr, relaxed);
-                return next;
-            }
-            if (push(*next)) q_.next_.store(nullptr, release);  // pairs with size()
-        }
         const auto tail = q_.tail_.load(relaxed);
-        if (tail == q_.head_.load(relaxed)) return nullptr;
+        const bool any = tail != q_.head_.load(relaxed);
+        const bool due = any && oldest_is_due(n);
+        if (T* const next = q_.next_.load(relaxed); next && !due) [[likely]] {
+            q_.next_.store(nullptr, relaxed);
+            return next;
+        }
+        if (!any) return nullptr;
         T* const newest = q_.at(tail - 1).get();
-        if (n < newest_share && !newest->started()) {
+        if (!due && !newest->started()) {
             q_.tail_.store(tail - 1, relaxed);
             return newest;
         }
@@ -157,7 +164,7 @@ public:
         const auto tail = q_.tail_.load(relaxed);
         if (tail == q_.head_.load(relaxed) || q_.at(tail - 1).get() != &item || item.started()) return false;
         const auto n = q_.since_oldest_.get();
-        if (n >= back_share && q_.in_deque() > 1) return false;
+        if (n >= unstarted_waits && q_.in_deque() > 1) return false;
         q_.since_oldest_.set(n + 1);
         q_.tail_.store(tail - 1, relaxed);
         return true;
@@ -187,6 +194,12 @@ public:
     }
 
 private:
+    // After n others, in a deque that is not empty. Looks at the oldest, which may be cold, seldom.
+    bool oldest_is_due(std::uint32_t n) const noexcept {
+        if (n < started_waits) [[likely]] return false;
+        return n >= unstarted_waits || (n % started_waits == 0 && q_.at(q_.head_.load(relaxed)).get()->started());
+    }
+
     bool is_full() const noexcept { return q_.in_deque() > q_.mask_.get() || !q_.slots_; }
 
     [[gnu::noinline, gnu::cold]] static void attend(run_queue& q, call c) noexcept {

@@ -103,29 +103,21 @@ void scheduler::inject(control_block& f) noexcept {
 }
 
 void scheduler::drop(control_block& f) noexcept {
-    // release: what this holder did; acquire: what the others did. The rest may have `done` and `awaited` set
-    if (f.life.fetch_sub(fiber_life::reference, acq_rel) / fiber_life::reference == 1) give_back(f);
+    if (f.life.drop()) give_back(f);
 }
 
 void scheduler::drop_handle(control_block& f) noexcept {
-    constexpr auto both = fiber_life::handle + fiber_life::reference;
-    if (f.has_ended()) {  // it found the handle, so the body is ours (C2)
+    if (f.life.is_only_handle()) [[likely]] {
         f.destroy_body();
-        if (f.life.fetch_sub(both, acq_rel) / fiber_life::reference == 1) give_back(f);
-        return;
+        if (const auto* const c = this_carrier(); c && c->owner == f.owner && c->lent_to && c->lent_to->free_after_handle(f)) return;
+    } else if (f.life.drop_handle()) {
+        f.destroy_body();
     }
-    if (f.life.fetch_and(~fiber_life::handle, acq_rel) & fiber_life::done) f.destroy_body();  // C2
     drop(f);
 }
 
-void scheduler::drop_stop_source(control_block& f) noexcept {
-    f.has_stop_source = false;
-    f.stop_source.reset();
-}
-
 void scheduler::give_back(control_block& f) noexcept {
-    f.life.store(0, relaxed);  // nobody has a reference; living() takes none of 0
-    if (f.has_stop_source) drop_stop_source(f);
+    f.forget_stop_source();
     auto& owner = *f.owner;
     if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to) return c->lent_to->blocks().give(f);
     owner.blocks_.give_one(f);
@@ -161,7 +153,7 @@ void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
     auto& f = static_cast<control_block&>(cell);
     f.lock.lock();
     control_block* const child = f.in_place.load(relaxed);
-    if (child) child->life.fetch_add(fiber_life::reference, relaxed);  // the joiner holds one until it has passed the lock
+    if (child) child->life.refer();  // the joiner holds one until it has passed the lock
     f.lock.unlock();
     if (!child) return;
     request_stop(*child);
@@ -207,13 +199,13 @@ void scheduler::request_stop_of_all() noexcept {
 
 std::vector<scheduler::held_fiber> scheduler::living() {
     std::vector<held_fiber> found;
+    observers_.fetch_add(1, relaxed);
+    heavy_fence();  // pairs with the light fence of a visit
+    for (const auto& w : workers_) w->await_outside();
     blocks_.for_each([&](control_block& f) {
-        auto n = f.life.load(relaxed);
-        do {
-            if (n < fiber_life::reference) return;  // not in use
-        } while (!f.life.compare_exchange_weak(n, n + fiber_life::reference, acquire, relaxed));  // pairs with new_fiber
-        found.emplace_back(&f);
+        if (f.life.try_refer()) found.emplace_back(&f);
     });
+    observers_.fetch_sub(1, release);  // pairs with is_observed(): who sees none sees the references
     return found;  // those that are done are given back outside the pool's lock
 }
 

@@ -45,7 +45,6 @@ public:
     static void drop(control_block&) noexcept;
     /// The handle and its reference; destroys the body if it has ended.
     static void drop_handle(control_block&) noexcept;
-    static void drop_stop_source(control_block&) noexcept;
     /// After the last reference: the block goes back to its pool.
     static void give_back(control_block&) noexcept;
     /// Requests that a fiber stop; true if this is the first request.
@@ -86,6 +85,8 @@ public:
 
     // Workers:
 
+    /// Whether somebody may be referring to fibers it has no reference of (F3 of life_word.hpp). Inside a visit.
+    bool is_observed() const noexcept { return observers_.load(acquire) != 0; }  // pairs with the end of living()
     idle_set& idle() noexcept { return idle_; }
     injector<control_block>& injected() noexcept { return injected_; }
     bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
@@ -140,6 +141,7 @@ private:
     std::vector<std::unique_ptr<worker>> workers_;
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
+    atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written
     alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};

@@ -57,25 +57,50 @@ inline void worker::dispatch(carrier& c, control_block& f) noexcept {
     ticks_.store(ticks_.load(relaxed) + 1, relaxed);  // owner only; read by thieves as a hint
 }
 
-[[gnu::always_inline]] inline bool worker::run_body(control_block& f) noexcept {
+// \returns  whether the run's reference is still to be dropped, has been, or has been as the last.
+[[gnu::always_inline]] inline worker::after_body worker::run_body(control_block& f) noexcept {
     if (f.owner->all_are_stopped()) scheduler::request_stop(f);
     f.body->run();
     const bool stop_siblings = f.body->failure() && body_failed(f);
-    const auto before = f.life.fetch_or(fiber_life::done, acq_rel);  // release: the result
-    if (!(before & fiber_life::handle)) f.destroy_body();            // C2; user code, so here on the fiber
-    if (before & fiber_life::awaited) wake_joiners(f);               // C4
+    if (f.life.is_unjoinable()) {
+        f.destroy_body();  // C2; user code, so here on the fiber
+        if (f.parent) f.parent->child_ended(f, stop_siblings);
+        return after_body::run_refers;
+    }
+    if (!f.parent && f.life.end_and_drop()) return after_body::gone;
+    const auto found = f.life.end();
+    if (!found.had_handle) f.destroy_body();  // C2
+    if (found.was_awaited) wake_joiners(f);   // C4
     if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
-    return f.life.fetch_sub(fiber_life::reference, acq_rel) / fiber_life::reference == 1;  // as in drop()
+    return f.life.drop() ? after_body::last : after_body::gone;
 }
 
-[[gnu::always_inline]] inline void worker::finish(control_block* last) noexcept {
+// Inside a visit.
+[[gnu::always_inline]] inline void worker::finish(control_block& f, after_body how) noexcept {
     this_carrier()->current = nullptr;
-    if (last) {
-        if (last->has_stop_source) [[unlikely]] scheduler::drop_stop_source(*last);
-        last->life.store(0, relaxed);  // as in give_back()
-        blocks_.give(*last);
+    if (how == after_body::run_refers) {
+        const bool alone = !owner_.is_observed() && f.life.free_after_run();  // F3
+        if (alone || end_observed(f)) how = after_body::last;
     }
+    if (how == after_body::last) recycle(f);
     ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
+}
+
+bool worker::end_observed(control_block& f) noexcept {
+    f.life.end();
+    return f.life.drop();
+}
+
+inline void worker::recycle(control_block& f) noexcept {
+    f.forget_stop_source();
+    blocks_.give(f);
+}
+
+bool worker::free_after_handle(control_block& f) noexcept {
+    const visit inside(*this);
+    if (owner_.is_observed() || !f.life.free_after_handle()) return false;  // F3
+    recycle(f);
+    return true;
 }
 
 void worker::loop(void* stack_of_loop) noexcept {
@@ -101,10 +126,10 @@ void worker::loop(void* stack_of_loop) noexcept {
         f->home = own;
         w.dispatch(c, *f);
         fiber_queue::owner(w.queue_).leave();
-        if (!run_body(*f)) f = nullptr;  // somebody else gives it back
+        const auto how = run_body(*f);
         worker& here = *this_carrier()->lent_to;
         fiber_queue::owner(here.queue_).enter();
-        here.finish(std::exchange(f, nullptr));
+        here.finish(*std::exchange(f, nullptr), how);
     }
 }
 
@@ -123,11 +148,11 @@ void worker::loop_once(void* fiber_with_own_stack) noexcept {
         fiber_queue::owner(w.queue_).leave();
     }
     auto* const own = f.home;
-    const bool last = run_body(f);
+    const auto how = run_body(f);
     carrier& c = *this_carrier();
     worker& w = *c.lent_to;
     fiber_queue::owner(w.queue_).enter();
-    w.finish(last ? &f : nullptr);
+    w.finish(f, how);
     c.current = nullptr;
     go_on(w, c, afterwards::free_own_stack, own, w.pick_inside());
 }
@@ -176,9 +201,21 @@ bool worker::join_in_place(control_block& self, control_block& child) noexcept {
     light_fence();  // pairs with stop_in_place_child()
     if (self.stops.load(relaxed) != 0) [[unlikely]] scheduler::request_stop(child);
     run_body_in_place(child);
-    carrier& c = *this_carrier();  // perhaps another
-    c.current = &self;
-    c.lent_to->ended_.store(c.lent_to->ended_.load(relaxed) + 1, release);  // as finish()
+    this_carrier()->lent_to->end_in_place(self, child);  // perhaps another
+    return true;
+}
+
+inline void worker::run_body_in_place(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    f.body->run();
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    if (f.parent) f.parent->child_ended(f, stop_siblings);
+}
+
+// The handle is in use by the joiner, so it is there, and nobody else waits.
+inline void worker::end_in_place(control_block& self, control_block& child) noexcept {
+    const visit inside(*this);
+    this_carrier()->current = &self;
     self.phase.store(fiber_state::running, relaxed);
     self.in_place.store(nullptr, relaxed);
     light_fence();  // as above
@@ -186,17 +223,11 @@ bool worker::join_in_place(control_block& self, control_block& child) noexcept {
         self.lock.lock();
         self.lock.unlock();
     }
-    return true;
-}
-
-// The handle is in use by the joiner, which is below us on this stack: so it is there, and nobody waits.
-void worker::run_body_in_place(control_block& f) noexcept {
-    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
-    f.body->run();
-    const bool stop_siblings = f.body->failure() && body_failed(f);
-    f.life.fetch_or(fiber_life::done, acq_rel);
-    if (f.parent) f.parent->child_ended(f, stop_siblings);
-    f.life.fetch_sub(fiber_life::reference, relaxed);  // the handle has another
+    if (owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]] {  // F3
+        child.life.end();
+        static_cast<void>(child.life.drop());  // the handle has another reference
+    }
+    ended_.store(ended_.load(relaxed) + 1, release);  // as finish()
 }
 
 void worker::wake_joiners(control_block& f) noexcept {

@@ -59,6 +59,8 @@ public:
     /// Arms a timer of the calling fiber.
     void arm(timer& t, time_point when) noexcept;
     block_cache& blocks() noexcept { return blocks_; }
+    /// Gives the block back if its handle had the only reference. False: nothing was done.
+    bool free_after_handle(control_block& f) noexcept;
     /// A new fiber.
     void start(control_block& f) noexcept {
         born_.store(born_.load(relaxed) + 1, relaxed);  // owner only
@@ -70,6 +72,7 @@ public:
     void wake() noexcept;
     unsigned index() const noexcept { return index_; }
     timer_heap& timers() noexcept { return timers_; }
+    void await_outside() const noexcept { queue_.await_outside(); }
     bool has_work() const noexcept { return !queue_.empty(); }  // ordered by idle_set's fences
     bool asleep() const noexcept { return asleep_.load(relaxed); }                    // a hint
     int cpu() const noexcept { return cpu_.load(relaxed); }                           // a hint; -1: unknown
@@ -89,7 +92,8 @@ private:
 
     static void loop(void* stack_of_loop) noexcept;        // bottom frame of pooled stacks
     static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
-    static bool run_body(control_block& f) noexcept;  // true: the block is the caller's to give back
+    enum class after_body : std::uint8_t { run_refers, gone, last };
+    static after_body run_body(control_block& f) noexcept;
     static void run_body_in_place(control_block& f) noexcept;
     static bool body_failed(control_block& f) noexcept;
     static void wake_joiners(control_block& f) noexcept;
@@ -98,7 +102,10 @@ private:
     context& fresh_loop(control_block* picked) noexcept;
     bool give_own_stack(control_block& f) noexcept;
     void commit() noexcept;
-    void finish(control_block* last) noexcept;
+    void finish(control_block& f, after_body how) noexcept;
+    void recycle(control_block& f) noexcept;
+    [[gnu::cold]] static bool end_observed(control_block& f) noexcept;
+    void end_in_place(control_block& self, control_block& child) noexcept;
 
     control_block* pick() noexcept;
     control_block* pick_inside() noexcept;

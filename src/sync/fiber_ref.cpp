@@ -14,7 +14,7 @@ namespace {
 // Waits for the body's end. The result tells how the wait ended; `notified` also if there was nothing to wait for.
 wake wait_for_end(control_block& f, time_point until, interruptible may_stop, park_reason reason) noexcept {
     f.lock.lock();
-    if (f.life.fetch_or(fiber_life::awaited, acq_rel) & fiber_life::done) {  // C4
+    if (!f.life.await()) {  // C4
         f.lock.unlock();
         return wake::notified;
     }

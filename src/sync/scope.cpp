@@ -118,7 +118,7 @@ bool scope_core::state::failure_is_open() const noexcept {
 
 // True if this is the first failure, those that were taken left aside.
 bool scope_core::state::keep_failure(control_block* from, const std::exception_ptr& failure) noexcept {
-    if (from) from->life.fetch_add(fiber_life::reference, relaxed);  // S4; its run holds one
+    if (from) from->life.refer();  // S4; its run holds one
     auto what = failure;
     bool first;
     {
@@ -188,7 +188,7 @@ std::size_t scope_core::state::take_untold(children& out) noexcept {
         if (!f) break;
         f->told = true;
         told.push_back(*f);
-        f->life.fetch_add(fiber_life::reference, relaxed);  // S1: its run holds one
+        f->life.refer();  // S1: its run holds one
         out[n++] = f;
     }
     return n;

@@ -29,8 +29,7 @@ void prepare(control_block& f, const attributes& a, bool detached) noexcept {
     if (!a.name.empty()) f.set_name(a.name);
     f.site = a.site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
-    using life = fiber_life;
-    f.life.store(detached ? life::reference : life::handle + 2 * life::reference, release);  // pairs with living()
+    f.life.begin(detached);
 }
 
 }  // namespace

@@ -25,11 +25,11 @@ TEST_F(one_worker, runs_new_fibers_newest_first_and_now_and_then_the_oldest) {
     rt.run([] {
         std::vector<int> ran;
         std::vector<fiber<>> all;
-        for (int i = 0; i < 200; ++i) all.push_back(spawn([&, i] { ran.push_back(i); }));
+        for (int i = 0; i < 2000; ++i) all.push_back(spawn([&, i] { ran.push_back(i); }));
         for (auto& f : all) f.join();
-        ASSERT_EQ(ran.size(), 200u);
-        EXPECT_EQ(ran.front(), 199);
-        EXPECT_LE(std::find(ran.begin(), ran.end(), 0) - ran.begin(), 16);
+        ASSERT_EQ(ran.size(), 2000u);
+        EXPECT_EQ(ran.front(), 1999);
+        EXPECT_LE(std::find(ran.begin(), ran.end(), 0) - ran.begin(), 1024);
         std::sort(ran.begin(), ran.end());
         for (std::size_t i = 0; i < ran.size(); ++i) ASSERT_EQ(ran[i], static_cast<int>(i));
     });

@@ -58,15 +58,16 @@ TEST_F(run_queue_order, unstarted_items_leave_newest_first) {
 }
 
 TEST_F(run_queue_order, the_oldest_has_its_turn_among_ever_newer_ones) {
-    ASSERT_TRUE(mine.push(unstarted(0)));
-    int turns = 0;
-    for (std::size_t i = 1;; ++i) {
-        ASSERT_TRUE(mine.push(unstarted(i)));
-        ++turns;
-        if (mine.pop() == &items[0]) break;
-        ASSERT_LT(turns, 65);
-    }
-    EXPECT_EQ(turns, 17);
+    const auto turns_of = [&](item& oldest) {
+        EXPECT_TRUE(mine.push(oldest));
+        for (std::size_t turns = 1;; ++turns) {
+            EXPECT_TRUE(mine.push(unstarted(turns)));
+            if (mine.pop() == &oldest || turns == 2000) return turns;
+        }
+    };
+    EXPECT_EQ(turns_of(unstarted(0)), 1025u);
+    while (mine.pop()) {}
+    EXPECT_LE(turns_of(started(0)), 65u);
 }
 
 TEST_F(run_queue_order, the_slot_goes_first_and_what_it_held_goes_to_the_back) {
@@ -76,6 +77,19 @@ TEST_F(run_queue_order, the_slot_goes_first_and_what_it_held_goes_to_the_back) {
     EXPECT_EQ(q.size(), 3u);
     EXPECT_EQ(mine.pop(), &items[2]);
     EXPECT_EQ(mine.pop(), &items[0]);
+    EXPECT_EQ(mine.pop(), &items[1]);
+}
+
+TEST_F(run_queue_order, the_slot_keeps_its_item_while_the_oldest_has_its_turn) {
+    ASSERT_TRUE(mine.push(started(0)));
+    ASSERT_TRUE(mine.push(unstarted(1)));
+    for (int turn = 0; turn < 64; ++turn) {
+        EXPECT_EQ(mine.push_next(started(2)), nullptr);
+        EXPECT_EQ(mine.pop(), &items[2]);
+    }
+    EXPECT_EQ(mine.push_next(started(2)), nullptr);
+    EXPECT_EQ(mine.pop(), &items[0]);
+    EXPECT_EQ(mine.pop(), &items[2]);
     EXPECT_EQ(mine.pop(), &items[1]);
 }
 
