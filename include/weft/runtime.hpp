@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/detail/at_limit.hpp>
 #include <weft/fiber.hpp>
 
 namespace weft {
@@ -29,6 +30,8 @@ struct fiber_info {
 struct runtime_options {
     unsigned workers = 0;                            ///< 0: usable CPUs (affinity mask, cgroup quota along the whole path); WEFT_WORKERS overrides
     std::size_t stack_bytes = std::size_t{256} * 1024;  ///< address space per fiber, guard excluded; 16 KiB to 1 GiB
+    std::size_t max_fibers = 0;                      ///< made and not yet ended, at once; 0: no limit
+    weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does then
     /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
     std::string name = "weft";                       ///< of its threads; at most 10 characters are kept

@@ -76,6 +76,7 @@ inline void worker::dispatch(carrier& c, control_block& f) noexcept {
         blocks_.give(*last);
     }
     ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
+    if (auto* const limit = owner_.limit()) [[unlikely]] limit->give();
 }
 
 void worker::loop(void* stack_of_loop) noexcept {
@@ -145,7 +146,6 @@ void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, contro
     jump_context(*to);
 }
 
-// \returns whether the siblings are to be stopped.
 bool worker::body_failed(control_block& f) noexcept {
     const bool stop_siblings = f.parent && f.parent->child_failed(f, f.body->failure());
     f.lock.lock();
@@ -179,6 +179,7 @@ bool worker::join_in_place(control_block& self, control_block& child) noexcept {
     carrier& c = *this_carrier();  // perhaps another
     c.current = &self;
     c.lent_to->ended_.store(c.lent_to->ended_.load(relaxed) + 1, release);  // as finish()
+    if (auto* const limit = c.owner->limit()) [[unlikely]] limit->give();
     self.phase.store(fiber_state::running, relaxed);
     self.in_place.store(nullptr, relaxed);
     light_fence();  // as above
