@@ -97,6 +97,12 @@ public:
     injector<control_block>& injected() noexcept { return injected_; }
     bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
     bool work_is_queued() const noexcept;
+    /// Whether the pools hold memory that a burst may have left: a hint.
+    bool has_surplus() const noexcept { return blocks_.has_surplus() || stacks_.has_surplus(); }
+    /// Gives some of it back. \returns when to go on; never: there is none left.
+    time_point trim(time_point now, std::size_t parts) noexcept {
+        return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
+    }
     void wake_sleeper() noexcept {            // after work was published (idle_set.hpp)
         if (const auto sleeper = idle_.after_publish()) [[unlikely]] workers_[*sleeper]->wake();
     }

@@ -310,6 +310,7 @@ void worker::poll() noexcept {
         enqueue(*f);
     }
     taking_in_ = false;
+    if (owner_.has_surplus()) [[unlikely]] owner_.trim(now, 1);
     if (!queue_.empty()) notify();
     else fiber_queue::owner(queue_).trim();
 }
