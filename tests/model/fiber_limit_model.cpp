@@ -25,18 +25,20 @@ struct caller {
         }
         signal.store(0, relaxed);
         const auto ticket = cell.word.begin(i);
-        if (i == interruptible::yes && cell.stops.load(seq_cst) != 0) interrupt(cell);
+        if (i == interruptible::yes && cell.stops.load(relaxed) != 0) interrupt(cell);  // as wait::wait()
         waiter me(cell, ticket);
         limit.line().push_back(me);
         limit.lock().unlock();
         while (signal.load(acquire) == 0) (void)futex_wait(signal, 0);
-        model::check(cell.word.take_back(), "signalled once its word says so");
+        model::check(cell.word.state() == wait_state::active, "signalled once its word says so");
+        cell.word.left();
         if (cell.outcome != outcome_stopped) return true;
         limit.withdraw(me);
         return false;
     }
     void stop() {
-        cell.stops.fetch_add(1, seq_cst);
+        cell.stops.fetch_add(1, relaxed);
+        heavy_fence();
         interrupt(cell);
     }
 };
