@@ -37,15 +37,17 @@ struct runtime_options {
     std::string name = "weft";                       ///< of its threads; at most 10 characters are kept
 };
 
-/// Hints: the runtime goes on while they are read.
+/// Hints: the runtime goes on while they are read. Each worker counts for itself; who stands outside is in none but `spawned`.
 struct runtime_stats {
     unsigned workers = 0;
     std::uint64_t fibers = 0;          ///< born and not yet ended
     std::uint64_t spawned = 0;
     std::uint64_t switches = 0;        ///< dispatches of a fiber
-    std::uint64_t parks = 0;
+    std::uint64_t parks = 0;           ///< times a fiber left its worker to wait
     std::uint64_t steals = 0;          ///< fibers taken from other workers
+    std::uint64_t searches = 0;        ///< times a worker without work went looking among the others; one does at a time
     std::uint64_t sleeps = 0;          ///< times a worker found nothing to do and slept
+    std::uint64_t wakes = 0;           ///< times a worker was woken from that because there was work, not by a timer or by I/O
     std::size_t stacks_in_use = 0;
     std::size_t stacks_idle = 0;
     std::size_t stacks_unguarded = 0;  ///< overflow of these is noticed only when they end

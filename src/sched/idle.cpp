@@ -63,6 +63,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
 
 control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
+    if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);  // owner only
     if (std::exchange(w_.spin_, false)) {
         const auto end = clock::now() + spin_for;
         do {
@@ -225,6 +226,7 @@ void idle_worker::sleep() noexcept {
     }
     w_.asleep_.store(false, relaxed);
     w_.searching_ = !s.idle().retract(w_.index_);  // I5
+    if (w_.searching_) w_.wakes_.store(w_.wakes_.load(relaxed) + 1, relaxed);  // owner only
 }
 
 void idle_worker::sleep_until(time_point until) noexcept {

@@ -83,7 +83,9 @@ public:
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }  // pairs with the release in finish()
     std::uint64_t steals() const noexcept { return steals_.load(relaxed); }
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
+    std::uint64_t searches() const noexcept { return searches_.load(relaxed); }
     std::uint64_t sleeps() const noexcept { return sleeps_.load(relaxed); }
+    std::uint64_t wakes() const noexcept { return wakes_.load(relaxed); }
     std::uint64_t dispatches() const noexcept { return ticks_.load(relaxed); }
 
 private:
@@ -147,7 +149,7 @@ private:
     parker parker_;
     atomic<bool> asleep_{false};
     atomic<int> cpu_{-1};               // where its carrier was last seen: a hint
-    atomic<std::uint64_t> born_{0}, ended_{0}, steals_{0}, parks_{0}, sleeps_{0};
+    atomic<std::uint64_t> born_{0}, ended_{0}, steals_{0}, parks_{0}, searches_{0}, sleeps_{0}, wakes_{0};
 };
 
 // The worker's visit to its own queue (run_queue.hpp), inside another visit if there is one.
