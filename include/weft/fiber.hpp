@@ -116,7 +116,9 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 /// it at its first park point.
 ///
 /// \returns  the handle; dropping it stops and joins the fiber.
-/// \throws   std::bad_alloc. On a plain thread the program stops with a message: use weft::run or runtime::spawn.
+/// \parks    only in a runtime that has runtime_options::max_fibers, when there are so many and at_limit says so.
+/// \throws   std::bad_alloc; at that limit std::system_error (at_limit::fail), and cancelled if the caller is stopped before there
+///           is a place. On a plain thread the program stops with a message: use weft::run or runtime::spawn.
 template <class F, class... A>
     requires detail::not_attributes<F>
 auto spawn(F&& f, A&&... args) {

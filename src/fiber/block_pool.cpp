@@ -1,53 +1,142 @@
 #include "fiber/block_pool.hpp"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <functional>
 #include <new>
+
+#include "arch/sanitizer.hpp"
+#include "stack/guard.hpp"
+
+#if WEFT_UNDER_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace weft::detail {
 namespace {
 
 constinit atomic<std::uint32_t> blocks_ever{0};  // of all pools: ids are unique among runtimes too
 
+// From the system itself: the heap would keep a page of each slab for its own notes.
+control_block* map_blocks(std::size_t bytes) {
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+#if WEFT_UNDER_ASAN
+    __lsan_register_root_region(at, bytes);  // bodies of living fibers hang on here
+#endif
+    return static_cast<control_block*>(at);
+}
+
+void unmap_blocks(control_block* at, std::size_t bytes) noexcept {
+#if WEFT_UNDER_ASAN
+    __lsan_unregister_root_region(at, bytes);
+#endif
+    ::munmap(at, bytes);
+}
+
+// Takes the pages that lie wholly in [low, high) away. False if the kernel refuses (locked memory).
+bool drop_pages(std::byte* low, std::byte* high) noexcept {
+    const auto page = page_bytes();
+    const auto skip = (page - reinterpret_cast<std::uintptr_t>(low) % page) % page;
+    const auto rest = static_cast<std::size_t>(high - low);
+    const auto bytes = rest > skip ? (rest - skip) / page * page : 0;
+    return bytes > 0 && ::madvise(low + skip, bytes, MADV_DONTNEED) == 0;
+}
+
 }  // namespace
 
 block_pool::~block_pool() {
-    std::size_t free = 0;
-    while (chains_) {
-        chains_ = chains_->next_chain;
-        free += chain_blocks;
-    }
+    std::size_t free = chain_count_ * chain_blocks;
     for (auto* b = loose_; b; b = b->link) ++free;
+    for (auto& s : slabs_)
+        for (auto& l : s->leaves) free += l.is_present ? l.free_count : leaf_blocks;
     require(free == slabs_.size() * slab_blocks, "B1: a handle does not outlive the runtime of its fiber");
-    for (auto* slab : slabs_) {
-        std::destroy_n(slab, slab_blocks);
-        ::operator delete(slab, std::align_val_t{alignof(control_block)});
+    for (auto* list : {&partial_, &whole_, &absent_})
+        while (list->pop_front()) {}
+    for (auto& s : slabs_) {
+        for (auto& l : s->leaves)
+            if (l.is_present) std::destroy_n(l.blocks, leaf_blocks);
+        unmap_blocks(s->blocks, slab_blocks * sizeof(control_block));
     }
 }
 
 void block_pool::grow() {
     slabs_.reserve(slabs_.size() + 1);
-    auto* const slab = static_cast<control_block*>(
-        ::operator new(slab_blocks * sizeof(control_block), std::align_val_t{alignof(control_block)}));
+    auto made = std::make_unique<slab>();
+    made->blocks = map_blocks(slab_blocks * sizeof(control_block));
     const auto number = blocks_ever.fetch_add(slab_blocks, relaxed);  // a number, which orders nothing
-    for (std::size_t i = 0; i < slab_blocks; ++i) {
-        auto* const block = new (slab + i) control_block(ready_);
-        block->owner = &owner_;
-        block->index = number + static_cast<std::uint32_t>(i);
-        block->link = (i + 1) % chain_blocks == 0 ? nullptr : block + 1;  // B3
+    for (std::size_t i = 0; i < leaves_per_slab; ++i) {
+        auto& l = made->leaves[i];
+        l.blocks = made->blocks + i * leaf_blocks;
+        l.first_index = number + static_cast<std::uint32_t>(i * leaf_blocks);
+        make_blocks(l);
+        push_chain(l.blocks);
     }
-    for (std::size_t i = 0; i < slab_blocks; i += chain_blocks) push_chain(slab + i);
-    slabs_.push_back(slab);
+    slabs_.push_back(std::move(made));
+    slabs_are_sorted_ = false;
 }
 
+// As a chain (B3).
+void block_pool::make_blocks(leaf& l) noexcept {
+    for (std::size_t i = 0; i < leaf_blocks; ++i) {
+        auto* const block = new (l.blocks + i) control_block(ready_);
+        block->owner = &owner_;
+        block->index = l.first_index + static_cast<std::uint32_t>(i);
+        block->generation.store(l.last_generation, relaxed);  // B5; under the lock, as all here
+        block->word.continue_from(l.last_ticket);
+        block->link = i + 1 == leaf_blocks ? nullptr : block + 1;
+    }
+}
+
+// ---- taking and giving
+
+// Newest first; then what has been sorted, so that scattered blocks are used up; then memory that has to come anew.
 control_block* block_pool::pop_chain() {
-    if (!chains_) grow();
+    if (!chains_) {
+        if (partial_blocks_ >= chain_blocks) return gather_chain();
+        if (!whole_.empty()) return take_whole(whole_);
+        if (!absent_.empty()) return take_whole(absent_);
+        grow();
+    }
     control_block* const first = chains_;
     chains_ = first->next_chain;
+    unneeded_.fell_to(--chain_count_);
     return first;
 }
 
 void block_pool::push_chain(control_block* first) noexcept {
     first->next_chain = chains_;
     chains_ = first;
+    if (++chain_count_ == spare_chains) note_surplus();
+}
+
+control_block* block_pool::gather_chain() noexcept {
+    control_block* first = nullptr;
+    for (std::size_t n = 0; n < chain_blocks; ++n) {
+        leaf& l = *partial_.front();
+        control_block* const block = l.free;
+        l.free = block->link;
+        if (--l.free_count == 0) partial_.remove(l);
+        block->link = first;
+        first = block;
+    }
+    partial_blocks_ -= chain_blocks;
+    return first;
+}
+
+control_block* block_pool::take_whole(intrusive_list<leaf>& from) noexcept {
+    leaf& l = *from.pop_front();
+    if (!l.is_present) {
+        l.is_present = true;
+        make_blocks(l);
+        l.free = l.blocks;
+        --absent_count_;
+    } else {
+        --whole_count_;
+    }
+    l.free_count = 0;
+    return std::exchange(l.free, nullptr);
 }
 
 control_block* block_pool::take_chain() {
@@ -81,6 +170,103 @@ void block_pool::give_one(control_block& block) noexcept {
     loose_count_ = 0;
 }
 
+// ---- giving memory back
+
+time_point block_pool::trim(time_point now, std::size_t chains) noexcept {
+    {
+        const std::lock_guard guard(lock_);
+        if (to_sort_ == 0) {
+            if (!has_surplus_.load(relaxed)) return never;
+            const auto least = unneeded_.look(now, chain_count_);
+            if (!least) return unneeded_.ends();
+            if (*least >= spare_chains) to_sort_ = *least;
+            note_surplus();
+            if (to_sort_ == 0) return has_surplus_.load(relaxed) ? now : never;
+        }
+    }
+    while (chains-- > 0)  // the lock is free in between
+        if (!trim_one_chain()) return has_surplus() ? now : never;
+    return now;
+}
+
+// \returns whether more of them have lain there.
+bool block_pool::trim_one_chain() noexcept {
+    const std::lock_guard guard(lock_);
+    if (to_sort_ > 0 && chains_) {
+        --to_sort_;
+        control_block* const first = chains_;
+        chains_ = first->next_chain;
+        --chain_count_;
+        sort_in(first);
+        if (to_sort_ > 0 && chains_) return true;
+    }
+    sort_in(std::exchange(loose_, nullptr));
+    loose_count_ = 0;
+    to_sort_ = 0;
+    note_surplus();
+    return false;
+}
+
+void block_pool::give_sorted(control_block* list) noexcept {
+    const std::lock_guard guard(lock_);
+    sort_in(list);
+}
+
+void block_pool::sort_in(control_block* list) noexcept {
+    if (!slabs_are_sorted_) {
+        std::sort(slabs_.begin(), slabs_.end(), [](const auto& a, const auto& b) { return std::less<>()(a->blocks, b->blocks); });
+        slabs_are_sorted_ = true;
+    }
+    while (list) {
+        control_block& block = *std::exchange(list, list->link);
+        sort_in(leaf_of(block), block);
+    }
+}
+
+block_pool::leaf& block_pool::leaf_of(const control_block& block) noexcept {
+    const auto after = std::upper_bound(slabs_.begin(), slabs_.end(), &block,
+                                        [](const control_block* b, const auto& s) { return std::less<>()(b, s->blocks); });
+    slab& home = **std::prev(after);
+    return home.leaves[static_cast<std::size_t>(&block - home.blocks) / leaf_blocks];
+}
+
+void block_pool::sort_in(leaf& home, control_block& block) noexcept {
+    if (home.free_count == 0) partial_.push_back(home);
+    block.link = home.free;
+    home.free = &block;
+    ++partial_blocks_;
+    home.last_ticket = std::max(home.last_ticket, block.word.last_ticket());
+    home.last_generation = std::max(home.last_generation, block.generation.load(relaxed));
+    if (++home.free_count < leaf_blocks) return;
+    partial_.remove(home);
+    partial_blocks_ -= leaf_blocks;
+    whole_.push_back(home);
+    ++whole_count_;
+    if (whole_count_ > spare_chains) let_go(*whole_.front());
+}
+
+// B4: a free block owns nothing, so it needs no destructor; what is built there next begins from zero or from what was left.
+void block_pool::let_go(leaf& whole) noexcept {
+    auto* const low = reinterpret_cast<std::byte*>(whole.blocks);
+    if (!drop_pages(low, low + leaf_blocks * sizeof(control_block))) return;
+    whole_.remove(whole);
+    --whole_count_;
+    whole.is_present = false;
+    whole.free = nullptr;
+    absent_.push_back(whole);
+    ++absent_count_;
+}
+
+// Under the lock.
+void block_pool::note_surplus() noexcept { has_surplus_.store(to_sort_ > 0 || chain_count_ >= spare_chains, relaxed); }
+
+block_pool::counts block_pool::statistics() noexcept {
+    const std::lock_guard guard(lock_);
+    return {.made = slabs_.size() * slab_blocks, .absent = absent_count_ * leaf_blocks};
+}
+
+// ---- a worker's store
+
 block_cache::~block_cache() {
     if (chain_) pool_.give_chain(chain_);
     while (free_) {
@@ -88,6 +274,12 @@ block_cache::~block_cache() {
         free_ = block.link;
         pool_.give_one(block);
     }
+}
+
+void block_cache::empty_out() noexcept {
+    count_ = 0;
+    if (free_) pool_.give_sorted(std::exchange(free_, nullptr));
+    if (chain_) pool_.give_sorted(std::exchange(chain_, nullptr));
 }
 
 void block_cache::refill() {

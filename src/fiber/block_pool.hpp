@@ -1,12 +1,18 @@
-// block_pool.hpp - control blocks in slabs: made once, reused for the life of the runtime, found again by index.
+// block_pool.hpp - control blocks in slabs: reused for the life of the runtime, and always found where they were.
 //
 // Free blocks travel between pool and workers in chains of 64, which nobody has to walk: a walk misses the cache at each block.
+// Chains that nobody has needed for a while (low_water.hpp) are sorted: each block goes to its leaf, 64 neighbours that share
+// pages with nobody else. A leaf that is whole again gives its pages back to the system and is absent until it is needed.
 //
 // Invariants
-//   B1  A block is free in the pool, in one block_cache, or in use.
+//   B1  A block is free in the pool (in a chain, loose, or sorted into its leaf), in one block_cache, or in use.
+//   B2  Slabs are only added, and freed with the pool (C1 of control_block.hpp).
 //   B3  A chain has `chain_blocks` blocks, linked through `link` and ended by null. Chains are linked through `next_chain` of
 //       their first block.
-//   B2  Slabs are only added, and freed with the pool (C1 of control_block.hpp).
+//   B4  A leaf becomes absent under the lock, with all its blocks sorted into it. Its memory stays mapped and reads as zero: not in
+//       use, in no wait. So who comes late with an old pointer fails, and writes nothing; nobody else has one.
+//   B5  Tickets and generations of a block never go back. Those of an absent leaf's blocks go on from the greatest any of them had.
+//   B6  A leaf is in one list, or in none: `partial_` with some of its blocks, `whole_` with all, `absent_` without pages.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +20,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/intrusive_list.hpp"
+#include "base/low_water.hpp"
 #include "fiber/control_block.hpp"
 
 namespace weft::detail {
@@ -32,28 +40,76 @@ public:
     control_block& take_one();
     void give_chain(control_block* first) noexcept;
     void give_one(control_block& block) noexcept;
+    /// A list of any length, which is not needed for the time being: sorted at once.
+    void give_sorted(control_block* list) noexcept;
 
-    /// Calls f(control_block&) for every block ever made, in use or not.
+    /// Whether trim() has anything to look after: a hint.
+    bool has_surplus() const noexcept { return has_surplus_.load(relaxed); }
+    /// Gives memory back that has not been needed for low_water::period, at most `chains` chains of it.
+    /// \returns when it has more to do: not after `now` if at once, `never` if there is nothing left.
+    time_point trim(time_point now, std::size_t chains) noexcept;
+
+    struct counts {
+        std::size_t made = 0;    // blocks
+        std::size_t absent = 0;  // of these without memory
+    };
+    counts statistics() noexcept;
+
+    /// Calls f(control_block&) for every block that is in use, and for some that are not.
     template <class F>
     void for_each(F&& f) {
         const std::lock_guard guard(lock_);
-        for (auto* slab : slabs_)
-            for (std::size_t i = 0; i < slab_blocks; ++i) f(slab[i]);
+        for (auto& s : slabs_)
+            for (auto& l : s->leaves)
+                for (std::size_t i = 0; l.is_present && i < leaf_blocks; ++i) f(l.blocks[i]);
     }
 
 private:
-    static constexpr std::size_t slab_blocks = 4 * chain_blocks;  // chosen: about 100 KiB a slab
+    static constexpr std::size_t leaf_blocks = chain_blocks, leaves_per_slab = 4;  // chosen: about 100 KiB a slab
+    static constexpr std::size_t slab_blocks = leaf_blocks * leaves_per_slab;
+    static constexpr std::size_t spare_chains = 16;  // chosen: 400 KiB are not worth a search for more, and are kept
+
+    struct leaf : list_hook<leaf> {
+        control_block* blocks = nullptr;
+        control_block* free = nullptr;  // those that were sorted in
+        std::size_t free_count = 0;
+        std::uint32_t first_index = 0;
+        bool is_present = true;
+        wait_ticket last_ticket = 0;         // B5: the greatest of the blocks that were sorted in
+        std::uint32_t last_generation = 0;
+    };
+    struct slab {
+        control_block* blocks = nullptr;
+        leaf leaves[leaves_per_slab];
+    };
+
     void grow();
+    void make_blocks(leaf& l) noexcept;
     control_block* pop_chain();
+    control_block* gather_chain() noexcept;
+    control_block* take_whole(intrusive_list<leaf>& from) noexcept;
     void push_chain(control_block* first) noexcept;
+    bool trim_one_chain() noexcept;
+    void sort_in(control_block* list) noexcept;
+    void sort_in(leaf& home, control_block& block) noexcept;
+    leaf& leaf_of(const control_block& block) noexcept;
+    void let_go(leaf& whole) noexcept;
+    void note_surplus() noexcept;
 
     scheduler& owner_;
     void (*const ready_)(wait_cell&) noexcept;
     std::mutex lock_;
     control_block* chains_ = nullptr;
+    std::size_t chain_count_ = 0;
     control_block* loose_ = nullptr;  // fewer than a chain
     std::size_t loose_count_ = 0;
-    std::vector<control_block*> slabs_;
+    std::vector<std::unique_ptr<slab>> slabs_;
+    bool slabs_are_sorted_ = true;    // by address
+    intrusive_list<leaf> partial_, whole_, absent_;  // B6
+    std::size_t partial_blocks_ = 0, whole_count_ = 0, absent_count_ = 0;
+    low_water unneeded_;              // chains
+    std::size_t to_sort_ = 0;         // chains that nobody needed in the period that has ended
+    atomic<bool> has_surplus_{false};
 };
 
 /// A worker's own store of free blocks: up to a chain in use and a whole one behind it. Owner only.
@@ -78,6 +134,8 @@ public:
         free_ = &block;
         ++count_;
     }
+    /// Gives everything to the pool, to be sorted: the worker has nothing to do.
+    void empty_out() noexcept;
 
 private:
     void refill();

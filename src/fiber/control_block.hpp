@@ -1,8 +1,9 @@
 // control_block.hpp - what the runtime knows of one fiber.
 //
 // Invariants
-//   C1  The memory is type-stable: it goes back to its pool, never to the system while the runtime lives. A late claim()
-//       or a stale fiber_id therefore finds a control block, and fails on its ticket or generation.
+//   C1  The memory is type-stable: it goes back to its pool, and keeps its address and type while the runtime lives. A late claim()
+//       or a stale fiber_id therefore finds a control block, and fails on its ticket or generation. Neither ever goes back. The pool
+//       may take the pages of free blocks away; they read as zero then, and 0 is nobody's ticket or generation (B4, B5 of block_pool.hpp).
 //   C2  The block is used as long as `life` says (life_word.hpp). The body is destroyed by the run if it ends after the
 //       handle has gone, else by the handle, and by nobody else (F4).
 //   C3  ctx, link and home stack belong to whoever may run the fiber (see wait_word.hpp); the rest is said at each field.

@@ -7,8 +7,8 @@
 namespace weft::detail {
 
 enum class park_reason : std::uint8_t {
-    none, sleep, yield, join, scope_end, mutex, condition_variable, wait_group,
-    channel_send, channel_receive, select, blocking, callback, read, write, accept, connect, signal,
+    none, sleep, yield, join, scope_end, fiber_limit, mutex, condition_variable,
+    wait_group, channel_send, channel_receive, select, blocking, callback, read, write, accept, connect, signal,
 };
 
 inline std::string_view name(park_reason r) noexcept {
@@ -18,6 +18,7 @@ inline std::string_view name(park_reason r) noexcept {
         case park_reason::yield: return "yield";
         case park_reason::join: return "join";
         case park_reason::scope_end: return "end of scope";
+        case park_reason::fiber_limit: return "fiber limit";
         case park_reason::mutex: return "mutex";
         case park_reason::condition_variable: return "condition variable";
         case park_reason::wait_group: return "wait group";

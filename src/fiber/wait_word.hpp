@@ -79,6 +79,12 @@ public:
         left();
     }
 
+    /// The ticket of the last wait, or of the one under way.
+    wait_ticket last_ticket() const noexcept { return ticket_of(word_.load(relaxed)); }
+
+    /// Before the first wait: tickets go on from `last`.
+    void continue_from(wait_ticket last) noexcept { word_.store(pack(last, interruptible::no, wait_state::active), relaxed); }
+
     /// The ticket of the wait under way, if a stop may end it and nobody has claimed it.
     std::optional<wait_ticket> interruptible_ticket() const noexcept {
         const auto now = word_.load(relaxed);  // W5: after a heavy fence; claim() acquires

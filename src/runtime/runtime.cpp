@@ -22,7 +22,9 @@ runtime_stats runtime::stats() const {
         r.switches += w.dispatches();
         r.parks += w.parks();
         r.steals += w.steals();
+        r.searches += w.searches();
         r.sleeps += w.sleeps();
+        r.wakes += w.wakes();
     }
     const auto stacks = s.stacks().statistics();
     r.stacks_in_use = stacks.in_use;

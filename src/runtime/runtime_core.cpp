@@ -44,6 +44,24 @@ std::size_t checked_stack_bytes(const runtime_options& o) {
     return o.stack_bytes;
 }
 
+std::size_t checked_max_fibers(const runtime_options& o) {
+    constexpr std::size_t most = 1'000'000'000;  // chosen: more than the memory of any machine has room for
+    if (o.max_fibers > most)
+        throw std::invalid_argument("weft: runtime_options::max_fibers must be 0 (no limit) to 1000000000, not " +
+                                    std::to_string(o.max_fibers));
+    return o.max_fibers;
+}
+
+at_limit checked_at_limit(const runtime_options& o) {
+    switch (o.at_limit) {
+        case at_limit::park:
+        case at_limit::run_inline:
+        case at_limit::fail: return o.at_limit;
+    }
+    throw std::invalid_argument("weft: runtime_options::at_limit must be park, run_inline or fail, not " +
+                                std::to_string(static_cast<int>(o.at_limit)));
+}
+
 std::string what_of(const std::exception_ptr& e) {
     try {
         std::rethrow_exception(e);
@@ -67,6 +85,8 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     set_io_context_lookup(io_here);
     scheduler_options o{.workers = chosen_workers(options_),
                         .stack_bytes = checked_stack_bytes(options_),
+                        .max_fibers = checked_max_fibers(options_),
+                        .when_full = checked_at_limit(options_),
                         .name = options_.name,
                         .unhandled = [this](control_block& f, const std::exception_ptr& e) {
                             if (options_.on_unhandled)

@@ -15,6 +15,7 @@ constexpr auto patience = std::chrono::microseconds(20);     // chosen: longer t
 constexpr auto tiny = std::chrono::microseconds(20);         // measured: loot that lasts shorter costs more than it helps
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
 constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
+constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again
 constexpr int naps = 16;                                     // chosen: it looks for 0.8 ms
 constexpr int relaxes_per_look = 20;                         // chosen: a look at the others costs them a cache line
 
@@ -28,6 +29,7 @@ control_block* idle_worker::find_work() noexcept {
         if (!w_.searching_) w_.searching_ = w_.owner_.idle().begin_search();
         if (w_.searching_)
             if (auto* const f = search()) return found(f);
+        if (tidy()) continue;
         sleep();
     }
 }
@@ -61,6 +63,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
 
 control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
+    if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);  // owner only
     if (std::exchange(w_.spin_, false)) {
         const auto end = clock::now() + spin_for;
         do {
@@ -196,6 +199,21 @@ void idle_worker::nap() noexcept {
     w_.owner_.set_napper(nullptr);
 }
 
+// True: there is more to do, but look for work first. Else it may sleep until tidy_at_.
+bool idle_worker::tidy() noexcept {
+    auto& s = w_.owner_;
+    const bool was_due = tidy_at_ != never;
+    if (!was_due && !s.has_surplus()) return false;
+    const auto now = clock::now();
+    if (was_due && now < tidy_at_) return false;
+    if (was_due) {  // it has had nothing to do for that long: what it keeps at hand would hold its neighbours back
+        w_.blocks_.empty_out();
+        w_.stacks_.empty_out();
+    }
+    tidy_at_ = s.trim(now, parts_at_once);
+    return tidy_at_ <= now;
+}
+
 void idle_worker::sleep() noexcept {
     require(!asked_, "Q3: a call is ended before its thief sleeps");
     auto& s = w_.owner_;
@@ -204,10 +222,11 @@ void idle_worker::sleep() noexcept {
     // Step 3 of idle_set.hpp. A searcher that is about takes the work queued now upon itself (I2).
     if ((!s.work_is_queued() || s.idle().anybody_searches()) && !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
-        sleep_until(never);
+        sleep_until(tidy_at_);
     }
     w_.asleep_.store(false, relaxed);
     w_.searching_ = !s.idle().retract(w_.index_);  // I5
+    if (w_.searching_) w_.wakes_.store(w_.wakes_.load(relaxed) + 1, relaxed);  // owner only
 }
 
 void idle_worker::sleep_until(time_point until) noexcept {

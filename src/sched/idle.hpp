@@ -30,6 +30,7 @@ private:
     bool worth_asking(worker& victim, time_point now) noexcept;
     void judge_last_loot() noexcept;
     control_block* found(control_block* f) noexcept;
+    bool tidy() noexcept;                         // memory that a burst has left
     void nap() noexcept;
     void sleep() noexcept;
     void sleep_until(time_point until) noexcept;
@@ -44,6 +45,7 @@ private:
     worker* asked_ = nullptr;  // the victim whose queue this worker has called (run_queue.hpp, Q3)
     time_point asked_at_;
     bool backed_off_ = false;  // a victim was left alone for the tiny loot it had given
+    time_point tidy_at_ = never;  // when memory is to be given back
     bool led_ = false;  // slept in the driver last: if it goes away with work, another must watch there
 };
 

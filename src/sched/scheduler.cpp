@@ -43,7 +43,8 @@ scheduler::scheduler(scheduler_options options, driver& io)
       driver_(io),
       stacks_({.default_bytes = options_.stack_bytes}),
       blocks_(*this, ready_fiber),
-      idle_(options_.workers) {
+      idle_(options_.workers),
+      limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr) {
     prepare_heavy_fence();
     set_panic_namer(current_name);
     set_overflow_namer(current_name);

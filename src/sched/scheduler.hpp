@@ -8,8 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include <weft/detail/at_limit.hpp>
+
 #include "fiber/block_pool.hpp"
 #include "sched/driver.hpp"
+#include "sched/fiber_limit.hpp"
 #include "sched/idle_set.hpp"
 #include "sched/injector.hpp"
 #include "sched/worker.hpp"
@@ -20,6 +23,8 @@ namespace weft::detail {
 struct scheduler_options {
     unsigned workers = 1;
     std::size_t stack_bytes = std::size_t{256} * 1024;
+    std::size_t max_fibers = 0;  // 0: no limit
+    weft::at_limit when_full = at_limit::park;
     std::string name = "weft";
     /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
     std::function<void(control_block&, const std::exception_ptr&)> unhandled = {};
@@ -76,6 +81,8 @@ public:
     /// The fibers that live now, each with a reference, so that their blocks stay theirs. A hint: they go on meanwhile.
     std::vector<held_fiber> living();
 
+    /// The places for fibers; null if there is no limit.
+    fiber_limit* limit() const noexcept { return limit_.get(); }
     const scheduler_options& options() const noexcept { return options_; }
     unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
     worker& worker_at(unsigned i) noexcept { return *workers_[i]; }
@@ -91,6 +98,12 @@ public:
     injector<control_block>& injected() noexcept { return injected_; }
     bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
     bool work_is_queued() const noexcept;
+    /// Whether the pools hold memory that a burst may have left: a hint.
+    bool has_surplus() const noexcept { return blocks_.has_surplus() || stacks_.has_surplus(); }
+    /// Gives some of it back. \returns when to go on; never: there is none left.
+    time_point trim(time_point now, std::size_t parts) noexcept {
+        return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
+    }
     void wake_sleeper() noexcept {            // after work was published (idle_set.hpp)
         if (const auto sleeper = idle_.after_publish()) [[unlikely]] workers_[*sleeper]->wake();
     }
@@ -139,6 +152,7 @@ private:
     idle_set idle_;
     injector<control_block> injected_;
     std::vector<std::unique_ptr<worker>> workers_;
+    const std::unique_ptr<fiber_limit> limit_;  // beside what every fiber reads anyway
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
     atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written

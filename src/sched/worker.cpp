@@ -84,6 +84,7 @@ inline void worker::dispatch(carrier& c, control_block& f) noexcept {
     }
     if (how == after_body::last) recycle(f);
     ended_.store(ended_.load(relaxed) + 1, release);  // owner only; pairs with live(): the fiber is gone
+    if (auto* const limit = owner_.limit()) [[unlikely]] limit->give();
 }
 
 bool worker::end_observed(control_block& f) noexcept {
@@ -170,7 +171,6 @@ void worker::go_on(worker& w, carrier& c, afterwards how, stack* leaving, contro
     jump_context(*to);
 }
 
-// \returns whether the siblings are to be stopped.
 bool worker::body_failed(control_block& f) noexcept {
     const bool stop_siblings = f.parent && f.parent->child_failed(f, f.body->failure());
     f.lock.lock();
@@ -228,6 +228,7 @@ inline void worker::end_in_place(control_block& self, control_block& child) noex
         static_cast<void>(child.life.drop());  // the handle has another reference
     }
     ended_.store(ended_.load(relaxed) + 1, release);  // as finish()
+    if (auto* const limit = owner_.limit()) [[unlikely]] limit->give();
 }
 
 void worker::wake_joiners(control_block& f) noexcept {
@@ -340,6 +341,7 @@ void worker::poll() noexcept {
         enqueue(*f);
     }
     taking_in_ = false;
+    if (owner_.has_surplus()) [[unlikely]] owner_.trim(now, 1);
     if (!queue_.empty()) notify();
     else fiber_queue::owner(queue_).trim();
 }

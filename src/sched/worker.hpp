@@ -56,6 +56,12 @@ public:
     /// Joins by running: if `child` is unstarted at the back of this worker's queue, its body runs now, on the stack of `self`,
     /// which is the calling fiber, but as itself. False: it must be waited for.
     bool join_in_place(control_block& self, control_block& child) noexcept;
+    /// Whether run_inline() has the stack it needs. Lets others run first, now and then.
+    bool can_run_inline(control_block& self) noexcept;
+    /// Runs the unstarted `child` from beginning to end on the stack of `self`, the calling fiber, but as itself.
+    static void run_inline(control_block& self, control_block& child) noexcept;
+    /// The body has thrown: tells the scope, or reports. \returns whether the siblings are to be stopped.
+    static bool body_failed(control_block& f) noexcept;
     /// Arms a timer of the calling fiber.
     void arm(timer& t, time_point when) noexcept;
     block_cache& blocks() noexcept { return blocks_; }
@@ -80,7 +86,9 @@ public:
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }  // pairs with the release in finish()
     std::uint64_t steals() const noexcept { return steals_.load(relaxed); }
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
+    std::uint64_t searches() const noexcept { return searches_.load(relaxed); }
     std::uint64_t sleeps() const noexcept { return sleeps_.load(relaxed); }
+    std::uint64_t wakes() const noexcept { return wakes_.load(relaxed); }
     std::uint64_t dispatches() const noexcept { return ticks_.load(relaxed); }
 
 private:
@@ -95,7 +103,6 @@ private:
     enum class after_body : std::uint8_t { run_refers, gone, last };
     static after_body run_body(control_block& f) noexcept;
     static void run_body_in_place(control_block& f) noexcept;
-    static bool body_failed(control_block& f) noexcept;
     static void wake_joiners(control_block& f) noexcept;
     [[noreturn]] static void go_on(worker& w, carrier& c, afterwards how, stack* leaving, control_block* next) noexcept;
     void leave_for(control_block& self, control_block* next) noexcept;
@@ -137,6 +144,7 @@ private:
     time_point woke_for_timer_{};       // when a sleep last ended by a timer
     duration gap_{};                    // how long that was the last time
     std::vector<std::uint64_t> seen_ticks_;  // of each other worker, when last looked at
+    std::uint32_t inlined_ = 0;         // fibers run by run_inline()
     bool spin_ = false;                 // work was found lately, so a short wait may be worth it
     stack_cache stacks_;
     block_cache blocks_;
@@ -148,7 +156,7 @@ private:
     parker parker_;
     atomic<bool> asleep_{false};
     atomic<int> cpu_{-1};               // where its carrier was last seen: a hint
-    atomic<std::uint64_t> born_{0}, ended_{0}, steals_{0}, parks_{0}, sleeps_{0};
+    atomic<std::uint64_t> born_{0}, ended_{0}, steals_{0}, parks_{0}, searches_{0}, sleeps_{0}, wakes_{0};
 };
 
 // The worker's visit to its own queue (run_queue.hpp), inside another visit if there is one.

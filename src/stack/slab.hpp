@@ -30,6 +30,7 @@ public:
     slab(slab const&) = delete;
     slab& operator=(slab const&) = delete;
 
+    [[nodiscard]] bool is_unused() const noexcept { return closed_count_ == fresh_; }
     [[nodiscard]] bool has_room() const noexcept { return fresh_ < slots_ || closed_count_ > 0; }
     std::uint32_t claim() noexcept;
     void unclaim(std::uint32_t slot) noexcept;

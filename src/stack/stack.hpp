@@ -8,7 +8,7 @@
 //
 // Invariants
 //   K1  Between take() and give() a stack belongs to its taker; `next` is free for the taker's own lists.
-//   K2  The memory under a stack stays mapped until its pool ends, or until give() if it was mapped alone.
+//   K2  The memory under a stack stays mapped until give().
 #pragma once
 
 #include <cstddef>

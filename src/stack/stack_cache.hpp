@@ -36,6 +36,12 @@ public:
         stacks_[count_++] = s;
     }
 
+    /// Gives everything to the pool; not from one of these stacks.
+    void empty_out() noexcept {
+        pool_.give_batch(stacks_.data(), count_);
+        count_ = 0;
+    }
+
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:

@@ -37,12 +37,14 @@ stack_pool::~stack_pool() {
     for (auto& c : classes_) {
         close_all(c.warm);
         close_all(c.surplus);
+        close_all(c.to_close);
     }
-    for (slab* s = slabs_; s != nullptr;) {
-        slab* const next = s->next;
-        delete s;
-        s = next;
-    }
+    for (slab* const list : {slabs_, leaving_})
+        for (slab* s = list; s != nullptr;) {
+            slab* const next = s->next;
+            delete s;
+            s = next;
+        }
 }
 
 std::size_t stack_pool::rounded(std::size_t bytes) const noexcept {
@@ -91,6 +93,7 @@ stack* stack_pool::take_warm(size_class& c) noexcept {
     if (s == nullptr) return nullptr;
     list = s->next;
     --count;
+    c.unneeded_warm.fell_to(c.warm_count);
     --counts_.idle;
     ++counts_.in_use;
     return s;
@@ -101,8 +104,10 @@ stack* stack_pool::take_new(std::size_t stack_bytes) noexcept {
     std::uint32_t slot = 0;
     {
         std::scoped_lock const lock(mutex_);
-        home = slab_with_room(class_of(stack_bytes), stack_bytes);
+        auto& c = class_of(stack_bytes);
+        home = slab_with_room(c, stack_bytes);
         if (home == nullptr) return nullptr;
+        if (home->is_unused()) c.unneeded_slabs.fell_to(--c.unused_slabs);
         slot = home->claim();
         ++counts_.in_use;
     }
@@ -125,6 +130,7 @@ slab* stack_pool::slab_with_room(size_class& c, std::size_t stack_bytes) noexcep
     counts_.mapped_slots += made->slots();
     counts_.mapped_bytes += made->mapped_bytes();
     list_as_room(c, *made);
+    ++c.unused_slabs;
     return made;
 }
 
@@ -185,7 +191,7 @@ stack* stack_pool::put(stack* s) noexcept {
     auto& list = warm ? c.warm : c.surplus;
     s->next = list;
     list = s;
-    ++(warm ? c.warm_count : c.surplus_count);
+    if (++(warm ? c.warm_count : c.surplus_count) > spare_stacks) has_surplus_.store(true, relaxed);
     --counts_.in_use;
     ++counts_.idle;
     if (c.surplus_count < closing_batch) return nullptr;
@@ -206,8 +212,120 @@ void stack_pool::close_all(stack* list) noexcept {
         std::scoped_lock const lock(mutex_);
         --(guarded ? counts_.guarded : counts_.unguarded);
         home->unclaim(slot);
-        list_as_room(class_of(home->stack_bytes()), *home);
+        auto& c = class_of(home->stack_bytes());
+        list_as_room(c, *home);
+        if (home->is_unused() && ++c.unused_slabs > spare_slabs) has_surplus_.store(true, relaxed);
     }
+}
+
+// ---- giving memory back
+
+time_point stack_pool::trim(time_point now, std::size_t n) noexcept {
+    if (!has_surplus()) return never;
+    time_point const next = look_at_periods(now);
+    if (next > now) return next;
+    while (n-- > 0 && (close_one() || unmap_one())) {}   // the lock is free in between
+    return has_surplus() ? now : never;
+}
+
+// \returns now if there is something to be given back, else when to look again.
+time_point stack_pool::look_at_periods(time_point now) noexcept {
+    std::scoped_lock const lock(mutex_);
+    if (is_giving_back()) return now;
+    time_point soonest = never;
+    for (auto& c : classes_) {
+        if (c.warm_count + c.surplus_count > spare_stacks || c.unneeded_warm.ends() != never)
+            if (auto const least = c.unneeded_warm.look(now, c.warm_count)) choose_to_close(c, *least);
+        if (c.unused_slabs > spare_slabs || c.unneeded_slabs.ends() != never)
+            if (auto const least = c.unneeded_slabs.look(now, c.unused_slabs)) unlink_unused(c, *least);
+        soonest = std::min({soonest, c.unneeded_warm.ends(), c.unneeded_slabs.ends()});
+    }
+    note_surplus();
+    if (!has_surplus()) return never;
+    return is_giving_back() || soonest == never ? now : soonest;
+}
+
+// Under the lock. The warmest stay: the walk meets only those, and they were needed lately or are few.
+void stack_pool::choose_to_close(size_class& c, std::size_t least_warm) noexcept {
+    std::size_t const go = least_warm > spare_stacks ? least_warm - spare_stacks : 0;
+    stack** end_of_rest = &c.warm;
+    for (std::size_t stay = c.warm_count - go; stay > 0; --stay) end_of_rest = &(*end_of_rest)->next;
+    c.to_close = std::exchange(*end_of_rest, nullptr);
+    c.warm_count -= go;
+    counts_.idle -= go + std::exchange(c.surplus_count, 0);
+    while (c.surplus != nullptr) {
+        stack* const s = c.surplus;
+        c.surplus = s->next;
+        s->next = std::exchange(c.to_close, s);
+    }
+}
+
+// Under the lock.
+void stack_pool::unlink_unused(size_class& c, std::size_t n) noexcept {
+    if (n <= spare_slabs) return;
+    n -= spare_slabs;
+    auto const goes = [&](slab const& s) { return s.is_unused() && &class_of(s.stack_bytes()) == &c; };
+    for (slab** at = &c.room; *at != nullptr;) {   // which lists every slab with room of this size
+        slab& s = **at;
+        if (n == 0 || !goes(s)) {
+            at = &s.next_room;
+            continue;
+        }
+        *at = s.next_room;
+        s.listed_as_room = false;
+        --n;
+        --c.unused_slabs;
+    }
+    for (slab** at = &slabs_; *at != nullptr;) {
+        slab& s = **at;
+        if (s.listed_as_room || !goes(s)) {
+            at = &s.next;
+            continue;
+        }
+        *at = s.next;
+        s.next = std::exchange(leaving_, &s);
+        counts_.mapped_slots -= s.slots();
+        counts_.mapped_bytes -= s.mapped_bytes();
+    }
+}
+
+bool stack_pool::close_one() noexcept {
+    stack* s = nullptr;
+    {
+        std::scoped_lock const lock(mutex_);
+        auto const c = std::find_if(classes_.begin(), classes_.end(), [](auto const& each) { return each.to_close != nullptr; });
+        if (c == classes_.end()) return false;
+        s = c->to_close;
+        c->to_close = std::exchange(s->next, nullptr);
+        note_surplus();
+    }
+    close_all(s);   // P2
+    return true;
+}
+
+bool stack_pool::unmap_one() noexcept {
+    slab* gone = nullptr;
+    {
+        std::scoped_lock const lock(mutex_);
+        gone = leaving_;
+        if (gone == nullptr) return false;
+        leaving_ = gone->next;
+        note_surplus();
+    }
+    delete gone;   // P2
+    return true;
+}
+
+bool stack_pool::is_giving_back() const noexcept {
+    return leaving_ != nullptr || std::any_of(classes_.begin(), classes_.end(), [](auto const& c) { return c.to_close != nullptr; });
+}
+
+// Under the lock.
+void stack_pool::note_surplus() noexcept {
+    bool const any = is_giving_back() || std::any_of(classes_.begin(), classes_.end(), [](auto const& c) {
+        return c.warm_count + c.surplus_count > spare_stacks || c.unused_slabs > spare_slabs;
+    });
+    has_surplus_.store(any, relaxed);
 }
 
 stack_statistics stack_pool::statistics() const noexcept {

@@ -2,11 +2,13 @@
 //
 // Sizes are rounded up to a power of two between 16 KiB and 64 MiB; larger ones are mapped one by one. A stack that is given
 // back stays warm, with its pages, until its size class has more than `warm_bytes` of idle stacks; what comes beyond that is
-// closed, sixty-four at a time, and costs address space and page tables only.
+// closed, sixty-four at a time, and costs address space and page tables only. Of what stays warm, and of slabs without a stack, trim()
+// gives back what was not needed for a while (low_water.hpp); it is called by workers that have nothing to do.
 //
 // Invariants
-//   P1  A stack is in use, warm, surplus, or its slot is unclaimed; the counts of statistics() agree under the lock.
+//   P1  A stack is in use, warm, surplus, about to be closed, or its slot is unclaimed; the counts of statistics() agree under the lock.
 //   P2  Pages are touched, guarded and given back outside the lock.
+//   P3  A slab that leaves was unused when it was unlinked, under the lock, from all lists: nobody can claim a slot of it.
 //
 // Workers go through a `stack_cache`.
 #pragma once
@@ -15,6 +17,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include "base/atomic.hpp"
+#include "base/low_water.hpp"
 #include "stack/slab.hpp"
 
 namespace weft::detail {
@@ -50,6 +54,12 @@ public:
     [[nodiscard]] std::size_t take_batch(stack** out, std::size_t n) noexcept;
     void give_batch(stack** in, std::size_t n) noexcept;
 
+    /// Whether trim() has anything to look after: a hint.
+    [[nodiscard]] bool has_surplus() const noexcept { return has_surplus_.load(relaxed); }
+    /// Gives memory back that has not been needed for low_water::period, at most `n` stacks or slabs of it.
+    /// \returns when it has more to do: not after `now` if at once, `never` if there is nothing left.
+    time_point trim(time_point now, std::size_t n) noexcept;
+
     [[nodiscard]] stack_statistics statistics() const noexcept;
     [[nodiscard]] std::size_t default_bytes() const noexcept;
 
@@ -62,8 +72,12 @@ private:
         std::size_t warm_count = 0;
         stack* surplus = nullptr;
         std::size_t surplus_count = 0;
+        stack* to_close = nullptr;   // chosen by trim(): counted neither in use nor idle
         slab* room = nullptr;
+        std::size_t unused_slabs = 0;
+        low_water unneeded_warm, unneeded_slabs;
     };
+    static constexpr std::size_t spare_stacks = 16, spare_slabs = 1;   // chosen: trim() leaves so many of each size
 
     size_class& class_of(std::size_t stack_bytes) noexcept;
     std::size_t rounded(std::size_t bytes) const noexcept;
@@ -75,11 +89,20 @@ private:
     void give_alone(stack* s) noexcept;
     stack* put(stack* s) noexcept;
     void close_all(stack* list) noexcept;
+    time_point look_at_periods(time_point now) noexcept;
+    void choose_to_close(size_class& c, std::size_t least_warm) noexcept;
+    void unlink_unused(size_class& c, std::size_t n) noexcept;
+    bool close_one() noexcept;
+    bool unmap_one() noexcept;
+    bool is_giving_back() const noexcept;
+    void note_surplus() noexcept;
 
     stack_options options_;
     mutable std::mutex mutex_;
     std::array<size_class, largest_class - smallest_class + 1> classes_{};
     slab* slabs_ = nullptr;
+    slab* leaving_ = nullptr;     // P3
+    atomic<bool> has_surplus_{false};
     stack_statistics counts_;
 };
 

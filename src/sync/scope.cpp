@@ -66,7 +66,7 @@ fiber_ref scope_core::start(new_fiber& made, task& body) noexcept {
         ++state_->count;
     }
     if (stopped) scheduler::request_stop(f);  // the body always runs, and sees it at its first park point
-    state_->where.start(f);
+    made.launch(f);
     return fiber_ref(f);
 }
 

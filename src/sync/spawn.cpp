@@ -5,14 +5,15 @@
 #include "base/panic.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
+#include "sync/admission.hpp"
 
 namespace weft::detail {
 namespace {
 
 // The worker the caller runs on, if it is one of `where`.
-worker* worker_here(scheduler& where) noexcept {
+worker* worker_here(const scheduler* where) noexcept {
     const auto* const c = this_carrier();
-    return c && c->owner == &where ? c->lent_to : nullptr;
+    return c && c->owner == where ? c->lent_to : nullptr;
 }
 
 void prepare(control_block& f, const attributes& a, bool detached) noexcept {
@@ -35,15 +36,17 @@ void prepare(control_block& f, const attributes& a, bool detached) noexcept {
 }  // namespace
 
 new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
-    : where_(where) {
-    worker* const w = worker_here(where);
-    fiber_ = w ? w->blocks().take() : &where.blocks().take_one();
-    prepare(*fiber_, a, kind == start_as::detached);
-    room_ = fiber_->room;
-    fiber_->spilled = 0;
-    if (bytes <= control_block::room_bytes && alignment <= control_block::room_alignment) [[likely]] return;
+    : where_(&where) {
+    if (where.limit()) [[unlikely]]
+        if (admit(where, a) == admission::inlined) where_ = nullptr;
     try {
-        room_ = fiber_->spill(bytes, alignment);
+        worker* const w = worker_here(&where);
+        fiber_ = w ? w->blocks().take() : &where.blocks().take_one();
+        prepare(*fiber_, a, kind == start_as::detached);
+        room_ = fiber_->room;
+        fiber_->spilled = 0;
+        if (bytes > control_block::room_bytes || alignment > control_block::room_alignment) [[unlikely]]
+            room_ = fiber_->spill(bytes, alignment);
     } catch (...) {
         discard();
         throw;
@@ -51,6 +54,8 @@ new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::
 }
 
 void new_fiber::discard() noexcept {
+    if (where_ && where_->limit()) where_->limit()->give();
+    if (!fiber_) return;
     if (fiber_->spilled) fiber_->free_spilled(room_);
     if (!fiber_->detached) scheduler::drop_handle(*fiber_);
     scheduler::drop(*fiber_);
@@ -64,11 +69,17 @@ control_block& new_fiber::release(task& body) noexcept {
 fiber_ref new_fiber::start(task& body) noexcept {
     auto& f = release(body);
     const bool detached = f.detached;
+    launch(f);
+    return detached ? fiber_ref() : fiber_ref(f);  // a detached fiber may be gone
+}
+
+void new_fiber::launch(control_block& f) noexcept {
     if (worker* const w = worker_here(where_)) [[likely]]
         w->start(f);
+    else if (where_)
+        where_->start(f);
     else
-        where_.start(f);
-    return detached ? fiber_ref() : fiber_ref(f);  // a detached fiber may be gone
+        worker::run_inline(*this_carrier()->current, f);
 }
 
 scheduler& runtime_here(std::string_view what) noexcept {

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -236,6 +238,109 @@ TEST(stack_pool, functions_run_on_its_stacks_deep_and_again) {
         EXPECT_TRUE(on_it);
         pool.give(s);
     }
+}
+
+// ---- giving memory back
+
+constexpr auto period = low_water::period;
+
+/// As a worker would: until there is nothing more to do for now.
+time_point trim(stack_pool& pool, time_point at, std::size_t n = 7) {
+    time_point again = at;
+    while (again <= at) again = pool.trim(at, n);
+    return again;
+}
+
+TEST(stack_pool, closes_warm_stacks_that_nobody_needed_for_a_period) {
+    auto const start = clock::now();
+    stack_pool pool;
+    std::vector<stack*> all(100);
+    for (auto& s : all) s = pool.take(0);
+    EXPECT_EQ(trim(pool, start), never);
+    for (auto* s : all) pool.give(s);
+    EXPECT_EQ(trim(pool, start), start + period);
+    all.resize(30);
+    for (auto& s : all) s = pool.take(0);   // thirty were needed meanwhile
+    for (auto* s : all) pool.give(s);
+    EXPECT_EQ(trim(pool, start + period / 2), start + period);
+    EXPECT_EQ(pool.statistics().idle, 100U);
+    auto const again = trim(pool, start + period);
+    EXPECT_EQ(pool.statistics().idle, 46U);   // of the seventy others sixteen stay
+    EXPECT_EQ(again, start + 2 * period);
+    EXPECT_EQ(trim(pool, again), never);
+    EXPECT_EQ(pool.statistics().idle, 16U);
+    EXPECT_FALSE(pool.has_surplus());
+    stack* const next = pool.take(0);
+    EXPECT_EQ(next, all.back());   // the warmest have stayed
+    pool.give(next);
+}
+
+TEST(stack_pool, P3_unmaps_slabs_that_nobody_needed_for_a_period) {
+    auto const start = clock::now();
+    stack_pool pool({.warm_bytes = 1});
+    std::vector<stack*> all(2000);
+    for (auto& s : all) s = pool.take(16 * KiB);
+    for (auto& s : all) touch(s->span.high - 1);
+    auto const mapped = pool.statistics();
+    EXPECT_GE(mapped.mapped_slots, 2000U);
+    std::vector<stack*> const kept(all.end() - 3, all.end());
+    all.resize(1997);
+    pool.give_batch(all.data(), all.size());
+    EXPECT_GT(trim(pool, start), start);
+    EXPECT_EQ(pool.statistics().mapped_slots, mapped.mapped_slots);
+    trim(pool, start + period);
+    trim(pool, start + 2 * period);
+    EXPECT_EQ(trim(pool, start + 3 * period), never);
+    EXPECT_LE(pool.statistics().mapped_slots, 3 * 256U);
+    EXPECT_LE(pool.statistics().mapped_bytes, mapped.mapped_bytes / 2);
+    for (auto* s : kept) {
+        touch(s->span.high - 1);
+        pool.give(s);
+    }
+    for (auto& s : all) ASSERT_NE(s = pool.take(16 * KiB), nullptr);   // and maps again
+    EXPECT_EQ(std::set<stack*>(all.begin(), all.end()).size(), all.size());
+    pool.give_batch(all.data(), all.size());
+}
+
+TEST(stack_pool, keeps_slabs_that_bursts_come_back_to) {
+    auto const start = clock::now();
+    stack_pool pool({.warm_bytes = 1});
+    std::vector<stack*> all(2000);
+    std::size_t mapped = 0;
+    for (int burst = 0; burst < 20; ++burst) {
+        for (auto& s : all) s = pool.take(16 * KiB);
+        pool.give_batch(all.data(), all.size());
+        if (burst == 0) mapped = pool.statistics().mapped_slots;
+        trim(pool, start + burst * period / 4);
+    }
+    EXPECT_EQ(pool.statistics().mapped_slots, mapped);
+}
+
+TEST(stack_pool, stress_trimmed_while_threads_take_and_give) {
+    stack_pool pool({.warm_bytes = 32 * 16 * KiB});
+    std::atomic<int> at_work{2};
+    auto const work = [&](unsigned seed) {
+        std::minstd_rand random(seed);
+        for (int burst = 0; burst < 20; ++burst) {
+            std::vector<stack*> mine(random() % 700);
+            for (auto& s : mine) {
+                ASSERT_NE(s = pool.take(16 * KiB), nullptr);
+                touch(s->span.high - 1);
+                s->next = s;   // ours to write (K1)
+            }
+            std::shuffle(mine.begin(), mine.end(), random);
+            for (auto* s : mine) {
+                ASSERT_EQ(s->next, s);
+                pool.give(s);
+            }
+        }
+        --at_work;
+    };
+    std::thread one(work, 1), two(work, 2);
+    for (auto now = clock::now(); at_work > 0; now += period / 3) pool.trim(now, 10);   // time flies
+    one.join();
+    two.join();
+    EXPECT_EQ(pool.statistics().in_use, 0U);
 }
 
 TEST(stack_pool, stress_threads_take_and_give_each_others_stacks) {

@@ -15,7 +15,7 @@ enum class start_as : bool { joinable, detached };
 /// A fiber whose body is being made; given back unless it starts.
 class new_fiber {
 public:
-    /// With room for a body of that size. \throws std::bad_alloc
+    /// With room for a body of that size. \throws std::bad_alloc, and what admit() throws \parks as admit() does
     new_fiber(scheduler& where, const attributes&, start_as, std::size_t bytes, std::size_t alignment);
     ~new_fiber() {
         if (fiber_) [[unlikely]] discard();
@@ -28,13 +28,15 @@ public:
     fiber_ref start(task& body) noexcept;
     /// Only hands the fiber over, which has its body then.
     control_block& release(task& body) noexcept;
+    /// After release(): makes it runnable, or runs it if it was admitted for that only.
+    void launch(control_block& released) noexcept;
 
 private:
     void discard() noexcept;
 
-    scheduler& where_;
-    control_block* fiber_;
-    void* room_;
+    scheduler* where_;  // null: it runs inline (admit())
+    control_block* fiber_ = nullptr;
+    void* room_ = nullptr;
 };
 
 /// The body of a fiber that calls f(args...), made in its room.

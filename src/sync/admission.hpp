@@ -1,0 +1,21 @@
+// admission.hpp - whether a runtime with max_fibers has a place for one more, and what happens where it has none.
+#pragma once
+
+namespace weft {
+struct attributes;
+}
+
+namespace weft::detail {
+
+class scheduler;
+
+enum class admission : bool { placed, inlined };  // inlined: only to be run by the caller, at once, by worker::run_inline()
+
+/// Takes a place for a new fiber of `where`, which has a limit, as its policy says (at_limit).
+///
+/// \returns placed: the place is given back when the fiber ends, or by who gives up making it.
+/// \parks   at_limit::park, while no place is free.
+/// \throws  std::system_error (EAGAIN) at_limit::fail; cancelled if the caller is stopped before it has a place.
+admission admit(scheduler& where, const attributes&);
+
+}  // namespace weft::detail
