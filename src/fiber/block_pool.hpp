@@ -128,6 +128,15 @@ public:
         --count_;
         return block;
     }
+    /// Null if that would need the pool.
+    control_block* take_at_hand() noexcept {
+        control_block* const block = free_;
+        if (block) {
+            free_ = block->link;
+            --count_;
+        }
+        return block;
+    }
     void give(control_block& block) noexcept {
         if (count_ == block_pool::chain_blocks) [[unlikely]] set_aside();
         block.link = free_;

@@ -68,10 +68,7 @@ public:
     /// Gives the block back if its handle had the only reference. False: nothing was done.
     bool free_after_handle(control_block& f) noexcept;
     /// A new fiber.
-    void start(control_block& f) noexcept {
-        born_.store(born_.load(relaxed) + 1, relaxed);  // owner only
-        enqueue(f);
-    }
+    void start(control_block& f) noexcept;
 
     // Any thread:
 

@@ -18,6 +18,16 @@ inline void worker::enqueue(control_block& f) noexcept {
     if (!taking_in_) notify();
 }
 
+[[gnu::always_inline]] inline void worker::start(control_block& f) noexcept {
+    born_.store(born_.load(relaxed) + 1, relaxed);  // owner only
+    fiber_queue::owner queue(queue_);
+    if (queue.is_inside()) [[unlikely]] return enqueue(f);
+    queue.enter();
+    push(f);
+    queue.leave();
+    notify();
+}
+
 inline void worker::push(control_block& f) noexcept {
     if (!fiber_queue::owner(queue_).push(f)) [[unlikely]] overflow(f);
 }

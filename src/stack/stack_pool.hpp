@@ -25,7 +25,7 @@ namespace weft::detail {
 
 struct stack_options {
     std::size_t default_bytes = std::size_t{256} << 10;
-    std::size_t warm_bytes = std::size_t{256} << 20;   // chosen: 1024 stacks of the default size
+    std::size_t warm_bytes = std::size_t{4} << 30;   // chosen: 16,384 stacks of the default size; what is not needed goes back soon (low_water.hpp)
     guard_rules guards = {};
 };
 

@@ -16,19 +16,17 @@ worker* worker_here(const scheduler* where) noexcept {
     return c && c->owner == where ? c->lent_to : nullptr;
 }
 
-void prepare(control_block& f, const attributes& a, bool detached) noexcept {
+[[gnu::always_inline]] inline void prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     f.home = nullptr;
     f.parent = nullptr;
-    f.failed = f.told = f.named = false;
+    f.has_own_stack = f.failed = f.told = f.named = false;
+    f.spilled = 0;
     f.detached = detached;
-    f.has_own_stack = a.stack_bytes != 0;
-    if (f.has_own_stack) f.stack_bytes = a.stack_bytes;
     f.failure_taken.store(false, relaxed);
     f.phase.store(fiber_state::created, relaxed);
     f.stop_requested.store(false, relaxed);
     if (f.stops.load(relaxed) != 0) f.stops.store(0, relaxed);
-    if (!a.name.empty()) f.set_name(a.name);
-    f.site = a.site;
+    f.site = site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
     f.life.begin(detached);
 }
@@ -37,16 +35,30 @@ void prepare(control_block& f, const attributes& a, bool detached) noexcept {
 
 new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
     : where_(&where) {
-    if (where.limit()) [[unlikely]]
+    const bool fits = bytes <= control_block::room_bytes && alignment <= control_block::room_alignment;
+    if (worker* const w = worker_here(&where); w && fits && a.name.empty() && a.stack_bytes == 0 && !where.limit()) [[likely]]
+        if (control_block* const f = w->blocks().take_at_hand()) [[likely]] {
+            prepare(*f, a.site, kind == start_as::detached);
+            fiber_ = f;
+            room_ = f->room;
+            return;
+        }
+    make(a, kind, bytes, fits ? 0 : alignment);
+}
+
+// The general case. `spill_alignment`: of a body that needs memory of its own; else 0.
+void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std::size_t spill_alignment) {
+    scheduler& where = *where_;
+    if (where.limit())
         if (admit(where, a) == admission::inlined) where_ = nullptr;
     try {
         worker* const w = worker_here(&where);
         fiber_ = w ? w->blocks().take() : &where.blocks().take_one();
-        prepare(*fiber_, a, kind == start_as::detached);
-        room_ = fiber_->room;
-        fiber_->spilled = 0;
-        if (bytes > control_block::room_bytes || alignment > control_block::room_alignment) [[unlikely]]
-            room_ = fiber_->spill(bytes, alignment);
+        prepare(*fiber_, a.site, kind == start_as::detached);
+        if (!a.name.empty()) fiber_->set_name(a.name);
+        fiber_->has_own_stack = a.stack_bytes != 0;
+        if (fiber_->has_own_stack) fiber_->stack_bytes = a.stack_bytes;
+        room_ = spill_alignment ? fiber_->spill(bytes, spill_alignment) : fiber_->room;
     } catch (...) {
         discard();
         throw;
@@ -61,16 +73,20 @@ void new_fiber::discard() noexcept {
     scheduler::drop(*fiber_);
 }
 
+fiber_ref new_fiber::start(task& body) noexcept {
+    auto& f = *std::exchange(fiber_, nullptr);
+    f.body = &body;
+    const bool detached = f.detached;
+    if (worker* const w = worker_here(where_)) [[likely]]
+        w->start(f);
+    else
+        launch(f);
+    return detached ? fiber_ref() : fiber_ref(f);  // a detached fiber may be gone
+}
+
 control_block& new_fiber::release(task& body) noexcept {
     fiber_->body = &body;
     return *std::exchange(fiber_, nullptr);
-}
-
-fiber_ref new_fiber::start(task& body) noexcept {
-    auto& f = release(body);
-    const bool detached = f.detached;
-    launch(f);
-    return detached ? fiber_ref() : fiber_ref(f);  // a detached fiber may be gone
 }
 
 void new_fiber::launch(control_block& f) noexcept {

@@ -28,7 +28,9 @@ public:
         fiber_ref(std::move(other)).swap(*this);
         return *this;
     }
-    ~fiber_ref() { reset(); }
+    ~fiber_ref() {
+        if (fiber_) reset();
+    }
 
     void swap(fiber_ref& other) noexcept { std::swap(fiber_, other.fiber_); }
     explicit operator bool() const noexcept { return fiber_ != nullptr; }

@@ -32,6 +32,7 @@ public:
     void launch(control_block& released) noexcept;
 
 private:
+    [[gnu::cold]] void make(const attributes&, start_as, std::size_t bytes, std::size_t spill_alignment);
     void discard() noexcept;
 
     scheduler* where_;  // null: it runs inline (admit())
