@@ -169,18 +169,20 @@ void stack_pool::give_alone(stack* s) noexcept {
 void stack_pool::give(stack* s) noexcept { give_batch(&s, 1); }
 
 void stack_pool::give_batch(stack** in, std::size_t n) noexcept {
-    for (std::size_t i = 0; i < n; ++i) {
-        check_unguarded(*in[i]);
-        if (in[i]->home->stack_bytes() > std::size_t{1} << largest_class) {
-            give_alone(in[i]);
-            continue;
-        }
-        stack* too_many = nullptr;
+    for (std::size_t i = 0; i < n; ++i) check_unguarded(*in[i]);
+    for (std::size_t i = 0; i < n;) {   // one visit, but for what is rare
+        stack* to_close = nullptr;
+        stack* alone = nullptr;
         {
             std::scoped_lock const lock(mutex_);
-            too_many = put(in[i]);
+            while (i < n && to_close == nullptr && alone == nullptr) {
+                stack* const s = in[i++];
+                if (s->home->stack_bytes() > std::size_t{1} << largest_class) alone = s;
+                else to_close = put(s);
+            }
         }
-        close_all(too_many);   // P2
+        if (alone != nullptr) give_alone(alone);
+        close_all(to_close);   // P2
     }
 }
 
