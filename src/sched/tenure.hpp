@@ -49,6 +49,8 @@ namespace weft::detail {
 /// What a carrier does that enters and finds a demand: go on, since its fiber gives the worker up by itself, or do without it.
 enum class on_demand : std::uint8_t { refuse, concede };
 
+enum class cause_of_loss : std::uint8_t { computing, blocked };
+
 /// Worker has `void fill_tray()`, which puts into its tray what a thief shall have.
 template <class Worker>
 class tenure {
@@ -73,6 +75,7 @@ private:
     atomic<std::uint32_t> inside_;
     futex_word call_;
     plain<Worker*> worker_;  // T4
+    atomic<cause_of_loss> why_{cause_of_loss::computing};  // written by the monitor before it takes, since after it may not (T5)
 };
 
 /// The carrier's half.
@@ -90,6 +93,11 @@ public:
     }
     void leave() noexcept { t_.inside_.store(0, release); }  // pairs with the acquire of who looks: the worker's data
     bool is_inside() const noexcept { return t_.inside_.load(relaxed) != 0; }  // own store
+    /// Inside for long, with its worker: answers a thief, refuses the monitor.
+    void attend_calls() noexcept {
+        const auto c = t_.call_.load(acquire);  // as in enter()
+        if (c >= asked) attend(t_, c, on_demand::refuse);
+    }
 
     /// While it has one. Its own: nobody writes it meanwhile (T4).
     Worker& worker() const noexcept { return *t_.worker_.get(); }
@@ -104,6 +112,8 @@ public:
         std::uint32_t c = conceded;
         return t_.change(c, none, release);  // so that who calls next may read worker_
     }
+    /// Without a worker: why the monitor took it. Also of one conceded it may say so already.
+    cause_of_loss why() const noexcept { return t_.why_.load(relaxed); }  // ordered by `lost`
     /// Whether the monitor has yet to see that the worker is its own: then it should be woken.
     bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }  // own store, or the monitor's answer to it
 
@@ -192,10 +202,11 @@ public:
     enum class outcome { taken, refused, standing };
     /// After a heavy fence behind demand(). `taken`: the worker is the monitor's. `refused`: the demand is over. `standing`: the
     /// carrier is inside, look again (T6).
-    outcome look() noexcept {
+    outcome look(cause_of_loss why = cause_of_loss::computing) noexcept {
         auto c = t_.call_.load(acquire);  // pairs with the carrier's concession
         if (c == demanded) {
             if (t_.inside_.load(acquire) != 0) return outcome::standing;  // pairs with leave()
+            t_.why_.store(why, relaxed);                                  // published by the next line
             if (t_.change(c, lost, acq_rel)) return outcome::taken;       // T2; release: for the next grant (T4)
         }
         return fetch(c);
