@@ -19,15 +19,15 @@
 //
 // Invariants
 //   T1  The worker's data belong to one at a time: to the carrier while inside_ is 1 and it has since read a call_ below
-//       `asked`, made it `answering`, refused or reclaimed, or was granted; to the thief while `borrowed`; to the monitor or the
-//       carrier that made it `lost`, until the grant. asked -> borrowed and demanded -> lost happen only after a heavy fence behind
-//       the call has been followed by reading inside_ == 0. (Dekker: the carrier stores inside_, light fence, reads call_.)
+//       `asked`, made it `answering`, refused or reclaimed, or was granted; to the thief while `borrowed`; to the monitor, or the
+//       carrier that gave up, from `lost` until the grant. asked -> borrowed and demanded -> lost happen only after a heavy fence
+//       behind the call has been followed by reading inside_ == 0. (Dekker: the carrier stores inside_, light fence, reads call_.)
 //   T2  Every change from `none`, `asked`, `demanded` and `conceded` is a compare-exchange, so of refusing, conceding,
 //       answering, withdrawing, overruling and taking exactly one happens.
 //   T3  Only `none` can be called. A thief's call ends by the thief alone, and there is one monitor, so what either expects in
 //       its exchange is its own call and no later one. (Two intruders that share a value break T1; model: SHARED.)
-//   T4  worker_ is written by grant() only, while nobody but the giver may touch it. So it stays while a call stands, and who calls
-//       may read it from then on, but not once its call has ended: the next grant may come at once.
+//   T4  worker_ is written by grant() only, while nobody but the giver may touch it. So it stays while a call stands, and who
+//       calls may read it from then on, but not once its call has ended: the next grant may come at once.
 //   T5  After `lost` its maker touches nothing of the tenure but to grant or dismiss it, once, to a carrier that has registered
 //       as waiting; which it does inside, and after reclaim() has failed or its give_up() succeeded.
 //   T6  A demand that has met inside_ == 1 may be left standing and looked at again without another fence: an entry before
@@ -66,9 +66,10 @@ public:
     class giver;
 
 private:
-    enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, dismissed };  // >= asked: attend
+    // From `asked` on the carrier must attend.
+    enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, dismissed };
 
-    bool change(std::uint32_t& expected, state next, std::memory_order order) noexcept {
+    bool change(std::uint32_t& expected, state next, memory_order order) noexcept {
         return call_.compare_exchange_strong(expected, next, order, acquire);
     }
 
@@ -139,7 +140,7 @@ private:
                     if (t.change(c, what == on_demand::refuse ? none : conceded, acq_rel)) return what == on_demand::refuse;
                     break;
                 case borrowed:
-                    turns++ < 100 ? cpu_relax() : thread_yield();  // chosen: it moves 64 pointers at most, unless it lost its core
+                    turns++ < 100 ? cpu_relax() : thread_yield();  // chosen: it moves 64 pointers at most, or lost its core
                     c = t.call_.load(acquire);                     // pairs with give_back()
                     break;
                 default: return false;
@@ -151,7 +152,7 @@ private:
     tenure& t_;
 };
 
-/// A worker that wants another's fibers: one at a time (T3). It must end its call itself, by collected(), withdraw() or give_back().
+/// A worker that wants another's fibers: one at a time (T3). It must end its call itself: collected(), withdraw(), give_back().
 template <class Worker>
 class tenure<Worker>::thief {
 public:
@@ -179,7 +180,7 @@ public:
         heavy_fence();                                            // pairs with the light fence in enter()
         if (t_.inside_.load(acquire) != 0) return outcome::busy;  // pairs with leave()
         std::uint32_t c = asked;
-        return t_.change(c, tenure::borrowed, relaxed) ? outcome::borrowed : outcome::answering;  // T2
+        return t_.change(c, tenure::borrowed, acquire) ? outcome::borrowed : outcome::answering;  // T2
     }
     void give_back() noexcept { t_.call_.store(none, release); }  // pairs with attend(), ask() and demand()
 
@@ -240,7 +241,7 @@ public:
 
 private:
     void end_wait(state next) noexcept {
-        require(t_.call_.load(relaxed) == lost, "T5: only a carrier that waits is granted a worker");  // ordered by its registration
+        require(t_.call_.load(relaxed) == lost, "T5: only a carrier that waits is granted a worker");  // it has registered since
         t_.call_.store(next, release);  // pairs with await_grant(), ask() and demand()
         futex_wake(t_.call_, 1);
     }

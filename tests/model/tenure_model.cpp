@@ -134,8 +134,12 @@ model::result all_three(const model::options& o, on_demand what) {
     });
 }
 
-TEST(tenure, T1_T3_carrier_thief_and_monitor) { expect_holds(all_three({.preemptions = 3, .reorderings = 4}, on_demand::refuse)); }
-TEST(tenure, T1_T3_a_thief_beside_a_carrier_that_concedes) { expect_holds(all_three({.preemptions = 3, .reorderings = 4}, on_demand::concede)); }
+TEST(tenure, T1_T3_carrier_thief_and_monitor) {
+    expect_holds(all_three({.preemptions = 3, .reorderings = 4}, on_demand::refuse));
+}
+TEST(tenure, T1_T3_a_thief_beside_a_carrier_that_concedes) {
+    expect_holds(all_three({.preemptions = 3, .reorderings = 4}, on_demand::concede));
+}
 
 // What the monitor takes it grants to a spare carrier that sleeps. The first carrier, when it finds its loss, registers, and is
 // granted the worker again by the second.
@@ -180,8 +184,12 @@ model::result hand_over(const model::options& o, on_demand what) {
     });
 }
 
-TEST(tenure, T4_T5_a_worker_goes_round) { expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::refuse)); }
-TEST(tenure, T4_T5_a_conceded_worker_goes_round) { expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::concede)); }
+TEST(tenure, T4_T5_a_worker_goes_round) {
+    expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::refuse));
+}
+TEST(tenure, T4_T5_a_conceded_worker_goes_round) {
+    expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::concede));
+}
 
 // A thief that has found a carrier through a worker which it no longer holds robs the worker that it holds now.
 TEST(tenure, T4_a_thief_with_a_stale_pointer_robs_the_worker_that_is_there) {
