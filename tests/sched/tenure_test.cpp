@@ -288,9 +288,10 @@ struct duel_result {
     int taken;
 };
 
-/// One carrier that visits in bursts, as fast as it can, and a monitor that takes and grants back, for `ms` or until a use is lost.
+/// One carrier that visits in bursts, as fast as it can, with pauses of `relaxes`, and a monitor that takes and grants back, for
+/// `ms` or until a use is lost.
 template <class Fence>
-duel_result duel(std::chrono::milliseconds ms, const Fence& fence_of_monitor) {
+duel_result duel(std::chrono::milliseconds ms, int relaxes, const Fence& fence_of_monitor) {
     worker w;
     worker_tenure t(&w);
     std::atomic<bool> over{false}, waits{false};
@@ -305,8 +306,8 @@ duel_result duel(std::chrono::milliseconds ms, const Fence& fence_of_monitor) {
             ++w.uses;
             ++by_carrier;
             me.leave();
-            if (by_carrier % 64 == 0)  // as long as the monitor needs for its fence
-                for (int i = 0; i < 1000; ++i) cpu_relax();
+            if (by_carrier % 64 == 0)
+                for (int i = 0; i < relaxes; ++i) cpu_relax();
         }
     });
     duel_result result{};
@@ -334,7 +335,8 @@ duel_result duel(std::chrono::milliseconds ms, const Fence& fence_of_monitor) {
 
 TEST(tenure, T1_no_use_is_lost_in_a_duel_stress) {
     prepare_heavy_fence();
-    const auto r = duel(std::chrono::milliseconds(1'000), [] { heavy_fence(); });
+    // Pauses as long as the fence: or else each demand would be refused.
+    const auto r = duel(std::chrono::milliseconds(1'000), 1000, [] { heavy_fence(); });
     EXPECT_EQ(r.lost, 0u);
     EXPECT_GT(r.taken, 0);
     std::printf("%llu uses, taken %d times\n", static_cast<unsigned long long>(r.counted), r.taken);
@@ -343,7 +345,7 @@ TEST(tenure, T1_no_use_is_lost_in_a_duel_stress) {
 #if !WEFT_UNDER_TSAN  // where both halves are ordinary fences, and the carrier's is enough for this machine
 TEST(tenure, T1_uses_are_lost_in_a_duel_without_the_heavy_fence_stress) {
     prepare_heavy_fence();
-    const auto r = duel(std::chrono::milliseconds(10'000), [] { signal_fence(); });
+    const auto r = duel(std::chrono::milliseconds(10'000), 0, [] { signal_fence(); });
     std::printf("%llu uses, %llu lost, taken %d times\n", static_cast<unsigned long long>(r.counted),
                 static_cast<unsigned long long>(r.lost), r.taken);
     if (fences_are_unequal && std::thread::hardware_concurrency() > 1) EXPECT_GT(r.lost, 0u);
