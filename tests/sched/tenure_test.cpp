@@ -345,7 +345,7 @@ TEST(tenure, T1_no_use_is_lost_in_a_duel_stress) {
 #if !WEFT_UNDER_TSAN  // where both halves are ordinary fences, and the carrier's is enough for this machine
 TEST(tenure, T1_uses_are_lost_in_a_duel_without_the_heavy_fence_stress) {
     prepare_heavy_fence();
-    const auto r = duel(std::chrono::milliseconds(10'000), 0, [] { signal_fence(); });
+    const auto r = duel(std::chrono::milliseconds(30'000), 0, [] { signal_fence(); });
     std::printf("%llu uses, %llu lost, taken %d times\n", static_cast<unsigned long long>(r.counted),
                 static_cast<unsigned long long>(r.lost), r.taken);
     if (fences_are_unequal && std::thread::hardware_concurrency() > 1) EXPECT_GT(r.lost, 0u);
