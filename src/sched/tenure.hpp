@@ -21,7 +21,8 @@
 //   T1  The worker's data belong to one at a time: to the carrier while inside_ is 1 and it has since read a call_ below
 //       `asked`, made it `answering`, refused or reclaimed, or was granted; to the thief while `borrowed`; to the monitor, or the
 //       carrier that gave up, from `lost` until the grant. asked -> borrowed and demanded -> lost happen only after a heavy fence
-//       behind the call has been followed by reading inside_ == 0. (Dekker: the carrier stores inside_, light fence, reads call_.)
+//       behind the call has been followed by reading inside_ == 0. (Dekker: the carrier stores inside_, light fence, reads
+//       call_.) While it runs no fiber, what no thief borrows is the carrier's outside of visits too: the monitor asks (look()).
 //   T2  Every change from `none`, `asked`, `demanded` and `conceded` is a compare-exchange, so of refusing, conceding,
 //       answering, withdrawing, overruling and taking exactly one happens.
 //   T3  Only `none` can be called. A thief's call ends by the thief alone, and there is one monitor, so what either expects in
@@ -65,6 +66,13 @@ public:
     class taker;
     class giver;
 
+    /// Waits until the carrier has been seen outside, or without a worker. Not for itself, and after a heavy fence.
+    void await_outside() const noexcept {
+        constexpr int spin_turns = 100;  // chosen: visits are short, unless the carrier has lost its core
+        for (int turns = 0; inside_.load(acquire) != 0 && call_.load(acquire) < conceded; ++turns)  // pairs with leave(), give_up()
+            turns < spin_turns ? cpu_relax() : thread_yield();
+    }
+
 private:
     // From `asked` on the carrier must attend.
     enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, dismissed };
@@ -94,11 +102,6 @@ public:
     }
     void leave() noexcept { t_.inside_.store(0, release); }  // pairs with the acquire of who looks: the worker's data
     bool is_inside() const noexcept { return t_.inside_.load(relaxed) != 0; }  // own store
-    /// Inside for long, with its worker: answers a thief, refuses the monitor.
-    void attend_calls() noexcept {
-        const auto c = t_.call_.load(acquire);  // as in enter()
-        if (c >= asked) attend(t_, c, on_demand::refuse);
-    }
 
     /// While it has one. Its own: nobody writes it meanwhile (T4).
     Worker& worker() const noexcept { return *t_.worker_.get(); }
@@ -202,16 +205,21 @@ public:
 
     enum class outcome { taken, refused, standing };
     /// After a heavy fence behind demand(). `taken`: the worker is the monitor's. `refused`: the demand is over. `standing`: the
-    /// carrier is inside, look again (T6).
-    outcome look(cause_of_loss why = cause_of_loss::computing) noexcept {
+    /// carrier is inside, or runs no fiber; look again (T6) or withdraw.
+    /// A carrier that uses its worker outside of visits, as in the idle loop, says so by what `runs_fiber` reads, which it writes on
+    /// visits only; it is asked between the look and the take, so that the take proves that it still holds.
+    template <class RunsFiber>
+    outcome look(cause_of_loss why, const RunsFiber& runs_fiber) noexcept {
         auto c = t_.call_.load(acquire);  // pairs with the carrier's concession
         if (c == demanded) {
-            if (t_.inside_.load(acquire) != 0) return outcome::standing;  // pairs with leave()
+            if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;  // pairs with leave()
             t_.why_.store(why, relaxed);                                  // published by the next line
             if (t_.change(c, lost, acq_rel)) return outcome::taken;       // T2; release: for the next grant (T4)
         }
         return fetch(c);
     }
+    outcome look(cause_of_loss why = cause_of_loss::computing) noexcept { return look(why, [] { return true; }); }
+
     /// Takes the demand back; `taken` if the carrier has conceded meanwhile, else `refused`.
     outcome withdraw() noexcept {
         std::uint32_t c = demanded;

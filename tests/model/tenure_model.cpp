@@ -120,6 +120,36 @@ TEST(tenure, T6_a_demand_left_standing_needs_no_second_fence) {
     expect_holds(take({.preemptions = 5, .reorderings = 5}, on_demand::refuse, 3));
 }
 
+// Between its fibers the carrier uses the worker outside of visits. What tells the monitor is written on visits.
+model::result idle(const model::options& o, bool monitor_asks) {
+    return model::explore(o, [=](model::execution& t) {
+        bench b;
+        atomic<bool> runs_fiber{true};
+        t.thread([&] {
+            tenure::holder me(b.mine);
+            if (!me.enter()) return;
+            runs_fiber.store(false, relaxed);
+            me.leave();
+            b.w.use();
+            model::check(me.enter(), "an idle worker is not taken");
+            runs_fiber.store(true, relaxed);
+            me.leave();
+        });
+        t.thread([&] {
+            tenure::taker monitor(b.mine);
+            if (!monitor.demand()) return;
+            heavy_fence();
+            const auto look = [&] { return !monitor_asks || runs_fiber.load(relaxed); };
+            auto r = monitor.look(weft::detail::cause_of_loss::computing, look);
+            if (r == outcome::standing) r = monitor.withdraw();
+            if (r == outcome::taken) b.w.use();
+        });
+        t.join_all();
+    });
+}
+TEST(tenure, T1_an_idle_worker_is_not_taken) { expect_holds(idle(everything, true)); }
+TEST(tenure, T1_breaks_when_the_monitor_does_not_ask_what_runs) { EXPECT_FALSE(idle(everything, false).ok); }
+
 // The carrier visits twice, a thief calls once, the monitor demands once.
 model::result all_three(const model::options& o, on_demand what) {
     return model::explore(o, [=](model::execution& t) {

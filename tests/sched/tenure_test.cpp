@@ -106,13 +106,36 @@ TEST_F(one_tenure, T3_one_call_at_a_time) {
 
     EXPECT_EQ(thief.ask(), &w);
     EXPECT_FALSE(me.give_up());
-    me.attend_calls();
+    me.leave();
+    EXPECT_TRUE(me.enter());
     EXPECT_TRUE(thief.answered());
     EXPECT_EQ(w.trays, 1);
     EXPECT_EQ(monitor.demand(), nullptr);
     EXPECT_FALSE(me.give_up());
     thief.collected();
     EXPECT_TRUE(me.give_up());
+}
+
+TEST_F(one_tenure, T1_a_carrier_that_runs_no_fiber_keeps_its_worker) {
+    bool runs_fiber = false;
+    EXPECT_EQ(monitor.demand(), &w);
+    heavy_fence();
+    EXPECT_EQ(monitor.look(cause_of_loss::computing, [&] { return runs_fiber; }), outcome::standing);
+    EXPECT_TRUE(me.enter());
+    EXPECT_EQ(monitor.demand(), &w);
+    runs_fiber = true;
+    me.leave();
+    EXPECT_EQ(monitor.look(cause_of_loss::computing, [&] { return runs_fiber; }), outcome::taken);
+}
+
+TEST_F(one_tenure, who_waits_for_a_carrier_to_be_outside_waits_for_none_without_a_worker) {
+    t.await_outside();
+    ASSERT_TRUE(me.enter());
+    std::thread leaver([&] { me.leave(); });
+    t.await_outside();
+    leaver.join();
+    const worker_tenure spare(nullptr);
+    spare.await_outside();
 }
 
 TEST_F(one_tenure, T4_who_calls_is_told_whose_call_it_is) {
