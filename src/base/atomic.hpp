@@ -11,6 +11,7 @@
 
 namespace weft::detail {
 
+using memory_order = std::memory_order;
 inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
 inline constexpr std::memory_order acquire = std::memory_order_acquire;
 inline constexpr std::memory_order release = std::memory_order_release;

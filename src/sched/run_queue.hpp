@@ -2,24 +2,15 @@
 //
 // The owner pays two plain stores and a load per visit and no atomic read-modify-write. Who else wants fibers asks, and
 // the owner hands over half at its next visit; one that is busy with other things for long is overruled: the thief proves
-// with a heavy fence that the owner is not inside, and helps itself.
-//
-//  call_      meaning                                   leaves by (o: owner, t: the one thief)
-//  none       nobody asks                               t ask -> asked
-//  asked      a thief wants half                        o -> answering | t withdraw -> none | t overrule -> taken
-//  answering  the owner fills the tray                  o -> answered
-//  answered   the tray is full, perhaps of nothing      t collect -> none
-//  taken      the thief is inside                       t -> none
+// with a heavy fence that the owner is not inside, and helps itself. The words for that are a tenure (tenure.hpp: T1-T4).
 //
 // Invariants
-//   Q1  Slot and deque belong to the owner while inside_ is 1 and it has since read a call_ other than `asked` and
-//       `taken`; to the thief while call_ is `taken`. Never to both: the thief moves asked -> taken only after its heavy fence
-//       has been followed by reading inside_ == 0. (Dekker: the owner stores inside_, light fence, reads call_.)
-//   Q2  Every change from `asked` is a compare-exchange, so an answer, a withdrawal and an overruling exclude one another.
-//   Q3  From ask() to withdraw(), collect() or overrule() the thief is the only one: nobody else leaves `none`. It must end its
-//       call itself, by whichever of the three succeeds.
+//   Q1  Slot and deque belong to whom the tenure says (T1): the owner on its visits, or the thief that has borrowed.
+//   Q2  An answer, a withdrawal and an overruling exclude one another (T2).
+//   Q3  From ask() to withdraw(), collect() or overrule() the thief is the only one (T3). It must end its call itself, by
+//       whichever of the three succeeds.
 //   Q4  An item is in the slot, in the deque or in the tray of one queue, or in none.
-//   Q5  The tray is the owner's while `answering`, the thief's while `answered`.
+//   Q5  The tray is the owner's while the call is `answering`, the thief's while it is `answered`.
 //
 // Order: a woken item goes into the slot, and what was there to the back. The slot goes first. Of the deque the newest does if it
 // has not been started (depth first keeps stacks few and warm; measured: research/integration.md, 2.2), else the oldest. But the
@@ -36,6 +27,7 @@
 #include <utility>
 
 #include "base/atomic.hpp"
+#include "sched/tenure.hpp"
 
 namespace weft::detail {
 
@@ -66,14 +58,11 @@ public:
     bool empty() const noexcept { return size() == 0; }
 
     /// Waits until the owner has been seen outside; not for the owner itself, and after a heavy fence.
-    void await_outside() const noexcept {
-        constexpr unsigned spin_turns = 100;  // chosen: visits are short, unless the owner has lost its core
-        for (unsigned turns = 0; inside_.load(acquire) != 0; ++turns)  // pairs with leave()
-            turns < spin_turns ? cpu_relax() : thread_yield();
-    }
+    void await_outside() const noexcept { tenure_.await_outside(); }
 
 private:
-    enum class call : std::uint32_t { none, answered, asked, answering, taken };  // from `asked` on the owner must attend
+    using queue_tenure = tenure<run_queue>;
+    friend queue_tenure;
     // How many may go before the oldest of the deque. An unstarted one is the root of all that is new: the sooner it starts,
     // the more stacks are in use at once (measured: 64 costs fork and join 13 ns of 42, and skynet 1000 stacks).
     static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
@@ -92,9 +81,28 @@ private:
         for (std::uint32_t i = 0; i < n; ++i) put(i, take_oldest());
     }
 
+    void fill_tray() noexcept {  // Q5
+        const auto n = std::min(in_deque() / 2, most_loot);  // rounded down: the owner is about to take one itself
+        take_oldest(n, [&](std::uint32_t i, T* item) { tray_[i].set(item); });
+        tray_size_.set(n);
+    }
+    std::uint32_t empty_tray(T** out) noexcept {  // Q5
+        const auto n = tray_size_.get();
+        for (std::uint32_t i = 0; i < n; ++i) out[i] = tray_[i].get();
+        return n;
+    }
+    std::uint32_t take_half(T** out) noexcept {
+        const auto n = std::min((in_deque() + 1) / 2, most_loot);
+        take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
+        T* const next = next_.load(relaxed);
+        if (n != 0 || !next) return n;
+        next_.store(nullptr, relaxed);  // its owner does something else meanwhile
+        out[0] = next;
+        return 1;
+    }
+
     // One line for the owner's fast path and what others read of it.
-    alignas(64) atomic<std::uint32_t> inside_{0};
-    atomic<call> call_{call::none};
+    alignas(64) queue_tenure tenure_{this};
     atomic<std::uint32_t> head_{0}, tail_{0};
     atomic<T*> next_{nullptr};
     plain<std::uint32_t> mask_{0};
@@ -111,14 +119,9 @@ class run_queue<T, least_capacity, most>::owner {
 public:
     explicit owner(run_queue& q) noexcept : q_(q) {}
 
-    void enter() noexcept {
-        q_.inside_.store(1, relaxed);
-        light_fence();                                                // pairs with the heavy fence in overrule()
-        const auto c = q_.call_.load(acquire);                        // pairs with the release that ends a call
-        if (c >= call::asked) [[unlikely]] attend(q_, c);
-    }
-    void leave() noexcept { q_.inside_.store(0, release); }           // pairs with the acquire in overrule()
-    bool is_inside() const noexcept { return q_.inside_.load(relaxed) != 0; }  // own store
+    void enter() noexcept { holder().enter(); }
+    void leave() noexcept { holder().leave(); }
+    bool is_inside() const noexcept { return holder().is_inside(); }
 
     // Between the two:
 
@@ -194,6 +197,8 @@ public:
     }
 
 private:
+    typename queue_tenure::holder holder() const noexcept { return typename queue_tenure::holder(q_.tenure_); }
+
     // After n others, in a deque that is not empty. Looks at the oldest, which may be cold, seldom.
     bool oldest_is_due(std::uint32_t n) const noexcept {
         if (n < started_waits) [[likely]] return false;
@@ -201,22 +206,6 @@ private:
     }
 
     bool is_full() const noexcept { return q_.in_deque() > q_.mask_.get() || !q_.slots_; }
-
-    [[gnu::noinline, gnu::cold]] static void attend(run_queue& q, call c) noexcept {
-        while (c >= call::asked) {
-            if (c == call::asked && q.call_.compare_exchange_strong(c, call::answering, acquire, acquire)) {  // Q2
-                const auto n = std::min(q.in_deque() / 2, most_loot);  // rounded down: it is about to take one itself
-                q.take_oldest(n, [&](std::uint32_t i, T* item) { q.tray_[i].set(item); });
-                q.tray_size_.set(n);
-                q.call_.store(call::answered, release);  // Q5; pairs with the acquire in answered()
-                return;
-            }
-            for (int turns = 0; c == call::taken; ++turns) {
-                turns < 100 ? cpu_relax() : thread_yield();  // chosen: it copies 64 pointers at most, unless it lost its core
-                c = q.call_.load(acquire);                   // pairs with the release in overrule()
-            }
-        }
-    }
 
     [[gnu::noinline]] T* rotate_otherwise(T& self) noexcept {
         if (q_.empty() || (is_full() && !grow())) return nullptr;
@@ -243,52 +232,43 @@ private:
 /// The other workers' half: one of them at a time (Q3).
 template <class T, std::uint32_t least_capacity, std::uint32_t most>
 class run_queue<T, least_capacity, most>::thief {
+    using caller = typename queue_tenure::thief;
+
 public:
-    explicit thief(run_queue& q) noexcept : q_(q) {}
+    explicit thief(run_queue& q) noexcept : q_(q), call_(q.tenure_) {}
 
     /// Asks for half. False: another asks already.
-    bool ask() noexcept {
-        auto expected = call::none;
-        return q_.call_.load(relaxed) == call::none &&
-               q_.call_.compare_exchange_strong(expected, call::asked, acquire, relaxed);  // pairs with who called before
-    }
+    bool ask() noexcept { return call_.ask() != nullptr; }
 
     /// Whether the owner has answered: then collect().
-    bool answered() const noexcept { return q_.call_.load(acquire) == call::answered; }  // pairs with attend() (Q5)
+    bool answered() const noexcept { return call_.answered(); }
 
     /// After answered(). \returns how many, perhaps none.
     std::uint32_t collect(T** out) noexcept {
-        const auto n = q_.tray_size_.get();
-        for (std::uint32_t i = 0; i < n; ++i) out[i] = q_.tray_[i].get();
-        q_.call_.store(call::none, release);  // pairs with ask() of the next, and attend()
+        const auto n = q_.empty_tray(out);
+        call_.collected();
         return n;
     }
 
     /// Takes the call back. False: the owner is answering; collect() soon.
-    bool withdraw() noexcept {
-        auto expected = call::asked;
-        return q_.call_.compare_exchange_strong(expected, call::none, release, relaxed);  // Q2
-    }
+    bool withdraw() noexcept { return call_.withdraw(); }
 
     enum class outcome { taken, busy, answering };
     /// Takes half from an owner that does not come by, which ends the call. `busy`: it is inside now, the call stands.
     outcome overrule(T** out, std::uint32_t& n) noexcept {
-        heavy_fence();                                        // pairs with the light fence in visit
-        if (q_.inside_.load(acquire) != 0) return outcome::busy;  // pairs with the release of ~visit()
-        auto expected = call::asked;
-        if (!q_.call_.compare_exchange_strong(expected, call::taken, relaxed, relaxed)) return outcome::answering;  // Q2
-        n = std::min((q_.in_deque() + 1) / 2, most_loot);
-        q_.take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
-        if (T* const next = q_.next_.load(relaxed); next && n == 0) {  // its owner does something else meanwhile
-            out[n++] = next;
-            q_.next_.store(nullptr, relaxed);
+        switch (call_.overrule()) {
+            case caller::outcome::busy: return outcome::busy;
+            case caller::outcome::answering: return outcome::answering;
+            case caller::outcome::borrowed: break;
         }
-        q_.call_.store(call::none, release);  // pairs with attend()
+        n = q_.take_half(out);
+        call_.give_back();
         return outcome::taken;
     }
 
 private:
     run_queue& q_;
+    caller call_;
 };
 
 }  // namespace weft::detail

@@ -1,0 +1,48 @@
+#include "sched/thread_probe.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace weft::detail {
+
+thread_probe thread_probe::here() noexcept {
+    thread_probe p;
+    p.id_ = ::gettid();
+    if (clockid_t of_thread; ::pthread_getcpuclockid(::pthread_self(), &of_thread) == 0) p.clock_ = of_thread;
+    return p;
+}
+
+std::optional<duration> thread_probe::cpu() const noexcept {
+    timespec t;
+    if (!clock_ || ::clock_gettime(*clock_, &t) != 0) return std::nullopt;
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+thread_activity thread_probe::activity() const noexcept {
+    std::array<char, 48> path;
+    std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(id_));
+    const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return thread_activity::unknown;
+    std::array<char, 128> text;  // id, name of 15 letters at most, state
+    const auto n = ::read(fd, text.data(), text.size());
+    ::close(fd);
+    return n > 0 ? activity_in({text.data(), static_cast<std::size_t>(n)}) : thread_activity::unknown;
+}
+
+thread_activity activity_in(std::string_view stat) noexcept {
+    const auto name_ends = stat.rfind(')');
+    if (name_ends == std::string_view::npos || name_ends + 2 >= stat.size()) return thread_activity::unknown;
+    switch (stat[name_ends + 2]) {
+        case 'R': return thread_activity::runs;
+        case 'S':
+        case 'D': return thread_activity::sleeps;
+        default: return thread_activity::unknown;  // stopped, by a debugger or a signal, or gone
+    }
+}
+
+}  // namespace weft::detail

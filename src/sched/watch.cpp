@@ -1,0 +1,55 @@
+#include "sched/watch.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace weft::detail {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr duration stir = microseconds(20);         // chosen: less CPU time than this is standing still; a hog has it at once
+constexpr duration still_for = microseconds(300);   // required: with `soon`, a blocked carrier is taken within 1 ms
+constexpr duration soon = microseconds(300);        // required: as above
+constexpr duration usual = microseconds(600);       // required: as above, from the last look at which all was well
+constexpr duration idle_pace = milliseconds(10);    // chosen: nobody waits, and who begins to is seen at the next look
+constexpr int known_hogs_share = 8;                 // chosen: of a slice, for who is known to use it up
+
+}  // namespace
+
+void watch::start_afresh(const sighting& s) noexcept {
+    carrier_ = s.carrier;
+    dispatches_ = s.dispatches;
+    since_ = still_since_ = s.when;
+    cpu_then_ = cpu_last_ = s.cpu;
+}
+
+conclusion watch::look(const sighting& s, duration slice) noexcept {
+    if (!s.runs_fiber || s.carrier != carrier_ || s.dispatches != dispatches_) {
+        start_afresh(s);
+        return conclusion::leave;
+    }
+    if (s.cpu - cpu_last_ >= stir) {
+        still_since_ = s.when;
+        cpu_last_ = s.cpu;
+    }
+    if (s.when - still_since_ >= still_for) return conclusion::stands_still;
+    if (slice == duration::zero()) return conclusion::leave;
+    const duration allowed = s.known_hog ? slice / known_hogs_share : slice;
+    const bool used_up = s.when - since_ >= allowed && 10 * (s.cpu - cpu_then_) >= 7 * allowed;  // 0.7: the clocks' grain
+    return used_up ? conclusion::computes : conclusion::leave;
+}
+
+// A timer counts before it is due: the hog would be in its way.
+bool would_profit(const waiting& w, time_point now, duration slice) noexcept {
+    return w.queued || w.io || (w.next_timer != never && w.next_timer <= now + 2 * slice);
+}
+
+time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s, duration slice) noexcept {
+    if (!anybody_runs) return never;
+    if (!profit) return now + std::max(2 * slice, idle_pace);
+    return now + (s == suspicion::yes ? soon : usual);
+}
+
+}  // namespace weft::detail

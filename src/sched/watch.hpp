@@ -1,0 +1,60 @@
+// watch.hpp - what the monitor concludes from what it sees: which worker's fiber is a hog or blocked, whether anybody would
+// profit if it lost its worker, and when to look again. Decisions only: seeing and taking is the monitor's.
+//
+// What counts is the CPU time of the carrier and not the time that has passed, or a carrier that waits for its CPU would lose
+// its worker to another thread that waits for the same CPU. (Measured with 4 hogs in 1.5 s: 182 hand-offs by wall time, 4 by CPU
+// time; research/mechanisms.md, 2.3.)
+#pragma once
+
+#include <cstdint>
+
+#include <weft/detail/clock.hpp>
+
+namespace weft::detail {
+
+/// One look at one worker.
+struct sighting {
+    time_point when;
+    const void* carrier = nullptr;   // which thread has the worker
+    std::uint64_t dispatches = 0;    // changes whenever another fiber runs
+    duration cpu{};                  // of that thread
+    bool runs_fiber = false;         // and is not in the idle loop
+    bool known_hog = false;          // the fiber has lost its worker by computing before
+};
+
+/// `stands_still`: blocked if the kernel says that it sleeps, else it waits for a CPU and is left alone.
+enum class conclusion : std::uint8_t { leave, computes, stands_still };
+
+/// What the monitor remembers of one worker from look to look.
+class watch {
+public:
+    /// `slice`: how much a fiber may compute while others wait; zero: for ever.
+    conclusion look(const sighting& s, duration slice) noexcept;
+
+private:
+    void start_afresh(const sighting& s) noexcept;
+
+    const void* carrier_ = nullptr;
+    std::uint64_t dispatches_ = 0;
+    time_point since_{};        // first seen with this fiber
+    duration cpu_then_{};
+    time_point still_since_{};  // has had next to no CPU time since
+    duration cpu_last_{};
+};
+
+/// What waits in the whole runtime: a hog alone on its worker is in the way of the others' too.
+struct waiting {
+    bool queued = false;          // a fiber is in some run queue or in the injector
+    bool io = false;              // a fiber waits for I/O, which somebody must poll for
+    time_point next_timer = never;
+};
+
+/// Whether anybody would be helped by a worker that is free.
+bool would_profit(const waiting& w, time_point now, duration slice) noexcept;
+
+enum class suspicion : bool { no, yes };
+
+/// When to look again. `never`: nobody runs; the first to wake wakes the monitor.
+time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s, duration slice) noexcept;
+
+}  // namespace weft::detail
