@@ -175,7 +175,7 @@ TEST(bench_channel, L8_measures_waking_an_idle_runtime_and_what_idling_costs) {
 TEST(bench_switch, partners_at_other_depths_and_in_other_operations_are_measured_too) {
     const results measured("switch", "1000", "1");
     expect_figures(measured, "ns",
-                   {"fibers/yield", "fibers/yield-at-other-depth", "fibers/yield-and-receive", "coroutines/call-and-yield",
+                   {"fibers/yield", "fibers/yield-in-two-loops", "fibers/yield-at-other-depth", "fibers/yield-and-receive", "coroutines/call-and-yield",
                     "threads/yield"});
 }
 

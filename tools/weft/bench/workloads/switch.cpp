@@ -48,9 +48,18 @@ double alternating(std::uint64_t switches, F f, G g) {
 void between_fibers(session& s, std::uint64_t n) {
     const auto half = std::max<std::uint64_t>(n / 2, 1);
     on_workers(1, [&] {
-        s.measure({"fibers/yield", 1, n}, [&] {
+        s.measure({"fibers/yield", 1, n}, [&] {  // both in one loop, as the peers' programs do it
+            return nanoseconds([&] {
+                       const auto body = [=] { yield(half); };
+                       auto one = weft::spawn(body), other = weft::spawn(body);
+                       one.join();
+                       other.join();
+                   }) /
+                   static_cast<double>(n);
+        });
+        s.measure({"fibers/yield-in-two-loops", 1, n}, [&] {
             return alternating(
-                n, [=] { yield(half); }, [=] { yield(half); });
+                n, [=] { yield(half); }, [=] { yield(half, 0); });
         });
         s.measure({"fibers/yield-at-other-depth", 1, n}, [&] {
             return alternating(
