@@ -19,13 +19,15 @@ worker* worker_here(const scheduler* where) noexcept {
 [[gnu::always_inline]] inline void prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     f.home = nullptr;
     f.parent = nullptr;
-    f.has_own_stack = f.failed = f.told = f.named = false;
+    f.has_own_stack = f.told = f.failed = f.named = false;
     f.spilled = 0;
     f.detached = detached;
     f.failure_taken.store(false, relaxed);
     f.phase.store(fiber_state::created, relaxed);
-    f.stop_requested.store(false, relaxed);
-    if (f.stops.load(relaxed) != 0) f.stops.store(0, relaxed);
+    if (f.stop_requested.load(relaxed)) [[unlikely]] {
+        f.stop_requested.store(false, relaxed);
+        f.stops.store(0, relaxed);
+    }
     f.site = site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
     f.life.begin(detached);

@@ -238,10 +238,12 @@ TEST(redis_connection, a_connection_that_is_never_made_is_given_up_in_time) {
 }
 
 TEST(redis_connection, more_commands_than_may_wait_are_refused) {
-    fake_server server([](fake_server& s) {
+    std::atomic<bool> all_wait{false}, refused{false};
+    fake_server server([&](fake_server& s) {
         auto peer = s.accept();
         for (int i = 0; i < 3; ++i) peer.command();
-        std::this_thread::sleep_for(50ms);
+        all_wait = true;
+        while (!refused) std::this_thread::sleep_for(1ms);
         peer.send("$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n");
         peer.await_end();
     });
@@ -249,13 +251,14 @@ TEST(redis_connection, more_commands_than_may_wait_are_refused) {
         redis::client db(server.url(), {.connections = 1, .max_waiting = 3});
         std::vector<weft::fiber<>> callers;
         for (int i = 0; i < 3; ++i) callers.push_back(weft::spawn([&] { db.get("k"); }));
-        weft::this_fiber::sleep_for(20ms);
+        while (!all_wait) weft::this_fiber::sleep_for(1ms);
         try {
             db.get("one too many");
             ADD_FAILURE() << "not refused";
         } catch (const redis::error& failure) {
             EXPECT_EQ(failure.kind(), redis::error_kind::refused);
         }
+        refused = true;
         for (auto& c : callers) c.join();
     });
 }
