@@ -200,13 +200,18 @@ void scheduler::request_stop_of_all() noexcept {
 
 std::vector<scheduler::held_fiber> scheduler::living() {
     std::vector<held_fiber> found;
-    observers_.fetch_add(1, relaxed);
+    struct observing {
+        explicit observing(atomic<std::uint32_t>& n) noexcept : count(n) { count.fetch_add(1, relaxed); }
+        ~observing() { count.fetch_sub(1, release); }  // pairs with is_observed(): who sees none sees the references
+        atomic<std::uint32_t>& count;
+    } const meanwhile(observers_);
     heavy_fence();  // pairs with the light fence of a visit
     for (const auto& w : workers_) w->await_outside();
     blocks_.for_each([&](control_block& f) {
-        if (f.life.try_refer()) found.emplace_back(&f);
+        found.emplace_back();  // first, since it may throw
+        if (f.life.try_refer()) found.back().reset(&f);
+        else found.pop_back();
     });
-    observers_.fetch_sub(1, release);  // pairs with is_observed(): who sees none sees the references
     return found;  // those that are done are given back outside the pool's lock
 }
 
