@@ -50,6 +50,9 @@ protected:
     ~end_observer() = default;
 };
 
+/// Raised: it counts. Delivered: the token was told and the wait ended, or somebody is at it.
+enum class stop_stage : std::uint8_t { none, raised, delivered };
+
 /// All that an empty fiber touches but its body: one line of the cache.
 struct fiber_core {
     control_block* link = nullptr;       // next in the injector or in a free list; of whoever may run it (C3)
@@ -64,7 +67,7 @@ struct fiber_core {
     bool has_own_stack = false;          // stack_bytes counts: it may not begin on a worker's hot stack
     bool told = false;                   // the parent has handed its stop on
     atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
-    atomic<bool> stop_requested{false};  // by its handle; one count in `stops`
+    atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
     std::uint8_t spilled = 0;            // the body is on the heap, with this alignment's logarithm
     // After the start under `lock`:
     bool detached : 1 = false;           // nobody will join

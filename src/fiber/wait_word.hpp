@@ -16,6 +16,8 @@
 //       From begin() to left() the owner runs code of the runtime only, so that the wait for it is short.
 //   W5  begin() is followed by a light fence and a look at the stop flag of wait_cell; who has set that flag passes a heavy
 //       fence before interruptible_ticket(). So one of the two finds the other. (Dekker; model test `stop_is_not_missed`.)
+//   W6  A carrier that takes a fiber from a queue which has not left its stack leaves its own fiber's first, and then waits: else two
+//       in the midst of a park that have each other's fiber would wait for ever (model test `two_carriers`).
 //
 // A plain thread has no carrier and is in no queue: it sleeps on a futex until it is signalled.
 #pragma once
@@ -68,7 +70,9 @@ public:
     /// The carrier, after it has left the waiter's stack; or the owner, if it stays on it.
     void left() noexcept { on_stack_.store(0, release); }  // pairs with await_left(): the saved registers
 
-    /// Before a switch to the fiber (W4).
+    bool has_left() const noexcept { return on_stack_.load(acquire) == 0; }  // pairs with left()
+
+    /// Before a switch to the fiber (W4). Never between begin() and left() of another: two might wait for one another (W6).
     void await_left() const noexcept {
         if (on_stack_.load(acquire) != 0) [[unlikely]] await_left_patiently();  // pairs with left()
     }

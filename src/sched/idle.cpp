@@ -123,8 +123,10 @@ control_block* idle_worker::steal_patiently() noexcept {
 // not is in a long body, and what it has queued waits.
 bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
     if (victim.queue_.empty()) return false;
+    auto& seen = w_.seen_[victim.index()];
     const auto ticks = victim.ticks_.load(relaxed);
-    const bool moves = std::exchange(w_.seen_ticks_[victim.index()], ticks) != ticks;
+    if (std::exchange(seen.ticks, ticks) != ticks) seen.since = now;
+    const bool moves = now - seen.since < patience;  // not at each look: one that spawns in a loop dispatches now and then
     if (!moves || now >= w_.ask_again_) return true;
     backed_off_ = true;
     return false;

@@ -167,7 +167,7 @@ public:
         const auto tail = q_.tail_.load(relaxed);
         if (tail == q_.head_.load(relaxed) || q_.at(tail - 1).get() != &item || item.started()) return false;
         const auto n = q_.since_oldest_.get();
-        if (n >= unstarted_waits && q_.in_deque() > 1) return false;
+        if (oldest_is_due(n) && q_.in_deque() > 1) return false;
         q_.since_oldest_.set(n + 1);
         q_.tail_.store(tail - 1, relaxed);
         return true;

@@ -125,19 +125,40 @@ void scheduler::give_back(control_block& f) noexcept {
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {
-    if (!raise_stop(f)) return false;
+    const bool first = raise_stop(f);
+    if (!first && f.stop.load(acquire) == stop_stage::delivered) return false;
     heavy_fence();
-    deliver_stop(f);
-    return true;
+    deliver_stop(f);  // also for a first who is held up by somebody's callback
+    return first;
 }
 
 bool scheduler::raise_stop(control_block& f) noexcept {
-    if (f.stop_requested.exchange(true, acq_rel)) return false;  // one count per fiber in `stops`
+    if (f.stop.load(acquire) != stop_stage::none) return false;
     f.stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
-    return true;
+    auto none = stop_stage::none;
+    if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
+    f.stops.fetch_sub(1, relaxed);  // one count per fiber
+    return false;
 }
 
-void scheduler::deliver_stop(control_block& f) noexcept {
+// A fiber that joins a child in place waits for it, which may join in its turn: all of them, one after the other.
+void scheduler::deliver_stop(control_block& first) noexcept {
+    held_fiber held;
+    for (control_block* f = &first; f;) {
+        auto raised = stop_stage::raised;
+        if (!f->stop.compare_exchange_strong(raised, stop_stage::delivered, acq_rel, acquire)) return;
+        tell_and_interrupt(*f);
+        held_fiber child = in_place_child_of(*f);
+        if (child) {
+            raise_stop(*child);
+            heavy_fence();
+        }
+        held = std::move(child);
+        f = held.get();
+    }
+}
+
+void scheduler::tell_and_interrupt(control_block& f) noexcept {
     std::stop_source tell(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
@@ -145,20 +166,19 @@ void scheduler::deliver_stop(control_block& f) noexcept {
     }
     tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
     interrupt(f);         // W5
-    stop_in_place_child(f);
 }
 
 // After a heavy fence, which pairs with the light ones of join_in_place(): it sees the stop, or we see the child.
-void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
-    if (!cell.make_ready) return;  // a plain thread
-    auto& f = static_cast<control_block&>(cell);
-    f.lock.lock();
+scheduler::held_fiber scheduler::in_place_child_of(control_block& f) noexcept {
+    const std::lock_guard guard(f.lock);
     control_block* const child = f.in_place.load(relaxed);
     if (child) child->life.refer();  // the joiner holds one until it has passed the lock
-    f.lock.unlock();
-    if (!child) return;
-    request_stop(*child);
-    drop(*child);
+    return held_fiber(child);
+}
+
+void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
+    if (!cell.make_ready) return;  // a plain thread
+    if (const auto child = in_place_child_of(static_cast<control_block&>(cell))) request_stop(*child);
 }
 
 void scheduler::report_unhandled(control_block& f, const std::exception_ptr& failure) noexcept {
@@ -245,7 +265,7 @@ std::stop_token stop_token_of(control_block& f) {
         f.has_stop_source = true;
         source = *f.stop_source;
     }
-    if (f.stop_requested.load(seq_cst)) source.request_stop();  // who requested before has not seen the source
+    if (f.stop.load(acquire) != stop_stage::none) source.request_stop();  // who requested before has not seen the source
     return source.get_token();
 }
 

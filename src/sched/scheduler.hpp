@@ -140,6 +140,9 @@ public:
     void set_napper(worker* w) noexcept { napper_.store(w, seq_cst); }
 
 private:
+    static void tell_and_interrupt(control_block&) noexcept;
+    static held_fiber in_place_child_of(control_block&) noexcept;
+
     enum class lead : std::uint32_t { free, taken, wanted };
 
     void carry(unsigned index);

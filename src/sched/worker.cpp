@@ -19,7 +19,7 @@ worker::worker(scheduler& owner, unsigned index)
       poll_at_(poll_every_most),
       poll_every_(poll_every_most),
       last_poll_(clock::now()),
-      seen_ticks_(owner.options().workers),
+      seen_(owner.options().workers),
       stacks_(owner.stacks()),
       blocks_(owner.blocks()) {}
 
@@ -44,7 +44,7 @@ void worker::run(carrier& on) noexcept {
     return fiber_queue::owner(queue_).pop();
 }
 
-// A started fiber goes on.
+// A started fiber goes on. Whoever waits here has no fiber that others wait for (W6).
 inline context& worker::resume(carrier& c, control_block& f) noexcept {
     f.word.await_left();
     dispatch(c, f);
@@ -246,8 +246,9 @@ void worker::wake_joiners(control_block& f) noexcept {
 // Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on.
 [[gnu::always_inline]] inline void worker::leave_for(control_block& self, control_block* next) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
-    if (next && (next->started() || (next->has_own_stack && give_own_stack(*next)))) [[likely]] {
-        switch_context(self.ctx, resume(*this_carrier(), *next));
+    if (next && (next->started() ? next->word.has_left() : next->has_own_stack && give_own_stack(*next))) [[likely]] {
+        dispatch(*this_carrier(), *next);
+        switch_context(self.ctx, next->ctx);
     } else {
         switch_context(self.ctx, fresh_loop(next));
     }

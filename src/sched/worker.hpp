@@ -140,7 +140,11 @@ private:
     time_point ask_again_;              // busy victims are left alone until then
     time_point woke_for_timer_{};       // when a sleep last ended by a timer
     duration gap_{};                    // how long that was the last time
-    std::vector<std::uint64_t> seen_ticks_;  // of each other worker, when last looked at
+    struct sight {
+        std::uint64_t ticks = 0;
+        time_point since{};             // when they were seen first
+    };
+    std::vector<sight> seen_;           // of each other worker, when last looked at
     std::uint32_t inlined_ = 0;         // fibers run by run_inline()
     bool spin_ = false;                 // work was found lately, so a short wait may be worth it
     stack_cache stacks_;

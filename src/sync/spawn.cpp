@@ -2,6 +2,8 @@
 #include <weft/detail/new_fiber.hpp>
 #include <weft/fiber.hpp>
 
+#include <mutex>
+
 #include "base/panic.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
@@ -24,8 +26,8 @@ worker* worker_here(const scheduler* where) noexcept {
     f.detached = detached;
     f.failure_taken.store(false, relaxed);
     f.phase.store(fiber_state::created, relaxed);
-    if (f.stop_requested.load(relaxed)) [[unlikely]] {
-        f.stop_requested.store(false, relaxed);
+    if (f.stop.load(relaxed) != stop_stage::none) [[unlikely]] {
+        f.stop.store(stop_stage::none, relaxed);
         f.stops.store(0, relaxed);
     }
     f.site = site;
@@ -57,7 +59,10 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
         worker* const w = worker_here(&where);
         fiber_ = w ? w->blocks().take() : &where.blocks().take_one();
         prepare(*fiber_, a.site, kind == start_as::detached);
-        if (!a.name.empty()) fiber_->set_name(a.name);
+        if (!a.name.empty()) {
+            const std::lock_guard guard(fiber_->lock);  // a dump may look at it already
+            fiber_->set_name(a.name);
+        }
         fiber_->has_own_stack = a.stack_bytes != 0;
         if (fiber_->has_own_stack) fiber_->stack_bytes = a.stack_bytes;
         room_ = spill_alignment ? fiber_->spill(bytes, spill_alignment) : fiber_->room;

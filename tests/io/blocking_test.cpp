@@ -185,6 +185,25 @@ TEST(blocking, many_fibers_and_few_threads_stress) {
             {.workers = workers});
 }
 
+// Each worker polls in the midst of a park and may find there the fiber that the other is about to park (W6 of wait_word.hpp).
+TEST(blocking, carriers_find_each_others_fibers_stress) {
+    weft::run(
+        [] {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+            std::vector<weft::fiber<>> fibers;
+            for (int i = 0; i < 3; ++i)
+                fibers.push_back(weft::spawn([=] {
+                    while (std::chrono::steady_clock::now() < end) {
+                        const auto busy = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+                        while (std::chrono::steady_clock::now() < busy) {}
+                        weft::blocking([] {});
+                    }
+                }));
+            for (auto& f : fibers) f.join();
+        },
+        {.workers = 2});
+}
+
 TEST(blocking, stops_race_with_starts_and_ends_stress) {
     for (unsigned workers : {1u, 2u, 4u, 8u})
         weft::run(

@@ -122,6 +122,34 @@ TEST(wait_word, W2_owner_and_waker_do_not_both_end_a_wait) {
     }));
 }
 
+// ---- W6: two carriers, each in the midst of a park, each with the other's fiber, as worker::leave_for().
+
+enum class order { leave_first, wait_first };
+model::result two_carriers(order o) {
+    return model::explore({.preemptions = model::unlimited, .max_steps = 200}, [=](model::execution& t) {
+        fiber a, b;
+        const auto park = [=](fiber& self, fiber& other) {
+            self.run_on_stack();
+            self.listed.store(self.word.begin(interruptible::no), release);
+            const auto ticket = other.listed.load(acquire);  // its pick, which may find the other woken
+            const bool next = ticket != 0 && other.word.claim(ticket);
+            if (next) {
+                other.handed_over.set(1);
+                other.word.unpark();
+            }
+            self.run_on_stack();
+            if (next && o == order::wait_first) other.resume();
+            self.word.left();
+            if (next && o == order::leave_first) other.resume();
+        };
+        t.thread([&] { park(a, b); });
+        t.thread([&] { park(b, a); });
+        t.join_all();
+    });
+}
+TEST(wait_word, W6_two_carriers_with_each_others_fiber_go_on) { expect_holds(two_carriers(order::leave_first)); }
+TEST(wait_word, W6_two_carriers_wait_for_one_another_when_they_wait_first) { EXPECT_FALSE(two_carriers(order::wait_first).ok); }
+
 // ---- W5, with the cell and interrupt(). The owner parks for good: if the stop is missed it is never resumed.
 
 struct stoppable : wait_cell {

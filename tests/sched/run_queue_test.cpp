@@ -106,6 +106,28 @@ TEST_F(run_queue_order, a_conversation_in_the_slot_cannot_starve_the_deque) {
     }
 }
 
+TEST_F(run_queue_order, taking_back_gives_way_to_a_started_oldest) {
+    ASSERT_TRUE(mine.push(started(0)));
+    int taken = 0;
+    for (; taken < 100; ++taken) {
+        ASSERT_TRUE(mine.push(unstarted(1)));
+        if (!mine.take_back(items[1])) break;
+    }
+    EXPECT_EQ(taken, 64);
+    EXPECT_EQ(mine.pop(), &items[0]);
+    EXPECT_TRUE(mine.take_back(items[1]));
+}
+
+TEST_F(run_queue_order, the_bound_holds_while_items_are_popped_and_taken_back) {
+    ASSERT_TRUE(mine.push(started(0)));
+    for (int turn = 0;; ++turn) {
+        ASSERT_LE(turn, 65);
+        ASSERT_TRUE(mine.push(unstarted(1)));
+        if (turn % 2 && mine.take_back(items[1])) continue;
+        if (mine.pop() == &items[0]) break;
+    }
+}
+
 TEST_F(run_queue_order, rotate_is_a_pop_and_a_push) {
     EXPECT_EQ(mine.rotate(started(9)), nullptr);
     EXPECT_TRUE(q.empty());

@@ -87,6 +87,31 @@ TEST_P(stopped_scopes, a_child_may_stop_its_scope_while_the_body_waits_for_it) {
     EXPECT_EQ(stopped, 100);
 }
 
+TEST_P(stopped_scopes, a_stop_callback_may_stop_a_sibling_and_wait_for_it) {
+    rt.run([&] {
+        with_scope([&](scope& s) {
+            child<> second;
+            bool has_ended = false;
+            auto first = s.spawn([&] {
+                const auto stop_and_join = [&] {
+                    second.request_stop();  // which the scope has begun to do, but not finished
+                    const shield while_stopped;
+                    has_ended = eventually_here([&] { return second.done(); });
+                };
+                const std::stop_callback callback(this_fiber::stop_token(), stop_and_join);
+                this_fiber::sleep_for(1h);
+            });
+            second = s.spawn([] { this_fiber::sleep_for(1h); });
+            this_fiber::sleep_for(2ms);
+            s.request_stop();
+            const shield while_stopped;
+            EXPECT_TRUE(eventually_here([&] { return first.done() && second.done(); }));
+            EXPECT_TRUE(has_ended);
+            return 0;
+        });
+    });
+}
+
 TEST_P(stopped_scopes, a_plain_thread_may_stop_a_scope) {
     rt.run([&] {
         with_scope([&](scope& s) {
