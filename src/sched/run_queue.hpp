@@ -64,7 +64,7 @@ private:
     using queue_tenure = tenure<run_queue>;
     friend queue_tenure;
     // How many may go before the oldest of the deque. An unstarted one is the root of all that is new: the sooner it starts,
-    // the more stacks are in use at once (measured: 64 costs fork and join 13 ns of 42, and skynet 1000 stacks).
+    // the more stacks are in use at once (measured: 64 costs fork and join 13 ns of 42, and skynet a thousand stacks).
     static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
 
     // For whoever is inside (Q1). The positions are atomic only for size().
