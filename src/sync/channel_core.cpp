@@ -48,14 +48,18 @@ channel_op channel_core::receive(void* place, time_point until) {
 
 // Under the lock, which it gives back.
 channel_op channel_core::operate_locked(wait_cell& caller, direction d, void* element, time_point until) {
+    if (const auto ended = end_at_once(d, element)) return *ended;
+    return wait_locked(caller, d, element, until);
+}
+
+// Under the lock, which it gives back if the operation need not wait.
+std::optional<channel_op> channel_core::end_at_once(direction d, void* element) {
     transfer t;
     const auto result = begin(d, element, t);
-    if (result == channel_op::done || result == channel_op::closed) {
-        lock_.unlock();
-        finish(element, t);
-        return result;
-    }
-    return wait_locked(caller, d, element, until);
+    if (result != channel_op::done && result != channel_op::closed) return std::nullopt;
+    lock_.unlock();
+    finish(element, t);
+    return result;
 }
 
 // Under the lock, which it gives back. The operation cannot be done now.
@@ -77,13 +81,7 @@ channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* eleme
             return channel_op::timeout;
         }
         lock_.lock();  // the partner's move threw: in its old place again, unless it can be done now
-        transfer t;
-        const auto result = begin(d, element, t);
-        if (result == channel_op::done || result == channel_op::closed) {
-            lock_.unlock();
-            finish(element, t);
-            return result;
-        }
+        if (const auto ended = end_at_once(d, element)) return *ended;
     }
 }
 

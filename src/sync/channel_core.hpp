@@ -92,6 +92,7 @@ private:
     ~channel_core() = default;  // by drop_handle()
 
     channel_op operate_locked(wait_cell& caller, direction, void* element, time_point until);
+    std::optional<channel_op> end_at_once(direction, void* element);
     channel_op wait_locked(wait_cell& caller, direction, void* element, time_point until);
     channel_op begin_send(void* from, transfer&) noexcept;
     channel_op begin_receive(void* place, transfer&) noexcept;
