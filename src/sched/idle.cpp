@@ -10,13 +10,14 @@ namespace weft::detail {
 namespace {
 
 constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
-constexpr auto nap_for = std::chrono::microseconds(50);      // required: with the wake-up, work waits at most 200 us while somebody is idle
+constexpr auto nap_for = std::chrono::microseconds(25);      // required: with the wake-up, work waits at most 200 us while somebody is idle
 constexpr auto patience = std::chrono::microseconds(20);     // chosen: longer than a fiber that has woken another needs to park
+constexpr auto answer_in = std::chrono::microseconds(10);    // measured: a victim that has not answered by then is in a long body
 constexpr auto tiny = std::chrono::microseconds(20);         // measured: loot that lasts shorter costs more than it helps
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
 constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
 constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again
-constexpr int naps = 16;                                     // chosen: it looks for 0.8 ms
+constexpr int naps = 24;                                     // chosen: it looks for 1.2 ms, as a nap lasts twice what it asks for
 constexpr int relaxes_per_look = 20;                         // chosen: a look at the others costs them a cache line
 
 }  // namespace
@@ -73,12 +74,12 @@ control_block* idle_worker::search() noexcept {
             for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
         } while (others_are_busy() && clock::now() < end);
     }
-    for (int i = 0; i < naps && others_are_busy() && !s.stopping(); ++i) {
+    for (int i = 0;; ++i) {  // first of all a look: whoever has woken this worker may be in a long body by now
+        if (auto* const f = steal_patiently()) return f;
+        if (i == naps || !others_are_busy() || s.stopping()) break;
         nap();
         if (auto* const f = look()) return f;
-        if (auto* const f = steal_patiently()) return f;
     }
-    if (auto* const f = steal_patiently()) return f;
     return end_call();
 }
 
@@ -112,7 +113,7 @@ control_block* idle_worker::steal_patiently() noexcept {
     if (!f && backed_off_) {  // was it in a long body all the same?
         for (const auto end = clock::now() + patience; clock::now() < end;) cpu_relax();
         f = steal();
-        if (asked_) asked_at_ -= patience;  // it has had that time
+        if (asked_) asked_at_ -= answer_in;  // it has had that time
     }
     for (const auto end = clock::now() + 2 * patience; !f && asked_ && clock::now() < end; f = steal())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
@@ -140,7 +141,7 @@ control_block* idle_worker::look_at_answer(time_point now) noexcept {
     if (victim.answered()) {
         n = victim.collect(loot);
     } else {
-        if (now - asked_at_ < patience) return nullptr;
+        if (now - asked_at_ < answer_in) return nullptr;
         asked_at_ = now;
         if (victim.overrule(loot, n) != outcome::taken) return nullptr;
     }

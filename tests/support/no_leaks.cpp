@@ -52,8 +52,11 @@ std::set<std::string> open_descriptors() {
     std::set<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;  // the directory's own descriptor, for one
-        const auto target = std::filesystem::read_symlink(entry.path(), gone);
-        if (!gone && !target.native().ends_with("/fd")) found.insert(entry.path().filename().string() + " " + target.string());
+        auto target = std::filesystem::read_symlink(entry.path(), gone).string();
+        if (gone || target.ends_with("/fd")) continue;
+        if (const std::string_view unlinked = " (deleted)"; target.ends_with(unlinked))  // a log that its owner replaces
+            target.resize(target.size() - unlinked.size());
+        found.insert(entry.path().filename().string() + " " + target);
     }
     return found;
 }
