@@ -74,6 +74,7 @@ struct fiber_core {
     bool failed : 1 = false;             // the body has ended by an exception
     bool named : 1 = false;              // name_text counts
     bool has_stop_source : 1 = false;
+    bool demoted : 1 = false;            // has lost a worker by computing (sched/demotion.hpp)
 };
 static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fibers a third of its time");
 
@@ -91,6 +92,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<
     atomic<control_block*> in_place{nullptr};  // the child this fiber joins by running it (worker::join_in_place)
     coroutine_slot coroutines;           // the innermost coroutine running inside this fiber; empty before and after
     std::size_t stack_bytes = 0;
+    std::uint8_t short_bursts = 0;       // in a row, of one that is demoted
     std::uint32_t index = 0;             // of this block among all of the process, fixed
     spin_lock lock;                      // guards what follows
     wait_list joiners;
@@ -110,8 +112,9 @@ struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<
     /// Memory for a body that `room` is too small for. \throws std::bad_alloc
     void* spill(std::size_t bytes, std::size_t alignment);
     void free_spilled(void* what) noexcept;
+    /// What few fibers have and all must be rid of at their end.
+    bool has_rarities() const noexcept { return has_stop_source || demoted; }
     void forget_stop_source() noexcept {
-        if (!has_stop_source) [[likely]] return;
         has_stop_source = false;
         stop_source.reset();
     }

@@ -11,7 +11,7 @@ void unpark(wait_cell& cell) noexcept {
         futex_wake(*signal, 1);     // which harms nobody: the kernel takes an address, and every sleeper rechecks
         return;
     }
-    cell.make_ready(cell);
+    cell.make_ready.load(relaxed)(cell);  // ordered by the claim
 }
 
 void interrupt(wait_cell& cell) noexcept {

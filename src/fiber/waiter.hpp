@@ -48,7 +48,7 @@ struct wait_cell {
     atomic<park_reason> reason{park_reason::none};
     atomic<const void*> object{nullptr};
     /// One of the two is set: how the owner is made to go on.
-    void (*const make_ready)(wait_cell&) noexcept = nullptr;
+    atomic<void (*)(wait_cell&) noexcept> make_ready{nullptr};  // by the owner while active, or who alone may run the fiber
     atomic<std::uint32_t>* const thread_signal = nullptr;
     /// Owner only: the innermost frames of with_deadline() and shield.
     deadline_frame* deadlines = nullptr;

@@ -1,6 +1,6 @@
 #include "io/operation.hpp"
 
-#include "sched/worker.hpp"
+#include "sched/carrier.hpp"
 
 namespace weft::detail {
 
@@ -10,7 +10,7 @@ void throw_io_error(std::error_code error, const char* what) {
 }
 
 void let_others_run() noexcept {
-    if (auto* const self = this_fiber_block()) this_carrier()->lent_to->yield(*self);
+    if (auto* const self = this_fiber_block()) carrier::yield(*self);
 }
 
 std::error_code wait_until_ready(io_source& s, direction way, io_source::event_count seen, park_reason reason) noexcept {

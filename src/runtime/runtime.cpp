@@ -20,12 +20,16 @@ runtime_stats runtime::stats() const {
     for (unsigned i = 0; i < r.workers; ++i) {
         const auto& w = s.worker_at(i);
         r.switches += w.dispatches();
-        r.parks += w.parks();
         r.steals += w.steals();
         r.searches += w.searches();
         r.sleeps += w.sleeps();
         r.wakes += w.wakes();
     }
+    s.for_each_carrier([&](const detail::carrier& c) { r.parks += c.parks(); });
+    r.carriers = s.carrier_count();
+    const auto hand_offs = s.hand_offs().statistics();
+    r.hand_offs = hand_offs.taken;
+    r.blocked = hand_offs.blocked;
     const auto stacks = s.stacks().statistics();
     r.stacks_in_use = stacks.in_use;
     r.stacks_idle = stacks.idle;

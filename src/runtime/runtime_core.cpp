@@ -1,8 +1,10 @@
 #include "runtime/runtime_core.hpp"
 
 #include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include "arch/coroutine_slot.hpp"
@@ -22,15 +24,21 @@ io_context io_here() noexcept {
     return core ? io_context{&core->driver(), &core->pool()} : io_context{};
 }
 
+// What the environment says instead of an option, if anything. \throws std::invalid_argument
+std::optional<unsigned long> from_environment(const char* variable, unsigned long least, unsigned long most) {
+    const char* const text = std::getenv(variable);
+    if (!text || !*text) return std::nullopt;
+    char* end = nullptr;
+    const auto n = std::strtoul(text, &end, 10);
+    if (*end != '\0' || n < least || n > most)
+        throw std::invalid_argument("weft: " + std::string(variable) + " must be a number from " + std::to_string(least) + " to " +
+                                    std::to_string(most) + ", not \"" + text + '"');
+    return n;
+}
+
 unsigned chosen_workers(const runtime_options& o) {
     constexpr unsigned most = 1024;
-    if (const char* const text = std::getenv("WEFT_WORKERS"); text && *text) {
-        char* end = nullptr;
-        const auto n = std::strtoul(text, &end, 10);
-        if (*end != '\0' || n == 0 || n > most)
-            throw std::invalid_argument("weft: WEFT_WORKERS must be a number from 1 to 1024, not \"" + std::string(text) + '"');
-        return static_cast<unsigned>(n);
-    }
+    if (const auto n = from_environment("WEFT_WORKERS", 1, most)) return static_cast<unsigned>(*n);
     if (o.workers > most)
         throw std::invalid_argument("weft: runtime_options::workers must be 0 (one per usable CPU) to 1024, not " +
                                     std::to_string(o.workers));
@@ -42,6 +50,24 @@ std::size_t checked_stack_bytes(const runtime_options& o) {
         throw std::invalid_argument("weft: runtime_options::stack_bytes must be 16 KiB to 1 GiB, not " +
                                     std::to_string(o.stack_bytes));
     return o.stack_bytes;
+}
+
+std::chrono::nanoseconds chosen_time_slice(const runtime_options& o) {
+    using namespace std::chrono_literals;
+    constexpr unsigned long most_us = 10'000'000;
+    if (const auto us = from_environment("WEFT_TIME_SLICE_US", 0, most_us)) return std::chrono::microseconds(*us);
+    if (o.time_slice != 0ns && (o.time_slice < 100us || o.time_slice > 10s))
+        throw std::invalid_argument("weft: runtime_options::time_slice must be 0 (no preemption) or 100 us to 10 s, not " +
+                                    std::to_string(o.time_slice.count()) + " ns");
+    return o.time_slice;
+}
+
+unsigned chosen_max_carriers(const runtime_options& o, unsigned workers) {
+    constexpr unsigned most = 1u << 16;
+    if (const auto n = from_environment("WEFT_MAX_CARRIERS", workers, most)) return static_cast<unsigned>(*n);
+    if (o.max_carriers == 0 || o.max_carriers > most)
+        throw std::invalid_argument("weft: runtime_options::max_carriers must be 1 to 65536, not " + std::to_string(o.max_carriers));
+    return std::max(o.max_carriers, workers);
 }
 
 std::size_t checked_max_fibers(const runtime_options& o) {
@@ -83,8 +109,11 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     : facade_(facade), options_(std::move(options)) {
     set_coroutine_slot_finder(slot_here);
     set_io_context_lookup(io_here);
-    scheduler_options o{.workers = chosen_workers(options_),
+    const auto workers = chosen_workers(options_);
+    scheduler_options o{.workers = workers,
                         .stack_bytes = checked_stack_bytes(options_),
+                        .time_slice = chosen_time_slice(options_),
+                        .max_carriers = chosen_max_carriers(options_, workers),
                         .max_fibers = checked_max_fibers(options_),
                         .when_full = checked_at_limit(options_),
                         .name = options_.name,

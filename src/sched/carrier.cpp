@@ -1,9 +1,130 @@
+// carrier.cpp - the life of a carrier's thread, and what it does when its worker is demanded or gone.
 #include "sched/carrier.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <cstdio>
+
+#include "sched/slice.hpp"
+#include "sched/worker_inline.hpp"
+#include "stack/overflow.hpp"
 
 WEFT_DEFINE_THREAD_WORD(weft_carrier_word);
 
 namespace weft::detail {
+namespace {
 
 void set_this_carrier(carrier* c) noexcept { weft_carrier_word = c; }
+
+}  // namespace
+
+carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
+    : hold_(first), owner_(owner), blocks_(owner.blocks()), number_(number) {
+    if (first) first->be_held_by(*this);
+}
+
+void carrier::start_thread() {
+    thread_ = std::thread([this] {
+        char name[16];
+        std::snprintf(name, sizeof name, "%.10s/%u", owner_.options().name.c_str(), number_);
+        pthread_setname_np(pthread_self(), name);
+        prctl(PR_SET_TIMERSLACK, 1);  // timers 36 instead of 86 us late (measured: research/peers-io.md, verdict 5)
+        if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
+        const alternate_stack for_overflow;
+        probe_ = thread_probe::here();
+        is_up_.store(true, release);  // pairs with probe()
+        set_this_carrier(this);
+        live();
+        set_this_carrier(nullptr);
+    });
+}
+
+// ---- the thread's own stack: home
+
+void carrier::live() noexcept {
+    bool goes_on = has_worker() ? enter(on_demand::refuse) : holder().await_grant() != holding::awaited::dismissed;
+    while (goes_on) {
+        if (has_worker()) {
+            be_a_worker();
+            switch_context(own_, fresh_loop(its_worker(), nullptr));
+            commit();
+            if (has_worker()) break;  // the scheduler stops
+        }
+        if (auto* const f = take_demoted()) run_demoted(*f);
+        else goes_on = owner_.hand_offs().await_worker(*this);
+    }
+    leave();
+}
+
+void carrier::be_a_worker() noexcept {
+    if (has_long_slice_.exchange(false, relaxed)) set_slice_of(0, worker_slice);
+}
+
+// Those that have behaved go back to the others.
+control_block* carrier::take_demoted() noexcept {
+    auto& demoted = owner_.demoted();
+    while (auto* const f = demoted.take()) {
+        f->word.await_left();
+        if (!demoted.is_rehabilitated(*f)) return f;
+        demotion::promote(*f, ready_fiber);
+        demoted.give_back_place();
+        owner_.inject(*f);
+    }
+    return nullptr;
+}
+
+// On this carrier's time, and on no worker's.
+void carrier::run_demoted(control_block& f) noexcept {
+    const auto from = thread_cpu_here();
+    f.phase.store(fiber_state::running, relaxed);  // a hint
+    place_since_.store(clock::now().time_since_epoch().count(), relaxed);
+    has_place_.store(true, release);  // pairs with overstays()
+    current_.store(&f, relaxed);
+    switch_context(own_, f.ctx);
+    if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
+        owner_.demoted().burst_ends(*static_cast<control_block*>(after_what_), thread_cpu_here() - from);
+    commit();
+    if (has_place_.exchange(false, acq_rel)) owner_.demoted().give_back_place();
+}
+
+bool carrier::vacate_place_since(time_point t) noexcept {
+    if (!has_place_.load(acquire) || place_since_.load(relaxed) > t.time_since_epoch().count()) return false;
+    return has_place_.exchange(false, acq_rel);
+}
+
+// ---- entries that find a call or no worker
+
+bool carrier::enter_attentively(on_demand what) noexcept {
+    auto mine = holder();
+    if (!current()) what = on_demand::refuse;  // a loop, which would not know what to do without
+    if (mine.attend(what)) return true;
+    if (!mine.has_conceded()) return false;
+    if (what == on_demand::refuse && mine.reclaim()) return true;
+    owner_.hand_offs().hurry();
+    return false;
+}
+
+void carrier::enter_wait_attentively(control_block& self) noexcept {
+    // Before anybody can claim its wait, since who claims looks where it belongs.
+    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing) demotion::demote(self, ready_demoted_fiber);
+}
+
+void carrier::start_inside(control_block& f) noexcept {
+    if (has_worker()) its_worker().enqueue(f);
+    else owner_.inject(f);
+}
+
+// It has given up its turn without a worker.
+void carrier::requeue(control_block& f) noexcept {
+    if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
+    if (f.demoted) owner_.demote(f);
+    else owner_.inject(f);
+}
+
+void carrier::arm(timer& t, time_point when) noexcept {
+    if (has_worker()) [[likely]] its_worker().arm(t, when);
+    else owner_.worker_at(0).arm_from_outside(t, when);
+}
 
 }  // namespace weft::detail

@@ -37,23 +37,24 @@ control_block* idle_worker::find_work() noexcept {
 
 // Takes in what has become ready and returns the first of it.
 control_block* idle_worker::look() noexcept {
+    const carrier::visit inside(*this_carrier());
     w_.poll();
-    return pick();
+    return w_.pick();
 }
 
 control_block* idle_worker::pick() noexcept {
-    const worker::visit inside(w_);
+    const carrier::visit inside(*this_carrier());
     return w_.pick();
 }
 
 control_block* idle_worker::found(control_block* f) noexcept {
     auto& s = w_.owner_;
     w_.spin_ = true;
+    s.hand_offs().somebody_runs();
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
-        w_.taking_in_ = true;
-        w_.enqueue(*first);
-        w_.taking_in_ = false;
+        const carrier::visit inside(*this_carrier());
+        w_.push(*first);
     }
     const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();  // I2: now look for more
     // It goes away for as long as a body lasts: somebody must mind its timers, and the driver.
@@ -88,19 +89,23 @@ control_block* idle_worker::steal() noexcept {
     const auto n = s.worker_count();
     if (n == 1) return nullptr;
     const auto now = clock::now();
-    if (asked_) return look_at_answer(now);
+    if (call_) return look_at_answer(now);
     const auto first = choose(n);
     for (unsigned i = 0; i < n; ++i) {
         auto& victim = s.worker_at((first + i) % n);
         if (&victim == &w_) continue;
         if (victim.timers_.earliest() <= now) {  // its carrier is in a long body
-            w_.taking_in_ = true;
+            w_.taking_in_ = true;  // outside of visits, but found() notifies
             victim.timers_.expire(now);
             w_.taking_in_ = false;
             if (auto* const f = pick()) return f;
         }
-        if (!worth_asking(victim, now) || !worker::fiber_queue::thief(victim.queue_).ask()) continue;
-        asked_ = &victim;
+        if (!worth_asking(victim, now)) continue;
+        call_.emplace(victim.held_by()->hold());
+        if (!call_->ask()) {
+            call_.reset();
+            continue;
+        }
         asked_at_ = now;
         return nullptr;
     }
@@ -113,9 +118,9 @@ control_block* idle_worker::steal_patiently() noexcept {
     if (!f && backed_off_) {  // was it in a long body all the same?
         for (const auto end = clock::now() + patience; clock::now() < end;) cpu_relax();
         f = steal();
-        if (asked_) asked_at_ -= answer_in;  // it has had that time
+        if (call_) asked_at_ -= answer_in;  // it has had that time
     }
-    for (const auto end = clock::now() + 2 * patience; !f && asked_ && clock::now() < end; f = steal())
+    for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = steal())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
     return f;
 }
@@ -134,29 +139,28 @@ bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
 }
 
 control_block* idle_worker::look_at_answer(time_point now) noexcept {
-    using outcome = worker::fiber_queue::thief::outcome;
-    worker::fiber_queue::thief victim(asked_->queue_);
     control_block* loot[worker::fiber_queue::most_loot];
     std::uint32_t n = 0;
-    if (victim.answered()) {
-        n = victim.collect(loot);
+    if (call_->answered()) {
+        n = call_->collect(loot);
     } else {
         if (now - asked_at_ < answer_in) return nullptr;
         asked_at_ = now;
-        if (victim.overrule(loot, n) != outcome::taken) return nullptr;
+        if (call_->overrule(loot, n) != queue_thief<worker>::outcome::taken) return nullptr;
     }
-    asked_ = nullptr;
+    call_.reset();
     return take_over(loot, n, now);
 }
 
 // Whoever has called must end it before it does anything else (Q3); the answer may be on its way.
 control_block* idle_worker::end_call() noexcept {
-    if (!asked_) return nullptr;
-    worker::fiber_queue::thief victim(std::exchange(asked_, nullptr)->queue_);
-    if (victim.withdraw()) return nullptr;
-    for (unsigned turns = 0; !victim.answered(); ++turns) turns < 100 ? cpu_relax() : thread_yield();
+    if (!call_) return nullptr;
+    auto call = *call_;
+    call_.reset();
+    if (call.withdraw()) return nullptr;
+    for (unsigned turns = 0; !call.answered(); ++turns) turns < 100 ? cpu_relax() : thread_yield();
     control_block* loot[worker::fiber_queue::most_loot];
-    const auto n = victim.collect(loot);
+    const auto n = call.collect(loot);
     return take_over(loot, n, clock::now());
 }
 
@@ -164,9 +168,8 @@ control_block* idle_worker::take_over(control_block** loot, std::uint32_t n, tim
     if (n == 0) return nullptr;
     w_.steals_.store(w_.steals_.load(relaxed) + n, relaxed);  // owner only
     w_.looted_at_ = now;
-    w_.taking_in_ = true;  // found() notifies
-    for (std::uint32_t i = 1; i < n; ++i) w_.enqueue(*loot[i]);
-    w_.taking_in_ = false;
+    const carrier::visit inside(*this_carrier());
+    for (std::uint32_t i = 1; i < n; ++i) w_.push(*loot[i]);  // found() notifies
     return loot[0];
 }
 
@@ -210,7 +213,7 @@ bool idle_worker::tidy() noexcept {
     const auto now = clock::now();
     if (was_due && now < tidy_at_) return false;
     if (was_due) {  // it has had nothing to do for that long: what it keeps at hand would hold its neighbours back
-        w_.blocks_.empty_out();
+        this_carrier()->blocks().empty_out();
         w_.stacks_.empty_out();
     }
     tidy_at_ = s.trim(now, parts_at_once);
@@ -218,7 +221,7 @@ bool idle_worker::tidy() noexcept {
 }
 
 void idle_worker::sleep() noexcept {
-    require(!asked_, "Q3: a call is ended before its thief sleeps");
+    require(!call_, "Q3: a call is ended before its thief sleeps");
     auto& s = w_.owner_;
     s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
     w_.asleep_.store(true, relaxed);  // a hint; found() makes good for a leader that believed it
@@ -235,7 +238,7 @@ void idle_worker::sleep() noexcept {
 void idle_worker::sleep_until(time_point until) noexcept {
     if (w_.owner_.worker_count() == 1) return sleep_here_until(until);
     w_.cpu_.store(placement::here(), relaxed);  // a hint
-    auto& place = this_carrier()->place;
+    auto& place = this_carrier()->place();
     place.stay_off(cpus_of_others());
     sleep_here_until(until);
     place.stay_anywhere();

@@ -7,6 +7,8 @@
 // it sleep for good; an idle process therefore does not wake at all.
 #pragma once
 
+#include <optional>
+
 #include "sched/worker.hpp"
 
 namespace weft::detail {
@@ -42,7 +44,7 @@ private:
     time_point earliest_timer() const noexcept;
 
     worker& w_;
-    worker* asked_ = nullptr;  // the victim whose queue this worker has called (run_queue.hpp, Q3)
+    std::optional<queue_thief<worker>> call_;  // on the queue of another (run_queue.hpp, Q3)
     time_point asked_at_;
     bool backed_off_ = false;  // a victim was left alone for the tiny loot it had given
     time_point tidy_at_ = never;  // when memory is to be given back

@@ -1,8 +1,8 @@
 // run_queue.hpp - the fibers a worker has still to run: a next slot and a deque, private to their owner.
 //
-// The owner pays two plain stores and a load per visit and no atomic read-modify-write. Who else wants fibers asks, and
-// the owner hands over half at its next visit; one that is busy with other things for long is overruled: the thief proves
-// with a heavy fence that the owner is not inside, and helps itself. The words for that are a tenure (tenure.hpp: T1-T4).
+// The owner is the carrier that has the worker, on its visits; it pays no atomic read-modify-write. Who else wants fibers asks,
+// and the owner hands over half at its next visit; one that is busy with other things for long is overruled: the thief proves
+// with a heavy fence that the owner is not inside, and helps itself. The words for that are the carrier's tenure (tenure.hpp).
 //
 // Invariants
 //   Q1  Slot and deque belong to whom the tenure says (T1): the owner on its visits, or the thief that has borrowed.
@@ -44,9 +44,6 @@ public:
     run_queue(const run_queue&) = delete;
     run_queue& operator=(const run_queue&) = delete;
 
-    class owner;
-    class thief;
-
     /// A hint for others; after a heavy fence it counts at least all that was pushed before (and not taken since).
     std::uint32_t size() const noexcept {
         // In this order, against the order of the owner's stores: an item on its way from the slot to the back, or round the
@@ -57,19 +54,97 @@ public:
     }
     bool empty() const noexcept { return size() == 0; }
 
-    /// Waits until the owner has been seen outside; not for the owner itself, and after a heavy fence.
-    void await_outside() const noexcept { tenure_.await_outside(); }
+    // The owner, on a visit (Q1):
+
+    /// To the back. False: no memory; the caller keeps the item.
+    bool push(T& item) noexcept {
+        const auto tail = tail_.load(relaxed);
+        if (is_full() && !grow()) [[unlikely]] return false;
+        at(tail).set(&item);
+        tail_.store(tail + 1, relaxed);
+        return true;
+    }
+
+    /// Into the slot. \returns null, or what was in it and there is no memory for.
+    T* push_next(T& item) noexcept {
+        T* const displaced = next_.load(relaxed);
+        next_.store(&item, relaxed);
+        return displaced && !push(*displaced) ? displaced : nullptr;
+    }
+
+    /// The next to run, or null.
+    [[gnu::always_inline]] T* pop() noexcept {
+        const auto n = since_oldest_.get();
+        since_oldest_.set(n + 1);
+        const auto tail = tail_.load(relaxed);
+        const bool any = tail != head_.load(relaxed);
+        const bool due = any && oldest_is_due(n);
+        if (T* const next = next_.load(relaxed); next && !due) [[likely]] {
+            next_.store(nullptr, relaxed);
+            return next;
+        }
+        if (!any) return nullptr;
+        T* const newest = at(tail - 1).get();
+        if (!due && !newest->started()) {
+            tail_.store(tail - 1, relaxed);
+            return newest;
+        }
+        since_oldest_.set(0);
+        return take_oldest();
+    }
+
+    /// Takes `item` out if it is at the back and unstarted, and the oldest need not have its turn. It may be anywhere, and gone.
+    bool take_back(const T& item) noexcept {
+        const auto tail = tail_.load(relaxed);
+        if (tail == head_.load(relaxed) || at(tail - 1).get() != &item || item.started()) return false;
+        const auto n = since_oldest_.get();
+        if (oldest_is_due(n) && in_deque() > 1) return false;
+        since_oldest_.set(n + 1);
+        tail_.store(tail - 1, relaxed);
+        return true;
+    }
+
+    /// Puts `self` at the back and takes the next; null, with nothing changed, if there is none or no memory.
+    T* rotate(T& self) noexcept {
+        const auto head = head_.load(relaxed), tail = tail_.load(relaxed);
+        if (!next_.load(relaxed) && head != tail && at(tail - 1).get()->started()) [[likely]] {
+            T* const oldest = at(head).get();  // its place is free for `self`, should there be no other
+            at(tail).set(&self);
+            tail_.store(tail + 1, relaxed);
+            head_.store(head + 1, release);  // pairs with size()
+            since_oldest_.set(0);
+            return oldest;
+        }
+        return rotate_otherwise(self);
+    }
+
+    /// Gives back the memory of a burst that is over.
+    void trim() noexcept {
+        if (mask_.get() < 16 * least_capacity || !empty()) return;
+        slots_.reset();
+        mask_.set(0);
+        head_.store(0, relaxed);
+        tail_.store(0, relaxed);
+    }
+
+    /// Its answer to a thief (Q5).
+    void fill_tray() noexcept {
+        const auto n = std::min(in_deque() / 2, most_loot);  // rounded down: the owner is about to take one itself
+        take_oldest(n, [&](std::uint32_t i, T* item) { tray_[i].set(item); });
+        tray_size_.set(n);
+    }
 
 private:
-    using queue_tenure = tenure<run_queue>;
-    friend queue_tenure;
+    template <class Worker>
+    friend class queue_thief;
+
     // How many may go before the oldest of the deque. An unstarted one is the root of all that is new: the sooner it starts,
     // the more stacks are in use at once (measured: 64 costs fork and join 13 ns of 42, and skynet a thousand stacks).
     static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
 
     // For whoever is inside (Q1). The positions are atomic only for size().
     std::uint32_t in_deque() const noexcept { return tail_.load(relaxed) - head_.load(relaxed); }
-    plain<T*>& at(std::uint32_t position) noexcept { return slots_[position & mask_.get()]; }
+    plain<T*>& at(std::uint32_t position) const noexcept { return slots_[position & mask_.get()]; }
     T* take_oldest() noexcept {
         const auto head = head_.load(relaxed);
         T* const item = at(head).get();
@@ -81,11 +156,6 @@ private:
         for (std::uint32_t i = 0; i < n; ++i) put(i, take_oldest());
     }
 
-    void fill_tray() noexcept {  // Q5
-        const auto n = std::min(in_deque() / 2, most_loot);  // rounded down: the owner is about to take one itself
-        take_oldest(n, [&](std::uint32_t i, T* item) { tray_[i].set(item); });
-        tray_size_.set(n);
-    }
     std::uint32_t empty_tray(T** out) noexcept {  // Q5
         const auto n = tray_size_.get();
         for (std::uint32_t i = 0; i < n; ++i) out[i] = tray_[i].get();
@@ -101,9 +171,35 @@ private:
         return 1;
     }
 
+    // After n others, in a deque that is not empty. Looks at the oldest, which may be cold, seldom.
+    bool oldest_is_due(std::uint32_t n) const noexcept {
+        if (n < started_waits) [[likely]] return false;
+        return n >= unstarted_waits || (n % started_waits == 0 && at(head_.load(relaxed)).get()->started());
+    }
+
+    bool is_full() const noexcept { return in_deque() > mask_.get() || !slots_; }
+
+    [[gnu::noinline]] T* rotate_otherwise(T& self) noexcept {
+        if (empty() || (is_full() && !grow())) return nullptr;
+        T* const next = pop();
+        push(self);
+        return next;
+    }
+
+    [[gnu::noinline, gnu::cold]] bool grow() noexcept {
+        const auto n = in_deque();
+        const auto capacity = slots_ ? 2 * (mask_.get() + 1) : least_capacity;
+        std::unique_ptr<plain<T*>[]> wider(new (std::nothrow) plain<T*>[capacity]);
+        if (!wider) return false;
+        const auto head = head_.load(relaxed);
+        for (std::uint32_t i = 0; i < n; ++i) wider[(head + i) & (capacity - 1)].set(at(head + i).get());
+        slots_ = std::move(wider);
+        mask_.set(capacity - 1);
+        return true;
+    }
+
     // One line for the owner's fast path and what others read of it.
-    alignas(64) queue_tenure tenure_{this};
-    atomic<std::uint32_t> head_{0}, tail_{0};
+    alignas(64) atomic<std::uint32_t> head_{0}, tail_{0};
     atomic<T*> next_{nullptr};
     plain<std::uint32_t> mask_{0};
     plain<std::uint32_t> since_oldest_{0};  // items taken since the oldest had its turn
@@ -113,139 +209,28 @@ private:
     plain<T*> tray_[most_loot];
 };
 
-/// The owner's half, on the worker's carrier. What is between enter() and leave() no thief sees half done.
-template <class T, std::uint32_t least_capacity, std::uint32_t most>
-class run_queue<T, least_capacity, most>::owner {
-public:
-    explicit owner(run_queue& q) noexcept : q_(q) {}
-
-    void enter() noexcept { holder().enter(); }
-    void leave() noexcept { holder().leave(); }
-    bool is_inside() const noexcept { return holder().is_inside(); }
-
-    // Between the two:
-
-    /// To the back. False: no memory; the caller keeps the item.
-    bool push(T& item) noexcept {
-        const auto tail = q_.tail_.load(relaxed);
-        if (is_full() && !grow()) [[unlikely]] return false;
-        q_.at(tail).set(&item);
-        q_.tail_.store(tail + 1, relaxed);
-        return true;
-    }
-
-    /// Into the slot. \returns null, or what was in it and there is no memory for.
-    T* push_next(T& item) noexcept {
-        T* const displaced = q_.next_.load(relaxed);
-        q_.next_.store(&item, relaxed);
-        return displaced && !push(*displaced) ? displaced : nullptr;
-    }
-
-    /// The next to run, or null.
-    [[gnu::always_inline]] T* pop() noexcept {
-        const auto n = q_.since_oldest_.get();
-        q_.since_oldest_.set(n + 1);
-        const auto tail = q_.tail_.load(relaxed);
-        const bool any = tail != q_.head_.load(relaxed);
-        const bool due = any && oldest_is_due(n);
-        if (T* const next = q_.next_.load(relaxed); next && !due) [[likely]] {
-            q_.next_.store(nullptr, relaxed);
-            return next;
-        }
-        if (!any) return nullptr;
-        T* const newest = q_.at(tail - 1).get();
-        if (!due && !newest->started()) {
-            q_.tail_.store(tail - 1, relaxed);
-            return newest;
-        }
-        q_.since_oldest_.set(0);
-        return q_.take_oldest();
-    }
-
-    /// Takes `item` out if it is at the back and unstarted, and the oldest need not have its turn. It may be anywhere, and gone.
-    bool take_back(const T& item) noexcept {
-        const auto tail = q_.tail_.load(relaxed);
-        if (tail == q_.head_.load(relaxed) || q_.at(tail - 1).get() != &item || item.started()) return false;
-        const auto n = q_.since_oldest_.get();
-        if (oldest_is_due(n) && q_.in_deque() > 1) return false;
-        q_.since_oldest_.set(n + 1);
-        q_.tail_.store(tail - 1, relaxed);
-        return true;
-    }
-
-    /// Puts `self` at the back and takes the next; null, with nothing changed, if there is none or no memory.
-    T* rotate(T& self) noexcept {
-        const auto head = q_.head_.load(relaxed), tail = q_.tail_.load(relaxed);
-        if (!q_.next_.load(relaxed) && head != tail && q_.at(tail - 1).get()->started()) [[likely]] {
-            T* const oldest = q_.at(head).get();  // its place is free for `self`, should there be no other
-            q_.at(tail).set(&self);
-            q_.tail_.store(tail + 1, relaxed);
-            q_.head_.store(head + 1, release);  // pairs with size()
-            q_.since_oldest_.set(0);
-            return oldest;
-        }
-        return rotate_otherwise(self);
-    }
-
-    /// Gives back the memory of a burst that is over.
-    void trim() noexcept {
-        if (q_.mask_.get() < 16 * least_capacity || !q_.empty()) return;
-        q_.slots_.reset();
-        q_.mask_.set(0);
-        q_.head_.store(0, relaxed);
-        q_.tail_.store(0, relaxed);
-    }
-
-private:
-    typename queue_tenure::holder holder() const noexcept { return typename queue_tenure::holder(q_.tenure_); }
-
-    // After n others, in a deque that is not empty. Looks at the oldest, which may be cold, seldom.
-    bool oldest_is_due(std::uint32_t n) const noexcept {
-        if (n < started_waits) [[likely]] return false;
-        return n >= unstarted_waits || (n % started_waits == 0 && q_.at(q_.head_.load(relaxed)).get()->started());
-    }
-
-    bool is_full() const noexcept { return q_.in_deque() > q_.mask_.get() || !q_.slots_; }
-
-    [[gnu::noinline]] T* rotate_otherwise(T& self) noexcept {
-        if (q_.empty() || (is_full() && !grow())) return nullptr;
-        T* const next = pop();
-        push(self);
-        return next;
-    }
-
-    [[gnu::noinline, gnu::cold]] bool grow() noexcept {
-        const auto n = q_.in_deque();
-        const auto capacity = q_.slots_ ? 2 * (q_.mask_.get() + 1) : least_capacity;
-        std::unique_ptr<plain<T*>[]> wider(new (std::nothrow) plain<T*>[capacity]);
-        if (!wider) return false;
-        const auto head = q_.head_.load(relaxed);
-        for (std::uint32_t i = 0; i < n; ++i) wider[(head + i) & (capacity - 1)].set(q_.at(head + i).get());
-        q_.slots_ = std::move(wider);
-        q_.mask_.set(capacity - 1);
-        return true;
-    }
-
-    run_queue& q_;
-};
-
-/// The other workers' half: one of them at a time (Q3).
-template <class T, std::uint32_t least_capacity, std::uint32_t most>
-class run_queue<T, least_capacity, most>::thief {
-    using caller = typename queue_tenure::thief;
+/// A worker that wants another's fibers. Worker has `run_queue<...>& queue()`.
+template <class Worker>
+class queue_thief {
+    using caller = typename tenure<Worker>::thief;
 
 public:
-    explicit thief(run_queue& q) noexcept : q_(q), call_(q.tenure_) {}
+    explicit queue_thief(tenure<Worker>& of_victim) noexcept : call_(of_victim) {}
 
-    /// Asks for half. False: another asks already.
-    bool ask() noexcept { return call_.ask() != nullptr; }
+    /// Asks for half. False: another asks already, or there is no worker to be asked.
+    bool ask() noexcept {
+        auto* const called = call_.ask();
+        if (called) asked_ = called;
+        return called != nullptr;
+    }
 
     /// Whether the owner has answered: then collect().
     bool answered() const noexcept { return call_.answered(); }
 
     /// After answered(). \returns how many, perhaps none.
+    template <class T>
     std::uint32_t collect(T** out) noexcept {
-        const auto n = q_.empty_tray(out);
+        const auto n = asked_->queue().empty_tray(out);
         call_.collected();
         return n;
     }
@@ -255,20 +240,21 @@ public:
 
     enum class outcome { taken, busy, answering };
     /// Takes half from an owner that does not come by, which ends the call. `busy`: it is inside now, the call stands.
+    template <class T>
     outcome overrule(T** out, std::uint32_t& n) noexcept {
         switch (call_.overrule()) {
             case caller::outcome::busy: return outcome::busy;
             case caller::outcome::answering: return outcome::answering;
             case caller::outcome::borrowed: break;
         }
-        n = q_.take_half(out);
+        n = asked_->queue().take_half(out);
         call_.give_back();
         return outcome::taken;
     }
 
 private:
-    run_queue& q_;
     caller call_;
+    Worker* asked_ = nullptr;  // the one whose call it has become, while it stands (T4)
 };
 
 }  // namespace weft::detail

@@ -2,11 +2,8 @@
 
 #include "sched/worker_inline.hpp"
 
-#include <pthread.h>
-#include <sys/prctl.h>
-
-#include <cstdio>
 #include <mutex>
+#include <thread>
 
 #include <weft/stop.hpp>
 
@@ -15,11 +12,6 @@
 namespace weft::detail {
 namespace {
 
-void ready_fiber(wait_cell& cell) noexcept {
-    auto& f = static_cast<control_block&>(cell);
-    f.owner->ready(f);
-}
-
 std::string_view current_name() noexcept {
     const auto* const f = this_fiber_block();
     if (!f) return this_carrier() ? "a worker's loop" : "a plain thread";
@@ -27,6 +19,16 @@ std::string_view current_name() noexcept {
 }
 
 }  // namespace
+
+void ready_fiber(wait_cell& cell) noexcept {
+    auto& f = static_cast<control_block&>(cell);
+    f.owner->ready(f);
+}
+
+void ready_demoted_fiber(wait_cell& cell) noexcept {
+    auto& f = static_cast<control_block&>(cell);
+    f.owner->demote(f);
+}
 
 bool is_cancellation(const std::exception_ptr& e) noexcept {
     try {
@@ -44,15 +46,21 @@ scheduler::scheduler(scheduler_options options, driver& io)
       stacks_({.default_bytes = options_.stack_bytes}),
       blocks_(*this, ready_fiber),
       idle_(options_.workers),
+      demoted_(options_.workers, options_.time_slice),
+      hand_off_(*this),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr) {
     prepare_heavy_fence();
     set_panic_namer(current_name);
     set_overflow_namer(current_name);
+    carriers_.resize(std::max(options_.max_carriers, options_.workers));
     workers_.reserve(options_.workers);
-    for (unsigned i = 0; i < options_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
-    threads_.reserve(options_.workers);
+    for (unsigned i = 0; i < options_.workers; ++i) {
+        workers_.push_back(std::make_unique<worker>(*this, i));
+        new_carrier(workers_.back().get());
+    }
     try {
-        for (unsigned i = 0; i < options_.workers; ++i) threads_.emplace_back([this, i] { carry(i); });
+        for (unsigned i = 0; i < options_.workers; ++i) carriers_[i]->start_thread();
+        hand_off_.start();
     } catch (...) {
         stop();
         throw;
@@ -64,43 +72,36 @@ scheduler::~scheduler() {
     while (visitors_.load(acquire) != 0) thread_yield();  // pairs with inject()
 }
 
-void scheduler::carry(unsigned index) {
-    char name[16];
-    std::snprintf(name, sizeof name, "%.10s/%u", options_.name.c_str(), index);
-    pthread_setname_np(pthread_self(), name);
-    prctl(PR_SET_TIMERSLACK, 1);  // timers 36 instead of 86 us late (measured: research/peers-io.md, verdict 5)
-    const alternate_stack for_overflow;
-    carrier self;
-    self.owner = this;
-    self.lent_to = workers_[index].get();
-    set_this_carrier(&self);
-    self.lent_to->run(self);
-    set_this_carrier(nullptr);
+carrier& scheduler::new_carrier(worker* first) {
+    const auto n = carrier_count_.load(relaxed);
+    carriers_[n] = std::make_unique<carrier>(*this, first, n);
+    carrier_count_.store(n + 1, release);  // pairs with for_each_carrier()
+    return *carriers_[n];
 }
 
 void scheduler::start(control_block& f) noexcept {
-    if (const auto* const c = this_carrier(); c && c->owner == this && c->lent_to) {
-        c->lent_to->start(f);
-        return;
-    }
+    if (auto* const c = this_carrier_of(this)) return c->start(f);
     born_outside_.fetch_add(1, release);  // before the fiber can end: live() never falls below the truth
     inject(f);
 }
 
 void scheduler::ready(control_block& f) noexcept {
-    if (const auto* const c = this_carrier(); c && c->owner == this && c->lent_to) {
-        c->lent_to->ready(f);
-        return;
-    }
+    if (auto* const c = this_carrier_of(this)) return c->ready(f);
     inject(f);
 }
 
 // Once it is pushed the fiber may run, be the last to end, and let the runtime end: ~scheduler() waits for who is in here.
 void scheduler::inject(control_block& f) noexcept {
-    visitors_.fetch_add(1, relaxed);  // the push's lock orders it before whatever the fiber does
+    visitors_.fetch_add(1, relaxed);  // the push orders it before whatever the fiber does
     injected_.push(f);
     wake_searcher();
     visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
+}
+
+void scheduler::demote(control_block& f) noexcept {
+    visitors_.fetch_add(1, relaxed);  // as inject()
+    if (demoted_.push(f)) hand_off_.hurry();
+    visitors_.fetch_sub(1, release);
 }
 
 void scheduler::drop(control_block& f) noexcept {
@@ -110,7 +111,7 @@ void scheduler::drop(control_block& f) noexcept {
 void scheduler::drop_handle(control_block& f) noexcept {
     if (f.life.is_only_handle()) [[likely]] {
         f.destroy_body();
-        if (const auto* const c = this_carrier(); c && c->owner == f.owner && c->lent_to && c->lent_to->free_after_handle(f)) return;
+        if (auto* const c = this_carrier_of(f.owner); c && c->free_after_handle(f)) return;
     } else if (f.life.drop_handle()) {
         f.destroy_body();
     }
@@ -118,10 +119,15 @@ void scheduler::drop_handle(control_block& f) noexcept {
 }
 
 void scheduler::give_back(control_block& f) noexcept {
-    f.forget_stop_source();
+    if (f.has_rarities()) forget_rarities(f);
     auto& owner = *f.owner;
-    if (const auto* const c = this_carrier(); c && c->owner == &owner && c->lent_to) return c->lent_to->blocks().give(f);
+    if (auto* const c = this_carrier_of(&owner)) return c->blocks().give(f);
     owner.blocks_.give_one(f);
+}
+
+void scheduler::forget_rarities(control_block& f) noexcept {
+    if (f.has_stop_source) f.forget_stop_source();
+    if (f.demoted) demotion::promote(f, ready_fiber);
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {
@@ -177,7 +183,7 @@ scheduler::held_fiber scheduler::in_place_child_of(control_block& f) noexcept {
 }
 
 void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
-    if (!cell.make_ready) return;  // a plain thread
+    if (cell.thread_signal) return;  // a plain thread
     if (const auto child = in_place_child_of(static_cast<control_block&>(cell))) request_stop(*child);
 }
 
@@ -189,13 +195,13 @@ void scheduler::report_unhandled(control_block& f, const std::exception_ptr& fai
 // counted as born and not as ended. So equality means that nobody lived in between.
 std::uint64_t scheduler::live() const noexcept {
     std::uint64_t ended = 0;
-    for (const auto& w : workers_) ended += w->ended();
+    for_each_carrier([&](const carrier& c) { ended += c.ended(); });
     return born() - ended;
 }
 
 std::uint64_t scheduler::born() const noexcept {
     auto born = born_outside_.load(acquire);  // pairs with start()
-    for (const auto& w : workers_) born += w->born();
+    for_each_carrier([&](const carrier& c) { born += c.born(); });
     return born;
 }
 
@@ -226,7 +232,7 @@ std::vector<scheduler::held_fiber> scheduler::living() {
         atomic<std::uint32_t>& count;
     } const meanwhile(observers_);
     heavy_fence();  // pairs with the light fence of a visit
-    for (const auto& w : workers_) w->await_outside();
+    for_each_carrier([](carrier& c) { c.hold().await_outside(); });
     blocks_.for_each([&](control_block& f) {
         found.emplace_back();  // first, since it may throw
         if (f.life.try_refer()) found.back().reset(&f);
@@ -236,11 +242,11 @@ std::vector<scheduler::held_fiber> scheduler::living() {
 }
 
 void scheduler::stop() noexcept {
+    hand_off_.stop();                // no worker changes hands any more
     stopping_.store(true, release);  // pairs with stopping()
     fence(seq_cst);                  // a worker about to sleep sees it, or we see it announced: wake() leaves a token anyway
     for (auto& w : workers_) w->wake();
-    for (auto& t : threads_)
-        if (t.joinable()) t.join();
+    for_each_carrier([](carrier& c) { c.join_thread(); });
 }
 
 bool scheduler::work_is_queued() const noexcept {
@@ -275,7 +281,7 @@ std::uint64_t id_of(const control_block& f) noexcept {
 
 scheduler* current_scheduler() noexcept {
     const auto* const c = this_carrier();
-    return c ? c->owner : nullptr;
+    return c ? &c->owner() : nullptr;
 }
 
 }  // namespace weft::detail

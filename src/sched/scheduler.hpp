@@ -5,14 +5,16 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <weft/detail/at_limit.hpp>
 
 #include "fiber/block_pool.hpp"
+#include "sched/carrier.hpp"
+#include "sched/demotion.hpp"
 #include "sched/driver.hpp"
 #include "sched/fiber_limit.hpp"
+#include "sched/hand_off.hpp"
 #include "sched/idle_set.hpp"
 #include "sched/injector.hpp"
 #include "sched/worker.hpp"
@@ -23,6 +25,8 @@ namespace weft::detail {
 struct scheduler_options {
     unsigned workers = 1;
     std::size_t stack_bytes = std::size_t{256} * 1024;
+    duration time_slice = std::chrono::milliseconds(5);  // zero: nobody loses a worker
+    unsigned max_carriers = 512;
     std::size_t max_fibers = 0;  // 0: no limit
     weft::at_limit when_full = at_limit::park;
     std::string name = "weft";
@@ -52,6 +56,7 @@ public:
     static void drop_handle(control_block&) noexcept;
     /// After the last reference: the block goes back to its pool.
     static void give_back(control_block&) noexcept;
+    [[gnu::cold]] static void forget_rarities(control_block&) noexcept;
     /// Requests that a fiber stop; true if this is the first request.
     static bool request_stop(control_block&) noexcept;
     // Its parts, so that many may share one heavy fence: raise_stop(), heavy_fence(), deliver_stop(). Without any lock.
@@ -90,8 +95,22 @@ public:
     block_pool& blocks() noexcept { return blocks_; }
     driver& io() noexcept { return driver_; }
 
-    // Workers:
+    // Carriers and workers:
 
+    /// From who has no worker: to whoever comes first, or to the demoted.
+    void inject(control_block&) noexcept;
+    void demote(control_block&) noexcept;
+    demotion& demoted() noexcept { return demoted_; }
+    hand_off& hand_offs() noexcept { return hand_off_; }
+    /// Calls f(carrier&) for each there has ever been.
+    template <class F>
+    void for_each_carrier(F&& f) const {
+        const auto n = carrier_count_.load(acquire);  // pairs with new_carrier()
+        for (unsigned i = 0; i < n; ++i) f(*carriers_[i]);
+    }
+    unsigned carrier_count() const noexcept { return carrier_count_.load(relaxed); }
+    /// Its thread is yet to be started. One caller at a time. \throws std::bad_alloc
+    carrier& new_carrier(worker* first);
     /// Whether somebody may be referring to fibers it has no reference of (F3 of life_word.hpp). Inside a visit.
     bool is_observed() const noexcept { return observers_.load(acquire) != 0; }  // pairs with the end of living()
     idle_set& idle() noexcept { return idle_; }
@@ -145,9 +164,6 @@ private:
 
     enum class lead : std::uint32_t { free, taken, wanted };
 
-    void carry(unsigned index);
-    void inject(control_block&) noexcept;  // from outside
-
     const scheduler_options options_;
     driver& driver_;
     stack_pool stacks_;
@@ -155,6 +171,10 @@ private:
     idle_set idle_;
     injector<control_block> injected_;
     std::vector<std::unique_ptr<worker>> workers_;
+    std::vector<std::unique_ptr<carrier>> carriers_;  // room for all there may be; those below carrier_count_ are there for good
+    atomic<unsigned> carrier_count_{0};
+    demotion demoted_;
+    hand_off hand_off_;
     const std::unique_ptr<fiber_limit> limit_;  // beside what every fiber reads anyway
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
@@ -164,8 +184,11 @@ private:
     atomic<worker*> napper_{nullptr};
     alignas(64) atomic<std::uint64_t> born_outside_{0};
     atomic<std::uint32_t> visitors_{0};  // threads that are not workers and are about to make a fiber runnable
-    std::vector<std::thread> threads_;
 };
+
+/// What a control block's `make_ready` is: of an ordinary fiber, and of a demoted one.
+void ready_fiber(wait_cell&) noexcept;
+void ready_demoted_fiber(wait_cell&) noexcept;
 
 /// Whether this is `cancelled`, which is no failure.
 bool is_cancellation(const std::exception_ptr&) noexcept;

@@ -14,7 +14,8 @@
 //  demanded   held; the monitor wants the worker             o refuse -> none | o concede -> conceded | m withdraw -> none
 //                                                            | m look -> lost
 //  conceded   the monitor's, which has yet to look           m look, m withdraw -> lost | o reclaim -> none
-//  lost       the carrier has no worker                      g grant -> none | g dismiss -> dismissed
+//  lost       the carrier has no worker                      g grant -> none | g summon -> summoned | g dismiss -> dismissed
+//  summoned   the same, but it is not to wait for one        o await_grant -> lost
 //  dismissed  and gets none any more: its thread ends        -
 //
 // Invariants
@@ -29,7 +30,7 @@
 //       its exchange is its own call and no later one. (Two intruders that share a value break T1; model: SHARED.)
 //   T4  worker_ is written by grant() only, while nobody but the giver may touch it. So it stays while a call stands, and who
 //       calls may read it from then on, but not once its call has ended: the next grant may come at once.
-//   T5  After `lost` its maker touches nothing of the tenure but to grant or dismiss it, once, to a carrier that has registered
+//   T5  After `lost` its maker touches nothing of the tenure but to grant, summon or dismiss, once, a carrier that has registered
 //       as waiting; which it does inside, and after reclaim() has failed or its give_up() succeeded.
 //   T6  A demand that has met inside_ == 1 may be left standing and looked at again without another fence: an entry before
 //       the fence is visible, one after it sees the demand.
@@ -75,7 +76,7 @@ public:
 
 private:
     // From `asked` on the carrier must attend.
-    enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, dismissed };
+    enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, summoned, dismissed };
 
     bool change(std::uint32_t& expected, state next, memory_order order) noexcept {
         return call_.compare_exchange_strong(expected, next, order, acquire);
@@ -94,14 +95,20 @@ public:
     explicit holder(tenure& t) noexcept : t_(t) {}
 
     /// \returns whether it has its worker. If not, it is inside all the same, and may leave.
-    [[gnu::always_inline]] bool enter(on_demand what = on_demand::refuse) noexcept {
+    [[gnu::always_inline]] bool enter(on_demand what = on_demand::refuse) noexcept { return try_enter() || attend(what); }
+    /// Its fast half. False: it is inside, but attend() must follow.
+    [[gnu::always_inline]] bool try_enter() noexcept {
         t_.inside_.store(1, relaxed);
-        light_fence();                              // pairs with the heavy fence of thief and monitor
-        const auto c = t_.call_.load(acquire);      // pairs with the release that ends a call: who borrowed has left
-        return c < asked || attend(t_, c, what);
+        light_fence();                             // pairs with the heavy fence of thief and monitor
+        return t_.call_.load(acquire) < asked;     // pairs with the release that ends a call: who borrowed has left
     }
+    /// Its slow half. \returns as enter()
+    bool attend(on_demand what) noexcept { return attend(t_, t_.call_.load(acquire), what); }  // as above
     void leave() noexcept { t_.inside_.store(0, release); }  // pairs with the acquire of who looks: the worker's data
     bool is_inside() const noexcept { return t_.inside_.load(relaxed) != 0; }  // own store
+
+    /// Inside.
+    bool has_worker() const noexcept { return t_.call_.load(relaxed) < conceded; }  // inside, only its own change could end that
 
     /// While it has one. Its own: nobody writes it meanwhile (T4).
     Worker& worker() const noexcept { return *t_.worker_.get(); }
@@ -121,11 +128,17 @@ public:
     /// Whether the monitor has yet to see that the worker is its own: then it should be woken.
     bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }  // own store, or the monitor's answer to it
 
-    /// Inside, without a worker and registered (T5): sleeps until it is granted one. False: dismissed.
-    bool await_grant() noexcept {
+    enum class awaited { granted, summoned, dismissed };
+    /// Inside, without a worker and registered (T5): sleeps until somebody says how it goes on.
+    awaited await_grant() noexcept {
         for (;;) {
-            const auto c = t_.call_.load(acquire);  // pairs with grant()
-            if (c != lost) return c != dismissed;
+            const auto c = t_.call_.load(acquire);  // pairs with end_wait()
+            if (c == dismissed) return awaited::dismissed;
+            if (c == summoned) {
+                t_.call_.store(lost, relaxed);  // nobody else changes it before it has registered again (T5)
+                return awaited::summoned;
+            }
+            if (c != lost) return awaited::granted;
             (void)futex_wait(t_.call_, lost);
         }
     }
@@ -244,6 +257,8 @@ public:
         t_.worker_.set(&w);
         end_wait(none);
     }
+    /// It is to look for other work than a worker's.
+    void summon() noexcept { end_wait(summoned); }
     /// Its thread ends.
     void dismiss() noexcept { end_wait(dismissed); }
 

@@ -23,6 +23,12 @@ std::optional<duration> thread_probe::cpu() const noexcept {
     return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
+duration thread_cpu_here() noexcept {
+    timespec t{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
 thread_activity thread_probe::activity() const noexcept {
     std::array<char, 48> path;
     std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(id_));

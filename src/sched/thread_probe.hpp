@@ -32,6 +32,9 @@ private:
     std::optional<clockid_t> clock_;
 };
 
+/// CPU time of the calling thread.
+duration thread_cpu_here() noexcept;
+
 /// From the text of /proc/self/task/ID/stat. A thread's name may hold anything, parentheses included.
 thread_activity activity_in(std::string_view stat) noexcept;
 

@@ -76,8 +76,8 @@ time_point look_up_at(time_point when) noexcept {
 
 wait_cell& this_cell() noexcept {
     if (const auto* const c = this_carrier()) {
-        require(c->current != nullptr, "a worker's loop never waits");
-        return *c->current;
+        require(c->current() != nullptr, "a worker's loop never waits");
+        return *c->current();
     }
     return this_thread_cell().cell;
 }
@@ -85,6 +85,7 @@ wait_cell& this_cell() noexcept {
 bool wait::abandon() noexcept {
     if (!cell_.word.claim(ticket_)) return false;
     cell_.word.end_claimed();
+    if (on_) on_->leave();
     over_ = true;
     return true;
 }
@@ -92,8 +93,8 @@ bool wait::abandon() noexcept {
 void wait::park_with_timer() noexcept {
     wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
     const auto when = timer.when();
-    if (when != never) this_carrier()->lent_to->arm(timer, when);
-    this_carrier()->lent_to->park(static_cast<control_block&>(cell_));
+    if (when != never) on_->arm(timer, when);
+    on_->park(static_cast<control_block&>(cell_));
     if (when != never) timer_heap::cancel(timer);
 }
 

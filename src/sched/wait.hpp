@@ -1,7 +1,8 @@
 // wait.hpp - one wait of the calling fiber or thread, from the decision to wait to the reason it ended.
 //
 // See fiber/waiter.hpp for the pattern. The waiter may be linked only after the `wait` exists; the object's lock is held from
-// the decision to wait until the waiters are linked, and released before park().
+// the decision to wait until the waiters are linked, and released before park(). From its constructor to park() or abandon() a fiber
+// stays on its carrier, in one visit (H10 of docs/design/handoff.md): runtime code only, and short.
 #pragma once
 
 #include "fiber/interrupts.hpp"
@@ -21,8 +22,8 @@ struct wait_options {
 
 /// this_cell(), where the caller is most likely a fiber.
 inline wait_cell& caller_cell() noexcept {
-    const auto* const c = this_carrier();
-    return c && c->current ? *c->current : this_cell();
+    auto* const f = this_fiber_block();
+    return f ? *f : this_cell();
 }
 
 class wait {
@@ -55,6 +56,7 @@ private:
     void park_thread() noexcept;
 
     wait_cell& cell_;
+    carrier* const on_;                 // null: a plain thread
     const time_point deadline_;
     interruption interrupts_{.from = time_point::min(), .deadline = never};
     const bool may_stop_;
@@ -65,6 +67,7 @@ private:
 
 [[gnu::always_inline]] inline wait::wait(wait_cell& of_caller, const wait_options& options) noexcept
     : cell_(of_caller),
+      on_(of_caller.thread_signal ? nullptr : this_carrier()),
       deadline_(options.deadline),
       may_stop_(options.may_stop == interruptible::yes),
       has_limit_(options.deadline != never) {
@@ -76,7 +79,8 @@ private:
     }
     cell_.reason.store(options.reason, relaxed);  // hints for dumps
     cell_.object.store(options.object, relaxed);
-    if (cell_.thread_signal) cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
+    if (on_) [[likely]] on_->enter_wait(static_cast<control_block&>(cell_));
+    else cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
     const bool now = interrupts_.from == time_point::min();
     ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
     if (now && cell_.stops.load(relaxed) != 0) [[unlikely]] interrupt(cell_);  // W5: a stop that came before the wait
@@ -84,25 +88,23 @@ private:
 
 inline wake wait::park() noexcept {
     over_ = true;
-    if (cell_.thread_signal) [[unlikely]]
+    if (!on_) [[unlikely]]
         park_thread();
     else if (has_limit_) [[unlikely]]
         park_with_timer();
     else
-        this_carrier()->lent_to->park(static_cast<control_block&>(cell_));
+        on_->park(static_cast<control_block&>(cell_));
     if (cell_.outcome < outcome_timed_out) [[likely]] return wake::notified;
     return cell_.outcome == outcome_stopped ? wake::stopped : wake::timed_out;
 }
 
 /// waiter::unpark(), inlined.
 inline void unpark_inline(wait_cell& cell) noexcept {
-    if (!cell.make_ready) [[unlikely]] return unpark(cell);
+    if (cell.make_ready.load(relaxed) != &ready_fiber) [[unlikely]] return unpark(cell);  // ordered by the claim
     cell.word.unpark();
     auto& f = static_cast<control_block&>(cell);
-    if (const auto* const c = this_carrier(); c && c->owner == f.owner && c->lent_to) [[likely]]
-        c->lent_to->ready(f);
-    else
-        f.owner->ready(f);
+    if (auto* const c = this_carrier_of(f.owner)) [[likely]] c->ready(f);
+    else f.owner->ready(f);
 }
 
 }  // namespace weft::detail

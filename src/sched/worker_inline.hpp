@@ -1,4 +1,4 @@
-// worker_inline.hpp - making fibers runnable: worker's members that spawn, wake and park inline.
+// worker_inline.hpp - making fibers runnable: what spawns and wakes, inline.
 #pragma once
 
 #include "sched/scheduler.hpp"
@@ -6,34 +6,49 @@
 namespace weft::detail {
 
 inline void worker::ready(control_block& f) noexcept {
-    const visit inside(*this);
     if (taking_in_) return push(f);
-    if (auto* const homeless = fiber_queue::owner(queue_).push_next(f)) overflow(*homeless);
+    if (auto* const homeless = queue_.push_next(f)) overflow(*homeless);
     notify();
 }
 
 inline void worker::enqueue(control_block& f) noexcept {
-    const visit inside(*this);
     push(f);
     if (!taking_in_) notify();
 }
 
-[[gnu::always_inline]] inline void worker::start(control_block& f) noexcept {
-    born_.store(born_.load(relaxed) + 1, relaxed);  // owner only
-    fiber_queue::owner queue(queue_);
-    if (queue.is_inside()) [[unlikely]] return enqueue(f);
-    queue.enter();
-    push(f);
-    queue.leave();
-    notify();
-}
-
 inline void worker::push(control_block& f) noexcept {
-    if (!fiber_queue::owner(queue_).push(f)) [[unlikely]] overflow(f);
+    if (!queue_.push(f)) [[unlikely]] overflow(f);
 }
 
 inline void worker::notify() noexcept {
     if (!alone_) owner_.wake_sleeper();
+}
+
+[[gnu::always_inline]] inline void carrier::start(control_block& f) noexcept {
+    born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
+    if (holder().is_inside()) [[unlikely]] return start_inside(f);
+    if (!enter(on_demand::concede)) [[unlikely]] {
+        leave();
+        return owner_.inject(f);
+    }
+    worker& w = its_worker();
+    w.push(f);
+    leave();
+    w.notify();  // which touches nothing of it that anybody writes
+}
+
+inline void carrier::count_end() noexcept {
+    ended_.store(ended_.load(relaxed) + 1, release);  // own thread only; pairs with live(): the fiber is gone
+}
+
+inline void carrier::give_back_room() noexcept {
+    if (auto* const limit = owner_.limit()) [[unlikely]] limit->give();
+}
+
+inline void carrier::ready(control_block& f) noexcept {
+    const visit here(*this, on_demand::concede);
+    if (here.has_worker()) [[likely]] here.its_worker().ready(f);
+    else owner_.inject(f);
 }
 
 }  // namespace weft::detail

@@ -29,8 +29,8 @@ void wait_for_place(fiber_limit& limit) {
 }
 
 bool may_run_inline(scheduler& where, const attributes& a) noexcept {
-    const auto* const c = this_carrier();
-    return a.stack_bytes == 0 && c && c->owner == &where && c->lent_to->can_run_inline(*c->current);
+    auto* const c = this_carrier_of(&where);
+    return a.stack_bytes == 0 && c && carrier::can_run_inline(*c->current());
 }
 
 [[noreturn]] void refuse(std::size_t most) {

@@ -35,8 +35,7 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, pa
 void fiber_ref::wait() const {
     check_interrupt();
     if (done()) return;
-    const auto* const c = this_carrier();
-    if (c && c->owner == fiber_->owner && c->lent_to->join_in_place(*c->current, *fiber_)) return;
+    if (auto* const c = this_carrier_of(fiber_->owner); c && carrier::join_in_place(*c->current(), *fiber_)) return;
     wait_until(never);
 }
 
@@ -102,13 +101,13 @@ namespace weft::this_fiber {
 using namespace weft::detail;
 
 void yield() {
-    const auto* const c = this_carrier();
-    if (!c) {
+    auto* const self = this_fiber_block();
+    if (!self) {
         check_interrupt();
         return thread_yield();
     }
-    check_interrupt(*c->current);
-    c->lent_to->yield(*c->current);
+    check_interrupt(*self);
+    carrier::yield(*self);
 }
 
 void sleep_until(steady_time_point until) {

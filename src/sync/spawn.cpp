@@ -12,12 +12,6 @@
 namespace weft::detail {
 namespace {
 
-// The worker the caller runs on, if it is one of `where`.
-worker* worker_here(const scheduler* where) noexcept {
-    const auto* const c = this_carrier();
-    return c && c->owner == where ? c->lent_to : nullptr;
-}
-
 [[gnu::always_inline]] inline void prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     f.home = nullptr;
     f.parent = nullptr;
@@ -40,8 +34,8 @@ worker* worker_here(const scheduler* where) noexcept {
 new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
     : where_(&where) {
     const bool fits = bytes <= control_block::room_bytes && alignment <= control_block::room_alignment;
-    if (worker* const w = worker_here(&where); w && fits && a.name.empty() && a.stack_bytes == 0 && !where.limit()) [[likely]]
-        if (control_block* const f = w->blocks().take_at_hand()) [[likely]] {
+    if (carrier* const c = this_carrier_of(&where); c && fits && a.name.empty() && a.stack_bytes == 0 && !where.limit()) [[likely]]
+        if (control_block* const f = c->blocks().take_at_hand()) [[likely]] {
             prepare(*f, a.site, kind == start_as::detached);
             fiber_ = f;
             room_ = f->room;
@@ -56,8 +50,8 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
     if (where.limit())
         if (admit(where, a) == admission::inlined) where_ = nullptr;
     try {
-        worker* const w = worker_here(&where);
-        fiber_ = w ? w->blocks().take() : &where.blocks().take_one();
+        carrier* const c = this_carrier_of(&where);
+        fiber_ = c ? c->blocks().take() : &where.blocks().take_one();
         prepare(*fiber_, a.site, kind == start_as::detached);
         if (!a.name.empty()) {
             const std::lock_guard guard(fiber_->lock);  // a dump may look at it already
@@ -84,8 +78,8 @@ fiber_ref new_fiber::start(task& body) noexcept {
     auto& f = *std::exchange(fiber_, nullptr);
     f.body = &body;
     const bool detached = f.detached;
-    if (worker* const w = worker_here(where_)) [[likely]]
-        w->start(f);
+    if (carrier* const c = this_carrier_of(where_)) [[likely]]
+        c->start(f);
     else
         launch(f);
     return detached ? fiber_ref() : fiber_ref(f);  // a detached fiber may be gone
@@ -97,18 +91,18 @@ control_block& new_fiber::release(task& body) noexcept {
 }
 
 void new_fiber::launch(control_block& f) noexcept {
-    if (worker* const w = worker_here(where_)) [[likely]]
-        w->start(f);
+    if (carrier* const c = this_carrier_of(where_)) [[likely]]
+        c->start(f);
     else if (where_)
         where_->start(f);
     else
-        worker::run_inline(*this_carrier()->current, f);
+        carrier::run_inline(*this_fiber_block(), f);
 }
 
 scheduler& runtime_here(std::string_view what) noexcept {
     const auto* const c = this_carrier();
     if (!c) panic("a plain thread has no runtime to start fibers in; call it inside weft::run(), or runtime::spawn()", what);
-    return *c->owner;
+    return c->owner();
 }
 
 }  // namespace weft::detail

@@ -2,7 +2,7 @@
 #include "fiber/life_word.hpp"
 
 #include "model/litmus.hpp"
-#include "sched/run_queue.hpp"
+#include "support/held_queue.hpp"
 
 namespace litmus {
 namespace {
@@ -23,7 +23,7 @@ struct item {
 struct block {
     life_word life;                 // first: location 0
     atomic<std::uint32_t> observers{0};
-    run_queue<item, 2, 1> queue;    // its worker's
+    weft::test::held_queue<item, 2, 1> queue;    // its worker's
     plain<int> body{1};             // 0: destroyed
     plain<int> result{0};
     plain<int> use{0};              // written by who gives it back: nobody may look at it any more
@@ -39,7 +39,7 @@ struct block {
     }
     template <class F>
     bool alone(F&& freed) {  // as worker::finish() and worker::free_after_handle()
-        run_queue<item, 2, 1>::owner inside(queue);
+        weft::test::held_queue<item, 2, 1>::owner inside(queue);
         inside.enter();
         const bool done = observers.load(acquire) == 0 && freed();
         if (done) give_back();
@@ -117,7 +117,7 @@ TEST(life_word, F3_a_child_run_in_place_ends_beside_an_observer) {
         block b;
         b.life.begin(false);
         t.thread([&] {
-            run_queue<item, 2, 1>::owner inside(b.queue);
+            weft::test::held_queue<item, 2, 1>::owner inside(b.queue);
             inside.enter();
             b.result.set(1);
             if (b.observers.load(acquire) != 0 || !b.life.end_beside_handle()) {

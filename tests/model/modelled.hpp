@@ -21,9 +21,9 @@ class atomic {
 
 public:
     constexpr atomic() noexcept : atomic(T{}) {}
-    constexpr explicit(false) atomic(T value) noexcept : initial_(value) {
+    constexpr explicit(false) atomic(T v) noexcept : initial_(v) {
         if (std::is_constant_evaluated()) return;
-        if (auto* x = model::execution::running_or_null()) x->born(id_, bits(value));
+        if (auto* x = model::execution::running_or_null()) x->born(id_, bits(v));
     }
     constexpr ~atomic() {
         if (std::is_constant_evaluated()) return;

@@ -1,6 +1,6 @@
 // run_queue_model.cpp - sched/run_queue.hpp (Q1-Q5) under every schedule, with its asymmetric fence, and with each part taken
 // away. What only the owner or the thief may touch is `plain`: two of them inside at once is a data race, which fails the run.
-#include "sched/run_queue.hpp"
+#include "support/held_queue.hpp"
 
 #include "model/litmus.hpp"
 
@@ -20,7 +20,7 @@ struct item {
 constexpr unsigned inside = 0, call = 1;
 
 struct bench {
-    using queue = weft::detail::run_queue<item, 4, 2>;
+    using queue = weft::test::held_queue<item, 4, 2>;
     using outcome = queue::thief::outcome;
 
     queue q;  // first, for the numbers above

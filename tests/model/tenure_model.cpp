@@ -24,6 +24,8 @@ struct worker {
 };
 using tenure = weft::detail::tenure<worker>;
 
+bool is_granted(tenure::holder& h) { return h.await_grant() == tenure::holder::awaited::granted; }
+
 // The atomics of the two tenures, in order of construction.
 constexpr unsigned inside = 0, call = 1;
 constexpr unsigned spare_call = 4;
@@ -184,7 +186,7 @@ model::result hand_over(const model::options& o, on_demand what) {
             bool held = me.enter(what) || me.reclaim();
             if (!held) {
                 first.store(registered, release);
-                held = me.await_grant();
+                held = is_granted(me);
             }
             model::check(held, "it was granted the worker, or has kept it");
             model::check(&me.worker() == &b.w, "what it was granted");
@@ -195,7 +197,7 @@ model::result hand_over(const model::options& o, on_demand what) {
         });
         t.thread([&] {
             tenure::holder me(b.spare);
-            if (!me.await_grant()) return;
+            if (!is_granted(me)) return;
             model::check(&me.worker() == &b.w, "what it was granted");
             b.w.use();
             me.leave();
@@ -235,7 +237,7 @@ TEST(tenure, T4_a_thief_with_a_stale_pointer_robs_the_worker_that_is_there) {
             first.use();                      // its own either way
             state.store(given ? registered : kept, release);
             if (!given) return me.leave();
-            model::check(me.await_grant() && &me.worker() == &second, "granted another");
+            model::check(is_granted(me) && &me.worker() == &second, "granted another");
             second.use();
             me.leave();
         });

@@ -1,5 +1,5 @@
 // run_queue_test.cpp - the order a worker takes its fibers in, and that thieves and owner share them out without loss.
-#include "sched/run_queue.hpp"
+#include "support/held_queue.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct item {
 
 class run_queue_order : public ::testing::Test {
 protected:
-    using queue = run_queue<item, 4, 4>;
+    using queue = test::held_queue<item, 4, 4>;
 
     void SetUp() override { mine.enter(); }
     void TearDown() override {
@@ -207,7 +207,7 @@ TEST_F(run_queue_order, Q2_a_call_ends_by_withdrawal_or_by_an_answer) {
 /// One owner, which is outside for random times, and three thieves that take turns; each item is marked by whoever takes it.
 TEST(run_queue, Q1_Q4_every_item_is_taken_once_stress) {
     prepare_heavy_fence();
-    using queue = run_queue<item, 16, 8>;
+    using queue = test::held_queue<item, 16, 8>;
     using outcome = queue::thief::outcome;
     constexpr int count = test::scaled(200'000);
     const test::seed seed;

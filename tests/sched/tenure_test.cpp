@@ -25,6 +25,8 @@ struct worker {
 using worker_tenure = tenure<worker>;
 using outcome = worker_tenure::taker::outcome;
 
+bool is_granted(worker_tenure::holder& h) { return h.await_grant() == worker_tenure::holder::awaited::granted; }
+
 class one_tenure : public ::testing::Test {
 protected:
     static void SetUpTestSuite() { prepare_heavy_fence(); }
@@ -144,7 +146,7 @@ TEST_F(one_tenure, T4_who_calls_is_told_whose_call_it_is) {
     EXPECT_EQ(thief.ask(), nullptr);
     EXPECT_EQ(monitor.demand(), nullptr);
     giver.grant(another);
-    EXPECT_TRUE(me.await_grant());
+    EXPECT_TRUE(is_granted(me));
     EXPECT_EQ(&me.worker(), &another);
     EXPECT_EQ(thief.ask(), &another);
     EXPECT_TRUE(thief.withdraw());
@@ -156,7 +158,7 @@ TEST_F(one_tenure, T5_who_is_dismissed_waits_no_more_and_is_not_called) {
     worker_tenure::holder its(spare);
     EXPECT_TRUE(its.is_inside());
     std::thread dismisser([&] { worker_tenure::giver(spare).dismiss(); });
-    EXPECT_FALSE(its.await_grant());
+    EXPECT_FALSE(is_granted(its));
     dismisser.join();
     EXPECT_FALSE(its.enter());
     EXPECT_EQ(worker_tenure::thief(spare).ask(), nullptr);
@@ -211,7 +213,7 @@ private:
         counted_ += uses;
     }
     void carry(held me, unsigned self, std::minstd_rand& random, std::uint64_t& uses) {
-        if (self != 0 && !me.await_grant()) return;
+        if (self != 0 && !is_granted(me)) return;
         for (;;) {
             const auto what = test::below(random, 2) ? on_demand::concede : on_demand::refuse;
             if (!me.enter(what)) {
@@ -222,7 +224,7 @@ private:
                 }
                 if (!me.enter()) {
                     waiting_.at(self).store(true, std::memory_order_release);
-                    if (!me.await_grant()) return;
+                    if (!is_granted(me)) return;
                 }
             }
             for (auto n = 1 + test::below(random, 3); n > 0; --n, ++uses) ++w_.uses;
@@ -324,7 +326,7 @@ duel_result duel(std::chrono::milliseconds ms, int relaxes, const Fence& fence_o
         while (!over.load(std::memory_order_relaxed)) {
             if (!me.enter()) {
                 waits.store(true, std::memory_order_release);
-                if (!me.await_grant()) return;
+                if (!is_granted(me)) return;
             }
             ++w.uses;
             ++by_carrier;

@@ -1,0 +1,246 @@
+// fiber_loop.cpp - how a carrier gets from one fiber to the next: its loops, and every switch.
+#include "sched/idle.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/worker_inline.hpp"
+
+namespace weft::detail {
+
+// ---- the loop
+
+// A started fiber goes on. Whoever waits here has no fiber that others wait for (W6).
+inline context& carrier::resume(worker& w, control_block& f) noexcept {
+    f.word.await_left();
+    dispatch(w, f);
+    return f.ctx;
+}
+
+inline void carrier::dispatch(worker& w, control_block& f) noexcept {
+    current_.store(&f, relaxed);
+    f.phase.store(fiber_state::running, relaxed);  // a hint
+    w.tick();
+}
+
+// \returns  whether the run's reference is still to be dropped, has been, or has been as the last.
+[[gnu::always_inline]] inline carrier::after_body carrier::run_body(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    f.body->run();
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    if (f.life.is_unjoinable()) {
+        f.destroy_body();  // C2; user code, so here on the fiber
+        if (f.parent) f.parent->child_ended(f, stop_siblings);
+        return after_body::run_refers;
+    }
+    if (!f.parent && f.life.end_and_drop()) return after_body::gone;
+    const auto found = f.life.end();
+    if (!found.had_handle) f.destroy_body();  // C2
+    if (found.was_awaited) wake_joiners(f);   // C4
+    if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
+    return f.life.drop() ? after_body::last : after_body::gone;
+}
+
+// Inside.
+[[gnu::always_inline]] inline void carrier::finish(control_block& f, after_body how, bool has_worker) noexcept {
+    current_.store(nullptr, relaxed);
+    if (how == after_body::run_refers) {
+        const bool alone = has_worker && !owner_.is_observed() && f.life.free_after_run();  // F3
+        if (alone || end_observed(f)) how = after_body::last;
+    }
+    if (how == after_body::last) recycle(f);
+    count_end();
+    give_back_room();
+}
+
+bool carrier::end_observed(control_block& f) noexcept {
+    f.life.end();
+    return f.life.drop();
+}
+
+inline void carrier::recycle(control_block& f) noexcept {
+    if (f.has_rarities()) [[unlikely]] scheduler::forget_rarities(f);
+    blocks_.give(f);
+}
+
+bool carrier::free_after_handle(control_block& f) noexcept {
+    const visit here(*this, on_demand::concede);
+    if (!here.has_worker() || owner_.is_observed() || !f.life.free_after_handle()) return false;  // F3
+    recycle(f);
+    return true;
+}
+
+void carrier::loop(void* stack_of_loop) noexcept {
+    auto* const own = static_cast<stack*>(stack_of_loop);
+    control_block* f = nullptr;
+    {
+        carrier& c = *this_carrier();
+        c.commit();
+        f = std::exchange(c.picked_, nullptr);
+    }
+    for (;;) {
+        carrier& c = *this_carrier();  // it and its worker may differ from those before the last body
+        worker& w = c.its_worker();
+        c.current_.store(nullptr, relaxed);
+        if (!f) f = w.pick();
+        if (!f) f = c.wait_for_work(w);
+        if (!f) c.go_home(afterwards::free_stack, own);  // the scheduler stops
+        if (f->started() || (f->has_own_stack && c.give_own_stack(*f))) c.go_on(w, afterwards::free_stack, own, f);
+        f->home = own;
+        c.dispatch(w, *f);
+        c.leave();
+        const auto how = run_body(*f);
+        carrier& here = *this_carrier();
+        const bool has_worker = here.enter(on_demand::refuse);
+        here.finish(*std::exchange(f, nullptr), how, has_worker);
+        if (!has_worker) [[unlikely]] here.go_home(afterwards::free_stack, own);
+    }
+}
+
+control_block* carrier::wait_for_work(worker& w) noexcept {
+    leave();
+    auto* const f = idle_worker(w).find_work();
+    enter(on_demand::refuse);
+    return f;
+}
+
+void carrier::loop_once(void* fiber_with_own_stack) noexcept {
+    auto& f = *static_cast<control_block*>(fiber_with_own_stack);
+    arrive();
+    auto* const own = f.home;
+    const auto how = run_body(f);
+    carrier& c = *this_carrier();
+    const bool has_worker = c.enter(on_demand::refuse);
+    c.finish(f, how, has_worker);
+    if (!has_worker) [[unlikely]] c.go_home(afterwards::free_own_stack, own);
+    worker& w = c.its_worker();
+    c.go_on(w, afterwards::free_own_stack, own, w.pick());
+}
+
+bool carrier::body_failed(control_block& f) noexcept {
+    const bool stop_siblings = f.parent && f.parent->child_failed(f, f.body->failure());
+    f.lock.lock();
+    f.failed = true;
+    const bool unheard = f.detached;  // if it is detached later, who does so reports
+    f.lock.unlock();
+    if (unheard) f.owner->report_unhandled(f, f.body->failure());
+    return stop_siblings;
+}
+
+void carrier::wake_joiners(control_block& f) noexcept {
+    f.lock.lock();
+    while (waiter* const joiner = f.joiners.claim_front()) {
+        f.lock.unlock();
+        joiner->unpark();
+        f.lock.lock();
+    }
+    f.lock.unlock();
+}
+
+// ---- switching
+
+// Leaves a stack that nobody needs any more, for a started fiber or for a loop that starts `next` or looks for work.
+void carrier::go_on(worker& w, afterwards how, stack* leaving, control_block* next) noexcept {
+    context* to;
+    if (next && (next->started() || (next->has_own_stack && give_own_stack(*next)))) {
+        to = &resume(w, *next);
+    } else {
+        to = &fresh_loop(w, next);
+    }
+    after_ = how;  // by the code that runs next: this stack is still in use
+    after_what_ = leaving;
+    jump_context(*to);
+}
+
+void carrier::go_home(afterwards how, stack* leaving) noexcept {
+    after_ = how;
+    after_what_ = leaving;
+    jump_context(own_);
+}
+
+// Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on.
+[[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    if (next && (next->started() ? next->word.has_left() : next->has_own_stack && give_own_stack(*next))) [[likely]] {
+        dispatch(w, *next);
+        switch_context(self.ctx, next->ctx);
+    } else {
+        switch_context(self.ctx, fresh_loop(w, next));
+    }
+    arrive();
+}
+
+// Without a worker.
+void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    after_ = how;
+    after_what_ = &self;
+    current_.store(nullptr, relaxed);
+    switch_context(self.ctx, own_);
+    arrive();
+}
+
+// A fiber's code goes on after a switch.
+[[gnu::always_inline]] inline void carrier::arrive() noexcept {
+    carrier& c = *this_carrier();  // may be another by now
+    if (c.after_ != afterwards::nothing) c.commit();
+    c.leave();
+}
+
+void carrier::park(control_block& self) noexcept {
+    parks_.store(parks_.load(relaxed) + 1, relaxed);  // own thread only
+    if (!has_worker()) [[unlikely]] return leave_for_home(self, afterwards::commit_park);
+    worker& w = its_worker();
+    control_block* const next = w.pick();
+    if (next == &self) [[unlikely]] {  // woken already
+        self.word.left();
+        dispatch(w, self);
+        return leave();
+    }
+    after_ = afterwards::commit_park;
+    after_what_ = &self;
+    leave_for(w, self, next);
+}
+
+void carrier::yield(control_block& self) noexcept {
+    carrier& c = *this_carrier();
+    if (!c.enter(on_demand::refuse)) [[unlikely]] return c.leave_for_home(self, afterwards::requeue);
+    worker& w = c.its_worker();
+    w.poll_if_due();
+    auto* next = w.queue().rotate(self);  // nobody else can run it before the visit ends
+    if (!next && !c.owner_.injected().empty()) {
+        w.poll();
+        next = w.queue().rotate(self);
+    }
+    if (next) [[likely]] return c.leave_for(w, self, next);
+    w.tick();  // as if dispatched anew: alone it must poll, too
+    c.leave();
+}
+
+context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
+    stack* const s = w.stacks().take();
+    if (!s) panic("no memory for another fiber's stack", "limit the number of fibers that wait at once");
+    picked_ = picked;
+    make_context(fresh_, s->span, s->span.high, &carrier::loop, s);
+    return fresh_;
+}
+
+// A fiber with a stack size of its own never begins on a loop's stack. True, for the conditions it is part of.
+bool carrier::give_own_stack(control_block& f) noexcept {
+    f.home = owner_.stacks().take(f.stack_bytes);
+    if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
+    make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
+    return true;
+}
+
+void carrier::commit() noexcept {
+    void* const what = after_what_;
+    switch (std::exchange(after_, afterwards::nothing)) {
+        case afterwards::nothing: break;
+        case afterwards::commit_park: static_cast<control_block*>(what)->word.left(); break;
+        case afterwards::requeue: requeue(*static_cast<control_block*>(what)); break;
+        case afterwards::free_own_stack: owner_.stacks().give(static_cast<stack*>(what)); break;
+        case afterwards::free_stack:
+            if (has_worker()) its_worker().stacks().give(static_cast<stack*>(what));
+            else owner_.stacks().give(static_cast<stack*>(what));
+    }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,239 @@
+#include "sched/hand_off.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <system_error>
+
+#include "sched/scheduler.hpp"
+#include "sched/slice.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
+
+using taker = tenure<worker>::taker;
+using giver = tenure<worker>::giver;
+
+}  // namespace
+
+void hand_off::start() {
+    seen_.resize(owner_.worker_count());
+    spares_.reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
+    if (owner_.options().time_slice == duration::zero()) return;
+    thread_ = std::thread([this] {
+        char name[16];
+        std::snprintf(name, sizeof name, "%.10s/mon", owner_.options().name.c_str());
+        pthread_setname_np(pthread_self(), name);
+        prctl(PR_SET_TIMERSLACK, 1);
+        set_slice_of(0, worker_slice);
+        run();
+    });
+}
+
+void hand_off::stop() noexcept {
+    ending_.store(true, release);
+    hurry();
+    if (thread_.joinable()) thread_.join();
+    std::vector<carrier*> waiting;
+    {
+        const std::lock_guard guard(lock_);
+        ended_ = true;  // O3
+        waiting.swap(spares_);
+    }
+    for (auto* const c : waiting) giver(c->hold()).dismiss();
+}
+
+// ---- carriers
+
+bool hand_off::await_worker(carrier& c) noexcept {
+    {
+        const std::lock_guard guard(lock_);
+        if (ended_) return false;
+        spares_.push_back(&c);
+    }
+    return tenure<worker>::holder(c.hold()).await_grant() != tenure<worker>::holder::awaited::dismissed;
+}
+
+carrier* hand_off::take_spare() noexcept {
+    {
+        const std::lock_guard guard(lock_);
+        if (!spares_.empty()) {  // the last to come is the warmest
+            auto* const spare = spares_.back();
+            spares_.pop_back();
+            return spare;
+        }
+    }
+    return start_another();
+}
+
+// It is not in spares_: who has started it says what it shall do.
+carrier* hand_off::start_another() noexcept {
+    const char* what = "max_carriers are in use";
+    if (unstarted_ || owner_.carrier_count() < owner_.options().max_carriers) {
+        try {
+            if (!unstarted_) unstarted_ = &owner_.new_carrier(nullptr);
+            unstarted_->start_thread();
+            return std::exchange(unstarted_, nullptr);
+        } catch (const std::bad_alloc&) {
+            what = "no memory for one";
+        } catch (const std::system_error&) {
+            what = "the system refuses another thread";
+        }
+    }
+    if (!std::exchange(says_no_more_, true))
+        std::fprintf(stderr, "weft: runtime \"%s\" keeps fibers waiting behind others that compute or block: it has %u carriers, and %s\n",
+                     owner_.options().name.c_str(), owner_.carrier_count(), what);
+    return nullptr;
+}
+
+void hand_off::put_back(carrier& spare) noexcept {
+    const std::lock_guard guard(lock_);
+    spares_.push_back(&spare);
+}
+
+// ---- the monitor
+
+void hand_off::run() noexcept {
+    while (!ending_.load(acquire)) {
+        const auto next = round();
+        if (next != never) sleep_until(next);
+        else if (owner_.demoted().is_waited_for()) sleep_until(clock::now() + may_overstay);
+        else rest();
+    }
+    withdraw_all();
+}
+
+time_point hand_off::round() noexcept {
+    const auto now = clock::now();
+    const bool profit = would_profit(what_waits(), now, owner_.options().time_slice);
+    auto suspect = suspicion::no;
+    bool any_runs = false, any_demanded = false;
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) {
+        auto& w = owner_.worker_at(i);
+        auto& seen = seen_[i];
+        if (seen.holder) look_again(w, seen);
+        if (seen.holder) continue;
+        if (!w.asleep()) any_runs = true;
+        if (look_at(w, seen, now, profit) == suspicion::yes) suspect = suspicion::yes;
+        any_demanded |= seen.holder != nullptr;
+    }
+    if (any_demanded) {
+        heavy_fence();  // one for all
+        for (unsigned i = 0; i < owner_.worker_count(); ++i)
+            if (seen_[i].holder) look_again(owner_.worker_at(i), seen_[i]);
+    }
+    for (auto& seen : seen_)
+        if (seen.holder) any_runs = true, suspect = suspicion::yes;
+    serve_the_demoted(now);
+    return next_look(now, any_runs, profit, suspect, owner_.options().time_slice);
+}
+
+waiting hand_off::what_waits() const noexcept {
+    waiting w{.queued = owner_.work_is_queued(), .io = owner_.nobody_leads()};
+    for (unsigned i = 0; i < owner_.worker_count(); ++i)
+        w.next_timer = std::min(w.next_timer, owner_.worker_at(i).timers().earliest());
+    return w;
+}
+
+suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profit) noexcept {
+    auto& holder = *w.held_by();
+    const auto* const fiber = holder.current();
+    const auto* const probe = holder.probe();
+    const auto cpu = fiber && probe ? probe->cpu() : std::nullopt;
+    const sighting s{.when = now,
+                     .carrier = &holder,
+                     .dispatches = w.dispatches(),
+                     .cpu = cpu.value_or(duration::zero()),
+                     .runs_fiber = fiber != nullptr && cpu,
+                     .known_hog = false};
+    const auto what = seen.eye.look(s, owner_.options().time_slice);
+    if (what == conclusion::leave || !profit) return suspicion::no;
+    if (what == conclusion::stands_still && probe->activity() != thread_activity::sleeps) return suspicion::yes;
+    seen.dispatches = s.dispatches;
+    demand(w, seen, holder, what == conclusion::computes ? cause_of_loss::computing : cause_of_loss::blocked);
+    return suspicion::yes;
+}
+
+bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
+    auto* const next = take_spare();  // O2
+    if (!next) return false;
+    const worker* const demanded = taker(holder.hold()).demand();
+    require(!demanded || demanded == &w, "O1: a carrier has the worker that the monitor has given it");
+    if (!demanded) {  // a thief's call is under way
+        put_back(*next);
+        return false;
+    }
+    seen.holder = &holder;
+    seen.next = next;
+    seen.why = why;
+    if (why == cause_of_loss::computing) {
+        holder.note_long_slice(true);
+        set_slice_of(holder.probe()->id(), hog_slice);
+    }
+    return true;
+}
+
+void hand_off::look_again(worker& w, watched& seen) noexcept {
+    taker mine(seen.holder->hold());
+    if (w.dispatches() != seen.dispatches) return settle(w, seen, mine.withdraw());
+    const auto how = mine.look(seen.why, [&] { return seen.holder->current() != nullptr && w.dispatches() == seen.dispatches; });
+    if (how != taker::outcome::standing) settle(w, seen, how);
+}
+
+void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
+    if (how == taker::outcome::taken) {
+        taken_.store(taken_.load(relaxed) + 1, relaxed);  // the monitor only, as the others
+        if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
+        w.be_held_by(*seen.next);
+        giver(seen.next->hold()).grant(w);
+    } else {
+        refused_.store(refused_.load(relaxed) + 1, relaxed);
+        if (seen.why == cause_of_loss::computing) {
+            seen.holder->note_long_slice(false);
+            set_slice_of(seen.holder->probe()->id(), worker_slice);
+        }
+        put_back(*seen.next);
+    }
+    seen.holder = seen.next = nullptr;
+}
+
+void hand_off::withdraw_all() noexcept {
+    for (unsigned i = 0; i < owner_.worker_count(); ++i)
+        if (seen_[i].holder) settle(owner_.worker_at(i), seen_[i], taker(seen_[i].holder->hold()).withdraw());
+}
+
+void hand_off::serve_the_demoted(time_point now) noexcept {
+    auto& demoted = owner_.demoted();
+    owner_.for_each_carrier([&](carrier& c) {
+        if (c.vacate_place_since(now - may_overstay)) demoted.give_back_place();
+    });
+    if (!demoted.needs_a_carrier()) return;
+    if (auto* const spare = take_spare()) giver(spare->hold()).summon();
+}
+
+// ---- sleeping
+
+void hand_off::sleep_until(time_point t) noexcept {
+    const auto until = t == never ? std::optional<monotonic_ns>{} : t.time_since_epoch().count();
+    if (hurried_.load(relaxed) == 0) (void)futex_wait(hurried_, 0, until);
+    hurried_.exchange(0, acquire);  // pairs with hurry(): what it was hurried for is looked at next
+}
+
+// Until somebody runs (Dekker with somebody_runs(): it is awake, fence, looks whether the monitor rests).
+void hand_off::rest() noexcept {
+    rests_.store(true, relaxed);
+    heavy_fence();
+    bool all_sleep = true;
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) all_sleep = all_sleep && owner_.worker_at(i).asleep();
+    if (all_sleep) sleep_until(never);
+    rests_.store(false, relaxed);
+}
+
+void hand_off::hurry() noexcept {
+    if (hurried_.exchange(1, release) == 0) futex_wake(hurried_, 1);  // release: what it is to look at
+}
+
+}  // namespace weft::detail

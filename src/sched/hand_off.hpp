@@ -1,0 +1,100 @@
+// hand_off.hpp - the monitor: takes workers from carriers whose fiber computes or blocks for long, and gives them to spare ones.
+//
+// One thread, which sleeps while nothing runs. What it concludes from what it sees is watch.hpp's, how a worker changes hands is
+// tenure.hpp's; docs/design/handoff.md has the whole.
+//
+// Invariants
+//   O1  Carriers are made, and workers taken and given, by the monitor alone. A carrier is in spares_ from when it has
+//       registered until it is taken out to be granted, summoned or dismissed (T5), or put back if that was not needed.
+//   O2  A worker is demanded only when a carrier is at hand that can have it.
+//   O3  After stop() has begun no carrier registers, and none is waiting when it has ended.
+#pragma once
+
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/atomic.hpp"
+#include "base/futex.hpp"
+#include "sched/tenure.hpp"
+#include "sched/watch.hpp"
+
+namespace weft::detail {
+
+class carrier;
+class scheduler;
+class worker;
+
+class hand_off {
+public:
+    explicit hand_off(scheduler& owner) : owner_(owner) {}
+    hand_off(const hand_off&) = delete;
+    hand_off& operator=(const hand_off&) = delete;
+
+    /// Starts the monitor, unless the time slice is zero. \throws std::system_error, std::bad_alloc
+    void start();
+    void stop() noexcept;
+
+    // Carriers:
+
+    /// At home, without a worker: waits for one, or for demoted fibers to run. False: its thread is to end.
+    bool await_worker(carrier& c) noexcept;
+    /// The monitor should look round now.
+    void hurry() noexcept;
+    /// A worker has found something to run.
+    void somebody_runs() noexcept {
+        light_fence();  // pairs with rest()
+        if (rests_.load(relaxed)) [[unlikely]] hurry();
+    }
+
+    struct counts {
+        std::uint64_t taken = 0;     // workers, by cause
+        std::uint64_t blocked = 0;   // of these
+        std::uint64_t refused = 0;   // demands
+    };
+    counts statistics() const noexcept {
+        return {taken_.load(relaxed), blocked_.load(relaxed), refused_.load(relaxed)};
+    }
+
+private:
+    // One worker.
+    struct watched {
+        watch eye;
+        carrier* holder = nullptr;   // from which it is demanded; null: it is not
+        carrier* next = nullptr;     // who gets it (O2)
+        cause_of_loss why = cause_of_loss::computing;
+        std::uint64_t dispatches = 0;
+    };
+
+    void run() noexcept;
+    time_point round() noexcept;
+    waiting what_waits() const noexcept;
+    suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
+    bool demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
+    void settle(worker& w, watched& seen, tenure<worker>::taker::outcome how) noexcept;
+    void look_again(worker& w, watched& seen) noexcept;
+    void withdraw_all() noexcept;
+    void serve_the_demoted(time_point now) noexcept;
+    void sleep_until(time_point t) noexcept;
+    void rest() noexcept;
+
+    carrier* take_spare() noexcept;
+    carrier* start_another() noexcept;
+    void put_back(carrier& spare) noexcept;
+
+    scheduler& owner_;
+    std::thread thread_;
+    atomic<bool> ending_{false};
+    atomic<bool> rests_{false};
+    futex_word hurried_{0};
+    std::vector<watched> seen_;       // of each worker
+    bool says_no_more_ = false;       // that it has no carrier left
+    carrier* unstarted_ = nullptr;    // made, but its thread was refused
+    atomic<std::uint64_t> taken_{0}, blocked_{0}, refused_{0};
+
+    std::mutex lock_;
+    bool ended_ = false;              // under lock_
+    std::vector<carrier*> spares_;    // under lock_; room for all
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,130 @@
+// in_place.cpp - a fiber that runs another inside itself: by joining an unstarted child, or because there is no room for a new one
+// beside it (at_limit::run_inline). K5 of carrier.hpp.
+#include "arch/exception_state.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/worker_inline.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::uint32_t turn_of_others = 64;  // chosen: a spawner in a loop lets those in the queue run after so many
+
+}  // namespace
+
+// Inside.
+[[gnu::always_inline]] inline void carrier::begin_in_place(control_block& self, control_block& child) noexcept {
+    child.home = self.home;
+    self.phase.store(fiber_state::waiting, relaxed);  // hints
+    child.phase.store(fiber_state::running, relaxed);
+    current_.store(&child, relaxed);
+    if (has_worker()) its_worker().tick();
+}
+
+// Inside.
+[[gnu::always_inline]] inline void carrier::end_in_place(control_block& self) noexcept {
+    current_.store(&self, relaxed);
+    self.phase.store(fiber_state::running, relaxed);
+}
+
+namespace {
+
+[[gnu::always_inline]] inline void share_stops(control_block& self, control_block& child) noexcept {
+    self.in_place.store(&child, relaxed);
+    light_fence();  // pairs with stop_in_place_child()
+    if (self.stops.load(relaxed) != 0) [[unlikely]] scheduler::request_stop(child);
+}
+
+[[gnu::always_inline]] inline void share_no_stops(control_block& self) noexcept {
+    self.in_place.store(nullptr, relaxed);
+    light_fence();  // as above
+    if (self.stops.load(relaxed) != 0) [[unlikely]] {  // somebody may be about to stop the child: let it take its reference
+        self.lock.lock();
+        self.lock.unlock();
+    }
+}
+
+}  // namespace
+
+// ---- joining
+
+bool carrier::join_in_place(control_block& self, control_block& child) noexcept {
+    if (self.deadlines || self.shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty()) return false;
+    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    const auto& span = self.home->span;
+    if (here >= span.high || here - span.low < (span.high - span.low) / 2) return false;  // also inside a coroutine
+    {
+        carrier& c = *this_carrier();
+        const visit inside(c);
+        if (!inside.has_worker()) return false;
+        worker& w = inside.its_worker();
+        w.poll_if_due();
+        if (!w.queue().take_back(child)) return false;
+        c.begin_in_place(self, child);
+    }
+    share_stops(self, child);
+    run_body_in_place(child);
+    carrier& c = *this_carrier();  // perhaps another
+    const visit inside(c);
+    c.end_in_place(self);
+    share_no_stops(self);
+    // The handle is in use by the joiner, so it is there, and nobody else waits.
+    if (!inside.has_worker() || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]] {  // F3
+        child.life.end();
+        static_cast<void>(child.life.drop());  // the handle has another reference
+    }
+    c.count_end();
+    c.give_back_room();
+    return true;
+}
+
+inline void carrier::run_body_in_place(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    f.body->run();
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    if (f.parent) f.parent->child_ended(f, stop_siblings);
+}
+
+// ---- running a new one
+
+bool carrier::can_run_inline(control_block& self) noexcept {
+    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    const auto& span = self.home->span;
+    if (here < span.low || here >= span.high) return false;  // inside a coroutine
+    carrier& c = *this_carrier();
+    if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
+    if (++c.inlined_ % turn_of_others == 0) yield(self);
+    return true;
+}
+
+// K5 holds as for a join in place, but for shields: under one the child is not stopped with its spawner.
+void carrier::run_inline(control_block& self, control_block& child) noexcept {
+    const auto exceptions = std::exchange(*exception_state_here(), {});  // the spawner may be inside a handler
+    const bool stops_with_spawner = self.shields == nullptr;
+    {
+        carrier& c = *this_carrier();
+        const visit inside(c);
+        if (inside.has_worker()) inside.its_worker().poll_if_due();
+        c.born_.store(c.born_.load(relaxed) + 1, relaxed);  // own thread only
+        c.begin_in_place(self, child);
+    }
+    if (stops_with_spawner) share_stops(self, child);
+    run_inlined_body(child);
+    carrier& c = *this_carrier();  // perhaps another
+    const visit inside(c);
+    c.end_in_place(self);
+    *exception_state_here() = exceptions;
+    if (stops_with_spawner) share_no_stops(self);
+    scheduler::drop(child);
+    c.count_end();
+}
+
+// Nobody else has its handle, so nobody waits for it; the reference of its run stays with the caller.
+void carrier::run_inlined_body(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    f.body->run();
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    if (!f.life.end().had_handle) f.destroy_body();  // C2; user code, so as the fiber it belongs to
+    if (f.parent) f.parent->child_ended(f, stop_siblings);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,36 @@
+#include "sched/slice.hpp"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace weft::detail {
+namespace {
+
+// As the kernel has it; glibc declares it from 2.41 on.
+struct scheduling {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime;  // of an ordinary thread: its slice, ns
+    std::uint64_t deadline;
+    std::uint64_t period;
+};
+
+}  // namespace
+
+bool set_slice_of(pid_t thread, duration slice) noexcept {
+    scheduling now{};
+    if (::syscall(SYS_sched_getattr, thread, &now, sizeof now, 0) != 0) return false;
+    if (now.policy != SCHED_OTHER && now.policy != SCHED_BATCH) return false;
+    now.size = sizeof now;
+    now.flags = 0;
+    now.runtime = static_cast<std::uint64_t>(slice.count());
+    return ::syscall(SYS_sched_setattr, thread, &now, 0) == 0;
+}
+
+}  // namespace weft::detail
