@@ -28,33 +28,34 @@ struct fiber_info {
 };
 
 struct runtime_options {
-    unsigned workers = 0;                            ///< 0: usable CPUs (affinity mask, cgroup quota along the whole path); WEFT_WORKERS overrides
+    unsigned workers = 0;  ///< 0: usable CPUs (affinity mask, cgroup quota along the whole path); WEFT_WORKERS overrides
     std::size_t stack_bytes = std::size_t{256} * 1024;  ///< address space per fiber, guard excluded; 16 KiB to 1 GiB
     /// A fiber that computes for longer while others wait loses its worker, and goes on beside it; zero: never, and nor does one that
     /// blocks its thread. WEFT_TIME_SLICE_US overrides.
     std::chrono::nanoseconds time_slice = std::chrono::milliseconds(5);
-    unsigned max_carriers = 512;                     ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
-    std::size_t max_fibers = 0;                      ///< made and not yet ended, at once; 0: no limit
+    unsigned max_carriers =
+        512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
+    std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit
     weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does then
     /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
-    std::string name = "weft";                       ///< of its threads; at most 10 characters are kept
+    std::string name = "weft";  ///< of its threads; at most 10 characters are kept
 };
 
 /// Hints: the runtime goes on while they are read. Each worker counts for itself; who stands outside is in none but `spawned`.
 struct runtime_stats {
     unsigned workers = 0;
-    std::uint64_t fibers = 0;          ///< born and not yet ended
+    std::uint64_t fibers = 0;  ///< born and not yet ended
     std::uint64_t spawned = 0;
-    std::uint64_t switches = 0;        ///< dispatches of a fiber
-    std::uint64_t parks = 0;           ///< times a fiber left its worker to wait
-    std::uint64_t steals = 0;          ///< fibers taken from other workers
-    std::uint64_t searches = 0;        ///< times a worker without work went looking among the others; one does at a time
-    std::uint64_t sleeps = 0;          ///< times a worker found nothing to do and slept
-    std::uint64_t wakes = 0;           ///< times a worker was woken from that because there was work, not by a timer or by I/O
-    unsigned carriers = 0;             ///< threads started to run fibers
-    std::uint64_t hand_offs = 0;       ///< times a fiber lost its worker
-    std::uint64_t blocked = 0;         ///< of these, because it blocked its thread
+    std::uint64_t switches = 0;  ///< dispatches of a fiber
+    std::uint64_t parks = 0;  ///< times a fiber left its worker to wait
+    std::uint64_t steals = 0;  ///< fibers taken from other workers
+    std::uint64_t searches = 0;  ///< times a worker without work went looking among the others; one does at a time
+    std::uint64_t sleeps = 0;  ///< times a worker found nothing to do and slept
+    std::uint64_t wakes = 0;  ///< times a worker was woken from that because there was work, not by a timer or by I/O
+    unsigned carriers = 0;  ///< threads started to run fibers
+    std::uint64_t hand_offs = 0;  ///< times a fiber lost its worker
+    std::uint64_t blocked = 0;  ///< of these, because it blocked its thread
     std::size_t stacks_in_use = 0;
     std::size_t stacks_idle = 0;
     std::size_t stacks_unguarded = 0;  ///< overflow of these is noticed only when they end

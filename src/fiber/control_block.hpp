@@ -55,26 +55,26 @@ enum class stop_stage : std::uint8_t { none, raised, delivered };
 
 /// All that an empty fiber touches but its body: one line of the cache.
 struct fiber_core {
-    control_block* link = nullptr;       // next in the injector or in a free list; of whoever may run it (C3)
-    stack* home = nullptr;               // the stack it runs on; null until it starts
-    scheduler* owner = nullptr;          // set when the block is made, never changed
-    task* body = nullptr;                // set before start; destroyed by destroy_body()
-    end_observer* parent = nullptr;      // set before start; may be gone after child_ended(). Its lock guards list_hook, `told`
-    life_word life;                      // C2, C4
-    atomic<std::uint32_t> generation{0}; // counts the uses of this block; makes ids unique
+    control_block* link = nullptr;  // next in the injector or in a free list; of whoever may run it (C3)
+    stack* home = nullptr;  // the stack it runs on; null until it starts
+    scheduler* owner = nullptr;  // set when the block is made, never changed
+    task* body = nullptr;  // set before start; destroyed by destroy_body()
+    end_observer* parent = nullptr;  // set before start; may be gone after child_ended(). Its lock guards list_hook, `told`
+    life_word life;  // C2, C4
+    atomic<std::uint32_t> generation{0};  // counts the uses of this block; makes ids unique
     std::source_location site;
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
-    bool has_own_stack = false;          // stack_bytes counts: it may not begin on a worker's hot stack
-    bool told = false;                   // the parent has handed its stop on
-    atomic<bool> failure_taken{false};   // by join(): a scope need not rethrow it
+    bool has_own_stack = false;  // stack_bytes counts: it may not begin on a worker's hot stack
+    bool told = false;  // the parent has handed its stop on
+    atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
-    std::uint8_t spilled = 0;            // the body is on the heap, with this alignment's logarithm
+    std::uint8_t spilled = 0;  // the body is on the heap, with this alignment's logarithm
     // After the start under `lock`:
-    bool detached : 1 = false;           // nobody will join
-    bool failed : 1 = false;             // the body has ended by an exception
-    bool named : 1 = false;              // name_text counts
+    bool detached : 1 = false;  // nobody will join
+    bool failed : 1 = false;  // the body has ended by an exception
+    bool named : 1 = false;  // name_text counts
     bool has_stop_source : 1 = false;
-    bool demoted : 1 = false;            // has lost a worker by computing (sched/demotion.hpp)
+    bool demoted : 1 = false;  // has lost a worker by computing (sched/demotion.hpp)
 };
 static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fibers a third of its time");
 
@@ -82,7 +82,7 @@ static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fi
 struct fiber_room {
     static constexpr std::size_t room_bytes = 96, room_alignment = 16;  // chosen: closures of up to 64 bytes
     alignas(room_alignment) std::byte room[room_bytes];
-    context ctx;                         // saved while it is not running; of whoever may run it (C3)
+    context ctx;  // saved while it is not running; of whoever may run it (C3)
 };
 
 struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<control_block> {
@@ -90,11 +90,11 @@ struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<
 
     control_block* next_chain = nullptr;  // see block_pool.hpp
     atomic<control_block*> in_place{nullptr};  // the child this fiber joins by running it (worker::join_in_place)
-    coroutine_slot coroutines;           // the innermost coroutine running inside this fiber; empty before and after
+    coroutine_slot coroutines;  // the innermost coroutine running inside this fiber; empty before and after
     std::size_t stack_bytes = 0;
-    std::uint8_t short_bursts = 0;       // in a row, of one that is demoted
-    std::uint32_t index = 0;             // of this block among all of the process, fixed
-    spin_lock lock;                      // guards what follows
+    std::uint8_t short_bursts = 0;  // in a row, of one that is demoted
+    std::uint32_t index = 0;  // of this block among all of the process, fixed
+    spin_lock lock;  // guards what follows
     wait_list joiners;
     std::unique_ptr<std::stop_source> stop_source;  // made on first use
     char name_text[48] = {};
@@ -122,7 +122,8 @@ struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<
     void destroy_body() noexcept {
         if (task* const t = std::exchange(body, nullptr)) {
             t->~task();
-            if (spilled) [[unlikely]] free_spilled(t);
+            if (spilled) [[unlikely]]
+                free_spilled(t);
         }
     }
 };

@@ -4,8 +4,7 @@
 
 namespace weft {
 
-runtime::runtime(runtime_options options)
-    : core_(std::make_unique<detail::runtime_core>(*this, std::move(options))) {}
+runtime::runtime(runtime_options options) : core_(std::make_unique<detail::runtime_core>(*this, std::move(options))) {}
 
 runtime::~runtime() = default;
 
@@ -37,9 +36,7 @@ runtime_stats runtime::stats() const {
     return r;
 }
 
-void runtime::for_each_fiber(const std::function<void(fiber_info const&)>& f) const {
-    core_->for_each_fiber(f);
-}
+void runtime::for_each_fiber(const std::function<void(fiber_info const&)>& f) const { core_->for_each_fiber(f); }
 
 runtime* runtime::current() noexcept {
     auto* const core = detail::current_runtime();

@@ -1,7 +1,7 @@
 #include "runtime/runtime_core.hpp"
 
-#include <cstdio>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -31,8 +31,8 @@ std::optional<unsigned long> from_environment(const char* variable, unsigned lon
     char* end = nullptr;
     const auto n = std::strtoul(text, &end, 10);
     if (*end != '\0' || n < least || n > most)
-        throw std::invalid_argument("weft: " + std::string(variable) + " must be a number from " + std::to_string(least) + " to " +
-                                    std::to_string(most) + ", not \"" + text + '"');
+        throw std::invalid_argument("weft: " + std::string(variable) + " must be a number from " + std::to_string(least) +
+                                    " to " + std::to_string(most) + ", not \"" + text + '"');
     return n;
 }
 
@@ -66,7 +66,8 @@ unsigned chosen_max_carriers(const runtime_options& o, unsigned workers) {
     constexpr unsigned most = 1u << 16;
     if (const auto n = from_environment("WEFT_MAX_CARRIERS", workers, most)) return static_cast<unsigned>(*n);
     if (o.max_carriers == 0 || o.max_carriers > most)
-        throw std::invalid_argument("weft: runtime_options::max_carriers must be 1 to 65536, not " + std::to_string(o.max_carriers));
+        throw std::invalid_argument("weft: runtime_options::max_carriers must be 1 to 65536, not " +
+                                    std::to_string(o.max_carriers));
     return std::max(o.max_carriers, workers);
 }
 
@@ -105,8 +106,7 @@ void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
 
 }  // namespace
 
-runtime_core::runtime_core(runtime& facade, runtime_options options)
-    : facade_(facade), options_(std::move(options)) {
+runtime_core::runtime_core(runtime& facade, runtime_options options) : facade_(facade), options_(std::move(options)) {
     set_coroutine_slot_finder(slot_here);
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
@@ -114,17 +114,19 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .stack_bytes = checked_stack_bytes(options_),
                         .time_slice = chosen_time_slice(options_),
                         .max_carriers = chosen_max_carriers(options_, workers),
+                        .torture_hand_offs = from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1).value_or(0) == 1,
                         .max_fibers = checked_max_fibers(options_),
                         .when_full = checked_at_limit(options_),
                         .name = options_.name,
-                        .unhandled = [this](control_block& f, const std::exception_ptr& e) {
-                            if (options_.on_unhandled)
-                                options_.on_unhandled(info_of(f), e);
-                            else
-                                report_by_default(info_of(f), e);
-                            const bool its_own = f.body && f.body->failure() == e;  // not one of a scope inside it
-                            if (!options_.on_unhandled && f.detached && its_own) std::terminate();
-                        },
+                        .unhandled =
+                            [this](control_block& f, const std::exception_ptr& e) {
+                                if (options_.on_unhandled)
+                                    options_.on_unhandled(info_of(f), e);
+                                else
+                                    report_by_default(info_of(f), e);
+                                const bool its_own = f.body && f.body->failure() == e;  // not one of a scope inside it
+                                if (!options_.on_unhandled && f.detached && its_own) std::terminate();
+                            },
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
 }

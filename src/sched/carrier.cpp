@@ -51,8 +51,10 @@ void carrier::live() noexcept {
             commit();
             if (has_worker()) break;  // the scheduler stops
         }
-        if (auto* const f = take_demoted()) run_demoted(*f);
-        else goes_on = owner_.hand_offs().await_worker(*this);
+        if (auto* const f = take_demoted())
+            run_demoted(*f);
+        else
+            goes_on = owner_.hand_offs().await_worker(*this);
     }
     leave();
 }
@@ -107,24 +109,31 @@ bool carrier::enter_attentively(on_demand what) noexcept {
 
 void carrier::enter_wait_attentively(control_block& self) noexcept {
     // Before anybody can claim its wait, since who claims looks where it belongs.
-    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing) demotion::demote(self, ready_demoted_fiber);
+    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing)
+        demotion::demote(self, ready_demoted_fiber);
 }
 
 void carrier::start_inside(control_block& f) noexcept {
-    if (has_worker()) its_worker().enqueue(f);
-    else owner_.inject(f);
+    if (has_worker())
+        its_worker().enqueue(f);
+    else
+        owner_.inject(f);
 }
 
 // It has given up its turn without a worker.
 void carrier::requeue(control_block& f) noexcept {
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
-    if (f.demoted) owner_.demote(f);
-    else owner_.inject(f);
+    if (f.demoted)
+        owner_.demote(f);
+    else
+        owner_.inject(f);
 }
 
 void carrier::arm(timer& t, time_point when) noexcept {
-    if (has_worker()) [[likely]] its_worker().arm(t, when);
-    else owner_.worker_at(0).arm_from_outside(t, when);
+    if (has_worker()) [[likely]]
+        its_worker().arm(t, when);
+    else
+        owner_.worker_at(0).arm_from_outside(t, when);
 }
 
 }  // namespace weft::detail

@@ -74,7 +74,8 @@ public:
 
     /// A wait begins, and the visit in which it parks (H10): leave(), or park().
     void enter_wait(control_block& self) noexcept {
-        if (!holder().try_enter()) [[unlikely]] enter_wait_attentively(self);
+        if (!holder().try_enter()) [[unlikely]]
+            enter_wait_attentively(self);
     }
     /// Inside, when its wait has begun. Returns when it has been unparked, perhaps elsewhere.
     void park(control_block& self) noexcept;
@@ -129,7 +130,7 @@ private:
     void run_demoted(control_block& f) noexcept;
 
     // Running fibers.
-    static void loop(void* stack_of_loop) noexcept;              // bottom frame of pooled stacks
+    static void loop(void* stack_of_loop) noexcept;  // bottom frame of pooled stacks
     static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
     static after_body run_body(control_block& f) noexcept;
     static bool body_failed(control_block& f) noexcept;
@@ -165,18 +166,18 @@ private:
     scheduler& owner_;
     afterwards after_ = afterwards::nothing;
     void* after_what_ = nullptr;
-    control_block* picked_ = nullptr;          // for the loop that starts next
-    context fresh_;                            // of the loop that starts next
+    control_block* picked_ = nullptr;  // for the loop that starts next
+    context fresh_;  // of the loop that starts next
     block_cache blocks_;
     atomic<std::uint64_t> born_{0}, ended_{0}, parks_{0};
-    std::uint32_t inlined_ = 0;                // fibers run by run_inline()
-    context own_;                              // home: left whenever a fiber or a loop runs
+    std::uint32_t inlined_ = 0;  // fibers run by run_inline()
+    context own_;  // home: left whenever a fiber or a loop runs
     atomic<bool> has_long_slice_{false}, has_place_{false};  // has_place_: among the demoted; see demotion.hpp
     atomic<std::int64_t> place_since_{0};
     placement place_;
     thread_probe probe_;
     atomic<bool> is_up_{false};
-    const unsigned number_;                    // for its thread's name
+    const unsigned number_;  // for its thread's name
     std::thread thread_;
 };
 

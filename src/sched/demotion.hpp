@@ -68,8 +68,10 @@ public:
     bool is_rehabilitated(const control_block& f) const noexcept { return f.short_bursts >= bursts_to_prove_; }
     /// Before others may run it.
     void burst_ends(control_block& f, duration cpu) const noexcept {
-        if (cpu >= short_burst_) f.short_bursts = 0;
-        else if (f.short_bursts < bursts_to_prove_) ++f.short_bursts;
+        if (cpu >= short_burst_)
+            f.short_bursts = 0;
+        else if (f.short_bursts < bursts_to_prove_)
+            ++f.short_bursts;
     }
 
 private:

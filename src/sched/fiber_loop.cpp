@@ -8,13 +8,13 @@ namespace weft::detail {
 // ---- the loop
 
 // A started fiber goes on. Whoever waits here has no fiber that others wait for (W6).
-inline context& carrier::resume(worker& w, control_block& f) noexcept {
+[[gnu::always_inline]] inline context& carrier::resume(worker& w, control_block& f) noexcept {
     f.word.await_left();
     dispatch(w, f);
     return f.ctx;
 }
 
-inline void carrier::dispatch(worker& w, control_block& f) noexcept {
+[[gnu::always_inline]] inline void carrier::dispatch(worker& w, control_block& f) noexcept {
     current_.store(&f, relaxed);
     f.phase.store(fiber_state::running, relaxed);  // a hint
     w.tick();
@@ -55,8 +55,9 @@ bool carrier::end_observed(control_block& f) noexcept {
     return f.life.drop();
 }
 
-inline void carrier::recycle(control_block& f) noexcept {
-    if (f.has_rarities()) [[unlikely]] scheduler::forget_rarities(f);
+[[gnu::always_inline]] inline void carrier::recycle(control_block& f) noexcept {
+    if (f.has_rarities()) [[unlikely]]
+        scheduler::forget_rarities(f);
     blocks_.give(f);
 }
 
@@ -90,7 +91,8 @@ void carrier::loop(void* stack_of_loop) noexcept {
         carrier& here = *this_carrier();
         const bool has_worker = here.enter(on_demand::refuse);
         here.finish(*std::exchange(f, nullptr), how, has_worker);
-        if (!has_worker) [[unlikely]] here.go_home(afterwards::free_stack, own);
+        if (!has_worker) [[unlikely]]
+            here.go_home(afterwards::free_stack, own);
     }
 }
 
@@ -109,7 +111,8 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     carrier& c = *this_carrier();
     const bool has_worker = c.enter(on_demand::refuse);
     c.finish(f, how, has_worker);
-    if (!has_worker) [[unlikely]] c.go_home(afterwards::free_own_stack, own);
+    if (!has_worker) [[unlikely]]
+        c.go_home(afterwards::free_own_stack, own);
     worker& w = c.its_worker();
     c.go_on(w, afterwards::free_own_stack, own, w.pick());
 }
@@ -186,7 +189,8 @@ void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
 
 void carrier::park(control_block& self) noexcept {
     parks_.store(parks_.load(relaxed) + 1, relaxed);  // own thread only
-    if (!has_worker()) [[unlikely]] return leave_for_home(self, afterwards::commit_park);
+    if (!has_worker()) [[unlikely]]
+        return leave_for_home(self, afterwards::commit_park);
     worker& w = its_worker();
     control_block* const next = w.pick();
     if (next == &self) [[unlikely]] {  // woken already
@@ -201,7 +205,8 @@ void carrier::park(control_block& self) noexcept {
 
 void carrier::yield(control_block& self) noexcept {
     carrier& c = *this_carrier();
-    if (!c.enter(on_demand::refuse)) [[unlikely]] return c.leave_for_home(self, afterwards::requeue);
+    if (!c.enter(on_demand::refuse)) [[unlikely]]
+        return c.leave_for_home(self, afterwards::requeue);
     worker& w = c.its_worker();
     w.poll_if_due();
     auto* next = w.queue().rotate(self);  // nobody else can run it before the visit ends
@@ -209,7 +214,8 @@ void carrier::yield(control_block& self) noexcept {
         w.poll();
         next = w.queue().rotate(self);
     }
-    if (next) [[likely]] return c.leave_for(w, self, next);
+    if (next) [[likely]]
+        return c.leave_for(w, self, next);
     w.tick();  // as if dispatched anew: alone it must poll, too
     c.leave();
 }
@@ -238,8 +244,10 @@ void carrier::commit() noexcept {
         case afterwards::requeue: requeue(*static_cast<control_block*>(what)); break;
         case afterwards::free_own_stack: owner_.stacks().give(static_cast<stack*>(what)); break;
         case afterwards::free_stack:
-            if (has_worker()) its_worker().stacks().give(static_cast<stack*>(what));
-            else owner_.stacks().give(static_cast<stack*>(what));
+            if (has_worker())
+                its_worker().stacks().give(static_cast<stack*>(what));
+            else
+                owner_.stacks().give(static_cast<stack*>(what));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "sched/choice.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
 
@@ -16,6 +17,12 @@ constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: severa
 
 using taker = tenure<worker>::taker;
 using giver = tenure<worker>::giver;
+
+// For tests: takes at random, whatever the clocks say.
+conclusion any_conclusion(bool runs_fiber) noexcept {
+    if (!runs_fiber || choose(2) == 0) return conclusion::leave;
+    return choose(2) == 0 ? conclusion::computes : conclusion::stands_still;
+}
 
 }  // namespace
 
@@ -84,8 +91,9 @@ carrier* hand_off::start_another() noexcept {
         }
     }
     if (!std::exchange(says_no_more_, true))
-        std::fprintf(stderr, "weft: runtime \"%s\" keeps fibers waiting behind others that compute or block: it has %u carriers, and %s\n",
-                     owner_.options().name.c_str(), owner_.carrier_count(), what);
+        std::fprintf(
+            stderr, "weft: runtime \"%s\" keeps fibers waiting behind others that compute or block: it has %u carriers, and %s\n",
+            owner_.options().name.c_str(), owner_.carrier_count(), what);
     return nullptr;
 }
 
@@ -99,16 +107,20 @@ void hand_off::put_back(carrier& spare) noexcept {
 void hand_off::run() noexcept {
     while (!ending_.load(acquire)) {
         const auto next = round();
-        if (next != never) sleep_until(next);
-        else if (owner_.demoted().is_waited_for()) sleep_until(clock::now() + may_overstay);
-        else rest();
+        if (next != never)
+            sleep_until(next);
+        else if (owner_.demoted().is_waited_for())
+            sleep_until(clock::now() + may_overstay);
+        else
+            rest();
     }
     withdraw_all();
 }
 
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
-    const bool profit = would_profit(what_waits(), now, owner_.options().time_slice);
+    const bool torture = owner_.options().torture_hand_offs;
+    const bool profit = torture || would_profit(what_waits(), now, owner_.options().time_slice);
     auto suspect = suspicion::no;
     bool any_runs = false, any_demanded = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
@@ -128,6 +140,7 @@ time_point hand_off::round() noexcept {
     for (auto& seen : seen_)
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
     serve_the_demoted(now);
+    if (torture) return clock::now() + std::chrono::microseconds(choose(200));
     return next_look(now, any_runs, profit, suspect, owner_.options().time_slice);
 }
 
@@ -147,11 +160,13 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
                      .carrier = &holder,
                      .dispatches = w.dispatches(),
                      .cpu = cpu.value_or(duration::zero()),
-                     .runs_fiber = fiber != nullptr && cpu,
-                     .known_hog = false};
-    const auto what = seen.eye.look(s, owner_.options().time_slice);
+                     .spawned = holder.born(),
+                     .runs_fiber = fiber != nullptr && cpu};
+    const auto what =
+        owner_.options().torture_hand_offs ? any_conclusion(fiber != nullptr) : seen.eye.look(s, owner_.options().time_slice);
     if (what == conclusion::leave || !profit) return suspicion::no;
-    if (what == conclusion::stands_still && probe->activity() != thread_activity::sleeps) return suspicion::yes;
+    if (what == conclusion::stands_still && !owner_.options().torture_hand_offs && probe->activity() != thread_activity::sleeps)
+        return suspicion::yes;
     seen.dispatches = s.dispatches;
     demand(w, seen, holder, what == conclusion::computes ? cause_of_loss::computing : cause_of_loss::blocked);
     return suspicion::yes;

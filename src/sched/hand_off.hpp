@@ -44,7 +44,8 @@ public:
     /// A worker has found something to run.
     void somebody_runs() noexcept {
         light_fence();  // pairs with rest()
-        if (rests_.load(relaxed)) [[unlikely]] hurry();
+        if (rests_.load(relaxed)) [[unlikely]]
+            hurry();
     }
 
     struct counts {
@@ -52,9 +53,7 @@ public:
         std::uint64_t blocked = 0;   // of these
         std::uint64_t refused = 0;   // demands
     };
-    counts statistics() const noexcept {
-        return {taken_.load(relaxed), blocked_.load(relaxed), refused_.load(relaxed)};
-    }
+    counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed), refused_.load(relaxed)}; }
 
 private:
     // One worker.

@@ -10,15 +10,16 @@ namespace weft::detail {
 namespace {
 
 constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
-constexpr auto nap_for = std::chrono::microseconds(25);      // required: with the wake-up, work waits at most 200 us while somebody is idle
-constexpr auto patience = std::chrono::microseconds(20);     // chosen: longer than a fiber that has woken another needs to park
-constexpr auto answer_in = std::chrono::microseconds(10);    // measured: a victim that has not answered by then is in a long body
-constexpr auto tiny = std::chrono::microseconds(20);         // measured: loot that lasts shorter costs more than it helps
+constexpr auto nap_for =
+    std::chrono::microseconds(25);      // required: with the wake-up, work waits at most 200 us while somebody is idle
+constexpr auto patience = std::chrono::microseconds(20);  // chosen: longer than a fiber that has woken another needs to park
+constexpr auto answer_in = std::chrono::microseconds(10);  // measured: a victim that has not answered by then is in a long body
+constexpr auto tiny = std::chrono::microseconds(20);  // measured: loot that lasts shorter costs more than it helps
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
 constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
 constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again
-constexpr int naps = 24;                                     // chosen: it looks for 1.2 ms, as a nap lasts twice what it asks for
-constexpr int relaxes_per_look = 20;                         // chosen: a look at the others costs them a cache line
+constexpr int naps = 24;  // chosen: it looks for 1.2 ms, as a nap lasts twice what it asks for
+constexpr int relaxes_per_look = 20;  // chosen: a look at the others costs them a cache line
 
 }  // namespace
 
@@ -199,7 +200,7 @@ time_point idle_worker::earliest_timer() const noexcept {
 // Between two looks of the searcher; it counts as searching, so only work from outside wakes it (wake_searcher()).
 void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
-    fence(seq_cst);                    // pairs with the fence of wake_searcher()
+    fence(seq_cst);  // pairs with the fence of wake_searcher()
     if (w_.owner_.injected().empty())  // after set_napper(): whoever pushed before has not seen the napper
         sleep_until(clock::now() + nap_for);
     w_.owner_.set_napper(nullptr);
@@ -265,7 +266,7 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     auto timer = earliest_timer();
     s.publish_leader_sleep(std::min(until, timer));
     timer = std::min(timer, earliest_timer());  // Dekker: see publish_leader_sleep()
-    w_.taking_in_ = true;                       // found() notifies
+    w_.taking_in_ = true;  // found() notifies
     w_.parker_.sleep_in(s.io(), std::min(until, not_too_soon(timer)));
     w_.taking_in_ = false;
     s.end_leader_sleep();

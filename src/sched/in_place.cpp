@@ -31,7 +31,8 @@ namespace {
 [[gnu::always_inline]] inline void share_stops(control_block& self, control_block& child) noexcept {
     self.in_place.store(&child, relaxed);
     light_fence();  // pairs with stop_in_place_child()
-    if (self.stops.load(relaxed) != 0) [[unlikely]] scheduler::request_stop(child);
+    if (self.stops.load(relaxed) != 0) [[unlikely]]
+        scheduler::request_stop(child);
 }
 
 [[gnu::always_inline]] inline void share_no_stops(control_block& self) noexcept {
@@ -48,7 +49,8 @@ namespace {
 // ---- joining
 
 bool carrier::join_in_place(control_block& self, control_block& child) noexcept {
-    if (self.deadlines || self.shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty()) return false;
+    if (self.deadlines || self.shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty())
+        return false;
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
     if (here >= span.high || here - span.low < (span.high - span.low) / 2) return false;  // also inside a coroutine

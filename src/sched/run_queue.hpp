@@ -59,7 +59,8 @@ public:
     /// To the back. False: no memory; the caller keeps the item.
     bool push(T& item) noexcept {
         const auto tail = tail_.load(relaxed);
-        if (is_full() && !grow()) [[unlikely]] return false;
+        if (is_full() && !grow()) [[unlikely]]
+            return false;
         at(tail).set(&item);
         tail_.store(tail + 1, relaxed);
         return true;
@@ -173,7 +174,8 @@ private:
 
     // After n others, in a deque that is not empty. Looks at the oldest, which may be cold, seldom.
     bool oldest_is_due(std::uint32_t n) const noexcept {
-        if (n < started_waits) [[likely]] return false;
+        if (n < started_waits) [[likely]]
+            return false;
         return n >= unstarted_waits || (n % started_waits == 0 && at(head_.load(relaxed)).get()->started());
     }
 

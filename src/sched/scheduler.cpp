@@ -235,8 +235,10 @@ std::vector<scheduler::held_fiber> scheduler::living() {
     for_each_carrier([](carrier& c) { c.hold().await_outside(); });
     blocks_.for_each([&](control_block& f) {
         found.emplace_back();  // first, since it may throw
-        if (f.life.try_refer()) found.back().reset(&f);
-        else found.pop_back();
+        if (f.life.try_refer())
+            found.back().reset(&f);
+        else
+            found.pop_back();
     });
     return found;  // those that are done are given back outside the pool's lock
 }
@@ -275,9 +277,7 @@ std::stop_token stop_token_of(control_block& f) {
     return source.get_token();
 }
 
-std::uint64_t id_of(const control_block& f) noexcept {
-    return (std::uint64_t{f.generation.load(relaxed)} << 32) | (f.index + 1);
-}
+std::uint64_t id_of(const control_block& f) noexcept { return (std::uint64_t{f.generation.load(relaxed)} << 32) | (f.index + 1); }
 
 scheduler* current_scheduler() noexcept {
     const auto* const c = this_carrier();

@@ -27,6 +27,7 @@ struct scheduler_options {
     std::size_t stack_bytes = std::size_t{256} * 1024;
     duration time_slice = std::chrono::milliseconds(5);  // zero: nobody loses a worker
     unsigned max_carriers = 512;
+    bool torture_hand_offs = false;  // for tests: workers are taken at random, all the time
     std::size_t max_fibers = 0;  // 0: no limit
     weft::at_limit when_full = at_limit::park;
     std::string name = "weft";
@@ -124,7 +125,8 @@ public:
         return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
     }
     void wake_sleeper() noexcept {            // after work was published (idle_set.hpp)
-        if (const auto sleeper = idle_.after_publish()) [[unlikely]] workers_[*sleeper]->wake();
+        if (const auto sleeper = idle_.after_publish()) [[unlikely]]
+            workers_[*sleeper]->wake();
     }
     void wake_searcher() noexcept;            // the same for work that should not wait for the next nap to end
 
@@ -148,13 +150,9 @@ public:
 
     /// A leader that sleeps publishes until when; who arms an earlier timer and goes on working wakes it. (Dekker with
     /// timer_heap::earliest_: the leader stores, then looks at the heaps; the other stores into its heap, then looks here.)
-    void publish_leader_sleep(time_point until) noexcept {
-        leader_until_.store(until.time_since_epoch().count(), seq_cst);
-    }
+    void publish_leader_sleep(time_point until) noexcept { leader_until_.store(until.time_since_epoch().count(), seq_cst); }
     void end_leader_sleep() noexcept { publish_leader_sleep(time_point::min()); }
-    bool leader_oversleeps(time_point t) const noexcept {
-        return leader_until_.load(seq_cst) > t.time_since_epoch().count();
-    }
+    bool leader_oversleeps(time_point t) const noexcept { return leader_until_.load(seq_cst) > t.time_since_epoch().count(); }
 
     void set_napper(worker* w) noexcept { napper_.store(w, seq_cst); }
 

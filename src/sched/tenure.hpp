@@ -70,7 +70,8 @@ public:
     /// Waits until the carrier has been seen outside, or without a worker. Not for itself, and after a heavy fence.
     void await_outside() const noexcept {
         constexpr int spin_turns = 100;  // chosen: visits are short, unless the carrier has lost its core
-        for (int turns = 0; inside_.load(acquire) != 0 && call_.load(acquire) < conceded; ++turns)  // pairs with leave(), give_up()
+        for (int turns = 0; inside_.load(acquire) != 0 && call_.load(acquire) < conceded;
+             ++turns)  // pairs with leave(), give_up()
             turns < spin_turns ? cpu_relax() : thread_yield();
     }
 
@@ -99,8 +100,8 @@ public:
     /// Its fast half. False: it is inside, but attend() must follow.
     [[gnu::always_inline]] bool try_enter() noexcept {
         t_.inside_.store(1, relaxed);
-        light_fence();                             // pairs with the heavy fence of thief and monitor
-        return t_.call_.load(acquire) < asked;     // pairs with the release that ends a call: who borrowed has left
+        light_fence();  // pairs with the heavy fence of thief and monitor
+        return t_.call_.load(acquire) < asked;  // pairs with the release that ends a call: who borrowed has left
     }
     /// Its slow half. \returns as enter()
     bool attend(on_demand what) noexcept { return attend(t_, t_.call_.load(acquire), what); }  // as above
@@ -157,7 +158,7 @@ private:
                     break;
                 case borrowed:
                     turns++ < 100 ? cpu_relax() : thread_yield();  // chosen: it moves 64 pointers at most, or lost its core
-                    c = t.call_.load(acquire);                     // pairs with give_back()
+                    c = t.call_.load(acquire);  // pairs with give_back()
                     break;
                 default: return false;
             }
@@ -193,7 +194,7 @@ public:
     enum class outcome { borrowed, busy, answering };
     /// Borrows the worker's data from a carrier that does not come by. `busy`: it is inside now, the call stands.
     outcome overrule() noexcept {
-        heavy_fence();                                            // pairs with the light fence in enter()
+        heavy_fence();  // pairs with the light fence in enter()
         if (t_.inside_.load(acquire) != 0) return outcome::busy;  // pairs with leave()
         std::uint32_t c = asked;
         return t_.change(c, tenure::borrowed, acquire) ? outcome::borrowed : outcome::answering;  // T2
@@ -226,12 +227,14 @@ public:
         auto c = t_.call_.load(acquire);  // pairs with the carrier's concession
         if (c == demanded) {
             if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;  // pairs with leave()
-            t_.why_.store(why, relaxed);                                  // published by the next line
-            if (t_.change(c, lost, acq_rel)) return outcome::taken;       // T2; release: for the next grant (T4)
+            t_.why_.store(why, relaxed);  // published by the next line
+            if (t_.change(c, lost, acq_rel)) return outcome::taken;  // T2; release: for the next grant (T4)
         }
         return fetch(c);
     }
-    outcome look(cause_of_loss why = cause_of_loss::computing) noexcept { return look(why, [] { return true; }); }
+    outcome look(cause_of_loss why = cause_of_loss::computing) noexcept {
+        return look(why, [] { return true; });
+    }
 
     /// Takes the demand back; `taken` if the carrier has conceded meanwhile, else `refused`.
     outcome withdraw() noexcept {

@@ -16,8 +16,8 @@ enum class wake : std::uint8_t { notified, timed_out, stopped };
 struct wait_options {
     park_reason reason;
     const void* object = nullptr;
-    time_point deadline = never;                        // of this operation; with_deadline() frames count besides
-    interruptible may_stop = interruptible::yes;        // shields and unwinding are taken into account besides
+    time_point deadline = never;  // of this operation; with_deadline() frames count besides
+    interruptible may_stop = interruptible::yes;  // shields and unwinding are taken into account besides
 };
 
 /// this_cell(), where the caller is most likely a fiber.
@@ -56,11 +56,11 @@ private:
     void park_thread() noexcept;
 
     wait_cell& cell_;
-    carrier* const on_;                 // null: a plain thread
+    carrier* const on_;  // null: a plain thread
     const time_point deadline_;
     interruption interrupts_{.from = time_point::min(), .deadline = never};
     const bool may_stop_;
-    bool has_limit_;                    // by a deadline or a shield: a timer may be needed
+    bool has_limit_;  // by a deadline or a shield: a timer may be needed
     bool over_ = false;
     wait_ticket ticket_;
 };
@@ -79,11 +79,14 @@ private:
     }
     cell_.reason.store(options.reason, relaxed);  // hints for dumps
     cell_.object.store(options.object, relaxed);
-    if (on_) [[likely]] on_->enter_wait(static_cast<control_block&>(cell_));
-    else cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
+    if (on_) [[likely]]
+        on_->enter_wait(static_cast<control_block&>(cell_));
+    else
+        cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
     const bool now = interrupts_.from == time_point::min();
     ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
-    if (now && cell_.stops.load(relaxed) != 0) [[unlikely]] interrupt(cell_);  // W5: a stop that came before the wait
+    if (now && cell_.stops.load(relaxed) != 0) [[unlikely]]
+        interrupt(cell_);  // W5: a stop that came before the wait
 }
 
 inline wake wait::park() noexcept {
@@ -94,17 +97,21 @@ inline wake wait::park() noexcept {
         park_with_timer();
     else
         on_->park(static_cast<control_block&>(cell_));
-    if (cell_.outcome < outcome_timed_out) [[likely]] return wake::notified;
+    if (cell_.outcome < outcome_timed_out) [[likely]]
+        return wake::notified;
     return cell_.outcome == outcome_stopped ? wake::stopped : wake::timed_out;
 }
 
 /// waiter::unpark(), inlined.
 inline void unpark_inline(wait_cell& cell) noexcept {
-    if (cell.make_ready.load(relaxed) != &ready_fiber) [[unlikely]] return unpark(cell);  // ordered by the claim
+    if (cell.make_ready.load(relaxed) != &ready_fiber) [[unlikely]]
+        return unpark(cell);  // ordered by the claim
     cell.word.unpark();
     auto& f = static_cast<control_block&>(cell);
-    if (auto* const c = this_carrier_of(f.owner)) [[likely]] c->ready(f);
-    else f.owner->ready(f);
+    if (auto* const c = this_carrier_of(f.owner)) [[likely]]
+        c->ready(f);
+    else
+        f.owner->ready(f);
 }
 
 }  // namespace weft::detail

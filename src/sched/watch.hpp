@@ -18,8 +18,8 @@ struct sighting {
     const void* carrier = nullptr;   // which thread has the worker
     std::uint64_t dispatches = 0;    // changes whenever another fiber runs
     duration cpu{};                  // of that thread
+    std::uint64_t spawned = 0;       // fibers born on that thread
     bool runs_fiber = false;         // and is not in the idle loop
-    bool known_hog = false;          // the fiber has lost its worker by computing before
 };
 
 /// `stands_still`: blocked if the kernel says that it sleeps, else it waits for a CPU and is left alone.
@@ -40,6 +40,7 @@ private:
     duration cpu_then_{};
     time_point still_since_{};  // has had next to no CPU time since
     duration cpu_last_{};
+    std::uint64_t spawned_then_ = 0;
 };
 
 /// What waits in the whole runtime: a hog alone on its worker is in the way of the others' too.

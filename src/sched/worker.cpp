@@ -23,13 +23,10 @@ worker::worker(scheduler& owner, unsigned index)
 
 worker::~worker() = default;
 
-control_block* worker::pick() noexcept {
-    poll_if_due();
-    if (timer_is_news_) [[unlikely]] {
-        timer_is_news_ = false;  // this worker may stay away from its timers for long: somebody asleep must know of them
-        if (owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
-    }
-    return queue_.pop();
+// It may stay away from its timers for long.
+void worker::tell_of_timer() noexcept {
+    timer_is_news_ = false;
+    if (owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
 }
 
 // No memory for a longer queue.
@@ -59,9 +56,12 @@ void worker::poll() noexcept {
         enqueue(*f);
     }
     taking_in_ = false;
-    if (owner_.has_surplus()) [[unlikely]] owner_.trim(now, 1);
-    if (!queue_.empty()) notify();
-    else queue_.trim();
+    if (owner_.has_surplus()) [[unlikely]]
+        owner_.trim(now, 1);
+    if (!queue_.empty())
+        notify();
+    else
+        queue_.trim();
 }
 
 void worker::arm(timer& t, time_point when) noexcept {

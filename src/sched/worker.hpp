@@ -42,7 +42,8 @@ public:
     /// Arms a timer of a fiber that runs here.
     void arm(timer& t, time_point when) noexcept;
     void poll_if_due() noexcept {
-        if (ticks_.load(relaxed) >= poll_at_) [[unlikely]] poll();
+        if (ticks_.load(relaxed) >= poll_at_) [[unlikely]]
+            poll();
     }
     /// Another fiber's code runs from now on.
     void tick() noexcept { ticks_.store(ticks_.load(relaxed) + 1, relaxed); }  // owner only; read by thieves and the monitor
@@ -64,8 +65,8 @@ public:
     /// The giver, before the grant.
     void be_held_by(carrier& c) noexcept { held_by_.store(&c, release); }
     bool has_work() const noexcept { return !queue_.empty(); }  // ordered by idle_set's fences
-    bool asleep() const noexcept { return asleep_.load(relaxed); }                    // a hint
-    int cpu() const noexcept { return cpu_.load(relaxed); }                           // a hint; -1: unknown
+    bool asleep() const noexcept { return asleep_.load(relaxed); }  // a hint
+    int cpu() const noexcept { return cpu_.load(relaxed); }  // a hint; -1: unknown
     std::uint64_t steals() const noexcept { return steals_.load(relaxed); }
     std::uint64_t searches() const noexcept { return searches_.load(relaxed); }
     std::uint64_t sleeps() const noexcept { return sleeps_.load(relaxed); }
@@ -74,33 +75,34 @@ public:
 
 private:
     friend class idle_worker;  // idle.cpp: searching, napping and sleeping
-    friend class carrier;      // worker_inline.hpp: spawns
+    friend class carrier;  // worker_inline.hpp: spawns
 
     void poll() noexcept;
     void push(control_block& f) noexcept;
     [[gnu::cold]] void overflow(control_block& f) noexcept;
+    [[gnu::cold]] void tell_of_timer() noexcept;
 
     scheduler& owner_;
     const unsigned index_;
-    const bool alone_;                  // the only worker: nobody to wake or to be robbed by
+    const bool alone_;  // the only worker: nobody to wake or to be robbed by
 
     // The carrier's own.
-    std::uint64_t poll_at_;             // dispatches
+    std::uint64_t poll_at_;  // dispatches
     std::uint32_t poll_every_;
     time_point last_poll_;
-    bool taking_in_ = false;            // a batch of wake-ups: keep their order, notify once at its end
-    bool timer_is_news_ = false;        // armed or kept while others sleep and may not know of it
-    bool searching_ = false;            // counted by idle_set
-    time_point looted_at_ = never;      // when fibers of another worker were taken over, until it is known how long they lasted
-    time_point ask_again_;              // busy victims are left alone until then
-    time_point woke_for_timer_{};       // when a sleep last ended by a timer
-    duration gap_{};                    // how long that was the last time
+    bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end
+    bool timer_is_news_ = false;  // armed or kept while others sleep and may not know of it
+    bool searching_ = false;  // counted by idle_set
+    time_point looted_at_ = never;  // when fibers of another worker were taken over, until it is known how long they lasted
+    time_point ask_again_;  // busy victims are left alone until then
+    time_point woke_for_timer_{};  // when a sleep last ended by a timer
+    duration gap_{};  // how long that was the last time
     struct sight {
         std::uint64_t ticks = 0;
-        time_point since{};             // when they were seen first
+        time_point since{};  // when they were seen first
     };
-    std::vector<sight> seen_;           // of each other worker, when last looked at
-    bool spin_ = false;                 // work was found lately, so a short wait may be worth it
+    std::vector<sight> seen_;  // of each other worker, when last looked at
+    bool spin_ = false;  // work was found lately, so a short wait may be worth it
     stack_cache stacks_;
 
     // Shared.
@@ -110,7 +112,7 @@ private:
     parker parker_;
     atomic<carrier*> held_by_{nullptr};
     atomic<bool> asleep_{false};
-    atomic<int> cpu_{-1};               // where its carrier was last seen: a hint
+    atomic<int> cpu_{-1};  // where its carrier was last seen: a hint
     atomic<std::uint64_t> steals_{0}, searches_{0}, sleeps_{0}, wakes_{0};
 };
 

@@ -17,7 +17,15 @@ inline void worker::enqueue(control_block& f) noexcept {
 }
 
 inline void worker::push(control_block& f) noexcept {
-    if (!queue_.push(f)) [[unlikely]] overflow(f);
+    if (!queue_.push(f)) [[unlikely]]
+        overflow(f);
+}
+
+[[gnu::always_inline]] inline control_block* worker::pick() noexcept {
+    poll_if_due();
+    if (timer_is_news_) [[unlikely]]
+        tell_of_timer();
+    return queue_.pop();
 }
 
 inline void worker::notify() noexcept {
@@ -26,7 +34,8 @@ inline void worker::notify() noexcept {
 
 [[gnu::always_inline]] inline void carrier::start(control_block& f) noexcept {
     born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
-    if (holder().is_inside()) [[unlikely]] return start_inside(f);
+    if (holder().is_inside()) [[unlikely]]
+        return start_inside(f);
     if (!enter(on_demand::concede)) [[unlikely]] {
         leave();
         return owner_.inject(f);
@@ -37,18 +46,21 @@ inline void worker::notify() noexcept {
     w.notify();  // which touches nothing of it that anybody writes
 }
 
-inline void carrier::count_end() noexcept {
+[[gnu::always_inline]] inline void carrier::count_end() noexcept {
     ended_.store(ended_.load(relaxed) + 1, release);  // own thread only; pairs with live(): the fiber is gone
 }
 
-inline void carrier::give_back_room() noexcept {
-    if (auto* const limit = owner_.limit()) [[unlikely]] limit->give();
+[[gnu::always_inline]] inline void carrier::give_back_room() noexcept {
+    if (auto* const limit = owner_.limit()) [[unlikely]]
+        limit->give();
 }
 
 inline void carrier::ready(control_block& f) noexcept {
     const visit here(*this, on_demand::concede);
-    if (here.has_worker()) [[likely]] here.its_worker().ready(f);
-    else owner_.inject(f);
+    if (here.has_worker()) [[likely]]
+        here.its_worker().ready(f);
+    else
+        owner_.inject(f);
 }
 
 }  // namespace weft::detail

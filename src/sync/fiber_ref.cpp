@@ -80,9 +80,7 @@ void fiber_ref::detach() noexcept {
     reset();
 }
 
-void fiber_ref::report_unhandled() const noexcept {
-    fiber_->owner->report_unhandled(*fiber_, fiber_->body->failure());
-}
+void fiber_ref::report_unhandled() const noexcept { fiber_->owner->report_unhandled(*fiber_, fiber_->body->failure()); }
 
 void fiber_ref::reset() noexcept {
     if (control_block* const f = std::exchange(fiber_, nullptr)) scheduler::drop_handle(*f);

@@ -34,7 +34,8 @@ namespace {
 new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
     : where_(&where) {
     const bool fits = bytes <= control_block::room_bytes && alignment <= control_block::room_alignment;
-    if (carrier* const c = this_carrier_of(&where); c && fits && a.name.empty() && a.stack_bytes == 0 && !where.limit()) [[likely]]
+    if (carrier* const c = this_carrier_of(&where); c && fits && a.name.empty() && a.stack_bytes == 0 && !where.limit())
+        [[likely]]
         if (control_block* const f = c->blocks().take_at_hand()) [[likely]] {
             prepare(*f, a.site, kind == start_as::detached);
             fiber_ = f;

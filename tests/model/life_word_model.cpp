@@ -138,9 +138,13 @@ TEST(life_word, F3_a_child_run_in_place_ends_beside_an_observer) {
 void expect_breaks(const model::result& r, const char* how) { EXPECT_NE(r.report.find(how), std::string::npos) << r.report; }
 
 TEST(life_word, F3_breaks_without_the_heavy_fence) {
-    const auto r = explore({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
-        return op.kind == operation_kind::fence || op.kind == operation_kind::heavy_fence ? relaxed : op.order;
-    }}, true, true, false);
+    const auto r =
+        explore({.preemptions = model::unlimited,
+                 .weaken =
+                     [](const model::operation& op) {
+                         return op.kind == operation_kind::fence || op.kind == operation_kind::heavy_fence ? relaxed : op.order;
+                     }},
+                true, true, false);
     EXPECT_FALSE(r.ok);
 }
 TEST(life_word, F3_breaks_when_an_observer_does_not_wait) {
@@ -161,15 +165,22 @@ TEST(life_word, F3_breaks_when_an_observer_does_not_wait) {
     EXPECT_FALSE(r.ok);
 }
 TEST(life_word, F3_breaks_when_the_end_of_observing_is_not_released) {
-    const auto r = explore({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
-        return op.is(operation_kind::modify, 1) && op.order == release ? relaxed : op.order;
-    }}, true, true, false);
+    const auto r = explore({.preemptions = model::unlimited,
+                            .weaken =
+                                [](const model::operation& op) {
+                                    return op.is(operation_kind::modify, 1) && op.order == release ? relaxed : op.order;
+                                }},
+                           true, true, false);
     EXPECT_FALSE(r.ok);
 }
 TEST(life_word, F4_breaks_when_the_end_is_not_released) {
-    expect_breaks(explore({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
-        return op.is(operation_kind::exchange, 0) && op.order == release ? relaxed : op.order;
-    }}, false, false, true), "data race");
+    expect_breaks(explore({.preemptions = model::unlimited,
+                           .weaken =
+                               [](const model::operation& op) {
+                                   return op.is(operation_kind::exchange, 0) && op.order == release ? relaxed : op.order;
+                               }},
+                          false, false, true),
+                  "data race");
 }
 
 }  // namespace

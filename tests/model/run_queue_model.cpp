@@ -75,8 +75,7 @@ struct bench {
     /// After all threads: what is left is taken too, and then each pushed item has been taken once.
     void settle(unsigned pushed) {
         for (unsigned i = 0; i < pushed; ++i) pop();
-        for (unsigned i = 0; i < pushed; ++i)
-            model::check(items[i].taken.get() == 1, "Q4: every item is taken exactly once");
+        for (unsigned i = 0; i < pushed; ++i) model::check(items[i].taken.get() == 1, "Q4: every item is taken exactly once");
     }
 };
 
@@ -86,8 +85,10 @@ model::result share(const model::options& o, unsigned thieves, bool may_overrule
         bench b;
         t.thread([&] {
             b.push(0);
-            if (through_slot) b.push_next(1);
-            else b.push(1);
+            if (through_slot)
+                b.push_next(1);
+            else
+                b.push(1);
             b.pop();
         });
         for (unsigned i = 0; i < thieves; ++i) t.thread([&] { b.rob(may_overrule); });
@@ -159,7 +160,9 @@ TEST(run_queue, Q1_breaks_when_the_heavy_fence_is_an_ordinary_one) {
     o.weaken = [](const model::operation& op) { return op.kind == operation_kind::heavy_fence ? relaxed : op.order; };
     EXPECT_FALSE(share(o, 1, true).ok);
 }
-TEST(run_queue, Q1_breaks_when_leaving_is_not_released) { EXPECT_FALSE(share(relaxing(operation_kind::store, inside), 1, true).ok); }
+TEST(run_queue, Q1_breaks_when_leaving_is_not_released) {
+    EXPECT_FALSE(share(relaxing(operation_kind::store, inside), 1, true).ok);
+}
 TEST(run_queue, Q1_breaks_when_the_thief_does_not_acquire_it) {
     EXPECT_FALSE(share(relaxing(operation_kind::load, inside), 1, true).ok);
 }
@@ -169,9 +172,7 @@ TEST(run_queue, Q1_breaks_when_the_end_of_a_call_is_not_released) {
 TEST(run_queue, Q5_breaks_when_the_answer_is_not_released) {
     EXPECT_FALSE(share(relaxing(operation_kind::store, call), 1, false).ok);
 }
-TEST(run_queue, Q1_Q5_breaks_when_call_is_not_acquired) {
-    EXPECT_FALSE(share(relaxing(operation_kind::load, call), 1, true).ok);
-}
+TEST(run_queue, Q1_Q5_breaks_when_call_is_not_acquired) { EXPECT_FALSE(share(relaxing(operation_kind::load, call), 1, true).ok); }
 
 // The thief that stores `taken` without looking whether the owner has come by meanwhile.
 TEST(run_queue, Q2_breaks_when_the_thief_takes_by_a_store) {

@@ -209,18 +209,44 @@ model::result hand_over(const model::options& o, on_demand what) {
             tenure::giver(b.mine).grant(b.w);
         });
         t.thread([&] {
-            if (b.take() == outcome::taken) tenure::giver(b.spare).grant(b.w);
-            else tenure::giver(b.spare).dismiss();
+            if (b.take() == outcome::taken)
+                tenure::giver(b.spare).grant(b.w);
+            else
+                tenure::giver(b.spare).dismiss();
         });
         t.join_all();
     });
 }
 
-TEST(tenure, T4_T5_a_worker_goes_round) {
-    expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::refuse));
-}
+TEST(tenure, T4_T5_a_worker_goes_round) { expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::refuse)); }
 TEST(tenure, T4_T5_a_conceded_worker_goes_round) {
     expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::concede));
+}
+
+// One that waits is summoned for other work, registers again and is granted the worker: it neither misses nor doubles either.
+TEST(tenure, T5_a_carrier_that_waits_is_summoned_and_then_granted) {
+    expect_holds(model::explore({.preemptions = 4, .reorderings = 4}, [](model::execution& t) {
+        bench b;
+        atomic<int> registered{1};
+        t.thread([&] {
+            tenure::holder me(b.spare);
+            model::check(me.await_grant() == tenure::holder::awaited::summoned, "first it is summoned");
+            model::check(!me.has_worker(), "which gives it no worker");
+            b.w.tray.set(1);  // whoever summons has written before, and whoever grants reads after
+            registered.store(2, release);
+            model::check(is_granted(me), "then granted the worker");
+            b.w.use();
+            me.leave();
+        });
+        t.thread([&] {
+            b.w.tray.set(2);
+            tenure::giver(b.spare).summon();
+            while (registered.load(acquire) != 2) weft::detail::cpu_relax();
+            model::check(b.w.tray.get() == 1, "what it wrote");
+            tenure::giver(b.spare).grant(b.w);
+        });
+        t.join_all();
+    }));
 }
 
 // A thief that has found a carrier through a worker which it no longer holds robs the worker that it holds now.

@@ -250,8 +250,10 @@ TEST(run_queue, Q1_Q4_every_item_is_taken_once_stress) {
         for (auto n = test::below(random, 20); n > 0 && i < count; --n, ++i) {
             auto& next = items[static_cast<std::size_t>(i)];
             next.begun = test::below(random, 2);
-            if (test::below(random, 4) == 0) ASSERT_EQ(mine.push_next(next), nullptr);
-            else ASSERT_TRUE(mine.push(next));
+            if (test::below(random, 4) == 0)
+                ASSERT_EQ(mine.push_next(next), nullptr);
+            else
+                ASSERT_TRUE(mine.push(next));
         }
         for (auto n = test::below(random, 6); n > 0; --n)
             if (auto* const f = mine.pop()) mark(*f);

@@ -177,8 +177,7 @@ public:
         while (tenures_.size() < carriers) tenures_.push_back(std::make_unique<worker_tenure>(nullptr));
         for (unsigned i = 1; i < carriers; ++i) waiting_.at(i) = true;
         holder_ = tenures_.front().get();
-        for (unsigned i = 0; i < carriers; ++i)
-            threads_.emplace_back([this, i, r = seed.of(i)]() mutable { carry(i, r); });
+        for (unsigned i = 0; i < carriers; ++i) threads_.emplace_back([this, i, r = seed.of(i)]() mutable { carry(i, r); });
         threads_.emplace_back([this, r = seed.of(carriers)]() mutable { rob(r); });
     }
 
@@ -373,8 +372,10 @@ TEST(tenure, T1_uses_are_lost_in_a_duel_without_the_heavy_fence_stress) {
     const auto r = duel(std::chrono::milliseconds(30'000), 0, [] { signal_fence(); });
     std::printf("%llu uses, %llu lost, taken %d times\n", static_cast<unsigned long long>(r.counted),
                 static_cast<unsigned long long>(r.lost), r.taken);
-    if (fences_are_unequal && std::thread::hardware_concurrency() > 1) EXPECT_GT(r.lost, 0u);
-    else EXPECT_GT(r.taken, 0);
+    if (fences_are_unequal && std::thread::hardware_concurrency() > 1)
+        EXPECT_GT(r.lost, 0u);
+    else
+        EXPECT_GT(r.taken, 0);
 }
 #endif
 

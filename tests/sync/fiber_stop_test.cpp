@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 
@@ -128,8 +129,7 @@ TEST_P(stopping_fibers, a_body_that_swallows_the_stop_has_a_result) {
         auto f = spawn([] {
             try {
                 this_fiber::sleep_for(1h);
-            } catch (const cancelled&) {
-            }
+            } catch (const cancelled&) {}
             return 3;
         });
         f.request_stop();
@@ -223,8 +223,14 @@ TEST_P(stopping_fibers, tokens_agree_and_callbacks_run) {
 
 TEST_P(stopping_fibers, a_token_made_after_the_request_is_stopped) {
     rt.run([] {
-        auto f = spawn([] { return this_fiber::stop_token().stop_requested(); });
+        std::atomic<bool> requested{false};
+        auto f = spawn([&] {
+            const shield until_then;
+            while (!requested) this_fiber::yield();
+            return this_fiber::stop_token().stop_requested();
+        });
         f.request_stop();
+        requested = true;
         EXPECT_TRUE(f.stop_token().stop_requested());
         EXPECT_TRUE(f.join());
     });

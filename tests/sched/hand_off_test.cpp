@@ -1,0 +1,203 @@
+// hand_off_test.cpp - a fiber that computes or blocks its thread loses its worker, and the others go on; what it may still do then.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include <weft/channel.hpp>
+#include <weft/mutex.hpp>
+#include <weft/runtime.hpp>
+#include <weft/scope.hpp>
+#include <weft/wait_group.hpp>
+
+#include "support/eventually.hpp"
+#include "support/no_leaks.hpp"
+#include "support/random.hpp"
+#include "support/scale.hpp"
+
+using namespace std::chrono_literals;
+
+namespace weft::test {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+/// No call into the runtime until `over`, or for so long.
+void compute_until(const std::atomic<bool>& over, std::chrono::nanoseconds most = 20s) {
+    const auto end = steady::now() + most;
+    while (!over && steady::now() < end) {}
+}
+void compute_for(std::chrono::nanoseconds d) {
+    for (const auto end = steady::now() + d; steady::now() < end;) {}
+}
+
+class hand_off : public no_leaks, public ::testing::WithParamInterface<unsigned> {
+protected:
+    /// As many hogs as workers, and one more, until `over`.
+    std::vector<fiber<>> hogs() {
+        std::vector<fiber<>> all;
+        for (unsigned i = 0; i <= GetParam(); ++i) all.push_back(rt.spawn([this] { compute_until(over); }));
+        return all;
+    }
+
+    std::atomic<bool> over{false};
+    std::atomic<std::int64_t> ended{0};
+    watched_runtime rt{runtime_options{.workers = GetParam(), .time_slice = 2ms}};
+};
+
+TEST_P(hand_off, R1_sleepers_wake_although_every_worker_computes) {
+    auto busy = hogs();
+    const auto from = steady::now();
+    std::vector<fiber<>> sleepers;
+    for (int i = 0; i < 10; ++i) sleepers.push_back(rt.spawn([] { this_fiber::sleep_for(50ms); }));
+    for (auto& s : sleepers) s.join();
+    EXPECT_LT(steady::now() - from, 5s);  // generous: test machines have other things to do
+    EXPECT_GE(rt.stats().hand_offs, 1u);
+    over = true;
+    for (auto& b : busy) b.join();
+}
+
+TEST_P(hand_off, C2_fibers_that_block_their_thread_delay_nobody) {
+    const auto from = steady::now();
+    std::vector<fiber<>> blocked;
+    for (unsigned i = 0; i < GetParam() + 8; ++i) blocked.push_back(rt.spawn([] { ::usleep(300'000); }));
+    auto other = rt.spawn([] { this_fiber::sleep_for(10ms); });
+    other.join();
+    EXPECT_LT(steady::now() - from, 250ms);
+    for (auto& b : blocked) b.join();
+    EXPECT_LT(steady::now() - from, 2s);  // and not one after the other: that would be 2.4 s and more
+    EXPECT_GE(rt.stats().blocked, 1u);
+}
+
+TEST_P(hand_off, one_that_has_lost_its_worker_does_all_that_fibers_do) {
+    const auto lose_the_worker = [] { compute_for(6ms); };
+    auto f = rt.spawn([&] {
+        channel<int> numbers(1);
+        weft::mutex m;
+        for (int round = 0; round < 5; ++round) {
+            lose_the_worker();
+            auto child = spawn([] { return 7; });
+            EXPECT_EQ(child.join(), 7);
+            lose_the_worker();
+            auto sender = spawn([&] { numbers.send(round); });
+            EXPECT_EQ(numbers.receive(), round);
+            lose_the_worker();
+            numbers.send(1);  // need not wait
+            EXPECT_EQ(numbers.try_receive(), 1);
+            lose_the_worker();
+            this_fiber::yield();
+            lose_the_worker();
+            this_fiber::sleep_for(1ms);
+            lose_the_worker();
+            {
+                const std::lock_guard guard(m);
+                lose_the_worker();
+            }
+            lose_the_worker();
+            with_scope([&](scope& s) {
+                for (int i = 0; i < 3; ++i) s.spawn([&] { lose_the_worker(); });
+            });
+            lose_the_worker();
+            spawn_detached([&] { lose_the_worker(); });
+        }
+    });
+    auto busy = hogs();
+    f.join();
+    over = true;
+    for (auto& b : busy) b.join();
+}
+
+TEST_P(hand_off, one_that_spawns_for_ever_is_handed_off_too) {
+    auto spawner = rt.spawn([&] {
+        for (std::int64_t n = 0; !over; ++n) {
+            spawn_detached([&] { ++ended; });
+            while (n - ended > 10'000 && !over) {}  // whoever has the worker now is to run them
+        }
+    });
+    auto other = rt.spawn([] { this_fiber::sleep_for(20ms); });
+    other.join();
+    EXPECT_TRUE(eventually([&] { return ended > 20'000; }));
+    over = true;
+    spawner.join();
+}
+
+TEST_P(hand_off, bursts_of_demoted_fibers_are_all_served) {
+    std::atomic<int> bursts{0};
+    std::vector<fiber<>> all;
+    for (unsigned i = 0; i < 2 * GetParam() + 2; ++i)
+        all.push_back(rt.spawn([&] {
+            for (int n = 0; n < 4; ++n) {
+                compute_for(15ms);
+                ++bursts;
+                if (n % 2) this_fiber::yield();
+                else this_fiber::sleep_for(1ms);
+            }
+        }));
+    for (auto& f : all) f.join();
+    EXPECT_EQ(bursts, static_cast<int>(4 * (2 * GetParam() + 2)));
+}
+
+TEST_P(hand_off, a_stop_reaches_one_that_waits_without_a_worker) {
+    auto waits = rt.spawn([&] {
+        compute_for(30ms);
+        channel<int> never(0);
+        never.receive();
+    });
+    auto busy = hogs();
+    std::this_thread::sleep_for(60ms);
+    waits.request_stop();
+    EXPECT_THROW(waits.join(), cancelled);
+    over = true;
+    for (auto& b : busy) b.join();
+}
+
+TEST_P(hand_off, the_runtime_ends_while_fibers_are_without_a_worker) {
+    for (int i = 0; i < 5; ++i) {
+        runtime short_lived({.workers = GetParam()});
+        for (unsigned k = 0; k < GetParam() + 2; ++k) short_lived.spawn_detached([] { compute_for(15ms); });
+        short_lived.spawn_detached([] { this_fiber::sleep_for(1ms); });
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(workers, hand_off, ::testing::Values(1u, 2u, 4u));
+
+TEST(hand_off_options, R6_without_a_slice_there_is_no_monitor_and_no_hand_off) {
+    runtime rt({.workers = 1, .time_slice = 0ns});
+    auto sleeper = rt.spawn([] { this_fiber::sleep_for(1ms); });
+    rt.spawn([] { compute_for(40ms); }).join();
+    sleeper.join();
+    EXPECT_EQ(rt.stats().hand_offs, 0u);
+    EXPECT_EQ(rt.stats().carriers, 1u);
+}
+
+TEST(hand_off_options, no_more_carriers_than_allowed) {
+    runtime rt({.workers = 1, .max_carriers = 2});
+    std::vector<fiber<>> hogs;
+    for (int i = 0; i < 4; ++i) hogs.push_back(rt.spawn([] { compute_for(60ms); }));
+    auto sleeper = rt.spawn([] { this_fiber::sleep_for(1ms); });
+    for (auto& h : hogs) h.join();
+    sleeper.join();
+    EXPECT_LE(rt.stats().carriers, 2u);
+}
+
+TEST(hand_off_options, bad_ones_are_named) {
+    const auto message_of = [](runtime_options o) -> std::string {
+        try {
+            runtime rt(std::move(o));
+        } catch (const std::invalid_argument& e) {
+            return e.what();
+        }
+        return "none";
+    };
+    EXPECT_EQ(message_of({.workers = 1, .time_slice = -1ns}),
+              "weft: runtime_options::time_slice must be 0 (no preemption) or 100 us to 10 s, not -1 ns");
+    EXPECT_EQ(message_of({.workers = 1, .max_carriers = 0}), "weft: runtime_options::max_carriers must be 1 to 65536, not 0");
+}
+
+}  // namespace
+}  // namespace weft::test
