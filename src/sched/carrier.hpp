@@ -145,6 +145,7 @@ private:
     static void run_body_in_place(control_block& f) noexcept;
     static void run_inlined_body(control_block& f) noexcept;
     void begin_in_place(control_block& self, control_block& child) noexcept;
+    bool take_back(control_block& self, control_block& child) noexcept;
     void end_in_place(control_block& self) noexcept;
 
     // Switching. All of them inside.

@@ -17,7 +17,6 @@ constexpr std::uint32_t turn_of_others = 64;  // chosen: a spawner in a loop let
     self.phase.store(fiber_state::waiting, relaxed);  // hints
     child.phase.store(fiber_state::running, relaxed);
     current_.store(&child, relaxed);
-    if (has_worker()) its_worker().tick();
 }
 
 // Inside.
@@ -48,34 +47,43 @@ namespace {
 
 // ---- joining
 
+// A visit: takes the child out of the queue, and it is the one that runs.
+[[gnu::always_inline]] inline bool carrier::take_back(control_block& self, control_block& child) noexcept {
+    bool taken = false;
+    if (enter(on_demand::refuse)) [[likely]] {
+        worker& w = its_worker();
+        w.poll_if_due();
+        taken = w.queue().take_back(child);
+        if (taken) {
+            begin_in_place(self, child);
+            w.tick();
+        }
+    }
+    leave();
+    return taken;
+}
+
 bool carrier::join_in_place(control_block& self, control_block& child) noexcept {
     if (self.deadlines || self.shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty())
         return false;
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
     if (here >= span.high || here - span.low < (span.high - span.low) / 2) return false;  // also inside a coroutine
-    {
-        carrier& c = *this_carrier();
-        const visit inside(c);
-        if (!inside.has_worker()) return false;
-        worker& w = inside.its_worker();
-        w.poll_if_due();
-        if (!w.queue().take_back(child)) return false;
-        c.begin_in_place(self, child);
-    }
+    if (!this_carrier()->take_back(self, child)) return false;
     share_stops(self, child);
     run_body_in_place(child);
     carrier& c = *this_carrier();  // perhaps another
-    const visit inside(c);
+    const bool has_worker = c.enter(on_demand::refuse);
     c.end_in_place(self);
     share_no_stops(self);
     // The handle is in use by the joiner, so it is there, and nobody else waits.
-    if (!inside.has_worker() || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]] {  // F3
+    if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]] {  // F3
         child.life.end();
         static_cast<void>(child.life.drop());  // the handle has another reference
     }
     c.count_end();
     c.give_back_room();
+    c.leave();
     return true;
 }
 
@@ -105,7 +113,10 @@ void carrier::run_inline(control_block& self, control_block& child) noexcept {
     {
         carrier& c = *this_carrier();
         const visit inside(c);
-        if (inside.has_worker()) inside.its_worker().poll_if_due();
+        if (inside.has_worker()) {
+            inside.its_worker().poll_if_due();
+            inside.its_worker().tick();
+        }
         c.born_.store(c.born_.load(relaxed) + 1, relaxed);  // own thread only
         c.begin_in_place(self, child);
     }
