@@ -11,6 +11,7 @@
 #include <weft/redis/client.hpp>
 #include <weft/runtime.hpp>
 
+#include "support/no_leaks.hpp"
 #include "redis/support/fake_server.hpp"
 #include "redis/support/redis_server.hpp"
 
@@ -76,7 +77,7 @@ TEST(redis_connection, commands_of_one_turn_are_one_write) {
         std::vector<weft::fiber<>> callers;
         for (int i = 0; i < fibers; ++i) callers.push_back(weft::spawn([&] { db.command("INCR", "n"); }));
         for (auto& c : callers) c.join();
-    }, {.workers = 1});
+    }, weft::test::one_fiber_at_a_time);
     std::string all;
     for (int i = 0; i < fibers; ++i) all += "*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n";
     EXPECT_EQ(first_read, all);
@@ -114,7 +115,7 @@ TEST(redis_connection, what_was_given_up_before_it_was_sent_is_not_sent) {
         const auto keeps_it_open = weft::spawn([&] { EXPECT_EQ(db.get("wanted"), "yes"); });
         EXPECT_THROW(weft::with_timeout(20ms, [&] { db.set("given", "up"); }), weft::timeout_error);
         weft::this_fiber::sleep_for(150ms);
-    }, {.workers = 1});
+    }, weft::test::one_fiber_at_a_time);
 }
 
 TEST(redis_connection, a_loss_fails_what_is_in_flight_and_repeats_nothing) {
@@ -294,7 +295,7 @@ TEST(redis_connection, a_full_pipe_in_both_directions_does_not_jam) {
         for (int i = 0; i < commands; ++i)
             callers.push_back(weft::spawn([&] { EXPECT_EQ(db.command("ECHO", text).text().size(), text.size()); }));
         for (auto& c : callers) c.join();
-    }, {.workers = 1});
+    }, weft::test::one_fiber_at_a_time);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 class one_worker : public no_leaks {
 protected:
-    watched_runtime rt{1};
+    watched_runtime rt{one_fiber_at_a_time};
 };
 
 TEST_F(one_worker, runs_new_fibers_newest_first_and_now_and_then_the_oldest) {

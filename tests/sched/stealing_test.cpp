@@ -167,7 +167,7 @@ TEST_P(several_workers, all_of_them_get_work_while_there_is_enough) {
                     this_fiber::yield();
                 }
             }));
-        EXPECT_TRUE(eventually_here([&] { return seen.count() == workers; })) << seen.count();
+        EXPECT_TRUE(eventually_here([&] { return seen.count() >= workers; })) << seen.count();  // more if one was handed on
         over = true;
         for (auto& f : all) f.join();
     });

@@ -21,6 +21,9 @@ std::set<std::string> open_descriptors();
 unsigned threads_alive();
 
 /// A runtime the watchdog knows: if the test hangs, its fibers are printed.
+/// For tests of an order: one worker, which no fiber loses although it computes for long.
+inline const runtime_options one_fiber_at_a_time{.workers = 1, .time_slice = std::chrono::nanoseconds(0)};
+
 class watched_runtime : public weft::runtime {
 public:
     explicit watched_runtime(unsigned workers) : watched_runtime(runtime_options{.workers = workers}) {}

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "support/no_leaks.hpp"
 #include "sync/crew.hpp"
 
 namespace {
@@ -41,7 +42,7 @@ TEST(channel_cancel, a_stopped_send_sends_nothing) {
 }
 
 TEST(channel_cancel, stop_is_seen_on_entry_even_if_the_operation_need_not_wait) {
-    weft::runtime rt({.workers = 1});
+    weft::runtime rt(weft::test::one_fiber_at_a_time);
     channel<int> c(2);
     c.send(1);
     std::atomic<bool> go{false};

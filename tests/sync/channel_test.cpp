@@ -4,6 +4,7 @@
 #include <ranges>
 #include <type_traits>
 
+#include "support/no_leaks.hpp"
 #include "sync/crew.hpp"
 
 namespace {
@@ -32,7 +33,7 @@ TEST(channel, Q2_a_fiber_waits_in_receive_and_its_worker_goes_on) {
             numbers.close();
             return answer.receive().value();
         },
-        {.workers = 1});
+        weft::test::one_fiber_at_a_time);
     EXPECT_EQ(sum, 55);
 }
 

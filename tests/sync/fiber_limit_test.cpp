@@ -78,7 +78,7 @@ TEST_P(fiber_limits, park_waits_until_a_fiber_has_ended) {
 
 TEST_P(fiber_limits, park_serves_in_order_of_arrival) {
     watched_runtime rt(limited(GetParam(), 5, at_limit::park));
-    watched_runtime spawners(1);  // their fibers are not counted
+    watched_runtime spawners(one_fiber_at_a_time);  // their fibers are not counted
     std::vector<int> order;
     baton end;
     const auto occupant = [&] { end.take(); };

@@ -30,7 +30,7 @@ bool near(const void* there) {
 
 class join_in_place : public no_leaks {
 protected:
-    watched_runtime rt{1};
+    watched_runtime rt{one_fiber_at_a_time};
 };
 
 TEST_F(join_in_place, runs_the_child_on_the_joiners_stack_as_itself) {

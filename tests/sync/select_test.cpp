@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "support/no_leaks.hpp"
 #include "sync/crew.hpp"
 
 namespace {
@@ -143,7 +144,7 @@ TEST(select, Q4_when_switches_a_case_off) {
 }
 
 TEST(select, with_no_case_that_can_become_ready_it_waits_until_stopped) {
-    weft::runtime rt({.workers = 1});
+    weft::runtime rt(weft::test::one_fiber_at_a_time);
     channel<int> a(1);
     auto f = rt.spawn([&] { select(when(false, on_send(a, 1, unexpected))); });
     ASSERT_TRUE(eventually_wait_for(rt, "select", 1));
@@ -264,7 +265,7 @@ TEST(select, a_stopped_select_has_done_nothing) {
 }
 
 TEST(select, a_pending_stop_is_seen_even_with_otherwise) {
-    weft::runtime rt({.workers = 1});
+    weft::runtime rt(weft::test::one_fiber_at_a_time);
     auto f = rt.spawn([] {
         for (;;) select(otherwise());
     });
