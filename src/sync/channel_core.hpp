@@ -91,6 +91,10 @@ public:
 private:
     ~channel_core() = default;  // by drop_handle()
 
+    [[gnu::noinline]] channel_op send_patiently(void* from, time_point until);
+    [[gnu::noinline]] channel_op receive_patiently(void* place, time_point until);
+    [[gnu::noinline]] channel_op send_locked(wait_cell& caller, void* from, time_point until);
+    [[gnu::noinline]] channel_op receive_locked(wait_cell& caller, void* place, time_point until);
     channel_op operate_locked(wait_cell& caller, direction, void* element, time_point until);
     std::optional<channel_op> end_at_once(direction, void* element);
     channel_op wait_locked(wait_cell& caller, direction, void* element, time_point until);
