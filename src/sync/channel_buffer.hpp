@@ -117,15 +117,17 @@ private:
     static std::byte* make_ring(const element_operations& element, std::size_t capacity) {
         constexpr std::size_t most_bytes = 256 * 1024;  // chosen: beyond, only what is stored should cost memory
         if (!element.trivial || capacity == 0 || capacity > most_bytes / element.bytes) return nullptr;
-        return static_cast<std::byte*>(::operator new(capacity * element.bytes, std::align_val_t(element.alignment)));
+        return static_cast<std::byte*>(::operator new(capacity* element.bytes, std::align_val_t(element.alignment)));
     }
     std::byte* after(std::byte* cell) const noexcept {
         cell += element_.bytes;
         return cell == ring_end_ ? ring_ : cell;
     }
     void copy(void* to, const void* from) const noexcept {
-        if (element_.bytes == 8) std::memcpy(to, from, 8);  // the most frequent size, without a call
-        else std::memcpy(to, from, element_.bytes);
+        if (element_.bytes == 8)
+            std::memcpy(to, from, 8);  // the most frequent size, without a call
+        else
+            std::memcpy(to, from, element_.bytes);
     }
 
     std::size_t node_alignment() const noexcept {

@@ -34,7 +34,8 @@ inline void channel_core::hand_over(channel_waiter& partner, void* place, void* 
 
 channel_op channel_core::send(void* from, time_point until) {
     auto* const caller = undisturbed_caller();
-    if (!caller || !lock_.try_lock()) [[unlikely]] return send_patiently(from, until);
+    if (!caller || !lock_.try_lock()) [[unlikely]]
+        return send_patiently(from, until);
     if (receivers_.empty() && !closed_ && buffer_.ring_has_room()) {
         buffer_.copy_in(from);
         lock_.unlock();
@@ -45,7 +46,8 @@ channel_op channel_core::send(void* from, time_point until) {
 
 channel_op channel_core::receive(void* place, time_point until) {
     auto* const caller = undisturbed_caller();
-    if (!caller || !lock_.try_lock()) [[unlikely]] return receive_patiently(place, until);
+    if (!caller || !lock_.try_lock()) [[unlikely]]
+        return receive_patiently(place, until);
     if (senders_.empty() && buffer_.ring_has_value()) {
         buffer_.copy_out(place);
         lock_.unlock();
@@ -110,7 +112,8 @@ channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* eleme
 
         const auto why = w.park();
         if (why == wake::notified) {
-            if (me.how == ending::moved) [[likely]] return channel_op::done;
+            if (me.how == ending::moved) [[likely]]
+                return channel_op::done;
             if (const auto ended = settle(element, me)) return *ended;
         } else {
             unlink(d, me);

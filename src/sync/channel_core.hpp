@@ -23,7 +23,7 @@
 #include <weft/detail/channel_core.hpp>
 
 #include "base/atomic.hpp"
-#include "base/spin_lock.hpp"
+#include "base/hot_lock.hpp"
 #include "sched/wait.hpp"
 #include "sync/channel_buffer.hpp"
 
@@ -73,7 +73,7 @@ public:
     std::size_t capacity() const noexcept { return buffer_.capacity(); }
 
     // The steps of an operation, for select, which has several channels locked at once.
-    spin_lock& lock() noexcept { return lock_; }
+    hot_lock& lock() noexcept { return lock_; }
     channel_op begin(direction, void* element, transfer&) noexcept;  // locked; done, closed, or full or empty
     void link(direction d, channel_waiter& w, bool in_front) noexcept {  // locked
         in_front ? list(d).push_front(w) : list(d).push_back(w);
@@ -113,7 +113,7 @@ private:
     void end_receivers_if_drained(wait_list& claimed) noexcept;
     wait_list& list(direction d) noexcept { return d == direction::send ? senders_ : receivers_; }
 
-    spin_lock lock_;
+    hot_lock lock_;
     bool closed_ = false;
     channel_buffer buffer_;
     wait_list senders_;

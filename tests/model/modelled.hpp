@@ -36,7 +36,8 @@ public:
     void store(T v, std::memory_order order) noexcept { run().store(model_location(), bits(v), order); }
 
     T exchange(T v, std::memory_order order) noexcept {
-        return modify("exchange", [](std::uint64_t, std::uint64_t now) { return now; }, v, order);
+        return modify(
+            "exchange", [](std::uint64_t, std::uint64_t now) { return now; }, v, order);
     }
     [[nodiscard]] bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
                                                std::memory_order failure) noexcept {
@@ -47,20 +48,35 @@ public:
         return compare_exchange(expected, desired, success, failure, true);
     }
 
-    T fetch_add(T n, std::memory_order order) noexcept requires counts<T> {
-        return modify("add", [](std::uint64_t a, std::uint64_t b) { return wrap(a + b); }, n, order);
+    T fetch_add(T n, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return modify(
+            "add", [](std::uint64_t a, std::uint64_t b) { return wrap(a + b); }, n, order);
     }
-    T fetch_sub(T n, std::memory_order order) noexcept requires counts<T> {
-        return modify("sub", [](std::uint64_t a, std::uint64_t b) { return wrap(a - b); }, n, order);
+    T fetch_sub(T n, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return modify(
+            "sub", [](std::uint64_t a, std::uint64_t b) { return wrap(a - b); }, n, order);
     }
-    T fetch_or(T n, std::memory_order order) noexcept requires counts<T> {
-        return modify("or", [](std::uint64_t a, std::uint64_t b) { return a | b; }, n, order);
+    T fetch_or(T n, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return modify(
+            "or", [](std::uint64_t a, std::uint64_t b) { return a | b; }, n, order);
     }
-    T fetch_and(T n, std::memory_order order) noexcept requires counts<T> {
-        return modify("and", [](std::uint64_t a, std::uint64_t b) { return a & b; }, n, order);
+    T fetch_and(T n, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return modify(
+            "and", [](std::uint64_t a, std::uint64_t b) { return a & b; }, n, order);
     }
-    T fetch_xor(T n, std::memory_order order) noexcept requires counts<T> {
-        return modify("xor", [](std::uint64_t a, std::uint64_t b) { return a ^ b; }, n, order);
+    T fetch_xor(T n, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return modify(
+            "xor", [](std::uint64_t a, std::uint64_t b) { return a ^ b; }, n, order);
     }
 
     [[nodiscard]] model::history& model_location() const noexcept { return run().locate(id_, bits(initial_)); }
@@ -83,8 +99,7 @@ private:
     T modify(const char* what, model::memory::modify f, T operand, std::memory_order order) noexcept {
         return value(run().modify(model_location(), what, f, bits(operand), order));
     }
-    bool compare_exchange(T& expected, T desired, std::memory_order success, std::memory_order failure,
-                          bool weak) noexcept {
+    bool compare_exchange(T& expected, T desired, std::memory_order success, std::memory_order failure, bool weak) noexcept {
         const auto r = run().compare_exchange(model_location(), {bits(expected), bits(desired), success, failure, weak});
         if (!r.stored) expected = value(r.read);
         return r.stored;
@@ -131,6 +146,7 @@ inline void heavy_fence() noexcept { model::execution::running().heavy_fence(); 
 inline void prepare_heavy_fence() noexcept {}
 inline void signal_fence() noexcept {}  // one modelled thread has no signal handlers
 inline void cpu_relax() noexcept { model::execution::running().relax(); }
+inline void let_pass(unsigned) noexcept {}
 inline void thread_yield() noexcept { model::execution::running().relax(); }
 
 }  // namespace weft::detail
