@@ -67,11 +67,31 @@ public:
         return value_.compare_exchange_weak(expected, desired, success, failure);
     }
 
-    T fetch_add(T n, std::memory_order order) noexcept requires counts<T> { return value_.fetch_add(n, order); }
-    T fetch_sub(T n, std::memory_order order) noexcept requires counts<T> { return value_.fetch_sub(n, order); }
-    T fetch_or(T bits, std::memory_order order) noexcept requires counts<T> { return value_.fetch_or(bits, order); }
-    T fetch_and(T bits, std::memory_order order) noexcept requires counts<T> { return value_.fetch_and(bits, order); }
-    T fetch_xor(T bits, std::memory_order order) noexcept requires counts<T> { return value_.fetch_xor(bits, order); }
+    T fetch_add(T n, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return value_.fetch_add(n, order);
+    }
+    T fetch_sub(T n, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return value_.fetch_sub(n, order);
+    }
+    T fetch_or(T bits, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return value_.fetch_or(bits, order);
+    }
+    T fetch_and(T bits, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return value_.fetch_and(bits, order);
+    }
+    T fetch_xor(T bits, std::memory_order order) noexcept
+        requires counts<T>
+    {
+        return value_.fetch_xor(bits, order);
+    }
 
 private:
     std::atomic<T> value_;
@@ -82,8 +102,7 @@ template <class T>
 class plain {
 public:
     constexpr plain() noexcept(std::is_nothrow_default_constructible_v<T>) : value_() {}
-    constexpr explicit(false) plain(T value) noexcept(std::is_nothrow_move_constructible_v<T>)
-        : value_(std::move(value)) {}
+    constexpr explicit(false) plain(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : value_(std::move(value)) {}
     plain(const plain&) = delete;
     plain& operator=(const plain&) = delete;
 
@@ -126,8 +145,10 @@ inline void light_fence() noexcept { fence(seq_cst); }
 #else
 inline constinit bool fences_are_unequal = false;  // written by prepare_heavy_fence() only
 inline void light_fence() noexcept {
-    if (fences_are_unequal) [[likely]] signal_fence();
-    else fence(seq_cst);
+    if (fences_are_unequal) [[likely]]
+        signal_fence();
+    else
+        fence(seq_cst);
 }
 #endif
 void heavy_fence() noexcept;
@@ -139,6 +160,11 @@ inline void cpu_relax() noexcept {
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield");
 #endif
+}
+
+/// As long as so many turns, for who stays away from what others use. To the checker it is nothing.
+inline void let_pass(unsigned turns) noexcept {
+    while (turns-- > 0) cpu_relax();
 }
 
 /// Gives the core to another thread of the OS; for loops that have spun too long. Modelled like cpu_relax().

@@ -72,14 +72,14 @@ stack* slab::open(std::uint32_t slot, guard_rules rules) noexcept {
     return s;
 }
 
-void slab::close(stack& s) noexcept {
+void slab::close(stack& s, page_return& pages) noexcept {
     valgrind_forgets(s.valgrind_id);
 #if WEFT_UNDER_TSAN
     if (s.tsan_fiber != nullptr) __tsan_destroy_fiber(s.tsan_fiber);
 #endif
     std::byte* const low = s.span.low;
     asan_forgets(low, stack_bytes());
-    ::madvise(low, stack_bytes(), MADV_DONTNEED);   // B2; cannot fail on a mapping of our own
+    pages.add(low, stack_bytes(), page_bytes());   // B2
 }
 
 void check_unguarded(stack const& s) noexcept {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "stack/page_return.hpp"
 #include "stack/stack.hpp"
 #include "stack/stack_map.hpp"
 
@@ -36,7 +37,8 @@ public:
     void unclaim(std::uint32_t slot) noexcept;
 
     stack* open(std::uint32_t slot, guard_rules rules) noexcept;
-    void close(stack& s) noexcept;
+    /// The pages go when `pages` do, with the description; until then the slot stays claimed.
+    void close(stack& s, page_return& pages) noexcept;
 
     [[nodiscard]] std::uint32_t slots() const noexcept { return slots_; }
     [[nodiscard]] std::size_t stack_bytes() const noexcept { return stride_ - page_bytes(); }

@@ -162,8 +162,9 @@ void stack_pool::give_alone(stack* s) noexcept {
         counts_.mapped_bytes -= home->mapped_bytes();
         --count_of(counts_, *s);
     }
-    home->close(*s);
-    delete home;
+    page_return pages;
+    home->close(*s, pages);
+    delete home;   // and all its pages
 }
 
 void stack_pool::give(stack* s) noexcept { give_batch(&s, 1); }
@@ -204,20 +205,36 @@ stack* stack_pool::put(stack* s) noexcept {
 
 // The list is nobody else's: its stacks are neither warm nor surplus any more, and their slots still claimed.
 void stack_pool::close_all(stack* list) noexcept {
-    while (list != nullptr) {
+    while (list != nullptr) list = close_some(list);
+}
+
+// \returns the rest of the list.
+stack* stack_pool::close_some(stack* list) noexcept {
+    struct closed_stack {
+        slab* home;
+        std::uint32_t slot;
+        bool guarded;
+    };
+    std::array<closed_stack, page_return::at_most> closed;   // the descriptions go with their pages
+    std::size_t n = 0;
+    page_return pages;
+    while (list != nullptr && !pages.full()) {
         stack* const s = list;
         list = s->next;
-        slab* const home = s->home;
-        std::uint32_t const slot = s->slot;
-        bool const guarded = s->guard != guard_kind::none;
-        home->close(*s);   // the description is gone with its page
-        std::scoped_lock const lock(mutex_);
-        --(guarded ? counts_.guarded : counts_.unguarded);
-        home->unclaim(slot);
-        auto& c = class_of(home->stack_bytes());
-        list_as_room(c, *home);
-        if (home->is_unused() && ++c.unused_slabs > spare_slabs) has_surplus_.store(true, relaxed);
+        closed[n++] = {s->home, s->slot, s->guard != guard_kind::none};
+        s->home->close(*s, pages);
     }
+    pages.give_back();
+    std::scoped_lock const lock(mutex_);
+    for (std::size_t i = 0; i < n; ++i) {
+        auto& home = *closed[i].home;
+        --(closed[i].guarded ? counts_.guarded : counts_.unguarded);
+        home.unclaim(closed[i].slot);
+        auto& c = class_of(home.stack_bytes());
+        list_as_room(c, home);
+        if (home.is_unused() && ++c.unused_slabs > spare_slabs) has_surplus_.store(true, relaxed);
+    }
+    return list;
 }
 
 // ---- giving memory back
@@ -226,7 +243,11 @@ time_point stack_pool::trim(time_point now, std::size_t n) noexcept {
     if (!has_surplus()) return never;
     time_point const next = look_at_periods(now);
     if (next > now) return next;
-    while (n-- > 0 && (close_one() || unmap_one())) {}   // the lock is free in between
+    while (n > 0) {   // the lock is free in between
+        std::size_t const closed = close_chosen(n);
+        if (closed == 0 && !unmap_one()) break;
+        n -= std::max<std::size_t>(closed, 1);
+    }
     return has_surplus() ? now : never;
 }
 
@@ -291,18 +312,24 @@ void stack_pool::unlink_unused(size_class& c, std::size_t n) noexcept {
     }
 }
 
-bool stack_pool::close_one() noexcept {
-    stack* s = nullptr;
+// \returns how many: n at most, and of one size.
+std::size_t stack_pool::close_chosen(std::size_t n) noexcept {
+    stack* list = nullptr;
+    std::size_t taken = 0;
     {
         std::scoped_lock const lock(mutex_);
         auto const c = std::find_if(classes_.begin(), classes_.end(), [](auto const& each) { return each.to_close != nullptr; });
-        if (c == classes_.end()) return false;
-        s = c->to_close;
-        c->to_close = std::exchange(s->next, nullptr);
+        if (c == classes_.end()) return 0;
+        for (stack** end = &list; taken < n && c->to_close != nullptr; ++taken) {
+            stack* const s = c->to_close;
+            c->to_close = std::exchange(s->next, nullptr);
+            *end = s;
+            end = &s->next;
+        }
         note_surplus();
     }
-    close_all(s);   // P2
-    return true;
+    close_all(list);   // P2
+    return taken;
 }
 
 bool stack_pool::unmap_one() noexcept {

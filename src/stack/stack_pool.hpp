@@ -89,10 +89,11 @@ private:
     void give_alone(stack* s) noexcept;
     stack* put(stack* s) noexcept;
     void close_all(stack* list) noexcept;
+    stack* close_some(stack* list) noexcept;
     time_point look_at_periods(time_point now) noexcept;
     void choose_to_close(size_class& c, std::size_t least_warm) noexcept;
     void unlink_unused(size_class& c, std::size_t n) noexcept;
-    bool close_one() noexcept;
+    std::size_t close_chosen(std::size_t n) noexcept;
     bool unmap_one() noexcept;
     bool is_giving_back() const noexcept;
     void note_surplus() noexcept;

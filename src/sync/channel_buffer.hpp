@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include <weft/detail/channel_core.hpp>
@@ -27,7 +28,12 @@ struct channel_node {
 class channel_buffer {
 public:
     channel_buffer(const element_operations& element, std::size_t capacity)
-        : element_(element), capacity_(capacity), ring_(make_ring(element, capacity)) {}
+        : element_(element),
+          capacity_(capacity),
+          ring_(make_ring(element, capacity)),
+          ring_end_(ring_ ? ring_ + capacity * element.bytes : nullptr),
+          in_(ring_),
+          out_(ring_) {}
     channel_buffer(const channel_buffer&) = delete;
     channel_buffer& operator=(const channel_buffer&) = delete;
     ~channel_buffer() {
@@ -48,14 +54,16 @@ public:
     bool is_drained() const noexcept { return size_ + reserved_ == 0; }
 
     // ring
-    void copy_in(void* from) noexcept {
-        const auto end = capacity_ - first_;
-        element_.move(cell(size_ < end ? first_ + size_ : size_ - end), from);
+    bool ring_has_room() const noexcept { return size_ < capacity_ && ring_; }
+    bool ring_has_value() const noexcept { return size_ != 0 && ring_; }
+    void copy_in(const void* from) noexcept {
+        copy(in_, from);
+        in_ = after(in_);
         ++size_;
     }
     void copy_out(void* place) noexcept {
-        element_.deliver(place, cell(first_));
-        if (++first_ == capacity_) first_ = 0;
+        element_.deliver(place, out_);
+        out_ = after(out_);
         --size_;
     }
 
@@ -109,9 +117,18 @@ private:
     static std::byte* make_ring(const element_operations& element, std::size_t capacity) {
         constexpr std::size_t most_bytes = 256 * 1024;  // chosen: beyond, only what is stored should cost memory
         if (!element.trivial || capacity == 0 || capacity > most_bytes / element.bytes) return nullptr;
-        return static_cast<std::byte*>(::operator new(capacity * element.bytes, std::align_val_t(element.alignment)));
+        return static_cast<std::byte*>(::operator new(capacity* element.bytes, std::align_val_t(element.alignment)));
     }
-    void* cell(std::size_t index) const noexcept { return ring_ + index * element_.bytes; }
+    std::byte* after(std::byte* cell) const noexcept {
+        cell += element_.bytes;
+        return cell == ring_end_ ? ring_ : cell;
+    }
+    void copy(void* to, const void* from) const noexcept {
+        if (element_.bytes == 8)
+            std::memcpy(to, from, 8);  // the most frequent size, without a call
+        else
+            std::memcpy(to, from, element_.bytes);
+    }
 
     std::size_t node_alignment() const noexcept {
         return element_.alignment > alignof(channel_node) ? element_.alignment : alignof(channel_node);
@@ -126,7 +143,9 @@ private:
     std::size_t size_ = 0;
     std::size_t reserved_ = 0;
     std::byte* const ring_;
-    std::size_t first_ = 0;  // the ring's oldest
+    std::byte* const ring_end_;
+    std::byte* in_;   // the ring's next free place
+    std::byte* out_;  // the ring's oldest
     channel_node* oldest_ = nullptr;
     channel_node* last_ = nullptr;
     channel_node* spare_ = nullptr;

@@ -23,7 +23,7 @@
 #include <weft/detail/channel_core.hpp>
 
 #include "base/atomic.hpp"
-#include "base/spin_lock.hpp"
+#include "base/hot_lock.hpp"
 #include "sched/wait.hpp"
 #include "sync/channel_buffer.hpp"
 
@@ -73,7 +73,7 @@ public:
     std::size_t capacity() const noexcept { return buffer_.capacity(); }
 
     // The steps of an operation, for select, which has several channels locked at once.
-    spin_lock& lock() noexcept { return lock_; }
+    hot_lock& lock() noexcept { return lock_; }
     channel_op begin(direction, void* element, transfer&) noexcept;  // locked; done, closed, or full or empty
     void link(direction d, channel_waiter& w, bool in_front) noexcept {  // locked
         in_front ? list(d).push_front(w) : list(d).push_back(w);
@@ -91,6 +91,10 @@ public:
 private:
     ~channel_core() = default;  // by drop_handle()
 
+    [[gnu::noinline]] channel_op send_patiently(void* from, time_point until);
+    [[gnu::noinline]] channel_op receive_patiently(void* place, time_point until);
+    [[gnu::noinline]] channel_op send_locked(wait_cell& caller, void* from, time_point until);
+    [[gnu::noinline]] channel_op receive_locked(wait_cell& caller, void* place, time_point until);
     channel_op operate_locked(wait_cell& caller, direction, void* element, time_point until);
     std::optional<channel_op> end_at_once(direction, void* element);
     channel_op wait_locked(wait_cell& caller, direction, void* element, time_point until);
@@ -109,7 +113,7 @@ private:
     void end_receivers_if_drained(wait_list& claimed) noexcept;
     wait_list& list(direction d) noexcept { return d == direction::send ? senders_ : receivers_; }
 
-    spin_lock lock_;
+    hot_lock lock_;
     bool closed_ = false;
     channel_buffer buffer_;
     wait_list senders_;

@@ -1,5 +1,6 @@
-// spin_lock_test.cpp - base/spin_lock.hpp on real threads; every schedule of a few is tests/model/spin_lock_model.cpp.
+// spin_lock_test.cpp - base/spin_lock.hpp and hot_lock.hpp on real threads; all schedules: tests/model/spin_lock_model.cpp.
 #include "base/spin_lock.hpp"
+#include "base/hot_lock.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +11,13 @@
 namespace weft::detail {
 namespace {
 
-TEST(spin_lock, try_lock_tells_whether_it_is_held) {
-    spin_lock lock;
+template <class Lock>
+class spinning : public testing::Test {};
+using locks = testing::Types<spin_lock, hot_lock>;
+TYPED_TEST_SUITE(spinning, locks);
+
+TYPED_TEST(spinning, try_lock_tells_whether_it_is_held) {
+    TypeParam lock;
     ASSERT_TRUE(lock.try_lock());
     EXPECT_FALSE(lock.try_lock());
     lock.unlock();
@@ -19,9 +25,9 @@ TEST(spin_lock, try_lock_tells_whether_it_is_held) {
     lock.unlock();
 }
 
-TEST(spin_lock, L1_no_update_is_lost_with_more_threads_than_cores_stress) {
+TYPED_TEST(spinning, L1_no_update_is_lost_with_more_threads_than_cores_stress) {
     constexpr int threads = 8, rounds = 5'000;
-    spin_lock lock;
+    TypeParam lock;
     long count = 0;
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t)

@@ -146,6 +146,7 @@ inline void heavy_fence() noexcept { model::execution::running().heavy_fence(); 
 inline void prepare_heavy_fence() noexcept {}
 inline void signal_fence() noexcept {}  // one modelled thread has no signal handlers
 inline void cpu_relax() noexcept { model::execution::running().relax(); }
+inline void let_pass(unsigned) noexcept {}
 inline void thread_yield() noexcept { model::execution::running().relax(); }
 
 }  // namespace weft::detail

@@ -1,4 +1,5 @@
-// spin_lock_model.cpp - base/spin_lock.hpp under every schedule, and with each of its orders taken away.
+// spin_lock_model.cpp - base/spin_lock.hpp and hot_lock.hpp under every schedule; the one with each of its orders taken away.
+#include "base/hot_lock.hpp"
 #include "base/spin_lock.hpp"
 
 #include <mutex>
@@ -8,6 +9,7 @@
 namespace litmus {
 namespace {
 
+using weft::detail::hot_lock;
 using weft::detail::spin_lock;
 
 template <class Lock>
@@ -29,6 +31,14 @@ model::result count_under(int threads, int rounds, const model::options& o = eve
 
 TEST(spin_lock, L1_L2_one_holder_at_a_time) {
     for (const auto& r : {count_under<spin_lock>(2, 2), count_under<spin_lock>(3, 1, {.preemptions = 2, .reorderings = 3})}) {
+        EXPECT_TRUE(r.ok) << r.report;
+        EXPECT_TRUE(r.complete);
+    }
+}
+
+// The same word, and beside it a count that who waits reads meanwhile.
+TEST(hot_lock, L1_L2_L4_one_holder_at_a_time) {
+    for (const auto& r : {count_under<hot_lock>(2, 1), count_under<hot_lock>(2, 2, {.preemptions = 2, .reorderings = 2})}) {
         EXPECT_TRUE(r.ok) << r.report;
         EXPECT_TRUE(r.complete);
     }
