@@ -3,6 +3,8 @@
 
 #include <weft/barrier.hpp>
 #include <weft/blocking.hpp>
+#include <weft/broadcast.hpp>
+#include <weft/cell.hpp>
 #include <weft/channel.hpp>
 #include <weft/condition_variable.hpp>
 #include <weft/coroutine.hpp>
@@ -11,7 +13,9 @@
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
 #include <weft/io/signal.hpp>
+#include <weft/ivar.hpp>
 #include <weft/latch.hpp>
+#include <weft/local.hpp>
 #include <weft/mutex.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
@@ -23,4 +27,5 @@
 #include <weft/semaphore.hpp>
 #include <weft/shared_mutex.hpp>
 #include <weft/stop.hpp>
+#include <weft/ticker.hpp>
 #include <weft/wait_group.hpp>
