@@ -164,7 +164,7 @@ TEST(shared_mutex, N2_readers_behind_a_writer_that_gives_up_get_in) {
     m.lock_shared();
     std::atomic<bool> gave_up{false};
     all.start(party::fiber, [&] {
-        EXPECT_FALSE(m.try_lock_for(20ms));
+        EXPECT_FALSE(m.try_lock_for(300ms));  // long enough for the next line to see it wait, on a loaded machine too
         gave_up = true;
     });
     ASSERT_TRUE(eventually_wait_for(all.runtime(), reason, 1));
