@@ -78,3 +78,5 @@ public:
 };
 
 }  // namespace weft
+
+#include <weft/broadcast.hpp>  // one value to many: part of the same vocabulary

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <mutex>  // std::unique_lock and its kin, which take a weft::mutex as well
 
 #include <weft/detail/opaque.hpp>
@@ -55,9 +56,45 @@ public:
     void unlock() noexcept;
 
 private:
+    friend class recursive_mutex;
     bool lock_until(detail::time_point until) noexcept;
+    bool is_callers() noexcept;
 
     detail::opaque<4 * sizeof(void*)> state_;
+};
+
+/// Members as std::recursive_timed_mutex: its owner may lock it again, and unlocks it as often. The owner is the fiber, wherever it
+/// runs, or the plain thread. Waiters are served as by weft::mutex, and as little interrupted.
+class recursive_mutex {
+public:
+    /// \parks   while another fiber or thread has the mutex. A plain thread sleeps instead.
+    /// \orders  the previous owner's last unlock() happens before the return.
+    void lock() noexcept {
+        if (!enter_again()) enter(inner_.lock_until(detail::never));
+    }
+    /// \returns  true if the mutex was free, or the caller's, and is now the caller's.
+    [[nodiscard]] bool try_lock() noexcept { return enter_again() || enter(inner_.try_lock()); }
+    /// \returns  true if the mutex is now the caller's. \parks while another has it, at most for `d`
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept {
+        return enter_again() || enter(inner_.try_lock_for(d));
+    }
+    template <class Clock, class Duration>
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) noexcept {
+        return enter_again() || enter(inner_.try_lock_until(t));
+    }
+    /// Takes one lock() back. Owner only: anybody else's stops the program.
+    void unlock() noexcept;
+
+private:
+    bool enter_again() noexcept;
+    bool enter(bool locked) noexcept {
+        if (locked) depth_ = 1;
+        return locked;
+    }
+
+    mutex inner_;
+    std::size_t depth_ = 0;  // the owner's
 };
 
 }  // namespace weft

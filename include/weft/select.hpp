@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <weft/channel.hpp>
+#include <weft/detail/fiber_ref.hpp>
 #include <weft/detail/select_core.hpp>
 #include <weft/detail/timeouts.hpp>
 
@@ -121,6 +122,24 @@ private:
     F f_;
 };
 
+template <class F>
+class join_case {
+public:
+    join_case(control_block* fiber, F f) : fiber_(fiber), f_(std::move(f)) {}
+    select_entry entry() { return {.kind = select_kind::join, .fiber = fiber_}; }
+    void run() { std::invoke(f_); }
+
+private:
+    control_block* fiber_;
+    F f_;
+};
+
+/// fiber<T> or child<T>.
+template <class H>
+concept joinable_handle = requires(const H& h) {
+    { h.ref() } -> std::same_as<const fiber_ref&>;
+};
+
 template <select_case_like C>
 class conditional_case {
 public:
@@ -167,6 +186,14 @@ auto on_timeout(const std::chrono::duration<Rep, Period>& d, F&& f = {}) {
 template <class F = detail::do_nothing>
 auto on_stop(std::stop_token token, F&& f = {}) {
     return detail::stop_case<std::decay_t<F>>(std::move(token), std::forward<F>(f));
+}
+
+/// Is ready when the body of `fiber` (a fiber<T> or child<T>) has ended; join() then does not wait. The handle stays where it
+/// is, and names the fiber, until the select is over; one that names none stops the program.
+template <detail::joinable_handle H, class F = detail::do_nothing>
+auto on_join(const H& fiber, F&& f = {}) {
+    detail::require_joinable(fiber.joinable());
+    return detail::join_case<std::decay_t<F>>(fiber.ref().block(), std::forward<F>(f));
 }
 
 /// Is chosen if nothing is ready now.

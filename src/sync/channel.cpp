@@ -19,6 +19,9 @@ void drop_handle(channel_core& c) noexcept { c.drop_handle(); }
 void add_sender(channel_core& c) noexcept { c.add_sender(); }
 void drop_sender(channel_core& c) noexcept { c.drop_sender(); }
 
+void keep_channel(channel_core& c) noexcept { c.keep(); }
+bool await_abandoned(channel_core& c, time_point until) { return c.await_abandoned(until); }
+
 channel_op channel_send(channel_core& c, void* from, time_point until) { return c.send(from, until); }
 channel_op channel_receive(channel_core& c, void* place, time_point until) { return c.receive(place, until); }
 channel_op channel_try_send(channel_core& c, void* from) { return c.try_operate(direction::send, from); }

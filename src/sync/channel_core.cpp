@@ -2,6 +2,7 @@
 
 #include <weft/stop.hpp>
 
+#include "sync/reasons.hpp"
 #include "sync/wake_all.hpp"
 
 namespace weft::detail {
@@ -337,8 +338,43 @@ std::size_t channel_core::size() noexcept {
 void channel_core::add_handle() noexcept { handles_.fetch_add(1, relaxed); }  // made from a handle: it cannot be 0
 
 void channel_core::drop_handle() noexcept {
+    if (kept_) [[unlikely]]
+        return drop_kept_handle();
     // release: what this handle did; acquire: what the others did, before the end
     if (handles_.fetch_sub(1, acq_rel) == 1) delete this;
+}
+
+void channel_core::drop_kept_handle() noexcept {
+    wait_list claimed;
+    lock_.lock();
+    const auto left = handles_.fetch_sub(1, acq_rel) - 1;  // as drop_handle()
+    if (left == 1) {
+        closed_ = true;
+        claim_all(senders_, claimed);
+        claim_all(keeper_, claimed);
+    }
+    lock_.unlock();  // H7: unless it was the last, the keeper may be through from here on
+    unpark_all(claimed);
+    if (left == 0) delete this;
+}
+
+bool channel_core::await_abandoned(time_point until) {
+    check_interrupt();
+    lock_.lock();
+    if (handles_.load(acquire) == 1) {  // pairs with the drops
+        lock_.unlock();
+        return true;
+    }
+    wait w({.reason = reason::ticker, .object = this, .deadline = until});
+    waiter me(w.cell(), w.ticket());
+    keeper_.push_back(me);
+    lock_.unlock();
+    const auto why = w.park();
+    lock_.lock();  // H7
+    keeper_.remove(me);
+    lock_.unlock();
+    if (why == wake::stopped) throw cancelled{};
+    return why == wake::notified;
 }
 
 void channel_core::add_sender() noexcept { sender_handles_.fetch_add(1, relaxed); }  // as add_handle()

@@ -16,6 +16,8 @@
 //   H5  Receivers learn that a channel is closed when it is drained: no value is stored and none is on its way. A send
 //       that began before close() thus arrives or throws.
 //   H6  Of a wait that was stopped or timed out no value was taken and none was given: it was not claimed by a partner (W2).
+//   H7  A channel that is kept (a ticker's, a subscriber's) loses its handles under the lock: when its keeper has the last one
+//       it is closed and the keeper woken, who leaves the lock behind before it drops that.
 #pragma once
 
 #include <optional>
@@ -88,6 +90,10 @@ public:
     void add_sender() noexcept;
     void drop_sender() noexcept;
 
+    // H7
+    void keep() noexcept { kept_ = true; }
+    bool await_abandoned(time_point until);
+
 private:
     ~channel_core() = default;  // by drop_handle()
 
@@ -111,6 +117,7 @@ private:
     channel_waiter* claim(direction) noexcept;
     void admit_sender(wait_list& claimed) noexcept;
     void end_receivers_if_drained(wait_list& claimed) noexcept;
+    void drop_kept_handle() noexcept;
     wait_list& list(direction d) noexcept { return d == direction::send ? senders_ : receivers_; }
 
     hot_lock lock_;
@@ -118,6 +125,8 @@ private:
     channel_buffer buffer_;
     wait_list senders_;
     wait_list receivers_;
+    wait_list keeper_;
+    bool kept_ = false;  // set before there is a second handle
     atomic<std::size_t> handles_{1};
     atomic<std::size_t> sender_handles_{0};
 };

@@ -95,4 +95,22 @@ void mutex::unlock() noexcept {
     if (next) next->unpark();
 }
 
+bool mutex::is_callers() noexcept {
+    auto& s = state_.as<mutex_state>();
+    s.lock.lock();
+    const bool mine = s.owner == &this_cell();
+    s.lock.unlock();
+    return mine;
+}
+
+bool recursive_mutex::enter_again() noexcept {
+    if (!inner_.is_callers()) return false;
+    ++depth_;
+    return true;
+}
+
+void recursive_mutex::unlock() noexcept {
+    if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();  // who is not the owner is refused there
+}
+
 }  // namespace weft

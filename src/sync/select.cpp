@@ -5,17 +5,21 @@
 //   E2  The decision to wait and the linking of all waiters happen under all locks: what becomes ready afterwards finds us.
 //   E3  All waiters share one ticket, so at most one partner, token or timer claims the wait (W2): at most one case happens.
 //   E4  Before the frame is left, or another round begins, every waiter of the last round is unlinked.
+//   E5  A fiber's end is waited for in the list of its joiners, one lock at a time, after the channels' (E1): it comes once and
+//       stays, so who looks under that fiber's lock while linking misses nothing. What has ended by then claims the wait.
 #include <weft/detail/select_core.hpp>
 
 #include <weft/stop.hpp>
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "fiber/control_block.hpp"
 #include "sched/choice.hpp"
 #include "sync/channel_core.hpp"
 #include "sync/stop_waiter.hpp"
@@ -24,6 +28,7 @@ namespace weft::detail {
 namespace {
 
 static_assert(sizeof(channel_waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<channel_waiter>);
+static_assert(sizeof(waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<waiter>);
 static_assert(sizeof(stop_waiter) <= sizeof(select_registration));
 
 bool has_channel(const select_entry& e) noexcept { return e.kind == select_kind::send || e.kind == select_kind::receive; }
@@ -52,6 +57,8 @@ private:
     void lock_all() noexcept;
     void unlock_all() noexcept;
     void link_all(wait&, bool in_front) noexcept;
+    void watch_fibers(wait&) noexcept;
+    void forget_fibers() noexcept;
     void watch_tokens(wait&);
     void forget_tokens() noexcept;
     void unlink_all() noexcept;
@@ -120,6 +127,7 @@ std::optional<selection::ready_case> selection::begin_any() noexcept {
 bool selection::begin(ready_case& c) noexcept {
     auto& e = entries_[c.index];
     if (e.kind == select_kind::stop) return e.token->stop_requested();
+    if (e.kind == select_kind::join) return e.fiber->has_ended();
     if (!has_channel(e)) return false;
     c.result = e.channel->begin(direction_of(e), e.element, c.rest);
     return c.result == channel_op::done || c.result == channel_op::closed;
@@ -127,9 +135,11 @@ bool selection::begin(ready_case& c) noexcept {
 
 /// \returns  the case that ended the wait; nothing if it has to begin again.
 std::optional<std::size_t> selection::wait_for_any(wait& w) {
+    watch_fibers(w);
     watch_tokens(w);
     const auto why = w.park();
     forget_tokens();
+    forget_fibers();
     unlink_all();  // E4
     if (why == wake::stopped) throw cancelled{};
     if (why == wake::timed_out) return *timeout_;
@@ -164,6 +174,31 @@ void selection::link_all(wait& w, bool in_front) noexcept {
         if (!has_channel(e)) continue;
         auto* const me = ::new (registrations_[i].bytes) channel_waiter(w, static_cast<wait_outcome>(i), e.element);
         e.channel->link(direction_of(e), *me, in_front);
+    }
+}
+
+// E5
+void selection::watch_fibers(wait& w) noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        auto& e = entries_[i];
+        if (e.kind != select_kind::join) continue;
+        require(e.fiber != this_fiber_block(), "a fiber cannot join itself");
+        auto* const me = ::new (registrations_[i].bytes) waiter(w.cell(), w.ticket(), static_cast<wait_outcome>(i));
+        bool ended_already;
+        {
+            const std::lock_guard guard(e.fiber->lock);
+            ended_already = !e.fiber->life.await();  // C4
+            if (!ended_already) e.fiber->joiners.push_back(*me);
+        }
+        if (ended_already && me->claim()) me->unpark();
+    }
+}
+
+void selection::forget_fibers() noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        if (entries_[i].kind != select_kind::join) continue;
+        const std::lock_guard guard(entries_[i].fiber->lock);
+        entries_[i].fiber->joiners.remove(registered<waiter>(i));
     }
 }
 

@@ -1,67 +1,29 @@
 #include <weft/wait_group.hpp>
 
-#include <weft/stop.hpp>
-
-#include "base/panic.hpp"
-#include "base/spin_lock.hpp"
-#include "sched/wait.hpp"
-#include "sync/wake_all.hpp"
+#include "sync/countdown.hpp"
 
 namespace weft {
-namespace {
 
-using namespace detail;
-
-struct wait_group_state {
-    spin_lock lock;
-    std::ptrdiff_t count = 0;
-    wait_list waiters;
-};
-
-}  // namespace
+using detail::countdown;
+using detail::require;
 
 wait_group::wait_group(std::ptrdiff_t count) noexcept {
     require(count >= 0, "wait_group: negative count (G1)");
-    state_.emplace<wait_group_state>().count = count;
+    state_.emplace<countdown>().count = count;
 }
 
 wait_group::~wait_group() {
-    auto& s = state_.as<wait_group_state>();
-    require(s.waiters.empty(), "wait_group: destroyed while somebody waits");
-    s.~wait_group_state();
+    auto& s = state_.as<countdown>();
+    require(s.room.waiters.empty(), "wait_group: destroyed while somebody waits");
+    s.~countdown();
 }
 
 void wait_group::add(std::ptrdiff_t n) noexcept {
-    auto& s = state_.as<wait_group_state>();
-    wait_list claimed;
-    s.lock.lock();
-    s.count += n;
-    require(s.count >= 0, "wait_group: more done() than add() (G1)");
-    if (s.count == 0) claim_all(s.waiters, claimed);  // G2
-    s.lock.unlock();                                  // G3: the last access
-    unpark_all(claimed);
+    state_.as<countdown>().subtract(-n, "wait_group: more done() than add() (G1)");
 }
 
-bool wait_group::wait_until_zero(time_point until) {
-    check_interrupt();
-    auto& s = state_.as<wait_group_state>();
-    s.lock.lock();
-    if (s.count == 0) {
-        s.lock.unlock();
-        return true;
-    }
-    detail::wait w({.reason = park_reason::wait_group, .object = this, .deadline = until});
-    waiter me(w.cell(), w.ticket());
-    s.waiters.push_back(me);
-    s.lock.unlock();
-
-    const auto why = w.park();
-    if (why == wake::notified) return true;
-    s.lock.lock();
-    s.waiters.remove(me);
-    s.lock.unlock();
-    if (why == wake::stopped) throw cancelled{};
-    return false;
+bool wait_group::wait_until_over(detail::time_point until, const std::stop_token* token) const {
+    return state_.as<countdown>().wait(detail::park_reason::wait_group, this, until, token);
 }
 
 }  // namespace weft

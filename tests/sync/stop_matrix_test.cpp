@@ -3,12 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
 
+#include <weft/barrier.hpp>
+#include <weft/condition_variable.hpp>
+#include <weft/event.hpp>
+#include <weft/latch.hpp>
 #include <weft/scope.hpp>
+#include <weft/select.hpp>
+#include <weft/semaphore.hpp>
+#include <weft/wait_group.hpp>
 
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
@@ -20,14 +28,33 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-enum class point { sleep, yield, join, scope_end };
+// clang-format off
+enum class point {
+    sleep, yield, join, scope_end, condition_variable, wait_group, semaphore, latch, barrier, event, send, receive, select,
+};
+// clang-format on
 enum class cause { stop, deadline };
 enum class moment { before, during, after };
 enum class protection { none, shield, unwinding };
 enum class place { fiber, thread };
 
 std::string name(point p) {
-    return p == point::sleep ? "sleep" : p == point::yield ? "yield" : p == point::join ? "join" : "scope_end";
+    switch (p) {
+        case point::sleep: return "sleep";
+        case point::yield: return "yield";
+        case point::join: return "join";
+        case point::scope_end: return "scope_end";
+        case point::condition_variable: return "condition_variable";
+        case point::wait_group: return "wait_group";
+        case point::semaphore: return "semaphore";
+        case point::latch: return "latch";
+        case point::barrier: return "barrier";
+        case point::event: return "event";
+        case point::send: return "send";
+        case point::receive: return "receive";
+        case point::select: return "select";
+    }
+    return "?";
 }
 std::string name(cause c) { return c == cause::stop ? "stop" : "deadline"; }
 std::string name(moment m) { return m == moment::before ? "before" : m == moment::during ? "during" : "after"; }
@@ -53,7 +80,8 @@ protected:
     /// The party under test, up to the exception that leaves it.
     void act() {
         if (cause_ == cause::stop) return act_inside();
-        const auto soon = moment_ == moment::before ? -1s : moment_ == moment::during ? 3ms : 60ms;
+        constexpr auto late = 150ms;  // chosen: longer than a loaded machine's naps
+        const auto soon = moment_ == moment::before ? -1s : moment_ == moment::during ? 3ms : late;
         deadline_ = steady::now() + soon;
         with_deadline(deadline_, [this] { act_inside(); });
     }
@@ -82,8 +110,7 @@ protected:
         try {
             const parks_when_destroyed guard{*this};
             throw std::runtime_error("unwinds");
-        } catch (const std::runtime_error&) {
-        }
+        } catch (const std::runtime_error&) {}
     }
 
     void park() {
@@ -93,9 +120,81 @@ protected:
             case point::sleep: this_fiber::sleep_for(long_enough); break;
             case point::yield: this_fiber::yield(); break;
             case point::join: helper_.spawn([=] { this_fiber::sleep_for(long_enough); }).join(); break;
-            case point::scope_end:
-                with_scope([&](scope& s) { s.spawn([=] { this_fiber::sleep_for(long_enough); }); });
+            case point::scope_end: with_scope([&](scope& s) { s.spawn([=] { this_fiber::sleep_for(long_enough); }); }); break;
+            default: park_in_primitive(long_enough); break;
+        }
+    }
+
+    /// What is waited for comes after `delay`, unless the wait ends before.
+    template <class Signal, class Wait>
+    void wait_for_signal(std::chrono::nanoseconds delay, Signal signal, Wait wait) {
+        const auto signaller = helper_.spawn([=] {
+            this_fiber::sleep_for(delay);
+            signal();
+        });
+        wait();
+    }
+
+    void park_in_primitive(std::chrono::nanoseconds d) {
+        switch (point_) {
+            case point::condition_variable: {
+                mutex m;
+                condition_variable c;
+                std::unique_lock guard(m);
+                wait_for_signal(
+                    d, [&] { c.notify_one(); }, [&] { c.wait(guard); });
+                EXPECT_TRUE(guard.owns_lock());
                 break;
+            }
+            case point::wait_group: {
+                wait_group g(1);
+                wait_for_signal(
+                    d, [&] { g.done(); }, [&] { g.wait(); });
+                break;
+            }
+            case point::semaphore: {
+                binary_semaphore s(0);
+                wait_for_signal(
+                    d, [&] { s.release(); }, [&] { s.acquire(); });
+                break;
+            }
+            case point::latch: {
+                latch l(1);
+                wait_for_signal(
+                    d, [&] { l.count_down(); }, [&] { l.wait(); });
+                break;
+            }
+            case point::barrier: {
+                barrier<> b(2);
+                wait_for_signal(
+                    d, [&] { b.arrive_and_drop(); }, [&] { b.arrive_and_wait(); });
+                break;
+            }
+            case point::event: {
+                event e;
+                wait_for_signal(
+                    d, [&] { e.set(); }, [&] { e.wait(); });
+                break;
+            }
+            case point::send: {
+                channel<int> c;
+                wait_for_signal(
+                    d, [=] { c.receive(); }, [=] { c.send(1); });
+                break;
+            }
+            case point::receive: {
+                channel<int> c;
+                wait_for_signal(
+                    d, [=] { c.send(1); }, [=] { c.receive(); });
+                break;
+            }
+            case point::select: {
+                channel<int> c;
+                wait_for_signal(
+                    d, [=] { c.send(1); }, [=] { select(on_receive(c, [](auto) {})); });
+                break;
+            }
+            default: FAIL();
         }
     }
 
@@ -154,15 +253,25 @@ TEST_P(interruption_of, a_park_point) {
     EXPECT_LT(steady::now() - start, 10s);
 }
 
+constexpr std::array all_points{point::sleep,      point::yield,     point::join,  point::scope_end, point::condition_variable,
+                                point::wait_group, point::semaphore, point::latch, point::barrier,   point::event,
+                                point::send,       point::receive,   point::select};
+
+/// All points end in one mechanism: those that only wrap it are tried with two workers alone.
+bool is_worth_it(place w, point p, unsigned workers) {
+    if (w == place::thread) return workers == 2;
+    return workers == 2 || p <= point::scope_end;
+}
+
 std::vector<row> rows() {
     std::vector<row> all;
     for (const auto w : {place::fiber, place::thread})
-        for (const auto p : {point::sleep, point::yield, point::join, point::scope_end})
+        for (const auto p : all_points)
             for (const auto c : {cause::stop, cause::deadline})
                 for (const auto m : {moment::before, moment::during, moment::after})
                     for (const auto by : {protection::none, protection::shield, protection::unwinding})
                         for (const unsigned n : {1u, 2u})
-                            if (is_meaningful(w, p, c, m) && (w == place::fiber || n == 1)) all.emplace_back(w, p, c, m, by, n);
+                            if (is_meaningful(w, p, c, m) && is_worth_it(w, p, n)) all.emplace_back(w, p, c, m, by, n);
     return all;
 }
 

@@ -52,11 +52,16 @@ void drop_handle(channel_core&) noexcept;
 void add_sender(channel_core&) noexcept;
 void drop_sender(channel_core&) noexcept;
 
+/// Of who made the channel, before anybody else has a handle. A kept channel closes when its keeper's handle is the only one.
+void keep_channel(channel_core&) noexcept;
+/// The keeper's, one at a time: waits until that has happened. \returns false if `until` has passed first. \parks \throws cancelled
+bool await_abandoned(channel_core&, time_point until);
+
 // The operations of channel<T>. `from` is a T, moved from only when the result is done; `to` is a receiver's place.
-channel_op channel_send(channel_core&, void* from, time_point until);       // done, closed, timeout
-channel_op channel_receive(channel_core&, void* to, time_point until);      // done, closed, timeout
-channel_op channel_try_send(channel_core&, void* from);                     // done, closed, full
-channel_op channel_try_receive(channel_core&, void* to);                    // done, closed, empty
+channel_op channel_send(channel_core&, void* from, time_point until);  // done, closed, timeout
+channel_op channel_receive(channel_core&, void* to, time_point until);  // done, closed, timeout
+channel_op channel_try_send(channel_core&, void* from);  // done, closed, full
+channel_op channel_try_receive(channel_core&, void* to);  // done, closed, empty
 void channel_close(channel_core&) noexcept;
 bool channel_is_closed(channel_core&) noexcept;
 std::size_t channel_size(channel_core&) noexcept;

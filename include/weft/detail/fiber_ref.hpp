@@ -50,6 +50,8 @@ public:
     /// The failure of the ended body goes to on_unhandled; it was not detached.
     void report_unhandled() const noexcept;
     task& body() const noexcept;
+    /// For select.
+    control_block* block() const noexcept { return fiber_; }
     /// The result was taken by join(): a scope it is a child of need not rethrow its failure.
     void failure_was_taken() const noexcept;
     /// Gives the reference back; destroys the result if the body has ended.

@@ -10,7 +10,9 @@
 
 namespace weft::detail {
 
-enum class select_kind : std::uint8_t { disabled, receive, send, timeout, otherwise, stop };
+struct control_block;
+
+enum class select_kind : std::uint8_t { disabled, receive, send, timeout, otherwise, stop, join };
 
 struct select_entry {
     select_kind kind = select_kind::disabled;
@@ -18,6 +20,7 @@ struct select_entry {
     void* element = nullptr;                 // send: the value; receive: the place, which stays empty if closed
     time_point until = never;                // timeout
     const std::stop_token* token = nullptr;  // stop
+    control_block* fiber = nullptr;          // join
     std::uint32_t turn = 0;                  // the core's
 };
 

@@ -1,6 +1,7 @@
 // task.hpp - the body of a fiber and the place of its result, type-erased for the compiled core.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -10,6 +11,12 @@
 #include <utility>
 
 namespace weft::detail {
+
+/// How a task names its fiber's values of fiber_local<T>: a number, none yet, or none any more.
+inline constexpr std::uint32_t no_locals = 0, no_more_locals = 0xffff'ffff;
+
+/// Destroys a fiber's values of fiber_local<T>. On that fiber.
+void end_locals(std::uint32_t locals) noexcept;
 
 class task {
 public:
@@ -25,13 +32,20 @@ public:
         } catch (...) {
             failure_ = std::current_exception();
         }
+        if (locals_ != no_locals) [[unlikely]]
+            end_locals(locals_);
+        locals_ = no_more_locals;
     }
     const std::exception_ptr& failure() const noexcept { return failure_; }
 
 private:
+    friend std::uint32_t& locals_of(task&) noexcept;
     virtual void body() = 0;
     std::exception_ptr failure_;
+    std::uint32_t locals_ = no_locals;  // names the fiber's values of fiber_local<T>; lies where most results leave a gap
 };
+
+inline std::uint32_t& locals_of(task& t) noexcept { return t.locals_; }
 
 /// A task with a result of type R; references are kept as pointers.
 template <class R>

@@ -1,0 +1,130 @@
+// barrier.hpp - a number of parties that wait for one another, phase after phase.
+//
+// Rules
+//   1  A phase ends when as many have arrived as are expected: the last one runs the completion function, no lock held, and then
+//      all waits for this phase end and the next one begins.
+//   2  More arrivals in a phase than are expected stop the program.
+//   3  An interrupted wait has arrived: the others do not wait for it in this phase, but they will in the next. Who goes for
+//      good says so by arrive_and_drop().
+//   4  Who ends a phase does not touch the barrier afterwards: a waiter may destroy it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/opaque.hpp>
+#include <weft/detail/timeouts.hpp>
+
+namespace weft {
+
+namespace detail {
+
+class barrier_core {
+public:
+    explicit barrier_core(std::ptrdiff_t expected) noexcept;
+    ~barrier_core();
+    barrier_core(const barrier_core&) = delete;
+    barrier_core& operator=(const barrier_core&) = delete;
+
+    struct arrival {
+        std::uint64_t phase;
+        bool is_last;  // the caller runs the completion function, then end_phase()
+    };
+    enum class leaves : bool { no, for_good };
+
+    /// Before arriving in a form that waits. \throws cancelled
+    static void enter();
+    arrival arrive(std::ptrdiff_t n, leaves) noexcept;
+    void end_phase() noexcept;
+    bool wait(std::uint64_t phase, time_point until, const std::stop_token*) const;
+
+private:
+    mutable opaque<6 * sizeof(void*)> state_;
+};
+
+struct no_completion {
+    void operator()() const noexcept {}
+};
+
+}  // namespace detail
+
+/// Members as std::barrier. The completion function does not throw; it may park.
+template <class CompletionFunction = detail::no_completion>
+class barrier {
+    static_assert(std::is_nothrow_invocable_v<CompletionFunction&>, "weft::barrier: the completion function is noexcept");
+
+public:
+    /// A phase that somebody has arrived in.
+    class arrival_token {
+    public:
+        arrival_token(arrival_token&&) noexcept = default;
+        arrival_token& operator=(arrival_token&&) noexcept = default;
+
+    private:
+        friend class barrier;
+        explicit arrival_token(std::uint64_t phase) noexcept : phase_(phase) {}
+        std::uint64_t phase_;
+    };
+
+    static constexpr std::ptrdiff_t max() noexcept { return std::numeric_limits<std::ptrdiff_t>::max(); }
+
+    explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())
+        : core_(expected), completion_(std::move(f)) {}
+
+    /// Arrives n times and does not wait. n > 0.
+    [[nodiscard]] arrival_token arrive(std::ptrdiff_t n = 1) {
+        return arrival_token(arrive(n, detail::barrier_core::leaves::no));
+    }
+
+    /// Waits until the phase of `token` has ended.
+    ///
+    /// \parks   until then. A plain thread sleeps instead.
+    /// \throws  weft::cancelled if this fiber is asked to stop first.
+    /// \orders  the completion function, and what came before each arrival, happens before the return.
+    void wait(arrival_token&& token) const { core_.wait(token.phase_, detail::never, nullptr); }
+
+    /// The same for a time, or until `stop` is stopped; the token remains good for another wait.
+    ///
+    /// \returns  true if the phase has ended.
+    template <class Rep, class Period>
+    bool wait_for(const arrival_token& token, const std::chrono::duration<Rep, Period>& d) const {
+        return core_.wait(token.phase_, detail::deadline_in(d), nullptr);
+    }
+    template <class Clock, class Duration>
+    bool wait_until(const arrival_token& token, const std::chrono::time_point<Clock, Duration>& t) const {
+        return core_.wait(token.phase_, detail::deadline_at(t), nullptr);
+    }
+    bool wait(const arrival_token& token, std::stop_token stop) const { return core_.wait(token.phase_, detail::never, &stop); }
+
+    /// Arrives and waits. If this fiber has to stop already it does not arrive.
+    ///
+    /// \parks   until the phase has ended.
+    /// \throws  weft::cancelled; see rule 3.
+    void arrive_and_wait() {
+        core_.enter();
+        wait(arrive());
+    }
+
+    /// Arrives in this phase and is expected in none of the following.
+    void arrive_and_drop() { arrive(1, detail::barrier_core::leaves::for_good); }
+
+private:
+    std::uint64_t arrive(std::ptrdiff_t n, detail::barrier_core::leaves how) {
+        const auto a = core_.arrive(n, how);
+        if (a.is_last) {
+            completion_();
+            core_.end_phase();
+        }
+        return a.phase;
+    }
+
+    detail::barrier_core core_;
+    [[no_unique_address]] CompletionFunction completion_;
+};
+
+}  // namespace weft

@@ -1,0 +1,172 @@
+// broadcast.hpp - passes each value to all who have subscribed, each at its own pace.
+//
+// Rules
+//   1  A subscriber gets the values sent after it has subscribed, those of one sender in the order sent.
+//   2  What happens when its channel is full is its own choice, made when it subscribes; it concerns no other subscriber.
+//   3  A subscriber whose last receiver is gone, or who has closed it, is forgotten; a sender that waits for it goes on.
+//   4  T is copied once per subscriber, no lock held.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <weft/channel.hpp>
+#include <weft/overflow.hpp>
+
+namespace weft {
+
+namespace detail {
+
+/// A channel that closes when its last receiver is gone.
+template <class T>
+class subscriber {
+public:
+    subscriber(std::size_t capacity, overflow how) : core_(make_channel(typed_element<T>::operations, capacity)), how_(how) {
+        keep_channel(core_.core());
+    }
+    subscriber(const subscriber&) = delete;
+    subscriber& operator=(const subscriber&) = delete;
+
+    receiver<T> rx() const { return receiver<T>(core_); }
+    bool is_gone() const noexcept { return channel_is_closed(core_.core()); }
+    void close() const noexcept { channel_close(core_.core()); }
+
+    /// \returns  false if there was no room and the sender is to be told. \parks \throws cancelled
+    bool push(const T& value) const {
+        T copy(value);
+        switch (how_) {
+            case overflow::park: channel_send(core_.core(), &copy, never); return true;
+            case overflow::drop_oldest: push_out(copy); return true;
+            case overflow::drop_newest: channel_try_send(core_.core(), &copy); return true;
+            case overflow::fail: return channel_try_send(core_.core(), &copy) != channel_op::full;
+        }
+        return true;
+    }
+
+    /// Sends, with at most `limit` values stored afterwards: the oldest go. For an unbounded channel with one sender.
+    void push_within(std::size_t limit, const T& value) const {
+        while (channel_size(core_.core()) >= limit && drop_oldest()) {}
+        T copy(value);
+        channel_try_send(core_.core(), &copy);
+    }
+
+private:
+    void push_out(T& value) const {
+        while (channel_try_send(core_.core(), &value) == channel_op::full) drop_oldest();
+    }
+    bool drop_oldest() const {
+        std::optional<T> oldest;
+        return channel_try_receive(core_.core(), &oldest) == channel_op::done;
+    }
+
+    channel_ref core_;
+    overflow how_;
+};
+
+}  // namespace detail
+
+/// How many values are kept for a subscriber that lags behind, and what becomes of further ones.
+struct subscription {
+    std::size_t capacity = 16;
+    weft::overflow overflow = overflow::park;
+};
+
+/// A handle: copies name the same one. When the last is gone, or by close(), the receivers end once they are drained.
+template <class T>
+class broadcast {
+    static_assert(std::copy_constructible<T>, "weft::broadcast: every subscriber gets a copy");
+
+public:
+    broadcast() : state_(std::make_shared<state>()) {}
+
+    /// \throws  std::invalid_argument for drop_oldest with capacity 0, which has no oldest value; channel_closed.
+    [[nodiscard]] receiver<T> subscribe(subscription how = {}) const {
+        if (how.capacity == 0 && how.overflow == overflow::drop_oldest)
+            throw std::invalid_argument("weft::broadcast: overflow::drop_oldest needs a capacity");
+        auto member = std::make_shared<detail::subscriber<T>>(how.capacity, how.overflow);
+        receiver<T> rx = member->rx();
+        state_->add(std::move(member));
+        return rx;
+    }
+
+    /// Sends a copy to each subscriber.
+    ///
+    /// \parks   for subscribers with overflow::park that have no room, one after another.
+    /// \throws  channel_closed; weft::cancelled, when some subscribers may have got the value; std::system_error (no_buffer_space)
+    ///          after all others have got it, if a subscriber with overflow::fail had no room; what T's copy throws.
+    void send(const T& value) const {
+        const auto members = state_->members();
+        bool refused = false;
+        for (const auto& s : *members) refused |= !s->push(value);
+        if (refused) throw std::system_error(std::make_error_code(std::errc::no_buffer_space), "weft::broadcast: no room");
+    }
+
+    /// Ends it: later sends throw channel_closed. Idempotent.
+    void close() const noexcept { state_->close(); }
+    [[nodiscard]] bool closed() const noexcept { return state_->closed(); }
+    /// How many subscribers there are: a snapshot.
+    [[nodiscard]] std::size_t size() const { return state_->closed() ? 0 : state_->members()->size(); }
+
+private:
+    using list = std::vector<std::shared_ptr<detail::subscriber<T>>>;
+
+    // The list is copied when it changes, so that no lock is held while values are sent.
+    class state {
+    public:
+        ~state() { close(); }
+
+        void add(std::shared_ptr<detail::subscriber<T>> s) {
+            const std::lock_guard guard(lock_);
+            if (closed_) detail::throw_channel_closed();
+            auto next = std::make_shared<list>(living());
+            next->push_back(std::move(s));
+            members_ = std::move(next);
+        }
+        std::shared_ptr<const list> members() {
+            const std::lock_guard guard(lock_);
+            if (closed_) detail::throw_channel_closed();
+            for (const auto& s : *members_)
+                if (s->is_gone()) {
+                    members_ = std::make_shared<list>(living());
+                    break;
+                }
+            return members_;
+        }
+        void close() noexcept {
+            std::shared_ptr<const list> last;
+            {
+                const std::lock_guard guard(lock_);
+                closed_ = true;
+                last = std::exchange(members_, std::make_shared<list>());
+            }
+            for (const auto& s : *last) s->close();
+        }
+        bool closed() {
+            const std::lock_guard guard(lock_);
+            return closed_;
+        }
+
+    private:
+        list living() const {
+            list all;
+            for (const auto& s : *members_)
+                if (!s->is_gone()) all.push_back(s);
+            return all;
+        }
+
+        std::mutex lock_;
+        bool closed_ = false;
+        std::shared_ptr<const list> members_ = std::make_shared<list>();
+    };
+
+    std::shared_ptr<state> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+// ivar.hpp - a variable that is written once; who reads it before waits.
+//
+// Rules
+//   1  It is set once: by set(), by fail(), or by the function it was made from. The first one counts.
+//   2  The value neither moves nor changes afterwards: a reference to it is good as long as the ivar.
+//   3  Who has got the value may destroy the ivar, even while the set() that brought it has not returned.
+//   4  A computed one that needs its own value, directly or through others, fails with dataflow_cycle instead of waiting for ever.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <future>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/dataflow.hpp>
+#include <weft/detail/one_time.hpp>
+#include <weft/detail/timeouts.hpp>
+#include <weft/fiber.hpp>
+#include <weft/stop.hpp>
+
+namespace weft {
+
+/// Thrown by setting an ivar that is set.
+class already_set : public std::logic_error {
+public:
+    already_set();
+};
+
+template <class T>
+class ivar {
+    static_assert(std::is_object_v<T> && !std::is_const_v<T>, "weft::ivar: holds a value");
+
+public:
+    ivar() noexcept : state_(detail::one_time::what::ivar) {}
+
+    /// Computed by f() in a fiber of its own, in the current runtime or in `rt`. What f throws is what get() throws; if the fiber is
+    /// stopped, std::future_error (broken_promise).
+    ///
+    /// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime.
+    template <class F>
+        requires(std::is_invocable_r_v<T, F&> && !std::same_as<std::remove_cvref_t<F>, ivar>)
+    explicit ivar(F&& f) : ivar() {
+        computes_.emplace();
+        fiber_ = detail::spawn_in(detail::runtime_here("weft::ivar"), attributes{.site = {}}, body(std::forward<F>(f)));
+    }
+    template <std::same_as<runtime> Runtime, class F>
+        requires std::is_invocable_r_v<T, F&>
+    ivar(Runtime& rt, F&& f) : ivar() {
+        computes_.emplace();
+        fiber_ = rt.spawn(body(std::forward<F>(f)));
+    }
+
+    /// Asks the fiber that computes it to stop, and joins it.
+    ///
+    /// \parks   until that fiber has ended, never interrupted.
+    ~ivar() {
+        fiber_ = {};
+        if (state_.is_done() && !failure_) value()->~T();
+    }
+    ivar(const ivar&) = delete;
+    ivar& operator=(const ivar&) = delete;
+
+    /// \throws  already_set if it has been set, or somebody is at it; what T's move throws: it is not set then.
+    /// \orders  the call happens before the return of each get() that gets the value.
+    void set(T v) {
+        begin();
+        emplace([&]() -> T&& { return std::move(v); });
+    }
+    /// get() throws `e` from now on. \throws already_set
+    void fail(std::exception_ptr e) {
+        begin();
+        failure_ = std::move(e);
+        state_.finish();
+    }
+
+    /// Waits until it is set.
+    ///
+    /// \parks   while it is not. A plain thread sleeps instead.
+    /// \throws  what it failed with; weft::cancelled; dataflow_cycle, see rule 4.
+    /// \cost    once it is set: two loads.
+    const T& get() const {
+        static_cast<void>(wait_until(detail::never, nullptr));
+        return result();
+    }
+    /// Waits only. \returns whether it is set, or has failed. \parks \throws weft::cancelled, dataflow_cycle
+    template <class Rep, class Period>
+    bool wait_for(const std::chrono::duration<Rep, Period>& d) const {
+        return wait_until(detail::deadline_in(d), nullptr);
+    }
+    template <class Clock, class Duration>
+    bool wait_until(const std::chrono::time_point<Clock, Duration>& t) const {
+        return wait_until(detail::deadline_at(t), nullptr);
+    }
+    bool wait(std::stop_token token) const { return wait_until(detail::never, &token); }
+
+    /// \returns  a copy of the value, if it is there. \throws what it failed with
+    std::optional<T> try_get() const
+        requires std::copy_constructible<T>
+    {
+        if (!ready()) return std::nullopt;
+        return result();
+    }
+    /// Whether it is set or has failed: get() does not wait.
+    [[nodiscard]] bool ready() const noexcept { return state_.is_done(); }
+
+private:
+    template <class F>
+    auto body(F&& f) {
+        return [this, f = std::decay_t<F>(std::forward<F>(f))]() mutable {
+            if (!state_.begin()) return;  // set from outside meanwhile
+            try {
+                const detail::computation::running here(*computes_);
+                emplace([&]() -> decltype(auto) { return std::invoke(f); });
+            } catch (const cancelled&) {
+                fail_if_open(std::make_exception_ptr(std::future_error(std::future_errc::broken_promise)));
+                throw;
+            } catch (...) {
+                fail_if_open(std::current_exception());
+            }
+        };
+    }
+
+    void begin() {
+        if (!state_.begin()) throw already_set();
+    }
+    void fail_if_open(std::exception_ptr e) noexcept {
+        if (!state_.begin()) return;
+        failure_ = std::move(e);
+        state_.finish();
+    }
+
+    /// After begin().
+    template <class Make>
+    void emplace(Make&& make) {
+        try {
+            ::new (static_cast<void*>(room_)) T(std::forward<Make>(make)());
+        } catch (...) {
+            state_.give_up();
+            throw;
+        }
+        state_.finish();
+    }
+
+    bool wait_until(detail::time_point until, const std::stop_token* token) const {
+        if (state_.is_done()) return state_.await_done(until, token);
+        const detail::computation::waiting edge(computes_ ? &*computes_ : nullptr, detail::computation::source::ivar);
+        return state_.await_done(until, token);
+    }
+    const T& result() const {
+        if (failure_) std::rethrow_exception(failure_);
+        return *value();
+    }
+    const T* value() const noexcept { return std::launder(reinterpret_cast<const T*>(room_)); }
+
+    detail::one_time state_;
+    std::exception_ptr failure_;  // written before state_.finish(), as the value is
+    mutable std::optional<detail::computation> computes_;
+    alignas(T) std::byte room_[sizeof(T)];
+    fiber<> fiber_;
+};
+
+/// ivar area([&] { return width.get() * height.get(); });
+template <class F>
+    requires std::invocable<F&>
+ivar(F) -> ivar<std::remove_cvref_t<std::invoke_result_t<F&>>>;
+template <std::same_as<runtime> Runtime, class F>
+    requires std::invocable<F&>
+ivar(Runtime&, F) -> ivar<std::remove_cvref_t<std::invoke_result_t<F&>>>;
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// once.hpp - a function that is run once, by the first who needs its effect; the others wait for it.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include <weft/detail/one_time.hpp>
+
+namespace weft {
+
+/// As std::once_flag.
+class once_flag {
+public:
+    once_flag() noexcept : state_(detail::one_time::what::once) {}
+
+private:
+    template <class F, class... A>
+    friend void call_once(once_flag&, F&&, A&&...);
+    detail::one_time state_;
+};
+
+/// Runs f(args...) unless a call with this flag has done so already; returns when one has. If f throws, its caller gets the
+/// exception, and the next one tries. Neither stop nor deadline interrupts the wait; f sees them as usual. An f that calls
+/// call_once with the same flag stops the program.
+///
+/// \parks   while another fiber or thread runs its f. A plain thread sleeps instead.
+/// \throws  what f throws.
+/// \orders  the call of f that returned happens before the return.
+/// \cost    once it is done: one load.
+template <class F, class... A>
+void call_once(once_flag& flag, F&& f, A&&... args) {
+    if (flag.state_.is_done() || !flag.state_.await_turn()) return;
+    try {
+        std::invoke(std::forward<F>(f), std::forward<A>(args)...);
+    } catch (...) {
+        flag.state_.give_up();
+        throw;
+    }
+    flag.state_.finish();
+}
+
+}  // namespace weft

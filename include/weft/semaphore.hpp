@@ -1,0 +1,87 @@
+// semaphore.hpp - a number of permits; who finds none waits for one.
+//
+// Rules
+//   1  A permit is taken by one acquire(), or lies in the semaphore. release() hands it to the oldest waiter: whoever waits is
+//      served in order of arrival, and nobody who comes later takes it away.
+//   2  An acquire that was stopped or timed out has taken no permit.
+//   3  More than max() permits stop the program.
+//   4  release() does not touch the semaphore after handing the last permit over: its new holder may destroy it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <stop_token>
+
+#include <weft/detail/opaque.hpp>
+#include <weft/detail/timeouts.hpp>
+
+namespace weft {
+
+namespace detail {
+
+class semaphore_core {
+public:
+    semaphore_core(std::ptrdiff_t permits, std::ptrdiff_t most) noexcept;
+    ~semaphore_core();
+    semaphore_core(const semaphore_core&) = delete;
+    semaphore_core& operator=(const semaphore_core&) = delete;
+
+    void release(std::ptrdiff_t n) noexcept;
+    bool try_acquire() noexcept;
+    bool acquire(time_point until, const std::stop_token*);
+
+private:
+    opaque<5 * sizeof(void*)> state_;
+};
+
+}  // namespace detail
+
+/// Members as std::counting_semaphore.
+template <std::ptrdiff_t LeastMax = std::numeric_limits<std::ptrdiff_t>::max()>
+class counting_semaphore {
+    static_assert(LeastMax >= 0, "weft::counting_semaphore: the maximum is not negative");
+
+public:
+    static constexpr std::ptrdiff_t max() noexcept { return LeastMax; }
+
+    /// With `desired` permits, 0 to max(); any other number stops the program.
+    explicit counting_semaphore(std::ptrdiff_t desired) noexcept : core_(desired, LeastMax) {}
+
+    /// Gives n permits, to those who wait first. n >= 0.
+    void release(std::ptrdiff_t n = 1) noexcept { core_.release(n); }
+
+    /// Takes a permit.
+    ///
+    /// \parks   while there is none. A plain thread sleeps instead.
+    /// \throws  weft::cancelled if this fiber is asked to stop first.
+    /// \orders  the release() of the permit happens before the return.
+    /// \cost    one uncontended lock, no allocation.
+    void acquire() { core_.acquire(detail::never, nullptr); }
+    /// The same until `token` is stopped. \returns true if a permit was taken. \parks \throws weft::cancelled
+    bool acquire(std::stop_token token) { return core_.acquire(detail::never, &token); }
+
+    /// \returns  true if there was a permit, which is now the caller's.
+    [[nodiscard]] bool try_acquire() noexcept { return core_.try_acquire(); }
+
+    /// Takes a permit if that is possible within `d`.
+    ///
+    /// \returns  true if it was taken.
+    /// \parks    while there is none, at most for `d`.
+    /// \throws   weft::cancelled, as acquire().
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
+        return core_.acquire(detail::deadline_in(d), nullptr);
+    }
+    template <class Clock, class Duration>
+    [[nodiscard]] bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& t) {
+        return core_.acquire(detail::deadline_at(t), nullptr);
+    }
+
+private:
+    detail::semaphore_core core_;
+};
+
+using binary_semaphore = counting_semaphore<1>;
+
+}  // namespace weft

@@ -1,0 +1,84 @@
+// ticker.hpp - time as a channel: a receiver that gets the time once, or again and again.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <string_view>
+#include <utility>
+
+#include <weft/channel.hpp>
+#include <weft/deadline.hpp>
+#include <weft/detail/timeouts.hpp>
+
+namespace weft {
+
+class runtime;
+
+namespace detail {
+
+/// The body of a ticker's fiber. Ends with the receivers' last handle.
+struct ticker {
+    channel_ref to;
+    time_point first;
+    std::chrono::nanoseconds period;  // zero: once
+
+    void operator()() const;
+};
+
+channel_ref make_ticker_channel();
+/// \throws std::invalid_argument unless positive
+std::chrono::nanoseconds checked_period(std::chrono::nanoseconds);
+void start_ticker(ticker, std::string_view what);
+
+/// What a period of another unit is in nanoseconds, rounded up, as far as they reach.
+template <class Rep, class Period>
+std::chrono::nanoseconds period_of(const std::chrono::duration<Rep, Period>& d) {
+    using wide = std::chrono::duration<long double>;
+    if (wide(d) >= wide(std::chrono::nanoseconds::max())) return std::chrono::nanoseconds::max();
+    return checked_period(std::chrono::ceil<std::chrono::nanoseconds>(d));
+}
+
+}  // namespace detail
+
+/// A receiver that gets the time once, `d` from now, and then nothing more until the runtime stops, which closes it. For one wait
+/// on_timeout() is cheaper: this is a fiber, which ends with the receiver's last handle.
+template <class Rep, class Period>
+[[nodiscard]] receiver<steady_time_point> after(const std::chrono::duration<Rep, Period>& d) {
+    auto channel = detail::make_ticker_channel();
+    receiver<steady_time_point> rx(channel);
+    detail::start_ticker({std::move(channel), detail::deadline_in(d), {}}, "weft::after");
+    return rx;
+}
+/// In `rt`, from any thread.
+template <std::same_as<runtime> Runtime, class Rep, class Period>
+[[nodiscard]] receiver<steady_time_point> after(Runtime& rt, const std::chrono::duration<Rep, Period>& d) {
+    auto channel = detail::make_ticker_channel();
+    receiver<steady_time_point> rx(channel);
+    rt.spawn_detached(detail::ticker{std::move(channel), detail::deadline_in(d), {}});
+    return rx;
+}
+
+/// A receiver that gets the time every `d`, the first time `d` from now. A tick that nobody has taken when the next one comes
+/// makes that one be dropped; ticks missed by a late ticker are not made up for. Stops with its last handle; closed when the
+/// runtime stops.
+///
+/// \throws  std::invalid_argument unless `d` is positive.
+template <class Rep, class Period>
+[[nodiscard]] receiver<steady_time_point> every(const std::chrono::duration<Rep, Period>& d) {
+    const auto period = detail::period_of(d);
+    auto channel = detail::make_ticker_channel();
+    receiver<steady_time_point> rx(channel);
+    detail::start_ticker({std::move(channel), detail::deadline_after(period), period}, "weft::every");
+    return rx;
+}
+/// In `rt`, from any thread.
+template <std::same_as<runtime> Runtime, class Rep, class Period>
+[[nodiscard]] receiver<steady_time_point> every(Runtime& rt, const std::chrono::duration<Rep, Period>& d) {
+    const auto period = detail::period_of(d);
+    auto channel = detail::make_ticker_channel();
+    receiver<steady_time_point> rx(channel);
+    rt.spawn_detached(detail::ticker{std::move(channel), detail::deadline_after(period), period});
+    return rx;
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// dataflow.cpp - who computes on this fiber, and who waits for whom.
+//
+// Invariants
+//   X1  The computations that wait form no cycle: who would close one is refused, under the lock that all of them are linked under.
+#include <weft/detail/dataflow.hpp>
+
+#include <memory>
+#include <mutex>
+
+#include <weft/detail/local_core.hpp>
+
+#include "base/spin_lock.hpp"
+
+namespace weft {
+
+dataflow_cycle::dataflow_cycle() : std::logic_error("weft: a computed variable waits for itself") {}
+
+namespace detail {
+namespace {
+
+struct current_value final : local_value {
+    computation* what = nullptr;
+};
+
+const local_key& current_key() {
+    static const auto& one = *new local_key;  // outlives every static variable
+    return one;
+}
+
+spin_lock links;
+
+}  // namespace
+
+computation* computation::current() noexcept {
+    auto* const v = static_cast<current_value*>(current_key().find());
+    return v ? v->what : nullptr;
+}
+
+computation::running::running(computation& c) {
+    auto* v = static_cast<current_value*>(current_key().find());
+    if (!v) v = static_cast<current_value*>(&current_key().keep(std::make_unique<current_value>()));
+    v->what = &c;
+}
+
+computation::running::~running() { static_cast<current_value*>(current_key().find())->what = nullptr; }
+
+computation::waiting::waiting(computation* target, source what) : me_(current()) {
+    if (!me_) return;
+    if (what == source::ivar) me_->delayed_ = true;
+    if (!target) return;
+    bool closes;
+    {
+        const std::lock_guard guard(links);
+        auto* c = target;
+        while (c && c != me_) c = c->waits_for_;
+        closes = c == me_;
+        if (!closes) me_->waits_for_ = target;  // X1
+    }
+    if (closes) throw dataflow_cycle();
+}
+
+computation::waiting::~waiting() {
+    if (!me_) return;
+    const std::lock_guard guard(links);
+    me_->waits_for_ = nullptr;
+}
+
+}  // namespace detail
+}  // namespace weft

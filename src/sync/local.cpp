@@ -1,0 +1,173 @@
+// local.cpp - where the values of fiber_local<T> are: one table per fiber that has any, named by a number in its task.
+//
+// Invariants
+//   J1  A fiber's table is used by that fiber alone; a plain thread's by that thread.
+//   J2  A slot belongs to one key at a time; a value that an earlier key left there is not found, and goes with its fiber.
+//   J3  Tables keep their address: fibers give them back, and others take them. What runs on a fiber after its values
+//       were destroyed, such as the destructor of its result, has the thread's.
+#include <weft/detail/local_core.hpp>
+#include <weft/detail/task.hpp>
+
+#include <mutex>
+#include <vector>
+
+#include "base/spin_lock.hpp"
+#include "sched/worker_inline.hpp"
+
+namespace weft::detail {
+
+struct local_table {
+    std::vector<local_value*> values;   // by slot
+    local_value* youngest = nullptr;
+    std::uint32_t next_free = 0;
+
+    local_value* find(std::size_t slot, std::uint64_t key) const noexcept {
+        local_value* const v = slot < values.size() ? values[slot] : nullptr;
+        return v && v->key_ == key ? v : nullptr;  // J2
+    }
+    /// User code: each destructor may look at others, and make new ones.
+    void destroy_values() noexcept {
+        while (local_value* const v = youngest) {
+            youngest = v->older_;
+            if (values[v->slot_] == v) values[v->slot_] = nullptr;
+            delete v;
+        }
+    }
+};
+
+namespace {
+
+/// All tables of fibers, in chunks that are never given back.
+class table_store {
+public:
+    local_table& operator[](std::uint32_t number) noexcept {
+        return chunks_[number / chunk_size].load(acquire)[number % chunk_size];  // pairs with grow(); seen by who took the number
+    }
+
+    std::uint32_t take() {
+        for (;;) {
+            {
+                const std::lock_guard guard(lock_);
+                if (const auto number = free_) {
+                    free_ = (*this)[number].next_free;
+                    return number;
+                }
+            }
+            grow();
+        }
+    }
+    void give(std::uint32_t number) noexcept {
+        const std::lock_guard guard(lock_);
+        (*this)[number].next_free = free_;
+        free_ = number;
+    }
+
+private:
+    static constexpr std::uint32_t chunk_size = 1024, most_chunks = 16 * 1024;  // chosen: 16 million fibers with values
+
+    void grow() {
+        auto fresh = std::make_unique<local_table[]>(chunk_size);
+        const std::lock_guard guard(lock_);
+        if (free_) return;  // somebody else was faster
+        require(used_ < most_chunks, "fiber_local: no room for the values of more fibers");
+        const auto first = used_ * chunk_size;
+        for (std::uint32_t i = chunk_size; i-- > (first == 0 ? 1u : 0u);) {
+            fresh[i].next_free = free_;
+            free_ = first + i;
+        }
+        chunks_[used_++].store(fresh.release(), release);  // pairs with operator[]
+    }
+
+    spin_lock lock_;
+    std::uint32_t free_ = 0;
+    std::uint32_t used_ = 0;
+    atomic<local_table*> chunks_[most_chunks]{};
+};
+
+table_store& tables() noexcept {
+    static table_store& all = *new table_store;  // outlives every fiber and static object
+    return all;
+}
+
+/// A plain thread's.
+struct thread_table : local_table {
+    ~thread_table() { destroy_values(); }
+};
+
+[[gnu::noinline]] local_table& this_thread_table() noexcept {
+    static thread_local thread_table mine;
+    asm volatile("" ::: "memory");  // the caller may run on another thread the next time
+    return mine;
+}
+
+/// The caller's table, or null if it has none yet.
+local_table* table_here() noexcept {
+    auto* const f = this_fiber_block();
+    if (!f) return &this_thread_table();
+    const auto number = f->body ? locals_of(*f->body) : no_more_locals;
+    if (number == no_more_locals) return &this_thread_table();  // J3
+    return number == no_locals ? nullptr : &tables()[number];
+}
+
+local_table& made_table_here() {
+    if (auto* const t = table_here()) return *t;
+    auto& number = locals_of(*this_fiber_block()->body);
+    number = tables().take();
+    return tables()[number];
+}
+
+/// Which slots keys have.
+struct slot_store {
+    std::mutex lock;
+    std::vector<std::size_t> free;
+    std::size_t used = 0;
+    std::uint64_t last_id = 0;
+};
+
+slot_store& slots() noexcept {
+    static slot_store& all = *new slot_store;  // as tables()
+    return all;
+}
+
+}  // namespace
+
+void end_locals(std::uint32_t number) noexcept {
+    tables()[number].destroy_values();
+    tables().give(number);
+}
+
+local_key::local_key() {
+    auto& s = slots();
+    const std::lock_guard guard(s.lock);
+    id_ = ++s.last_id;
+    if (s.free.empty()) {
+        s.free.reserve(s.used + 1);  // so that the destructor needs no memory
+        slot_ = s.used++;
+    } else {
+        slot_ = s.free.back();
+        s.free.pop_back();
+    }
+}
+
+local_key::~local_key() {
+    auto& s = slots();
+    const std::lock_guard guard(s.lock);
+    s.free.push_back(slot_);
+}
+
+local_value* local_key::find() const noexcept {
+    const auto* const t = table_here();
+    return t ? t->find(slot_, id_) : nullptr;
+}
+
+local_value& local_key::keep(std::unique_ptr<local_value> v) const {
+    auto& t = made_table_here();
+    if (t.values.size() <= slot_) t.values.resize(slot_ + 1);
+    v->key_ = id_;
+    v->slot_ = slot_;
+    v->older_ = t.youngest;
+    t.values[slot_] = t.youngest = v.get();
+    return *v.release();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,87 @@
+#include <weft/detail/one_time.hpp>
+
+#include "base/panic.hpp"
+#include "sync/reasons.hpp"
+#include "sync/waiting_room.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr state_lock::state_type open = 0, running = 1, done = 2;  // of the room's lock: its P2 is our Y2
+
+struct one_time_state {
+    waiting_room room;
+    const wait_cell* runner = nullptr;  // under the lock, while running
+    one_time::what what = one_time::what::once;
+};
+
+}  // namespace
+
+one_time::one_time(what w) noexcept { state_.emplace<one_time_state>().what = w; }
+
+one_time::~one_time() {
+    auto& s = state_.as<one_time_state>();
+    require(s.room.waiters.empty(),
+            s.what == what::ivar ? "ivar: destroyed while somebody waits for it" : "once_flag: destroyed while somebody calls");
+    s.~one_time_state();
+}
+
+bool one_time::is_done() const noexcept { return state_.as<one_time_state>().room.lock.rests_in(done); }
+
+bool one_time::begin() noexcept {
+    auto& s = state_.as<one_time_state>();
+    s.room.lock.lock();
+    const bool mine = s.room.lock.state() == open;
+    if (!mine) {
+        s.room.lock.unlock();
+        return false;
+    }
+    s.runner = &this_cell();
+    s.room.lock.unlock_in(running);
+    return true;
+}
+
+void one_time::finish() noexcept {
+    auto& s = state_.as<one_time_state>();
+    s.room.lock.lock();
+    s.runner = nullptr;
+    s.room.wake_all_in(done);  // Y2: the last access
+}
+
+void one_time::give_up() noexcept {
+    auto& s = state_.as<one_time_state>();
+    s.room.lock.lock();
+    s.runner = nullptr;
+    // Who waits for an ivar's value goes on waiting; of those who wait for their turn, one looks again.
+    waiter* const next = s.what == what::once ? s.room.waiters.claim_front() : nullptr;
+    s.room.lock.unlock_in(open);
+    if (next) next->unpark();
+}
+
+bool one_time::await_turn() noexcept {
+    auto& s = state_.as<one_time_state>();
+    for (;;) {
+        if (is_done()) return false;
+        if (begin()) return true;
+        s.room.lock.lock();
+        if (s.room.lock.state() != running) {
+            s.room.lock.unlock();
+            continue;
+        }
+        require(s.runner != &this_cell(), "call_once: called again by its own function, with the same flag");
+        s.room.wait_locked({.reason = reason::once, .object = this, .may_stop = interruptible::no});
+    }
+}
+
+bool one_time::await_done(time_point until, const std::stop_token* token) const {
+    check_interrupt();
+    if (is_done()) return true;
+    auto& s = state_.as<one_time_state>();
+    s.room.lock.lock();
+    if (s.room.lock.state() != done)
+        return s.room.wait_locked({.reason = reason::ivar, .object = this, .deadline = until}, token);
+    s.room.lock.unlock();
+    return true;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,131 @@
+// shared_mutex.cpp - readers and writers in turns.
+//
+// Invariants
+//   N1  There is a writer or there are readers, not both.
+//   N2  A reader that can be claimed waits only while there is a writer, or one in the list of writers.
+//   N3  A writer that can be claimed waits only while there is a writer or a reader.
+//   N4  Who is claimed is counted: as the writer, or among the readers.
+#include <weft/shared_mutex.hpp>
+
+#include "base/panic.hpp"
+#include "sync/reasons.hpp"
+#include "sync/waiting_room.hpp"
+#include "sync/wake_all.hpp"
+
+namespace weft {
+namespace {
+
+using namespace detail;
+
+struct shared_mutex_state {
+    state_lock lock;  // guards all that follows
+    wait_cell* writer = nullptr;
+    std::size_t readers = 0;
+    wait_list waiting_writers;
+    wait_list waiting_readers;
+
+    bool admits_writer() const noexcept { return !writer && readers == 0; }
+    bool admits_reader() const noexcept { return !writer && waiting_writers.empty(); }
+
+    void admit_writer(wait_list& admitted) noexcept {
+        waiter* const oldest = waiting_writers.claim_front();
+        if (!oldest) return;
+        writer = &oldest->cell();  // N4
+        admitted.push_back(*oldest);
+    }
+    void admit_readers(wait_list& admitted) noexcept {
+        while (waiter* const oldest = waiting_readers.claim_front()) {
+            ++readers;  // N4
+            admitted.push_back(*oldest);
+        }
+    }
+};
+
+}  // namespace
+
+shared_mutex::shared_mutex() noexcept { state_.emplace<shared_mutex_state>(); }
+
+shared_mutex::~shared_mutex() {
+    auto& s = state_.as<shared_mutex_state>();
+    require(s.admits_writer() && s.waiting_writers.empty() && s.waiting_readers.empty(), "shared_mutex: destroyed while locked");
+    s.~shared_mutex_state();
+}
+
+bool shared_mutex::try_lock() noexcept {
+    auto& s = state_.as<shared_mutex_state>();
+    s.lock.lock();
+    const bool admitted = s.admits_writer();
+    if (admitted) s.writer = &this_cell();
+    s.lock.unlock();
+    return admitted;
+}
+
+bool shared_mutex::lock_until(time_point until) noexcept {
+    auto& s = state_.as<shared_mutex_state>();
+    auto* const self = &this_cell();
+    s.lock.lock();
+    if (s.admits_writer()) {
+        s.writer = self;
+        s.lock.unlock();
+        return true;
+    }
+    require(s.writer != self, "shared_mutex: locked again by its owner");
+    const wait_options options{.reason = reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no};
+    if (wait_in(s.lock, s.waiting_writers, options)) return true;
+
+    wait_list admitted;
+    s.lock.lock();
+    if (s.admits_reader()) s.admit_readers(admitted);  // N2: they may have waited for us only
+    s.lock.unlock();
+    unpark_all(admitted);
+    return false;
+}
+
+void shared_mutex::unlock() noexcept {
+    auto& s = state_.as<shared_mutex_state>();
+    wait_list admitted;
+    s.lock.lock();
+    require(s.writer == &this_cell(), "shared_mutex: unlocked by another than its owner");
+    s.writer = nullptr;
+    s.admit_readers(admitted);
+    if (admitted.empty()) s.admit_writer(admitted);
+    s.lock.unlock();
+    unpark_all(admitted);
+}
+
+bool shared_mutex::try_lock_shared() noexcept {
+    auto& s = state_.as<shared_mutex_state>();
+    s.lock.lock();
+    const bool admitted = s.admits_reader();
+    if (admitted) ++s.readers;
+    s.lock.unlock();
+    return admitted;
+}
+
+bool shared_mutex::lock_shared_until(time_point until) noexcept {
+    auto& s = state_.as<shared_mutex_state>();
+    s.lock.lock();
+    if (s.admits_reader()) {
+        ++s.readers;
+        s.lock.unlock();
+        return true;
+    }
+    require(s.writer != &this_cell(), "shared_mutex: locked again by its owner");
+    return wait_in(s.lock, s.waiting_readers,
+                   {.reason = reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
+}
+
+void shared_mutex::unlock_shared() noexcept {
+    auto& s = state_.as<shared_mutex_state>();
+    wait_list admitted;
+    s.lock.lock();
+    require(s.readers > 0, "shared_mutex: unlocked by a reader that is none");
+    if (--s.readers == 0) {
+        s.admit_writer(admitted);
+        if (admitted.empty()) s.admit_readers(admitted);  // the writers they wait behind have given up
+    }
+    s.lock.unlock();
+    unpark_all(admitted);
+}
+
+}  // namespace weft
