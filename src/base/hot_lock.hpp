@@ -1,8 +1,8 @@
 // hot_lock.hpp - a spin lock for data that several cores use all the time: it stays with one of them for many uses in a row.
 //
-// To carry what a lock protects to another core costs more than many a use of it (350 ns for a line there and back, 10 for a
-// value through a channel; both here). Who finds the lock taken therefore looks how fast the others go on. If they come by
-// rarely it tries again at once; if one use follows the other it stays away for as long as some hundred of them last.
+// To carry what a lock protects to another core takes many times as long as a short use of it. Who finds the lock taken
+// therefore looks how fast the others go on. If they come by rarely it tries again at once; if one use follows the other it
+// stays away for as long as some hundred of them last.
 //
 // Invariants
 //   L1, L2  of spin_lock.hpp, whose word it is.

@@ -69,12 +69,12 @@ struct fiber_core {
     atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
     std::uint8_t spilled = 0;  // the body is on the heap, with this alignment's logarithm
+    bool demoted = false;                // has lost a worker by computing (D1 of sched/demotion.hpp); as the context
     // After the start under `lock`:
     bool detached : 1 = false;  // nobody will join
     bool failed : 1 = false;  // the body has ended by an exception
     bool named : 1 = false;  // name_text counts
     bool has_stop_source : 1 = false;
-    bool demoted : 1 = false;  // has lost a worker by computing (sched/demotion.hpp)
 };
 static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fibers a third of its time");
 

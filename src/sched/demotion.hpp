@@ -14,7 +14,7 @@
 //       one is free says so (returns true), so that somebody is sent. (Dekker: push, fence, places; places, fence, queue.)
 #pragma once
 
-#include <mutex>
+#include <algorithm>
 
 #include <weft/detail/clock.hpp>
 
@@ -31,14 +31,12 @@ public:
     /// Marks the fiber. The owner, while it is active, or who alone may run it (D1).
     static void demote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
         if (f.demoted) return;
-        const std::lock_guard guard(f.lock);  // for its neighbours in the word
         f.demoted = true;
         f.short_bursts = 0;
         f.make_ready.store(ready, relaxed);
     }
     /// The opposite: who alone may run it.
     static void promote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
-        const std::lock_guard guard(f.lock);
         f.demoted = false;
         f.make_ready.store(ready, relaxed);
     }
@@ -50,7 +48,11 @@ public:
         return places_.load(relaxed) < most_;
     }
     bool is_waited_for() const noexcept { return !queue_.empty(); }
-    bool needs_a_carrier() const noexcept { return !queue_.empty() && places_.load(relaxed) < most_; }
+    /// How many carriers could run a fiber that waits: a hint.
+    unsigned carriers_needed() const noexcept {
+        const auto taken = places_.load(relaxed);
+        return taken >= most_ ? 0 : static_cast<unsigned>(std::min<std::size_t>(queue_.size(), most_ - taken));
+    }
 
     /// A fiber to run, and with it a place; null if there is no place or no fiber. It may have to be waited for (W4).
     control_block* take() noexcept {
@@ -58,7 +60,8 @@ public:
             const bool has_place = places_.fetch_add(1, seq_cst) < most_;
             if (auto* const f = has_place ? queue_.pop() : nullptr) return f;
             give_back_place();
-            if (has_place || places_.load(seq_cst) >= most_) return nullptr;  // the item is about to come, and its pusher looks
+            // An item that is about to come is its pusher's to see to, who looks at the places after; but not if it has come meanwhile.
+            if (has_place ? !queue_.has_arrived() : places_.load(seq_cst) >= most_) return nullptr;
         }
         return nullptr;
     }

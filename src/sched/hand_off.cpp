@@ -107,10 +107,10 @@ void hand_off::put_back(carrier& spare) noexcept {
 void hand_off::run() noexcept {
     while (!ending_.load(acquire)) {
         const auto next = round();
-        if (next != never)
+        if (owner_.demoted().is_waited_for())
+            sleep_until(std::min(next, clock::now() + may_overstay));
+        else if (next != never)
             sleep_until(next);
-        else if (owner_.demoted().is_waited_for())
-            sleep_until(clock::now() + may_overstay);
         else
             rest();
     }
@@ -141,7 +141,7 @@ time_point hand_off::round() noexcept {
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
     serve_the_demoted(now);
     if (torture) return clock::now() + std::chrono::microseconds(choose(200));
-    return next_look(now, any_runs, profit, suspect, owner_.options().time_slice);
+    return next_look(now, any_runs, profit, suspect);
 }
 
 waiting hand_off::what_waits() const noexcept {
@@ -175,7 +175,7 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
 bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
     auto* const next = take_spare();  // O2
     if (!next) return false;
-    const worker* const demanded = taker(holder.hold()).demand();
+    const worker* const demanded = taker(holder.hold()).demand(why);
     require(!demanded || demanded == &w, "O1: a carrier has the worker that the monitor has given it");
     if (!demanded) {  // a thief's call is under way
         put_back(*next);
@@ -193,8 +193,8 @@ bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss w
 
 void hand_off::look_again(worker& w, watched& seen) noexcept {
     taker mine(seen.holder->hold());
-    if (w.dispatches() != seen.dispatches) return settle(w, seen, mine.withdraw());
-    const auto how = mine.look(seen.why, [&] { return seen.holder->current() != nullptr && w.dispatches() == seen.dispatches; });
+    if (w.dispatches() != seen.dispatches || !seen.holder->current()) return settle(w, seen, mine.withdraw());
+    const auto how = mine.look([&] { return seen.holder->current() != nullptr && w.dispatches() == seen.dispatches; });
     if (how != taker::outcome::standing) settle(w, seen, how);
 }
 
@@ -225,8 +225,14 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
     owner_.for_each_carrier([&](carrier& c) {
         if (c.vacate_place_since(now - may_overstay)) demoted.give_back_place();
     });
-    if (!demoted.needs_a_carrier()) return;
-    if (auto* const spare = take_spare()) giver(spare->hold()).summon();
+    for (auto n = demoted.carriers_needed(); n > 0; --n) {
+        if (auto* const spare = take_spare()) {
+            giver(spare->hold()).summon();
+        } else {
+            owner_.promote_one();  // there is no thread for it but the workers'
+            return;
+        }
+    }
 }
 
 // ---- sleeping
@@ -243,7 +249,7 @@ void hand_off::rest() noexcept {
     heavy_fence();
     bool all_sleep = true;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) all_sleep = all_sleep && owner_.worker_at(i).asleep();
-    if (all_sleep) sleep_until(never);
+    if (all_sleep && !owner_.demoted().is_waited_for()) sleep_until(never);
     rests_.store(false, relaxed);
 }
 

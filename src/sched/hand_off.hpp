@@ -48,6 +48,11 @@ public:
             hurry();
     }
 
+    /// A demoted fiber waits for a place; the caller has passed a fence.
+    void somebody_waits() noexcept {
+        if (rests_.load(relaxed)) hurry();  // pairs with rest()
+    }
+
     struct counts {
         std::uint64_t taken = 0;     // workers, by cause
         std::uint64_t blocked = 0;   // of these

@@ -32,6 +32,8 @@ public:
 
     bool empty() const noexcept { return size() == 0; }  // J2; ordered by the fences of idle_set
     std::size_t size() const noexcept { return count_.load(relaxed); }  // a hint
+    /// Whether something was pushed that nobody has looked at yet.
+    bool has_arrived() const noexcept { return pushed_.load(seq_cst) != nullptr; }
 
     void push(T& item) noexcept {
         count_.fetch_add(1, relaxed);  // J2; ordered before the pop's subtraction by the release of the push

@@ -101,7 +101,17 @@ void scheduler::inject(control_block& f) noexcept {
 void scheduler::demote(control_block& f) noexcept {
     visitors_.fetch_add(1, relaxed);  // as inject()
     if (demoted_.push(f)) hand_off_.hurry();
+    else hand_off_.somebody_waits();
     visitors_.fetch_sub(1, release);
+}
+
+void scheduler::promote_one() noexcept {
+    auto* const f = demoted_.take();
+    if (!f) return;
+    f->word.await_left();
+    demotion::promote(*f, ready_fiber);
+    demoted_.give_back_place();
+    inject(*f);
 }
 
 void scheduler::drop(control_block& f) noexcept {

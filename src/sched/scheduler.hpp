@@ -101,6 +101,8 @@ public:
     /// From who has no worker: to whoever comes first, or to the demoted.
     void inject(control_block&) noexcept;
     void demote(control_block&) noexcept;
+    /// One of the demoted, if any waits, becomes an ordinary fiber again.
+    void promote_one() noexcept;
     demotion& demoted() noexcept { return demoted_; }
     hand_off& hand_offs() noexcept { return hand_off_; }
     /// Calls f(carrier&) for each there has ever been.

@@ -86,7 +86,7 @@ private:
     atomic<std::uint32_t> inside_;
     futex_word call_;
     plain<Worker*> worker_;  // T4
-    atomic<cause_of_loss> why_{cause_of_loss::computing};  // written by the monitor before it takes, since after it may not (T5)
+    atomic<cause_of_loss> why_{cause_of_loss::computing};  // written by the monitor before it demands
 };
 
 /// The carrier's half.
@@ -124,7 +124,7 @@ public:
         std::uint32_t c = conceded;
         return t_.change(c, none, release);  // so that who calls next may read worker_
     }
-    /// Without a worker: why the monitor took it. Also of one conceded it may say so already.
+    /// Without a worker: why the monitor wanted it.
     cause_of_loss why() const noexcept { return t_.why_.load(relaxed); }  // ordered by `lost`
     /// Whether the monitor has yet to see that the worker is its own: then it should be woken.
     bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }  // own store, or the monitor's answer to it
@@ -212,7 +212,8 @@ public:
     explicit taker(tenure& t) noexcept : t_(t) {}
 
     /// \returns the worker demanded, or null: a thief calls, or there is none.
-    Worker* demand() noexcept {
+    Worker* demand(cause_of_loss why = cause_of_loss::computing) noexcept {
+        t_.why_.store(why, relaxed);  // published by the exchange; nobody asks why while there is a worker
         std::uint32_t c = none;
         return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;  // acquire: as ask()
     }
@@ -223,17 +224,16 @@ public:
     /// A carrier that uses its worker outside of visits, as in the idle loop, says so by what `runs_fiber` reads, which it writes on
     /// visits only; it is asked between the look and the take, so that the take proves that it still holds.
     template <class RunsFiber>
-    outcome look(cause_of_loss why, const RunsFiber& runs_fiber) noexcept {
+    outcome look(const RunsFiber& runs_fiber) noexcept {
         auto c = t_.call_.load(acquire);  // pairs with the carrier's concession
         if (c == demanded) {
             if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;  // pairs with leave()
-            t_.why_.store(why, relaxed);  // published by the next line
             if (t_.change(c, lost, acq_rel)) return outcome::taken;  // T2; release: for the next grant (T4)
         }
         return fetch(c);
     }
-    outcome look(cause_of_loss why = cause_of_loss::computing) noexcept {
-        return look(why, [] { return true; });
+    outcome look() noexcept {
+        return look([] { return true; });
     }
 
     /// Takes the demand back; `taken` if the carrier has conceded meanwhile, else `refused`.

@@ -50,9 +50,9 @@ bool would_profit(const waiting& w, time_point now, duration slice) noexcept {
     return w.queued || w.io || (w.next_timer != never && w.next_timer <= now + 2 * slice);
 }
 
-time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s, duration slice) noexcept {
+time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s) noexcept {
     if (!anybody_runs) return never;
-    if (!profit) return now + std::max(2 * slice, idle_pace);
+    if (!profit) return now + idle_pace;
     return now + (s == suspicion::yes ? soon : usual);
 }
 

@@ -56,6 +56,6 @@ bool would_profit(const waiting& w, time_point now, duration slice) noexcept;
 enum class suspicion : bool { no, yes };
 
 /// When to look again. `never`: nobody runs; the first to wake wakes the monitor.
-time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s, duration slice) noexcept;
+time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s) noexcept;
 
 }  // namespace weft::detail

@@ -41,8 +41,10 @@ std::size_t page_return::join_neighbours() noexcept {
     std::sort(all_.begin(), all_.begin() + count_, [](const stretch& a, const stretch& b) { return a.low < b.low; });
     std::size_t last = 0;
     for (std::size_t i = 1; i < count_; ++i) {
-        if (all_[last].high + all_[i].gap == all_[i].low) all_[last].high = all_[i].high;
-        else all_[++last] = all_[i];
+        if (all_[last].high + all_[i].gap == all_[i].low)
+            all_[last].high = all_[i].high;
+        else
+            all_[++last] = all_[i];
     }
     return last + 1;
 }

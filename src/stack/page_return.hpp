@@ -1,7 +1,7 @@
 // page_return.hpp - stretches of memory whose pages go back to the system together.
 //
 // One madvise for each stack costs a system call and an interrupt of every core that runs a thread of this process, for two
-// pages or so: 4 to 6 us with two workers at work. Neighbours are put together, and what is left goes in one call.
+// pages or so. Neighbours are put together, and what is left goes in one call.
 //
 // Not promised: that anything between two neighbours keeps its contents, if it is no more than the gap named to them.
 #pragma once

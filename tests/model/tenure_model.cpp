@@ -142,7 +142,7 @@ model::result idle(const model::options& o, bool monitor_asks) {
             if (!monitor.demand()) return;
             heavy_fence();
             const auto look = [&] { return !monitor_asks || runs_fiber.load(relaxed); };
-            auto r = monitor.look(weft::detail::cause_of_loss::computing, look);
+            auto r = monitor.look(look);
             if (r == outcome::standing) r = monitor.withdraw();
             if (r == outcome::taken) b.w.use();
         });

@@ -164,6 +164,64 @@ TEST_P(hand_off, the_runtime_ends_while_fibers_are_without_a_worker) {
     }
 }
 
+/// Computes so long, and yields, so often that it is demoted.
+void be_demoted() {
+    for (int i = 0; i < 3; ++i) {
+        compute_for(10ms);
+        this_fiber::yield();
+    }
+}
+
+// Among the demoted too, although all workers sleep and nobody else stirs.
+TEST(hand_off_alone, a_demoted_fiber_does_not_wait_for_ever_behind_another) {
+    runtime rt({.workers = 1, .time_slice = 2ms});
+    std::atomic<bool> over{false};
+    std::atomic<int> demoted{0};
+    auto ticker = rt.spawn([&] {
+        while (demoted < 2) this_fiber::sleep_for(1ms);
+    });
+    auto hog = rt.spawn([&] {
+        be_demoted();
+        ++demoted;
+        compute_until(over);
+    });
+    auto punctual = rt.spawn([&] {
+        be_demoted();
+        ++demoted;
+        for (int i = 0; i < 3; ++i) this_fiber::sleep_for(5ms);
+    });
+    EXPECT_TRUE(punctual.join_for(5s));
+    over = true;
+    ticker.join();
+    hog.join();
+}
+
+// F waits in the kernel for what G writes, and G, which is demoted, has no thread but the worker's.
+TEST(hand_off_alone, a_demoted_fiber_runs_on_a_worker_if_there_is_no_other_thread) {
+    runtime rt({.workers = 1, .time_slice = 2ms, .max_carriers = 2});
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    std::atomic<bool> ready{false};
+    auto f = rt.spawn([&] {
+        while (!ready) this_fiber::sleep_for(1ms);
+        char c;
+        EXPECT_EQ(::read(ends[0], &c, 1), 1);
+    });
+    auto g = rt.spawn([&] {
+        be_demoted();
+        ready = true;
+        this_fiber::sleep_for(50ms);
+        EXPECT_EQ(::write(ends[1], "x", 1), 1);
+    });
+    if (!g.join_for(5s)) {
+        ADD_FAILURE() << "it never ran";
+        EXPECT_EQ(::write(ends[1], "x", 1), 1);
+    }
+    f.join();
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
 INSTANTIATE_TEST_SUITE_P(workers, hand_off, ::testing::Values(1u, 2u, 4u));
 
 TEST(hand_off_options, R6_without_a_slice_there_is_no_monitor_and_no_hand_off) {

@@ -33,7 +33,7 @@ protected:
 
     outcome look() {
         heavy_fence();
-        return monitor.look(cause_of_loss::blocked);
+        return monitor.look();
     }
 
     worker w, another;
@@ -46,10 +46,10 @@ protected:
 
 TEST_F(one_tenure, T1_a_carrier_outside_loses_its_worker_and_one_inside_does_not) {
     EXPECT_TRUE(me.enter());
-    EXPECT_EQ(monitor.demand(), &w);
+    EXPECT_EQ(monitor.demand(cause_of_loss::blocked), &w);
     EXPECT_EQ(look(), outcome::standing);
     me.leave();
-    EXPECT_EQ(monitor.look(cause_of_loss::blocked), outcome::taken);  // T6
+    EXPECT_EQ(monitor.look(), outcome::taken);  // T6
     EXPECT_FALSE(me.enter());
     EXPECT_EQ(me.why(), cause_of_loss::blocked);
     me.leave();
@@ -122,12 +122,12 @@ TEST_F(one_tenure, T1_a_carrier_that_runs_no_fiber_keeps_its_worker) {
     bool runs_fiber = false;
     EXPECT_EQ(monitor.demand(), &w);
     heavy_fence();
-    EXPECT_EQ(monitor.look(cause_of_loss::computing, [&] { return runs_fiber; }), outcome::standing);
+    EXPECT_EQ(monitor.look([&] { return runs_fiber; }), outcome::standing);
     EXPECT_TRUE(me.enter());
     EXPECT_EQ(monitor.demand(), &w);
     runs_fiber = true;
     me.leave();
-    EXPECT_EQ(monitor.look(cause_of_loss::computing, [&] { return runs_fiber; }), outcome::taken);
+    EXPECT_EQ(monitor.look([&] { return runs_fiber; }), outcome::taken);
 }
 
 TEST_F(one_tenure, who_waits_for_a_carrier_to_be_outside_waits_for_none_without_a_worker) {

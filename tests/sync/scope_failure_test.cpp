@@ -3,58 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "support/eventually.hpp"
-#include "support/no_leaks.hpp"
+#include "support/failing_children.hpp"
 
 using namespace std::chrono_literals;
 
 namespace weft::test {
 namespace {
 
-struct failure : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-void fails(const char* what) { throw failure(what); }
-
 void sleeps_until_stopped() { this_fiber::sleep_for(1h); }
 
-class failing_scopes : public on_workers {
-protected:
-    std::vector<std::string> reported() {
-        const std::lock_guard guard(lock);
-        return seen;
-    }
-
-    /// What f throws.
-    template <class F>
-    static std::string failure_of(F&& f) {
-        try {
-            f();
-        } catch (const failure& e) {
-            return e.what();
-        } catch (const cancelled&) {
-            return "cancelled";
-        }
-        return "";
-    }
-
-    std::mutex lock;
-    std::vector<std::string> seen;
-    watched_runtime rt{{.workers = GetParam(), .on_unhandled = [this](const fiber_info&, const std::exception_ptr& e) {
-        try {
-            std::rethrow_exception(e);
-        } catch (const std::exception& x) {
-            const std::lock_guard guard(lock);
-            seen.emplace_back(x.what());
-        }
-    }}};
-};
+class failing_scopes : public failing_children {};
 WEFT_ON_1_2_4_8_WORKERS(failing_scopes);
 
 TEST_P(failing_scopes, a_childs_failure_stops_the_siblings_and_leaves_the_scope) {
@@ -108,8 +70,7 @@ TEST_P(failing_scopes, a_body_that_swallows_the_stop_does_not_hide_the_failure) 
                           s.spawn(fails, "one");
                           try {
                               sleeps_until_stopped();
-                          } catch (const cancelled&) {
-                          }
+                          } catch (const cancelled&) {}
                           return 5;
                       }));
                   }),
@@ -245,9 +206,7 @@ TEST_P(failing_scopes, a_failure_of_the_inner_scope_leaves_through_the_outer) {
                                   outer_child_stopped = true;
                               }
                           });
-                          outer.spawn([] {
-                              with_scope([](scope& inner) { inner.spawn(fails, "deep"); });
-                          });
+                          outer.spawn([] { with_scope([](scope& inner) { inner.spawn(fails, "deep"); }); });
                       });
                   }),
                   "deep");

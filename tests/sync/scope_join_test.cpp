@@ -3,57 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "support/eventually.hpp"
-#include "support/no_leaks.hpp"
+#include "support/failing_children.hpp"
 
 using namespace std::chrono_literals;
 
 namespace weft::test {
 namespace {
 
-struct failure : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-void fails(const char* what) { throw failure(what); }
-
-class joined_failures : public on_workers {
-protected:
-    std::vector<std::string> reported() {
-        const std::lock_guard guard(lock);
-        return seen;
-    }
-
-    /// What f throws.
-    template <class F>
-    static std::string failure_of(F&& f) {
-        try {
-            f();
-        } catch (const failure& e) {
-            return e.what();
-        } catch (const cancelled&) {
-            return "cancelled";
-        }
-        return "";
-    }
-
-    std::mutex lock;
-    std::vector<std::string> seen;
-    watched_runtime rt{{.workers = GetParam(), .on_unhandled = [this](const fiber_info&, const std::exception_ptr& e) {
-        try {
-            std::rethrow_exception(e);
-        } catch (const std::exception& x) {
-            const std::lock_guard guard(lock);
-            seen.emplace_back(x.what());
-        }
-    }}};
-};
+class joined_failures : public failing_children {};
 WEFT_ON_1_2_4_8_WORKERS(joined_failures);
 
 TEST_P(joined_failures, a_failure_taken_by_join_is_not_rethrown) {
@@ -104,12 +66,7 @@ TEST_P(joined_failures, a_failed_child_can_be_joined_after_its_scope) {
 }
 
 TEST_P(joined_failures, a_failure_that_leaves_through_join_leaves_once) {
-    rt.run([] {
-        EXPECT_EQ(failure_of([] {
-                      with_scope([](scope& s) { s.spawn(fails, "once").join(); });
-                  }),
-                  "once");
-    });
+    rt.run([] { EXPECT_EQ(failure_of([] { with_scope([](scope& s) { s.spawn(fails, "once").join(); }); }), "once"); });
     EXPECT_TRUE(reported().empty());
 }
 

@@ -79,7 +79,7 @@ TEST_P(every_benchmark, prints_lines_of_the_agreed_form) {
 
 INSTANTIATE_TEST_SUITE_P(bench, every_benchmark,
                          testing::Values("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci", "feed", "mutex",
-                                         "channel", "timers", "http", "users"),
+                                         "channel", "timers", "preempt", "http", "users"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST(bench_feed, D14_D16_D17_D20_sweeps_people_and_nutrients_in_every_way) {
@@ -188,6 +188,12 @@ TEST(bench_others, have_their_variants) {
     const results timers("timers", "100", "1");
     expect_figures(timers, "ns", {"fibers/insert-and-cancel"});
     expect_figures(timers, "%", {"fibers/fire", "fibers/fire/each-millisecond"});
+    const results preempt("preempt", "10", "1");
+    expect_figures(preempt, "ms", {"fibers/sleepers-beside-fib"});
+    for (const char* const of : {"recursion-4", "loop-1", "bursts-16", "blocks-4"})
+        for (const char* const who : {"fibers/", "threads/"})
+            for (const char* const what : {"/first-p50", "/first-p99", "/p50", "/p99"})
+                expect_figures(preempt, "us", {who + std::string(of) + what});
     for (const char* const name : {"http", "users"}) {
         const results served(name, "20", "1");
         expect_figures(served, "1/s", {"fibers/requests"});

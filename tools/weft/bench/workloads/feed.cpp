@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <feed/feeding.hpp>
-#include <weft/coroutine.hpp>
+#include <feed/ring_feeding.hpp>
 #include <weft/scope.hpp>
 
 #include "linear.hpp"
@@ -57,39 +57,6 @@ void feed_with_yielding_threads(people& all) {
         });
 }
 
-class ring_feeder final : public weft::coroutine<> {
-public:
-    explicit ring_feeder(person& p) : coroutine(&ring_feeder::run), person_(p) {}
-    ~ring_feeder() override { unwind(); }
-
-    ring_feeder* before = this;
-    ring_feeder* next = this;
-
-private:
-    /// The last bite takes this one out of the ring; its end returns to whoever called into the ring.
-    void run() {
-        while (!person_.satisfied()) {
-            person_.eat();
-            if (next != this) transfer_to(*next);
-        }
-        before->next = next;
-        next->before = before;
-    }
-
-    person& person_;
-};
-
-void feed_in_a_ring(people& all) {
-    std::vector<std::unique_ptr<ring_feeder>> feeders;
-    for (auto& p : all) feeders.push_back(std::make_unique<ring_feeder>(*p));
-    for (std::size_t i = 0; i < feeders.size(); ++i) {
-        feeders[i]->next = feeders[(i + 1) % feeders.size()].get();
-        feeders[i]->next->before = feeders[i].get();
-    }
-    for (auto& f : feeders)
-        while (f->state() != weft::coroutine_state::done) f->call();
-}
-
 template <int Every>
 void feed_with_many_fibers(people& all) {
     weft::with_scope([&](weft::scope& room) {
@@ -115,7 +82,7 @@ std::vector<way> ways(std::vector<std::unique_ptr<weft::runtime>>& runtimes, con
     std::vector<way> all{{"threads", usable_cpus(), feed_with_threads},
                          {"threads/yield", usable_cpus(), feed_with_yielding_threads},
                          {"coroutines", 1, feed_with_fibers, true},
-                         {"coroutines/ring", 1, feed_in_a_ring}};
+                         {"coroutines/ring", 1, feed_in_ring}};
     for (const auto w : workers) {
         runtimes.push_back(std::make_unique<weft::runtime>(weft::runtime_options{.workers = w}));
         all.push_back({"fibers/yield", w, feed_with_many_fibers<1>, true, runtimes.back().get()});

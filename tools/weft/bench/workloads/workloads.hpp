@@ -12,6 +12,7 @@ void forkjoin_workload(session&);
 void http_workload(session&);
 void mutex_workload(session&);
 void parked_workload(session&);
+void preempt_workload(session&);
 void ring_workload(session&);
 void skynet_workload(session&);
 void spawn_workload(session&);
