@@ -123,18 +123,20 @@ private:
         ~state() { close(); }
 
         void add(std::shared_ptr<detail::subscriber<T>> s) {
+            std::shared_ptr<const list> old;  // goes when the lock has gone: the values of a subscriber that left may be in it
             const std::lock_guard guard(lock_);
             if (closed_) detail::throw_channel_closed();
             auto next = std::make_shared<list>(living());
             next->push_back(std::move(s));
-            members_ = std::move(next);
+            old = std::exchange(members_, std::move(next));
         }
         std::shared_ptr<const list> members() {
+            std::shared_ptr<const list> old;  // as above
             const std::lock_guard guard(lock_);
             if (closed_) detail::throw_channel_closed();
             for (const auto& s : *members_)
                 if (s->is_gone()) {
-                    members_ = std::make_shared<list>(living());
+                    old = std::exchange(members_, std::make_shared<list>(living()));
                     break;
                 }
             return members_;

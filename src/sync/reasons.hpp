@@ -7,7 +7,6 @@
 
 namespace weft::detail::reason {
 
-inline constexpr park_reason recursive_mutex = park_reason::mutex;
 inline constexpr park_reason shared_mutex = park_reason::mutex;
 inline constexpr park_reason once = park_reason::mutex;
 inline constexpr park_reason semaphore = park_reason::condition_variable;
@@ -15,7 +14,6 @@ inline constexpr park_reason event = park_reason::condition_variable;
 inline constexpr park_reason latch = park_reason::wait_group;
 inline constexpr park_reason barrier = park_reason::wait_group;
 inline constexpr park_reason ivar = park_reason::condition_variable;
-inline constexpr park_reason cell = park_reason::condition_variable;
 inline constexpr park_reason ticker = park_reason::sleep;
 
 }  // namespace weft::detail::reason
