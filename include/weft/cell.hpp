@@ -1,8 +1,8 @@
 // cell.hpp - a variable that is written again and again, and variables that are computed from others and follow them.
 //
 // Rules
-//   1  Each set() is a step. A computed cell has one value for each step that concerns it, computed from the values that its cells have
-//      at that step: it never sees one cell before and another after the same set(). Its function may be called more often.
+//   1  Each set() is a step. A computed cell has one value for each step that concerns it, computed from the values that its cells
+//      have at that step: it never sees one cell before and another after the same set(). Its function may be called more often.
 //   2  Without history a step may be skipped if a later one has come meanwhile. With a history of n, the last n are kept for
 //      whoever lags behind: the cells computed from it, which take the history over, and the receivers of changes().
 //   3  get() waits until the steps made before it have arrived: after x.set(2) a cell computed from x answers with 2 in it.
@@ -100,8 +100,8 @@ public:
         return *static_cast<const T*>(v.get());
     }
 
-    /// The values to come, in order, failures left out. At most as many as the history has are kept for a receiver that lags
-    /// behind, the last ones. Closed when the cell is destroyed.
+    /// The values to come, in order, failures left out; get() may return one a moment before it arrives here. For a receiver that
+    /// lags behind at most as many as the history has are kept, the last ones. Closed when the cell is destroyed.
     [[nodiscard]] receiver<T> changes() const {
         auto listener = std::make_shared<detail::typed_cell_listener<T>>();
         auto rx = listener->rx();

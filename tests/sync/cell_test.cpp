@@ -31,6 +31,13 @@ std::vector<int> take(const weft::receiver<int>& from, std::size_t n) {
     return all;
 }
 
+/// Whether the value comes within ten seconds, after whatever comes before it.
+bool arrives(const weft::receiver<int>& from, int value) {
+    for (int v = value - 1; v != value;)
+        if (from.receive_for(v, 10s) != weft::channel_op::done) return false;
+    return true;
+}
+
 // The example of Quasar's manual: y = a*x, z = a+x, r = y+z.
 TEST_P(cells, Q5_with_history_every_intermediate_sum_comes_out) {
     in_fibers([] {
@@ -134,9 +141,7 @@ TEST_P(cells, rule_2_without_history_the_last_step_counts) {
         for (int i = 1; i <= 1'000; ++i) x.set(i);
         EXPECT_EQ(y.get(), 1'000);
         EXPECT_LT(computed, 100);
-        int last = 0;
-        while (const auto v = changes.try_receive()) last = *v;
-        EXPECT_EQ(last, 1'000);
+        EXPECT_TRUE(arrives(changes, 1'000));
     });
 }
 
@@ -236,9 +241,7 @@ TEST(cell, rule_4_a_failure_lasts_until_a_later_step_succeeds) {
         EXPECT_THROW(next.get(), std::domain_error);
         x.set(5);
         EXPECT_EQ(next.get(), 21);
-        int last = 0;
-        while (const auto v = changes.try_receive()) last = *v;
-        EXPECT_EQ(last, 21);
+        EXPECT_TRUE(arrives(changes, 21));
     });
 }
 
