@@ -9,6 +9,7 @@ namespace weft::detail {
 enum class park_reason : std::uint8_t {
     none, sleep, yield, join, scope_end, fiber_limit, mutex, condition_variable,
     wait_group, channel_send, channel_receive, select, blocking, callback, read, write, accept, connect, signal,
+    shared_mutex, once, semaphore, event, latch, barrier, ivar, ticker,
 };
 
 inline std::string_view name(park_reason r) noexcept {
@@ -32,6 +33,14 @@ inline std::string_view name(park_reason r) noexcept {
         case park_reason::accept: return "accept";
         case park_reason::connect: return "connect";
         case park_reason::signal: return "signal";
+        case park_reason::shared_mutex: return "shared mutex";
+        case park_reason::once: return "call_once";
+        case park_reason::semaphore: return "semaphore";
+        case park_reason::event: return "event";
+        case park_reason::latch: return "latch";
+        case park_reason::barrier: return "barrier";
+        case park_reason::ivar: return "ivar";
+        case park_reason::ticker: return "ticker";
     }
     return "?";
 }

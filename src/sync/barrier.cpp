@@ -1,7 +1,6 @@
 #include <weft/barrier.hpp>
 
 #include "base/panic.hpp"
-#include "sync/reasons.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -54,7 +53,7 @@ bool barrier_core::wait(std::uint64_t phase, time_point until, const std::stop_t
     check_interrupt();
     auto& s = state_.as<barrier_state>();
     s.room.lock.lock();
-    if (s.phase == phase) return s.room.wait_locked({.reason = reason::barrier, .object = this, .deadline = until}, token);
+    if (s.phase == phase) return s.room.wait_locked({.reason = park_reason::barrier, .object = this, .deadline = until}, token);
     s.room.lock.unlock();
     return true;
 }

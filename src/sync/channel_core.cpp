@@ -2,7 +2,6 @@
 
 #include <weft/stop.hpp>
 
-#include "sync/reasons.hpp"
 #include "sync/wake_all.hpp"
 
 namespace weft::detail {
@@ -365,7 +364,7 @@ bool channel_core::await_abandoned(time_point until) {
         lock_.unlock();
         return true;
     }
-    wait w({.reason = reason::ticker, .object = this, .deadline = until});
+    wait w({.reason = park_reason::ticker, .object = this, .deadline = until});
     waiter me(w.cell(), w.ticket());
     keeper_.push_back(me);
     lock_.unlock();

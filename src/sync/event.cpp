@@ -1,7 +1,6 @@
 #include <weft/event.hpp>
 
 #include "base/panic.hpp"
-#include "sync/reasons.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft {
@@ -69,7 +68,7 @@ bool event::wait_until_over(detail::time_point until, const std::stop_token* tok
     if (s.kind == manual && s.room.lock.rests_in(set_already)) return true;
     s.room.lock.lock();
     detail::state_lock::state_type after;
-    if (!s.pass(after)) return s.room.wait_locked({.reason = detail::reason::event, .object = this, .deadline = until}, token);
+    if (!s.pass(after)) return s.room.wait_locked({.reason = detail::park_reason::event, .object = this, .deadline = until}, token);
     s.room.lock.unlock_in(after);
     return true;
 }

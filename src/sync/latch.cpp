@@ -1,7 +1,6 @@
 #include <weft/latch.hpp>
 
 #include "sync/countdown.hpp"
-#include "sync/reasons.hpp"
 
 namespace weft {
 
@@ -34,11 +33,11 @@ void latch::arrive_and_wait(std::ptrdiff_t n) {
     s.count -= n;
     require(s.count >= 0, "latch: counted down below zero");
     if (s.count == 0) return s.room.unlock_and_wake_all();
-    s.room.wait_locked({.reason = detail::reason::latch, .object = this});
+    s.room.wait_locked({.reason = detail::park_reason::latch, .object = this});
 }
 
 bool latch::wait_until_over(detail::time_point until, const std::stop_token* token) const {
-    return state_.as<countdown>().wait(detail::reason::latch, this, until, token);
+    return state_.as<countdown>().wait(detail::park_reason::latch, this, until, token);
 }
 
 }  // namespace weft

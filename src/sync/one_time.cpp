@@ -1,7 +1,6 @@
 #include <weft/detail/one_time.hpp>
 
 #include "base/panic.hpp"
-#include "sync/reasons.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -69,7 +68,7 @@ bool one_time::await_turn() noexcept {
             continue;
         }
         require(s.runner != &this_cell(), "call_once: called again by its own function, with the same flag");
-        s.room.wait_locked({.reason = reason::once, .object = this, .may_stop = interruptible::no});
+        s.room.wait_locked({.reason = park_reason::once, .object = this, .may_stop = interruptible::no});
     }
 }
 
@@ -79,7 +78,7 @@ bool one_time::await_done(time_point until, const std::stop_token* token) const 
     auto& s = state_.as<one_time_state>();
     s.room.lock.lock();
     if (s.room.lock.state() != done)
-        return s.room.wait_locked({.reason = reason::ivar, .object = this, .deadline = until}, token);
+        return s.room.wait_locked({.reason = park_reason::ivar, .object = this, .deadline = until}, token);
     s.room.lock.unlock();
     return true;
 }

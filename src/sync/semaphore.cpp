@@ -6,7 +6,6 @@
 #include <weft/semaphore.hpp>
 
 #include "base/panic.hpp"
-#include "sync/reasons.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -62,7 +61,7 @@ bool semaphore_core::acquire(time_point until, const std::stop_token* token) {
     check_interrupt();
     auto& s = state_.as<semaphore_state>();
     s.room.lock.lock();
-    if (s.permits == 0) return s.room.wait_locked({.reason = reason::semaphore, .object = this, .deadline = until}, token);
+    if (s.permits == 0) return s.room.wait_locked({.reason = park_reason::semaphore, .object = this, .deadline = until}, token);
     --s.permits;
     s.room.lock.unlock();
     return true;

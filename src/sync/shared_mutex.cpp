@@ -8,7 +8,6 @@
 #include <weft/shared_mutex.hpp>
 
 #include "base/panic.hpp"
-#include "sync/reasons.hpp"
 #include "sync/waiting_room.hpp"
 #include "sync/wake_all.hpp"
 
@@ -70,7 +69,7 @@ bool shared_mutex::lock_until(time_point until) noexcept {
         return true;
     }
     require(s.writer != self, "shared_mutex: locked again by its owner");
-    const wait_options options{.reason = reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no};
+    const wait_options options{.reason = park_reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no};
     if (wait_in(s.lock, s.waiting_writers, options)) return true;
 
     wait_list admitted;
@@ -112,7 +111,7 @@ bool shared_mutex::lock_shared_until(time_point until) noexcept {
     }
     require(s.writer != &this_cell(), "shared_mutex: locked again by its owner");
     return wait_in(s.lock, s.waiting_readers,
-                   {.reason = reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
+                   {.reason = park_reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
 }
 
 void shared_mutex::unlock_shared() noexcept {

@@ -5,12 +5,12 @@
 
 #include <memory>
 
+#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
-#include "sync/reasons.hpp"
 
 namespace {
 
-const auto reason = name(weft::detail::reason::barrier);
+const auto reason = name(weft::detail::park_reason::barrier);
 
 class barrier_contract : public testing::TestWithParam<setting> {};
 

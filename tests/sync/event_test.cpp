@@ -5,14 +5,14 @@
 
 #include <memory>
 
+#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
-#include "sync/reasons.hpp"
 
 namespace {
 
 using weft::event;
 
-const auto reason = name(weft::detail::reason::event);
+const auto reason = name(weft::detail::park_reason::event);
 
 class event_contract : public testing::TestWithParam<setting> {};
 

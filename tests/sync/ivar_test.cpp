@@ -8,14 +8,14 @@
 #include <memory>
 #include <string>
 
+#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
-#include "sync/reasons.hpp"
 
 namespace {
 
 using weft::ivar;
 
-const auto reason = name(weft::detail::reason::ivar);
+const auto reason = name(weft::detail::park_reason::ivar);
 
 class ivar_contract : public testing::TestWithParam<setting> {};
 

@@ -5,12 +5,12 @@
 
 #include <memory>
 
+#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
-#include "sync/reasons.hpp"
 
 namespace {
 
-const auto reason = name(weft::detail::reason::latch);
+const auto reason = name(weft::detail::park_reason::latch);
 
 class latch_contract : public testing::TestWithParam<setting> {};
 

@@ -5,12 +5,12 @@
 
 #include <stdexcept>
 
+#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
-#include "sync/reasons.hpp"
 
 namespace {
 
-const auto reason = name(weft::detail::reason::once);
+const auto reason = name(weft::detail::park_reason::once);
 
 class once_contract : public testing::TestWithParam<setting> {};
 

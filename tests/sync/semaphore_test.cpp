@@ -7,15 +7,15 @@
 #include <memory>
 #include <random>
 
+#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
-#include "sync/reasons.hpp"
 
 namespace {
 
 using weft::binary_semaphore;
 using weft::counting_semaphore;
 
-const auto reason = name(weft::detail::reason::semaphore);
+const auto reason = name(weft::detail::park_reason::semaphore);
 
 class semaphore_contract : public testing::TestWithParam<setting> {};
 

@@ -7,12 +7,12 @@
 #include <memory>
 #include <random>
 
+#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
-#include "sync/reasons.hpp"
 
 namespace {
 
-const auto reason = name(weft::detail::reason::shared_mutex);
+const auto reason = name(weft::detail::park_reason::shared_mutex);
 
 class shared_mutex_contract : public testing::TestWithParam<setting> {};
 
