@@ -31,6 +31,8 @@ constexpr auto burst = 30ms;
 
 [[gnu::noinline]] long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 
+bool goes_on(const std::atomic<bool>& over) { return !over.load(std::memory_order_relaxed); }
+
 /// One hog. Whoever runs it says how it gives way between bursts.
 struct hog {
     const char* name;
@@ -38,16 +40,16 @@ struct hog {
 };
 
 constexpr hog hogs[] = {
-    {"recursion", [](const std::atomic<bool>& over, void (*)()) { while (!over) fib(20); }},
-    {"loop", [](const std::atomic<bool>& over, void (*)()) { while (!over) {} }},
+    {"recursion", [](const std::atomic<bool>& over, void (*)()) { while (goes_on(over)) fib(20); }},
+    {"loop", [](const std::atomic<bool>& over, void (*)()) { while (goes_on(over)) {} }},
     {"bursts",
      [](const std::atomic<bool>& over, void (*give_way)()) {
-         while (!over) {
-             for (const auto end = clock::now() + burst; clock::now() < end && !over;) fib(15);
+         while (goes_on(over)) {
+             for (const auto end = clock::now() + burst; clock::now() < end && goes_on(over);) fib(15);
              give_way();
          }
      }},
-    {"blocks", [](const std::atomic<bool>& over, void (*)()) { while (!over) ::usleep(50'000); }},
+    {"blocks", [](const std::atomic<bool>& over, void (*)()) { while (goes_on(over)) ::usleep(50'000); }},
 };
 
 double percentile(latenesses& of, double share) {
