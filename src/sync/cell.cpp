@@ -9,6 +9,8 @@
 //   D2  Every step announced to a cell is pending, being computed, computed, or was dropped for a later one.
 //   D3  Who reads a cell during a computation is linked to it, until a computation of the reader does not read it any more.
 //   D4  A cell that is linked to another has at least its depth.
+//   D5  From a step that was dropped on nothing is settled until a later one has been computed: the version before it is no answer
+//       to who wants a step in between, since another cell may have been computed at the one that was dropped.
 //
 // No user code runs under the lock: values are made before, and go to listeners and to their end after it.
 #include <weft/detail/cell_core.hpp>
@@ -59,18 +61,20 @@ struct cell_core::state {
 
     std::size_t depth;
     std::deque<version> versions;
-    condition_variable settled;              // a version came, or the end
-    std::vector<state*> readers;             // the cells computed from this one
+    condition_variable settled;  // a version came, or the end
+    std::vector<state*> readers;  // the cells computed from this one
 
     // Of a computed cell
     std::function<cell_value()> function;
     computation computes;
     std::vector<step> pending;
     step computing = no_step;
+    step computing_from = no_step;  // the earliest step that this computation answers (D5)
+    step dropped_from = no_step, dropped_to = no_step;  // the steps dropped since it began, which a later one pending answers
     step computed = no_step;
-    bool is_late = false;                    // a version read in this computation is
-    bool begins_again = false;               // what was read first in this computation is older than what was read last
-    bool ended = false;                      // its fiber has gone
+    bool is_late = false;  // a version read in this computation is
+    bool begins_again = false;  // what was read first in this computation is older than what was read last
+    bool ended = false;  // its fiber has gone
     condition_variable work;
     std::vector<state*> sources, sources_read;  // as of the last computation; in this one so far
 
@@ -81,7 +85,8 @@ struct cell_core::state {
 
     bool is_computed() const noexcept { return function != nullptr; }
     bool is_settled_through(step s) const noexcept {
-        return !(computing != no_step && computing <= s) && (pending.empty() || pending.front() > s);
+        const auto open_from = [s](step first) { return first != no_step && first <= s; };
+        return !open_from(computing_from) && !open_from(dropped_from) && (pending.empty() || pending.front() > s);
     }
 
     using lock_type = std::unique_lock<mutex>;
@@ -126,7 +131,11 @@ void cell_core::state::announce(step s) {
         todo.pop_back();
         if (s <= c.computed || s <= c.computing || contains(c.pending, s)) continue;
         c.pending.insert(std::ranges::lower_bound(c.pending, s), s);
-        if (c.pending.size() > c.depth) c.pending.erase(c.pending.begin());  // D1
+        if (c.pending.size() > c.depth) {  // D1, D5
+            if (c.dropped_from == no_step) c.dropped_from = c.pending.front();
+            c.dropped_to = c.pending.front();
+            c.pending.erase(c.pending.begin());
+        }
         c.work.notify_one();
         todo.insert(todo.end(), c.readers.begin(), c.readers.end());
     }
@@ -186,6 +195,10 @@ void cell_core::state::read_at_later_step(step s) {
     begins_again = begins_again || std::ranges::any_of(sources_read, changed);
     computing = s;
     std::erase_if(pending, [s](step p) { return p <= s; });
+    if (dropped_from != no_step && dropped_from <= s) {
+        computing_from = std::min(computing_from, dropped_from);
+        dropped_from = dropped_to > s ? s + 1 : no_step;
+    }
     settled.notify_all();
 }
 
@@ -271,6 +284,8 @@ void cell_core::state::next_computation(lock_type& lock) {
     work.wait(lock, [&] { return !pending.empty(); });
     computing = pending.front();
     pending.erase(pending.begin());
+    const step dropped = std::exchange(dropped_from, no_step);
+    computing_from = dropped != no_step ? std::min(dropped, computing) : computing;
 }
 
 // Without the lock.
@@ -291,7 +306,7 @@ void cell_core::run() {
         state& s;
         ~end_at_last() {
             const std::lock_guard lock(graph().lock);
-            s.computing = no_step;
+            s.computing = s.computing_from = s.dropped_from = no_step;
             s.pending.clear();
             s.ended = true;
             s.settled.notify_all();
@@ -314,6 +329,7 @@ void cell_core::run() {
             }
             v.is_late = s.computes.was_delayed() || s.is_late;
             v.at = s.computed = std::exchange(s.computing, no_step);
+            s.computing_from = no_step;
             s.unlink_unread();
             s.publish(std::move(v), out);
         }
