@@ -81,7 +81,7 @@ void carrier::run_demoted(control_block& f) noexcept {
     const auto from = thread_cpu_here();
     f.phase.store(fiber_state::running, relaxed);  // a hint
     place_since_.store(clock::now().time_since_epoch().count(), relaxed);
-    has_place_.store(true, release);  // pairs with overstays()
+    has_place_.store(true, release);  // pairs with vacate_place_since()
     current_.store(&f, relaxed);
     switch_context(own_, f.ctx);
     if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
