@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 
@@ -240,8 +241,13 @@ TEST_P(fibers_with_deadlines, a_stop_is_not_taken_for_the_deadline) {
 
 TEST_P(fibers_with_deadlines, a_stop_wins_over_an_expired_deadline) {
     rt.run([] {
-        auto f = spawn([] { with_timeout(0s, [] { this_fiber::yield(); }); });
+        std::atomic<bool> stopped{false};
+        auto f = spawn([&] {
+            while (!stopped) std::this_thread::yield();
+            with_timeout(0s, [] { this_fiber::yield(); });
+        });
         f.request_stop();
+        stopped = true;
         EXPECT_THROW(f.join(), cancelled);
     });
 }
