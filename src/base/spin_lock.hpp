@@ -42,7 +42,7 @@ private:
         else thread_yield();
     }
 
-    atomic<unsigned> held_{0};
+    atomic<unsigned char> held_{0};  // small: control blocks have no room
 };
 
 }  // namespace weft::detail

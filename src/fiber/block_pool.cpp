@@ -19,16 +19,16 @@ namespace {
 constinit atomic<std::uint32_t> blocks_ever{0};  // of all pools: ids are unique among runtimes too
 
 // From the system itself: the heap would keep a page of each slab for its own notes.
-control_block* map_blocks(std::size_t bytes) {
+std::byte* map_blocks(std::size_t bytes) {
     void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
 #if WEFT_UNDER_ASAN
     __lsan_register_root_region(at, bytes);  // bodies of living fibers hang on here
 #endif
-    return static_cast<control_block*>(at);
+    return static_cast<std::byte*>(at);
 }
 
-void unmap_blocks(control_block* at, std::size_t bytes) noexcept {
+void unmap_blocks(std::byte* at, std::size_t bytes) noexcept {
 #if WEFT_UNDER_ASAN
     __lsan_unregister_root_region(at, bytes);
 #endif
@@ -57,18 +57,18 @@ block_pool::~block_pool() {
     for (auto& s : slabs_) {
         for (auto& l : s->leaves)
             if (l.is_present) std::destroy_n(l.blocks, leaf_blocks);
-        unmap_blocks(s->blocks, slab_blocks * sizeof(control_block));
+        unmap_blocks(s->memory, slab_bytes);
     }
 }
 
 void block_pool::grow() {
     slabs_.reserve(slabs_.size() + 1);
     auto made = std::make_unique<slab>();
-    made->blocks = map_blocks(slab_blocks * sizeof(control_block));
+    made->memory = map_blocks(slab_bytes);
     const auto number = blocks_ever.fetch_add(slab_blocks, relaxed);  // a number, which orders nothing
     for (std::size_t i = 0; i < leaves_per_slab; ++i) {
         auto& l = made->leaves[i];
-        l.blocks = made->blocks + i * leaf_blocks;
+        l.blocks = reinterpret_cast<control_block*>(made->memory + i * leaf_bytes);
         l.first_index = number + static_cast<std::uint32_t>(i * leaf_blocks);
         make_blocks(l);
         push_chain(l.blocks);
@@ -77,14 +77,14 @@ void block_pool::grow() {
     slabs_are_sorted_ = false;
 }
 
-// As a chain (B3).
+// As a chain (B3). Their rests are zero, or as they were left (C5).
 void block_pool::make_blocks(leaf& l) noexcept {
     for (std::size_t i = 0; i < leaf_blocks; ++i) {
-        auto* const block = new (l.blocks + i) control_block(ready_);
+        auto* const block = new (l.blocks + i) control_block;
         block->owner = &owner_;
         block->index = l.first_index + static_cast<std::uint32_t>(i);
         block->generation.store(l.last_generation, relaxed);  // B5; under the lock, as all here
-        block->word.continue_from(l.last_ticket);
+        if (l.last_ticket != 0) block->rest().word.continue_from(l.last_ticket);
         block->link = i + 1 == leaf_blocks ? nullptr : block + 1;
     }
 }
@@ -214,7 +214,7 @@ void block_pool::give_sorted(control_block* list) noexcept {
 
 void block_pool::sort_in(control_block* list) noexcept {
     if (!slabs_are_sorted_) {
-        std::sort(slabs_.begin(), slabs_.end(), [](const auto& a, const auto& b) { return std::less<>()(a->blocks, b->blocks); });
+        std::sort(slabs_.begin(), slabs_.end(), [](const auto& a, const auto& b) { return std::less<>()(a->memory, b->memory); });
         slabs_are_sorted_ = true;
     }
     while (list) {
@@ -224,10 +224,11 @@ void block_pool::sort_in(control_block* list) noexcept {
 }
 
 block_pool::leaf& block_pool::leaf_of(const control_block& block) noexcept {
-    const auto after = std::upper_bound(slabs_.begin(), slabs_.end(), &block,
-                                        [](const control_block* b, const auto& s) { return std::less<>()(b, s->blocks); });
+    const auto* const at = reinterpret_cast<const std::byte*>(&block);
+    const auto after = std::upper_bound(slabs_.begin(), slabs_.end(), at,
+                                        [](const std::byte* b, const auto& s) { return std::less<>()(b, s->memory); });
     slab& home = **std::prev(after);
-    return home.leaves[static_cast<std::size_t>(&block - home.blocks) / leaf_blocks];
+    return home.leaves[static_cast<std::size_t>(at - home.memory) / leaf_bytes];
 }
 
 void block_pool::sort_in(leaf& home, control_block& block) noexcept {
@@ -235,7 +236,7 @@ void block_pool::sort_in(leaf& home, control_block& block) noexcept {
     block.link = home.free;
     home.free = &block;
     ++partial_blocks_;
-    home.last_ticket = std::max(home.last_ticket, block.word.last_ticket());
+    if (block.has_waited) home.last_ticket = std::max(home.last_ticket, block.rest().word.last_ticket());
     home.last_generation = std::max(home.last_generation, block.generation.load(relaxed));
     if (++home.free_count < leaf_blocks) return;
     partial_.remove(home);
@@ -248,7 +249,7 @@ void block_pool::sort_in(leaf& home, control_block& block) noexcept {
 // B4: a free block owns nothing, so it needs no destructor; what is built there next begins from zero or from what was left.
 void block_pool::let_go(leaf& whole) noexcept {
     auto* const low = reinterpret_cast<std::byte*>(whole.blocks);
-    if (!drop_pages(low, low + leaf_blocks * sizeof(control_block))) return;
+    if (!drop_pages(low, low + leaf_bytes)) return;
     whole_.remove(whole);
     --whole_count_;
     whole.is_present = false;

@@ -1,7 +1,8 @@
 // block_pool.hpp - control blocks in slabs: reused for the life of the runtime, and always found where they were.
 //
+// Slabs consist of leaves: 64 control blocks and behind them their rests, whose pages nothing touches unless a fiber needs them.
 // Free blocks travel between pool and workers in chains of 64, which nobody has to walk: a walk misses the cache at each block.
-// Chains that nobody has needed for a while (low_water.hpp) are sorted: each block goes to its leaf, 64 neighbours that share
+// Chains that nobody has needed for a while (low_water.hpp) are sorted: each block goes to its leaf, which shares
 // pages with nobody else. A leaf that is whole again gives its pages back to the system and is absent until it is needed.
 //
 // Invariants
@@ -28,12 +29,12 @@ namespace weft::detail {
 
 class block_pool {
 public:
-    block_pool(scheduler& owner, void (*ready)(wait_cell&) noexcept) noexcept : owner_(owner), ready_(ready) {}
+    explicit block_pool(scheduler& owner) noexcept : owner_(owner) {}
     block_pool(const block_pool&) = delete;
     block_pool& operator=(const block_pool&) = delete;
     ~block_pool();
 
-    static constexpr std::size_t chain_blocks = 64;  // chosen: one visit to the pool per 64 fibers
+    static constexpr std::size_t chain_blocks = control_block::leaf;
 
     /// \throws std::bad_alloc
     control_block* take_chain();
@@ -65,9 +66,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t leaf_blocks = chain_blocks, leaves_per_slab = 4;  // chosen: about 100 KiB a slab
+    static constexpr std::size_t leaf_blocks = control_block::leaf, leaves_per_slab = 4;  // chosen: about 100 KiB a slab
     static constexpr std::size_t slab_blocks = leaf_blocks * leaves_per_slab;
-    static constexpr std::size_t spare_chains = 16;  // chosen: 400 KiB are not worth a search for more, and are kept
+    static constexpr std::size_t leaf_bytes = 2 * leaf_blocks * sizeof(control_block);  // with the rests
+    static constexpr std::size_t slab_bytes = leaf_bytes * leaves_per_slab;
+    static constexpr std::size_t spare_chains = 16;  // chosen: 200 to 400 KiB are not worth a search for more, and are kept
 
     struct leaf : list_hook<leaf> {
         control_block* blocks = nullptr;
@@ -79,7 +82,7 @@ private:
         std::uint32_t last_generation = 0;
     };
     struct slab {
-        control_block* blocks = nullptr;
+        std::byte* memory = nullptr;
         leaf leaves[leaves_per_slab];
     };
 
@@ -97,7 +100,6 @@ private:
     void note_surplus() noexcept;
 
     scheduler& owner_;
-    void (*const ready_)(wait_cell&) noexcept;
     std::mutex lock_;
     control_block* chains_ = nullptr;
     std::size_t chain_count_ = 0;

@@ -20,7 +20,7 @@ void control_block::free_spilled(void* what) noexcept {
 fiber_state state_of(const control_block& f) noexcept {
     if (!f.life.in_use()) return fiber_state::free;  // hints all: the fiber may move on meanwhile
     if (f.has_ended()) return fiber_state::done;
-    if (f.word.state() != wait_state::active) return fiber_state::waiting;
+    if (f.rest().word.state() != wait_state::active) return fiber_state::waiting;
     return f.phase.load(relaxed);
 }
 

@@ -9,8 +9,11 @@
 //   C3  ctx, link and home stack belong to whoever may run the fiber (see wait_word.hpp); the rest is said at each field.
 //   C4  life.await() is called under `lock`, by who then links a waiter, unless the body has ended already; the fiber that ends
 //       and finds that somebody waits takes the lock and wakes. So an end that nobody waits for takes no lock.
+//   C5  fiber_rest is zero until it is first used, and clean again when the block is free: only its tickets (C1) and make_ready stay.
+//       Nobody constructs it. A fiber that neither waits nor is waited for, is not named and not stopped, never touches it.
 //
-// An empty fiber is born, run and ended in the first two lines of the cache: a batch of 500,000 is bound by memory.
+// A batch of 500,000 empty fibers is bound by memory: each is born, run and ended in the first two lines of the cache, and has no other
+// page but those of its control_block. Blocks and rests of 64 fibers lie one after the other, a leaf of block_pool.hpp.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +28,7 @@
 
 #include "arch/context.hpp"
 #include "arch/coroutine_slot.hpp"
+#include "arch/sanitizer.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/life_word.hpp"
 #include "fiber/waiter.hpp"
@@ -80,30 +84,46 @@ static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fi
 
 /// What the first frames of its code use.
 struct fiber_room {
-    static constexpr std::size_t room_bytes = 96, room_alignment = 16;  // chosen: closures of up to 64 bytes
+    static constexpr std::size_t room_bytes = 88, room_alignment = 16;  // chosen: closures of up to 56 bytes
     alignas(room_alignment) std::byte room[room_bytes];
-    context ctx;  // saved while it is not running; of whoever may run it (C3)
+    union {
+        context ctx{};  // saved while it is not running; of whoever may run it (C3)
+        control_block* next_chain;  // while it is free; see block_pool.hpp
+    };
 };
 
-struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<control_block> {
-    explicit control_block(void (*ready)(wait_cell&) noexcept) noexcept : wait_cell(ready) {}
+/// What few fibers need (C5).
+struct fiber_rest : wait_cell {
+    fiber_rest() = delete;
 
-    control_block* next_chain = nullptr;  // see block_pool.hpp
-    atomic<control_block*> in_place{nullptr};  // the child this fiber joins by running it (worker::join_in_place)
     coroutine_slot coroutines;  // the innermost coroutine running inside this fiber; empty before and after
-    std::size_t stack_bytes = 0;
-    std::uint8_t short_bursts = 0;  // in a row, of one that is demoted
-    std::uint32_t index = 0;  // of this block among all of the process, fixed
-    spin_lock lock;  // guards what follows
-    wait_list joiners;
+    atomic<control_block*> in_place;  // the child this fiber joins by running it (worker::join_in_place)
+    std::size_t stack_bytes;
+    std::uint8_t short_bursts;  // in a row, of one that is demoted
+    wait_list joiners;  // under `lock`, as what follows
     std::unique_ptr<std::stop_source> stop_source;  // made on first use
-    char name_text[48] = {};
+    char name_text[48];
+};
+
+struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_block> {
+    static constexpr std::size_t leaf = 64;  // chosen: so many lie together; a visit to the pool for each
+
+    std::uint32_t index = 0;  // of this block among all of the process, fixed
+    bool has_waited = false;  // its rest has a ticket that counts, and make_ready
+    spin_lock lock;
+
+    fiber_rest& rest() noexcept { return *reinterpret_cast<fiber_rest*>(reinterpret_cast<std::byte*>(this) + to_rest()); }
+    const fiber_rest& rest() const noexcept { return const_cast<control_block*>(this)->rest(); }
+    /// The fiber whose cell it is.
+    static control_block& of(wait_cell& cell) noexcept {
+        return *reinterpret_cast<control_block*>(reinterpret_cast<std::byte*>(&static_cast<fiber_rest&>(cell)) - to_rest());
+    }
 
     std::string_view name() const noexcept {
-        return named ? std::string_view(name_text, ::strnlen(name_text, sizeof name_text)) : std::string_view();
+        return named ? std::string_view(rest().name_text, ::strnlen(rest().name_text, sizeof rest().name_text)) : std::string_view();
     }
     void set_name(std::string_view s) noexcept {
-        name_text[s.copy(name_text, sizeof name_text - 1)] = '\0';
+        rest().name_text[s.copy(rest().name_text, sizeof rest().name_text - 1)] = '\0';
         named = true;
     }
     bool started() const noexcept { return home != nullptr; }
@@ -116,7 +136,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<
     bool has_rarities() const noexcept { return has_stop_source || demoted; }
     void forget_stop_source() noexcept {
         has_stop_source = false;
-        stop_source.reset();
+        rest().stop_source.reset();
     }
     /// User code: never in a worker's loop.
     void destroy_body() noexcept {
@@ -126,7 +146,15 @@ struct alignas(64) control_block : fiber_core, fiber_room, wait_cell, list_hook<
                 free_spilled(t);
         }
     }
+
+private:
+    static constexpr std::size_t to_rest() noexcept;
 };
+
+constexpr std::size_t control_block::to_rest() noexcept { return leaf * sizeof(control_block); }
+
+static_assert(sizeof(fiber_rest) <= sizeof(control_block), "the rests of a leaf lie behind its blocks, as far apart as they");
+static_assert(WEFT_UNDER_ASAN || WEFT_UNDER_TSAN || sizeof(control_block) == 192, "three lines: 500,000 of them are 92 MiB");
 
 fiber_state state_of(const control_block&) noexcept;
 std::string_view name(fiber_state) noexcept;

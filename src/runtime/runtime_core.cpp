@@ -16,7 +16,7 @@ namespace {
 
 coroutine_slot& slot_here() noexcept {
     auto* const f = this_fiber_block();
-    return f ? f->coroutines : thread_coroutine_slot();
+    return f ? f->rest().coroutines : thread_coroutine_slot();
 }
 
 io_context io_here() noexcept {
@@ -158,7 +158,7 @@ void runtime_core::name_stragglers() noexcept {
 
 void runtime_core::for_each_fiber(const std::function<void(const fiber_info&)>& f) {
     for (const auto& fiber : scheduler_->living()) {
-        char name_now[sizeof fiber->name_text];  // it may be renamed meanwhile
+        char name_now[sizeof fiber->rest().name_text];  // it may be renamed meanwhile
         fiber_info info;
         {
             const std::lock_guard guard(fiber->lock);
@@ -175,7 +175,7 @@ fiber_info info_of(const control_block& f) noexcept {
             .name = f.name(),
             .site = f.site,
             .state = name(state),
-            .waits_for = name(state == fiber_state::waiting ? f.reason.load(relaxed) : park_reason::none),  // a hint
+            .waits_for = name(state == fiber_state::waiting ? f.rest().reason.load(relaxed) : park_reason::none),  // a hint
             .detached = f.detached};
 }
 

@@ -67,7 +67,7 @@ void carrier::be_a_worker() noexcept {
 control_block* carrier::take_demoted() noexcept {
     auto& demoted = owner_.demoted();
     while (auto* const f = demoted.take()) {
-        f->word.await_left();
+        f->rest().word.await_left();
         if (!demoted.is_rehabilitated(*f)) return f;
         demotion::promote(*f, ready_fiber);
         demoted.give_back_place();

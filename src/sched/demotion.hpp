@@ -32,13 +32,13 @@ public:
     static void demote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
         if (f.demoted) return;
         f.demoted = true;
-        f.short_bursts = 0;
-        f.make_ready.store(ready, relaxed);
+        f.rest().short_bursts = 0;
+        f.rest().make_ready.store(ready, relaxed);
     }
     /// The opposite: who alone may run it.
     static void promote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
         f.demoted = false;
-        f.make_ready.store(ready, relaxed);
+        f.rest().make_ready.store(ready, relaxed);
     }
 
     /// \returns whether a carrier should be sent for it (D3).
@@ -68,13 +68,13 @@ public:
     void give_back_place() noexcept { places_.fetch_sub(1, seq_cst); }  // D3
 
     /// Whether it has behaved for long enough. Who alone may run it.
-    bool is_rehabilitated(const control_block& f) const noexcept { return f.short_bursts >= bursts_to_prove_; }
+    bool is_rehabilitated(const control_block& f) const noexcept { return f.rest().short_bursts >= bursts_to_prove_; }
     /// Before others may run it.
     void burst_ends(control_block& f, duration cpu) const noexcept {
         if (cpu >= short_burst_)
-            f.short_bursts = 0;
-        else if (f.short_bursts < bursts_to_prove_)
-            ++f.short_bursts;
+            f.rest().short_bursts = 0;
+        else if (f.rest().short_bursts < bursts_to_prove_)
+            ++f.rest().short_bursts;
     }
 
 private:

@@ -9,7 +9,7 @@ namespace weft::detail {
 
 // A started fiber goes on. Whoever waits here has no fiber that others wait for (W6).
 [[gnu::always_inline]] inline context& carrier::resume(worker& w, control_block& f) noexcept {
-    f.word.await_left();
+    f.rest().word.await_left();
     dispatch(w, f);
     return f.ctx;
 }
@@ -129,7 +129,7 @@ bool carrier::body_failed(control_block& f) noexcept {
 
 void carrier::wake_joiners(control_block& f) noexcept {
     f.lock.lock();
-    while (waiter* const joiner = f.joiners.claim_front()) {
+    while (waiter* const joiner = f.rest().joiners.claim_front()) {
         f.lock.unlock();
         joiner->unpark();
         f.lock.lock();
@@ -161,7 +161,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 // Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on.
 [[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
-    if (next && (next->started() ? next->word.has_left() : next->has_own_stack && give_own_stack(*next))) [[likely]] {
+    if (next && (next->started() ? next->rest().word.has_left() : next->has_own_stack && give_own_stack(*next))) [[likely]] {
         dispatch(w, *next);
         switch_context(self.ctx, next->ctx);
     } else {
@@ -194,7 +194,7 @@ void carrier::park(control_block& self) noexcept {
     worker& w = its_worker();
     control_block* const next = w.pick();
     if (next == &self) [[unlikely]] {  // woken already
-        self.word.left();
+        self.rest().word.left();
         dispatch(w, self);
         return leave();
     }
@@ -230,7 +230,7 @@ context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
 
 // A fiber with a stack size of its own never begins on a loop's stack. True, for the conditions it is part of.
 bool carrier::give_own_stack(control_block& f) noexcept {
-    f.home = owner_.stacks().take(f.stack_bytes);
+    f.home = owner_.stacks().take(f.rest().stack_bytes);
     if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
     return true;
@@ -240,7 +240,7 @@ void carrier::commit() noexcept {
     void* const what = after_what_;
     switch (std::exchange(after_, afterwards::nothing)) {
         case afterwards::nothing: break;
-        case afterwards::commit_park: static_cast<control_block*>(what)->word.left(); break;
+        case afterwards::commit_park: static_cast<control_block*>(what)->rest().word.left(); break;
         case afterwards::requeue: requeue(*static_cast<control_block*>(what)); break;
         case afterwards::free_own_stack: owner_.stacks().give(static_cast<stack*>(what)); break;
         case afterwards::free_stack:

@@ -28,16 +28,16 @@ constexpr std::uint32_t turn_of_others = 64;  // chosen: a spawner in a loop let
 namespace {
 
 [[gnu::always_inline]] inline void share_stops(control_block& self, control_block& child) noexcept {
-    self.in_place.store(&child, relaxed);
+    self.rest().in_place.store(&child, relaxed);
     light_fence();  // pairs with stop_in_place_child()
-    if (self.stops.load(relaxed) != 0) [[unlikely]]
+    if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
         scheduler::request_stop(child);
 }
 
 [[gnu::always_inline]] inline void share_no_stops(control_block& self) noexcept {
-    self.in_place.store(nullptr, relaxed);
+    self.rest().in_place.store(nullptr, relaxed);
     light_fence();  // as above
-    if (self.stops.load(relaxed) != 0) [[unlikely]] {  // somebody may be about to stop the child: let it take its reference
+    if (self.rest().stops.load(relaxed) != 0) [[unlikely]] {  // somebody may be about to stop the child: let it take its reference
         self.lock.lock();
         self.lock.unlock();
     }
@@ -64,7 +64,7 @@ namespace {
 }
 
 bool carrier::join_in_place(control_block& self, control_block& child) noexcept {
-    if (self.deadlines || self.shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty())
+    if (self.rest().deadlines || self.rest().shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty())
         return false;
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
@@ -109,7 +109,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
 // K5 holds as for a join in place, but for shields: under one the child is not stopped with its spawner.
 void carrier::run_inline(control_block& self, control_block& child) noexcept {
     const auto exceptions = std::exchange(*exception_state_here(), {});  // the spawner may be inside a handler
-    const bool stops_with_spawner = self.shields == nullptr;
+    const bool stops_with_spawner = self.rest().shields == nullptr;
     {
         carrier& c = *this_carrier();
         const visit inside(c);

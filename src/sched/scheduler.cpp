@@ -21,12 +21,12 @@ std::string_view current_name() noexcept {
 }  // namespace
 
 void ready_fiber(wait_cell& cell) noexcept {
-    auto& f = static_cast<control_block&>(cell);
+    auto& f = control_block::of(cell);
     f.owner->ready(f);
 }
 
 void ready_demoted_fiber(wait_cell& cell) noexcept {
-    auto& f = static_cast<control_block&>(cell);
+    auto& f = control_block::of(cell);
     f.owner->demote(f);
 }
 
@@ -44,7 +44,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
     : options_(std::move(options)),
       driver_(io),
       stacks_({.default_bytes = options_.stack_bytes}),
-      blocks_(*this, ready_fiber),
+      blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
       hand_off_(*this),
@@ -108,7 +108,7 @@ void scheduler::demote(control_block& f) noexcept {
 void scheduler::promote_one() noexcept {
     auto* const f = demoted_.take();
     if (!f) return;
-    f->word.await_left();
+    f->rest().word.await_left();
     demotion::promote(*f, ready_fiber);
     demoted_.give_back_place();
     inject(*f);
@@ -150,10 +150,10 @@ bool scheduler::request_stop(control_block& f) noexcept {
 
 bool scheduler::raise_stop(control_block& f) noexcept {
     if (f.stop.load(acquire) != stop_stage::none) return false;
-    f.stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
+    f.rest().stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
     auto none = stop_stage::none;
     if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
-    f.stops.fetch_sub(1, relaxed);  // one count per fiber
+    f.rest().stops.fetch_sub(1, relaxed);  // one count per fiber
     return false;
 }
 
@@ -178,23 +178,23 @@ void scheduler::tell_and_interrupt(control_block& f) noexcept {
     std::stop_source tell(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
-        if (f.stop_source) tell = *f.stop_source;
+        if (f.rest().stop_source) tell = *f.rest().stop_source;
     }
     tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
-    interrupt(f);         // W5
+    interrupt(f.rest());         // W5
 }
 
 // After a heavy fence, which pairs with the light ones of join_in_place(): it sees the stop, or we see the child.
 scheduler::held_fiber scheduler::in_place_child_of(control_block& f) noexcept {
     const std::lock_guard guard(f.lock);
-    control_block* const child = f.in_place.load(relaxed);
+    control_block* const child = f.rest().in_place.load(relaxed);
     if (child) child->life.refer();  // the joiner holds one until it has passed the lock
     return held_fiber(child);
 }
 
 void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
     if (cell.thread_signal) return;  // a plain thread
-    if (const auto child = in_place_child_of(static_cast<control_block&>(cell))) request_stop(*child);
+    if (const auto child = in_place_child_of(control_block::of(cell))) request_stop(*child);
 }
 
 void scheduler::report_unhandled(control_block& f, const std::exception_ptr& failure) noexcept {
@@ -279,9 +279,9 @@ std::stop_token stop_token_of(control_block& f) {
     std::stop_source source(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
-        if (!f.stop_source) f.stop_source = std::move(fresh);
+        if (!f.rest().stop_source) f.rest().stop_source = std::move(fresh);
         f.has_stop_source = true;
-        source = *f.stop_source;
+        source = *f.rest().stop_source;
     }
     if (f.stop.load(acquire) != stop_stage::none) source.request_stop();  // who requested before has not seen the source
     return source.get_token();

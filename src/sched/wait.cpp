@@ -77,7 +77,7 @@ time_point look_up_at(time_point when) noexcept {
 wait_cell& this_cell() noexcept {
     if (const auto* const c = this_carrier()) {
         require(c->current() != nullptr, "a worker's loop never waits");
-        return *c->current();
+        return c->current()->rest();
     }
     return this_thread_cell().cell;
 }
@@ -94,7 +94,7 @@ void wait::park_with_timer() noexcept {
     wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
     const auto when = timer.when();
     if (when != never) on_->arm(timer, when);
-    on_->park(static_cast<control_block&>(cell_));
+    on_->park(control_block::of(cell_));
     if (when != never) timer_heap::cancel(timer);
 }
 

@@ -20,10 +20,17 @@ struct wait_options {
     interruptible may_stop = interruptible::yes;  // shields and unwinding are taken into account besides
 };
 
+/// Of a control block's memory (C5 of control_block.hpp). Inside.
+[[gnu::cold]] inline void begin_first_wait(control_block& self) noexcept {
+    self.has_waited = true;
+    auto& ready = self.rest().make_ready;
+    if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);  // else it has been demoted already
+}
+
 /// this_cell(), where the caller is most likely a fiber.
 inline wait_cell& caller_cell() noexcept {
     auto* const f = this_fiber_block();
-    return f ? *f : this_cell();
+    return f ? f->rest() : this_cell();
 }
 
 class wait {
@@ -79,10 +86,14 @@ private:
     }
     cell_.reason.store(options.reason, relaxed);  // hints for dumps
     cell_.object.store(options.object, relaxed);
-    if (on_) [[likely]]
-        on_->enter_wait(static_cast<control_block&>(cell_));
-    else
+    if (on_) [[likely]] {
+        auto& self = control_block::of(cell_);
+        on_->enter_wait(self);
+        if (!self.has_waited) [[unlikely]]
+            begin_first_wait(self);
+    } else {
         cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
+    }
     const bool now = interrupts_.from == time_point::min();
     ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
     if (now && cell_.stops.load(relaxed) != 0) [[unlikely]]
@@ -96,7 +107,7 @@ inline wake wait::park() noexcept {
     else if (has_limit_) [[unlikely]]
         park_with_timer();
     else
-        on_->park(static_cast<control_block&>(cell_));
+        on_->park(control_block::of(cell_));
     if (cell_.outcome < outcome_timed_out) [[likely]]
         return wake::notified;
     return cell_.outcome == outcome_stopped ? wake::stopped : wake::timed_out;
@@ -107,7 +118,7 @@ inline void unpark_inline(wait_cell& cell) noexcept {
     if (cell.make_ready.load(relaxed) != &ready_fiber) [[unlikely]]
         return unpark(cell);  // ordered by the claim
     cell.word.unpark();
-    auto& f = static_cast<control_block&>(cell);
+    auto& f = control_block::of(cell);
     if (auto* const c = this_carrier_of(f.owner)) [[likely]]
         c->ready(f);
     else

@@ -20,12 +20,12 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, pa
     }
     wait w({.reason = reason, .object = &f, .deadline = until, .may_stop = may_stop});
     waiter me(w.cell(), w.ticket());
-    f.joiners.push_back(me);
+    f.rest().joiners.push_back(me);
     f.lock.unlock();
     const auto how = w.park();
     if (how != wake::notified) {
         const std::lock_guard guard(f.lock);
-        f.joiners.remove(me);
+        f.rest().joiners.remove(me);
     }
     return how;
 }
@@ -104,7 +104,7 @@ void yield() {
         check_interrupt();
         return thread_yield();
     }
-    check_interrupt(*self);
+    check_interrupt(self->rest());
     carrier::yield(*self);
 }
 

@@ -22,7 +22,7 @@ namespace {
     f.phase.store(fiber_state::created, relaxed);
     if (f.stop.load(relaxed) != stop_stage::none) [[unlikely]] {
         f.stop.store(stop_stage::none, relaxed);
-        f.stops.store(0, relaxed);
+        f.rest().stops.store(0, relaxed);
     }
     f.site = site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
@@ -59,7 +59,7 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
             fiber_->set_name(a.name);
         }
         fiber_->has_own_stack = a.stack_bytes != 0;
-        if (fiber_->has_own_stack) fiber_->stack_bytes = a.stack_bytes;
+        if (fiber_->has_own_stack) fiber_->rest().stack_bytes = a.stack_bytes;
         room_ = spill_alignment ? fiber_->spill(bytes, spill_alignment) : fiber_->room;
     } catch (...) {
         discard();

@@ -15,12 +15,10 @@
 namespace weft::detail {
 namespace {
 
-void never_ready(wait_cell&) noexcept { std::abort(); }
-
 class block_pools : public ::testing::Test {
 protected:
     scheduler& nobody = *reinterpret_cast<scheduler*>(this);  // only its address is kept
-    block_pool pool{nobody, never_ready};
+    block_pool pool{nobody};
 
     std::size_t made() {
         std::size_t n = 0;
@@ -186,10 +184,11 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
     for (auto* chain : taken)
         for (auto* b = chain; b; b = b->link) {
             b->generation.store(7, relaxed);
+            b->has_waited = true;
             for (int i = 0; i < 3; ++i) {
-                const auto ticket = b->word.begin(interruptible::no);
-                EXPECT_TRUE(b->word.claim(ticket));
-                b->word.end_claimed();
+                const auto ticket = b->rest().word.begin(interruptible::no);
+                EXPECT_TRUE(b->rest().word.claim(ticket));
+                b->rest().word.end_claimed();
             }
             before.insert(b);
             indices.insert(b->index);
@@ -201,8 +200,8 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
     for (auto* b : before) {  // who comes late
         absent += b->generation.load(relaxed) == 0;
         EXPECT_EQ(state_of(*b), fiber_state::free);
-        for (wait_ticket t = 1; t < 6; ++t) EXPECT_FALSE(b->word.claim(t));
-        EXPECT_FALSE(b->word.interruptible_ticket());
+        for (wait_ticket t = 1; t < 6; ++t) EXPECT_FALSE(b->rest().word.claim(t));
+        EXPECT_FALSE(b->rest().word.interruptible_ticket());
     }
     EXPECT_EQ(absent, pool.statistics().absent);
     std::size_t seen = 0;
@@ -219,9 +218,9 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
             EXPECT_EQ(indices.erase(b->index), 1u);
             EXPECT_EQ(b->owner, &nobody);
             EXPECT_GE(b->generation.load(relaxed), 7u);
-            EXPECT_GE(b->word.begin(interruptible::no), 4u);
-            EXPECT_TRUE(b->word.claim(b->word.last_ticket()));
-            b->word.end_claimed();
+            EXPECT_GE(b->rest().word.begin(interruptible::no), 4u);
+            EXPECT_TRUE(b->rest().word.claim(b->rest().word.last_ticket()));
+            b->rest().word.end_claimed();
         }
         EXPECT_EQ(n, block_pool::chain_blocks);
     }
@@ -326,14 +325,15 @@ TEST(fiber_state, names_differ) {
     EXPECT_FALSE(names.contains("?"));
 }
 
-TEST(control_block, keeps_47_bytes_of_a_name) {
-    control_block b(never_ready);
+TEST_F(block_pools, keep_47_bytes_of_a_name) {
+    auto& b = pool.take_one();
     b.set_name(std::string(100, 'x'));
     EXPECT_EQ(b.name(), std::string(47, 'x'));
     b.set_name("short");
     EXPECT_EQ(b.name(), "short");
     b.set_name("");
     EXPECT_EQ(b.name(), "");
+    pool.give_one(b);
 }
 
 }  // namespace
