@@ -140,7 +140,7 @@ TEST(bench_parked, memory_and_times_come_from_as_many_processes_as_runs) {
 
 TEST(bench_ring, Q17_Q18_three_forks_are_pooled_into_a_mean_with_its_interval) {
     const results measured("ring", "50", "1");
-    for (const std::string variant : {"fibers/channels", "threads/condition-variables"}) {
+    for (const std::string variant : {"fibers/channels", "fibers/promises", "threads/condition-variables"}) {
         EXPECT_EQ(measured.of(variant)["runs"], 3 * 2) << "three forks of two rounds";
         const auto interval = measured.of(variant + "/interval-99.9");
         const double mean = interval["median"], low = interval["min"], high = interval["max"];

@@ -2,6 +2,7 @@
 // processes, in each as many rounds to warm up as are measured. A hop is one send and one receive; when the number is used up
 // the ring is taken apart and all members end.
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <weft/channel.hpp>
+#include <weft/ivar.hpp>
 #include <weft/scope.hpp>
 
 #include "interval.hpp"
@@ -39,9 +41,8 @@ double around(std::vector<Seat>& seats, int hops, Start&& start) {
     return nanoseconds([&] { start([&](std::size_t i) { take_part(seats[i], seats[(i + 1) % members]); }); }) / hops;
 }
 
-double by_fibers(int hops) {
-    std::vector<weft::channel<int>> seats;
-    for (std::size_t i = 0; i < members; ++i) seats.emplace_back();
+template <class Seat>
+double by_fibers(std::vector<Seat> seats, int hops) {
     return around(seats, hops, [&](auto member) {
         weft::with_scope([&](weft::scope& ring) {
             for (std::size_t i = 0; i < members; ++i) ring.spawn([member, i] { member(i); });
@@ -49,6 +50,43 @@ double by_fibers(int hops) {
         });
     });
 }
+
+double by_channels(int hops) {
+    std::vector<weft::channel<int>> seats;
+    for (std::size_t i = 0; i < members; ++i) seats.emplace_back();
+    return by_fibers(std::move(seats), hops);
+}
+
+/// Promises one after the other: each brings a value, and the promise of the next.
+class promised {
+public:
+    std::optional<int> receive() {
+        const auto here = std::exchange(next_, nullptr);
+        auto& [value, next] = here->get();
+        next_ = next;
+        return value;
+    }
+    void send(int value) { keep(value); }
+    void close() { keep(std::nullopt); }
+
+private:
+    struct message;
+    using promise = std::shared_ptr<weft::ivar<message>>;
+    struct message {
+        std::optional<int> value;
+        promise next;
+    };
+
+    void keep(std::optional<int> value) {
+        auto fresh = std::make_shared<weft::ivar<message>>();
+        std::exchange(open_, fresh)->set({value, fresh});
+    }
+
+    promise open_ = std::make_shared<weft::ivar<message>>();  // the sender's
+    promise next_ = open_;                                    // the receiver's
+};
+
+double by_promises(int hops) { return by_fibers(std::vector<promised>(members), hops); }
 
 /// A channel of one value for plain threads.
 class seat {
@@ -101,7 +139,9 @@ void one_fork(session& s, std::uint64_t n) {
     if (s.part() == "threads/condition-variables")
         rounds(s, n, by_threads);
     else if (s.part() == "fibers/channels")
-        on_workers(s.workers().front(), [&] { rounds(s, n, by_fibers); });
+        on_workers(s.workers().front(), [&] { rounds(s, n, by_channels); });
+    else if (s.part() == "fibers/promises")
+        on_workers(s.workers().front(), [&] { rounds(s, n, by_promises); });
     else
         throw std::invalid_argument("ring has no part " + s.part());
 }
@@ -126,6 +166,7 @@ void ring_workload(session& s) {
     for (const auto workers : s.workers()) {
         const double hop = all_forks(s, "fibers/channels", workers, n);
         s.report({"fibers/channels/speed-up", workers, n, "x"}, {thread_hop / hop});
+        all_forks(s, "fibers/promises", workers, n);
     }
 }
 
