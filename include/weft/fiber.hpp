@@ -12,6 +12,7 @@
 
 #include <weft/deadline.hpp>
 #include <weft/detail/new_fiber.hpp>
+#include <weft/detail/pin.hpp>
 #include <weft/detail/task.hpp>
 
 namespace weft {
@@ -24,9 +25,20 @@ struct fiber_id {
     friend auto operator<=>(const fiber_id&, const fiber_id&) = default;
 };
 
+/// Which carriers, that is OS threads, may run a fiber. For code that keeps what belongs to a thread: a graphics context, a handle of
+/// a library with thread affinity, thread_local state of its own.
+enum class migrate : std::uint8_t {
+    always,        ///< any, and another after each park
+    before_start,  ///< whichever starts it, from then on that one
+    never,         ///< one from the start, which runs others as well: it waits while another computes there
+    own_carrier,   ///< one that runs nothing else; counts against runtime_options::max_carriers
+};
+
 struct attributes {
     std::string_view name = {};          ///< for dumps and reports; copied, at most 47 bytes are kept
     std::size_t stack_bytes = 0;         ///< address space of the stack; 0: the runtime's default
+    migrate move = migrate::always;      ///< spawn() throws std::system_error (EAGAIN) where no carrier can be had
+    bool preempt = true;                 ///< false: others wait while it computes or blocks, however long (runtime_options::time_slice)
     std::source_location site = std::source_location::current();
 };
 
@@ -160,6 +172,15 @@ void set_name(std::string_view) noexcept;       ///< nothing happens on a plain 
 std::stop_token stop_token();
 /// Bytes left below the caller's frame; of a plain thread's stack 0, since it is not weft's.
 std::size_t stack_remaining() noexcept;
+/// f(), during which the calling fiber stays on its carrier, that is OS thread, whatever it waits for. Nests. While another fiber
+/// computes on that thread it waits.
+///
+/// \returns what f returns. \throws what f throws.
+template <class F>
+decltype(auto) pinned(F&& f) {
+    const detail::pin here;
+    return std::forward<F>(f)();
+}
 
 }  // namespace this_fiber
 }  // namespace weft

@@ -36,6 +36,7 @@
 namespace weft::detail {
 
 struct stack;
+class carrier;
 class scheduler;
 struct control_block;
 
@@ -68,7 +69,7 @@ struct fiber_core {
     atomic<std::uint32_t> generation{0};  // counts the uses of this block; makes ids unique
     std::source_location site;
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
-    bool has_own_stack = false;  // stack_bytes counts: it may not begin on a worker's hot stack
+    bool has_own_stack = false;  // it may not begin on a worker's hot stack: stack_bytes counts, or it has rare attributes
     bool told = false;  // the parent has handed its stop on
     atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
@@ -99,6 +100,8 @@ struct fiber_rest : wait_cell {
     coroutine_slot coroutines;  // the innermost coroutine running inside this fiber; empty before and after
     atomic<control_block*> in_place;  // the child this fiber joins by running it (worker::join_in_place)
     std::size_t stack_bytes;
+    carrier* bound_to;  // null unless is_bound
+    std::uint32_t pins;  // reasons to be bound, once it has started
     std::uint8_t short_bursts;  // in a row, of one that is demoted
     wait_list joiners;  // under `lock`, as what follows
     std::unique_ptr<std::stop_source> stop_source;  // made on first use
@@ -110,6 +113,8 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
 
     std::uint32_t index = 0;  // of this block among all of the process, fixed
     bool has_waited = false;  // its rest has a ticket that counts, and make_ready
+    bool is_bound = false;  // B1 of sched/bound.hpp; of whoever may run it
+    atomic<bool> keeps_worker{false};  // the monitor does not take it; set before start
     spin_lock lock;
 
     fiber_rest& rest() noexcept { return *reinterpret_cast<fiber_rest*>(reinterpret_cast<std::byte*>(this) + to_rest()); }
@@ -133,7 +138,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     void* spill(std::size_t bytes, std::size_t alignment);
     void free_spilled(void* what) noexcept;
     /// What few fibers have and all must be rid of at their end.
-    bool has_rarities() const noexcept { return has_stop_source || demoted; }
+    bool has_rarities() const noexcept { return has_stop_source || demoted || has_own_stack; }
     void forget_stop_source() noexcept {
         has_stop_source = false;
         rest().stop_source.reset();

@@ -51,7 +51,9 @@ void carrier::live() noexcept {
             commit();
             if (has_worker()) break;  // the scheduler stops
         }
-        if (auto* const f = take_demoted())
+        if (auto* const stays = bound_.pop())
+            run_bound(*stays);
+        else if (auto* const f = is_reserved() ? nullptr : take_demoted())
             run_demoted(*f);
         else
             goes_on = owner_.hand_offs().await_worker(*this);
@@ -74,6 +76,16 @@ control_block* carrier::take_demoted() noexcept {
         owner_.inject(*f);
     }
     return nullptr;
+}
+
+// As a demoted one, but it needs no place.
+void carrier::run_bound(control_block& f) noexcept {
+    f.rest().word.await_left();
+    if (!f.started()) give_own_stack(f);
+    f.phase.store(fiber_state::running, relaxed);  // a hint
+    current_.store(&f, relaxed);
+    switch_context(own_, f.ctx);
+    commit();
 }
 
 // On this carrier's time, and on no worker's.
@@ -99,7 +111,8 @@ bool carrier::vacate_place_since(time_point t) noexcept {
 
 bool carrier::enter_attentively(on_demand what) noexcept {
     auto mine = holder();
-    if (!current()) what = on_demand::refuse;  // a loop, which would not know what to do without
+    const auto* const f = current();
+    if (!f || f->keeps_worker.load(relaxed)) what = on_demand::refuse;  // a loop, which would not know what to do without
     if (mine.attend(what)) return true;
     if (!mine.has_conceded()) return false;
     if (what == on_demand::refuse && mine.reclaim()) return true;
@@ -109,7 +122,7 @@ bool carrier::enter_attentively(on_demand what) noexcept {
 
 void carrier::enter_wait_attentively(control_block& self) noexcept {
     // Before anybody can claim its wait, since who claims looks where it belongs.
-    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing)
+    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing && !self.is_bound)
         demotion::demote(self, ready_demoted_fiber);
 }
 
@@ -122,6 +135,7 @@ void carrier::start_inside(control_block& f) noexcept {
 
 // It has given up its turn without a worker.
 void carrier::requeue(control_block& f) noexcept {
+    if (f.is_bound) return owner_.ready_bound(f);
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
     if (f.demoted)
         owner_.demote(f);

@@ -29,6 +29,7 @@
 #include "arch/context.hpp"
 #include "arch/thread_word.hpp"
 #include "fiber/block_pool.hpp"
+#include "sched/injector.hpp"
 #include "sched/placement.hpp"
 #include "sched/tenure.hpp"
 #include "sched/thread_probe.hpp"
@@ -95,6 +96,9 @@ public:
 
     // Any thread:
 
+    /// Those that are bound to this carrier and ready (bound.hpp).
+    injector<control_block>& bound() noexcept { return bound_; }
+    bool has_bound() const noexcept { return !bound_.empty(); }  // ordered by the fences of who is about to sleep
     tenure<worker>& hold() noexcept { return hold_; }
     control_block* current() const noexcept { return current_.load(relaxed); }  // of others a hint, but for the monitor (H3)
     /// Null while its thread is about to start.
@@ -102,6 +106,11 @@ public:
     std::uint64_t born() const noexcept { return born_.load(acquire); }
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }  // pairs with the release in count_end()
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
+    void count_bound(int n) noexcept { bound_count_.fetch_add(static_cast<unsigned>(n), seq_cst); }
+    bool is_bound_to() const noexcept { return bound_count_.load(seq_cst) != 0; }
+    /// It has no worker before it is no longer reserved (B5 of bound.hpp).
+    bool is_reserved() const noexcept { return is_reserved_.load(seq_cst); }
+    void reserve(bool yes) noexcept { is_reserved_.store(yes, seq_cst); }
     /// The monitor: takes away the place of a demoted fiber that has run since `t` or before. True: the place is its to give back.
     bool vacate_place_since(time_point t) noexcept;
     /// The monitor, before it takes the worker, or after the demand was refused: its slice is that of a hog, or not.
@@ -128,11 +137,14 @@ private:
     void be_a_worker() noexcept;
     control_block* take_demoted() noexcept;
     void run_demoted(control_block& f) noexcept;
+    void run_bound(control_block& f) noexcept;
+
 
     // Running fibers.
     static void loop(void* stack_of_loop) noexcept;  // bottom frame of pooled stacks
     static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
-    static after_body run_body(control_block& f) noexcept;
+    static void run_body(control_block& f) noexcept;
+    static after_body body_ended(control_block& f) noexcept;
     static bool body_failed(control_block& f) noexcept;
     static void wake_joiners(control_block& f) noexcept;
     void finish(control_block& f, after_body how, bool has_worker) noexcept;
@@ -156,6 +168,7 @@ private:
     static void arrive() noexcept;
     void dispatch(worker& w, control_block& f) noexcept;
     context& resume(worker& w, control_block& f) noexcept;
+    [[gnu::cold]] void yield_anyhow(worker& w, control_block& self) noexcept;
     context& fresh_loop(worker& w, control_block* picked) noexcept;
     bool give_own_stack(control_block& f) noexcept;
     control_block* wait_for_work(worker& w) noexcept;
@@ -176,6 +189,9 @@ private:
     atomic<bool> has_long_slice_{false}, has_place_{false};  // has_place_: among the demoted; see demotion.hpp
     atomic<std::int64_t> place_since_{0};
     placement place_;
+    injector<control_block> bound_;  // B2 of bound.hpp
+    atomic<unsigned> bound_count_{0};
+    atomic<bool> is_reserved_{false};  // it never has a worker: it is the carrier of one fiber alone
     thread_probe probe_;
     atomic<bool> is_up_{false};
     const unsigned number_;  // for its thread's name

@@ -1,4 +1,5 @@
 // fiber_loop.cpp - how a carrier gets from one fiber to the next: its loops, and every switch.
+#include "sched/bound.hpp"
 #include "sched/idle.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
@@ -20,10 +21,13 @@ namespace weft::detail {
     w.tick();
 }
 
-// \returns  whether the run's reference is still to be dropped, has been, or has been as the last.
-[[gnu::always_inline]] inline carrier::after_body carrier::run_body(control_block& f) noexcept {
+[[gnu::always_inline]] inline void carrier::run_body(control_block& f) noexcept {
     if (f.owner->all_are_stopped()) scheduler::request_stop(f);
     f.body->run();
+}
+
+// \returns  whether the run's reference is still to be dropped, has been, or has been as the last.
+[[gnu::always_inline]] inline carrier::after_body carrier::body_ended(control_block& f) noexcept {
     const bool stop_siblings = f.body->failure() && body_failed(f);
     if (f.life.is_unjoinable()) {
         f.destroy_body();  // C2; user code, so here on the fiber
@@ -87,7 +91,8 @@ void carrier::loop(void* stack_of_loop) noexcept {
         f->home = own;
         c.dispatch(w, *f);
         c.leave();
-        const auto how = run_body(*f);
+        run_body(*f);
+        const auto how = body_ended(*f);
         carrier& here = *this_carrier();
         const bool has_worker = here.enter(on_demand::refuse);
         here.finish(*std::exchange(f, nullptr), how, has_worker);
@@ -107,7 +112,9 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     auto& f = *static_cast<control_block*>(fiber_with_own_stack);
     arrive();
     auto* const own = f.home;
-    const auto how = run_body(f);
+    run_body(f);
+    if (f.is_bound) let_go(f);  // before its end may be seen; what it has captured is destroyed
+    const auto how = body_ended(f);
     carrier& c = *this_carrier();
     const bool has_worker = c.enter(on_demand::refuse);
     c.finish(f, how, has_worker);
@@ -208,7 +215,9 @@ void carrier::yield(control_block& self) noexcept {
     if (!c.enter(on_demand::refuse)) [[unlikely]]
         return c.leave_for_home(self, afterwards::requeue);
     worker& w = c.its_worker();
-    w.poll_if_due();
+    const bool has_polled = w.poll_if_due();
+    if (self.is_bound || (has_polled && c.has_bound())) [[unlikely]]
+        return c.yield_anyhow(w, self);
     auto* next = w.queue().rotate(self);  // nobody else can run it before the visit ends
     if (!next && !c.owner_.injected().empty()) {
         w.poll();
@@ -218,6 +227,18 @@ void carrier::yield(control_block& self) noexcept {
         return c.leave_for(w, self, next);
     w.tick();  // as if dispatched anew: alone it must poll, too
     c.leave();
+}
+
+// Through requeue(), which knows where `self` belongs.
+void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
+    auto* next = w.pick();
+    if (!next) {
+        w.poll();
+        next = w.pick();
+    }
+    after_ = afterwards::requeue;
+    after_what_ = &self;
+    leave_for(w, self, next);
 }
 
 context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
@@ -233,6 +254,7 @@ bool carrier::give_own_stack(control_block& f) noexcept {
     f.home = owner_.stacks().take(f.rest().stack_bytes);
     if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
+    if (f.rest().pins != 0 && !f.is_bound) bind(f, *this);  // migrate::before_start
     return true;
 }
 

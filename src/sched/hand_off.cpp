@@ -3,7 +3,10 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
 #include "sched/choice.hpp"
@@ -56,40 +59,40 @@ void hand_off::stop() noexcept {
 // ---- carriers
 
 bool hand_off::await_worker(carrier& c) noexcept {
+    bool has_work;
     {
         const std::lock_guard guard(lock_);
         if (ended_) return false;
-        spares_.push_back(&c);
+        has_work = c.has_bound();  // from who has not found it here (B3 of bound.hpp)
+        if (!has_work) spares_.push_back(&c);
+    }
+    if (has_work) {
+        thread_yield();  // J2: it may be about to come
+        return true;
     }
     return tenure<worker>::holder(c.hold()).await_grant() != tenure<worker>::holder::awaited::dismissed;
 }
 
 carrier* hand_off::take_spare() noexcept {
-    {
-        const std::lock_guard guard(lock_);
-        if (!spares_.empty()) {  // the last to come is the warmest
-            auto* const spare = spares_.back();
-            spares_.pop_back();
-            return spare;
-        }
-    }
-    return start_another();
+    auto* const spare = take_idle_spare(fit::for_workers);
+    return spare ? spare : start_another();
+}
+
+carrier* hand_off::take_idle_spare(fit what) noexcept {
+    const std::lock_guard guard(lock_);
+    const auto last = std::find_if(spares_.rbegin(), spares_.rend(), [&](const carrier* c) {
+        return !c->is_reserved() && (what == fit::for_workers || !c->is_bound_to());
+    });
+    if (last == spares_.rend()) return nullptr;
+    auto* const spare = *last;  // the last to come is the warmest
+    spares_.erase(std::next(last).base());
+    return spare;
 }
 
 // It is not in spares_: who has started it says what it shall do.
 carrier* hand_off::start_another() noexcept {
-    const char* what = "max_carriers are in use";
-    if (unstarted_ || owner_.carrier_count() < owner_.options().max_carriers) {
-        try {
-            if (!unstarted_) unstarted_ = &owner_.new_carrier(nullptr);
-            unstarted_->start_thread();
-            return std::exchange(unstarted_, nullptr);
-        } catch (const std::bad_alloc&) {
-            what = "no memory for one";
-        } catch (const std::system_error&) {
-            what = "the system refuses another thread";
-        }
-    }
+    const char* what = nullptr;
+    if (auto* const made = make_carrier(what)) return made;
     if (!std::exchange(says_no_more_, true))
         std::fprintf(
             stderr, "weft: runtime \"%s\" keeps fibers waiting behind others that compute or block: it has %u carriers, and %s\n",
@@ -97,9 +100,55 @@ carrier* hand_off::start_another() noexcept {
     return nullptr;
 }
 
+carrier* hand_off::make_carrier(const char*& why_not) noexcept {
+    const std::lock_guard guard(making_);
+    why_not = "max_carriers are in use";
+    if (!unstarted_ && owner_.carrier_count() >= owner_.options().max_carriers) return nullptr;
+    try {
+        if (!unstarted_) unstarted_ = &owner_.new_carrier(nullptr);
+        unstarted_->start_thread();
+        return std::exchange(unstarted_, nullptr);
+    } catch (const std::bad_alloc&) {
+        why_not = "no memory for one";
+    } catch (const std::system_error&) {
+        why_not = "the system refuses another thread";
+    }
+    return nullptr;
+}
+
 void hand_off::put_back(carrier& spare) noexcept {
     const std::lock_guard guard(lock_);
-    spares_.push_back(&spare);
+    if (spare.has_bound())  // from who has not found it here (B3 of bound.hpp)
+        giver(spare.hold()).summon();
+    else
+        spares_.push_back(&spare);
+}
+
+carrier& hand_off::reserve_carrier() {
+    const char* why_not = nullptr;
+    auto* c = take_idle_spare(fit::to_be_reserved);
+    if (c) {
+        c->reserve(true);
+        if (c->is_bound_to()) {
+            c->reserve(false);
+            put_back(*std::exchange(c, nullptr));
+        }
+    }
+    if (!c) c = make_carrier(why_not);
+    if (!c)
+        throw std::system_error(EAGAIN, std::generic_category(),
+                                "weft: no carrier for a fiber alone (migrate::own_carrier): " + std::string(why_not));
+    c->reserve(true);
+    put_back(*c);
+    return *c;
+}
+
+void hand_off::summon(carrier& c) noexcept {
+    {
+        const std::lock_guard guard(lock_);
+        if (std::erase(spares_, &c) == 0) return;
+    }
+    giver(c.hold()).summon();
 }
 
 // ---- the monitor
@@ -164,7 +213,7 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
                      .runs_fiber = fiber != nullptr && cpu};
     const auto what =
         owner_.options().torture_hand_offs ? any_conclusion(fiber != nullptr) : seen.eye.look(s, owner_.options().time_slice);
-    if (what == conclusion::leave || !profit) return suspicion::no;
+    if (what == conclusion::leave || !profit || fiber->keeps_worker.load(relaxed)) return suspicion::no;
     if (what == conclusion::stands_still && !owner_.options().torture_hand_offs && probe->activity() != thread_activity::sleeps)
         return suspicion::yes;
     seen.dispatches = s.dispatches;

@@ -4,8 +4,8 @@
 // tenure.hpp's; docs/design/handoff.md has the whole.
 //
 // Invariants
-//   O1  Carriers are made, and workers taken and given, by the monitor alone. A carrier is in spares_ from when it has
-//       registered until it is taken out to be granted, summoned or dismissed (T5), or put back if that was not needed.
+//   O1  Workers are taken and given by the monitor alone; carriers are made under making_, by it and by who wants one for a fiber alone. A carrier is in spares_ from when it has
+//       registered until it is taken out to be granted, summoned or dismissed (T5), or put back if that was not needed. One that is reserved is only summoned; others than the monitor do so as well (lock_).
 //   O2  A worker is demanded only when a carrier is at hand that can have it.
 //   O3  After stop() has begun no carrier registers, and none is waiting when it has ended.
 #pragma once
@@ -34,6 +34,11 @@ public:
     /// Starts the monitor, unless the time slice is zero. \throws std::system_error, std::bad_alloc
     void start();
     void stop() noexcept;
+
+    /// A carrier that will have no worker before it is no longer reserved. \throws std::system_error
+    carrier& reserve_carrier();
+    /// Any thread: lets the carrier look for what it has to run, if it waits here.
+    void summon(carrier& c) noexcept;
 
     // Carriers:
 
@@ -83,7 +88,10 @@ private:
     void rest() noexcept;
 
     carrier* take_spare() noexcept;
+    enum class fit : bool { for_workers, to_be_reserved };
+    carrier* take_idle_spare(fit what) noexcept;
     carrier* start_another() noexcept;
+    carrier* make_carrier(const char*& why_not) noexcept;
     void put_back(carrier& spare) noexcept;
 
     scheduler& owner_;
@@ -93,8 +101,10 @@ private:
     futex_word hurried_{0};
     std::vector<watched> seen_;       // of each worker
     bool says_no_more_ = false;       // that it has no carrier left
-    carrier* unstarted_ = nullptr;    // made, but its thread was refused
     atomic<std::uint64_t> taken_{0}, blocked_{0}, refused_{0};
+
+    std::mutex making_;
+    carrier* unstarted_ = nullptr;    // under making_: made, but its thread was refused
 
     std::mutex lock_;
     bool ended_ = false;              // under lock_

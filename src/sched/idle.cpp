@@ -201,7 +201,7 @@ time_point idle_worker::earliest_timer() const noexcept {
 void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);  // pairs with the fence of wake_searcher()
-    if (w_.owner_.injected().empty())  // after set_napper(): whoever pushed before has not seen the napper
+    if (w_.owner_.injected().empty() && !this_carrier()->has_bound())  // after set_napper(): whoever pushed before has not seen the napper
         sleep_until(clock::now() + nap_for);
     w_.owner_.set_napper(nullptr);
 }
@@ -227,7 +227,7 @@ void idle_worker::sleep() noexcept {
     s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
     w_.asleep_.store(true, relaxed);  // a hint; found() makes good for a leader that believed it
     // Step 3 of idle_set.hpp. A searcher that is about takes the work queued now upon itself (I2).
-    if ((!s.work_is_queued() || s.idle().anybody_searches()) && !s.stopping()) {
+    if ((!s.work_is_queued() || s.idle().anybody_searches()) && !this_carrier()->has_bound() && !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
         sleep_until(tidy_at_);
     }

@@ -64,7 +64,7 @@ namespace {
 }
 
 bool carrier::join_in_place(control_block& self, control_block& child) noexcept {
-    if (self.rest().deadlines || self.rest().shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty())
+    if (self.rest().bound_to || self.rest().deadlines || self.rest().shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty())
         return false;
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
@@ -100,6 +100,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
     if (here < span.low || here >= span.high) return false;  // inside a coroutine
+    if (self.is_bound) return false;  // the other might go on elsewhere, and self with it
     carrier& c = *this_carrier();
     if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
     if (++c.inlined_ % turn_of_others == 0) yield(self);

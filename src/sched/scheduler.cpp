@@ -25,6 +25,11 @@ void ready_fiber(wait_cell& cell) noexcept {
     f.owner->ready(f);
 }
 
+void ready_bound_fiber(wait_cell& cell) noexcept {
+    auto& f = control_block::of(cell);
+    f.owner->ready_bound(f);
+}
+
 void ready_demoted_fiber(wait_cell& cell) noexcept {
     auto& f = control_block::of(cell);
     f.owner->demote(f);
@@ -72,6 +77,21 @@ scheduler::~scheduler() {
     while (visitors_.load(acquire) != 0) thread_yield();  // pairs with inject()
 }
 
+void scheduler::ready_bound(control_block& f) noexcept {
+    visitors_.fetch_add(1, relaxed);  // as inject()
+    carrier& c = *f.rest().bound_to;
+    c.bound().push(f);
+    fence(seq_cst);  // B3
+    if (this_carrier() != &c) wake(c);
+    visitors_.fetch_sub(1, release);
+}
+
+void scheduler::wake(carrier& c) noexcept {
+    for (auto& w : workers_)
+        if (w->held_by() == &c) return w->wake();
+    hand_off_.summon(c);
+}
+
 carrier& scheduler::new_carrier(worker* first) {
     const auto n = carrier_count_.load(relaxed);
     carriers_[n] = std::make_unique<carrier>(*this, first, n);
@@ -82,6 +102,7 @@ carrier& scheduler::new_carrier(worker* first) {
 void scheduler::start(control_block& f) noexcept {
     if (auto* const c = this_carrier_of(this)) return c->start(f);
     born_outside_.fetch_add(1, release);  // before the fiber can end: live() never falls below the truth
+    if (f.has_own_stack && f.is_bound) return ready_bound(f);
     inject(f);
 }
 
@@ -138,6 +159,7 @@ void scheduler::give_back(control_block& f) noexcept {
 void scheduler::forget_rarities(control_block& f) noexcept {
     if (f.has_stop_source) f.forget_stop_source();
     if (f.demoted) demotion::promote(f, ready_fiber);
+    f.keeps_worker.store(false, relaxed);
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {

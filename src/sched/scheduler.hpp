@@ -101,6 +101,8 @@ public:
     /// From who has no worker: to whoever comes first, or to the demoted.
     void inject(control_block&) noexcept;
     void demote(control_block&) noexcept;
+    /// New, or it was waiting, and bound to a carrier (bound.hpp).
+    void ready_bound(control_block&) noexcept;
     /// One of the demoted, if any waits, becomes an ordinary fiber again.
     void promote_one() noexcept;
     demotion& demoted() noexcept { return demoted_; }
@@ -161,6 +163,7 @@ public:
 private:
     static void tell_and_interrupt(control_block&) noexcept;
     static held_fiber in_place_child_of(control_block&) noexcept;
+    void wake(carrier&) noexcept;
 
     enum class lead : std::uint32_t { free, taken, wanted };
 
@@ -186,9 +189,10 @@ private:
     atomic<std::uint32_t> visitors_{0};  // threads that are not workers and are about to make a fiber runnable
 };
 
-/// What a control block's `make_ready` is: of an ordinary fiber, and of a demoted one.
+/// What a control block's `make_ready` is: of an ordinary fiber, of a demoted one, and of one that is bound to a carrier.
 void ready_fiber(wait_cell&) noexcept;
 void ready_demoted_fiber(wait_cell&) noexcept;
+void ready_bound_fiber(wait_cell&) noexcept;
 
 /// Whether this is `cancelled`, which is no failure.
 bool is_cancellation(const std::exception_ptr&) noexcept;

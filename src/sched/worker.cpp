@@ -23,10 +23,11 @@ worker::worker(scheduler& owner, unsigned index)
 
 worker::~worker() = default;
 
-// It may stay away from its timers for long.
-void worker::tell_of_timer() noexcept {
-    timer_is_news_ = false;
-    if (owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
+// It may stay away from its timers for long. One fiber of the carrier's own, then the others have their turn (B4 of bound.hpp).
+control_block* worker::attend_news() noexcept {
+    has_news_ = false;
+    if (!alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
+    return this_carrier()->bound().pop();
 }
 
 // No memory for a longer queue.
@@ -56,6 +57,8 @@ void worker::poll() noexcept {
         enqueue(*f);
     }
     taking_in_ = false;
+    if (this_carrier()->has_bound()) [[unlikely]]
+        has_news_ = true;
     if (owner_.has_surplus()) [[unlikely]]
         owner_.trim(now, 1);
     if (!queue_.empty())
@@ -65,7 +68,7 @@ void worker::poll() noexcept {
 }
 
 void worker::arm(timer& t, time_point when) noexcept {
-    if (timers_.arm(t, when) && !alone_) timer_is_news_ = true;
+    if (timers_.arm(t, when) && !alone_) has_news_ = true;
 }
 
 // Its timers are minded by itself if it sleeps, else by the leader and by who searches.

@@ -41,9 +41,12 @@ public:
     control_block* pick() noexcept;
     /// Arms a timer of a fiber that runs here.
     void arm(timer& t, time_point when) noexcept;
-    void poll_if_due() noexcept {
-        if (ticks_.load(relaxed) >= poll_at_) [[unlikely]]
-            poll();
+    /// \returns whether it was.
+    bool poll_if_due() noexcept {
+        if (ticks_.load(relaxed) < poll_at_) [[likely]]
+            return false;
+        poll();
+        return true;
     }
     /// Another fiber's code runs from now on.
     void tick() noexcept { ticks_.store(ticks_.load(relaxed) + 1, relaxed); }  // owner only; read by thieves and the monitor
@@ -80,7 +83,7 @@ private:
     void poll() noexcept;
     void push(control_block& f) noexcept;
     [[gnu::cold]] void overflow(control_block& f) noexcept;
-    [[gnu::cold]] void tell_of_timer() noexcept;
+    [[gnu::cold]] control_block* attend_news() noexcept;
 
     scheduler& owner_;
     const unsigned index_;
@@ -91,7 +94,7 @@ private:
     std::uint32_t poll_every_;
     time_point last_poll_;
     bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end
-    bool timer_is_news_ = false;  // armed or kept while others sleep and may not know of it
+    bool has_news_ = false;  // a timer was armed while others sleep and may not know of it, or its carrier has fibers of its own
     bool searching_ = false;  // counted by idle_set
     time_point looted_at_ = never;  // when fibers of another worker were taken over, until it is known how long they lasted
     time_point ask_again_;  // busy victims are left alone until then

@@ -23,8 +23,8 @@ inline void worker::push(control_block& f) noexcept {
 
 [[gnu::always_inline]] inline control_block* worker::pick() noexcept {
     poll_if_due();
-    if (timer_is_news_) [[unlikely]]
-        tell_of_timer();
+    if (has_news_) [[unlikely]]
+        if (auto* const f = attend_news()) return f;
     return queue_.pop();
 }
 
@@ -34,6 +34,8 @@ inline void worker::notify() noexcept {
 
 [[gnu::always_inline]] inline void carrier::start(control_block& f) noexcept {
     born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
+    if (f.has_own_stack && f.is_bound) [[unlikely]]
+        return owner_.ready_bound(f);
     if (holder().is_inside()) [[unlikely]]
         return start_inside(f);
     if (!enter(on_demand::concede)) [[unlikely]] {

@@ -6,6 +6,7 @@
 
 #include <weft/fiber.hpp>
 
+#include "sched/bound.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/wait.hpp"
 
@@ -30,7 +31,7 @@ void wait_for_place(fiber_limit& limit) {
 
 bool may_run_inline(scheduler& where, const attributes& a) noexcept {
     auto* const c = this_carrier_of(&where);
-    return a.stack_bytes == 0 && c && carrier::can_run_inline(*c->current());
+    return is_plain(a) && c && carrier::can_run_inline(*c->current());
 }
 
 [[noreturn]] void refuse(std::size_t most) {

@@ -5,12 +5,15 @@
 #include <mutex>
 
 #include "base/panic.hpp"
+#include "sched/bound.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
 #include "sync/admission.hpp"
 
 namespace weft::detail {
 namespace {
+
+[[gnu::always_inline]] inline bool is_common(const attributes& a) noexcept { return a.name.empty() && is_plain(a); }
 
 [[gnu::always_inline]] inline void prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     f.home = nullptr;
@@ -34,7 +37,7 @@ namespace {
 new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
     : where_(&where) {
     const bool fits = bytes <= control_block::room_bytes && alignment <= control_block::room_alignment;
-    if (carrier* const c = this_carrier_of(&where); c && fits && a.name.empty() && a.stack_bytes == 0 && !where.limit())
+    if (carrier* const c = this_carrier_of(&where); c && fits && is_common(a) && !where.limit())
         [[likely]]
         if (control_block* const f = c->blocks().take_at_hand()) [[likely]] {
             prepare(*f, a.site, kind == start_as::detached);
@@ -58,9 +61,13 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
             const std::lock_guard guard(fiber_->lock);  // a dump may look at it already
             fiber_->set_name(a.name);
         }
-        fiber_->has_own_stack = a.stack_bytes != 0;
-        if (fiber_->has_own_stack) fiber_->rest().stack_bytes = a.stack_bytes;
         room_ = spill_alignment ? fiber_->spill(bytes, spill_alignment) : fiber_->room;
+        if (!is_plain(a)) {
+            fiber_->has_own_stack = true;
+            fiber_->rest().stack_bytes = a.stack_bytes ? a.stack_bytes : where.options().stack_bytes;
+            fiber_->keeps_worker.store(!a.preempt, relaxed);  // published by the start
+            bind_new(*fiber_, where, a.move);
+        }
     } catch (...) {
         discard();
         throw;
@@ -70,6 +77,7 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
 void new_fiber::discard() noexcept {
     if (where_ && where_->limit()) where_->limit()->give();
     if (!fiber_) return;
+    if (fiber_->has_own_stack) let_go(*fiber_);
     if (fiber_->spilled) fiber_->free_spilled(room_);
     if (!fiber_->detached) scheduler::drop_handle(*fiber_);
     scheduler::drop(*fiber_);

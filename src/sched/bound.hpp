@@ -1,0 +1,36 @@
+// bound.hpp - fibers that stay on one carrier, that is on one OS thread: migrate other than `always`, and this_fiber::pinned.
+//
+// Such a fiber is in no run queue, from which a thief or who is granted the worker could take it, but in a queue of its carrier. It
+// runs there with the carrier's worker, if that has one, else without, as a demoted one does. While another fiber computes on that
+// thread it waits: a worker can go elsewhere, a bound fiber cannot.
+//
+// Invariants
+//   B1  is_bound, bound_to, pins and with them make_ready change only while the fiber's owner is active, or nobody but the caller can
+//       run it (D1 of demotion.hpp): whoever has claimed its wait finds it settled. A bound fiber is not demoted.
+//   B2  A bound fiber that is ready is in bound() of its carrier, and only that carrier's own thread takes it out.
+//   B3  The carrier does not sleep while one is there. Who pushes passes a fence and wakes the worker that the carrier has, or
+//       summons it from among the spares. Who is about to sleep has passed a fence (of idle_set, or set_napper()) and looks; the spares
+//       are registered, and looked for, under one lock. A carrier that is between the two looks before it sleeps.
+//   B4  A worker that has others to run runs one bound fiber per poll, that is in 100 us; one that has none runs them at once.
+//   B5  A reserved carrier has no worker, and one fiber is bound to it. Who reserves says so and then counts those that are bound; who
+//       binds counts and then looks whether it is reserved: one of the two gives way.
+//   B6  A fiber that runs inside another (K5 of carrier.hpp) may bind itself, but a bound one runs none inside itself, nor is run so.
+#pragma once
+
+#include <weft/fiber.hpp>
+
+#include "sched/carrier.hpp"
+
+namespace weft::detail {
+
+/// Whether a fiber with these may begin on a worker's hot stack, and run in place of being queued.
+inline bool is_plain(const attributes& a) noexcept { return a.stack_bytes == 0 && a.move == migrate::always && a.preempt; }
+
+/// Before the fiber starts. \throws std::system_error (EAGAIN)
+void bind_new(control_block& f, scheduler& where, migrate how);
+/// To the caller's carrier, which runs `f` or is about to.
+void bind(control_block& f, carrier& to) noexcept;
+/// For all reasons: it has ended, or never starts.
+void let_go(control_block& f) noexcept;
+
+}  // namespace weft::detail
