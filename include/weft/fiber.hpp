@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <weft/deadline.hpp>
+#include <weft/detail/migrate.hpp>
 #include <weft/detail/new_fiber.hpp>
 #include <weft/detail/pin.hpp>
 #include <weft/detail/task.hpp>
@@ -23,15 +24,6 @@ class runtime;
 struct fiber_id {
     std::uint64_t value = 0;
     friend auto operator<=>(const fiber_id&, const fiber_id&) = default;
-};
-
-/// Which carriers, that is OS threads, may run a fiber. For code that keeps what belongs to a thread: a graphics context, a handle of
-/// a library with thread affinity, thread_local state of its own.
-enum class migrate : std::uint8_t {
-    always,        ///< any, and another after each park
-    before_start,  ///< whichever starts it, from then on that one
-    never,         ///< one from the start, which runs others as well: it waits while another computes there
-    own_carrier,   ///< one that runs nothing else; counts against runtime_options::max_carriers
 };
 
 struct attributes {

@@ -17,14 +17,11 @@
 //   B6  A fiber that runs inside another (K5 of carrier.hpp) may bind itself, but a bound one runs none inside itself, nor is run so.
 #pragma once
 
-#include <weft/fiber.hpp>
+#include <weft/detail/migrate.hpp>
 
 #include "sched/carrier.hpp"
 
 namespace weft::detail {
-
-/// Whether a fiber with these may begin on a worker's hot stack, and run in place of being queued.
-inline bool is_plain(const attributes& a) noexcept { return a.stack_bytes == 0 && a.move == migrate::always && a.preempt; }
 
 /// Before the fiber starts. \throws std::system_error (EAGAIN)
 void bind_new(control_block& f, scheduler& where, migrate how);

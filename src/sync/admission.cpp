@@ -4,9 +4,6 @@
 #include <string>
 #include <system_error>
 
-#include <weft/fiber.hpp>
-
-#include "sched/bound.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/wait.hpp"
 

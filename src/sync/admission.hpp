@@ -1,13 +1,14 @@
 // admission.hpp - whether a runtime with max_fibers has a place for one more, and what happens where it has none.
 #pragma once
 
-namespace weft {
-struct attributes;
-}
+#include <weft/fiber.hpp>
 
 namespace weft::detail {
 
 class scheduler;
+
+/// Whether a fiber with these may begin on a worker's hot stack, or inside another.
+inline bool is_plain(const attributes& a) noexcept { return a.stack_bytes == 0 && a.move == migrate::always && a.preempt; }
 
 enum class admission : bool { placed, inlined };  // inlined: only to be run by the caller, at once, by worker::run_inline()
 

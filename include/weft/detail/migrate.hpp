@@ -1,0 +1,17 @@
+// migrate.hpp - which OS threads may run a fiber.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+/// Which carriers, that is OS threads, may run a fiber. For code that keeps what belongs to a thread: a graphics context, a handle of
+/// a library with thread affinity, thread_local state of its own.
+enum class migrate : std::uint8_t {
+    always,        ///< any, and another after each park
+    before_start,  ///< whichever starts it, from then on that one
+    never,         ///< one from the start, which runs others as well: it waits while another computes there
+    own_carrier,   ///< one that runs nothing else; counts against runtime_options::max_carriers
+};
+
+}  // namespace weft
