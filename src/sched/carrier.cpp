@@ -9,6 +9,7 @@
 #include "sched/slice.hpp"
 #include "sched/worker_inline.hpp"
 #include "stack/overflow.hpp"
+#include "stack/running_stack.hpp"
 
 WEFT_DEFINE_THREAD_WORD(weft_carrier_word);
 
@@ -31,6 +32,7 @@ void carrier::start_thread() {
         pthread_setname_np(pthread_self(), name);
         prctl(PR_SET_TIMERSLACK, 1);  // timers 36 instead of 86 us late (measured: research/peers-io.md, verdict 5)
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
+        if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
         probe_ = thread_probe::here();
         is_up_.store(true, release);  // pairs with probe()
@@ -80,9 +82,10 @@ control_block* carrier::take_demoted() noexcept {
 void carrier::run_demoted(control_block& f) noexcept {
     const auto from = thread_cpu_here();
     f.phase.store(fiber_state::running, relaxed);  // a hint
-    place_since_.store(clock::now().time_since_epoch().count(), relaxed);
+    note_alone_since(clock::now());
     has_place_.store(true, release);  // pairs with vacate_place_since()
     current_.store(&f, relaxed);
+    owner_.hand_offs().reporter().wake();
     switch_context(own_, f.ctx);
     if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
         owner_.demoted().burst_ends(*static_cast<control_block*>(after_what_), thread_cpu_here() - from);
@@ -91,7 +94,7 @@ void carrier::run_demoted(control_block& f) noexcept {
 }
 
 bool carrier::vacate_place_since(time_point t) noexcept {
-    if (!has_place_.load(acquire) || place_since_.load(relaxed) > t.time_since_epoch().count()) return false;
+    if (!has_place_.load(acquire) || alone_since() > t) return false;
     return has_place_.exchange(false, acq_rel);
 }
 

@@ -106,6 +106,10 @@ public:
     bool vacate_place_since(time_point t) noexcept;
     /// The monitor, before it takes the worker, or after the demand was refused: its slice is that of a hog, or not.
     void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }  // ordered by the loss
+    /// The same: since when its fiber has run.
+    void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
+    /// While it has no worker: since when the fiber it runs has run; names that stretch. A hint.
+    time_point alone_since() const noexcept { return time_point(duration(alone_since_.load(relaxed))); }
 
 private:
     friend class worker;
@@ -174,7 +178,7 @@ private:
     std::uint32_t inlined_ = 0;  // fibers run by run_inline()
     context own_;  // home: left whenever a fiber or a loop runs
     atomic<bool> has_long_slice_{false}, has_place_{false};  // has_place_: among the demoted; see demotion.hpp
-    atomic<std::int64_t> place_since_{0};
+    atomic<std::int64_t> alone_since_{0};  // by the monitor while it has a worker, by its own thread while it has none
     placement place_;
     thread_probe probe_;
     atomic<bool> is_up_{false};

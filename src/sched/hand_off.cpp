@@ -44,6 +44,7 @@ void hand_off::stop() noexcept {
     ending_.store(true, release);
     hurry();
     if (thread_.joinable()) thread_.join();
+    hogs_.stop();
     std::vector<carrier*> waiting;
     {
         const std::lock_guard guard(lock_);
@@ -107,6 +108,10 @@ void hand_off::put_back(carrier& spare) noexcept {
 void hand_off::run() noexcept {
     while (!ending_.load(acquire)) {
         const auto next = round();
+        if (std::exchange(has_news_, false)) {  // now that nothing is urgent
+            hogs_.start();
+            hogs_.wake();
+        }
         if (owner_.demoted().is_waited_for())
             sleep_until(std::min(next, clock::now() + may_overstay));
         else if (next != never)
@@ -162,8 +167,8 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
                      .cpu = cpu.value_or(duration::zero()),
                      .spawned = holder.born(),
                      .runs_fiber = fiber != nullptr && cpu};
-    const auto what =
-        owner_.options().torture_hand_offs ? any_conclusion(fiber != nullptr) : seen.eye.look(s, owner_.options().time_slice);
+    const auto seen_to = seen.eye.look(s, owner_.options().time_slice);
+    const auto what = owner_.options().torture_hand_offs ? any_conclusion(fiber != nullptr) : seen_to;
     if (what == conclusion::leave || !profit) return suspicion::no;
     if (what == conclusion::stands_still && !owner_.options().torture_hand_offs && probe->activity() != thread_activity::sleeps)
         return suspicion::yes;
@@ -174,7 +179,12 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
 
 bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
     auto* const next = take_spare();  // O2
-    if (!next) return false;
+    lacks_carriers_.store(next == nullptr, relaxed);  // a hint
+    if (!next) {
+        has_news_ = true;
+        return false;
+    }
+    holder.note_alone_since(seen.eye.since());
     const worker* const demanded = taker(holder.hold()).demand(why);
     require(!demanded || demanded == &w, "O1: a carrier has the worker that the monitor has given it");
     if (!demanded) {  // a thief's call is under way
@@ -200,6 +210,7 @@ void hand_off::look_again(worker& w, watched& seen) noexcept {
 
 void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
     if (how == taker::outcome::taken) {
+        has_news_ = true;
         taken_.store(taken_.load(relaxed) + 1, relaxed);  // the monitor only, as the others
         if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
         w.be_held_by(*seen.next);

@@ -16,6 +16,7 @@
 
 #include "base/atomic.hpp"
 #include "base/futex.hpp"
+#include "sched/hog_reporter.hpp"
 #include "sched/tenure.hpp"
 #include "sched/watch.hpp"
 
@@ -27,7 +28,7 @@ class worker;
 
 class hand_off {
 public:
-    explicit hand_off(scheduler& owner) : owner_(owner) {}
+    explicit hand_off(scheduler& owner) : owner_(owner), hogs_(owner) {}
     hand_off(const hand_off&) = delete;
     hand_off& operator=(const hand_off&) = delete;
 
@@ -47,6 +48,10 @@ public:
         if (rests_.load(relaxed)) [[unlikely]]
             hurry();
     }
+
+    hog_reporter& reporter() noexcept { return hogs_; }
+    /// Whether a fiber keeps its worker because there is no carrier that could have it: a hint.
+    bool lacks_carriers() const noexcept { return lacks_carriers_.load(relaxed); }
 
     /// A demoted fiber waits for a place; the caller has passed a fence.
     void somebody_waits() noexcept {
@@ -87,12 +92,15 @@ private:
     void put_back(carrier& spare) noexcept;
 
     scheduler& owner_;
+    hog_reporter hogs_;
     std::thread thread_;
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     futex_word hurried_{0};
     std::vector<watched> seen_;       // of each worker
     bool says_no_more_ = false;       // that it has no carrier left
+    atomic<bool> lacks_carriers_{false};
+    bool has_news_ = false;           // for the reporter
     carrier* unstarted_ = nullptr;    // made, but its thread was refused
     atomic<std::uint64_t> taken_{0}, blocked_{0}, refused_{0};
 

@@ -75,6 +75,9 @@ public:
             turns < spin_turns ? cpu_relax() : thread_yield();
     }
 
+    /// Any thread: a hint.
+    bool has_worker_hint() const noexcept { return call_.load(relaxed) < lost; }
+
 private:
     // From `asked` on the carrier must attend.
     enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, summoned, dismissed };

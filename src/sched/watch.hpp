@@ -30,6 +30,8 @@ class watch {
 public:
     /// `slice`: how much a fiber may compute while others wait; zero: for ever.
     conclusion look(const sighting& s, duration slice) noexcept;
+    /// When the fiber of the last look was seen first.
+    time_point since() const noexcept { return since_; }
 
 private:
     void start_afresh(const sighting& s) noexcept;
