@@ -170,11 +170,21 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
     const auto seen_to = seen.eye.look(s, owner_.options().time_slice);
     const auto what = owner_.options().torture_hand_offs ? any_conclusion(fiber != nullptr) : seen_to;
     if (what == conclusion::leave || !profit) return suspicion::no;
-    if (what == conclusion::stands_still && !owner_.options().torture_hand_offs && probe->activity() != thread_activity::sleeps)
+    if (what == conclusion::stands_still && !owner_.options().torture_hand_offs && !blocks(*probe, seen, now))
         return suspicion::yes;
     seen.dispatches = s.dispatches;
     demand(w, seen, holder, what == conclusion::computes ? cause_of_loss::computing : cause_of_loss::blocked);
     return suspicion::yes;
+}
+
+// Of a carrier that stands still.
+bool hand_off::blocks(const thread_probe& probe, const watched& seen, time_point now) const noexcept {
+    switch (probe.activity()) {
+        case thread_activity::sleeps: return true;
+        case thread_activity::runs: return false;  // waits for a CPU
+        case thread_activity::unknown: break;
+    }
+    return now - seen.eye.still_since() >= owner_.options().time_slice;
 }
 
 bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {

@@ -79,6 +79,7 @@ private:
     time_point round() noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
+    bool blocks(const thread_probe& probe, const watched& seen, time_point now) const noexcept;
     bool demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
     void settle(worker& w, watched& seen, tenure<worker>::taker::outcome how) noexcept;
     void look_again(worker& w, watched& seen) noexcept;

@@ -95,7 +95,8 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     const auto held = now - seen.since, computed = cpu - seen.cpu_then;
     const auto most = slices_to_report * owner_.options().time_slice;
     if (held < most) return look_again::yes;
-    const bool blocks = probe->activity() == thread_activity::sleeps;
+    const auto activity = probe->activity();
+    const bool blocks = activity == thread_activity::sleeps || (activity == thread_activity::unknown && computed < most);
     if (!blocks && computed < most) return look_again::yes;  // waits for a CPU
     return report(c, seen, {*fiber, probe->id(), blocks, held, computed, {}, {}, 0});
 }
