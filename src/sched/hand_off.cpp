@@ -246,7 +246,7 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
     owner_.for_each_carrier([&](carrier& c) {
         if (c.vacate_place_since(now - may_overstay)) demoted.give_back_place();
     });
-    for (auto n = demoted.carriers_needed(); n > 0; --n) {
+    for (auto n = demoted.takers_needed(); n > 0; --n) {
         if (auto* const spare = take_spare()) {
             giver(spare->hold()).summon();
         } else {
