@@ -71,9 +71,7 @@ control_block* carrier::take_demoted() noexcept {
     while (auto* const f = demoted.take()) {
         f->rest().word.await_left();
         if (!demoted.is_rehabilitated(*f)) return f;
-        demotion::promote(*f, ready_fiber);
-        demoted.give_back_place();
-        owner_.inject(*f);
+        owner_.promote(*f);
     }
     return nullptr;
 }

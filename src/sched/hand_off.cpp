@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <system_error>
 
-#include "sched/choice.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
 
@@ -17,12 +16,6 @@ constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: severa
 
 using taker = tenure<worker>::taker;
 using giver = tenure<worker>::giver;
-
-// For tests: takes at random, whatever the clocks say.
-conclusion any_conclusion(bool runs_fiber) noexcept {
-    if (!runs_fiber || choose(2) == 0) return conclusion::leave;
-    return choose(2) == 0 ? conclusion::computes : conclusion::stands_still;
-}
 
 }  // namespace
 
@@ -124,8 +117,7 @@ void hand_off::run() noexcept {
 
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
-    const bool torture = owner_.options().torture_hand_offs;
-    const bool profit = torture || would_profit(what_waits(), now, owner_.options().time_slice);
+    const bool profit = judge_.would_profit(what_waits(), now);
     auto suspect = suspicion::no;
     bool any_runs = false, any_demanded = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
@@ -145,8 +137,7 @@ time_point hand_off::round() noexcept {
     for (auto& seen : seen_)
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
     serve_the_demoted(now);
-    if (torture) return clock::now() + std::chrono::microseconds(choose(200));
-    return next_look(now, any_runs, profit, suspect);
+    return judge_.next_look(now, any_runs, profit, suspect);
 }
 
 waiting hand_off::what_waits() const noexcept {
@@ -167,39 +158,27 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
                      .cpu = cpu.value_or(duration::zero()),
                      .spawned = holder.born(),
                      .runs_fiber = fiber != nullptr && cpu};
-    const auto seen_to = seen.eye.look(s, owner_.options().time_slice);
-    const auto what = owner_.options().torture_hand_offs ? any_conclusion(fiber != nullptr) : seen_to;
-    if (what == conclusion::leave || !profit) return suspicion::no;
-    if (what == conclusion::stands_still && !owner_.options().torture_hand_offs && !blocks(*probe, seen, now))
-        return suspicion::yes;
+    const auto what = judge_.look(seen.eye, s, probe, profit);
+    if (what == verdict::leave) return suspicion::no;
+    if (what == verdict::suspect) return suspicion::yes;
     seen.dispatches = s.dispatches;
-    demand(w, seen, holder, what == conclusion::computes ? cause_of_loss::computing : cause_of_loss::blocked);
+    demand(w, seen, holder, what == verdict::computes ? cause_of_loss::computing : cause_of_loss::blocked);
     return suspicion::yes;
 }
 
-// Of a carrier that stands still.
-bool hand_off::blocks(const thread_probe& probe, const watched& seen, time_point now) const noexcept {
-    switch (probe.activity()) {
-        case thread_activity::sleeps: return true;
-        case thread_activity::runs: return false;  // waits for a CPU
-        case thread_activity::unknown: break;
-    }
-    return now - seen.eye.still_since() >= owner_.options().time_slice;
-}
-
-bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
+void hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
     auto* const next = take_spare();  // O2
     lacks_carriers_.store(next == nullptr, relaxed);  // a hint
     if (!next) {
         has_news_ = true;
-        return false;
+        return;
     }
     holder.note_alone_since(seen.eye.since());
     const worker* const demanded = taker(holder.hold()).demand(why);
     require(!demanded || demanded == &w, "O1: a carrier has the worker that the monitor has given it");
     if (!demanded) {  // a thief's call is under way
         put_back(*next);
-        return false;
+        return;
     }
     seen.holder = &holder;
     seen.next = next;
@@ -208,7 +187,6 @@ bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss w
         holder.note_long_slice(true);
         set_slice_of(holder.probe()->id(), hog_slice);
     }
-    return true;
 }
 
 void hand_off::look_again(worker& w, watched& seen) noexcept {
@@ -226,7 +204,6 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
         w.be_held_by(*seen.next);
         giver(seen.next->hold()).grant(w);
     } else {
-        refused_.store(refused_.load(relaxed) + 1, relaxed);
         if (seen.why == cause_of_loss::computing) {
             seen.holder->note_long_slice(false);
             set_slice_of(seen.holder->probe()->id(), worker_slice);

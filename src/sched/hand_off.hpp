@@ -1,6 +1,6 @@
 // hand_off.hpp - the monitor: takes workers from carriers whose fiber computes or blocks for long, and gives them to spare ones.
 //
-// One thread, which sleeps while nothing runs. What it concludes from what it sees is watch.hpp's, how a worker changes hands is
+// One thread, which sleeps while nothing runs. What it concludes from what it sees is the judge's, how a worker changes hands is
 // tenure.hpp's; docs/design/handoff.md has the whole.
 //
 // Invariants
@@ -17,8 +17,8 @@
 #include "base/atomic.hpp"
 #include "base/futex.hpp"
 #include "sched/hog_reporter.hpp"
+#include "sched/judge.hpp"
 #include "sched/tenure.hpp"
-#include "sched/watch.hpp"
 
 namespace weft::detail {
 
@@ -28,7 +28,7 @@ class worker;
 
 class hand_off {
 public:
-    explicit hand_off(scheduler& owner) : owner_(owner), hogs_(owner) {}
+    hand_off(scheduler& owner, const judge& how) : owner_(owner), judge_(how), hogs_(owner) {}
     hand_off(const hand_off&) = delete;
     hand_off& operator=(const hand_off&) = delete;
 
@@ -61,9 +61,8 @@ public:
     struct counts {
         std::uint64_t taken = 0;     // workers, by cause
         std::uint64_t blocked = 0;   // of these
-        std::uint64_t refused = 0;   // demands
     };
-    counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed), refused_.load(relaxed)}; }
+    counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed)}; }
 
 private:
     // One worker.
@@ -79,8 +78,7 @@ private:
     time_point round() noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
-    bool blocks(const thread_probe& probe, const watched& seen, time_point now) const noexcept;
-    bool demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
+    void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
     void settle(worker& w, watched& seen, tenure<worker>::taker::outcome how) noexcept;
     void look_again(worker& w, watched& seen) noexcept;
     void withdraw_all() noexcept;
@@ -93,6 +91,7 @@ private:
     void put_back(carrier& spare) noexcept;
 
     scheduler& owner_;
+    const judge judge_;
     hog_reporter hogs_;
     std::thread thread_;
     atomic<bool> ending_{false};
@@ -103,7 +102,7 @@ private:
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;           // for the reporter
     carrier* unstarted_ = nullptr;    // made, but its thread was refused
-    atomic<std::uint64_t> taken_{0}, blocked_{0}, refused_{0};
+    atomic<std::uint64_t> taken_{0}, blocked_{0};
 
     std::mutex lock_;
     bool ended_ = false;              // under lock_

@@ -47,7 +47,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
-      hand_off_(*this),
+      hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr) {
     prepare_heavy_fence();
     set_panic_namer(current_name);
@@ -109,9 +109,13 @@ void scheduler::promote_one() noexcept {
     auto* const f = demoted_.take();
     if (!f) return;
     f->rest().word.await_left();
-    demotion::promote(*f, ready_fiber);
+    promote(*f);
+}
+
+void scheduler::promote(control_block& taken) noexcept {
+    demotion::promote(taken, ready_fiber);
     demoted_.give_back_place();
-    inject(*f);
+    inject(taken);
 }
 
 void scheduler::drop(control_block& f) noexcept {

@@ -110,6 +110,8 @@ public:
     void demote(control_block&) noexcept;
     /// One of the demoted, if any waits, becomes an ordinary fiber again.
     void promote_one() noexcept;
+    /// The same of one that was taken from them, and has left its stack: the place is given back.
+    void promote(control_block& taken) noexcept;
     demotion& demoted() noexcept { return demoted_; }
     hand_off& hand_offs() noexcept { return hand_off_; }
     /// Calls f(carrier&) for each there has ever been.
