@@ -74,7 +74,7 @@ struct runtime_stats {
     std::uint64_t searches = 0;  ///< times a worker without work went looking among the others; one does at a time
     std::uint64_t sleeps = 0;  ///< times a worker found nothing to do and slept
     std::uint64_t wakes = 0;  ///< times a worker was woken from that because there was work, not by a timer or by I/O
-    unsigned carriers = 0;  ///< threads started to run fibers
+    unsigned carriers = 0;  ///< threads that run fibers, or wait to
     std::uint64_t hand_offs = 0;  ///< times a fiber lost its worker
     std::uint64_t blocked = 0;  ///< of these, because it blocked its thread
     std::size_t stacks_in_use = 0;

@@ -26,6 +26,9 @@ carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
 }
 
 void carrier::start_thread() {
+    join_thread();
+    has_long_slice_.store(false, relaxed);
+    own_ = context();
     thread_ = std::thread([this] {
         char name[16];
         std::snprintf(name, sizeof name, "%.10s/%u", owner_.options().name.c_str(), number_);
@@ -34,8 +37,7 @@ void carrier::start_thread() {
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
-        probe_ = thread_probe::here();
-        is_up_.store(true, release);  // pairs with probe()
+        probe_.store(thread_probe::here(), relaxed);
         set_this_carrier(this);
         live();
         set_this_carrier(nullptr);
@@ -58,7 +60,7 @@ void carrier::live() noexcept {
         else
             goes_on = owner_.hand_offs().await_worker(*this);
     }
-    leave();
+    if (has_worker()) leave();  // else it stays as a tenure without a worker begins
 }
 
 void carrier::be_a_worker() noexcept {

@@ -47,7 +47,7 @@ public:
     carrier(const carrier&) = delete;
     carrier& operator=(const carrier&) = delete;
 
-    /// Starts its thread. \throws std::system_error
+    /// Starts its thread; another one, if its last has ended by itself (O4). \throws std::system_error
     void start_thread();
     void join_thread() noexcept {
         if (thread_.joinable()) thread_.join();
@@ -97,8 +97,8 @@ public:
 
     tenure<worker>& hold() noexcept { return hold_; }
     control_block* current() const noexcept { return current_.load(relaxed); }  // of others a hint, but for the monitor (H3)
-    /// Null while its thread is about to start.
-    const thread_probe* probe() const noexcept { return is_up_.load(acquire) ? &probe_ : nullptr; }  // pairs with start_thread()
+    /// Of no thread while its own is about to start.
+    thread_probe probe() const noexcept { return probe_.load(relaxed); }  // a number and a clock
     std::uint64_t born() const noexcept { return born_.load(acquire); }
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }  // pairs with the release in count_end()
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
@@ -180,8 +180,7 @@ private:
     atomic<bool> has_long_slice_{false}, has_place_{false};  // has_place_: among the demoted; see demotion.hpp
     atomic<std::int64_t> alone_since_{0};  // by the monitor while it has a worker, by its own thread while it has none
     placement place_;
-    thread_probe probe_;
-    atomic<bool> is_up_{false};
+    atomic<thread_probe> probe_{thread_probe()};
     const unsigned number_;  // for its thread's name
     std::thread thread_;
 };

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <system_error>
 
@@ -12,6 +13,7 @@
 namespace weft::detail {
 namespace {
 
+constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
 
 using taker = tenure<worker>::taker;
@@ -21,7 +23,8 @@ using giver = tenure<worker>::giver;
 
 void hand_off::start() {
     seen_.resize(owner_.worker_count());
-    spares_.reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
+    for (auto* const list : {&spares_, &without_thread_})
+        list->reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
     if (owner_.options().time_slice == duration::zero()) return;
     thread_ = std::thread([this] {
         char name[16];
@@ -41,7 +44,7 @@ void hand_off::stop() noexcept {
     std::vector<carrier*> waiting;
     {
         const std::lock_guard guard(lock_);
-        ended_ = true;  // O3
+        is_over_ = true;  // O3
         waiting.swap(spares_);
     }
     for (auto* const c : waiting) giver(c->hold()).dismiss();
@@ -50,12 +53,31 @@ void hand_off::stop() noexcept {
 // ---- carriers
 
 bool hand_off::await_worker(carrier& c) noexcept {
+    using awaited = tenure<worker>::holder::awaited;
     {
         const std::lock_guard guard(lock_);
-        if (ended_) return false;
+        if (is_over_) return false;
         spares_.push_back(&c);
     }
-    return tenure<worker>::holder(c.hold()).await_grant() != tenure<worker>::holder::awaited::dismissed;
+    for (;;) {
+        const auto until = clock::now() + slices_to_wait * owner_.options().time_slice;
+        const auto how = tenure<worker>::holder(c.hold()).await_grant(until.time_since_epoch().count());
+        if (how != awaited::nothing) return how != awaited::dismissed;
+        if (is_given_up(c)) break;
+    }
+    c.blocks().empty_out();
+    return false;
+}
+
+// O4. As many as there are workers stay, so that the next hog need not wait for a thread to start.
+bool hand_off::is_given_up(carrier& c) noexcept {
+    const std::lock_guard guard(lock_);
+    const auto mine = std::find(spares_.begin(), spares_.end(), &c);
+    if (mine == spares_.end() || spares_.size() <= owner_.worker_count()) return false;  // taken: it will be told
+    spares_.erase(mine);
+    without_thread_.push_back(&c);
+    without_thread_count_.store(without_thread_.size(), relaxed);  // under lock_
+    return true;
 }
 
 carrier* hand_off::take_spare() noexcept {
@@ -70,19 +92,33 @@ carrier* hand_off::take_spare() noexcept {
     return start_another();
 }
 
+// One whose thread is to be started, of those that have ended the one that did so first; or null.
+carrier* hand_off::take_without_thread() {
+    {
+        const std::lock_guard guard(lock_);
+        if (!without_thread_.empty()) {
+            auto* const first = without_thread_.front();
+            without_thread_.erase(without_thread_.begin());
+            without_thread_count_.store(without_thread_.size(), relaxed);
+            return first;
+        }
+    }
+    return owner_.carrier_count() < owner_.options().max_carriers ? &owner_.new_carrier(nullptr) : nullptr;
+}
+
 // It is not in spares_: who has started it says what it shall do.
 carrier* hand_off::start_another() noexcept {
     const char* what = "max_carriers are in use";
-    if (unstarted_ || owner_.carrier_count() < owner_.options().max_carriers) {
-        try {
-            if (!unstarted_) unstarted_ = &owner_.new_carrier(nullptr);
+    try {
+        if (!unstarted_) unstarted_ = take_without_thread();
+        if (unstarted_) {
             unstarted_->start_thread();
             return std::exchange(unstarted_, nullptr);
-        } catch (const std::bad_alloc&) {
-            what = "no memory for one";
-        } catch (const std::system_error&) {
-            what = "the system refuses another thread";
         }
+    } catch (const std::bad_alloc&) {
+        what = "no memory for one";
+    } catch (const std::system_error&) {
+        what = "the system refuses another thread";
     }
     if (!std::exchange(says_no_more_, true))
         std::fprintf(
@@ -150,8 +186,8 @@ waiting hand_off::what_waits() const noexcept {
 suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profit) noexcept {
     auto& holder = *w.held_by();
     const auto* const fiber = holder.current();
-    const auto* const probe = holder.probe();
-    const auto cpu = fiber && probe ? probe->cpu() : std::nullopt;
+    const auto probe = holder.probe();
+    const auto cpu = fiber ? probe.cpu() : std::nullopt;
     const sighting s{.when = now,
                      .carrier = &holder,
                      .dispatches = w.dispatches(),
@@ -185,7 +221,7 @@ void hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss w
     seen.why = why;
     if (why == cause_of_loss::computing) {
         holder.note_long_slice(true);
-        set_slice_of(holder.probe()->id(), hog_slice);
+        set_slice_of(holder.probe().id(), hog_slice);
     }
 }
 
@@ -206,7 +242,7 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
     } else {
         if (seen.why == cause_of_loss::computing) {
             seen.holder->note_long_slice(false);
-            set_slice_of(seen.holder->probe()->id(), worker_slice);
+            set_slice_of(seen.holder->probe().id(), worker_slice);
         }
         put_back(*seen.next);
     }

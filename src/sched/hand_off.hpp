@@ -5,9 +5,13 @@
 //
 // Invariants
 //   O1  Carriers are made, and workers taken and given, by the monitor alone. A carrier is in spares_ from when it has
-//       registered until it is taken out to be granted, summoned or dismissed (T5), or put back if that was not needed.
+//       registered until it is taken out to be granted, summoned or dismissed (T5), or put back if that was not needed, or
+//       takes itself out (O4).
 //   O2  A worker is demanded only when a carrier is at hand that can have it.
 //   O3  After stop() has begun no carrier registers, and none is waiting when it has ended.
+//   O4  A carrier that nobody has wanted for long takes itself out of spares_, under lock_, and goes to without_thread_; it touches
+//       nothing but its thread's own after that. The monitor joins that thread before it starts the next one for it, which finds
+//       the carrier as a new one: without a worker, inside, running nothing (T5, T7).
 #pragma once
 
 #include <mutex>
@@ -59,17 +63,19 @@ public:
     }
 
     struct counts {
-        std::uint64_t taken = 0;     // workers, by cause
-        std::uint64_t blocked = 0;   // of these
+        std::uint64_t taken = 0;  // workers, by cause
+        std::uint64_t blocked = 0;  // of these
     };
+    /// Carriers whose thread has ended: a hint.
+    unsigned without_thread() const noexcept { return static_cast<unsigned>(without_thread_count_.load(relaxed)); }
     counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed)}; }
 
 private:
     // One worker.
     struct watched {
         watch eye;
-        carrier* holder = nullptr;   // from which it is demanded; null: it is not
-        carrier* next = nullptr;     // who gets it (O2)
+        carrier* holder = nullptr;  // from which it is demanded; null: it is not
+        carrier* next = nullptr;  // who gets it (O2)
         cause_of_loss why = cause_of_loss::computing;
         std::uint64_t dispatches = 0;
     };
@@ -86,7 +92,9 @@ private:
     void sleep_until(time_point t) noexcept;
     void rest() noexcept;
 
+    bool is_given_up(carrier& c) noexcept;
     carrier* take_spare() noexcept;
+    carrier* take_without_thread();
     carrier* start_another() noexcept;
     void put_back(carrier& spare) noexcept;
 
@@ -97,16 +105,17 @@ private:
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     futex_word hurried_{0};
-    std::vector<watched> seen_;       // of each worker
-    bool says_no_more_ = false;       // that it has no carrier left
+    std::vector<watched> seen_;  // of each worker
+    bool says_no_more_ = false;  // that it has no carrier left
     atomic<bool> lacks_carriers_{false};
-    bool has_news_ = false;           // for the reporter
-    carrier* unstarted_ = nullptr;    // made, but its thread was refused
+    bool has_news_ = false;  // for the reporter
+    carrier* unstarted_ = nullptr;  // made, but its thread was refused
     atomic<std::uint64_t> taken_{0}, blocked_{0};
 
     std::mutex lock_;
-    bool ended_ = false;              // under lock_
-    std::vector<carrier*> spares_;    // under lock_; room for all
+    bool is_over_ = false;  // under lock_, as what follows
+    std::vector<carrier*> spares_, without_thread_;  // with room for all
+    atomic<std::size_t> without_thread_count_{0};
 };
 
 }  // namespace weft::detail

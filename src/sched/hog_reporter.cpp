@@ -80,13 +80,13 @@ std::int64_t hog_reporter::key_of(carrier& c) const noexcept {
 
 hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_point now) noexcept {
     auto* const fiber = c.current();
-    const auto* const probe = c.probe();
+    const auto probe = c.probe();
     const auto key = key_of(c);
-    if (!fiber || !probe || key == 0) {
+    if (!fiber || probe.id() == 0 || key == 0) {
         seen.fiber = nullptr;
         return look_again::no;
     }
-    const auto cpu = probe->cpu().value_or(duration::zero());
+    const auto cpu = probe.cpu().value_or(duration::zero());
     if (const auto id = id_of(*fiber); seen.fiber != fiber || seen.id != id || seen.key != key) {
         const bool is_new = seen.key != key && !c.hold().has_worker_hint();  // else it goes on after a child run in place
         seen = {.fiber = fiber, .id = id, .key = key, .since = is_new ? c.alone_since() : now, .cpu_then = cpu};
@@ -95,10 +95,10 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     const auto held = now - seen.since, computed = cpu - seen.cpu_then;
     const auto most = slices_to_report * owner_.options().time_slice;
     if (held < most) return look_again::yes;
-    const auto activity = probe->activity();
+    const auto activity = probe.activity();
     const bool blocks = activity == thread_activity::sleeps || (activity == thread_activity::unknown && computed < most);
     if (!blocks && computed < most) return look_again::yes;  // waits for a CPU
-    return report(c, seen, {*fiber, probe->id(), blocks, held, computed, {}, {}, 0});
+    return report(c, seen, {*fiber, probe.id(), blocks, held, computed, {}, {}, 0});
 }
 
 hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const hog& what) noexcept {

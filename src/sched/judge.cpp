@@ -12,7 +12,7 @@ verdict any_verdict() noexcept {
 
 }  // namespace
 
-verdict judge::look(watch& eye, const sighting& s, const thread_probe* probe, bool profit) const noexcept {
+verdict judge::look(watch& eye, const sighting& s, const thread_probe& probe, bool profit) const noexcept {
     const auto seen = eye.look(s, slice_);
     if (!s.runs_fiber || !profit) return verdict::leave;
     if (at_random_) return any_verdict();
@@ -21,7 +21,7 @@ verdict judge::look(watch& eye, const sighting& s, const thread_probe* probe, bo
         case conclusion::computes: return verdict::computes;
         case conclusion::stands_still: break;
     }
-    return blocks(eye, *probe, s.when) ? verdict::blocks : verdict::suspect;
+    return blocks(eye, probe, s.when) ? verdict::blocks : verdict::suspect;
 }
 
 // Of a carrier that stands still.

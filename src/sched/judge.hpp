@@ -19,8 +19,8 @@ public:
     bool would_profit(const waiting& w, time_point now) const noexcept {
         return at_random_ || detail::would_profit(w, now, slice_);
     }
-    /// `profit`: whether anybody would be helped; else the look is remembered, and that is all. `probe`: of a carrier that runs a fiber.
-    verdict look(watch& eye, const sighting& s, const thread_probe* probe, bool profit) const noexcept;
+    /// `profit`: whether anybody would be helped; else the look is remembered, and that is all. `probe`: of the carrier.
+    verdict look(watch& eye, const sighting& s, const thread_probe& probe, bool profit) const noexcept;
     time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s) const noexcept;
 
 private:

@@ -35,7 +35,7 @@ thread_probe thread_probe::here() noexcept {
 
 std::optional<duration> thread_probe::cpu() const noexcept {
     timespec t;
-    if (!clock_ || ::clock_gettime(*clock_, &t) != 0) return std::nullopt;
+    if (clock_ == 0 || ::clock_gettime(clock_, &t) != 0) return std::nullopt;
     return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
