@@ -187,7 +187,8 @@ TEST_F(soak, R18_hand_offs_at_random_lose_nothing) {
     unsigned carriers = 0;
     for (const std::uint64_t each = goal() / 6 + 1; hand_offs < goal() && !HasFailure();) {
         constexpr unsigned sizes[] = {1, 2, 4, 3};
-        watched_runtime rt({.workers = sizes[rounds % 4], .on_hog = [](const hog_report&) {}, .max_carriers = 64});
+        watched_runtime rt(
+            {.workers = sizes[rounds % 4], .time_slice = 1ms, .on_hog = [](const hog_report&) {}, .max_carriers = 64});
         while (rt.stats().hand_offs < each && !HasFailure()) round(rt, s, rounds++);
         EXPECT_TRUE(eventually([&] { return rt.stats().fibers == 0; })) << "a fiber is lost";
         const auto found = rt.stats();
