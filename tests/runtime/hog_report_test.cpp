@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include "arch/sanitizer.hpp"
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
+#include "support/random.hpp"
 
 using namespace std::chrono_literals;
 
@@ -211,6 +213,57 @@ TEST_F(hog_reports, a_slow_one_delays_no_hand_off) {
     may_return = true;
     over = true;
     for (auto* f : {&t, &one, &two}) f->join();
+}
+
+TEST_F(hog_reports, the_runtime_ends_after_one_that_is_being_made) {
+    std::atomic<bool> began{false}, returned{false};
+    auto o = listening();
+    o.on_hog = [&](const hog_report&) {
+        began = true;
+        ::usleep(50'000);
+        returned = true;
+    };
+    {
+        watched_runtime rt(o);
+        auto t = ticker(rt);
+        auto hog = grinder(rt, "grinder");
+        EXPECT_TRUE(eventually([&] { return began.load(); }));
+        over = true;
+        t.join();
+        hog.join();
+    }
+    EXPECT_TRUE(returned);
+}
+
+// Each ends about when it is reported: a report is of it, or there is none.
+TEST_F(hog_reports, G1_of_fibers_that_end_meanwhile_stress) {
+    const seed s;
+    auto random = s.of(0);
+    for (int round = 0; round < 15; ++round) {
+        auto o = listening(2);
+        o.time_slice = 500us;
+        watched_runtime rt(o);
+        auto t = ticker(rt);
+        std::vector<fiber<>> hogs;
+        for (int i = 0; i < 10; ++i)
+            hogs.push_back(rt.spawn({.name = "brief"}, [i, d = 5ms + up_to(random, 6ms)] {
+                if (i % 3 == 0)
+                    compute_for(d + 3ms);
+                else
+                    ::usleep(static_cast<useconds_t>(d / 1us));
+            }));
+        for (auto& h : hogs) h.join();
+        over = true;
+        t.join();
+        over = false;
+    }
+    const auto reports = all();
+    std::printf("%zu reports\n", reports.size());
+    EXPECT_FALSE(reports.empty());
+    for (const auto& r : reports) {
+        EXPECT_EQ(r.name, "brief");
+        EXPECT_GE(r.held, 5ms);
+    }
 }
 
 TEST_F(hog_reports, are_a_line_on_stderr_unless_somebody_listens) {
