@@ -172,6 +172,7 @@ time_point hand_off::round() noexcept {
     }
     for (auto& seen : seen_)
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
+    lacks_carriers_.store(std::exchange(lacked_, false), relaxed);  // a hint
     serve_the_demoted(now);
     return judge_.next_look(now, any_runs, profit, suspect);
 }
@@ -204,9 +205,8 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
 
 void hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
     auto* const next = take_spare();  // O2
-    lacks_carriers_.store(next == nullptr, relaxed);  // a hint
     if (!next) {
-        has_news_ = true;
+        has_news_ = lacked_ = true;
         return;
     }
     holder.note_alone_since(seen.eye.since());

@@ -107,6 +107,7 @@ private:
     futex_word hurried_{0};
     std::vector<watched> seen_;  // of each worker
     bool says_no_more_ = false;  // that it has no carrier left
+    bool lacked_ = false;  // in this round
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;  // for the reporter
     carrier* unstarted_ = nullptr;  // made, but its thread was refused
