@@ -9,7 +9,7 @@ STRESS_JOBS ?= 8
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan fuzz arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan fuzz arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -58,6 +58,15 @@ stress-tsan: setup-tsan ## the same under ThreadSanitizer, 20 times unless REPEA
 	$(call build,tsan)
 	$(FIXED_ADDRESSES) ctest --preset tsan -L stress --repeat until-fail:$(if $(filter file,$(origin REPEAT)),20,$(REPEAT)) --parallel $(STRESS_JOBS)
 
+soak: setup ## takes workers from fibers at random, HAND_OFFS=1000000 times
+	$(call soak,release,1000000)
+
+soak-tsan: setup-tsan ## the same under ThreadSanitizer, 100,000 times
+	$(call soak,tsan,100000,$(FIXED_ADDRESSES))
+
+soak-asan: setup ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, 100,000 times
+	$(call soak,asan,100000,$(FIXED_ADDRESSES))
+
 fuzz: setup-tsan ## feeds mutated bytes to the HTTP decoder for SECONDS=60
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 -DWEFT_FUZZ=ON -DWEFT_TESTS=OFF -DWEFT_EXAMPLES=OFF \
 	    -DWEFT_BENCH=OFF -DWEFT_TOOLS=OFF
@@ -93,6 +102,12 @@ endef
 define build
 $(call configure,$(1))
 cmake --build --preset $(1) --parallel $(JOBS)
+endef
+
+define soak
+$(call configure,$(1))
+cmake --build --preset $(1) --target soak_test --parallel $(JOBS)
+WEFT_SOAK_HAND_OFFS=$(or $(HAND_OFFS),$(2)) $(3) build/$(1)/tests/soak_test
 endef
 
 # The report is removed first, so that a build that fails cannot leave an old one behind.

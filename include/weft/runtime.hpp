@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,12 +28,32 @@ struct fiber_info {
     bool detached = false;
 };
 
+/// A fiber that has kept its thread for ten time slices and more while others waited, so that it had to be given a thread of its
+/// own, or would have had if there were one. Valid during the call.
+struct hog_report {
+    enum class doing { computes, blocks };  ///< `blocks`: its thread sleeps in the kernel
+    fiber_info fiber;
+    doing what = doing::computes;
+    std::chrono::nanoseconds held{};      ///< how long it has kept its thread so far
+    std::chrono::nanoseconds computed{};  ///< CPU time it had of that, but for what came before its worker was taken
+    int thread = 0;                       ///< the kernel's number of the thread
+    std::string_view blocked_in;          ///< if it blocks: "flock, locks_lock_inode_wait" or the like; may be empty
+    std::span<void* const> stack;         ///< if it computes and there is a `hog_signal`: return addresses, innermost first
+    std::uint64_t left_out = 0;           ///< hogs not reported since the last report, because there were too many
+};
+
 struct runtime_options {
     unsigned workers = 0;  ///< 0: usable CPUs (affinity mask, cgroup quota along the whole path); WEFT_WORKERS overrides
     std::size_t stack_bytes = std::size_t{256} * 1024;  ///< address space per fiber, guard excluded; 16 KiB to 1 GiB
     /// A fiber that computes for longer while others wait loses its worker, and goes on beside it; zero: never, and nor does one that
     /// blocks its thread. WEFT_TIME_SLICE_US overrides.
     std::chrono::nanoseconds time_slice = std::chrono::milliseconds(5);
+    /// Told of hogs on a thread of its own, one at a time: the first ten, then one in a second. It may take its time, and the runtime
+    /// ends after it has returned; what it throws is printed and forgotten. Default: one line on stderr. Without a slice there are none.
+    std::function<void(hog_report const&)> on_hog = {};
+    /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. It interrupts what the thread does at that time, and is
+    /// to have no other user: std::invalid_argument if it has a handler. WEFT_HOG_SIGNAL overrides.
+    int hog_signal = 0;
     unsigned max_carriers =
         512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
     std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit
@@ -53,7 +74,7 @@ struct runtime_stats {
     std::uint64_t searches = 0;  ///< times a worker without work went looking among the others; one does at a time
     std::uint64_t sleeps = 0;  ///< times a worker found nothing to do and slept
     std::uint64_t wakes = 0;  ///< times a worker was woken from that because there was work, not by a timer or by I/O
-    unsigned carriers = 0;  ///< threads started to run fibers
+    unsigned carriers = 0;  ///< threads that run fibers, or wait to
     std::uint64_t hand_offs = 0;  ///< times a fiber lost its worker
     std::uint64_t blocked = 0;  ///< of these, because it blocked its thread
     std::size_t stacks_in_use = 0;

@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "base/atomic.hpp"
 #include "base/panic.hpp"
 
@@ -19,6 +21,12 @@ void prepare_heavy_fence() noexcept {
     static const bool granted = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
                                 ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
     if (granted && !fences_are_unequal) fences_are_unequal = true;
+    static const int said = granted ? 0
+                                    : std::fputs(
+                                          "weft: the kernel refuses membarrier: every visit of a fiber to the scheduler "
+                                          "passes a full fence instead\n",
+                                          stderr);
+    static_cast<void>(said);
 }
 
 void heavy_fence() noexcept {

@@ -1,5 +1,7 @@
 #include <weft/runtime.hpp>
 
+#include <algorithm>
+
 #include "runtime/runtime_core.hpp"
 
 namespace weft {
@@ -25,7 +27,7 @@ runtime_stats runtime::stats() const {
         r.wakes += w.wakes();
     }
     s.for_each_carrier([&](const detail::carrier& c) { r.parks += c.parks(); });
-    r.carriers = s.carrier_count();
+    r.carriers = s.carrier_count() - std::min(s.carrier_count(), s.hand_offs().without_thread());
     const auto hand_offs = s.hand_offs().statistics();
     r.hand_offs = hand_offs.taken;
     r.blocked = hand_offs.blocked;

@@ -24,7 +24,8 @@ io_context io_here() noexcept {
     return core ? io_context{&core->driver(), &core->pool()} : io_context{};
 }
 
-// What the environment says instead of an option, if anything. \throws std::invalid_argument
+}  // namespace
+
 std::optional<unsigned long> from_environment(const char* variable, unsigned long least, unsigned long most) {
     const char* const text = std::getenv(variable);
     if (!text || !*text) return std::nullopt;
@@ -35,6 +36,8 @@ std::optional<unsigned long> from_environment(const char* variable, unsigned lon
                                     " to " + std::to_string(most) + ", not \"" + text + '"');
     return n;
 }
+
+namespace {
 
 unsigned chosen_workers(const runtime_options& o) {
     constexpr unsigned most = 1024;
@@ -106,7 +109,8 @@ void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
 
 }  // namespace
 
-runtime_core::runtime_core(runtime& facade, runtime_options options) : facade_(facade), options_(std::move(options)) {
+runtime_core::runtime_core(runtime& facade, runtime_options options)
+    : facade_(facade), options_(std::move(options)), stack_signal_(options_) {
     set_coroutine_slot_finder(slot_here);
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
@@ -127,6 +131,8 @@ runtime_core::runtime_core(runtime& facade, runtime_options options) : facade_(f
                                 const bool its_own = f.body && f.body->failure() == e;  // not one of a scope inside it
                                 if (!options_.on_unhandled && f.detached && its_own) std::terminate();
                             },
+                        .on_hog = [this](const hog& h) { report_hog(options_, h); },
+                        .hog_signal = stack_signal_.number(),
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
 }
@@ -158,13 +164,8 @@ void runtime_core::name_stragglers() noexcept {
 
 void runtime_core::for_each_fiber(const std::function<void(const fiber_info&)>& f) {
     for (const auto& fiber : scheduler_->living()) {
-        char name_now[sizeof fiber->rest().name_text];  // it may be renamed meanwhile
-        fiber_info info;
-        {
-            const std::lock_guard guard(fiber->lock);
-            info = info_of(*fiber);
-            info.name = {name_now, info.name.copy(name_now, sizeof name_now)};
-        }
+        char name_now[sizeof fiber->rest().name_text];
+        const auto info = info_of(*fiber, name_now);
         if (info.state != name(fiber_state::done)) f(info);
     }
 }
@@ -177,6 +178,13 @@ fiber_info info_of(const control_block& f) noexcept {
             .state = name(state),
             .waits_for = name(state == fiber_state::waiting ? f.rest().reason.load(relaxed) : park_reason::none),  // a hint
             .detached = f.detached};
+}
+
+fiber_info info_of(control_block& f, std::span<char> room) noexcept {
+    const std::lock_guard guard(f.lock);
+    auto info = info_of(f);
+    info.name = {room.data(), info.name.copy(room.data(), room.size())};
+    return info;
 }
 
 runtime_core* current_runtime() noexcept {

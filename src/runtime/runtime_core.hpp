@@ -3,12 +3,30 @@
 
 #include <weft/runtime.hpp>
 
+#include <optional>
+#include <span>
+
 #include "io/blocking_pool.hpp"
 #include "io/epoll_driver.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {
+
+/// The signal of hog reports, as long as this lives.
+class stack_signal {
+public:
+    /// \throws std::invalid_argument naming the option, and who has the signal
+    explicit stack_signal(const runtime_options&);
+    ~stack_signal();
+    stack_signal(const stack_signal&) = delete;
+    stack_signal& operator=(const stack_signal&) = delete;
+
+    int number() const noexcept { return number_; }
+
+private:
+    int number_;
+};
 
 class runtime_core {
 public:
@@ -28,12 +46,22 @@ private:
     runtime& facade_;
     const runtime_options options_;
     overflow_report overflow_;
+    const stack_signal stack_signal_;
     epoll_driver driver_;
     blocking_pool pool_;
     std::unique_ptr<scheduler> scheduler_;  // first to end: its threads use the others
 };
 
 fiber_info info_of(const control_block&) noexcept;
+
+/// The same of a fiber that may be renamed meanwhile, with its name in `room`, as large as a fiber's.
+fiber_info info_of(control_block&, std::span<char> room) noexcept;
+
+/// What the environment says instead of an option, if anything. \throws std::invalid_argument
+std::optional<unsigned long> from_environment(const char* variable, unsigned long least, unsigned long most);
+
+/// Tells on_hog, or stderr.
+void report_hog(const runtime_options&, const hog&) noexcept;
 
 /// The core of the calling fiber's runtime, or null.
 runtime_core* current_runtime() noexcept;

@@ -15,10 +15,26 @@ carrier& some_carrier(scheduler& where) noexcept {
     return *where.worker_at(choose(where.worker_count())).held_by();
 }
 
+bool has_worker(scheduler& where, const carrier& c) noexcept {
+    for (unsigned i = 0; i < where.worker_count(); ++i)
+        if (where.worker_at(i).held_by() == &c) return true;
+    return false;
+}
+
 void set_free(control_block& f) noexcept {
     f.is_bound = false;
     std::exchange(f.rest().bound_to, nullptr)->count_bound(-1);
     f.rest().make_ready.store(f.demoted ? ready_demoted_fiber : ready_fiber, relaxed);  // B1
+}
+
+// Seen with a worker after it was counted, it has neither been reserved nor ended its thread (B5).
+void bind_where_a_worker_is(control_block& f, scheduler& where) noexcept {
+    for (;;) {
+        carrier& c = some_carrier(where);
+        bind(f, c);
+        if (has_worker(where, c) && !c.is_reserved()) return;
+        set_free(f);
+    }
 }
 
 }  // namespace
@@ -35,7 +51,7 @@ void bind_new(control_block& f, scheduler& where, migrate how) {
         case migrate::always: return;
         case migrate::before_start: break;  // by who starts it
         case migrate::never:
-            for (bind(f, some_carrier(where)); f.rest().bound_to->is_reserved(); bind(f, some_carrier(where))) set_free(f);  // B5
+            bind_where_a_worker_is(f, where);
             break;
         case migrate::own_carrier: bind(f, where.hand_offs().reserve_carrier()); break;
     }

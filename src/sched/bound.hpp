@@ -12,8 +12,9 @@
 //       summons it from among the spares. Who is about to sleep has passed a fence (of idle_set, or set_napper()) and looks; the spares
 //       are registered, and looked for, under one lock. A carrier that is between the two looks before it sleeps.
 //   B4  A worker that has others to run runs one bound fiber per poll, that is in 100 us; one that has none runs them at once.
-//   B5  A reserved carrier has no worker, and one fiber is bound to it. Who reserves says so and then counts those that are bound; who
-//       binds counts and then looks whether it is reserved: one of the two gives way.
+//   B5  A reserved carrier has no worker, and one fiber is bound to it. Only a spare that nobody is bound to is reserved, or ends its
+//       thread: who reserves says so and then looks; who binds a fiber from elsewhere counts it first, and then sees that the carrier
+//       is not reserved and has a worker, so that it does not end.
 //   B6  A fiber that runs inside another (K5 of carrier.hpp) may bind itself, but a bound one runs none inside itself, nor is run so.
 #pragma once
 

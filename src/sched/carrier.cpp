@@ -9,6 +9,7 @@
 #include "sched/slice.hpp"
 #include "sched/worker_inline.hpp"
 #include "stack/overflow.hpp"
+#include "stack/running_stack.hpp"
 
 WEFT_DEFINE_THREAD_WORD(weft_carrier_word);
 
@@ -25,15 +26,18 @@ carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
 }
 
 void carrier::start_thread() {
+    join_thread();
+    has_long_slice_.store(false, relaxed);
+    own_ = context();
     thread_ = std::thread([this] {
         char name[16];
         std::snprintf(name, sizeof name, "%.10s/%u", owner_.options().name.c_str(), number_);
         pthread_setname_np(pthread_self(), name);
         prctl(PR_SET_TIMERSLACK, 1);  // timers 36 instead of 86 us late (measured: research/peers-io.md, verdict 5)
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
+        if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
-        probe_ = thread_probe::here();
-        is_up_.store(true, release);  // pairs with probe()
+        probe_.store(thread_probe::here(), relaxed);
         set_this_carrier(this);
         live();
         set_this_carrier(nullptr);
@@ -58,7 +62,7 @@ void carrier::live() noexcept {
         else
             goes_on = owner_.hand_offs().await_worker(*this);
     }
-    leave();
+    if (has_worker()) leave();  // else it stays as a tenure without a worker begins
 }
 
 void carrier::be_a_worker() noexcept {
@@ -71,9 +75,7 @@ control_block* carrier::take_demoted() noexcept {
     while (auto* const f = demoted.take()) {
         f->rest().word.await_left();
         if (!demoted.is_rehabilitated(*f)) return f;
-        demotion::promote(*f, ready_fiber);
-        demoted.give_back_place();
-        owner_.inject(*f);
+        owner_.promote(*f);
     }
     return nullptr;
 }
@@ -83,7 +85,9 @@ void carrier::run_bound(control_block& f) noexcept {
     f.rest().word.await_left();
     if (!f.started()) give_own_stack(f);
     f.phase.store(fiber_state::running, relaxed);  // a hint
+    note_alone_since(clock::now());
     current_.store(&f, relaxed);
+    owner_.hand_offs().reporter().wake();
     switch_context(own_, f.ctx);
     commit();
 }
@@ -92,9 +96,10 @@ void carrier::run_bound(control_block& f) noexcept {
 void carrier::run_demoted(control_block& f) noexcept {
     const auto from = thread_cpu_here();
     f.phase.store(fiber_state::running, relaxed);  // a hint
-    place_since_.store(clock::now().time_since_epoch().count(), relaxed);
+    note_alone_since(clock::now());
     has_place_.store(true, release);  // pairs with vacate_place_since()
     current_.store(&f, relaxed);
+    owner_.hand_offs().reporter().wake();
     switch_context(own_, f.ctx);
     if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
         owner_.demoted().burst_ends(*static_cast<control_block*>(after_what_), thread_cpu_here() - from);
@@ -103,7 +108,7 @@ void carrier::run_demoted(control_block& f) noexcept {
 }
 
 bool carrier::vacate_place_since(time_point t) noexcept {
-    if (!has_place_.load(acquire) || place_since_.load(relaxed) > t.time_since_epoch().count()) return false;
+    if (!has_place_.load(acquire) || alone_since() > t) return false;
     return has_place_.exchange(false, acq_rel);
 }
 

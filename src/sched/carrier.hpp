@@ -48,7 +48,7 @@ public:
     carrier(const carrier&) = delete;
     carrier& operator=(const carrier&) = delete;
 
-    /// Starts its thread. \throws std::system_error
+    /// Starts its thread; another one, if its last has ended by itself (O4). \throws std::system_error
     void start_thread();
     void join_thread() noexcept {
         if (thread_.joinable()) thread_.join();
@@ -101,8 +101,8 @@ public:
     bool has_bound() const noexcept { return !bound_.empty(); }  // ordered by the fences of who is about to sleep
     tenure<worker>& hold() noexcept { return hold_; }
     control_block* current() const noexcept { return current_.load(relaxed); }  // of others a hint, but for the monitor (H3)
-    /// Null while its thread is about to start.
-    const thread_probe* probe() const noexcept { return is_up_.load(acquire) ? &probe_ : nullptr; }  // pairs with start_thread()
+    /// Of no thread while its own is about to start.
+    thread_probe probe() const noexcept { return probe_.load(relaxed); }  // a number and a clock
     std::uint64_t born() const noexcept { return born_.load(acquire); }
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }  // pairs with the release in count_end()
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
@@ -115,6 +115,10 @@ public:
     bool vacate_place_since(time_point t) noexcept;
     /// The monitor, before it takes the worker, or after the demand was refused: its slice is that of a hog, or not.
     void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }  // ordered by the loss
+    /// The same: since when its fiber has run.
+    void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
+    /// While it has no worker: since when the fiber it runs has run; names that stretch. A hint.
+    time_point alone_since() const noexcept { return time_point(duration(alone_since_.load(relaxed))); }
 
 private:
     friend class worker;
@@ -187,13 +191,12 @@ private:
     std::uint32_t inlined_ = 0;  // fibers run by run_inline()
     context own_;  // home: left whenever a fiber or a loop runs
     atomic<bool> has_long_slice_{false}, has_place_{false};  // has_place_: among the demoted; see demotion.hpp
-    atomic<std::int64_t> place_since_{0};
+    atomic<std::int64_t> alone_since_{0};  // by the monitor while it has a worker, by its own thread while it has none
     placement place_;
     injector<control_block> bound_;  // B2 of bound.hpp
     atomic<unsigned> bound_count_{0};
     atomic<bool> is_reserved_{false};  // it never has a worker: it is the carrier of one fiber alone
-    thread_probe probe_;
-    atomic<bool> is_up_{false};
+    atomic<thread_probe> probe_{thread_probe()};
     const unsigned number_;  // for its thread's name
     std::thread thread_;
 };

@@ -9,24 +9,22 @@
 // Invariants
 //   D1  `make_ready` of a fiber changes only while its owner is active, or nobody but the caller can run it: whoever has claimed
 //       its wait finds it settled.
-//   D2  places_ counts the carriers that run a demoted fiber they took here and have not overstayed: at most `most`.
-//   D3  A fiber in the queue is taken as soon as a place is free: who gives a place back looks again, and who pushes while
-//       one is free says so (returns true), so that somebody is sent. (Dekker: push, fence, places; places, fence, queue.)
+//   D2, D3  At most `most` carriers run a demoted fiber at once, and none waits while there is room: few_at_once.hpp. A carrier
+//       whose fiber overstays counts no longer.
 #pragma once
-
-#include <algorithm>
 
 #include <weft/detail/clock.hpp>
 
 #include "fiber/control_block.hpp"
-#include "sched/injector.hpp"
+#include "sched/few_at_once.hpp"
 
 namespace weft::detail {
 
-class demotion {
+/// What is taken may have to be waited for (W4).
+class demotion : public few_at_once<control_block> {
 public:
     /// `slice`: what an ordinary fiber may compute at once.
-    demotion(unsigned most, duration slice) noexcept : most_(most), short_burst_(slice / 4) {}
+    demotion(unsigned most, duration slice) noexcept : few_at_once(most), short_burst_(slice / 4) {}
 
     /// Marks the fiber. The owner, while it is active, or who alone may run it (D1).
     static void demote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
@@ -41,32 +39,6 @@ public:
         f.rest().make_ready.store(ready, relaxed);
     }
 
-    /// \returns whether a carrier should be sent for it (D3).
-    bool push(control_block& f) noexcept {
-        queue_.push(f);
-        fence(seq_cst);
-        return places_.load(relaxed) < most_;
-    }
-    bool is_waited_for() const noexcept { return !queue_.empty(); }
-    /// How many carriers could run a fiber that waits: a hint.
-    unsigned carriers_needed() const noexcept {
-        const auto taken = places_.load(relaxed);
-        return taken >= most_ ? 0 : static_cast<unsigned>(std::min<std::size_t>(queue_.size(), most_ - taken));
-    }
-
-    /// A fiber to run, and with it a place; null if there is no place or no fiber. It may have to be waited for (W4).
-    control_block* take() noexcept {
-        while (!queue_.empty()) {
-            const bool has_place = places_.fetch_add(1, seq_cst) < most_;
-            if (auto* const f = has_place ? queue_.pop() : nullptr) return f;
-            give_back_place();
-            // An item that is about to come is its pusher's to see to, who looks at the places after; but not if it has come meanwhile.
-            if (has_place ? !queue_.has_arrived() : places_.load(seq_cst) >= most_) return nullptr;
-        }
-        return nullptr;
-    }
-    void give_back_place() noexcept { places_.fetch_sub(1, seq_cst); }  // D3
-
     /// Whether it has behaved for long enough. Who alone may run it.
     bool is_rehabilitated(const control_block& f) const noexcept { return f.rest().short_bursts >= bursts_to_prove_; }
     /// Before others may run it.
@@ -80,10 +52,7 @@ public:
 private:
     static constexpr std::uint8_t bursts_to_prove_ = 8;  // chosen: research/mechanisms.md, 2.8
 
-    const unsigned most_;
     const duration short_burst_;
-    injector<control_block> queue_;
-    alignas(64) atomic<unsigned> places_{0};
 };
 
 }  // namespace weft::detail

@@ -9,29 +9,25 @@
 #include <string>
 #include <system_error>
 
-#include "sched/choice.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
 
 namespace weft::detail {
 namespace {
 
+constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
+constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
 
 using taker = tenure<worker>::taker;
 using giver = tenure<worker>::giver;
 
-// For tests: takes at random, whatever the clocks say.
-conclusion any_conclusion(bool runs_fiber) noexcept {
-    if (!runs_fiber || choose(2) == 0) return conclusion::leave;
-    return choose(2) == 0 ? conclusion::computes : conclusion::stands_still;
-}
-
 }  // namespace
 
 void hand_off::start() {
     seen_.resize(owner_.worker_count());
-    spares_.reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
+    for (auto* const list : {&spares_, &without_thread_})
+        list->reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
     if (owner_.options().time_slice == duration::zero()) return;
     thread_ = std::thread([this] {
         char name[16];
@@ -47,10 +43,11 @@ void hand_off::stop() noexcept {
     ending_.store(true, release);
     hurry();
     if (thread_.joinable()) thread_.join();
+    hogs_.stop();
     std::vector<carrier*> waiting;
     {
         const std::lock_guard guard(lock_);
-        ended_ = true;  // O3
+        is_over_ = true;  // O3
         waiting.swap(spares_);
     }
     for (auto* const c : waiting) giver(c->hold()).dismiss();
@@ -59,10 +56,11 @@ void hand_off::stop() noexcept {
 // ---- carriers
 
 bool hand_off::await_worker(carrier& c) noexcept {
+    using awaited = tenure<worker>::holder::awaited;
     bool has_work;
     {
         const std::lock_guard guard(lock_);
-        if (ended_) return false;
+        if (is_over_) return false;
         has_work = c.has_bound();  // from who has not found it here (B3 of bound.hpp)
         if (!has_work) spares_.push_back(&c);
     }
@@ -70,7 +68,28 @@ bool hand_off::await_worker(carrier& c) noexcept {
         thread_yield();  // J2: it may be about to come
         return true;
     }
-    return tenure<worker>::holder(c.hold()).await_grant() != tenure<worker>::holder::awaited::dismissed;
+    const auto slice = owner_.options().time_slice;
+    const auto patience = slice == duration::zero() ? usual_wait : slices_to_wait * slice;
+    for (;;) {
+        const auto until = clock::now() + patience;
+        const auto how = tenure<worker>::holder(c.hold()).await_grant(until.time_since_epoch().count());
+        if (how != awaited::nothing) return how != awaited::dismissed;
+        if (is_given_up(c)) break;
+    }
+    c.blocks().empty_out();
+    return false;
+}
+
+// O4. As many as there are workers stay, so that the next hog need not wait for a thread to start.
+bool hand_off::is_given_up(carrier& c) noexcept {
+    const std::lock_guard guard(lock_);
+    const auto mine = std::find(spares_.begin(), spares_.end(), &c);
+    if (mine == spares_.end() || spares_.size() <= owner_.worker_count()) return false;  // taken: it will be told
+    if (c.is_reserved() || c.is_bound_to()) return false;
+    spares_.erase(mine);
+    without_thread_.push_back(&c);
+    without_thread_count_.store(without_thread_.size(), relaxed);  // under lock_
+    return true;
 }
 
 carrier* hand_off::take_spare() noexcept {
@@ -89,6 +108,20 @@ carrier* hand_off::take_idle_spare(fit what) noexcept {
     return spare;
 }
 
+// One whose thread is to be started, of those that have ended the one that did so first; or null.
+carrier* hand_off::take_without_thread() {
+    {
+        const std::lock_guard guard(lock_);
+        if (!without_thread_.empty()) {
+            auto* const first = without_thread_.front();
+            without_thread_.erase(without_thread_.begin());
+            without_thread_count_.store(without_thread_.size(), relaxed);
+            return first;
+        }
+    }
+    return owner_.carrier_count() < owner_.options().max_carriers ? &owner_.new_carrier(nullptr) : nullptr;
+}
+
 // It is not in spares_: who has started it says what it shall do.
 carrier* hand_off::start_another() noexcept {
     const char* what = nullptr;
@@ -103,9 +136,9 @@ carrier* hand_off::start_another() noexcept {
 carrier* hand_off::make_carrier(const char*& why_not) noexcept {
     const std::lock_guard guard(making_);
     why_not = "max_carriers are in use";
-    if (!unstarted_ && owner_.carrier_count() >= owner_.options().max_carriers) return nullptr;
     try {
-        if (!unstarted_) unstarted_ = &owner_.new_carrier(nullptr);
+        if (!unstarted_) unstarted_ = take_without_thread();
+        if (!unstarted_) return nullptr;
         unstarted_->start_thread();
         return std::exchange(unstarted_, nullptr);
     } catch (const std::bad_alloc&) {
@@ -156,6 +189,10 @@ void hand_off::summon(carrier& c) noexcept {
 void hand_off::run() noexcept {
     while (!ending_.load(acquire)) {
         const auto next = round();
+        if (std::exchange(has_news_, false)) {  // now that nothing is urgent
+            hogs_.start();
+            hogs_.wake();
+        }
         if (owner_.demoted().is_waited_for())
             sleep_until(std::min(next, clock::now() + may_overstay));
         else if (next != never)
@@ -168,8 +205,7 @@ void hand_off::run() noexcept {
 
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
-    const bool torture = owner_.options().torture_hand_offs;
-    const bool profit = torture || would_profit(what_waits(), now, owner_.options().time_slice);
+    const bool profit = judge_.would_profit(what_waits(), now);
     auto suspect = suspicion::no;
     bool any_runs = false, any_demanded = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
@@ -188,9 +224,9 @@ time_point hand_off::round() noexcept {
     }
     for (auto& seen : seen_)
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
+    lacks_carriers_.store(std::exchange(lacked_, false), relaxed);  // a hint
     serve_the_demoted(now);
-    if (torture) return clock::now() + std::chrono::microseconds(choose(200));
-    return next_look(now, any_runs, profit, suspect);
+    return judge_.next_look(now, any_runs, profit, suspect);
 }
 
 waiting hand_off::what_waits() const noexcept {
@@ -203,41 +239,42 @@ waiting hand_off::what_waits() const noexcept {
 suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profit) noexcept {
     auto& holder = *w.held_by();
     const auto* const fiber = holder.current();
-    const auto* const probe = holder.probe();
-    const auto cpu = fiber && probe ? probe->cpu() : std::nullopt;
+    const auto probe = holder.probe();
+    const auto cpu = fiber ? probe.cpu() : std::nullopt;
     const sighting s{.when = now,
                      .carrier = &holder,
                      .dispatches = w.dispatches(),
                      .cpu = cpu.value_or(duration::zero()),
                      .spawned = holder.born(),
                      .runs_fiber = fiber != nullptr && cpu};
-    const auto what =
-        owner_.options().torture_hand_offs ? any_conclusion(fiber != nullptr) : seen.eye.look(s, owner_.options().time_slice);
-    if (what == conclusion::leave || !profit || fiber->keeps_worker.load(relaxed)) return suspicion::no;
-    if (what == conclusion::stands_still && !owner_.options().torture_hand_offs && probe->activity() != thread_activity::sleeps)
-        return suspicion::yes;
+    const auto what = judge_.look(seen.eye, s, probe, profit);
+    if (what == verdict::leave || fiber->keeps_worker.load(relaxed)) return suspicion::no;
+    if (what == verdict::suspect) return suspicion::yes;
     seen.dispatches = s.dispatches;
-    demand(w, seen, holder, what == conclusion::computes ? cause_of_loss::computing : cause_of_loss::blocked);
+    demand(w, seen, holder, what == verdict::computes ? cause_of_loss::computing : cause_of_loss::blocked);
     return suspicion::yes;
 }
 
-bool hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
+void hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
     auto* const next = take_spare();  // O2
-    if (!next) return false;
+    if (!next) {
+        has_news_ = lacked_ = true;
+        return;
+    }
+    holder.note_alone_since(seen.eye.since());
     const worker* const demanded = taker(holder.hold()).demand(why);
     require(!demanded || demanded == &w, "O1: a carrier has the worker that the monitor has given it");
     if (!demanded) {  // a thief's call is under way
         put_back(*next);
-        return false;
+        return;
     }
     seen.holder = &holder;
     seen.next = next;
     seen.why = why;
     if (why == cause_of_loss::computing) {
         holder.note_long_slice(true);
-        set_slice_of(holder.probe()->id(), hog_slice);
+        set_slice_of(holder.probe().id(), hog_slice);
     }
-    return true;
 }
 
 void hand_off::look_again(worker& w, watched& seen) noexcept {
@@ -249,15 +286,15 @@ void hand_off::look_again(worker& w, watched& seen) noexcept {
 
 void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
     if (how == taker::outcome::taken) {
+        has_news_ = true;
         taken_.store(taken_.load(relaxed) + 1, relaxed);  // the monitor only, as the others
         if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
         w.be_held_by(*seen.next);
         giver(seen.next->hold()).grant(w);
     } else {
-        refused_.store(refused_.load(relaxed) + 1, relaxed);
         if (seen.why == cause_of_loss::computing) {
             seen.holder->note_long_slice(false);
-            set_slice_of(seen.holder->probe()->id(), worker_slice);
+            set_slice_of(seen.holder->probe().id(), worker_slice);
         }
         put_back(*seen.next);
     }
@@ -274,7 +311,7 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
     owner_.for_each_carrier([&](carrier& c) {
         if (c.vacate_place_since(now - may_overstay)) demoted.give_back_place();
     });
-    for (auto n = demoted.carriers_needed(); n > 0; --n) {
+    for (auto n = demoted.takers_needed(); n > 0; --n) {
         if (auto* const spare = take_spare()) {
             giver(spare->hold()).summon();
         } else {

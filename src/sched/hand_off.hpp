@@ -1,13 +1,17 @@
 // hand_off.hpp - the monitor: takes workers from carriers whose fiber computes or blocks for long, and gives them to spare ones.
 //
-// One thread, which sleeps while nothing runs. What it concludes from what it sees is watch.hpp's, how a worker changes hands is
+// One thread, which sleeps while nothing runs. What it concludes from what it sees is the judge's, how a worker changes hands is
 // tenure.hpp's; docs/design/handoff.md has the whole.
 //
 // Invariants
-//   O1  Workers are taken and given by the monitor alone; carriers are made under making_, by it and by who wants one for a fiber alone. A carrier is in spares_ from when it has
-//       registered until it is taken out to be granted, summoned or dismissed (T5), or put back if that was not needed. One that is reserved is only summoned; others than the monitor do so as well (lock_).
+//   O1  Workers are taken and given by the monitor alone; carriers are made under making_, by it and by who wants one for a fiber
+//       alone. A carrier is in spares_ from when it has registered until it is taken out to be granted, summoned or dismissed (T5),
+//       or put back if that was not needed, or takes itself out (O4). Others than the monitor may summon (lock_).
 //   O2  A worker is demanded only when a carrier is at hand that can have it.
 //   O3  After stop() has begun no carrier registers, and none is waiting when it has ended.
+//   O4  A carrier that nobody has wanted for long takes itself out of spares_, under lock_, and goes to without_thread_; it touches
+//       nothing but its thread's own after that. The monitor joins that thread before it starts the next one for it, which finds
+//       the carrier as a new one: without a worker, inside, running nothing (T5, T7).
 #pragma once
 
 #include <mutex>
@@ -16,8 +20,9 @@
 
 #include "base/atomic.hpp"
 #include "base/futex.hpp"
+#include "sched/hog_reporter.hpp"
+#include "sched/judge.hpp"
 #include "sched/tenure.hpp"
-#include "sched/watch.hpp"
 
 namespace weft::detail {
 
@@ -27,7 +32,7 @@ class worker;
 
 class hand_off {
 public:
-    explicit hand_off(scheduler& owner) : owner_(owner) {}
+    hand_off(scheduler& owner, const judge& how) : owner_(owner), judge_(how), hogs_(owner) {}
     hand_off(const hand_off&) = delete;
     hand_off& operator=(const hand_off&) = delete;
 
@@ -53,24 +58,29 @@ public:
             hurry();
     }
 
+    hog_reporter& reporter() noexcept { return hogs_; }
+    /// Whether a fiber keeps its worker because there is no carrier that could have it: a hint.
+    bool lacks_carriers() const noexcept { return lacks_carriers_.load(relaxed); }
+
     /// A demoted fiber waits for a place; the caller has passed a fence.
     void somebody_waits() noexcept {
         if (rests_.load(relaxed)) hurry();  // pairs with rest()
     }
 
     struct counts {
-        std::uint64_t taken = 0;     // workers, by cause
-        std::uint64_t blocked = 0;   // of these
-        std::uint64_t refused = 0;   // demands
+        std::uint64_t taken = 0;  // workers, by cause
+        std::uint64_t blocked = 0;  // of these
     };
-    counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed), refused_.load(relaxed)}; }
+    /// Carriers whose thread has ended: a hint.
+    unsigned without_thread() const noexcept { return static_cast<unsigned>(without_thread_count_.load(relaxed)); }
+    counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed)}; }
 
 private:
     // One worker.
     struct watched {
         watch eye;
-        carrier* holder = nullptr;   // from which it is demanded; null: it is not
-        carrier* next = nullptr;     // who gets it (O2)
+        carrier* holder = nullptr;  // from which it is demanded; null: it is not
+        carrier* next = nullptr;  // who gets it (O2)
         cause_of_loss why = cause_of_loss::computing;
         std::uint64_t dispatches = 0;
     };
@@ -79,7 +89,7 @@ private:
     time_point round() noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
-    bool demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
+    void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
     void settle(worker& w, watched& seen, tenure<worker>::taker::outcome how) noexcept;
     void look_again(worker& w, watched& seen) noexcept;
     void withdraw_all() noexcept;
@@ -87,28 +97,36 @@ private:
     void sleep_until(time_point t) noexcept;
     void rest() noexcept;
 
+    bool is_given_up(carrier& c) noexcept;
     carrier* take_spare() noexcept;
     enum class fit : bool { for_workers, to_be_reserved };
     carrier* take_idle_spare(fit what) noexcept;
+    carrier* take_without_thread();
     carrier* start_another() noexcept;
     carrier* make_carrier(const char*& why_not) noexcept;
     void put_back(carrier& spare) noexcept;
 
     scheduler& owner_;
+    const judge judge_;
+    hog_reporter hogs_;
     std::thread thread_;
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     futex_word hurried_{0};
-    std::vector<watched> seen_;       // of each worker
-    bool says_no_more_ = false;       // that it has no carrier left
-    atomic<std::uint64_t> taken_{0}, blocked_{0}, refused_{0};
+    std::vector<watched> seen_;  // of each worker
+    bool says_no_more_ = false;  // that it has no carrier left
+    bool lacked_ = false;  // in this round
+    atomic<bool> lacks_carriers_{false};
+    bool has_news_ = false;  // for the reporter
+    atomic<std::uint64_t> taken_{0}, blocked_{0};
 
     std::mutex making_;
     carrier* unstarted_ = nullptr;    // under making_: made, but its thread was refused
 
     std::mutex lock_;
-    bool ended_ = false;              // under lock_
-    std::vector<carrier*> spares_;    // under lock_; room for all
+    bool is_over_ = false;  // under lock_, as what follows
+    std::vector<carrier*> spares_, without_thread_;  // with room for all
+    atomic<std::size_t> without_thread_count_{0};
 };
 
 }  // namespace weft::detail

@@ -52,7 +52,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
-      hand_off_(*this),
+      hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr) {
     prepare_heavy_fence();
     set_panic_namer(current_name);
@@ -130,9 +130,13 @@ void scheduler::promote_one() noexcept {
     auto* const f = demoted_.take();
     if (!f) return;
     f->rest().word.await_left();
-    demotion::promote(*f, ready_fiber);
+    promote(*f);
+}
+
+void scheduler::promote(control_block& taken) noexcept {
+    demotion::promote(taken, ready_fiber);
     demoted_.give_back_place();
-    inject(*f);
+    inject(taken);
 }
 
 void scheduler::drop(control_block& f) noexcept {
@@ -256,15 +260,25 @@ void scheduler::request_stop_of_all() noexcept {
     for (const auto& f : all) deliver_stop(*f);
 }
 
+// While it lives, references may be taken of fibers one has none of (F3).
+class scheduler::observation {
+public:
+    explicit observation(scheduler& s) noexcept : count_(s.observers_) {
+        count_.fetch_add(1, relaxed);
+        heavy_fence();  // pairs with the light fence of a visit
+        s.for_each_carrier([](carrier& c) { c.hold().await_outside(); });
+    }
+    ~observation() { count_.fetch_sub(1, release); }  // pairs with is_observed(): who sees none sees the references
+    observation(const observation&) = delete;
+    observation& operator=(const observation&) = delete;
+
+private:
+    atomic<std::uint32_t>& count_;
+};
+
 std::vector<scheduler::held_fiber> scheduler::living() {
     std::vector<held_fiber> found;
-    struct observing {
-        explicit observing(atomic<std::uint32_t>& n) noexcept : count(n) { count.fetch_add(1, relaxed); }
-        ~observing() { count.fetch_sub(1, release); }  // pairs with is_observed(): who sees none sees the references
-        atomic<std::uint32_t>& count;
-    } const meanwhile(observers_);
-    heavy_fence();  // pairs with the light fence of a visit
-    for_each_carrier([](carrier& c) { c.hold().await_outside(); });
+    const observation meanwhile(*this);
     blocks_.for_each([&](control_block& f) {
         found.emplace_back();  // first, since it may throw
         if (f.life.try_refer())
@@ -273,6 +287,13 @@ std::vector<scheduler::held_fiber> scheduler::living() {
             found.pop_back();
     });
     return found;  // those that are done are given back outside the pool's lock
+}
+
+scheduler::held_fiber scheduler::hold(control_block& f, std::uint64_t id) noexcept {
+    const observation meanwhile(*this);
+    if (!f.life.try_refer()) return nullptr;
+    held_fiber held(&f);
+    return id_of(f) == id && !f.has_ended() ? std::move(held) : nullptr;
 }
 
 void scheduler::stop() noexcept {

@@ -22,6 +22,8 @@
 
 namespace weft::detail {
 
+struct hog;
+
 struct scheduler_options {
     unsigned workers = 1;
     std::size_t stack_bytes = std::size_t{256} * 1024;
@@ -33,6 +35,9 @@ struct scheduler_options {
     std::string name = "weft";
     /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
     std::function<void(control_block&, const std::exception_ptr&)> unhandled = {};
+    /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
+    std::function<void(const hog&)> on_hog = {};
+    int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
     /// The higher layer's object; scheduler only keeps it.
     void* context = nullptr;
 };
@@ -86,6 +91,8 @@ public:
     using held_fiber = std::unique_ptr<control_block, gives_back>;
     /// The fibers that live now, each with a reference, so that their blocks stay theirs. A hint: they go on meanwhile.
     std::vector<held_fiber> living();
+    /// The fiber with that id, with a reference, or null if it has ended; `f` is its block.
+    held_fiber hold(control_block& f, std::uint64_t id) noexcept;
 
     /// The places for fibers; null if there is no limit.
     fiber_limit* limit() const noexcept { return limit_.get(); }
@@ -105,6 +112,8 @@ public:
     void ready_bound(control_block&) noexcept;
     /// One of the demoted, if any waits, becomes an ordinary fiber again.
     void promote_one() noexcept;
+    /// The same of one that was taken from them, and has left its stack: the place is given back.
+    void promote(control_block& taken) noexcept;
     demotion& demoted() noexcept { return demoted_; }
     hand_off& hand_offs() noexcept { return hand_off_; }
     /// Calls f(carrier&) for each there has ever been.
@@ -164,6 +173,7 @@ private:
     static void tell_and_interrupt(control_block&) noexcept;
     static held_fiber in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
+    class observation;
 
     enum class lead : std::uint32_t { free, taken, wanted };
 

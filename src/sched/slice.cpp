@@ -4,7 +4,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "base/atomic.hpp"
 
 namespace weft::detail {
 namespace {
@@ -21,16 +26,23 @@ struct scheduling {
     std::uint64_t period;
 };
 
+void say_refused() noexcept {
+    static constinit atomic<bool> said{false};
+    if (!said.exchange(true, relaxed))
+        std::fprintf(stderr, "weft: the kernel refuses short slices (sched_setattr: %s): beside hogs others wait for its own\n",
+                     std::strerror(errno));
+}
+
 }  // namespace
 
-bool set_slice_of(pid_t thread, duration slice) noexcept {
+void set_slice_of(pid_t thread, duration slice) noexcept {
     scheduling now{};
-    if (::syscall(SYS_sched_getattr, thread, &now, sizeof now, 0) != 0) return false;
-    if (now.policy != SCHED_OTHER && now.policy != SCHED_BATCH) return false;
+    if (::syscall(SYS_sched_getattr, thread, &now, sizeof now, 0) != 0) return say_refused();
+    if (now.policy != SCHED_OTHER && now.policy != SCHED_BATCH) return;
     now.size = sizeof now;
     now.flags = 0;
     now.runtime = static_cast<std::uint64_t>(slice.count());
-    return ::syscall(SYS_sched_setattr, thread, &now, 0) == 0;
+    if (::syscall(SYS_sched_setattr, thread, &now, 0) != 0) say_refused();
 }
 
 }  // namespace weft::detail

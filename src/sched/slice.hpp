@@ -14,7 +14,8 @@ namespace weft::detail {
 inline constexpr duration worker_slice = std::chrono::microseconds(100);  // measured: as above
 inline constexpr duration hog_slice = std::chrono::milliseconds(20);  // measured: as above
 
-/// Of a thread of this process; 0: the calling one. False if the kernel refuses, or the thread has a policy of its own.
-bool set_slice_of(pid_t thread, duration slice) noexcept;
+/// Of a thread of this process; 0: the calling one. Nothing happens to a thread with a policy of its own, nor if the kernel refuses,
+/// which is said once.
+void set_slice_of(pid_t thread, duration slice) noexcept;
 
 }  // namespace weft::detail

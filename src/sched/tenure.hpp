@@ -18,6 +18,9 @@
 //  summoned   the same, but it is not to wait for one        o await_grant -> lost
 //  dismissed  and gets none any more: its thread ends        -
 //
+// A carrier that waits in vain may give up by itself, once it is no longer registered: its thread ends, `lost` stays, and the next
+// thread of the same carrier finds the tenure as a new one has it.
+//
 // Invariants
 //   T1  The worker's data belong to one at a time: to the carrier while inside_ is 1 and it has since read a call_ below
 //       `asked`, made it `answering`, refused or reclaimed, or was granted; to the thief while `borrowed`; to the monitor, or the
@@ -41,6 +44,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/atomic.hpp"
 #include "base/futex.hpp"
@@ -74,6 +78,9 @@ public:
              ++turns)  // pairs with leave(), give_up()
             turns < spin_turns ? cpu_relax() : thread_yield();
     }
+
+    /// Any thread: a hint.
+    bool has_worker_hint() const noexcept { return call_.load(relaxed) < lost; }
 
 private:
     // From `asked` on the carrier must attend.
@@ -129,9 +136,9 @@ public:
     /// Whether the monitor has yet to see that the worker is its own: then it should be woken.
     bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }  // own store, or the monitor's answer to it
 
-    enum class awaited { granted, summoned, dismissed };
-    /// Inside, without a worker and registered (T5): sleeps until somebody says how it goes on.
-    awaited await_grant() noexcept {
+    enum class awaited { granted, summoned, dismissed, nothing };
+    /// Inside, without a worker and registered (T5): sleeps until somebody says how it goes on. `nothing`: nobody has by `until`.
+    awaited await_grant(std::optional<monotonic_ns> until = std::nullopt) noexcept {
         for (;;) {
             const auto c = t_.call_.load(acquire);  // pairs with end_wait()
             if (c == dismissed) return awaited::dismissed;
@@ -140,7 +147,7 @@ public:
                 return awaited::summoned;
             }
             if (c != lost) return awaited::granted;
-            (void)futex_wait(t_.call_, lost);
+            if (futex_wait(t_.call_, lost, until) == futex_result::timed_out) return awaited::nothing;
         }
     }
 

@@ -5,10 +5,26 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+
+#include "base/atomic.hpp"
 
 namespace weft::detail {
+namespace {
+
+void say_refused() noexcept {
+    static constinit atomic<bool> said{false};
+    if (!said.exchange(true, relaxed))
+        std::fprintf(
+            stderr,
+            "weft: /proc/self/task cannot be read (%s): a fiber that blocks its thread is known by the time it gets no CPU\n",
+            std::strerror(errno));
+}
+
+}  // namespace
 
 thread_probe thread_probe::here() noexcept {
     thread_probe p;
@@ -19,7 +35,7 @@ thread_probe thread_probe::here() noexcept {
 
 std::optional<duration> thread_probe::cpu() const noexcept {
     timespec t;
-    if (!clock_ || ::clock_gettime(*clock_, &t) != 0) return std::nullopt;
+    if (clock_ == 0 || ::clock_gettime(clock_, &t) != 0) return std::nullopt;
     return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
 }
 
@@ -33,7 +49,10 @@ thread_activity thread_probe::activity() const noexcept {
     std::array<char, 48> path;
     std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(id_));
     const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return thread_activity::unknown;
+    if (fd < 0) {
+        say_refused();
+        return thread_activity::unknown;
+    }
     std::array<char, 128> text;  // id, name of 15 letters at most, state
     const auto n = ::read(fd, text.data(), text.size());
     ::close(fd);

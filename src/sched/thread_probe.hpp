@@ -19,17 +19,19 @@ enum class thread_activity : std::uint8_t { runs, sleeps, unknown };
 
 class thread_probe {
 public:
-    /// Of the calling thread, which must outlive every question asked.
+    /// Of no thread.
+    constexpr thread_probe() noexcept = default;
+    /// Of the calling thread. What is asked after its end finds nothing, or whoever has its number then.
     static thread_probe here() noexcept;
 
-    /// Nothing if the kernel refuses its clock.
+    /// Nothing if the kernel refuses its clock, or there is no such thread.
     std::optional<duration> cpu() const noexcept;
     thread_activity activity() const noexcept;
     pid_t id() const noexcept { return id_; }
 
 private:
     pid_t id_ = 0;
-    std::optional<clockid_t> clock_;
+    clockid_t clock_ = 0;  // 0: none; it is no thread's
 };
 
 /// CPU time of the calling thread.

@@ -30,6 +30,10 @@ class watch {
 public:
     /// `slice`: how much a fiber may compute while others wait; zero: for ever.
     conclusion look(const sighting& s, duration slice) noexcept;
+    /// When the fiber of the last look was seen first.
+    time_point since() const noexcept { return since_; }
+    /// Since when it has had next to no CPU time.
+    time_point still_since() const noexcept { return still_since_; }
 
 private:
     void start_afresh(const sighting& s) noexcept;
@@ -38,7 +42,7 @@ private:
     std::uint64_t dispatches_ = 0;
     time_point since_{};        // first seen with this fiber
     duration cpu_then_{};
-    time_point still_since_{};  // has had next to no CPU time since
+    time_point still_since_{};
     duration cpu_last_{};
     std::uint64_t spawned_then_ = 0;
 };

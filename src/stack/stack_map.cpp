@@ -32,8 +32,36 @@ stack_map_entry* free_entry() noexcept {
     auto* const entry = new (std::nothrow) stack_map_entry;
     if (entry == nullptr) return nullptr;
     entry->next = newest.load(relaxed);   // only changed under the lock we hold
-    newest.store(entry, release);         // publishes `next`; pairs with the acquire in stack_bytes_of_guard()
+    newest.store(entry, release);         // publishes `next`; pairs with the acquire in slot_around()
     return entry;
+}
+
+struct range {
+    std::size_t bytes, stride;
+    std::uintptr_t base;
+    bool operator==(range const&) const = default;
+};
+
+range range_of(stack_map_entry const& entry) noexcept {
+    range r{};
+    r.bytes = entry.bytes.load(acquire);    // pairs with the release in add_to_stack_map() (M2)
+    r.base = entry.base.load(acquire);      // the line above orders it; acquire, so that a second look comes after
+    r.stride = entry.stride.load(acquire);  // as above
+    return r;
+}
+
+struct slot {
+    std::size_t bytes = 0;   // guard page included; 0: none
+    std::size_t offset = 0;  // of the address in it
+};
+
+slot slot_around(std::uintptr_t at) noexcept {
+    for (auto* entry = newest.load(acquire); entry != nullptr; entry = entry->next) {  // pairs with the release in free_entry()
+        auto const r = range_of(*entry);
+        if (at < r.base || at - r.base >= r.bytes || r != range_of(*entry)) continue;  // M3
+        return {.bytes = r.stride, .offset = (at - r.base) % r.stride};
+    }
+    return {};
 }
 
 }  // namespace
@@ -42,9 +70,9 @@ stack_map_entry* add_to_stack_map(std::byte* base, std::size_t bytes, std::size_
     std::scoped_lock const lock(writers);
     auto* const entry = free_entry();
     if (entry == nullptr) return nullptr;
-    entry->base.store(reinterpret_cast<std::uintptr_t>(base), relaxed);   // invisible until the bytes are stored (M2)
-    entry->stride.store(stride, relaxed);                                 // as above
-    entry->bytes.store(bytes, release);  // M2; pairs with the acquire in stack_bytes_of_guard()
+    entry->base.store(reinterpret_cast<std::uintptr_t>(base), release);  // invisible until the bytes are stored (M2); M3
+    entry->stride.store(stride, release);  // as above
+    entry->bytes.store(bytes, release);  // M2; pairs with the acquire in slot_around()
     return entry;
 }
 
@@ -57,15 +85,13 @@ void remove_from_stack_map(stack_map_entry* entry) noexcept {
 }
 
 std::size_t stack_bytes_of_guard(void const* address) noexcept {
-    auto const at = reinterpret_cast<std::uintptr_t>(address);
-    for (auto* entry = newest.load(acquire); entry != nullptr; entry = entry->next) {  // pairs with the release in free_entry()
-        auto const bytes = entry->bytes.load(acquire);  // pairs with the release in add_to_stack_map() (M2)
-        auto const base = entry->base.load(relaxed);  // ordered by the line above
-        auto const stride = entry->stride.load(relaxed);  // as above
-        if (at < base || at - base >= bytes) continue;
-        return (at - base) % stride < page_bytes() ? stride - page_bytes() : 0;
-    }
-    return 0;
+    auto const found = slot_around(reinterpret_cast<std::uintptr_t>(address));
+    return found.offset < page_bytes() && found.bytes != 0 ? found.bytes - page_bytes() : 0;
+}
+
+std::uintptr_t end_of_stack_around(std::uintptr_t address) noexcept {
+    auto const found = slot_around(address);
+    return found.bytes == 0 ? 0 : address - found.offset + found.bytes;
 }
 
 }  // namespace weft::detail

@@ -3,11 +3,11 @@
 // Invariants
 //   M1  Entries are added at the head and never freed; one whose range is gone has bytes 0 and is used again.
 //   M2  An entry is readable once its bytes are not 0: they are stored last and cleared first.
-//
-// Not promised: a reader that races with the reuse of an entry may see parts of both ranges. It only words a crash report.
+//   M3  A reader that meets the reuse of an entry could see parts of two ranges, so it reads what it has found twice.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weft::detail {
 
@@ -19,5 +19,8 @@ void remove_from_stack_map(stack_map_entry* entry) noexcept;   // null is fine
 
 /// The size of the stack whose guard page holds `address`, or 0. Async-signal-safe.
 std::size_t stack_bytes_of_guard(void const* address) noexcept;
+
+/// The end of the stack that holds `address`, or 0 if none does. Async-signal-safe; exact for who runs on that stack.
+std::uintptr_t end_of_stack_around(std::uintptr_t address) noexcept;
 
 }  // namespace weft::detail

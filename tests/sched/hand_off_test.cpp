@@ -74,6 +74,17 @@ TEST_P(hand_off, C2_fibers_that_block_their_thread_delay_nobody) {
     EXPECT_GE(rt.stats().blocked, 1u);
 }
 
+TEST_P(hand_off, O4_threads_that_nobody_wants_any_more_end_and_come_again) {
+    for (int burst = 0; burst < 3; ++burst) {
+        std::vector<fiber<>> blocked;
+        for (int i = 0; i < 20; ++i) blocked.push_back(rt.spawn([] { ::usleep(100'000); }));
+        for (auto& b : blocked) b.join();
+        EXPECT_LE(rt.stats().carriers, GetParam() + 25);
+        EXPECT_TRUE(eventually([&] { return rt.stats().carriers <= 2 * GetParam(); })) << rt.stats().carriers;
+    }
+    EXPECT_GE(rt.stats().hand_offs, 10u);
+}
+
 TEST_P(hand_off, one_that_has_lost_its_worker_does_all_that_fibers_do) {
     const auto lose_the_worker = [] { compute_for(6ms); };
     auto f = rt.spawn([&] {

@@ -1,0 +1,127 @@
+#include "stack/running_stack.hpp"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <thread>
+
+#include "arch/interrupted.hpp"
+#include "arch/sanitizer.hpp"
+#include "base/atomic.hpp"
+#include "stack/stack_map.hpp"
+
+namespace weft::detail {
+namespace {
+
+enum state : std::uint64_t { idle, asked, answering, answered };
+
+constexpr std::uint64_t with(state s, pid_t thread) noexcept { return static_cast<std::uint64_t>(thread) << 2 | s; }
+
+constexpr std::size_t most = 64;  // chosen: what one reads of a stack
+constinit atomic<std::uint64_t> request{idle};
+constinit std::array<void*, most> addresses = {};  // N2
+constinit std::size_t count = 0;                   // N2
+constinit std::mutex asking;
+constinit std::mutex claiming;
+constinit std::array<int, 65> users = {};  // of each signal; under `claiming`
+
+// The chain is trusted as far as it goes up inside this stack: what registers hold that are no frame pointers may lie there, too,
+// and gives a wrong address but never a wrong access.
+WEFT_NOT_SANITIZED std::size_t walk(const interrupted& at, void** into) noexcept {
+    into[0] = reinterpret_cast<void*>(at.code);
+    std::size_t n = 1;
+    const auto end = end_of_stack_around(at.stack);
+    auto low = at.stack;
+    for (auto frame = at.frame; n < most;) {
+        if (frame < low || frame % sizeof(void*) != 0 || frame >= end || end - frame < 2 * sizeof(void*)) break;
+        auto* const pair = reinterpret_cast<void* const*>(frame);
+        if (pair[1] == nullptr) break;
+        into[n++] = pair[1];
+        low = frame + 2 * sizeof(void*);
+        frame = reinterpret_cast<std::uintptr_t>(pair[0]);
+    }
+    return n;
+}
+
+extern "C" void on_stack_signal(int, siginfo_t*, void* machine) {
+    const int saved = errno;
+    const auto here = ::gettid();
+    auto mine = with(asked, here);
+    if (request.compare_exchange_strong(mine, with(answering, here), acquire, relaxed)) {  // N1; pairs with the request
+        count = walk(where_interrupted(machine), addresses.data());
+        request.store(with(answered, here), release);  // pairs with await_answer()
+    }
+    errno = saved;
+}
+
+bool is_ours(int number) noexcept {
+    struct sigaction now = {};
+    return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_stack_signal;
+}
+
+// \returns whether it has answered; if not, it will not either.
+bool await_answer(pid_t thread, time_point until) noexcept {
+    while (request.load(acquire) != with(answered, thread)) {  // pairs with the handler
+        if (clock::now() >= until) {
+            auto still = with(asked, thread);
+            if (request.compare_exchange_strong(still, idle, relaxed, relaxed)) return false;  // N1: nobody has touched the rest
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // chosen: a cold path, and it may wait for a CPU
+    }
+    return true;
+}
+
+}  // namespace
+
+signal_claim claim_stack_signal(int number) noexcept {
+    const std::lock_guard guard(claiming);
+    auto& n = users[static_cast<std::size_t>(number)];
+    struct sigaction now = {};
+    if (::sigaction(number, nullptr, &now) != 0) return signal_claim::refused;
+    const bool ours = is_ours(number);
+    if (!ours && ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL))
+        return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN ? signal_claim::ignored : signal_claim::has_handler;
+    if (!ours) {
+        struct sigaction action = {};
+        action.sa_sigaction = on_stack_signal;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+        ::sigfillset(&action.sa_mask);
+        if (::sigaction(number, &action, nullptr) != 0) return signal_claim::refused;
+    }
+    ++n;
+    return signal_claim::granted;
+}
+
+void release_stack_signal(int number) noexcept {
+    const std::lock_guard guard(claiming);
+    if (--users[static_cast<std::size_t>(number)] > 0 || !is_ours(number)) return;
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(number, &action, nullptr);
+}
+
+void unblock_stack_signal(int number) noexcept {
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, number);
+    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+std::size_t read_running_stack(pid_t thread, int number, std::span<void*> into, time_point until) noexcept {
+    const std::lock_guard guard(asking);
+    if (!is_ours(number)) return 0;  // N3
+    request.store(with(asked, thread), release);  // pairs with the handler: addresses and count are not in use
+    if (::syscall(SYS_tgkill, ::getpid(), thread, number) != 0) until = time_point::min();
+    if (!await_answer(thread, until)) return 0;
+    const auto n = std::min(count, into.size());
+    std::copy_n(addresses.begin(), n, into.begin());
+    request.store(idle, relaxed);  // N2: the next request publishes that they are read
+    return n;
+}
+
+}  // namespace weft::detail
