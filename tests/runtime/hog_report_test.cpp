@@ -1,94 +1,23 @@
 // hog_report_test.cpp - fibers that keep their thread are named: to on_hog, or on stderr; not too many, and never in the way of others.
 #include <gtest/gtest.h>
 
-#include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <weft/runtime.hpp>
-
-#include "arch/sanitizer.hpp"
-#include "support/eventually.hpp"
-#include "support/no_leaks.hpp"
+#include "hog_listener.hpp"
+#include "sched/thread_probe.hpp"
 #include "support/random.hpp"
 
 using namespace std::chrono_literals;
 
 namespace weft::test {
 namespace {
-
-const int free_signal = SIGRTMIN + 5;
-
-/// What a report said, kept.
-struct heard {
-    fiber_id id;
-    std::string name, file, blocked_in;
-    hog_report::doing what;
-    std::chrono::nanoseconds held, computed;
-    int thread;
-    std::vector<void*> stack;
-    std::uint64_t left_out;
-};
-
-/// A runtime whose reports are kept; others always wait, so that hogs are in the way.
-class hog_reports : public no_leaks {
-protected:
-    runtime_options listening(unsigned workers = 1) {
-        return {.workers = workers, .time_slice = 1ms, .on_hog = [this](const hog_report& r) { keep(r); }};
-    }
-    void keep(const hog_report& r) {
-        const std::lock_guard guard(lock_);
-        kept_.push_back({r.fiber.id,
-                         std::string(r.fiber.name),
-                         r.fiber.site.file_name(),
-                         std::string(r.blocked_in),
-                         r.what,
-                         r.held,
-                         r.computed,
-                         r.thread,
-                         {r.stack.begin(), r.stack.end()},
-                         r.left_out});
-    }
-    std::vector<heard> all() {
-        const std::lock_guard guard(lock_);
-        return kept_;
-    }
-    std::vector<heard> of(std::string_view name) {
-        auto them = all();
-        std::erase_if(them, [&](const heard& h) { return h.name != name; });
-        return them;
-    }
-    bool is_heard_of(std::string_view name) {
-        return eventually([&] { return !of(name).empty(); });
-    }
-    /// Somebody who waits now and then, until `over`.
-    fiber<> ticker(runtime& rt) {
-        return rt.spawn([this] {
-            while (!over) this_fiber::sleep_for(1ms);
-        });
-    }
-    fiber<> grinder(runtime& rt, std::string_view name) {
-        return rt.spawn({.name = name}, [this] {
-            while (!over) {}
-        });
-    }
-
-    std::atomic<bool> over{false};
-
-private:
-    std::mutex lock_;
-    std::vector<heard> kept_;
-};
 
 TEST_F(hog_reports, C3_one_that_computes_is_named) {
     watched_runtime rt(listening());
@@ -101,7 +30,7 @@ TEST_F(hog_reports, C3_one_that_computes_is_named) {
     hog.join();
     const auto first = of("grinder").front();
     EXPECT_EQ(first.id, id);
-    EXPECT_TRUE(first.file.ends_with("hog_report_test.cpp")) << first.file;
+    EXPECT_TRUE(first.file.ends_with("hog_listener.hpp")) << first.file;
     EXPECT_EQ(first.what, hog_report::doing::computes);
     EXPECT_GE(first.held, 10ms);
     EXPECT_GE(first.computed, 10ms);
@@ -271,12 +200,14 @@ TEST_F(hog_reports, are_a_line_on_stderr_unless_somebody_listens) {
     {
         watched_runtime rt({.workers = 1, .time_slice = 1ms});
         auto t = ticker(rt);
-        auto computes = grinder(rt, "grinder");
+        auto computes = rt.spawn({.name = "grinder"}, [] {
+            while (detail::thread_cpu_here() < 100ms) {}  // however long that takes
+        });
         auto blocks = rt.spawn({.name = "sleeper"}, [] { ::usleep(200'000); });
         blocks.join();
+        computes.join();
         over = true;
         t.join();
-        computes.join();
     }
     const auto said = ::testing::internal::GetCapturedStderr();
     EXPECT_NE(said.find(" \"grinder\" ("), std::string::npos) << said;
@@ -290,139 +221,6 @@ TEST_F(hog_reports, R6_there_are_none_without_a_slice) {
     watched_runtime rt(o);
     rt.spawn([] { compute_for(100ms); }).join();
     EXPECT_TRUE(all().empty());
-}
-
-// ---- with a signal
-
-[[gnu::noinline]] void spin_until(const std::atomic<bool>& over) {
-    while (!over.load(std::memory_order_relaxed)) {}
-}
-
-TEST_F(hog_reports, show_the_stack_of_one_that_computes) {
-    auto o = listening();
-    o.hog_signal = free_signal;
-    {
-        watched_runtime rt(o);
-        auto t = ticker(rt);
-        auto hog = rt.spawn({.name = "spinner"}, [this] { spin_until(over); });
-        EXPECT_TRUE(is_heard_of("spinner"));
-        over = true;
-        t.join();
-        hog.join();
-    }
-    const auto stack = of("spinner").front().stack;
-#if WEFT_UNDER_TSAN
-    EXPECT_LE(stack.size(), 32u);  // it puts handlers off until the thread calls something, which this one does not
-#else
-    ASSERT_FALSE(stack.empty());
-    const auto at = reinterpret_cast<std::uintptr_t>(stack.front()), from = reinterpret_cast<std::uintptr_t>(&spin_until);
-    constexpr std::size_t longest = 512;  // of its code, sanitized or not
-    EXPECT_TRUE(at >= from && at - from < longest);
-    if (WEFT_UNDER_ASAN) {
-        EXPECT_GT(stack.size(), 3u);  // built with frame pointers
-    }
-#endif
-}
-
-std::string refusal_of(const runtime_options& o) {
-    try {
-        runtime rt(o);
-    } catch (const std::invalid_argument& e) {
-        return e.what();
-    }
-    return "none";
-}
-runtime_options with_signal(int n) { return {.workers = 1, .hog_signal = n}; }
-
-/// Its disposition while it lives.
-class disposition {
-public:
-    disposition(int number, void (*handler)(int)) : number_(number) {
-        struct sigaction mine = {};
-        mine.sa_handler = handler;
-        ::sigaction(number_, &mine, &before_);
-    }
-    ~disposition() { ::sigaction(number_, &before_, nullptr); }
-    disposition(const disposition&) = delete;
-    disposition& operator=(const disposition&) = delete;
-
-private:
-    int number_;
-    struct sigaction before_ = {};
-};
-
-bool is_default(int number) {
-    struct sigaction now = {};
-    ::sigaction(number, nullptr, &now);
-    return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
-}
-
-std::atomic<int> raised{0};
-void count_it(int) { raised.fetch_add(1); }
-
-TEST(hog_signal, R15_of_somebody_else_is_refused_by_name) {
-    const disposition theirs(SIGUSR2, count_it);
-    EXPECT_TRUE(refusal_of(with_signal(SIGUSR2))
-                    .starts_with("weft: runtime_options::hog_signal: signal 12 (User defined signal 2) has a handler already: "))
-        << refusal_of(with_signal(SIGUSR2));
-    const disposition ignored(SIGUSR1, SIG_IGN);
-    EXPECT_EQ(refusal_of(with_signal(SIGUSR1)),
-              "weft: runtime_options::hog_signal: signal 10 (User defined signal 1) is ignored, by somebody's wish");
-}
-
-TEST(hog_signal, that_makes_no_sense_is_refused_by_name) {
-    const auto range = "weft: runtime_options::hog_signal must be 0 (none) to " + std::to_string(SIGRTMAX) + ", not ";
-    EXPECT_EQ(refusal_of(with_signal(-1)), range + "-1");
-    EXPECT_EQ(refusal_of(with_signal(SIGRTMAX + 1)), range + std::to_string(SIGRTMAX + 1));
-    for (const int taken : {SIGKILL, SIGSTOP, SIGSEGV, SIGRTMIN - 1})
-        EXPECT_NE(refusal_of(with_signal(taken)).find("has another use"), std::string::npos) << taken;
-}
-
-TEST(hog_signal, R15_is_settable_and_given_back) {
-    ASSERT_TRUE(is_default(free_signal));
-    {
-        runtime one(with_signal(free_signal));
-        EXPECT_FALSE(is_default(free_signal));
-        {
-            const runtime two(with_signal(free_signal));
-            const runtime three(with_signal(free_signal + 1));
-        }
-        EXPECT_TRUE(is_default(free_signal + 1));
-        EXPECT_FALSE(is_default(free_signal)) << "one still has it";
-    }
-    EXPECT_TRUE(is_default(free_signal));
-    ::setenv("WEFT_HOG_SIGNAL", std::to_string(free_signal).c_str(), 1);
-    {
-        runtime rt({.workers = 1});
-        EXPECT_FALSE(is_default(free_signal));
-    }
-    ::unsetenv("WEFT_HOG_SIGNAL");
-}
-
-TEST_F(hog_reports, R15_are_in_nobodys_way_who_uses_signals_himself) {
-    const int theirs[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGPROF, SIGURG};
-    std::vector<std::unique_ptr<disposition>> handlers;
-    for (const int n : theirs) handlers.push_back(std::make_unique<disposition>(n, count_it));
-    raised = 0;
-    int sent = 0;
-    auto o = listening(2);
-    o.hog_signal = free_signal;
-    {
-        watched_runtime rt(o);
-        auto t = ticker(rt);
-        auto hog = grinder(rt, "grinder");
-        auto sender = rt.spawn([&] {
-            while (of("grinder").empty()) {
-                for (const int n : theirs) ::raise(n), ++sent;
-                this_fiber::sleep_for(1ms);
-            }
-        });
-        sender.join();
-        over = true;
-        t.join();
-        hog.join();
-    }
-    EXPECT_EQ(raised, sent);
 }
 
 }  // namespace
