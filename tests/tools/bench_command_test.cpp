@@ -63,7 +63,22 @@ TEST(bench_command, wrong_words_give_one_line_and_2) {
     for (const char* const count : {"-1", "0", "many", "1,0", "1,x", "99999"})
         expect_one_line_and_2({"switch", "--workers", count}, "range 1 to 1024");
     expect_one_line_and_2({"forkjoin", "--n", "41"}, "1 to 40");
+    for (const char* const kind : {"", "hog", "loop,hog", "Loop"})
+        expect_one_line_and_2({"preempt", "--kinds", kind},
+                              "recursion,loop,library,malloc,lock,weft-lock,memcpy,regex,exceptions,bursts,sleep,flock");
+    for (const char* const count : {"-1", "0", "many", "1,0", "257"})
+        expect_one_line_and_2({"preempt", "--hogs", count}, "range 1 to 256");
+    expect_one_line_and_2({"switch", "--hogs", "1"}, "--hogs is an option of preempt");
+    expect_one_line_and_2({"switch", "ring", "--kinds", "loop"}, "--kinds is an option of preempt");
     expect_one_line_and_2({"switch", "--n"}, "--n");
+}
+
+TEST(bench_command, R3_R16_help_names_the_kinds_of_hogs) {
+    const auto weft = bench({"preempt", "--help"});
+    EXPECT_EQ(weft.code, 0);
+    for (const char* const kind : {"recursion", "loop", "library", "malloc", "lock", "weft-lock", "memcpy", "regex", "exceptions",
+                                   "bursts", "sleep", "flock"})
+        EXPECT_THAT(weft.output, HasSubstr("\n  " + std::string(kind) + "  "));
 }
 
 TEST(bench_command, places_that_cannot_be_written_give_one_line_and_2) {
