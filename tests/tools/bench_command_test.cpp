@@ -175,6 +175,21 @@ TEST(bench_command, X1_D14_plots_are_drawn_from_the_results_with_one_command) {
     EXPECT_EQ(csv.size() - 1, lines_of(text_of(place / "new/plots/results.jsonl")).size());
 }
 
+TEST(bench_command, R1_lateness_is_drawn_for_each_kind_of_hog) {
+    if (!has_matplotlib()) return;   // what is said then is tested above
+    const scratch place;
+    const auto weft = bench({"preempt", "--n", "10", "--runs", "1", "--workers", "1,2", "--kinds", "loop,flock", "--hogs", "1,3",
+                             "--plot", place / "plots"});
+    EXPECT_EQ(weft.code, 0) << weft.errors;
+    for (const char* const name : {"preempt-loop", "preempt-flock", "preempt-sleepers", "preempt-throughput"})
+        for (const char* const kind : {".png", ".svg"}) {
+            const auto chart = place / ("plots/" + std::string(name) + kind);
+            EXPECT_TRUE(fs::exists(chart) && fs::file_size(chart) > 1000) << chart;
+        }
+    const auto drawn = text_of(place / "plots/preempt-loop.svg");
+    for (const char* const text : {"(loop)", "fibers, 2w", "threads", "3 hogs", "99 %"}) EXPECT_THAT(drawn, HasSubstr(text));
+}
+
 /// The command in a place of its own, with its own share/weft.
 class moved_command {
 public:
