@@ -212,6 +212,13 @@ TEST(bench_preempt, kinds_and_counts_are_those_asked_for) {
     EXPECT_EQ(measured.of("fibers/flock-1/p99")["runs"], 2) << "and none to warm up is among them";
 }
 
+TEST(bench_users, R10_answers_are_timed_beside_hogs_in_the_same_process) {
+    const results served("users", "20", "1");
+    expect_figures(served, "1/s", {"fibers/hogs-16/requests"});
+    expect_figures(served, "us", {"fibers/hogs-16/p50", "fibers/hogs-16/p99"});
+    EXPECT_FALSE(served.variants("ns").contains("fibers/hogs-16/server-cpu")) << "the hogs' time is none of the server's";
+}
+
 TEST(bench_others, have_their_variants) {
     expect_figures(results("mutex", "10", "1"), "ns",
                    {"fibers/alone", "fibers/among-2", "fibers/among-8", "fibers/among-8/owner-yields", "threads/alone",
@@ -225,6 +232,8 @@ TEST(bench_others, have_their_variants) {
         const results served(name, "20", "1");
         expect_figures(served, "1/s", {"fibers/requests"});
         expect_figures(served, "ns", {"fibers/server-cpu"});
+        expect_figures(served, "us", {"fibers/p50", "fibers/p99"});
+        EXPECT_LE(served.of("fibers/p50")["median"], served.of("fibers/p99")["median"]);
     }
 }
 

@@ -35,7 +35,8 @@ constexpr std::array list{
     benchmark{"preempt", "lateness of N ticks of a millisecond beside hogs: --kinds, --hogs (seed 003)", 100'000,
               &preempt_workload},
     benchmark{"http", "N requests over 100 kept connections, client and server in this process", 1000 * million, &http_workload},
-    benchmark{"users", "the same for GET /users/1 of the users service on SQLite (seed 004)", 1000 * million, &users_workload},
+    benchmark{"users", "the same for GET /users/1 of the users service on SQLite (seed 004), and beside 16 hogs", 1000 * million,
+              &users_workload},
 };
 
 }  // namespace
