@@ -68,7 +68,8 @@ TEST_P(every_benchmark, prints_lines_of_the_agreed_form) {
         for (const auto& field : r.items()) keys.push_back(field.key());
         EXPECT_THAT(keys, testing::ElementsAre("bench", "variant", "workers", "n", "unit", "min", "median", "max", "runs"));
         EXPECT_EQ(r["bench"], GetParam());
-        EXPECT_THAT(r["variant"].get<std::string>(), testing::MatchesRegex("(fibers|threads|coroutines|calls)/[-a-z0-9./]+"))
+        EXPECT_THAT(r["variant"].get<std::string>(),
+                    testing::MatchesRegex("(fibers|threads|coroutines|calls|reductions)/[-a-z0-9./]+"))
             << r;
         EXPECT_GE(r["workers"].get<unsigned>(), 1u) << r;
         EXPECT_GE(r["n"].get<unsigned>(), 1u) << r;
@@ -201,6 +202,14 @@ TEST(bench_preempt, R1_R2_R3_R16_ticks_beside_hogs_of_each_kind) {
             EXPECT_TRUE(std::ranges::is_sorted(ascending)) << who << kind;
             expect_figures(measured, "us", {who + kind + "-3/first-p50", who + kind + "-3/first-p99"});
         }
+}
+
+TEST(bench_preempt, R7_R8_R12_what_preempting_costs_and_the_reduction_alternative_beside_it) {
+    const results measured("preempt", "10", "1", {"--hogs", "2", "--kinds", "recursion"});
+    expect_figures(measured, "x", {"fibers/cost/slice-1", "fibers/cost/slice-5", "fibers/cost/slice-10", "fibers/cost/slice-50"});
+    EXPECT_GT(measured.of("reductions/cost")["median"], 1) << "each call is counted";
+    expect_figures(measured, "us",
+                   {"reductions/recursion-2/first-p99", "reductions/recursion-2/p50", "reductions/recursion-2/p99"});
 }
 
 TEST(bench_preempt, kinds_and_counts_are_those_asked_for) {

@@ -12,9 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include <counted/fib.hpp>
 #include <weft/fiber.hpp>
+#include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 
+#include "cpu_time.hpp"
 #include "hogs.hpp"
 #include "session.hpp"
 #include "timing.hpp"
@@ -59,17 +62,22 @@ observed observe(const crew& hogs, std::uint64_t n, SleepUntil sleep_until) {
     return seen;
 }
 
-observed beside_fibers(const hog_kind& kind, unsigned k, unsigned workers, std::uint64_t n) {
-    crew hogs(kind, k, [] { weft::this_fiber::yield(); });
+observed beside_fibers(crew& hogs, unsigned k, std::uint64_t n, const weft::runtime_options& options) {
     observed seen;
-    on_workers(workers, [&] {
+    const auto work = [&] {
         weft::with_scope([&](weft::scope& s) {
             for (unsigned i = 0; i < k; ++i) s.spawn([&hogs, i] { hogs.run(i); });
             seen = observe(hogs, n, [](clock::time_point t) { weft::this_fiber::sleep_until(t); });
             hogs.end();
         });
-    });
+    };
+    weft::run(work, options);
     return seen;
+}
+
+observed beside_fibers(const hog_kind& kind, unsigned k, unsigned workers, std::uint64_t n) {
+    crew hogs(kind, k, [] { weft::this_fiber::yield(); });
+    return beside_fibers(hogs, k, n, {.workers = workers});
 }
 
 observed beside_threads(const hog_kind& kind, unsigned k, std::uint64_t n) {
@@ -114,6 +122,60 @@ void measure_kind(session& s, const hog_kind& kind, unsigned k, std::uint64_t n)
             if (kind.computes) figures.push_back(fibers.rounds_per_second / std::max(threads.rounds_per_second, 1.0));
         }
         return figures;
+    });
+}
+
+/// The alternative: nobody loses a worker, but the hogs' calls are counted and they give way after a budget of them.
+observed beside_counted(unsigned k, unsigned workers, std::uint64_t n) {
+    static const hog_kind kind{"recursion", "naive fib, counted", true, [](hog& h) {
+                                   while (h.goes_on()) counted::fib(20);
+                               }};
+    crew hogs(kind, k, [] { weft::this_fiber::yield(); });
+    return beside_fibers(hogs, k, n, {.workers = workers, .time_slice = 0ns});
+}
+
+void measure_counted(session& s, unsigned k, std::uint64_t n) {
+    for (const auto workers : s.workers()) {
+        std::vector<label> labels;
+        add_quantiles(labels, "reductions/recursion-" + std::to_string(k), workers, n);
+        s.measure_cold(labels, [&] { return quantiles(beside_counted(k, workers, n)); });
+    }
+}
+
+/// The CPU time of one fib in a fiber, beside one that sleeps for a millisecond at a time. The fiber keeps its thread: losing the
+/// worker does not move it, and where it gives way there is one thread only.
+template <class Fib>
+double fib_beside_sleeper(Fib fib_of, unsigned n, std::chrono::nanoseconds slice) {
+    std::chrono::nanoseconds time{0};
+    const auto compute = [&] {
+        std::atomic<bool> over{false};
+        weft::with_scope([&](weft::scope& s) {
+            s.spawn([&] {
+                while (!over.load(std::memory_order_relaxed)) weft::this_fiber::sleep_for(tick);  // it ends a loop
+            });
+            const auto before = thread_cpu_time();
+            fib_of(n);
+            time = thread_cpu_time() - before;
+            over.store(true, std::memory_order_relaxed);
+        });
+    };
+    weft::run(compute, {.workers = 1, .time_slice = slice});
+    return static_cast<double>(time.count());
+}
+
+/// What either way of preempting costs who computes, relative to fib where nobody is preempted.
+void measure_costs(session& s, std::uint64_t n) {
+    constexpr std::chrono::milliseconds slices[] = {1ms, 5ms, 10ms, 50ms};
+    const unsigned size = n < 1000 ? 20 : 38;
+    std::vector<label> labels;
+    for (const auto slice : slices) labels.push_back({"fibers/cost/slice-" + std::to_string(slice.count()), 1, n, "x"});
+    labels.push_back({"reductions/cost", 1, n, "x"});
+    s.measure(labels, [&] {
+        const double alone = fib_beside_sleeper(fib, size, 0ns);
+        std::vector<double> costs;
+        for (const auto slice : slices) costs.push_back(fib_beside_sleeper(fib, size, slice) / alone);
+        costs.push_back(fib_beside_sleeper(counted::fib, size, 0ns) / alone);
+        return costs;
     });
 }
 
@@ -167,9 +229,13 @@ void preempt_workload(session& s) {
             return std::vector{sleepers_beside_fib(workers, nap), asleep_in_libc(workers, nap)};
         });
     }
+    measure_costs(s, n);
     for (const auto& kind : hog_kinds())
         if (s.wants_kind(kind.name))
-            for (const auto k : s.hogs()) measure_kind(s, kind, k, n);
+            for (const auto k : s.hogs()) {
+                measure_kind(s, kind, k, n);
+                if (kind.name == "recursion") measure_counted(s, k, n);
+            }
 }
 
 }  // namespace bench
