@@ -6,6 +6,15 @@ else()
     message(STATUS "weft: bench fibonacci skipped: missing GMP")
 endif()
 
+# Stands for libraries that weft has not compiled and cannot see into.
+add_library(foreign STATIC bench/foreign/scramble.cpp)
+target_compile_options(foreign PRIVATE -O3 -g0)
+# The same fib as elsewhere, compiled to count its calls; nothing else of the command is.
+add_library(counted STATIC bench/counted/fib.cpp)
+weft_compile_options(counted)
+target_link_libraries(counted PRIVATE weft_reductions)
+target_link_libraries(weft_cli PRIVATE foreign counted)
+
 # weft_share(from to): copies the files below `from` to <build>/share/weft/<to> when they change, and installs them there.
 function(weft_share from to)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/${from}" "${PROJECT_SOURCE_DIR}/${from}/*")

@@ -126,6 +126,10 @@ def build_java(out, workers):
     return [str(home / "bin/java"), f"-Djdk.virtualThreadScheduler.parallelism={workers}", "-cp", str(out / "java"), "Main"]
 
 
+def build_ruby(out, workers):
+    return [program("ruby", "ruby"), str(HERE / "ruby/peer.rb")]
+
+
 def build_erlang(out, workers):
     compiler = program("erlc", "erlang-base")
     sources = sorted((HERE / "erlang").glob("*.erl"))

@@ -31,7 +31,7 @@ BENCHMARKS = {
     "mutex": Benchmark(2_000_000),
     "channel": Benchmark(1_000_000),
     "timers": Benchmark(1_000_000, 20_000_000),
-    "preempt": Benchmark(1),   # no peer yet
+    "preempt": Benchmark(1000, 100_000),
     "http": Benchmark(1),      # peers of this kind are servers: see README.md
     "users": Benchmark(1),
 }
@@ -44,7 +44,7 @@ class Peer:
     build: Callable            # (folder, workers) -> how to call it; raises building.Missing
 
 
-ALL = tuple(name for name in BENCHMARKS if name not in ("preempt", "http", "users"))
+ALL = tuple(name for name in BENCHMARKS if name not in ("http", "users"))
 
 
 def knows(*names, **most):
@@ -56,15 +56,19 @@ def cxx(name, header=None, install="g++", flags=()):
     return functools.partial(building.build_cxx, name, header=header, install=install, flags=list(flags))
 
 
+UNPREEMPTED = 200   # nobody ticks until all hogs have ended, each after so many milliseconds
+
 PEERS = {peer.name: peer for peer in (
     Peer("threads", knows("fibonacci", switch=500_000, spawn=10_000, parked=10_000, ring=100_000, skynet=1000, forkjoin=13), cxx("threads")),
     Peer("go", knows(*ALL), building.build_go),
-    Peer("java", knows(*ALL, ring=1_000_000, forkjoin=25, channel=200_000, feed=256), building.build_java),
-    Peer("erlang", knows("switch", "spawn", "parked", "skynet", "fibonacci", "feed", "channel", "timers", ring=2_000_000, forkjoin=24),
+    Peer("java", knows(*ALL, ring=1_000_000, forkjoin=25, channel=200_000, feed=256, preempt=UNPREEMPTED), building.build_java),
+    Peer("erlang", knows("switch", "spawn", "parked", "skynet", "fibonacci", "feed", "channel", "timers", "preempt", ring=2_000_000,
+                         forkjoin=24),
          building.build_erlang),
-    Peer("tokio", knows(*ALL, forkjoin=27), building.build_tokio),
+    Peer("ruby", knows("preempt"), building.build_ruby),
+    Peer("tokio", knows(*ALL, forkjoin=27, preempt=UNPREEMPTED), building.build_tokio),
     Peer("boost_fiber", knows("switch", "fibonacci", "feed", "mutex", spawn=100_000, parked=100_000, ring=200_000, channel=50_000,
-                              skynet=100_000, forkjoin=22),
+                              skynet=100_000, forkjoin=22, preempt=UNPREEMPTED),
          cxx("boost_fiber", "boost/fiber/all.hpp", "libboost-fiber-dev", ["-lboost_fiber", "-lboost_context"])),
     Peer("onetbb", knows("spawn", "skynet", "forkjoin", "fibonacci"), cxx("onetbb", "oneapi/tbb/task_group.h", "libtbb-dev", ["-ltbb"])),
     Peer("openmp", knows("spawn", "fibonacci", skynet=100_000, forkjoin=27), cxx("openmp", "omp.h", "g++, or libomp-dev for clang", ["-fopenmp"])),

@@ -45,6 +45,20 @@ def check_figures():
             expect(f"{r['variant']} has the fields of weft bench, in order", list(r) == FIELDS and named and in_order)
 
 
+def check_lateness():
+    """The C++ peer of preempt, where its library is installed; otherwise it is named."""
+    done = run("preempt", "--workers", "1", "--runs", "1", "--n", "5", "--only", "boost_fiber")
+    if done.returncode == 1:
+        expect("boost_fiber is named as missing", "libboost-fiber-dev" in done.stderr and not done.stdout)
+        return
+    figures = {r["variant"].removeprefix("boost_fiber/"): r["median"] for r in map(json.loads, done.stdout.splitlines())}
+    kinds = [f"{kind}-{hogs}" for kind in ("recursion", "loop") for hogs in (1, 4, 16)]
+    expect("preempt has the kinds and figures of weft bench", done.returncode == 0 and set(figures) ==
+           {"sleepers-beside-fib"} | {f"{kind}/{figure}" for kind in kinds for figure in ("p50", "p90", "p99", "max")})
+    expect("R1 who is not preempted makes two who sleep for 5 ms wait for fib's 15", figures.get("sleepers-beside-fib", 0) >= 15)
+    expect("and ticks wait for all sixteen hogs", figures.get("recursion-16/p50", 0) >= 70_000)
+
+
 def check_what_is_missing():
     none = work / "nothing-installed"
     none.mkdir(parents=True, exist_ok=True)
@@ -61,5 +75,6 @@ def check_what_is_missing():
 work.mkdir(parents=True, exist_ok=True)
 check_refusals()
 check_figures()
+check_lateness()
 check_what_is_missing()
 sys.exit(1 if failures else 0)

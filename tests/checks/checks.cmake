@@ -26,7 +26,7 @@ set_tests_properties(check.headers check.negative check.peers PROPERTIES TIMEOUT
 if(NOT WEFT_INSTALL)
     return()
 endif()
-set(components)
+set(components reductions)
 foreach(component IN ITEMS http redis)
     if(WEFT_BUILD_${component})
         list(APPEND components ${component})

@@ -63,7 +63,22 @@ TEST(bench_command, wrong_words_give_one_line_and_2) {
     for (const char* const count : {"-1", "0", "many", "1,0", "1,x", "99999"})
         expect_one_line_and_2({"switch", "--workers", count}, "range 1 to 1024");
     expect_one_line_and_2({"forkjoin", "--n", "41"}, "1 to 40");
+    for (const char* const kind : {"", "hog", "loop,hog", "Loop"})
+        expect_one_line_and_2({"preempt", "--kinds", kind},
+                              "recursion,loop,library,malloc,lock,weft-lock,memcpy,regex,exceptions,bursts,sleep,flock");
+    for (const char* const count : {"-1", "0", "many", "1,0", "257"})
+        expect_one_line_and_2({"preempt", "--hogs", count}, "range 1 to 256");
+    expect_one_line_and_2({"switch", "--hogs", "1"}, "--hogs is an option of preempt");
+    expect_one_line_and_2({"switch", "ring", "--kinds", "loop"}, "--kinds is an option of preempt");
     expect_one_line_and_2({"switch", "--n"}, "--n");
+}
+
+TEST(bench_command, R3_R16_help_names_the_kinds_of_hogs) {
+    const auto weft = bench({"preempt", "--help"});
+    EXPECT_EQ(weft.code, 0);
+    for (const char* const kind : {"recursion", "loop", "library", "malloc", "lock", "weft-lock", "memcpy", "regex", "exceptions",
+                                   "bursts", "sleep", "flock"})
+        EXPECT_THAT(weft.output, HasSubstr("\n  " + std::string(kind) + "  "));
 }
 
 TEST(bench_command, places_that_cannot_be_written_give_one_line_and_2) {
@@ -158,6 +173,21 @@ TEST(bench_command, X1_D14_plots_are_drawn_from_the_results_with_one_command) {
     EXPECT_EQ(csv[0], "bench,variant,workers,n,unit,min,median,max,runs");
     EXPECT_THAT(csv[1], testing::StartsWith("feed,threads/nutrients-10,"));
     EXPECT_EQ(csv.size() - 1, lines_of(text_of(place / "new/plots/results.jsonl")).size());
+}
+
+TEST(bench_command, R1_lateness_is_drawn_for_each_kind_of_hog) {
+    if (!has_matplotlib()) return;   // what is said then is tested above
+    const scratch place;
+    const auto weft = bench({"preempt", "--n", "10", "--runs", "1", "--workers", "1,2", "--kinds", "loop,flock", "--hogs", "1,3",
+                             "--plot", place / "plots"});
+    EXPECT_EQ(weft.code, 0) << weft.errors;
+    for (const char* const name : {"preempt-loop", "preempt-flock", "preempt-sleepers", "preempt-throughput"})
+        for (const char* const kind : {".png", ".svg"}) {
+            const auto chart = place / ("plots/" + std::string(name) + kind);
+            EXPECT_TRUE(fs::exists(chart) && fs::file_size(chart) > 1000) << chart;
+        }
+    const auto drawn = text_of(place / "plots/preempt-loop.svg");
+    for (const char* const text : {"(loop)", "fibers, 2w", "threads", "3 hogs", "99 %"}) EXPECT_THAT(drawn, HasSubstr(text));
 }
 
 /// The command in a place of its own, with its own share/weft.

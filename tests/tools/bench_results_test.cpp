@@ -22,8 +22,11 @@ using weft::test::run_weft;
 /// The results of a small run.
 class results {
 public:
-    explicit results(const std::string& name, const std::string& n = "10", const std::string& workers = "1,2") {
-        const auto weft = run_weft({"bench", name, "--n", n, "--runs", "2", "--workers", workers, "--json", "-"});
+    explicit results(const std::string& name, const std::string& n = "10", const std::string& workers = "1,2",
+                     const std::vector<std::string>& more = {}) {
+        std::vector<std::string> words{"bench", name, "--n", n, "--runs", "2", "--workers", workers, "--json", "-"};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto weft = run_weft(words);
         EXPECT_EQ(weft.code, 0) << weft.errors;
         EXPECT_EQ(weft.errors, "") << "no terminal, so no progress";
         for (const auto& line : lines_of(weft.output)) all_.push_back(ordered_json::parse(line));
@@ -57,14 +60,16 @@ void expect_figures(const results& measured, const std::string& unit, const std:
 class every_benchmark : public testing::TestWithParam<const char*> {};
 
 TEST_P(every_benchmark, prints_lines_of_the_agreed_form) {
-    const results measured(GetParam());
+    const std::vector<std::string> few_hogs{"--kinds", "loop,sleep", "--hogs", "1,2"};
+    const results measured(GetParam(), "10", "1,2", GetParam() == std::string("preempt") ? few_hogs : std::vector<std::string>());
     ASSERT_FALSE(measured.all().empty());
     for (const auto& r : measured.all()) {
         std::vector<std::string> keys;
         for (const auto& field : r.items()) keys.push_back(field.key());
         EXPECT_THAT(keys, testing::ElementsAre("bench", "variant", "workers", "n", "unit", "min", "median", "max", "runs"));
         EXPECT_EQ(r["bench"], GetParam());
-        EXPECT_THAT(r["variant"].get<std::string>(), testing::MatchesRegex("(fibers|threads|coroutines|calls)/[-a-z0-9./]+"))
+        EXPECT_THAT(r["variant"].get<std::string>(),
+                    testing::MatchesRegex("(fibers|threads|coroutines|calls|reductions)/[-a-z0-9./]+"))
             << r;
         EXPECT_GE(r["workers"].get<unsigned>(), 1u) << r;
         EXPECT_GE(r["n"].get<unsigned>(), 1u) << r;
@@ -179,6 +184,50 @@ TEST(bench_switch, partners_at_other_depths_and_in_other_operations_are_measured
                     "threads/yield"});
 }
 
+constexpr const char* computing_hogs[] = {"recursion", "loop",   "library", "malloc",     "lock",
+                                          "weft-lock", "memcpy", "regex",   "exceptions", "bursts"};
+
+TEST(bench_preempt, R1_R2_R3_R16_ticks_beside_hogs_of_each_kind) {
+    const results measured("preempt", "10", "1", {"--hogs", "3"});
+    expect_figures(measured, "ms", {"fibers/sleepers-beside-fib", "fibers/asleep-in-libc"});
+    EXPECT_GE(measured.of("fibers/sleepers-beside-fib")["min"].get<double>(), 10) << "they sleep for so many milliseconds";
+    std::vector<std::string> kinds(std::begin(computing_hogs), std::end(computing_hogs));
+    for (const auto& kind : kinds) EXPECT_GT(measured.of("fibers/" + kind + "-3/throughput")["max"].get<double>(), 0) << kind;
+    kinds.insert(kinds.end(), {"sleep", "flock"});
+    for (const auto& kind : kinds)
+        for (const std::string who : {"fibers/", "threads/"}) {
+            std::vector<double> ascending;
+            for (const char* const what : {"/p50", "/p90", "/p99", "/max"})
+                ascending.push_back(measured.of(who + kind + "-3" + what)["min"].get<double>());
+            EXPECT_TRUE(std::ranges::is_sorted(ascending)) << who << kind;
+            expect_figures(measured, "us", {who + kind + "-3/first-p50", who + kind + "-3/first-p99"});
+        }
+}
+
+TEST(bench_preempt, R7_R8_R12_what_preempting_costs_and_the_reduction_alternative_beside_it) {
+    const results measured("preempt", "10", "1", {"--hogs", "2", "--kinds", "recursion"});
+    expect_figures(measured, "x", {"fibers/cost/slice-1", "fibers/cost/slice-5", "fibers/cost/slice-10", "fibers/cost/slice-50"});
+    EXPECT_GT(measured.of("reductions/cost")["median"], 1) << "each call is counted";
+    expect_figures(measured, "us",
+                   {"reductions/recursion-2/first-p99", "reductions/recursion-2/p50", "reductions/recursion-2/p99"});
+}
+
+TEST(bench_preempt, kinds_and_counts_are_those_asked_for) {
+    const results measured("preempt", "5", "2", {"--kinds", "flock,sleep", "--hogs", "100,1"});
+    std::set<std::string> seen;
+    for (const auto& variant : measured.variants("us")) seen.insert(variant.substr(0, variant.rfind('/')));
+    EXPECT_THAT(seen, testing::ElementsAre("fibers/flock-1", "fibers/flock-100", "fibers/sleep-1", "fibers/sleep-100",
+                                           "threads/flock-1", "threads/flock-100", "threads/sleep-1", "threads/sleep-100"));
+    EXPECT_EQ(measured.of("fibers/flock-1/p99")["runs"], 2) << "and none to warm up is among them";
+}
+
+TEST(bench_users, R10_answers_are_timed_beside_hogs_in_the_same_process) {
+    const results served("users", "20", "1");
+    expect_figures(served, "1/s", {"fibers/hogs-16/requests"});
+    expect_figures(served, "us", {"fibers/hogs-16/p50", "fibers/hogs-16/p99"});
+    EXPECT_FALSE(served.variants("ns").contains("fibers/hogs-16/server-cpu")) << "the hogs' time is none of the server's";
+}
+
 TEST(bench_others, have_their_variants) {
     expect_figures(results("mutex", "10", "1"), "ns",
                    {"fibers/alone", "fibers/among-2", "fibers/among-8", "fibers/among-8/owner-yields", "threads/alone",
@@ -188,16 +237,12 @@ TEST(bench_others, have_their_variants) {
     const results timers("timers", "100", "1");
     expect_figures(timers, "ns", {"fibers/insert-and-cancel"});
     expect_figures(timers, "%", {"fibers/fire", "fibers/fire/each-millisecond"});
-    const results preempt("preempt", "10", "1");
-    expect_figures(preempt, "ms", {"fibers/sleepers-beside-fib"});
-    for (const char* const of : {"recursion-4", "loop-1", "bursts-16", "blocks-4"})
-        for (const char* const who : {"fibers/", "threads/"})
-            for (const char* const what : {"/first-p50", "/first-p99", "/p50", "/p99"})
-                expect_figures(preempt, "us", {who + std::string(of) + what});
     for (const char* const name : {"http", "users"}) {
         const results served(name, "20", "1");
         expect_figures(served, "1/s", {"fibers/requests"});
         expect_figures(served, "ns", {"fibers/server-cpu"});
+        expect_figures(served, "us", {"fibers/p50", "fibers/p99"});
+        EXPECT_LE(served.of("fibers/p50")["median"], served.of("fibers/p99")["median"]);
     }
 }
 

@@ -7,6 +7,7 @@
 
 void channels(const peer::request&);
 void mutexes(const peer::request&);
+void preempt(const peer::request&);
 
 namespace {
 
@@ -185,7 +186,7 @@ void peak_of_batch(const request& r) { measure_peak(r, "batch", batch); }
 
 int main(int argc, char** argv) {
     return peer::main(argc, argv,
-                      std::array<benchmark, 12>{{
+                      std::array<benchmark, 13>{{
                           {"switch", in_fibers<switches>},
                           {"spawn", in_fibers<spawn>},
                           {"peak-memory/run-as-spawned", in_fibers<peak_as_spawned>},
@@ -198,5 +199,6 @@ int main(int argc, char** argv) {
                           {"fibonacci", in_fibers<fibonacci>},
                           {"mutex", in_fibers<mutexes>},
                           {"channel", in_fibers<channels>},
+                          {"preempt", in_fibers<preempt>},
                       }});
 }

@@ -21,6 +21,7 @@ benchmark("peak-memory/run-as-spawned") -> fun crowds:peak_as_spawned/1;
 benchmark("peak-memory/batch") -> fun crowds:peak_of_batch/1;
 benchmark("parked") -> fun crowds:parked/1;
 benchmark("timers") -> fun crowds:timers/1;
+benchmark("preempt") -> fun hogs:preempt/1;
 benchmark("skynet") -> fun trees:skynet/1;
 benchmark("forkjoin") -> fun trees:forkjoin/1;
 benchmark("fibonacci") -> fun trees:fibonacci/1.

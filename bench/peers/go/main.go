@@ -33,6 +33,7 @@ var benchmarks = map[string]func(request){
 	"mutex":                      mutexes,
 	"channel":                    channels,
 	"timers":                     timers,
+	"preempt":                    preempt,
 }
 
 // measure calls once to warm up and then for each run; without runs, a single time. It returns a figure for each label.

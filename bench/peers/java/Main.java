@@ -36,7 +36,7 @@ public class Main {
         Map.entry("peak-memory/batch", r -> Crowds.peakMemory(r, "batch", Crowds::batch)),
         Map.entry("skynet", Trees::skynet), Map.entry("forkjoin", Trees::forkjoin),
         Map.entry("fibonacci", Sharing::fibonacci), Map.entry("mutex", Sharing::mutexes), Map.entry("channel", Sharing::channels),
-        Map.entry("timers", Timers::timers));
+        Map.entry("timers", Timers::timers), Map.entry("preempt", Preempt::preempt));
 
     static double nanoseconds(Work work) throws Exception {
         long begin = System.nanoTime();

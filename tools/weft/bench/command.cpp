@@ -16,6 +16,7 @@
 #include "progress.hpp"
 #include "registry.hpp"
 #include "table.hpp"
+#include "workloads/hogs.hpp"
 
 namespace bench {
 namespace {
@@ -60,6 +61,20 @@ std::string allowed_names() {
     return text + "all, list";
 }
 
+std::vector<std::string> names_of_hogs() {
+    std::vector<std::string> names;
+    for (const auto& kind : hog_kinds()) names.push_back(kind.name);
+    return names;
+}
+
+/// For --help.
+std::string about_hogs() {
+    std::string text =
+        "Hogs of preempt (variant KIND-N/FIGURE; lateness of the ticks in us, throughput in that of as many threads):\n";
+    for (const auto& kind : hog_kinds()) text += "  " + kind.name + std::string(12 - kind.name.size(), ' ') + kind.about + '\n';
+    return text;
+}
+
 /// The benchmarks that the words name, each once.
 std::vector<const benchmark*> chosen(const bench_options& o) {
     std::vector<const benchmark*> found;
@@ -81,6 +96,13 @@ std::vector<const benchmark*> chosen(const bench_options& o) {
         add(*b);
     }
     return found;
+}
+
+void check_hogs(const CLI::App& command, const std::vector<const benchmark*>& wanted) {
+    if (std::ranges::find(wanted, find_benchmark("preempt")) != wanted.end()) return;
+    for (const char* const option : {"--kinds", "--hogs"})
+        if (command.count(option) > 0)
+            throw std::invalid_argument(std::string(option) + " is an option of preempt, which is not among the names");
 }
 
 void check_places(const bench_options& o) {
@@ -109,9 +131,10 @@ void run_one(const benchmark& b, const bench_options& o, progress& shown, sink& 
     print_table(std::cout, std::span(results.all()).subspan(first));
 }
 
-void run(bench_options& o) {
+void run(const CLI::App& command, bench_options& o) {
     if (o.names == std::vector<std::string>{"list"}) return print_list();
     const auto wanted = chosen(o);
+    check_hogs(command, wanted);
     check_places(o);
     ::unsetenv("WEFT_WORKERS");            // would override --workers  NOLINT(concurrency-mt-unsafe): no other thread yet
     if (o.wanted.workers.empty()) {
@@ -152,8 +175,22 @@ void add_bench(CLI::App& command, bench_options& options) {
         ->type_name("FILE|-");
     command.add_option("--plot", options.plot, "draws charts of the results into a folder")->type_name("DIR");
     command.add_flag("--peers", options.peers, "runs the same in the other languages and libraries that are found here");
+    command
+        .add_option("--kinds", options.wanted.kinds, "of preempt: the kinds of hogs, out of those below; all of them by default")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(names_of_hogs()))
+        ->type_name("KIND,KIND...");
+    command
+        .add_option("--hogs", options.wanted.hogs, "of preempt: how many hogs of each kind there are, one count after another")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(1, 256))
+        ->type_name("N,N...")
+        ->capture_default_str();
+    command.footer(about_hogs);
     command.add_option("--part", options.wanted.part)->group("");       // of the forks that the program makes of itself
-    command.callback([&options] { run(options); });
+    command.callback([&command, &options] { run(command, options); });
 }
 
 }  // namespace bench

@@ -32,9 +32,11 @@ constexpr std::array list{
     benchmark{"mutex", "N times lock and unlock, alone and against others", 1000 * million, &mutex_workload},
     benchmark{"channel", "N values through a channel; waking an idle runtime", 1000 * million, &channel_workload},
     benchmark{"timers", "N timers pending while others come and go; N/10 that fire", 20 * million, &timers_workload},
-    benchmark{"preempt", "lateness of N ticks of a millisecond beside fibers that compute or block (seed 003)", 100'000, &preempt_workload},
+    benchmark{"preempt", "lateness of N ticks of a millisecond beside hogs: --kinds, --hogs (seed 003)", 100'000,
+              &preempt_workload},
     benchmark{"http", "N requests over 100 kept connections, client and server in this process", 1000 * million, &http_workload},
-    benchmark{"users", "the same for GET /users/1 of the users service on SQLite (seed 004)", 1000 * million, &users_workload},
+    benchmark{"users", "the same for GET /users/1 of the users service on SQLite (seed 004), and beside 16 hogs", 1000 * million,
+              &users_workload},
 };
 
 }  // namespace

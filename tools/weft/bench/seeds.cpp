@@ -1,7 +1,8 @@
 // seeds.cpp - the figures, as the seeds print them or derived by division.
 //
 // Seed 000 (feed): 1024 people, a quad-core Athlon II X4 620 of 2.6 GHz. Seed 001 (spawn): one thread of a 2-core Chromebook.
-// Seed 002 (ring): 503 members, a 6-core Xeon E5645 of 2.4 GHz. Seed 004 (users): an i7-4770, Redis, wrk on the same machine.
+// Seed 002 (ring): 503 members, a 6-core Xeon E5645 of 2.4 GHz. Seed 003 (preempt): Ruby 3.0, fib(38) with the timer, fib(40)
+// without. Seed 004 (users): an i7-4770, Redis, wrk on the same machine.
 #include "seeds.hpp"
 
 #include <algorithm>
@@ -39,6 +40,8 @@ constexpr std::array rows{
     row{"ring", "threads/condition-variables", "ns", any, {2071, "Java threads"}},
     row{"ring", "threads/condition-variables/interval-99.9", "ns", any, {2071, "Java threads"}},
     row{"ring", "threads/condition-variables/standard-deviation", "ns", any, {434, "Java threads"}},
+    row{"preempt", "fibers/sleepers-beside-fib", "ms", 1000, {1000.6, "Ruby, timer of 50 ms"}},
+    row{"preempt", "ruby/sleepers-beside-fib", "ms", 1000, {7593.9, "Ruby without a timer"}},
     row{"users", "fibers/requests", "1/s", any, {134'566, "Go, Redis"}},
 };
 

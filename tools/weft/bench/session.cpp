@@ -18,10 +18,24 @@ void session::measure(const label& what, const std::function<double()>& once) {
     measure(std::vector{what}, [&] { return std::vector{once()}; });
 }
 
+bool session::wants_kind(const std::string& of_hog) const noexcept {
+    return plan_.kinds.empty() || std::ranges::find(plan_.kinds, of_hog) != plan_.kinds.end();
+}
+
 std::vector<std::vector<double>> session::measure(const std::vector<label>& what,
                                                   const std::function<std::vector<double>()>& once) {
+    return take(what, once, 1);
+}
+
+std::vector<std::vector<double>> session::measure_cold(const std::vector<label>& what,
+                                                       const std::function<std::vector<double>()>& once) {
+    return take(what, once, 0);
+}
+
+std::vector<std::vector<double>> session::take(const std::vector<label>& what, const std::function<std::vector<double>()>& once,
+                                               unsigned warm_ups) {
     std::vector<std::vector<double>> figures(what.size());
-    for (unsigned run = 0; run <= runs(); ++run) {
+    for (unsigned run = 1 - warm_ups; run <= runs(); ++run) {
         shown_.show(bench_, what.front(), run, runs());
         const auto taken = once();
         if (taken.size() != what.size()) throw std::logic_error("a figure is missing in " + bench_);

@@ -18,6 +18,8 @@ struct plan {
     std::vector<unsigned> workers;
     unsigned runs = 5;
     std::optional<std::uint64_t> n;        ///< instead of each benchmark's own size
+    std::vector<std::string> kinds;        ///< of hogs, for preempt; none: all
+    std::vector<unsigned> hogs = {1, 4, 16, 100};  ///< how many of a kind
     std::string part;                      ///< not empty: this process is the fork that measures this part once
 };
 
@@ -31,6 +33,8 @@ public:
     const std::vector<unsigned>& workers() const noexcept { return plan_.workers; }
     unsigned runs() const noexcept { return plan_.runs; }
     const std::string& part() const noexcept { return plan_.part; }
+    const std::vector<unsigned>& hogs() const noexcept { return plan_.hogs; }
+    bool wants_kind(const std::string& of_hog) const noexcept;
     /// The size asked for, or the benchmark's own.
     std::uint64_t n(std::uint64_t own) const noexcept { return plan_.n.value_or(own); }
     /// The size for a slower implementation, which gets at most `most`.
@@ -41,6 +45,9 @@ public:
     /// The same for several figures taken together; `once` returns one for each label.
     /// \returns  for each label the figures of the runs.
     std::vector<std::vector<double>> measure(const std::vector<label>& what, const std::function<std::vector<double>()>& once);
+    /// The same without the call to warm up, for what reports its beginning apart.
+    std::vector<std::vector<double>> measure_cold(const std::vector<label>& what,
+                                                  const std::function<std::vector<double>()>& once);
     /// A figure that was measured already, with one value for each run.
     void report(const label& what, std::vector<double> figures);
 
@@ -51,6 +58,9 @@ public:
                                                                   unsigned times);
 
 private:
+    std::vector<std::vector<double>> take(const std::vector<label>& what, const std::function<std::vector<double>()>& once,
+                                          unsigned warm_ups);
+
     std::string bench_;
     const plan& plan_;
     progress& shown_;

@@ -1,5 +1,6 @@
 // main.rs - arguments, repetitions, and the lines that `run` reads: peer BENCH WORKERS RUNS N.
 mod crowds;
+mod preempt;
 mod sharing;
 mod timers;
 mod trees;
@@ -10,6 +11,7 @@ use std::time::Instant;
 
 #[derive(Clone, Copy)]
 pub struct Request {
+    pub workers: usize,
     pub runs: usize,
     pub n: usize,
 }
@@ -64,6 +66,7 @@ async fn run(bench: String, r: Request) {
         "mutex" => sharing::mutexes(r).await,
         "channel" => sharing::channels(r).await,
         "timers" => timers::timers(r).await,
+        "preempt" => preempt::preempt(r).await,
         _ => panic!("no benchmark {bench}"),
     }
 }
@@ -82,7 +85,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, bench, workers, runs, n] = &arguments[..] else { panic!("usage: peer BENCH WORKERS RUNS N") };
     let number = |text: &String| text.parse::<usize>().expect("a number");
-    let request = Request { runs: number(runs), n: number(n) };
+    let request = Request { workers: number(workers), runs: number(runs), n: number(n) };
     let runtime = runtime(number(workers));
     // A task of the workers, because block_on() runs its future on a thread that is none of them.
     runtime.block_on(async { tokio::spawn(run(bench.clone(), request)).await.expect("no panic") });

@@ -9,11 +9,18 @@
 
 namespace bench {
 
-std::chrono::nanoseconds process_cpu_time() {
+namespace {
+
+std::chrono::nanoseconds read(clockid_t clock) {
     timespec now{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    ::clock_gettime(clock, &now);
     return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
+
+}  // namespace
+
+std::chrono::nanoseconds process_cpu_time() { return read(CLOCK_PROCESS_CPUTIME_ID); }
+std::chrono::nanoseconds thread_cpu_time() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
 std::chrono::nanoseconds cpu_time_of(std::string_view name) {
     std::chrono::nanoseconds sum{0};

@@ -8,6 +8,8 @@ namespace bench {
 
 /// Of all threads, those that have ended as well.
 std::chrono::nanoseconds process_cpu_time();
+/// Of the calling thread.
+std::chrono::nanoseconds thread_cpu_time();
 /// Of the threads alive whose names begin so; a runtime's threads begin with its name.
 std::chrono::nanoseconds cpu_time_of(std::string_view name);
 

@@ -8,7 +8,7 @@
 namespace bench {
 
 void http_workload(session& s) {
-    measure_server(s, "/", s.n(100'000), [](const auto& use) {
+    measure_server(s, {"/", s.n(100'000)}, [](const auto& use) {
         weft::http::server app;
         app.get("/", [](const weft::http::request&) { return weft::http::text(200, "hello"); });
         app.listen({.host = "127.0.0.1", .port = 0});

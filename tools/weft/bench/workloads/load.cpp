@@ -7,6 +7,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <weft/blocking.hpp>
@@ -33,14 +34,18 @@ public:
     client(const weft::net::endpoint& server, const std::string& target)
         : stream_(weft::tcp::stream::connect(server)), request_("GET " + target + " HTTP/1.1\r\nHost: bench\r\n\r\n") {}
 
+    /// Adds to `took`, in us.
+    void ask(std::vector<double>& took) {
+        took.push_back(nanoseconds([this] { ask(); }) / 1e3);
+    }
+
+private:
     void ask() {
         stream_.write_all(request_);
         const auto all = read_until_head_ends();
         while (received_.size() < all) fill();
         received_.erase(0, all);
     }
-
-private:
     /// \returns  the length of head and body.
     std::size_t read_until_head_ends() {
         std::size_t end;
@@ -65,45 +70,56 @@ private:
     std::string received_;
 };
 
-/// \returns  requests per second, and nanoseconds of the server's CPU for each.
+/// \returns  requests per second, the median and 99th percentile of their times, and nanoseconds of the server's CPU for each.
 std::vector<double> ask_all(std::vector<client>& clients, std::uint64_t n) {
     const auto before = server_cpu_time();
     const auto each = n / clients.size() + 1;
-    const auto requests = static_cast<double>(each * clients.size());
+    std::vector<std::vector<double>> took(clients.size());
     const double time = nanoseconds([&] {
         weft::with_scope([&](weft::scope& all) {
-            for (auto& one : clients)
-                all.spawn([&one, each] {
-                    for (std::uint64_t i = 0; i < each; ++i) one.ask();
+            for (std::size_t i = 0; i < clients.size(); ++i)
+                all.spawn([&one = clients[i], &its = took[i], each] {
+                    its.reserve(each);
+                    for (std::uint64_t j = 0; j < each; ++j) one.ask(its);
                 });
         });
     });
     const auto used = std::chrono::duration<double, std::nano>(server_cpu_time() - before).count();
-    return {requests / time * 1e9, used / requests};
+    std::vector<double> sorted;
+    for (const auto& its : took) sorted.insert(sorted.end(), its.begin(), its.end());
+    std::ranges::sort(sorted);
+    const auto requests = static_cast<double>(sorted.size());
+    return {requests / time * 1e9, sorted[sorted.size() / 2], sorted[sorted.size() * 99 / 100], used / requests};
 }
 
-void measure_open_server(session& s, unsigned workers, const std::string& target, std::uint64_t n, const served& server) {
+void measure_open_server(session& s, unsigned workers, const load& wanted, const served& server) {
+    std::vector<label> labels;
+    for (const auto& [what, unit] : {std::pair{"/requests", "1/s"}, {"/p50", "us"}, {"/p99", "us"}, {"/server-cpu", "ns"}})
+        labels.push_back({wanted.variant + what, workers, wanted.n, unit});
+    if (wanted.beside == company::hogs) labels.pop_back();  // their time would count as the server's
     weft::run(
         [&] {
             std::vector<client> clients;
-            for (std::uint64_t i = 0; i < std::min(connections, n); ++i) clients.emplace_back(server.at, target);
-            s.measure({{"fibers/requests", workers, n, "1/s"}, {"fibers/server-cpu", workers, n}},
-                      [&] { return ask_all(clients, n); });
+            for (std::uint64_t i = 0; i < std::min(connections, wanted.n); ++i) clients.emplace_back(server.at, wanted.target);
+            s.measure(labels, [&] {
+                auto figures = ask_all(clients, wanted.n);
+                figures.resize(labels.size());
+                return figures;
+            });
         },
         {.workers = workers, .name = clients_name});
 }
 
 }  // namespace
 
-void measure_server(session& s, const std::string& target, std::uint64_t n,
-                    const std::function<void(const std::function<void(served&)>&)>& open) {
+void measure_server(session& s, const load& wanted, const std::function<void(const std::function<void(served&)>&)>& open) {
     weft::io::raise_descriptor_limit();
     for (const auto workers : s.workers()) {
         weft::runtime serving({.workers = workers, .name = "served"});
         serving.run([&] {
             open([&](served& server) {
                 auto running = weft::spawn([&] { server.serve(); });
-                weft::blocking([&] { measure_open_server(s, workers, target, n, server); });
+                weft::blocking([&] { measure_open_server(s, workers, wanted, server); });
                 server.stop();
                 running.join();
             });

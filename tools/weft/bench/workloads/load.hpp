@@ -18,9 +18,17 @@ struct served {
     std::function<void()> stop;
 };
 
-/// For each number of workers: opens a server in a runtime of so many, and asks it `n` times for `target` over 100
-/// connections from another such runtime. Reports requests per second and the CPU time of the server for a request.
-void measure_server(session&, const std::string& target, std::uint64_t n,
-                    const std::function<void(const std::function<void(served&)>&)>& open);
+enum class company { none, hogs };         ///< what else computes in the server's process
+
+struct load {
+    std::string target;
+    std::uint64_t n;                       ///< requests
+    std::string variant = "fibers";        ///< begins the names of the figures
+    company beside = company::none;
+};
+
+/// For each number of workers: opens a server in a runtime of so many, and asks it for the target over 100 connections from
+/// another such runtime. Reports requests per second, how long one took, and the server's CPU time for each if it is alone.
+void measure_server(session&, const load&, const std::function<void(const std::function<void(served&)>&)>& open);
 
 }  // namespace bench

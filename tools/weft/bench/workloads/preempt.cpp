@@ -1,20 +1,24 @@
 // preempt.cpp - how late a punctual fiber is beside others that compute or block: N ticks of a millisecond, as a distribution.
 //
-// The first N ticks after the hogs have begun are reported apart ("first"): nobody can know a hog beforehand, and each of them
-// costs a slice once.
+// The first ticks after the hogs have begun, a second of them at most, are reported apart ("first"): nobody can know a hog
+// beforehand, and each of them costs a slice once. For the same reason there is no run to warm up.
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <counted/fib.hpp>
 #include <weft/fiber.hpp>
+#include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 
+#include "cpu_time.hpp"
+#include "hogs.hpp"
 #include "session.hpp"
 #include "timing.hpp"
 #include "workloads.hpp"
@@ -27,35 +31,12 @@ using clock = std::chrono::steady_clock;
 using latenesses = std::vector<double>;  // us
 
 constexpr auto tick = 1ms;
-constexpr auto burst = 30ms;
+constexpr std::uint64_t most_first = 1000;
 
-[[gnu::noinline]] long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-
-bool goes_on(const std::atomic<bool>& over) { return !over.load(std::memory_order_relaxed); }
-
-/// One hog. Whoever runs it says how it gives way between bursts.
-struct hog {
-    const char* name;
-    void (*run)(const std::atomic<bool>& over, void (*give_way)());
+struct observed {
+    latenesses first, later;
+    double rounds_per_second = 0;          ///< of all hogs together, during the later ticks
 };
-
-constexpr hog hogs[] = {
-    {"recursion", [](const std::atomic<bool>& over, void (*)()) { while (goes_on(over)) fib(20); }},
-    {"loop", [](const std::atomic<bool>& over, void (*)()) { while (goes_on(over)) {} }},
-    {"bursts",
-     [](const std::atomic<bool>& over, void (*give_way)()) {
-         while (goes_on(over)) {
-             for (const auto end = clock::now() + burst; clock::now() < end && goes_on(over);) fib(15);
-             give_way();
-         }
-     }},
-    {"blocks", [](const std::atomic<bool>& over, void (*)()) { while (goes_on(over)) ::usleep(50'000); }},
-};
-
-double percentile(latenesses& of, double share) {
-    std::ranges::sort(of);
-    return of[std::min(of.size() - 1, static_cast<std::size_t>(share * static_cast<double>(of.size())))];
-}
 
 template <class SleepUntil>
 latenesses ticks(std::uint64_t n, SleepUntil sleep_until) {
@@ -67,59 +48,173 @@ latenesses ticks(std::uint64_t n, SleepUntil sleep_until) {
         sleep_until(due);
         late.push_back(std::chrono::duration<double, std::micro>(clock::now() - due).count());
     }
+    std::ranges::sort(late);
     return late;
 }
 
-/// Of the ticks: median and 99th percentile of the first n, then of the next n.
 template <class SleepUntil>
-std::vector<double> lateness(std::uint64_t n, SleepUntil sleep_until) {
-    auto first = ticks(n, sleep_until), later = ticks(n, sleep_until);
-    return {percentile(first, 0.5), percentile(first, 0.99), percentile(later, 0.5), percentile(later, 0.99)};
+observed observe(const crew& hogs, std::uint64_t n, SleepUntil sleep_until) {
+    observed seen;
+    seen.first = ticks(std::min(n, most_first), sleep_until);
+    const auto rounds = hogs.rounds();
+    const double time = nanoseconds([&] { seen.later = ticks(n, sleep_until); });
+    seen.rounds_per_second = static_cast<double>(hogs.rounds() - rounds) / time * 1e9;
+    return seen;
 }
 
-std::vector<double> beside_fibers(const hog& h, unsigned k, unsigned workers, std::uint64_t n) {
-    std::vector<double> late;
-    on_workers(workers, [&] {
+observed beside_fibers(crew& hogs, unsigned k, std::uint64_t n, const weft::runtime_options& options) {
+    observed seen;
+    const auto work = [&] {
+        weft::with_scope([&](weft::scope& s) {
+            for (unsigned i = 0; i < k; ++i) s.spawn([&hogs, i] { hogs.run(i); });
+            seen = observe(hogs, n, [](clock::time_point t) { weft::this_fiber::sleep_until(t); });
+            hogs.end();
+        });
+    };
+    weft::run(work, options);
+    return seen;
+}
+
+observed beside_fibers(const hog_kind& kind, unsigned k, unsigned workers, std::uint64_t n) {
+    crew hogs(kind, k, [] { weft::this_fiber::yield(); });
+    return beside_fibers(hogs, k, n, {.workers = workers});
+}
+
+observed beside_threads(const hog_kind& kind, unsigned k, std::uint64_t n) {
+    crew hogs(kind, k, [] { std::this_thread::yield(); });
+    std::vector<std::jthread> all;
+    for (unsigned i = 0; i < k; ++i) all.emplace_back([&hogs, i] { hogs.run(i); });
+    auto seen = observe(hogs, n, [](clock::time_point t) { std::this_thread::sleep_until(t); });
+    hogs.end();
+    return seen;
+}
+
+/// What is reported of an observation: figures in us.
+std::vector<double> quantiles(const observed& seen) {
+    const auto share = [](const latenesses& sorted, double of) {
+        return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(of * static_cast<double>(sorted.size())))];
+    };
+    return {share(seen.first, 0.5), share(seen.first, 0.99), share(seen.later, 0.5),
+            share(seen.later, 0.9), share(seen.later, 0.99), seen.later.back()};
+}
+
+void add_quantiles(std::vector<label>& labels, const std::string& prefix, unsigned workers, std::uint64_t n) {
+    for (const char* const what : {"/first-p50", "/first-p99"})
+        labels.push_back({prefix + what, workers, std::min(n, most_first), "us"});
+    for (const char* const what : {"/p50", "/p90", "/p99", "/max"}) labels.push_back({prefix + what, workers, n, "us"});
+}
+
+/// Threads and fibers take turns, so that what disturbs the machine disturbs both.
+void measure_kind(session& s, const hog_kind& kind, unsigned k, std::uint64_t n) {
+    const auto name = '/' + kind.name + '-' + std::to_string(k);
+    std::vector<label> labels;
+    add_quantiles(labels, "threads" + name, 1, n);
+    for (const auto workers : s.workers()) {
+        add_quantiles(labels, "fibers" + name, workers, n);
+        if (kind.computes) labels.push_back({"fibers" + name + "/throughput", workers, n, "x"});
+    }
+    s.measure_cold(labels, [&] {
+        const auto threads = beside_threads(kind, k, n);
+        auto figures = quantiles(threads);
+        for (const auto workers : s.workers()) {
+            const auto fibers = beside_fibers(kind, k, workers, n);
+            std::ranges::copy(quantiles(fibers), std::back_inserter(figures));
+            if (kind.computes) figures.push_back(fibers.rounds_per_second / std::max(threads.rounds_per_second, 1.0));
+        }
+        return figures;
+    });
+}
+
+/// The alternative: nobody loses a worker, but the hogs' calls are counted and they give way after a budget of them.
+observed beside_counted(unsigned k, unsigned workers, std::uint64_t n) {
+    static const hog_kind kind{"recursion", "naive fib, counted", true, [](hog& h) {
+                                   while (h.goes_on()) counted::fib(20);
+                               }};
+    crew hogs(kind, k, [] { weft::this_fiber::yield(); });
+    return beside_fibers(hogs, k, n, {.workers = workers, .time_slice = 0ns});
+}
+
+void measure_counted(session& s, unsigned k, std::uint64_t n) {
+    for (const auto workers : s.workers()) {
+        std::vector<label> labels;
+        add_quantiles(labels, "reductions/recursion-" + std::to_string(k), workers, n);
+        s.measure_cold(labels, [&] { return quantiles(beside_counted(k, workers, n)); });
+    }
+}
+
+/// The CPU time of one fib in a fiber, beside one that sleeps for a millisecond at a time. The fiber keeps its thread: losing the
+/// worker does not move it, and where it gives way there is one thread only.
+template <class Fib>
+double fib_beside_sleeper(Fib fib_of, unsigned n, std::chrono::nanoseconds slice) {
+    std::chrono::nanoseconds time{0};
+    const auto compute = [&] {
         std::atomic<bool> over{false};
         weft::with_scope([&](weft::scope& s) {
-            for (unsigned i = 0; i < k; ++i) s.spawn([&] { h.run(over, [] { weft::this_fiber::yield(); }); });
-            late = lateness(n, [](clock::time_point t) { weft::this_fiber::sleep_until(t); });
-            over = true;
+            s.spawn([&] {
+                while (!over.load(std::memory_order_relaxed)) weft::this_fiber::sleep_for(tick);  // it ends a loop
+            });
+            const auto before = thread_cpu_time();
+            fib_of(n);
+            time = thread_cpu_time() - before;
+            over.store(true, std::memory_order_relaxed);
         });
+    };
+    weft::run(compute, {.workers = 1, .time_slice = slice});
+    return static_cast<double>(time.count());
+}
+
+/// What either way of preempting costs who computes, relative to fib where nobody is preempted.
+void measure_costs(session& s, std::uint64_t n) {
+    constexpr std::chrono::milliseconds slices[] = {1ms, 5ms, 10ms, 50ms};
+    const unsigned size = n < 1000 ? 20 : 38;
+    std::vector<label> labels;
+    for (const auto slice : slices) labels.push_back({"fibers/cost/slice-" + std::to_string(slice.count()), 1, n, "x"});
+    labels.push_back({"reductions/cost", 1, n, "x"});
+    s.measure(labels, [&] {
+        const double alone = fib_beside_sleeper(fib, size, 0ns);
+        std::vector<double> costs;
+        for (const auto slice : slices) costs.push_back(fib_beside_sleeper(fib, size, slice) / alone);
+        costs.push_back(fib_beside_sleeper(counted::fib, size, 0ns) / alone);
+        return costs;
     });
-    return late;
 }
 
-std::vector<double> beside_threads(const hog& h, unsigned k, std::uint64_t n) {
-    std::atomic<bool> over{false};
-    std::vector<std::jthread> all;
-    for (unsigned i = 0; i < k; ++i) all.emplace_back([&] { h.run(over, [] { std::this_thread::yield(); }); });
-    auto late = lateness(n, [](clock::time_point t) { std::this_thread::sleep_until(t); });
-    over = true;
-    return late;
+double milliseconds_since(clock::time_point from) {
+    return std::chrono::duration<double, std::milli>(clock::now() - from).count();
 }
 
-std::vector<label> labels_of(std::string_view who, const hog& h, unsigned k, unsigned workers, std::uint64_t n) {
-    const auto prefix = std::string(who) + "/" + h.name + "-" + std::to_string(k);
-    return {{prefix + "/first-p50", workers, n, "us"},
-            {prefix + "/first-p99", workers, n, "us"},
-            {prefix + "/p50", workers, n, "us"},
-            {prefix + "/p99", workers, n, "us"}};
-}
-
-/// Seed 003: two who sleep for a second beside one that computes fib(40). \returns when the later of the two was done.
-double sleepers_beside_fib(unsigned workers, int n) {
+/// Seed 003, and a hog for each worker: two who sleep beside them. \returns  when the later of the two was done.
+double sleepers_beside_fib(unsigned workers, std::chrono::milliseconds nap) {
+    const unsigned n = nap < 1s ? 20 : 40;
     double done = 0;
     on_workers(workers, [&] {
+        std::atomic<bool> awake{false};
         weft::with_scope([&](weft::scope& s) {
+            for (unsigned i = 0; i < workers; ++i)
+                s.spawn([&, n] {
+                    do fib(n);
+                    while (!awake.load(std::memory_order_relaxed));  // it ends a loop
+                });
             const auto from = clock::now();
-            auto computes = s.spawn([n] { return fib(n); });
             std::vector<weft::child<void>> sleepers;
-            for (int i = 0; i < 2; ++i) sleepers.push_back(s.spawn([] { weft::this_fiber::sleep_for(1s); }));
+            for (int i = 0; i < 2; ++i) sleepers.push_back(s.spawn([nap] { weft::this_fiber::sleep_for(nap); }));
             for (auto& sleeper : sleepers) sleeper.join();
-            done = std::chrono::duration<double, std::milli>(clock::now() - from).count();
-            static_cast<void>(computes.join());
+            done = milliseconds_since(from);
+            awake.store(true, std::memory_order_relaxed);
         });
+    });
+    return done;
+}
+
+/// 32 fibers more than workers, each in a sleep that weft does not know. \returns  when all were done.
+double asleep_in_libc(unsigned workers, std::chrono::microseconds nap) {
+    double done = 0;
+    on_workers(workers, [&] {
+        const auto from = clock::now();
+        weft::with_scope([&](weft::scope& s) {
+            for (unsigned i = 0; i < workers + 32; ++i) s.spawn([nap] { ::usleep(static_cast<::useconds_t>(nap.count())); });
+        });
+        done = milliseconds_since(from);
     });
     return done;
 }
@@ -128,14 +223,19 @@ double sleepers_beside_fib(unsigned workers, int n) {
 
 void preempt_workload(session& s) {
     const auto n = s.n(1000);
+    const auto nap = std::chrono::milliseconds(std::min(n, most_first));
     for (const auto workers : s.workers()) {
-        s.measure({"fibers/sleepers-beside-fib", workers, n, "ms"}, [&] { return sleepers_beside_fib(workers, n < 1000 ? 20 : 40); });
-        for (const auto& h : hogs)
-            for (const unsigned k : {1u, 4u, 16u})
-                s.measure(labels_of("fibers", h, k, workers, n), [&] { return beside_fibers(h, k, workers, n); });
+        s.measure_cold({{"fibers/sleepers-beside-fib", workers, n, "ms"}, {"fibers/asleep-in-libc", workers, n, "ms"}}, [&] {
+            return std::vector{sleepers_beside_fib(workers, nap), asleep_in_libc(workers, nap)};
+        });
     }
-    for (const auto& h : hogs)
-        for (const unsigned k : {1u, 4u, 16u}) s.measure(labels_of("threads", h, k, 1, n), [&] { return beside_threads(h, k, n); });
+    measure_costs(s, n);
+    for (const auto& kind : hog_kinds())
+        if (s.wants_kind(kind.name))
+            for (const auto k : s.hogs()) {
+                measure_kind(s, kind, k, n);
+                if (kind.name == "recursion") measure_counted(s, k, n);
+            }
 }
 
 }  // namespace bench

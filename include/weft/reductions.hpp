@@ -1,0 +1,45 @@
+// reductions.hpp - giving way after a budget of calls, for programs compiled to count them: the alternative to losing a worker.
+#pragma once
+
+#include <cstdint>
+
+/// Code compiled with `-finstrument-functions` and linked to `weft::reductions` (the CMake target brings both) counts each function it
+/// enters. A fiber that has made `budget()` calls in a row gives way, as by this_fiber::yield(); it does not notice a stop there.
+///
+/// It does not give way
+/// - outside fibers;
+/// - while an exception unwinds its stack, so in no destructor that runs then;
+/// - inside the runtime, and so while no lock of the runtime is held;
+/// - while a weft::reductions::hold of its own lives;
+/// - in a loop without a call: such a fiber loses its worker as others do.
+///
+/// Any function it enters may thus return on another thread. Counted code must not rely on errno, a thread_local or a std::mutex
+/// across a call, and no signal handler may be counted.
+namespace weft::reductions {
+
+inline constexpr std::uint32_t default_budget = 4000;  // required: Erlang's, about 10 us here
+
+/// Of all fibers of the process, from their next turn on. 0: nobody gives way.
+void set_budget(std::uint32_t calls) noexcept;
+std::uint32_t budget() noexcept;
+/// How often fibers of this process have given way because their budget was used up.
+std::uint64_t times_given_way() noexcept;
+
+/// While it lives, the calling fiber keeps its turn whatever it calls. For functions, not for members: it belongs to its fiber.
+class hold {
+public:
+    /// \throws std::bad_alloc the first time in a fiber.
+    hold();
+    ~hold();
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+};
+
+}  // namespace weft::reductions
+
+namespace weft::detail {
+
+/// What the compiler's hook calls, on any thread.
+void count_call() noexcept;
+
+}  // namespace weft::detail

@@ -1,0 +1,88 @@
+// reductions.cpp - the count of calls, and when a fiber that has used its budget up may give way.
+//
+// The count belongs to a turn: when another fiber is found to count on this thread, it begins anew. Its address is formed in
+// count_call() only, which does not switch, since the fiber may be on another thread afterwards.
+#include <weft/reductions.hpp>
+
+#include <memory>
+
+#include <weft/detail/local_core.hpp>
+
+#include "arch/exception_state.hpp"
+#include "base/atomic.hpp"
+#include "sched/carrier.hpp"
+
+namespace weft::detail {
+namespace {
+
+atomic<std::uint32_t> calls_in_a_row{reductions::default_budget};  // read alone
+atomic<std::uint64_t> given_way{0};                                // a count
+
+struct turn {
+    const control_block* whose = nullptr;
+    std::uint32_t generation = 0;  // of the block, which is used again
+    std::uint32_t left = 0;
+    /// Of the fiber that runs.
+    bool is_of(const control_block& self) const noexcept {
+        return whose == &self && generation == self.generation.load(relaxed);  // stable while it lives
+    }
+};
+constinit thread_local turn this_turn;
+
+struct holds : local_value {
+    unsigned alive = 0;
+};
+local_key& holds_key() {
+    static local_key& key = *new local_key;  // never destroyed: fibers may hold until the process ends
+    return key;
+}
+holds* holds_here() { return static_cast<holds*>(holds_key().find()); }
+
+bool may_give_way() noexcept {
+    if (tenure<worker>::holder(this_carrier()->hold()).is_inside()) return false;
+    if (exception_state_here()->uncaught > 0) return false;
+    const auto* const its = holds_here();
+    return !its || its->alive == 0;
+}
+
+[[gnu::noinline]] void give_way(control_block& self) noexcept {
+    if (!may_give_way()) return;
+    given_way.fetch_add(1, relaxed);  // a count
+    carrier::yield(self);
+}
+
+}  // namespace
+
+void count_call() noexcept {
+    auto* const self = this_fiber_block();
+    if (!self) return;
+    auto& now = this_turn;
+    const bool goes_on = now.is_of(*self);
+    if (goes_on && now.left > 0) [[likely]] {
+        --now.left;
+        return;
+    }
+    const auto budget = calls_in_a_row.load(relaxed);  // published alone
+    now = {self, self->generation.load(relaxed), budget > 0 ? budget - 1 : UINT32_MAX};  // this call is the first of a turn
+    if (goes_on && budget > 0) give_way(*self);
+}
+
+}  // namespace weft::detail
+
+namespace weft::reductions {
+
+using namespace weft::detail;
+
+void set_budget(std::uint32_t calls) noexcept { calls_in_a_row.store(calls, relaxed); }  // published alone
+std::uint32_t budget() noexcept { return calls_in_a_row.load(relaxed); }                 // published alone
+std::uint64_t times_given_way() noexcept { return given_way.load(relaxed); }             // a count
+
+hold::hold() {
+    auto* its = holds_here();
+    if (!its) its = &static_cast<holds&>(holds_key().keep(std::make_unique<holds>()));
+    ++its->alive;
+}
+
+hold::~hold() { --holds_here()->alive; }
+
+}  // namespace weft::reductions
