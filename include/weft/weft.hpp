@@ -1,6 +1,7 @@
 // weft.hpp - everything of the core: fibers, waiting, channels, coroutines, generators, TCP. Not http, not redis.
 #pragma once
 
+#include <weft/actor.hpp>
 #include <weft/barrier.hpp>
 #include <weft/blocking.hpp>
 #include <weft/broadcast.hpp>
@@ -8,14 +9,17 @@
 #include <weft/channel.hpp>
 #include <weft/condition_variable.hpp>
 #include <weft/coroutine.hpp>
+#include <weft/dead_letter.hpp>
 #include <weft/deadline.hpp>
 #include <weft/event.hpp>
+#include <weft/exit_reason.hpp>
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/ivar.hpp>
 #include <weft/latch.hpp>
 #include <weft/local.hpp>
+#include <weft/mailbox.hpp>
 #include <weft/mutex.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
