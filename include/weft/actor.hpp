@@ -173,7 +173,7 @@ inline void unlink(const actor_handle& a, const actor_handle& b) noexcept {
 
 /// Gives an actor a name by which the whole process finds it, until it has ended for good.
 ///
-/// \returns  false if the name is taken.
+/// \returns  false if the name is taken, or the actor has one.
 /// \throws   actor_gone if it has ended.
 inline bool register_actor(std::string_view name, const actor_handle& a) { return detail::actor_register(name, a.ref().core()); }
 /// \returns  false if nobody has the name.

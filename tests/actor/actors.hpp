@@ -4,6 +4,7 @@
 #include <weft/actor.hpp>
 #include <weft/deadline.hpp>
 #include <weft/scope.hpp>
+#include <weft/select.hpp>
 
 #include <gtest/gtest.h>
 
