@@ -52,7 +52,10 @@ std::optional<typename one_of<Ms...>::type> taken_value(actor_core& self, std::u
     std::optional<typename one_of<Ms...>::type> result;
     if (!m) return result;
     auto& kept = keep_taken(self, std::move(m));
-    ((kept.type() == typeid(Ms) && (result.emplace(std::move(*static_cast<Ms*>(kept.value()))), true)) || ...);
+    const auto take = [&]<class M>(std::type_identity<M>) {
+        if (!result && kept.type() == typeid(M)) result.emplace(std::move(*static_cast<M*>(kept.value())));
+    };
+    (take(std::type_identity<Ms>()), ...);
     return result;
 }
 

@@ -31,5 +31,6 @@
 #include <weft/semaphore.hpp>
 #include <weft/shared_mutex.hpp>
 #include <weft/stop.hpp>
+#include <weft/supervisor.hpp>
 #include <weft/ticker.hpp>
 #include <weft/wait_group.hpp>
