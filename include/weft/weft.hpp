@@ -12,6 +12,7 @@
 #include <weft/dead_letter.hpp>
 #include <weft/deadline.hpp>
 #include <weft/event.hpp>
+#include <weft/event_source.hpp>
 #include <weft/exit_reason.hpp>
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
@@ -30,6 +31,7 @@
 #include <weft/select.hpp>
 #include <weft/semaphore.hpp>
 #include <weft/shared_mutex.hpp>
+#include <weft/state_machine.hpp>
 #include <weft/stop.hpp>
 #include <weft/supervisor.hpp>
 #include <weft/ticker.hpp>

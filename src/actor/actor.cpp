@@ -1,5 +1,6 @@
 // actor.cpp - the compiled half of actor_ref and mailbox: the core by name, and what its outcomes mean to callers.
 #include <weft/actor.hpp>
+#include <weft/event_source.hpp>
 
 #include <mutex>
 #include <string>
@@ -72,6 +73,10 @@ exit_reason reason_of(std::exception_ptr failure) {
 }
 
 }  // namespace
+
+void report_here(std::exception_ptr failure) noexcept {
+    if (auto* const f = this_fiber_block()) f->owner->report_unhandled(*f, failure);
+}
 
 actor_core* make_actor(const actor_attributes& a, std::unique_ptr<actor_program> program) {
     return new actor_core(a, std::move(program));
