@@ -1,4 +1,4 @@
-// weft.hpp - everything of the core: fibers, waiting, channels, coroutines, generators, TCP. Not http, not redis.
+// weft.hpp - everything of the core: fibers, waiting, channels, actors, coroutines, generators, TCP. Not http, not redis.
 #pragma once
 
 #include <weft/actor.hpp>

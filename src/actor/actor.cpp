@@ -106,21 +106,20 @@ void require_actor_type(const actor_core& a, const std::type_info& type) noexcep
 }
 
 void actor_send(actor_core& a, std::unique_ptr<message> m) {
-    const bool is_own = current_actor() == &a;
-    switch (a.post(m, is_own)) {
+    switch (a.post(m)) {
         case posted::accepted: return;
         case posted::dropped: return report_dead_letter(a.name(), *m, dead_letter::cause::no_room);
         case posted::closed: a.throw_gone();
         case posted::full: break;
     }
-    if (is_own && a.waits_for_room()) throw actor_deadlock("actor " + quoted(a) + " waits for room in its own mailbox");
+    if (a.waits_for_room()) throw actor_deadlock("actor " + quoted(a) + " waits for room in its own mailbox");
     throw_no_room(a);
 }
 
 void actor_ask(actor_core& a, std::unique_ptr<message> m, answer_place& place, time_point until) {
     auto* const me = current_actor();
     const waiting_for edge(me, a, until == never && me && !caller_cell().deadlines);
-    switch (a.ask(m, me == &a, place, until)) {
+    switch (a.ask(m, place, until)) {
         case asked::answered: break;
         case asked::gone:
             if (place.failure) throw actor_gone(a.name(), reason_of(place.failure));

@@ -183,6 +183,8 @@ void actor_core::lost(std::unique_ptr<message> m, ask_end why) noexcept {
     report_dead_letter(name_, *m, why == ask_end::gone ? dead_letter::cause::actor_gone : dead_letter::cause::no_room);
 }
 
+bool actor_core::is_caller() const noexcept { return current_actor() == this; }
+
 void actor_core::linked_end(std::string_view other, const exit_reason& why) noexcept {
     if (on_linked_end_) {
         force(on_linked_end_(other, why));

@@ -84,6 +84,7 @@ private:
 
     ~actor_core() = default;  // by let_go()
     void lost(std::unique_ptr<message>, ask_end why) noexcept override;
+    bool is_caller() const noexcept override;
     exit_reason run_program() noexcept;
     void life_ended(exit_reason why) noexcept;
     void report_if_unheard(const exit_reason& why, bool somebody_hears) noexcept;

@@ -80,19 +80,29 @@ bool mailbox_core::lock_with_room() noexcept {
     return has_room();
 }
 
-mailbox_core::posted mailbox_core::post(std::unique_ptr<message>& m, bool is_own) {
+mailbox_core::posted mailbox_core::post(std::unique_ptr<message>& m) {
     auto& caller = caller_cell();
     check_interrupt(caller);
-    const bool has_place = lock_with_room();
-    if (doors_ != doors::open) [[unlikely]] {
-        lock_.unlock();
-        return posted::closed;
-    }
-    if (has_place) [[likely]] {
+    lock_.lock();
+    if (doors_ == doors::open && has_room()) [[likely]] {
         accept(*m.release());
         return posted::accepted;
     }
-    if (!may_wait(is_own)) {
+    lock_.unlock();
+    return post_patiently(m, caller);
+}
+
+mailbox_core::posted mailbox_core::post_patiently(std::unique_ptr<message>& m, wait_cell& caller) {
+    const bool has_place = lock_with_room();
+    if (doors_ != doors::open) {
+        lock_.unlock();
+        return posted::closed;
+    }
+    if (has_place) {
+        accept(*m.release());
+        return posted::accepted;
+    }
+    if (!may_wait()) {
         lock_.unlock();
         return overflow_ == weft::overflow::drop_newest ? posted::dropped : posted::full;
     }
@@ -111,7 +121,7 @@ mailbox_core::posted mailbox_core::post(std::unique_ptr<message>& m, bool is_own
     throw cancelled();
 }
 
-mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, bool is_own, answer_place& place, time_point until) {
+mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, answer_place& place, time_point until) {
     auto& caller = caller_cell();
     check_interrupt(caller);
     const bool has_place = lock_with_room();
@@ -119,7 +129,7 @@ mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, bool is_own, 
         lock_.unlock();
         return asked::closed;
     }
-    if (!has_place && !may_wait(is_own)) {
+    if (!has_place && !may_wait()) {
         lock_.unlock();
         return overflow_ == weft::overflow::drop_newest ? asked::dropped : asked::full;
     }

@@ -48,11 +48,11 @@ public:
     mailbox_core(const mailbox_core&) = delete;
     mailbox_core& operator=(const mailbox_core&) = delete;
 
-    // Senders. `m` is given up if it was accepted. `is_own`: the caller is the actor.
+    // Senders. `m` is given up if it was accepted.
     /// \parks with overflow::park, while there is no room \throws cancelled
-    posted post(std::unique_ptr<message>& m, bool is_own);
+    posted post(std::unique_ptr<message>& m);
     /// The message may be accepted even if it has timed out. \parks until answered \throws cancelled
-    asked ask(std::unique_ptr<message>& m, bool is_own, answer_place&, time_point until);
+    asked ask(std::unique_ptr<message>& m, answer_place&, time_point until);
     /// \returns  whether there is room now, which is then kept.
     bool reserve() noexcept;
     void unreserve() noexcept;
@@ -91,6 +91,8 @@ private:
 
     /// A message that was accepted will not be handled, for lack of room or because the actor has ended. Without the lock.
     virtual void lost(std::unique_ptr<message>, ask_end why) noexcept = 0;
+    /// Whether the calling fiber is the actor's.
+    virtual bool is_caller() const noexcept = 0;
 
     struct receiving : waiter {
         receiving(wait& w, bool takes_any) noexcept : waiter(w.cell(), w.ticket()), any(takes_any) {}
@@ -106,7 +108,8 @@ private:
     receiving* claim_receiver(message* hand_over) noexcept;
     bool lock_with_room() noexcept;
     void accept(message& m) noexcept;
-    bool may_wait(bool is_own) const noexcept { return waits_for_room() && !is_own; }
+    [[gnu::noinline]] posted post_patiently(std::unique_ptr<message>& m, wait_cell& caller);
+    bool may_wait() const noexcept { return waits_for_room() && !is_caller(); }
     void admit_senders(wait_list& claimed) noexcept;
     [[nodiscard]] wake park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got);
     void withdraw(asker& me, std::unique_ptr<message>& m) noexcept;

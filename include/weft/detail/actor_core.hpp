@@ -44,6 +44,9 @@ public:
     virtual const std::type_info& type() const noexcept = 0;
     virtual void* value() noexcept = 0;
 
+    /// Whether it was sent by an ask, whatever has become of the asker.
+    bool is_asked() const noexcept { return asked_; }
+
 private:
     friend class mailbox_core;
     message* next_ = nullptr;

@@ -69,6 +69,7 @@ using reply_of = typename decltype(reply_type<A, std::decay_t<M>>())::type;
 
 template <class R>
 bool answer(actor_core& a, message& m, R&& result) {
+    if (!m.is_asked()) return false;
     const answering to(a, m);
     auto* const p = to.place();
     if (!p) return false;
@@ -79,7 +80,7 @@ bool answer(actor_core& a, message& m, R&& result) {
     }
     return true;
 }
-inline bool answer(actor_core& a, message& m) noexcept { return answering(a, m).place() != nullptr; }
+inline bool answer(actor_core& a, message& m) noexcept { return m.is_asked() && answering(a, m).place() != nullptr; }
 
 /// The message of a function actor, which takes it out itself.
 template <class M>
