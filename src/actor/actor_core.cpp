@@ -3,7 +3,7 @@
 #include <mutex>
 #include <typeinfo>
 
-#include <weft/fiber.hpp>
+#include <weft/detail/new_fiber.hpp>
 #include <weft/stop.hpp>
 
 #include "base/panic.hpp"
@@ -31,6 +31,12 @@ actor_core* current_actor() noexcept {
     const auto* const f = this_fiber_block();
     if (!f || !f->body || typeid(*f->body) != typeid(actor_task)) return nullptr;
     return &static_cast<actor_task*>(f->body)->actor();
+}
+
+attributes attributes_for(const scheduler& where, std::string_view name, std::size_t stack_bytes) noexcept {
+    const auto& o = where.options();
+    if (o.max_fibers != 0 && o.when_full == at_limit::run_inline && stack_bytes == 0) stack_bytes = o.stack_bytes;
+    return {.name = name, .stack_bytes = stack_bytes, .site = {}};
 }
 
 actor_core::actor_core(const actor_attributes& a, std::unique_ptr<actor_program> program)
@@ -69,8 +75,8 @@ void actor_core::set_parent(std::shared_ptr<actor_parent> p, std::chrono::nanose
 
 void actor_core::start(scheduler& where) {
     begin_life();
-    const attributes a{.name = name_, .stack_bytes = stack_bytes_, .site = {}};
-    new_fiber made(where, a, start_as::joinable, sizeof(actor_task), alignof(actor_task));
+    new_fiber made(where, attributes_for(where, name_, stack_bytes_), start_as::joinable, sizeof(actor_task),
+                   alignof(actor_task));
     control_block& f = made.release(*::new (made.room()) actor_task(*this));
     {
         const std::lock_guard guard(lock_);

@@ -19,7 +19,7 @@
 
 #include <weft/dead_letter.hpp>
 #include <weft/detail/actor_core.hpp>
-#include <weft/detail/fiber_ref.hpp>
+#include <weft/fiber.hpp>
 
 #include "actor/mailbox.hpp"
 #include "base/atomic.hpp"
@@ -111,6 +111,9 @@ private:
 
 /// The actor whose fiber calls, or null.
 actor_core* current_actor() noexcept;
+
+/// What its fiber is made with. It waits for long: it is never run inline by who starts it (at_limit).
+attributes attributes_for(const scheduler&, std::string_view name, std::size_t stack_bytes) noexcept;
 
 /// A message nobody will handle and nobody is told of.
 void report_dead_letter(std::string_view actor, message& m, dead_letter::cause why) noexcept;

@@ -118,13 +118,13 @@ private:
     doors doors_ = doors::open;
     bool leaving_ = false;
     const weft::overflow overflow_;
+    receiving* receiver_ = nullptr;
     const std::size_t capacity_;
     std::size_t size_ = 0;
     std::size_t reserved_ = 0;
     message* oldest_ = nullptr;
     message* newest_ = nullptr;
     message* cursor_ = nullptr;  // the last one a selective receive has looked at
-    receiving* receiver_ = nullptr;
     wait_list senders_;
 };
 

@@ -30,7 +30,7 @@ void supervisor_core::begin(scheduler& where) {
         recent_restarts_.clear();
     }
     const std::string name = "supervisor " + name_;
-    start_fiber(where, attributes{.name = name, .site = {}}, start_as::detached, [self = shared_from_this()] { self->run(); });
+    start_fiber(where, attributes_for(where, name, 0), start_as::detached, [self = shared_from_this()] { self->run(); });
 }
 
 void supervisor_core::add(child_ptr c) {

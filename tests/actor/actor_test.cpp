@@ -336,6 +336,36 @@ TEST_P(class_actors, Q6_an_actor_of_a_stopped_runtime_is_dead_at_once) {
     EXPECT_THROW(ann.send(account::deposit{1}), actor_gone);
 }
 
+TEST_P(class_actors, Q6_a_fiber_of_a_runtime_that_stops_sends_only_under_a_shield) {
+    watched_runtime ending(2);
+    const auto ann = spawn_actor<account>(rt, {.name = "ann"}, 0);
+    gate inside;
+    auto sender = ending.spawn([&, inside]() mutable {
+        inside.open();
+        EXPECT_THROW(this_fiber::sleep_for(1h), cancelled);
+        EXPECT_THROW(ann.send(account::deposit{1}), cancelled);
+        EXPECT_THROW(ann.ask(account::deposit{1}), cancelled);
+        const shield s;
+        ann.send(account::deposit{10});
+        ann.ask(account::deposit{10});
+    });
+    inside.pass();
+    EXPECT_TRUE(ending.shutdown(10s));
+    sender.join();
+    EXPECT_EQ(ann.ask(account::balance{}), 20);
+}
+
+TEST_P(class_actors, actors_are_never_run_inline_by_who_starts_them) {
+    watched_runtime few({.workers = GetParam(), .max_fibers = 2, .at_limit = at_limit::run_inline});
+    few.run([&] {
+        const auto ann = spawn_actor<account>({.name = "ann"}, 1);
+        auto later = few.stats().fibers;  // two: the next actor waits for a place
+        EXPECT_EQ(later, 2u);
+        EXPECT_THROW(with_timeout(5ms, [] { static_cast<void>(spawn_actor<account>({.name = "bob"}, 2)); }), timeout_error);
+        EXPECT_EQ(ann.ask(account::balance{}), 1);
+    });
+}
+
 TEST_P(class_actors, Q10_an_actor_of_another_runtime_is_asked) {
     watched_runtime other(2);
     const auto ann = spawn_actor<account>(other, {.name = "ann"}, 5);
