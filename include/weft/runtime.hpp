@@ -84,7 +84,8 @@ struct runtime_stats {
 
 namespace detail {
 class runtime_core;
-}
+scheduler& scheduler_of(const runtime&) noexcept;
+}  // namespace detail
 
 /// Several may coexist, one after another or side by side. Not movable: fibers know where it is.
 class runtime {
@@ -134,6 +135,7 @@ public:
     static runtime* current() noexcept;
 
 private:
+    friend detail::scheduler& detail::scheduler_of(const runtime&) noexcept;
     detail::scheduler& scheduler() const noexcept;
 
     std::unique_ptr<detail::runtime_core> core_;

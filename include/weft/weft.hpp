@@ -1,6 +1,7 @@
-// weft.hpp - everything of the core: fibers, waiting, channels, coroutines, generators, TCP. Not http, not redis.
+// weft.hpp - everything of the core: fibers, waiting, channels, actors, coroutines, generators, TCP. Not http, not redis.
 #pragma once
 
+#include <weft/actor.hpp>
 #include <weft/barrier.hpp>
 #include <weft/blocking.hpp>
 #include <weft/broadcast.hpp>
@@ -8,14 +9,18 @@
 #include <weft/channel.hpp>
 #include <weft/condition_variable.hpp>
 #include <weft/coroutine.hpp>
+#include <weft/dead_letter.hpp>
 #include <weft/deadline.hpp>
 #include <weft/event.hpp>
+#include <weft/event_source.hpp>
+#include <weft/exit_reason.hpp>
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/ivar.hpp>
 #include <weft/latch.hpp>
 #include <weft/local.hpp>
+#include <weft/mailbox.hpp>
 #include <weft/mutex.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
@@ -26,6 +31,8 @@
 #include <weft/select.hpp>
 #include <weft/semaphore.hpp>
 #include <weft/shared_mutex.hpp>
+#include <weft/state_machine.hpp>
 #include <weft/stop.hpp>
+#include <weft/supervisor.hpp>
 #include <weft/ticker.hpp>
 #include <weft/wait_group.hpp>

@@ -47,4 +47,6 @@ runtime* runtime::current() noexcept {
 
 detail::scheduler& runtime::scheduler() const noexcept { return core_->fibers(); }
 
+detail::scheduler& detail::scheduler_of(const runtime& rt) noexcept { return rt.scheduler(); }
+
 }  // namespace weft

@@ -143,9 +143,9 @@ TEST(bench_parked, memory_and_times_come_from_as_many_processes_as_runs) {
     EXPECT_EQ(measured.of("fibers/memory")["runs"], 2);
 }
 
-TEST(bench_ring, Q17_Q18_three_forks_are_pooled_into_a_mean_with_its_interval) {
+TEST(bench_ring, Q17_Q18_Q19_three_forks_are_pooled_into_a_mean_with_its_interval) {
     const results measured("ring", "50", "1");
-    for (const std::string variant : {"fibers/channels", "fibers/promises", "threads/condition-variables"}) {
+    for (const std::string variant : {"fibers/channels", "fibers/promises", "fibers/actors", "threads/condition-variables"}) {
         EXPECT_EQ(measured.of(variant)["runs"], 3 * 2) << "three forks of two rounds";
         const auto interval = measured.of(variant + "/interval-99.9");
         const double mean = interval["median"], low = interval["min"], high = interval["max"];
@@ -155,6 +155,7 @@ TEST(bench_ring, Q17_Q18_three_forks_are_pooled_into_a_mean_with_its_interval) {
         EXPECT_GT(measured.of(variant + "/standard-deviation")["median"].get<double>(), 0);
     }
     EXPECT_GT(measured.of("fibers/channels/speed-up")["median"].get<double>(), 0);
+    EXPECT_GT(measured.of("fibers/actors/to-channels")["median"].get<double>(), 0);
 }
 
 TEST(bench_fibonacci, L18_tells_efficiency_for_more_workers_than_one) {

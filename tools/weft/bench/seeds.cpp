@@ -32,7 +32,7 @@ constexpr std::array rows{
     row{"spawn", "fibers/batch/spawn-share", "%", any, {77, "Lwan in Cython"}},
     row{"spawn", "asyncio", "ns", any, {21'640, "asyncio"}},
     row{"spawn", "gevent", "ns", any, {16'600, "gevent"}},
-    row{"ring", "actors", "ns", any, {91.1, "Akka actors"}},
+    row{"ring", "fibers/actors", "ns", any, {91.1, "Akka actors"}},
     row{"ring", "fibers/channels", "ns", any, {72.1, "Quasar fibers"}},
     row{"ring", "fibers/channels/interval-99.9", "ns", any, {72.1, "Quasar fibers"}},
     row{"ring", "fibers/channels/standard-deviation", "ns", any, {2.08, "Quasar fibers"}},

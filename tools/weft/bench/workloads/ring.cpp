@@ -2,6 +2,7 @@
 // processes, in each as many rounds to warm up as are measured. A hop is one send and one receive; when the number is used up
 // the ring is taken apart and all members end.
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <weft/actor.hpp>
 #include <weft/channel.hpp>
 #include <weft/ivar.hpp>
+#include <weft/latch.hpp>
 #include <weft/scope.hpp>
 
 #include "interval.hpp"
@@ -88,6 +91,41 @@ private:
 
 double by_promises(int hops) { return by_fibers(std::vector<promised>(members), hops); }
 
+/// The same by actors: each sends to the next one, and all end with the last references.
+class member {
+public:
+    member(const std::vector<weft::actor_ref<member>>& ring, std::size_t next, weft::latch& used_up, weft::latch& ended)
+        : ring_(ring), next_(next), used_up_(used_up), ended_(ended) {}
+    ~member() { ended_.count_down(); }
+    void handle(int number) {
+        if (number == 0)
+            used_up_.count_down();
+        else
+            ring_[next_].send(number - 1);
+    }
+
+private:
+    const std::vector<weft::actor_ref<member>>& ring_;
+    const std::size_t next_;
+    weft::latch& used_up_;
+    weft::latch& ended_;
+};
+
+double by_actors(int hops) {
+    std::vector<weft::actor_ref<member>> ring;
+    weft::latch used_up(1), ended(members);
+    return nanoseconds([&] {
+               for (std::size_t i = 0; i < members; ++i)
+                   ring.push_back(
+                       weft::spawn_actor<member>({}, std::cref(ring), (i + 1) % members, std::ref(used_up), std::ref(ended)));
+               ring[0].send(hops);
+               used_up.wait();
+               ring.clear();
+               ended.wait();
+           }) /
+           hops;
+}
+
 /// A channel of one value for plain threads.
 class seat {
 public:
@@ -142,6 +180,8 @@ void one_fork(session& s, std::uint64_t n) {
         on_workers(s.workers().front(), [&] { rounds(s, n, by_channels); });
     else if (s.part() == "fibers/promises")
         on_workers(s.workers().front(), [&] { rounds(s, n, by_promises); });
+    else if (s.part() == "fibers/actors")
+        on_workers(s.workers().front(), [&] { rounds(s, n, by_actors); });
     else
         throw std::invalid_argument("ring has no part " + s.part());
 }
@@ -167,6 +207,7 @@ void ring_workload(session& s) {
         const double hop = all_forks(s, "fibers/channels", workers, n);
         s.report({"fibers/channels/speed-up", workers, n, "x"}, {thread_hop / hop});
         all_forks(s, "fibers/promises", workers, n);
+        s.report({"fibers/actors/to-channels", workers, n, "x"}, {all_forks(s, "fibers/actors", workers, n) / hop});
     }
 }
 

@@ -1,0 +1,196 @@
+// actor.hpp - objects that handle one message at a time, on a fiber of their own, and are reached by references only.
+//
+// Rules
+//   1  A message that send() has accepted is handled once, or becomes a dead letter (dead_letter.hpp). Messages of one sender arrive
+//      in the order sent.
+//   2  An actor ends when a handler throws, by stop() or kill(), with its runtime, and, once it has handled what was sent, by close()
+//      or with its last reference unless it is registered or supervised. started() is called before the first message, stopping()
+//      before the destructor, whatever ends it.
+//   3  Constructor, handlers and destructor run on the actor's fiber and may wait for anything. While a handler waits, further
+//      messages do.
+//   4  References work from fibers of any runtime and from plain threads, and outlive actor and runtime: sends and asks then throw
+//      actor_gone.
+//   5  A link is used once: who ends abnormally takes its links with it. The other one fails with linked_failure unless it has a
+//      handler for linked_exit.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <weft/channel.hpp>
+#include <weft/dead_letter.hpp>
+#include <weft/detail/actor_core.hpp>
+#include <weft/detail/actor_program.hpp>
+#include <weft/detail/timeouts.hpp>
+#include <weft/exit_reason.hpp>
+#include <weft/mailbox.hpp>
+#include <weft/runtime.hpp>
+
+namespace weft {
+
+/// What can be done with an actor whatever its messages are. A handle: copies name the same actor.
+class actor_handle {
+public:
+    /// Ends it after the message it is handling; those behind become dead letters. A supervisor may restart it.
+    void stop() const noexcept { detail::actor_stop(ref_.core()); }
+    /// Ends it after all messages it has accepted; it accepts no more. A supervisor may restart it: its mailbox is open again then.
+    void close() const noexcept { detail::actor_close(ref_.core()); }
+    /// Ends it now: its next park point throws weft::cancelled, and each one after that. A supervisor may restart it.
+    void kill() const noexcept { detail::actor_kill(ref_.core()); }
+
+    /// A receiver that gets the reason when the actor has ended for good, and is closed then; at once if it has. A restart is no end.
+    [[nodiscard]] receiver<exit_reason> monitor() const { return detail::actor_monitor(ref_.core()); }
+    /// Whether it has ended for good: a snapshot.
+    [[nodiscard]] bool ended() const noexcept { return detail::actor_has_ended(ref_.core()); }
+    /// How many messages wait in its mailbox: a snapshot.
+    [[nodiscard]] std::size_t size() const noexcept { return detail::actor_mailbox_size(ref_.core()); }
+    [[nodiscard]] std::string_view name() const noexcept { return detail::actor_name(ref_.core()); }
+    /// False once it was moved from; it then may only be assigned to, or destroyed.
+    explicit operator bool() const noexcept { return static_cast<bool>(ref_); }
+
+    friend bool operator==(const actor_handle&, const actor_handle&) noexcept = default;
+
+    /// For weft's own parts.
+    explicit actor_handle(detail::actor_core_ref ref) noexcept : ref_(std::move(ref)) {}
+    const detail::actor_core_ref& ref() const noexcept { return ref_; }
+
+private:
+    detail::actor_core_ref ref_;
+};
+
+/// A reference to an actor: an object A with handlers, or a function that takes messages of type A.
+template <class A>
+class actor_ref : public actor_handle {
+public:
+    using actor_handle::actor_handle;
+
+    /// Puts a message into its mailbox.
+    ///
+    /// \parks   while there is no room, with overflow::park.
+    /// \throws  actor_gone; std::system_error (no_buffer_space) if there is no room, with overflow::fail; actor_deadlock if an actor
+    ///          would wait for room in its own mailbox; weft::cancelled if this fiber is asked to stop first. Nothing was sent then.
+    /// \orders  the call happens before the message is handled.
+    /// \cost    one allocation, one uncontended lock.
+    template <class M>
+        requires detail::takes<A, M>
+    void send(M&& m) const {
+        detail::actor_send(ref().core(), detail::make_message<A>(std::forward<M>(m)));
+    }
+
+    /// Sends only if the actor lives and there is room, which drop_oldest makes; else `m` is not moved from.
+    ///
+    /// \returns  true if it was sent.
+    template <class M>
+        requires detail::takes<A, M>
+    bool try_send(M&& m) const {
+        detail::reserved_room room(ref().core());
+        return room && room.post(detail::make_message<A>(std::forward<M>(m)));
+    }
+
+    /// Sends a message and waits for its answer: for what the handler returns, or a function actor gives to reply().
+    ///
+    /// \returns  M::reply if M names it; else what the handler returns; of a function actor nothing.
+    /// \parks    until it is answered.
+    /// \throws   actor_gone, if it ends before it answers; timeout_error; no_reply; actor_deadlock, if the answer could never come
+    ///           because of actors that ask each other without a timeout; weft::cancelled; and as send(). The message may be
+    ///           handled after a timeout and after `cancelled`.
+    template <class M>
+        requires detail::takes<A, M>
+    auto ask(M&& m) const {
+        return ask_until(std::forward<M>(m), detail::never);
+    }
+    template <class M, class Rep, class Period>
+        requires detail::takes<A, M>
+    auto ask(M&& m, const std::chrono::duration<Rep, Period>& timeout) const {
+        return ask_until(std::forward<M>(m), detail::deadline_in(timeout));
+    }
+
+private:
+    template <class M>
+    auto ask_until(M&& m, detail::time_point until) const {
+        using R = detail::reply_of<A, M>;
+        if constexpr (std::is_void_v<R>) {
+            detail::answer_place nothing{nullptr, typeid(void)};
+            detail::actor_ask(ref().core(), detail::make_message<A>(std::forward<M>(m)), nothing, until);
+        } else {
+            std::optional<R> result;
+            detail::answer_place place{&result, typeid(R)};
+            detail::actor_ask(ref().core(), detail::make_message<A>(std::forward<M>(m)), place, until);
+            return R(std::move(*result));
+        }
+    }
+};
+
+namespace detail {
+
+template <class A, class... Args>
+actor_core_ref new_actor(const actor_attributes& a, Args&&... args) {
+    return actor_core_ref(make_actor(a, make_program<A, lives::once>(std::forward<Args>(args)...)));
+}
+
+}  // namespace detail
+
+/// Starts an actor in the current runtime, or in `rt`: an object A(args...), or, if A has no handlers, the function that is the only
+/// argument, which takes a mailbox<A>&. What is given is copied or moved.
+///
+/// \returns  a reference; the actor may not have begun yet. What its constructor throws ends it.
+/// \throws   std::invalid_argument for a mailbox of 0 messages; what spawn() throws. On a plain thread the program stops with a
+///           message: name a runtime.
+template <class A, class... Args>
+[[nodiscard]] actor_ref<A> spawn_actor(const actor_attributes& a, Args&&... args) {
+    auto made = detail::new_actor<A>(a, std::forward<Args>(args)...);
+    detail::start_actor(made.core(), "weft::spawn_actor");
+    return actor_ref<A>(std::move(made));
+}
+template <class A, class... Args>
+[[nodiscard]] actor_ref<A> spawn_actor(runtime& rt, const actor_attributes& a, Args&&... args) {
+    auto made = detail::new_actor<A>(a, std::forward<Args>(args)...);
+    detail::start_actor(made.core(), rt);
+    return actor_ref<A>(std::move(made));
+}
+
+/// The actor whose fiber calls. The program stops with a message if it is no actor's fiber, or one of another type. An actor that
+/// keeps a reference to itself does not end with the last one of others.
+template <class A>
+[[nodiscard]] actor_ref<A> self() {
+    detail::actor_core_ref me(detail::add_ref_to_self("weft::self"));
+    detail::require_actor_type(me.core(), typeid(A));
+    return actor_ref<A>(std::move(me));
+}
+
+/// Links two actors: when one ends abnormally, so does the other (rule 5). Linking twice is linking once.
+///
+/// \throws  actor_gone if one of them has ended for good.
+inline void link(const actor_handle& a, const actor_handle& b) { detail::actor_link(a.ref().core(), b.ref().core()); }
+inline void unlink(const actor_handle& a, const actor_handle& b) noexcept {
+    detail::actor_unlink(a.ref().core(), b.ref().core());
+}
+
+/// Gives an actor a name by which the whole process finds it, until it has ended for good.
+///
+/// \returns  false if the name is taken, or the actor has one.
+/// \throws   actor_gone if it has ended.
+inline bool register_actor(std::string_view name, const actor_handle& a) { return detail::actor_register(name, a.ref().core()); }
+/// \returns  false if nobody has the name.
+inline bool unregister_actor(std::string_view name) { return detail::actor_unregister(name); }
+/// \returns  the actor of that name, if there is one and it is an A.
+template <class A>
+[[nodiscard]] std::optional<actor_ref<A>> find_actor(std::string_view name) {
+    detail::actor_core_ref found(detail::actor_find(name, typeid(A)));
+    if (!found) return std::nullopt;
+    return actor_ref<A>(std::move(found));
+}
+
+}  // namespace weft
+
+template <>
+struct std::hash<weft::actor_handle> {
+    std::size_t operator()(const weft::actor_handle& a) const noexcept { return std::hash<const void*>{}(a.ref().get()); }
+};
+template <class A>
+struct std::hash<weft::actor_ref<A>> : std::hash<weft::actor_handle> {};

@@ -1,0 +1,189 @@
+// mailbox.hpp - how an actor takes messages by itself: a function actor from its mailbox<M>, any actor by selective receive().
+//
+// Rules
+//   1  Used by the actor's own fiber; elsewhere the program stops with a message.
+//   2  An empty result: the time has passed, or no message will come any more (stop(), close(), or the last reference has gone).
+//   3  A message is answered by reply() until the next one is taken; who asks and gets no answer by then gets no_reply.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <weft/detail/actor_program.hpp>
+#include <weft/detail/timeouts.hpp>
+
+namespace weft {
+
+namespace detail {
+
+struct any_message {
+    template <class M>
+    bool operator()(const M&) const noexcept {
+        return true;
+    }
+};
+
+template <class... Ms>
+struct one_of {
+    using type = std::variant<Ms...>;
+};
+template <class M>
+struct one_of<M> {
+    using type = M;
+};
+
+/// A predicate as the core calls it: false for messages of other types.
+template <class Pred, class... Ms>
+bool is_wanted(void* pred, message& m) {
+    auto& p = *static_cast<Pred*>(pred);
+    return ((m.type() == typeid(Ms) && static_cast<bool>(std::invoke(p, *static_cast<const Ms*>(m.value())))) || ...);
+}
+
+template <class... Ms>
+std::optional<typename one_of<Ms...>::type> taken_value(actor_core& self, std::unique_ptr<message> m) {
+    std::optional<typename one_of<Ms...>::type> result;
+    if (!m) return result;
+    auto& kept = keep_taken(self, std::move(m));
+    const auto take = [&]<class M>(std::type_identity<M>) {
+        if (!result && kept.type() == typeid(M)) result.emplace(std::move(*static_cast<M*>(kept.value())));
+    };
+    (take(std::type_identity<Ms>()), ...);
+    return result;
+}
+
+/// Answers what was taken last. \returns false if nobody waits for an answer of that type (any more).
+bool can_answer(actor_core&, const std::type_info& type) noexcept;
+
+template <class... Ms, class Pred>
+auto receive_until(actor_core& self, Pred& pred, time_point until) {
+    drop_taken(self);
+    return taken_value<Ms...>(self, next_message_if(self, until, is_wanted<Pred, Ms...>, std::addressof(pred)));
+}
+
+template <class Pred, class... Ms>
+concept predicate_for = (std::predicate<Pred&, const Ms&> && ...);
+
+}  // namespace detail
+
+/// Selective receive: takes the oldest message of one of these types that `pred` accepts, and leaves all others where they are, for
+/// later calls or for the handlers. Whoever asked with it is answered by reply().
+///
+/// \returns  an optional M; of several types, an optional std::variant<Ms...>. Empty: rule 2.
+/// \parks    until there is one.
+/// \throws   weft::cancelled if the actor is killed; what `pred` throws.
+template <class... Ms, class Pred, class Rep, class Period>
+    requires(sizeof...(Ms) > 0 && detail::predicate_for<Pred, Ms...>)
+auto receive(Pred pred, const std::chrono::duration<Rep, Period>& timeout) {
+    return detail::receive_until<Ms...>(detail::self_core("weft::receive"), pred, detail::deadline_in(timeout));
+}
+template <class... Ms, class Pred>
+    requires(sizeof...(Ms) > 0 && detail::predicate_for<Pred, Ms...>)
+auto receive(Pred pred) {
+    return detail::receive_until<Ms...>(detail::self_core("weft::receive"), pred, detail::never);
+}
+template <class... Ms, class Rep, class Period>
+    requires(sizeof...(Ms) > 0)
+auto receive(const std::chrono::duration<Rep, Period>& timeout) {
+    return receive<Ms...>(detail::any_message(), timeout);
+}
+template <class... Ms>
+    requires(sizeof...(Ms) > 0)
+auto receive() {
+    return receive<Ms...>(detail::any_message());
+}
+
+/// Answers the message that receive() took last.
+///
+/// \returns  false if it was sent and not asked, was answered already, expects another type, or nobody waits for it any more.
+template <class R>
+bool reply(R&& result) {
+    auto& self = detail::self_core("weft::reply");
+    if (!detail::can_answer(self, typeid(std::decay_t<R>))) return false;
+    return detail::answer(self, *detail::taken(self), std::forward<R>(result));
+}
+inline bool reply() {
+    auto& self = detail::self_core("weft::reply");
+    return detail::can_answer(self, typeid(void)) && detail::answer(self, *detail::taken(self));
+}
+
+/// The messages of a function actor; a range of them.
+template <class M>
+class mailbox {
+public:
+    using value_type = M;
+
+    explicit mailbox(detail::actor_core& self) noexcept : self_(self) {}
+    mailbox(const mailbox&) = delete;
+    mailbox& operator=(const mailbox&) = delete;
+
+    /// Waits for the oldest message and takes it. \returns empty: rule 2 \parks while there is none \throws weft::cancelled
+    std::optional<M> receive() { return take(detail::never); }
+    template <class Rep, class Period>
+    std::optional<M> receive_for(const std::chrono::duration<Rep, Period>& d) {
+        return take(detail::deadline_in(d));
+    }
+    std::optional<M> try_receive() { return take(detail::long_past); }
+    /// The oldest that `pred` accepts; others stay.
+    template <std::predicate<const M&> Pred>
+    std::optional<M> receive_if(Pred pred) {
+        return detail::receive_until<M>(self_, pred, detail::never);
+    }
+    template <std::predicate<const M&> Pred, class Rep, class Period>
+    std::optional<M> receive_if(Pred pred, const std::chrono::duration<Rep, Period>& d) {
+        return detail::receive_until<M>(self_, pred, detail::deadline_in(d));
+    }
+
+    /// As weft::reply().
+    template <class R>
+    bool reply(R&& result) {
+        return weft::reply(std::forward<R>(result));
+    }
+    bool reply() { return weft::reply(); }
+
+    [[nodiscard]] std::size_t size() const noexcept { return detail::actor_mailbox_size(self_); }
+
+    class iterator {
+    public:
+        using value_type = M;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::input_iterator_tag;
+
+        explicit iterator(detail::actor_core& self) : self_(&self) { ++*this; }
+        M& operator*() const noexcept { return *static_cast<M*>(current_->value()); }
+        M* operator->() const noexcept { return std::addressof(**this); }
+        iterator& operator++() {
+            detail::drop_taken(*self_);
+            auto next = detail::next_message(*self_, detail::never);
+            current_ = next ? &detail::keep_taken(*self_, std::move(next)) : nullptr;
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return !i.current_; }
+
+    private:
+        detail::actor_core* self_;
+        detail::message* current_ = nullptr;
+    };
+
+    /// The messages until none will come any more. One is valid until the next is taken, by whatever call. \parks as receive()
+    iterator begin() { return iterator(self_); }
+    std::default_sentinel_t end() const noexcept { return {}; }
+
+private:
+    std::optional<M> take(detail::time_point until) {
+        detail::drop_taken(self_);
+        return detail::taken_value<M>(self_, detail::next_message(self_, until));
+    }
+
+    detail::actor_core& self_;
+};
+
+}  // namespace weft

@@ -1,0 +1,189 @@
+// actor.cpp - the compiled half of actor_ref and mailbox: the core by name, and what its outcomes mean to callers.
+#include <weft/actor.hpp>
+#include <weft/event_source.hpp>
+
+#include <mutex>
+#include <string>
+#include <system_error>
+
+#include <weft/deadline.hpp>
+#include <weft/detail/new_fiber.hpp>
+
+#include "actor/actor_core.hpp"
+#include "base/panic.hpp"
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+namespace {
+
+using posted = mailbox_core::posted;
+using asked = mailbox_core::asked;
+
+[[noreturn]] void throw_no_room(const actor_core& a) {
+    throw std::system_error(std::make_error_code(std::errc::no_buffer_space),
+                            "weft: no room in the mailbox of actor \"" + std::string(a.name()) + '"');
+}
+
+std::string quoted(const actor_core& a) { return '"' + std::string(a.name()) + '"'; }
+
+/// While alive, one actor waits for another's answer. \throws actor_deadlock
+class waiting_for {
+public:
+    waiting_for(actor_core* me, actor_core& target, bool for_ever) : me_(for_ever ? me : nullptr) {
+        if (me == &target) throw actor_deadlock("actor " + quoted(target) + " asks itself");
+        if (!me_) return;
+        std::string circle;
+        {
+            const std::lock_guard guard(lock_);
+            const auto* a = &target;
+            while (a && a != me_) a = a->asks;
+            if (!a)
+                me_->asks = &target;  // A5: who waits forms no circle
+            else
+                circle = circle_from(*me_, target);
+        }
+        if (!circle.empty()) {
+            me_ = nullptr;
+            throw actor_deadlock("actors wait for each other: " + circle);
+        }
+    }
+    ~waiting_for() {
+        if (!me_) return;
+        const std::lock_guard guard(lock_);
+        me_->asks = nullptr;
+    }
+    waiting_for(const waiting_for&) = delete;
+    waiting_for& operator=(const waiting_for&) = delete;
+
+private:
+    static std::string circle_from(const actor_core& me, const actor_core& target) {
+        std::string text = quoted(me);
+        for (const auto* a = &target; a != &me; a = a->asks) text += " asks " + quoted(*a);
+        return text + " asks " + quoted(me);
+    }
+
+    static inline std::mutex lock_;
+    actor_core* me_;
+};
+
+/// The failure of a handler, as its asker hears of it.
+exit_reason reason_of(std::exception_ptr failure) {
+    if (is_cancellation(failure)) return {.kind = exit_kind::killed};
+    return {.kind = exit_kind::failed, .failure = std::move(failure)};
+}
+
+}  // namespace
+
+void report_here(std::exception_ptr failure) noexcept {
+    if (auto* const f = this_fiber_block()) f->owner->report_unhandled(*f, failure);
+}
+
+actor_core* make_actor(const actor_attributes& a, std::unique_ptr<actor_program> program) {
+    return new actor_core(a, std::move(program));
+}
+
+void start_actor(actor_core& a, std::string_view what) { a.start(runtime_here(what)); }
+void start_actor(actor_core& a, const runtime& rt) { a.start(scheduler_of(rt)); }
+
+void add_actor_ref(actor_core& a) noexcept { a.refer(); }
+void drop_actor_ref(actor_core& a) noexcept { a.drop(); }
+void actor_core_ref::empty_actor_ref() noexcept { panic("actor_ref: a reference is not used after it was moved from"); }
+
+actor_core& self_core(std::string_view what) noexcept {
+    auto* const a = current_actor();
+    if (!a) panic("only an actor's own fiber has a mailbox", what);
+    return *a;
+}
+
+actor_core* add_ref_to_self(std::string_view what) noexcept {
+    auto& a = self_core(what);
+    a.refer();
+    return &a;
+}
+
+void require_actor_type(const actor_core& a, const std::type_info& type) noexcept {
+    require(a.type() == type, "self<A>(): the actor is no A");
+}
+
+void actor_send(actor_core& a, std::unique_ptr<message> m) {
+    switch (a.post(m)) {
+        case posted::accepted: return;
+        case posted::dropped: return report_dead_letter(a.name(), *m, dead_letter::cause::no_room);
+        case posted::closed: a.throw_gone();
+        case posted::full: break;
+    }
+    if (a.waits_for_room()) throw actor_deadlock("actor " + quoted(a) + " waits for room in its own mailbox");
+    throw_no_room(a);
+}
+
+void actor_ask(actor_core& a, std::unique_ptr<message> m, answer_place& place, time_point until) {
+    auto* const me = current_actor();
+    const waiting_for edge(me, a, until == never && me && !caller_cell().deadlines);
+    switch (a.ask(m, place, until)) {
+        case asked::answered: break;
+        case asked::gone:
+            if (place.failure) throw actor_gone(a.name(), reason_of(place.failure));
+            a.throw_gone();
+        case asked::closed: a.throw_gone();
+        case asked::not_answered: throw no_reply(a.name());
+        case asked::timed_out: throw timeout_error("weft: an actor has not answered in time");
+        case asked::no_room:
+        case asked::dropped:
+        case asked::full: throw_no_room(a);
+    }
+    if (place.failure) std::rethrow_exception(place.failure);
+}
+
+reserved_room::reserved_room(actor_core& a) : actor_(a.reserve() ? &a : nullptr) {}
+
+reserved_room::~reserved_room() {
+    if (actor_) actor_->unreserve();
+}
+
+bool reserved_room::post(std::unique_ptr<message> m) noexcept { return std::exchange(actor_, nullptr)->post_reserved(m); }
+
+answering::answering(actor_core& a, message& m) noexcept : asker_(a.claim_asker(m)) {}
+
+answering::~answering() {
+    if (!asker_) return;
+    asker_->how = ask_end::answered;
+    unpark_inline(asker_->cell());
+}
+
+answer_place* answering::place() const noexcept { return asker_ ? asker_->place : nullptr; }
+
+void serve(actor_core& a, void* actor) { a.serve(actor); }
+
+std::unique_ptr<message> next_message(actor_core& self, time_point until) {
+    require(current_actor() == &self, "a mailbox is used by its actor's own fiber");
+    return self.next(until);
+}
+
+std::unique_ptr<message> next_message_if(actor_core& self, time_point until, bool (*wanted)(void*, message&), void* context) {
+    require(current_actor() == &self, "a mailbox is used by its actor's own fiber");
+    return self.next_if(until, wanted, context);
+}
+
+message& keep_taken(actor_core& self, std::unique_ptr<message> m) noexcept {
+    self.drop_taken();
+    self.taken() = std::move(m);
+    return *self.taken();
+}
+
+message* taken(actor_core& self) noexcept { return self.taken().get(); }
+void drop_taken(actor_core& self) noexcept { self.drop_taken(); }
+
+bool can_answer(actor_core& self, const std::type_info& type) noexcept {
+    return self.taken() && self.asker_expects(*self.taken(), type);
+}
+
+std::chrono::nanoseconds time_to_stop(const actor_core& self) noexcept { return self.time_to_stop(); }
+
+void actor_close(actor_core& a) noexcept { a.close(); }
+void actor_stop(actor_core& a) noexcept { a.stop(); }
+void actor_kill(actor_core& a) noexcept { a.kill(); }
+bool actor_has_ended(const actor_core& a) noexcept { return a.has_ended(); }
+std::size_t actor_mailbox_size(actor_core& a) noexcept { return a.size(); }
+std::string_view actor_name(const actor_core& a) noexcept { return a.name(); }
+
+}  // namespace weft::detail

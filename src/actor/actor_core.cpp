@@ -1,0 +1,207 @@
+#include "actor/actor_core.hpp"
+
+#include <mutex>
+#include <typeinfo>
+
+#include <weft/detail/new_fiber.hpp>
+#include <weft/stop.hpp>
+
+#include "base/panic.hpp"
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+namespace {
+
+/// The body of an actor's fiber; by its type current_actor() knows it.
+class actor_task final : public task {
+public:
+    explicit actor_task(actor_core& a) noexcept : actor_(a) { actor_.hold(); }
+    ~actor_task() override { actor_.let_go(); }
+    actor_core& actor() const noexcept { return actor_; }
+
+private:
+    void body() override { actor_.live(); }
+
+    actor_core& actor_;
+};
+
+}  // namespace
+
+actor_core* current_actor() noexcept {
+    const auto* const f = this_fiber_block();
+    if (!f || !f->body || typeid(*f->body) != typeid(actor_task)) return nullptr;
+    return &static_cast<actor_task*>(f->body)->actor();
+}
+
+attributes attributes_for(const scheduler& where, std::string_view name, std::size_t stack_bytes) noexcept {
+    const auto& o = where.options();
+    if (o.max_fibers != 0 && o.when_full == at_limit::run_inline && stack_bytes == 0) stack_bytes = o.stack_bytes;
+    return {.name = name, .stack_bytes = stack_bytes, .site = {}};
+}
+
+actor_core::actor_core(const actor_attributes& a, std::unique_ptr<actor_program> program)
+    : mailbox_core(a.mailbox, a.overflow),
+      name_(a.name),
+      program_(std::move(program)),
+      type_(program_->type()),
+      on_linked_end_(program_->on_linked_end()),
+      time_to_stop_(std::chrono::seconds(5)),  // chosen
+      stack_bytes_(a.stack_bytes) {}
+
+// References and holds.
+
+void actor_core::refer() noexcept {
+    if (references_.fetch_add(1, relaxed) == 0) hold();  // only the actor itself can begin anew, and its fiber holds it
+}
+
+void actor_core::drop() noexcept {
+    // release: what this reference did; acquire: what the others did, before the doors close
+    if (references_.fetch_sub(1, acq_rel) != 1) return;
+    close();
+    let_go();
+}
+
+void actor_core::let_go() noexcept {
+    if (holds_.fetch_sub(1, acq_rel) == 1) delete this;  // as drop()
+}
+
+// Lives.
+
+void actor_core::set_parent(std::shared_ptr<actor_parent> p, std::chrono::nanoseconds time_to_stop) noexcept {
+    parent_ = std::move(p);
+    is_supervised_ = true;
+    time_to_stop_ = time_to_stop;
+}
+
+void actor_core::start(scheduler& where) {
+    begin_life();
+    new_fiber made(where, attributes_for(where, name_, stack_bytes_), start_as::joinable, sizeof(actor_task),
+                   alignof(actor_task));
+    control_block& f = made.release(*::new (made.room()) actor_task(*this));
+    {
+        const std::lock_guard guard(lock_);
+        phase_.store(phase::running, relaxed);
+        fiber_ = fiber_ref(f);  // A3
+        link_failure_ = nullptr;
+    }
+    made.launch(f);
+}
+
+void actor_core::stop() noexcept { leave(is_supervised_ ? and_then::stay_open : and_then::close); }
+
+void actor_core::kill() noexcept {
+    control_block* f;
+    {
+        const std::lock_guard guard(lock_);
+        f = fiber_.block();
+        if (!f) return;
+        f->life.refer();  // A3: the handle holds one
+    }
+    scheduler::request_stop(*f);
+    scheduler::drop(*f);
+}
+
+void actor_core::live() noexcept {
+    auto why = run_program();
+    const shield uninterrupted;
+    drop_taken();
+    life_ended(std::move(why));
+}
+
+exit_reason actor_core::run_program() noexcept {
+    try {
+        program_->run(*this);
+        return {.kind = is_leaving() ? exit_kind::stopped : exit_kind::normal};
+    } catch (const cancelled&) {
+        const std::lock_guard guard(lock_);
+        if (link_failure_) return {.kind = exit_kind::failed, .failure = link_failure_};
+        return {.kind = exit_kind::killed};
+    } catch (...) {
+        return {.kind = exit_kind::failed, .failure = std::current_exception()};
+    }
+}
+
+void actor_core::life_ended(exit_reason why) noexcept {
+    fiber_ref ended;
+    {
+        const std::lock_guard guard(lock_);
+        phase_.store(phase::idle, relaxed);
+        ended = std::move(fiber_);
+    }
+    break_links(*this, why);
+    if (const auto parent = parent_)
+        parent->life_ended(std::move(why));  // it may start the next life at once: nothing of this one follows
+    else
+        end(std::move(why));
+}
+
+void actor_core::end(exit_reason why) noexcept {
+    {
+        const std::lock_guard guard(lock_);
+        if (phase_.load(relaxed) == phase::ended) return;
+        why_ = why;
+        phase_.store(phase::ended, release);  // pairs with has_ended(): why_ is there
+    }
+    hold();  // its references may go with what is destroyed here
+    seal();
+    const bool heard = tell_monitors(*this, why);
+    if (!is_supervised_) report_if_unheard(why, heard);
+    program_.reset();
+    parent_.reset();
+    let_go();
+}
+
+void actor_core::report_if_unheard(const exit_reason& why, bool somebody_hears) noexcept {
+    if (why.kind != exit_kind::failed || somebody_hears || failure_was_told_) return;
+    if (auto* const f = this_fiber_block()) f->owner->report_unhandled(*f, why.failure);
+}
+
+void actor_core::throw_gone() {
+    if (!has_ended()) throw actor_gone(name_, {.kind = is_leaving() ? exit_kind::stopped : exit_kind::normal});
+    throw actor_gone(name_, why_);
+}
+
+// Messages.
+
+void actor_core::serve(void* actor) {
+    while (const auto m = next(never)) {
+        try {
+            m->handle(actor, *this);
+        } catch (...) {
+            asker* const a = claim_asker(*m);
+            if (a) {
+                a->place->failure = std::current_exception();
+                failure_was_told_ = true;
+                a->unpark();
+            }
+            throw;
+        }
+        if (taken_) drop_taken();
+    }
+}
+
+void actor_core::drop_taken() noexcept {
+    if (const auto m = std::move(taken_)) refuse(*m, ask_end::not_answered);
+}
+
+void actor_core::lost(std::unique_ptr<message> m, ask_end why) noexcept {
+    if (refuse(*m, why)) return;
+    report_dead_letter(name_, *m, why == ask_end::gone ? dead_letter::cause::actor_gone : dead_letter::cause::no_room);
+}
+
+bool actor_core::is_caller() const noexcept { return current_actor() == this; }
+
+void actor_core::linked_end(std::string_view other, const exit_reason& why) noexcept {
+    if (on_linked_end_) {
+        force(on_linked_end_(other, why));
+        return;
+    }
+    auto failure = std::make_exception_ptr(linked_failure(other, why));
+    {
+        const std::lock_guard guard(lock_);
+        std::swap(link_failure_, failure);
+    }
+    kill();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,48 @@
+#include <weft/dead_letter.hpp>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "actor/actor_core.hpp"
+
+namespace weft {
+namespace {
+
+using hook_function = std::function<void(const dead_letter&)>;
+
+struct letter_box {
+    std::mutex lock;
+    std::shared_ptr<const hook_function> hook;  // copied to be called without the lock
+    detail::atomic<std::uint64_t> count{0};
+};
+
+letter_box& letters() noexcept {
+    static auto& one = *new letter_box;  // outlives every actor
+    return one;
+}
+
+}  // namespace
+
+std::function<void(const dead_letter&)> on_dead_letter(std::function<void(const dead_letter&)> hook) {
+    auto next = hook ? std::make_shared<const hook_function>(std::move(hook)) : nullptr;
+    {
+        const std::lock_guard guard(letters().lock);
+        next.swap(letters().hook);
+    }
+    return next ? *next : hook_function();
+}
+
+std::uint64_t dead_letters() noexcept { return letters().count.load(detail::relaxed); }
+
+void detail::report_dead_letter(std::string_view actor, message& m, dead_letter::cause why) noexcept {
+    letters().count.fetch_add(1, relaxed);
+    std::shared_ptr<const hook_function> hook;
+    {
+        const std::lock_guard guard(letters().lock);
+        hook = letters().hook;
+    }
+    if (hook) (*hook)({.actor = actor, .type = m.type(), .message = m.value(), .why = why});
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+#include <weft/exit_reason.hpp>
+
+#include <utility>
+
+namespace weft {
+namespace {
+
+std::string text_of(const std::exception_ptr& failure) {
+    if (!failure) return "unknown";
+    try {
+        std::rethrow_exception(failure);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "an exception that is not a std::exception";
+    }
+}
+
+std::string quoted(std::string_view actor) {
+    return actor.empty() ? std::string("without a name") : '"' + std::string(actor) + '"';
+}
+
+}  // namespace
+
+std::string exit_reason::what() const {
+    switch (kind) {
+        case exit_kind::normal: return "normal";
+        case exit_kind::stopped: return "stopped";
+        case exit_kind::killed: return "killed";
+        case exit_kind::failed: return "failed: " + text_of(failure);
+    }
+    return "?";
+}
+
+actor_gone::actor_gone(std::string_view actor, exit_reason why)
+    : std::runtime_error("weft: actor " + quoted(actor) + " is gone: " + why.what()), why_(std::move(why)) {}
+
+linked_failure::linked_failure(std::string_view actor, exit_reason why)
+    : std::runtime_error("weft: linked with actor " + quoted(actor) + ", which ended: " + why.what()), why_(std::move(why)) {}
+
+no_reply::no_reply(std::string_view actor) : std::runtime_error("weft: actor " + quoted(actor) + " has not answered") {}
+
+actor_deadlock::actor_deadlock(const std::string& who_waits_for_whom) : std::logic_error("weft: " + who_waits_for_whom) {}
+
+}  // namespace weft

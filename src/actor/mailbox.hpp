@@ -1,0 +1,131 @@
+// mailbox.hpp - the messages of one actor: those stored, the senders that wait for room, and the actor that waits for messages.
+//
+//  doors   a send        the actor gets            leaves by
+//  open    is accepted   what is stored, or waits  close -> closed
+//  closed  is refused    what is stored, then null begin_life -> open | seal -> sealed
+//  sealed  is refused    (it has ended)            -
+// While `leaving`, the actor gets null whatever is stored; that is for its next life.
+//
+// Invariants
+//   K1  A message is its sender's, in the queue, or its actor's; that of an entry in senders_ is its sender's.
+//   K2  size_ + reserved_ <= capacity_, but for messages that are forced in and for the one at cursor_, which is not displaced.
+//   K3  A sender that can be claimed waits only while there is no room and the doors are open.
+//   K4  The actor waits only while the queue is empty, or holds nothing behind cursor_ if it looks for certain messages.
+//   K5  A message's asker is claimed, or forgotten, under the lock, and is not touched after it was woken. An asker that gives up
+//       takes its name off the message under the lock, and withdraws the message if that is still its own.
+//   K6  Messages are destroyed, and their values looked at, without the lock.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <weft/detail/actor_core.hpp>
+
+#include "base/hot_lock.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+
+/// How an ask has ended.
+enum class ask_end : std::uint8_t { answered, gone, no_room, not_answered };
+
+/// A sender's or an asker's registration, in its frame.
+struct asker : waiter {
+    asker(wait& w, message& brings, answer_place* where) noexcept : waiter(w.cell(), w.ticket()), mine(&brings), place(where) {}
+
+    message* mine;  // K5: what it brings, or what names it; null once it was claimed for an answer
+    answer_place* const place;  // null: a sender, which waits for room only
+    bool accepted = false;  // the message is the mailbox'
+    ask_end how = ask_end::gone;
+};
+
+class mailbox_core {
+public:
+    enum class posted : std::uint8_t { accepted, dropped, full, closed };
+    enum class asked : std::uint8_t { answered, gone, no_room, not_answered, timed_out, dropped, full, closed };
+
+    mailbox_core(std::size_t capacity, weft::overflow);
+    mailbox_core(const mailbox_core&) = delete;
+    mailbox_core& operator=(const mailbox_core&) = delete;
+
+    // Senders. `m` is given up if it was accepted.
+    /// \parks with overflow::park, while there is no room \throws cancelled
+    posted post(std::unique_ptr<message>& m);
+    /// The message may be accepted even if it has timed out. \parks until answered \throws cancelled
+    asked ask(std::unique_ptr<message>& m, answer_place&, time_point until);
+    /// \returns  whether there is room now, which is then kept.
+    bool reserve() noexcept;
+    void unreserve() noexcept;
+    /// \returns  false if the actor has ended.
+    bool post_reserved(std::unique_ptr<message>& m) noexcept;
+    bool waits_for_room() const noexcept { return overflow_ == weft::overflow::park; }
+    /// Whether there is room or not.
+    bool force(std::unique_ptr<message> m) noexcept;
+
+    // The actor.
+    std::unique_ptr<message> next(time_point until);
+    std::unique_ptr<message> next_if(time_point until, bool (*wanted)(void*, message&), void* context);
+    /// Claims who asks with `m`; null: nobody waits (any more).
+    asker* claim_asker(message& m) noexcept;
+    /// Whether an answer of that type would reach somebody: a hint.
+    bool asker_expects(const message& m, const std::type_info& type) noexcept;
+    /// \returns  whether somebody was waiting for the answer, and was told.
+    bool refuse(message& m, ask_end how) noexcept;
+
+    // Its life.
+    void begin_life() noexcept;
+    void close() noexcept;
+    enum class and_then : bool { stay_open, close };
+    void leave(and_then) noexcept;
+    bool is_leaving() noexcept;
+    bool is_open() noexcept;
+    std::size_t size() noexcept;
+    /// Closes it for good. Who waits is refused, what is stored is lost().
+    void seal() noexcept;
+
+protected:
+    ~mailbox_core() = default;
+
+private:
+    enum class doors : std::uint8_t { open, closed, sealed };
+
+    /// A message that was accepted will not be handled, for lack of room or because the actor has ended. Without the lock.
+    virtual void lost(std::unique_ptr<message>, ask_end why) noexcept = 0;
+    /// Whether the calling fiber is the actor's.
+    virtual bool is_caller() const noexcept = 0;
+
+    struct receiving : waiter {
+        receiving(wait& w, bool takes_any) noexcept : waiter(w.cell(), w.ticket()), any(takes_any) {}
+        const bool any;
+        message* got = nullptr;
+    };
+    class looking;
+
+    bool has_room() const noexcept { return size_ + reserved_ < capacity_; }
+    void append(message& m) noexcept;
+    void unlink(message& m) noexcept;
+    message* displace_oldest() noexcept;
+    receiving* claim_receiver(message* hand_over) noexcept;
+    bool lock_with_room() noexcept;
+    void accept(message& m) noexcept;
+    [[gnu::noinline]] posted post_patiently(std::unique_ptr<message>& m, wait_cell& caller);
+    bool may_wait() const noexcept { return waits_for_room() && !is_caller(); }
+    void admit_senders(wait_list& claimed) noexcept;
+    [[nodiscard]] wake park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got);
+    void withdraw(asker& me, std::unique_ptr<message>& m) noexcept;
+
+    hot_lock lock_;
+    doors doors_ = doors::open;
+    bool leaving_ = false;
+    const weft::overflow overflow_;
+    receiving* receiver_ = nullptr;
+    const std::size_t capacity_;
+    std::size_t size_ = 0;
+    std::size_t reserved_ = 0;
+    message* oldest_ = nullptr;
+    message* newest_ = nullptr;
+    message* cursor_ = nullptr;  // the last one a selective receive has looked at
+    wait_list senders_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,307 @@
+#include "actor/supervisor_core.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <weft/fiber.hpp>
+#include <weft/stop.hpp>
+
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+
+child::child(std::shared_ptr<supervisor_core> its_owner, const child_attributes& a)
+    : owner(std::move(its_owner)), name(a.name), keep(a.keep), shutdown(a.shutdown) {}
+
+supervisor_core::supervisor_core(const supervisor_options& o)
+    : name_(o.name), strategy_(o.strategy), max_restarts_(o.max_restarts), within_(o.within), on_end_(o.on_end) {
+    if (o.within <= std::chrono::nanoseconds::zero())
+        throw std::invalid_argument("weft: supervisor_options::within must be positive");
+}
+
+// Any thread.
+
+void supervisor_core::begin(scheduler& where) {
+    {
+        const lock_type lock(mutex_);
+        where_ = &where;
+        state_ = state::running;
+        stop_asked_ = die_asked_ = false;
+        recent_restarts_.clear();
+    }
+    const std::string name = "supervisor " + name_;
+    start_fiber(where, attributes_for(where, name, 0), start_as::detached, [self = shared_from_this()] { self->run(); });
+}
+
+void supervisor_core::add(child_ptr c) {
+    lock_type lock(mutex_);
+    if (state_ == state::stopping || state_ == state::ended) throw actor_gone(name_, why_);
+    children_.push_back(c);
+    if (state_ == state::idle) return;
+    c->now = child::phase::running;  // so that nobody else starts it
+    c->has_lived = true;
+    lock.unlock();
+    try {
+        c->start(*where_);
+    } catch (...) {
+        lock.lock();
+        c->is_to_go = true;
+        c->now = child::phase::over;  // U3
+        changed_.notify_all();
+        throw;
+    }
+}
+
+bool supervisor_core::dismiss(const actor_core& a) noexcept {
+    const lock_type lock(mutex_);
+    const auto at = std::ranges::find_if(children_, [&](const child_ptr& c) { return c->is(a); });
+    if (at == children_.end()) return false;
+    (*at)->is_to_go = true;
+    changed_.notify_all();
+    return true;
+}
+
+void supervisor_core::ask_to_stop() noexcept {
+    const lock_type lock(mutex_);
+    stop_asked_ = true;
+    changed_.notify_all();
+}
+
+void supervisor_core::ask_to_die() noexcept {
+    const lock_type lock(mutex_);
+    stop_asked_ = die_asked_ = true;
+    changed_.notify_all();
+}
+
+void supervisor_core::join() noexcept {
+    const shield uninterrupted;
+    ask_to_stop();
+    lock_type lock(mutex_);
+    changed_.wait(lock, [&] { return state_ == state::ended; });
+}
+
+void supervisor_core::end(exit_reason why) noexcept {
+    std::vector<child_ptr> children;
+    std::vector<channel_ref> monitors;
+    const auto self = shared_from_this();  // U4
+    child_ptr as_child;
+    {
+        const lock_type lock(mutex_);
+        if (state_ == state::ended) return;
+        why_ = why;
+        children.swap(children_);
+        monitors.swap(monitors_);
+        as_child.swap(as_child_);
+    }
+    for (const auto& c : children) c->end(why);
+    bool somebody = as_child != nullptr;
+    for (const auto& m : monitors) {
+        somebody |= !channel_is_closed(m.core());
+        auto copy = why;
+        channel_try_send(m.core(), &copy);
+        channel_close(m.core());
+    }
+    if (why.kind == exit_kind::failed && !somebody)
+        if (auto* const f = this_fiber_block()) f->owner->report_unhandled(*f, why.failure);
+    const lock_type lock(mutex_);
+    state_ = state::ended;
+    changed_.notify_all();
+}
+
+void supervisor_core::child_ended(child& c, exit_reason why) noexcept {
+    const lock_type lock(mutex_);
+    c.now = child::phase::over;
+    c.last_end = std::move(why);
+    changed_.notify_all();
+}
+
+bool supervisor_core::has_failed() const noexcept {
+    const lock_type lock(mutex_);
+    return state_ == state::ended && why_.kind == exit_kind::failed;
+}
+
+std::size_t supervisor_core::size() const noexcept {
+    const lock_type lock(mutex_);
+    return children_.size();
+}
+
+std::size_t supervisor_core::restarts() const noexcept {
+    const lock_type lock(mutex_);
+    return restarts_;
+}
+
+receiver<exit_reason> supervisor_core::monitor() {
+    channel_ref made(make_channel(typed_element<exit_reason>::operations, 1));
+    keep_channel(made.core());
+    receiver<exit_reason> rx(made);
+    const lock_type lock(mutex_);
+    std::erase_if(monitors_, [](const channel_ref& m) { return channel_is_closed(m.core()); });
+    if (state_ != state::ended) {
+        monitors_.push_back(std::move(made));
+    } else {
+        auto copy = why_;
+        channel_try_send(made.core(), &copy);
+        channel_close(made.core());
+    }
+    return rx;
+}
+
+// Its fiber.
+
+void supervisor_core::run() noexcept {
+    exit_reason why;
+    {
+        lock_type lock(mutex_);
+        try {
+            why = supervise(lock);
+        } catch (const cancelled&) {  // the runtime stops
+            why.kind = exit_kind::killed;
+        } catch (...) {
+            why = {.kind = exit_kind::failed, .failure = std::current_exception()};
+        }
+        if (!lock.owns_lock()) lock.lock();
+        const shield uninterrupted;
+        state_ = state::stopping;
+        why_ = why;
+        stop_from(0, lock);
+        if (as_child_) state_ = state::idle;
+    }
+    const shield uninterrupted;
+    if (const auto me = as_child_)
+        me->owner->child_ended(*me, std::move(why));  // it may begin anew at once: nothing of this run follows
+    else
+        end(std::move(why));
+}
+
+/// \returns  why it must end.
+exit_reason supervisor_core::supervise(lock_type& lock) {
+    forget_temporary(0, lock);
+    start_from(0, lock);
+    for (;;) {
+        changed_.wait(lock, [&] { return stop_asked_ || next_event(); });
+        if (stop_asked_) return {.kind = die_asked_ ? exit_kind::killed : exit_kind::stopped};
+        if (where_->all_are_stopped()) throw cancelled();  // children end because of it, too
+        if (auto failure = deal_with(next_event(), lock)) return {.kind = exit_kind::failed, .failure = std::move(failure)};
+    }
+}
+
+/// The first child to be dealt with, or null.
+supervisor_core::child_ptr supervisor_core::next_event() const noexcept {
+    const auto at =
+        std::ranges::find_if(children_, [](const child_ptr& c) { return c->now == child::phase::over || c->is_to_go; });
+    return at == children_.end() ? nullptr : *at;
+}
+
+/// \returns  a failure if this was one restart too many.
+std::exception_ptr supervisor_core::deal_with(const child_ptr& c, lock_type& lock) {
+    if (c->is_to_go) {
+        stop_one(c, lock);
+        remove(c, {.kind = exit_kind::stopped}, lock);
+        return nullptr;
+    }
+    const auto why = c->last_end;
+    const bool restarts = c->keep == child_kind::permanent || (c->keep == child_kind::transient && why.abnormal());
+    const bool too_often = restarts && is_over_limit();
+    if (on_end_) {
+        lock.unlock();
+        on_end_({.supervisor = name_, .child = c->name, .reason = why, .restarts = restarts && !too_often});
+        lock.lock();
+    }
+    if (too_often) return limit_failure(*c);
+    if (restarts)
+        restart_after(c, lock);
+    else
+        remove(c, why, lock);
+    return nullptr;
+}
+
+void supervisor_core::restart_after(const child_ptr& c, lock_type& lock) {
+    ++restarts_;
+    if (strategy_ == restart::one_for_one) return start_one(c, lock);
+    const auto first = strategy_ == restart::one_for_all ? 0 : index_of(*c);
+    stop_from(first, lock);
+    forget_temporary(first, lock);
+    start_from(first, lock);
+}
+
+/// Temporary children that were stopped do not live again.
+void supervisor_core::forget_temporary(std::size_t first, lock_type& lock) {
+    for (const auto& c : std::vector(children_.begin() + static_cast<std::ptrdiff_t>(first), children_.end()))
+        if (c->keep == child_kind::temporary && c->has_lived && c->now == child::phase::down)
+            remove(c, {.kind = exit_kind::stopped}, lock);
+}
+
+void supervisor_core::start_one(const child_ptr& c, lock_type& lock) {
+    c->now = child::phase::running;
+    c->has_lived = true;
+    lock.unlock();
+    try {
+        c->start(*where_);
+    } catch (const cancelled&) {
+        child_ended(*c, {.kind = exit_kind::killed});
+        lock.lock();
+        throw;
+    } catch (...) {
+        child_ended(*c, {.kind = exit_kind::failed, .failure = std::current_exception()});
+    }
+    lock.lock();
+}
+
+void supervisor_core::start_from(std::size_t first, lock_type& lock) {
+    for (auto i = first; i < children_.size(); ++i)  // U2: others only append
+        if (const auto c = children_[i]; c->now == child::phase::down && !c->is_to_go) start_one(c, lock);
+}
+
+/// Afterwards it is down.
+void supervisor_core::stop_one(const child_ptr& c, lock_type& lock) {
+    const auto has_ended = [&] { return c->now != child::phase::running; };
+    if (!has_ended()) {
+        const auto until = deadline_after(c->shutdown);
+        const bool at_once = die_asked_;
+        lock.unlock();
+        at_once ? c->kill() : c->stop();
+        lock.lock();
+        changed_.wait_until(lock, until, [&] { return has_ended() || die_asked_; });
+        if (!has_ended()) {
+            lock.unlock();
+            c->kill();
+            lock.lock();
+            changed_.wait(lock, has_ended);
+        }
+    }
+    c->now = child::phase::down;
+}
+
+void supervisor_core::stop_from(std::size_t first, lock_type& lock) {
+    for (auto i = children_.size(); i-- > first;) stop_one(children_[i], lock);  // U2: others only append
+}
+
+void supervisor_core::remove(const child_ptr& c, exit_reason why, lock_type& lock) noexcept {
+    const auto kept = c;
+    std::erase(children_, kept);
+    lock.unlock();
+    kept->end(std::move(why));
+    lock.lock();
+}
+
+bool supervisor_core::is_over_limit() {
+    const auto now = clock::now();
+    while (!recent_restarts_.empty() && now - recent_restarts_.front() > within_) recent_restarts_.pop_front();
+    if (recent_restarts_.size() >= max_restarts_) return true;
+    recent_restarts_.push_back(now);
+    return false;
+}
+
+std::exception_ptr supervisor_core::limit_failure(const child& c) const {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(within_).count();
+    return std::make_exception_ptr(restart_limit("weft: supervisor \"" + name_ + "\" gives up: more than " +
+                                                 std::to_string(max_restarts_) + " restarts in " + std::to_string(ms) +
+                                                 " ms; at last child \"" + c.name + "\" " + c.last_end.what()));
+}
+
+std::size_t supervisor_core::index_of(const child& c) const noexcept {
+    const auto at = std::ranges::find_if(children_, [&](const child_ptr& x) { return x.get() == &c; });
+    return static_cast<std::size_t>(at - children_.begin());
+}
+
+}  // namespace weft::detail

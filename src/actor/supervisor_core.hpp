@@ -1,0 +1,125 @@
+// supervisor_core.hpp - a supervisor: a list of children, and a fiber that deals with one end after another.
+//
+//  state     meaning                                        leaves by
+//  idle      not begun, or waits for its own supervisor     begin -> running | end -> ended
+//  running   its fiber deals with ends                      run: stopped, or over its limit -> stopping
+//  stopping  its fiber stops the children                   run -> idle (has a supervisor) | ended
+//  ended     for good; it has no children                   -
+//
+//  a child is  meaning                                      leaves by
+//  down        does not live; to be started, or waits       start_one, add -> running
+//  running     lives                                        child_ended -> over
+//  over        has ended, and nobody has dealt with it      deal_with, stop_one -> down, or removed
+//
+// Invariants
+//   U1  Everything here is under mutex_, which is given up while children are told anything: they may take it.
+//   U2  Children are removed by the supervisor's own fiber, or by end(); others append.
+//   U3  A child that is `running` tells child_ended() once, whether or not it could be started.
+//   U4  A supervisor and its children refer to each other until end().
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <weft/condition_variable.hpp>
+#include <weft/mutex.hpp>
+#include <weft/supervisor.hpp>
+
+#include "actor/actor_core.hpp"
+
+namespace weft::detail {
+
+class child : public std::enable_shared_from_this<child> {
+public:
+    child(std::shared_ptr<supervisor_core> owner, const child_attributes&);
+    child(const child&) = delete;
+    child& operator=(const child&) = delete;
+    virtual ~child() = default;
+
+    // Without the supervisor's mutex.
+    /// \throws  what making a fiber throws
+    virtual void start(scheduler&) = 0;
+    virtual void stop() noexcept = 0;
+    virtual void kill() noexcept = 0;
+    /// It will not live again.
+    virtual void end(exit_reason) noexcept = 0;
+    virtual bool is(const actor_core&) const noexcept { return false; }
+
+    enum class phase : std::uint8_t { down, running, over };
+
+    const std::shared_ptr<supervisor_core> owner;
+    const std::string name;
+    const child_kind keep;
+    const std::chrono::nanoseconds shutdown;
+    // U1
+    phase now = phase::down;
+    bool is_to_go = false;
+    bool has_lived = false;
+    exit_reason last_end;  // while `over`
+};
+
+class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
+public:
+    explicit supervisor_core(const supervisor_options&);
+
+    void begin(scheduler&);
+    void add(std::shared_ptr<child>);
+    /// Asks a child to go for good. \returns false if it is none
+    bool dismiss(const actor_core&) noexcept;
+    void ask_to_stop() noexcept;
+    void ask_to_die() noexcept;
+    void join() noexcept;
+    void end(exit_reason) noexcept;
+    void child_ended(child&, exit_reason) noexcept;
+    void become_child(std::shared_ptr<child> c) { as_child_ = std::move(c); }  // before it begins
+
+    bool has_failed() const noexcept;
+    std::size_t size() const noexcept;
+    std::size_t restarts() const noexcept;
+    receiver<exit_reason> monitor();
+
+private:
+    enum class state : std::uint8_t { idle, running, stopping, ended };
+    using lock_type = std::unique_lock<mutex>;
+    using child_ptr = std::shared_ptr<child>;
+
+    // Its fiber.
+    void run() noexcept;
+    exit_reason supervise(lock_type&);
+    child_ptr next_event() const noexcept;
+    std::exception_ptr deal_with(const child_ptr&, lock_type&);
+    void restart_after(const child_ptr&, lock_type&);
+    void forget_temporary(std::size_t first, lock_type&);
+    void start_one(const child_ptr&, lock_type&);
+    void start_from(std::size_t first, lock_type&);
+    void stop_one(const child_ptr&, lock_type&);
+    void stop_from(std::size_t first, lock_type&);
+    void remove(const child_ptr&, exit_reason, lock_type&) noexcept;
+    bool is_over_limit();
+    std::exception_ptr limit_failure(const child&) const;
+    std::size_t index_of(const child&) const noexcept;
+
+    const std::string name_;
+    const restart strategy_;
+    const unsigned max_restarts_;
+    const std::chrono::nanoseconds within_;
+    const std::function<void(const child_report&)> on_end_;
+    child_ptr as_child_;  // of another supervisor, or null
+
+    mutable mutex mutex_;
+    mutable condition_variable changed_;
+    scheduler* where_ = nullptr;
+    state state_ = state::idle;
+    bool stop_asked_ = false;
+    bool die_asked_ = false;
+    exit_reason why_;
+    std::vector<child_ptr> children_;  // in the order of their start
+    std::deque<time_point> recent_restarts_;
+    std::size_t restarts_ = 0;
+    std::vector<channel_ref> monitors_;
+};
+
+}  // namespace weft::detail
