@@ -56,6 +56,9 @@ public:
     };
     counts statistics() noexcept;
 
+    /// Afterwards the caller sees every block that was made before, also one it knows of without any order.
+    void catch_up() noexcept { const std::lock_guard guard(lock_); }
+
     /// Calls f(control_block&) for every block that is in use, and for some that are not.
     template <class F>
     void for_each(F&& f) {

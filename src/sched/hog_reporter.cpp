@@ -87,9 +87,9 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
         return look_again::no;
     }
     const auto cpu = probe.cpu().value_or(duration::zero());
-    if (const auto id = id_of(*fiber); seen.fiber != fiber || seen.id != id || seen.key != key) {
+    if (seen.fiber != fiber || seen.key != key) {
         const bool is_new = seen.key != key && !c.hold().has_worker_hint();  // else it goes on after a child run in place
-        seen = {.fiber = fiber, .id = id, .key = key, .since = is_new ? c.alone_since() : now, .cpu_then = cpu};
+        seen = {.fiber = fiber, .key = key, .since = is_new ? c.alone_since() : now, .cpu_then = cpu};
     }
     if (seen.is_reported) return look_again::no;
     const auto held = now - seen.since, computed = cpu - seen.cpu_then;
@@ -107,7 +107,7 @@ hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const h
         if (!std::exchange(seen.is_left_out, true)) ++left_out_;
         return look_again::yes;
     }
-    const auto held = owner_.hold(what.fiber, seen.id);
+    const auto held = owner_.hold(what.fiber);
     if (!held || c.current() != held.get() || key_of(c) != seen.key) return look_again::yes;  // G1: over, or another
     allowance_.take();
     if (seen.is_left_out) --left_out_;  // after all

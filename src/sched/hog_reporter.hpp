@@ -4,8 +4,8 @@
 // with the first fiber that loses its worker, and sleeps unless a fiber runs without one that has not been reported.
 //
 // Invariants
-//   G1  What it reads of carriers and fibers without a reference are hints. It reports a fiber only with a reference, taken as
-//       scheduler::hold() says, and after it has seen once more that the same carrier runs it in the same stretch.
+//   G1  What it reads of carriers are hints, and of a fiber without a reference it reads nothing. It reports a fiber only with
+//       a reference, taken by scheduler::hold(), and after it has seen once more that the same carrier runs it in the same stretch.
 //   G2  A stretch begins when a carrier without a worker begins to run a fiber, or loses the worker under it; alone_since() names it.
 //   G3  Who has begun a stretch calls wake() afterwards: the reporter looks at all carriers before it sleeps for good.
 #pragma once
@@ -79,7 +79,6 @@ private:
     // A carrier's fiber, as it was seen.
     struct stretch {
         control_block* fiber = nullptr;
-        std::uint64_t id = 0;  // the fiber's
         std::int64_t key = 0;  // G2
         time_point since{};
         duration cpu_then{};

@@ -289,11 +289,12 @@ std::vector<scheduler::held_fiber> scheduler::living() {
     return found;  // those that are done are given back outside the pool's lock
 }
 
-scheduler::held_fiber scheduler::hold(control_block& f, std::uint64_t id) noexcept {
+scheduler::held_fiber scheduler::hold(control_block& f) noexcept {
     const observation meanwhile(*this);
+    blocks_.catch_up();
     if (!f.life.try_refer()) return nullptr;
     held_fiber held(&f);
-    return id_of(f) == id && !f.has_ended() ? std::move(held) : nullptr;
+    return f.has_ended() ? nullptr : std::move(held);
 }
 
 void scheduler::stop() noexcept {

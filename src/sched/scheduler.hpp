@@ -91,8 +91,8 @@ public:
     using held_fiber = std::unique_ptr<control_block, gives_back>;
     /// The fibers that live now, each with a reference, so that their blocks stay theirs. A hint: they go on meanwhile.
     std::vector<held_fiber> living();
-    /// The fiber with that id, with a reference, or null if it has ended; `f` is its block.
-    held_fiber hold(control_block& f, std::uint64_t id) noexcept;
+    /// The fiber that has this block now, with a reference; null if it has ended.
+    held_fiber hold(control_block& f) noexcept;
 
     /// The places for fibers; null if there is no limit.
     fiber_limit* limit() const noexcept { return limit_.get(); }
