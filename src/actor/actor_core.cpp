@@ -138,12 +138,14 @@ void actor_core::life_ended(exit_reason why) noexcept {
 void actor_core::end(exit_reason why) noexcept {
     {
         const std::lock_guard guard(lock_);
-        if (phase_.load(relaxed) == phase::ended) return;
+        if (phase_.load(relaxed) >= phase::ending) return;
         why_ = why;
-        phase_.store(phase::ended, release);  // pairs with has_ended(): why_ is there
+        phase_.store(phase::ending, release);  // pairs with throw_gone()
     }
     hold();  // its references may go with what is destroyed here
     seal();
+    phase_.store(phase::ended, release);  // pairs with has_ended(); before anybody is told, so who comes later sees it
+    break_links(*this, why);              // those made since its last life
     const bool heard = tell_monitors(*this, why);
     if (!is_supervised_) report_if_unheard(why, heard);
     program_.reset();
@@ -157,8 +159,8 @@ void actor_core::report_if_unheard(const exit_reason& why, bool somebody_hears) 
 }
 
 void actor_core::throw_gone() {
-    if (!has_ended()) throw actor_gone(name_, {.kind = is_leaving() ? exit_kind::stopped : exit_kind::normal});
-    throw actor_gone(name_, why_);
+    if (phase_.load(acquire) >= phase::ending) throw actor_gone(name_, why_);  // pairs with end()
+    throw actor_gone(name_, {.kind = is_leaving() ? exit_kind::stopped : exit_kind::normal});
 }
 
 // Messages.

@@ -1,9 +1,10 @@
 // actor_core.hpp - one actor: its lives, its end, and who refers to it. What it does is its program's, its messages are the mailbox'.
 //
 //  phase    meaning                                        leaves by
-//  idle     has not begun, or waits for its supervisor     start -> running | end -> ended
-//  running  a fiber lives one of its lives                 life_ended -> idle (supervised) | ended
-//  ended    for good: nothing is accepted any more         -
+//  idle     has not begun, or waits for its supervisor     start -> running | end -> ending
+//  running  a fiber lives one of its lives                 life_ended -> idle
+//  ending   why_ is known; what is in the mailbox is lost  end -> ended
+//  ended    for good: who asks is told why                 -
 //
 // Invariants
 //   A1  The core lives as long as somebody holds it: the references together (one hold), each fiber of it, each link.
@@ -57,7 +58,7 @@ public:
     /// The body of its fiber.
     void live() noexcept;
 
-    bool has_ended() const noexcept { return phase_.load(acquire) == phase::ended; }  // pairs with end(): why_
+    bool has_ended() const noexcept { return phase_.load(acquire) == phase::ended; }  // pairs with end(): all letters are dead
     const exit_reason& why() const noexcept { return why_; }  // once it has ended
     [[noreturn]] void throw_gone();
     std::string_view name() const noexcept { return name_; }
@@ -80,7 +81,7 @@ public:
     actor_core* asks = nullptr;  // A5
 
 private:
-    enum class phase : std::uint8_t { idle, running, ended };
+    enum class phase : std::uint8_t { idle, running, ending, ended };
 
     ~actor_core() = default;  // by let_go()
     void lost(std::unique_ptr<message>, ask_end why) noexcept override;

@@ -85,27 +85,29 @@ void supervisor_core::end(exit_reason why) noexcept {
     std::vector<channel_ref> monitors;
     const auto self = shared_from_this();  // U4
     child_ptr as_child;
+    bool is_heard;
     {
         const lock_type lock(mutex_);
         if (state_ == state::ended) return;
         why_ = why;
         children.swap(children_);
-        monitors.swap(monitors_);
         as_child.swap(as_child_);
+        is_heard = as_child || std::ranges::any_of(monitors_, [](const channel_ref& m) { return !channel_is_closed(m.core()); });
     }
     for (const auto& c : children) c->end(why);
-    bool somebody = as_child != nullptr;
+    if (auto* const f = this_fiber_block(); f && why.kind == exit_kind::failed && !is_heard)
+        f->owner->report_unhandled(*f, why.failure);
+    {
+        const lock_type lock(mutex_);
+        state_ = state::ended;  // before anybody is told, so who comes later sees it
+        monitors.swap(monitors_);
+        changed_.notify_all();
+    }
     for (const auto& m : monitors) {
-        somebody |= !channel_is_closed(m.core());
         auto copy = why;
         channel_try_send(m.core(), &copy);
         channel_close(m.core());
     }
-    if (why.kind == exit_kind::failed && !somebody)
-        if (auto* const f = this_fiber_block()) f->owner->report_unhandled(*f, why.failure);
-    const lock_type lock(mutex_);
-    state_ = state::ended;
-    changed_.notify_all();
 }
 
 void supervisor_core::child_ended(child& c, exit_reason why) noexcept {
