@@ -84,9 +84,10 @@ control_block* carrier::take_demoted() noexcept {
 void carrier::run_bound(control_block& f) noexcept {
     f.rest().word.await_left();
     if (!f.started()) give_own_stack(f);
+    if (!f.demoted) holder().forgive();
     f.phase.store(fiber_state::running, relaxed);  // a hint
     note_alone_since(clock::now());
-    current_.store(&f, relaxed);
+    current_.store(&f, release);  // pairs with seen_current()
     owner_.hand_offs().reporter().wake();
     switch_context(own_, f.ctx);
     commit();
@@ -98,7 +99,7 @@ void carrier::run_demoted(control_block& f) noexcept {
     f.phase.store(fiber_state::running, relaxed);  // a hint
     note_alone_since(clock::now());
     has_place_.store(true, release);  // pairs with vacate_place_since()
-    current_.store(&f, relaxed);
+    current_.store(&f, release);  // pairs with seen_current()
     owner_.hand_offs().reporter().wake();
     switch_context(own_, f.ctx);
     if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
@@ -141,6 +142,7 @@ void carrier::start_inside(control_block& f) noexcept {
 // It has given up its turn without a worker.
 void carrier::requeue(control_block& f) noexcept {
     if (f.is_bound) return owner_.ready_bound(f);
+    if (has_worker()) return its_worker().enqueue(f);  // it has yielded to a bound one
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
     if (f.demoted)
         owner_.demote(f);

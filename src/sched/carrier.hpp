@@ -101,6 +101,8 @@ public:
     bool has_bound() const noexcept { return !bound_.empty(); }  // ordered by the fences of who is about to sleep
     tenure<worker>& hold() noexcept { return hold_; }
     control_block* current() const noexcept { return current_.load(relaxed); }  // of others a hint, but for the monitor (H3)
+    /// The same for who looks into it: type-stable, and made before it came here.
+    const control_block* seen_current() const noexcept { return current_.load(acquire); }  // pairs with dispatch()
     /// Of no thread while its own is about to start.
     thread_probe probe() const noexcept { return probe_.load(relaxed); }  // a number and a clock
     std::uint64_t born() const noexcept { return born_.load(acquire); }

@@ -16,7 +16,7 @@ namespace weft::detail {
 }
 
 [[gnu::always_inline]] inline void carrier::dispatch(worker& w, control_block& f) noexcept {
-    current_.store(&f, relaxed);
+    current_.store(&f, release);  // pairs with seen_current()
     f.phase.store(fiber_state::running, relaxed);  // a hint
     w.tick();
 }

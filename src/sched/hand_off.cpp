@@ -17,6 +17,7 @@ namespace {
 
 constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
 constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
+constexpr unsigned most_crowd = 32;  // chosen: with 5 ms of slice a hog has had 100 us at least
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
 
 using taker = tenure<worker>::taker;
@@ -157,8 +158,7 @@ void hand_off::put_back(carrier& spare) noexcept {
         spares_.push_back(&spare);
 }
 
-carrier& hand_off::reserve_carrier() {
-    const char* why_not = nullptr;
+carrier* hand_off::find_unreserved(const char*& why_not) noexcept {
     auto* c = take_idle_spare(fit::to_be_reserved);
     if (c) {
         c->reserve(true);
@@ -168,6 +168,16 @@ carrier& hand_off::reserve_carrier() {
         }
     }
     if (!c) c = make_carrier(why_not);
+    return c;
+}
+
+carrier& hand_off::reserve_carrier() {
+    const char* why_not = nullptr;
+    carrier* c = nullptr;
+    for (int tries = 0; !c && tries < 100; ++tries) {  // chosen: one whose fiber has just ended may be on its way home
+        if (tries > 0) thread_yield();
+        c = find_unreserved(why_not);
+    }
     if (!c)
         throw std::system_error(EAGAIN, std::generic_category(),
                                 "weft: no carrier for a fiber alone (migrate::own_carrier): " + std::string(why_not));
@@ -206,6 +216,7 @@ void hand_off::run() noexcept {
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
     const bool profit = judge_.would_profit(what_waits(), now);
+    crowd_ = fibers_per_cpu();
     auto suspect = suspicion::no;
     bool any_runs = false, any_demanded = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
@@ -229,6 +240,12 @@ time_point hand_off::round() noexcept {
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
+unsigned hand_off::fibers_per_cpu() const noexcept {
+    unsigned running = 0;
+    owner_.for_each_carrier([&](const carrier& c) { running += c.current() != nullptr; });
+    return std::clamp((running + cpus_ - 1) / cpus_, 1u, most_crowd);
+}
+
 waiting hand_off::what_waits() const noexcept {
     waiting w{.queued = owner_.work_is_queued(), .io = owner_.nobody_leads()};
     for (unsigned i = 0; i < owner_.worker_count(); ++i)
@@ -238,7 +255,7 @@ waiting hand_off::what_waits() const noexcept {
 
 suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profit) noexcept {
     auto& holder = *w.held_by();
-    const auto* const fiber = holder.current();
+    const auto* const fiber = holder.seen_current();
     const auto probe = holder.probe();
     const auto cpu = fiber ? probe.cpu() : std::nullopt;
     const sighting s{.when = now,
@@ -246,6 +263,7 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
                      .dispatches = w.dispatches(),
                      .cpu = cpu.value_or(duration::zero()),
                      .spawned = holder.born(),
+                     .crowd = crowd_,
                      .runs_fiber = fiber != nullptr && cpu};
     const auto what = judge_.look(seen.eye, s, probe, profit);
     if (what == verdict::leave || fiber->keeps_worker.load(relaxed)) return suspicion::no;

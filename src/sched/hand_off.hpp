@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/atomic.hpp"
+#include "base/cpus.hpp"
 #include "base/futex.hpp"
 #include "sched/hog_reporter.hpp"
 #include "sched/judge.hpp"
@@ -87,6 +88,7 @@ private:
 
     void run() noexcept;
     time_point round() noexcept;
+    unsigned fibers_per_cpu() const noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
@@ -101,6 +103,7 @@ private:
     carrier* take_spare() noexcept;
     enum class fit : bool { for_workers, to_be_reserved };
     carrier* take_idle_spare(fit what) noexcept;
+    carrier* find_unreserved(const char*& why_not) noexcept;
     carrier* take_without_thread();
     carrier* start_another() noexcept;
     carrier* make_carrier(const char*& why_not) noexcept;
@@ -116,6 +119,8 @@ private:
     std::vector<watched> seen_;  // of each worker
     bool says_no_more_ = false;  // that it has no carrier left
     bool lacked_ = false;  // in this round
+    unsigned crowd_ = 1;   // the same
+    const unsigned cpus_ = usable_cpus();
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;  // for the reporter
     atomic<std::uint64_t> taken_{0}, blocked_{0};

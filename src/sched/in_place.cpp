@@ -16,12 +16,12 @@ constexpr std::uint32_t turn_of_others = 64;  // chosen: a spawner in a loop let
     child.home = self.home;
     self.phase.store(fiber_state::waiting, relaxed);  // hints
     child.phase.store(fiber_state::running, relaxed);
-    current_.store(&child, relaxed);
+    current_.store(&child, release);  // pairs with seen_current()
 }
 
 // Inside.
 [[gnu::always_inline]] inline void carrier::end_in_place(control_block& self) noexcept {
-    current_.store(&self, relaxed);
+    current_.store(&self, release);  // as above
     self.phase.store(fiber_state::running, relaxed);
 }
 
@@ -52,8 +52,7 @@ namespace {
     bool taken = false;
     if (enter(on_demand::refuse)) [[likely]] {
         worker& w = its_worker();
-        w.poll_if_due();
-        taken = w.queue().take_back(child);
+        taken = !(w.poll_if_due() && has_bound()) && w.queue().take_back(child);  // else a bound fiber has its turn: it waits (B4)
         if (taken) {
             begin_in_place(self, child);
             w.tick();

@@ -21,7 +21,8 @@ verdict judge::look(watch& eye, const sighting& s, const thread_probe& probe, bo
         case conclusion::computes: return verdict::computes;
         case conclusion::stands_still: break;
     }
-    return blocks(eye, probe, s.when) ? verdict::blocks : verdict::suspect;
+    if (blocks(eye, probe, s.when)) return verdict::blocks;
+    return eye.has_used_up() ? verdict::computes : verdict::suspect;  // it waits for its CPU
 }
 
 // Of a carrier that stands still.

@@ -88,8 +88,8 @@ void scheduler::ready_bound(control_block& f) noexcept {
 
 void scheduler::wake(carrier& c) noexcept {
     for (auto& w : workers_)
-        if (w->held_by() == &c) return w->wake();
-    hand_off_.summon(c);
+        if (w->held_by() == &c) w->wake();
+    hand_off_.summon(c);  // in any case: it may have lost that worker a moment ago
 }
 
 carrier& scheduler::new_carrier(worker* first) {

@@ -131,6 +131,8 @@ public:
         std::uint32_t c = conceded;
         return t_.change(c, none, release);  // so that who calls next may read worker_
     }
+    /// Without a worker: what runs next has not lost it by computing.
+    void forgive() noexcept { t_.why_.store(cause_of_loss::blocked, relaxed); }  // nobody demands
     /// Without a worker: why the monitor wanted it.
     cause_of_loss why() const noexcept { return t_.why_.load(relaxed); }  // ordered by `lost`
     /// Whether the monitor has yet to see that the worker is its own: then it should be woken.

@@ -26,6 +26,7 @@ void watch::start_afresh(const sighting& s) noexcept {
     since_ = still_since_ = s.when;
     cpu_then_ = cpu_last_ = s.cpu;
     spawned_then_ = s.spawned;
+    has_used_up_ = false;
 }
 
 conclusion watch::look(const sighting& s, duration slice) noexcept {
@@ -37,12 +38,17 @@ conclusion watch::look(const sighting& s, duration slice) noexcept {
         still_since_ = s.when;
         cpu_last_ = s.cpu;
     }
-    if (s.when - still_since_ >= still_for) return conclusion::stands_still;
-    if (slice == duration::zero()) return conclusion::leave;
+    const bool stands_still = s.when - still_since_ >= still_for;
+    has_used_up_ = slice != duration::zero() && uses_up(s, slice);
+    if (stands_still) return conclusion::stands_still;
+    return has_used_up_ ? conclusion::computes : conclusion::leave;
+}
+
+// Among many it is its share that counts: else the last of k would have its slice after k of them.
+bool watch::uses_up(const sighting& s, duration slice) const noexcept {
     const bool spawner = static_cast<std::int64_t>(s.spawned - spawned_then_) > (s.when - since_) / spawns_much;
     const duration allowed = spawner ? spawners_slices * slice : slice;
-    const bool used_up = s.when - since_ >= allowed && 10 * (s.cpu - cpu_then_) >= 7 * allowed;  // 0.7: the clocks' grain
-    return used_up ? conclusion::computes : conclusion::leave;
+    return s.when - since_ >= allowed && 10 * s.crowd * (s.cpu - cpu_then_) >= 7 * allowed;  // 0.7: the clocks' grain
 }
 
 // A timer counts before it is due: the hog would be in its way.

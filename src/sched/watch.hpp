@@ -19,6 +19,7 @@ struct sighting {
     std::uint64_t dispatches = 0;    // changes whenever another fiber runs
     duration cpu{};                  // of that thread
     std::uint64_t spawned = 0;       // fibers born on that thread
+    unsigned crowd = 1;              // how many fibers that run share a CPU
     bool runs_fiber = false;         // and is not in the idle loop
 };
 
@@ -30,12 +31,15 @@ class watch {
 public:
     /// `slice`: how much a fiber may compute while others wait; zero: for ever.
     conclusion look(const sighting& s, duration slice) noexcept;
+    /// Whether at the last look it had computed for longer than its slice, though it may stand still now.
+    bool has_used_up() const noexcept { return has_used_up_; }
     /// When the fiber of the last look was seen first.
     time_point since() const noexcept { return since_; }
     /// Since when it has had next to no CPU time.
     time_point still_since() const noexcept { return still_since_; }
 
 private:
+    bool uses_up(const sighting& s, duration slice) const noexcept;
     void start_afresh(const sighting& s) noexcept;
 
     const void* carrier_ = nullptr;
@@ -45,6 +49,7 @@ private:
     time_point still_since_{};
     duration cpu_last_{};
     std::uint64_t spawned_then_ = 0;
+    bool has_used_up_ = false;
 };
 
 /// What waits in the whole runtime: a hog alone on its worker is in the way of the others' too.

@@ -27,7 +27,7 @@ worker::~worker() = default;
 control_block* worker::attend_news() noexcept {
     has_news_ = false;
     if (!alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
-    return this_carrier()->bound().pop();
+    return std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
 }
 
 // No memory for a longer queue.
@@ -58,7 +58,7 @@ void worker::poll() noexcept {
     }
     taking_in_ = false;
     if (this_carrier()->has_bound()) [[unlikely]]
-        has_news_ = true;
+        has_news_ = bound_has_turn_ = true;
     if (owner_.has_surplus()) [[unlikely]]
         owner_.trim(now, 1);
     if (!queue_.empty())

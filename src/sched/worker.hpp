@@ -95,6 +95,7 @@ private:
     time_point last_poll_;
     bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end
     bool has_news_ = false;  // a timer was armed while others sleep and may not know of it, or its carrier has fibers of its own
+    bool bound_has_turn_ = false;  // once per poll: B4 of bound.hpp
     bool searching_ = false;  // counted by idle_set
     time_point looted_at_ = never;  // when fibers of another worker were taken over, until it is known how long they lasted
     time_point ask_again_;  // busy victims are left alone until then

@@ -46,6 +46,16 @@ TEST_F(watched, cpu_time_counts_and_not_time_that_passes) {
     EXPECT_EQ(until(conclusion::computes, 0.75), 500us);  // it stays one
 }
 
+TEST_F(watched, in_a_crowd_its_share_counts) {
+    seen.crowd = 10;
+    after(0us, 0us);
+    EXPECT_EQ(until(conclusion::computes, 0.1), 5ms);
+    after(0us, 0us);
+    seen.crowd = 1;
+    after(1us, 0us);
+    EXPECT_FALSE(w.has_used_up());
+}
+
 TEST_F(watched, who_dispatches_other_fibers_is_none) {
     for (int i = 0; i < 100; ++i) {
         EXPECT_EQ(after(4ms, 4ms), conclusion::leave);

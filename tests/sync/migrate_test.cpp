@@ -238,6 +238,34 @@ TEST_P(fibers_that_stay, mixed_at_random_stress) {
     EXPECT_EQ(strayed, 0);
 }
 
+TEST_P(fibers_that_stay, have_their_turn_beside_forks_and_joins) {
+    std::atomic<bool> over{false};
+    std::vector<fiber<>> all;
+    for (unsigned i = 0; i < GetParam(); ++i)
+        all.push_back(rt.spawn([&] {
+            while (!over) spawn([] {}).join();
+        }));
+    for (int i = 0; i < 5; ++i) rt.spawn({.move = migrate::never}, [] { this_fiber::yield(); }).join();
+    over = true;
+    for (auto& f : all) f.join();
+}
+
+TEST(fibers_beside_bound_ones, stay_what_they_are_where_nobody_takes_workers) {
+    watched_runtime rt({.workers = 1, .time_slice = 0ms});
+    std::atomic<bool> over{false};
+    auto yields = rt.spawn([&] {
+        while (!over) this_fiber::yield();
+    });
+    for (int round = 0; round < 20; ++round) {
+        std::vector<fiber<>> bound;
+        for (int i = 0; i < 10; ++i) bound.push_back(rt.spawn({.move = migrate::never}, [] { this_fiber::yield(); }));
+        for (auto& f : bound) f.join();
+    }
+    over = true;
+    yields.join();
+    EXPECT_EQ(rt.stats().carriers, 1u);
+}
+
 TEST(carriers_of_their_own, are_used_again_and_run_out) {
     watched_runtime rt({.workers = 1, .time_slice = 0ms, .max_carriers = 4});
     for (int i = 0; i < 50; ++i) rt.spawn({.move = migrate::own_carrier}, [] { this_fiber::yield(); }).join();
