@@ -84,7 +84,7 @@ std::vector<way> ways(std::vector<std::unique_ptr<weft::runtime>>& runtimes, con
                          {"coroutines", 1, feed_with_fibers, true},
                          {"coroutines/ring", 1, feed_in_ring}};
     for (const auto w : workers) {
-        runtimes.push_back(std::make_unique<weft::runtime>(weft::runtime_options{.workers = w}));
+        runtimes.push_back(std::make_unique<weft::runtime>(in_silence({.workers = w})));
         all.push_back({"fibers/yield", w, feed_with_many_fibers<1>, true, runtimes.back().get()});
         all.push_back({"fibers/every-" + std::to_string(bites), w, feed_with_many_fibers<bites>, false, runtimes.back().get()});
     }

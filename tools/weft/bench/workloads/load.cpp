@@ -107,7 +107,7 @@ void measure_open_server(session& s, unsigned workers, const load& wanted, const
                 return figures;
             });
         },
-        {.workers = workers, .name = clients_name});
+        in_silence({.workers = workers, .name = clients_name}));
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ void measure_open_server(session& s, unsigned workers, const load& wanted, const
 void measure_server(session& s, const load& wanted, const std::function<void(const std::function<void(served&)>&)>& open) {
     weft::io::raise_descriptor_limit();
     for (const auto workers : s.workers()) {
-        weft::runtime serving({.workers = workers, .name = "served"});
+        weft::runtime serving(in_silence({.workers = workers, .name = "served"}));
         serving.run([&] {
             open([&](served& server) {
                 auto running = weft::spawn([&] { server.serve(); });

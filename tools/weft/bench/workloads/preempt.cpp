@@ -71,7 +71,7 @@ observed beside_fibers(crew& hogs, unsigned k, std::uint64_t n, const weft::runt
             hogs.end();
         });
     };
-    weft::run(work, options);
+    weft::run(work, in_silence(options));
     return seen;
 }
 
@@ -159,7 +159,7 @@ double fib_beside_sleeper(Fib fib_of, unsigned n, std::chrono::nanoseconds slice
             over.store(true, std::memory_order_relaxed);
         });
     };
-    weft::run(compute, {.workers = 1, .time_slice = slice});
+    weft::run(compute, in_silence({.workers = 1, .time_slice = slice}));
     return static_cast<double>(time.count());
 }
 

@@ -16,10 +16,16 @@ double nanoseconds(F&& f) {
     return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - before).count();
 }
 
-/// Runs f in the first fiber of a fresh runtime, which does not complain of hogs: some workloads are about them.
+/// The same options for a runtime that does not complain of hogs: some workloads are about them.
+inline weft::runtime_options in_silence(weft::runtime_options options) {
+    options.on_hog = [](const weft::hog_report&) {};
+    return options;
+}
+
+/// Runs f in the first fiber of a fresh runtime.
 template <class F>
 void on_workers(unsigned workers, F&& f) {
-    weft::run(std::forward<F>(f), {.workers = workers, .on_hog = [](const weft::hog_report&) {}});
+    weft::run(std::forward<F>(f), in_silence({.workers = workers}));
 }
 
 }  // namespace bench
