@@ -1,4 +1,4 @@
-// sqlite_store.hpp - users in an SQLite file, reached through the blocking pool.
+// sqlite_store.hpp - users in an SQLite file: reads on the spot, writes through the blocking pool.
 //
 // A few connections read side by side (the file is in WAL mode); one writes, because SQLite lets only one. A fiber that finds
 // them all in use parks for the next, so that no thread of the pool waits for another.
