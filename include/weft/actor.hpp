@@ -5,7 +5,7 @@
 //      in the order sent.
 //   2  An actor ends when a handler throws, by stop() or kill(), with its runtime, and, once it has handled what was sent, by close()
 //      or with its last reference unless it is registered or supervised. started() is called before the first message, stopping()
-//      before the destructor, whatever ends it.
+//      before the destructor, whatever ends it once started() has returned.
 //   3  Constructor, handlers and destructor run on the actor's fiber and may wait for anything. While a handler waits, further
 //      messages do.
 //   4  References work from fibers of any runtime and from plain threads, and outlive actor and runtime: sends and asks then throw
@@ -84,12 +84,14 @@ public:
 
     /// Sends only if the actor lives and there is room, which drop_oldest makes; else `m` is not moved from.
     ///
-    /// \returns  true if it was sent.
+    /// \returns  true if it was sent; it may become a dead letter as any that was accepted.
     template <class M>
         requires detail::takes<A, M>
     bool try_send(M&& m) const {
         detail::reserved_room room(ref().core());
-        return room && room.post(detail::make_message<A>(std::forward<M>(m)));
+        if (!room) return false;
+        room.post(detail::make_message<A>(std::forward<M>(m)));
+        return true;
     }
 
     /// Sends a message and waits for its answer: for what the handler returns, or a function actor gives to reply().
@@ -174,7 +176,7 @@ inline void unlink(const actor_handle& a, const actor_handle& b) noexcept {
 /// Gives an actor a name by which the whole process finds it, until it has ended for good.
 ///
 /// \returns  false if the name is taken, or the actor has one.
-/// \throws   actor_gone if it has ended.
+/// \throws   actor_gone if it has ended; std::invalid_argument for an empty name.
 inline bool register_actor(std::string_view name, const actor_handle& a) { return detail::actor_register(name, a.ref().core()); }
 /// \returns  false if nobody has the name.
 inline bool unregister_actor(std::string_view name) { return detail::actor_unregister(name); }

@@ -48,10 +48,13 @@ public:
         }
     }
     ~waiting_for() {
-        if (!me_) return;
-        const std::lock_guard guard(lock_);
-        me_->asks = nullptr;
+        if (me_) end(*me_);
     }
+    static void end(actor_core& me) noexcept {
+        const std::lock_guard guard(lock_);
+        me.asks = nullptr;
+    }
+    actor_core* asks_for_ever() const noexcept { return me_; }
     waiting_for(const waiting_for&) = delete;
     waiting_for& operator=(const waiting_for&) = delete;
 
@@ -119,6 +122,7 @@ void actor_send(actor_core& a, std::unique_ptr<message> m) {
 void actor_ask(actor_core& a, std::unique_ptr<message> m, answer_place& place, time_point until) {
     auto* const me = current_actor();
     const waiting_for edge(me, a, until == never && me && !caller_cell().deadlines);
+    place.asks_for_ever = edge.asks_for_ever();
     switch (a.ask(m, place, until)) {
         case asked::answered: break;
         case asked::gone:
@@ -140,7 +144,12 @@ reserved_room::~reserved_room() {
     if (actor_) actor_->unreserve();
 }
 
-bool reserved_room::post(std::unique_ptr<message> m) noexcept { return std::exchange(actor_, nullptr)->post_reserved(m); }
+void reserved_room::post(std::unique_ptr<message> m) noexcept {
+    auto& a = *std::exchange(actor_, nullptr);
+    if (!a.post_reserved(m)) report_dead_letter(a.name(), *m, dead_letter::cause::actor_gone);
+}
+
+void asks_no_longer(actor_core& who) noexcept { waiting_for::end(who); }
 
 answering::answering(actor_core& a, message& m) noexcept : asker_(a.claim_asker(m)) {}
 

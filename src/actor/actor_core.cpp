@@ -104,6 +104,8 @@ void actor_core::kill() noexcept {
 void actor_core::live() noexcept {
     auto why = run_program();
     const shield uninterrupted;
+    if (taken_ && why.failure) tell_failure(*taken_, why.failure);
+    if (taken_ && why.abnormal()) refuse(*taken_, ask_end::gone);
     drop_taken();
     life_ended(std::move(why));
 }
@@ -170,16 +172,19 @@ void actor_core::serve(void* actor) {
         try {
             m->handle(actor, *this);
         } catch (...) {
-            asker* const a = claim_asker(*m);
-            if (a) {
-                a->place->failure = std::current_exception();
-                failure_was_told_ = true;
-                a->unpark();
-            }
+            tell_failure(*m, std::current_exception());
             throw;
         }
         if (taken_) drop_taken();
     }
+}
+
+void actor_core::tell_failure(message& of_asker, const std::exception_ptr& failure) noexcept {
+    asker* const a = claim_asker(of_asker);
+    if (!a) return;
+    a->place->failure = failure;
+    failure_was_told_ = true;
+    a->unpark();
 }
 
 void actor_core::drop_taken() noexcept {

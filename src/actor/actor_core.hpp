@@ -69,6 +69,7 @@ public:
     void serve(void* actor);
     std::unique_ptr<message>& taken() noexcept { return taken_; }
     void drop_taken() noexcept;
+    void tell_failure(message& of_asker, const std::exception_ptr& failure) noexcept;
 
     // Under the lock of relations.cpp.
     std::vector<actor_core*> links;

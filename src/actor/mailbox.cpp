@@ -182,13 +182,20 @@ bool mailbox_core::post_reserved(std::unique_ptr<message>& m) noexcept {
         lock_.unlock();
         return false;
     }
-    accept(*m.release());
+    wait_list claimed;
+    receiving* const r = claim_receiver(m.get());
+    message& mine = *m.release();
+    if (!r || !r->any) append(mine);
+    admit_senders(claimed);  // K3: what is handed over needs no room
+    lock_.unlock();
+    if (r) r->unpark();
+    unpark_all(claimed);
     return true;
 }
 
 bool mailbox_core::force(std::unique_ptr<message> m) noexcept {
     lock_.lock();
-    if (doors_ != doors::open) {
+    if (doors_ == doors::sealed) {
         lock_.unlock();
         return false;
     }
@@ -203,7 +210,9 @@ asker* mailbox_core::claim_asker(message& m) noexcept {
     const bool claimed = a && a->claim();
     if (a) a->mine = nullptr;
     lock_.unlock();
-    return claimed ? a : nullptr;
+    if (!claimed) return nullptr;
+    if (a->place->asks_for_ever) asks_no_longer(*a->place->asks_for_ever);
+    return a;
 }
 
 bool mailbox_core::asker_expects(const message& m, const std::type_info& type) noexcept {

@@ -26,6 +26,9 @@
 
 namespace weft::detail {
 
+/// The actor will be answered: from now on it may be asked by who has done so.
+void asks_no_longer(actor_core& who) noexcept;
+
 /// How an ask has ended.
 enum class ask_end : std::uint8_t { answered, gone, no_room, not_answered };
 
@@ -112,7 +115,6 @@ private:
     bool may_wait() const noexcept { return waits_for_room() && !is_caller(); }
     void admit_senders(wait_list& claimed) noexcept;
     [[nodiscard]] wake park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got);
-    void withdraw(asker& me, std::unique_ptr<message>& m) noexcept;
 
     hot_lock lock_;
     doors doors_ = doors::open;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 
 #include "actor/actor_core.hpp"
@@ -115,6 +116,7 @@ bool tell_monitors(actor_core& a, const exit_reason& why) noexcept {
 }
 
 bool actor_register(std::string_view name, actor_core& a) {
+    if (name.empty()) throw std::invalid_argument("weft: register_actor() needs a name that is not empty");
     add_actor_ref(a);
     actor_core_ref ref(&a);
     bool has_ended, is_new = false;

@@ -26,7 +26,7 @@ void supervisor_core::begin(scheduler& where) {
         const lock_type lock(mutex_);
         where_ = &where;
         state_ = state::running;
-        stop_asked_ = die_asked_ = false;
+        stop_asked_ = die_asked_ = has_given_up_ = false;
         recent_restarts_.clear();
     }
     const std::string name = "supervisor " + name_;
@@ -39,17 +39,28 @@ void supervisor_core::add(child_ptr c) {
     children_.push_back(c);
     if (state_ == state::idle) return;
     c->now = child::phase::running;  // so that nobody else starts it
-    c->has_lived = true;
+    c->has_lived = c->is_starting = true;
+    auto& where = *where_;
     lock.unlock();
-    try {
-        c->start(*where_);
-    } catch (...) {
+    const auto started = [&] {
         lock.lock();
+        c->is_starting = false;
+        changed_.notify_all();
+    };
+    try {
+        c->start(where);
+    } catch (...) {
+        started();
         c->is_to_go = true;
         c->now = child::phase::over;  // U3
-        changed_.notify_all();
         throw;
     }
+    started();
+}
+
+void supervisor_core::become_child(std::shared_ptr<child> c) {
+    const lock_type lock(mutex_);
+    as_child_.swap(c);
 }
 
 bool supervisor_core::dismiss(const actor_core& a) noexcept {
@@ -90,6 +101,7 @@ void supervisor_core::end(exit_reason why) noexcept {
         const lock_type lock(mutex_);
         if (state_ == state::ended) return;
         why_ = why;
+        state_ = state::stopping;  // no more children
         children.swap(children_);
         as_child.swap(as_child_);
         is_heard = as_child || std::ranges::any_of(monitors_, [](const channel_ref& m) { return !channel_is_closed(m.core()); });
@@ -119,7 +131,7 @@ void supervisor_core::child_ended(child& c, exit_reason why) noexcept {
 
 bool supervisor_core::has_failed() const noexcept {
     const lock_type lock(mutex_);
-    return state_ == state::ended && why_.kind == exit_kind::failed;
+    return state_ == state::ended && has_given_up_;
 }
 
 std::size_t supervisor_core::size() const noexcept {
@@ -165,6 +177,7 @@ void supervisor_core::run() noexcept {
         const shield uninterrupted;
         state_ = state::stopping;
         why_ = why;
+        has_given_up_ = why.kind == exit_kind::failed;
         stop_from(0, lock);
         if (as_child_) state_ = state::idle;
     }
@@ -256,6 +269,7 @@ void supervisor_core::start_from(std::size_t first, lock_type& lock) {
 
 /// Afterwards it is down.
 void supervisor_core::stop_one(const child_ptr& c, lock_type& lock) {
+    changed_.wait(lock, [&] { return !c->is_starting; });
     const auto has_ended = [&] { return c->now != child::phase::running; };
     if (!has_ended()) {
         const auto until = deadline_after(c->shutdown);
@@ -275,7 +289,9 @@ void supervisor_core::stop_one(const child_ptr& c, lock_type& lock) {
 }
 
 void supervisor_core::stop_from(std::size_t first, lock_type& lock) {
-    for (auto i = children_.size(); i-- > first;) stop_one(children_[i], lock);  // U2: others only append
+    for (auto i = children_.size(); i-- > first;)  // U2: others only append
+        if (!children_[i]->is_starting) stop_one(children_[i], lock);
+    for (auto i = first; i < children_.size(); ++i) stop_one(children_[i], lock);  // which may have waited for the others' places
 }
 
 void supervisor_core::remove(const child_ptr& c, exit_reason why, lock_type& lock) noexcept {

@@ -58,6 +58,7 @@ public:
     phase now = phase::down;
     bool is_to_go = false;
     bool has_lived = false;
+    bool is_starting = false;  // by add(): to be stopped only after
     exit_reason last_end;  // while `over`
 };
 
@@ -74,7 +75,7 @@ public:
     void join() noexcept;
     void end(exit_reason) noexcept;
     void child_ended(child&, exit_reason) noexcept;
-    void become_child(std::shared_ptr<child> c) { as_child_ = std::move(c); }  // before it begins
+    void become_child(std::shared_ptr<child> c);  // before it begins
 
     bool has_failed() const noexcept;
     std::size_t size() const noexcept;
@@ -115,6 +116,7 @@ private:
     state state_ = state::idle;
     bool stop_asked_ = false;
     bool die_asked_ = false;
+    bool has_given_up_ = false;
     exit_reason why_;
     std::vector<child_ptr> children_;  // in the order of their start
     std::deque<time_point> recent_restarts_;

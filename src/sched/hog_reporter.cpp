@@ -82,7 +82,7 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     auto* const fiber = c.current();
     const auto probe = c.probe();
     const auto key = key_of(c);
-    if (!fiber || probe.id() == 0 || key == 0) {
+    if (!fiber || probe.id() == 0 || key == 0 || c.is_reserved()) {  // reserved: nobody waits behind it
         seen.fiber = nullptr;
         return look_again::no;
     }

@@ -342,6 +342,83 @@ TEST_P(mailboxes, Q6_actors_that_wait_for_each_other_are_named) {
     });
 }
 
+TEST_P(mailboxes, Q6_who_has_answered_may_ask_back) {
+    struct question {
+        using reply = int;
+    };
+    struct go {};
+    struct asker {
+        const actor_ref<question>* other;
+        int handle(question) { return 7; }
+        int handle(go) { return other->ask(question{}); }
+    };
+    rt.run([&] {
+        std::optional<actor_ref<asker>> first;
+        channel<int> heard(1);
+        const auto second = spawn_actor<question>({.name = "second"}, [&](mailbox<question>& in) {
+            for ([[maybe_unused]] auto& m : in) {
+                in.reply(1);
+                heard.send(first->ask(question{}));
+            }
+        });
+        first = spawn_actor<asker>({.name = "first"}, &second);
+        first->send(go{});
+        EXPECT_EQ(heard.receive(), 7);
+        first.reset();
+    });
+}
+
+TEST_P(mailboxes, Q6_who_asks_one_that_fails_is_told_so) {
+    struct question {
+        using reply = int;
+    };
+    rt.run([&] {
+        const auto a = spawn_actor<question>({.name = "a"}, [](mailbox<question>& in) {
+            in.receive();
+            throw std::runtime_error("oops");
+        });
+        try {
+            a.ask(question{});
+            ADD_FAILURE() << "answered";
+        } catch (const actor_gone& e) {
+            EXPECT_EQ(e.reason().kind, exit_kind::failed);
+        }
+    });
+}
+
+TEST_P(mailboxes, Q6_a_sender_that_waits_for_room_is_let_in_when_the_reserved_one_is_handed_over) {
+    struct pause {
+        std::function<void()> on_copy;
+        explicit pause(std::function<void()> f) : on_copy(std::move(f)) {}
+        pause(const pause& other) { other.on_copy(); }
+    };
+    struct counter {
+        std::atomic<int>* seen;
+        void handle(const pause&) { ++*seen; }
+        void handle(int) { ++*seen; }
+    };
+    rt.run([&] {
+        std::atomic<int> seen{0};
+        const auto a = spawn_actor<counter>({.name = "a", .mailbox = 1}, &seen);
+        this_fiber::sleep_for(2ms);  // it waits, most likely: else the message finds room another way
+        fiber<> waits;
+        const pause message([&] {
+            waits = spawn([&] { a.send(1); });
+            EXPECT_TRUE(eventually_here([&] { return waiting_for(rt, "room in a mailbox") == 1; }));
+        });
+        EXPECT_TRUE(a.try_send(message));
+        waits.join();
+        EXPECT_TRUE(eventually_here([&] { return seen == 2; }));
+    });
+}
+
+TEST_P(mailboxes, Q6_an_empty_name_is_refused) {
+    rt.run([&] {
+        const auto a = spawn_actor<int>({}, [](mailbox<int>& in) { in.receive(); });
+        EXPECT_THROW(register_actor("", a), std::invalid_argument);
+    });
+}
+
 TEST_P(mailboxes, Q6_a_circle_of_asks_with_a_timeout_ends_by_itself) {
     struct patient {
         struct back {

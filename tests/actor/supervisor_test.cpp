@@ -362,6 +362,34 @@ TEST_P(supervisors, Q8_a_constructor_that_throws_counts_as_a_failure) {
     });
 }
 
+TEST_P(supervisors, Q8_no_child_is_accepted_while_it_ends) {
+    struct slow {
+        void handle(int) { this_fiber::sleep_for(10ms); }
+    };
+    std::atomic<int> accepted{0}, refused{0};
+    rt.run([&] {
+        supervisor top;
+        auto nested = top.start<supervisor>({.name = "nested", .keep = child_kind::temporary});
+        const auto x = nested.start<slow>({.name = "x"});
+        const auto before = on_dead_letter([&](const dead_letter&) {
+            try {
+                static_cast<void>(nested.start<slow>({.name = "late"}));
+                ++accepted;
+            } catch (const actor_gone&) {
+                ++refused;
+            }
+        });
+        for (int i = 0; i < 3; ++i) x.send(i);
+        const auto end = nested.monitor();
+        nested.stop();
+        EXPECT_TRUE(end.receive());
+        on_dead_letter(before);
+        EXPECT_EQ(nested.size(), 0u);
+    });
+    EXPECT_EQ(accepted, 0);
+    EXPECT_GT(refused, 0);
+}
+
 TEST_P(supervisors, Q8_names_stay_with_children_that_are_restarted) {
     rt.run([&] {
         supervisor s;

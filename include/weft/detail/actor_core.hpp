@@ -91,8 +91,8 @@ public:
     reserved_room& operator=(const reserved_room&) = delete;
 
     explicit operator bool() const noexcept { return actor_ != nullptr; }
-    /// \returns  false if the actor has ended meanwhile.
-    bool post(std::unique_ptr<message>) noexcept;
+    /// It is a dead letter if the actor has ended meanwhile.
+    void post(std::unique_ptr<message>) noexcept;
 
 private:
     actor_core* actor_;
@@ -103,6 +103,7 @@ struct answer_place {
     void* place;
     const std::type_info& type;
     std::exception_ptr failure = {};  // thrown by the move of the answer
+    actor_core* asks_for_ever = nullptr;  // the actor that waits here, if it may form a circle with others
 };
 
 /// Waits for the answer. \throws timeout_error, actor_gone, no_reply and as actor_send() \parks until there is one
