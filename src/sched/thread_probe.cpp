@@ -15,13 +15,19 @@
 namespace weft::detail {
 namespace {
 
-void say_refused() noexcept {
+// Not for want of a descriptor or of memory, nor because the thread has just ended.
+bool is_refused(int error) noexcept {
+    if (error == ENOENT) return ::access("/proc/self/stat", F_OK) != 0;
+    return error != EMFILE && error != ENFILE && error != ENOMEM && error != EINTR;
+}
+
+void say_refused(int error) noexcept {
     static constinit atomic<bool> said{false};
     if (!said.exchange(true, relaxed))
         std::fprintf(
             stderr,
             "weft: /proc/self/task cannot be read (%s): a fiber that blocks its thread is known by the time it gets no CPU\n",
-            std::strerror(errno));
+            std::strerror(error));
 }
 
 }  // namespace
@@ -50,7 +56,7 @@ thread_activity thread_probe::activity() const noexcept {
     std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(id_));
     const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        say_refused();
+        if (const int error = errno; is_refused(error)) say_refused(error);
         return thread_activity::unknown;
     }
     std::array<char, 128> text;  // id, name of 15 letters at most, state
