@@ -24,6 +24,7 @@ struct exit_reason {
     bool abnormal() const noexcept { return kind == exit_kind::killed || kind == exit_kind::failed; }
     /// "normal", "stopped", "killed", or "failed: " and the text of the failure.
     std::string what() const;
+    ~exit_reason();
 };
 
 /// Thrown by sends and asks to an actor that has ended, and by an ask whose actor ended before it answered.
