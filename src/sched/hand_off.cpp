@@ -17,7 +17,7 @@ namespace {
 
 constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
 constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
-constexpr unsigned most_crowd = 32;  // chosen: with 5 ms of slice a hog has had 100 us at least
+constexpr unsigned most_crowd = 8;  // chosen: with 5 ms of slice a hog has had 400 us at least
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
 
 using taker = tenure<worker>::taker;
