@@ -194,8 +194,10 @@ TEST(ivar, a_computation_that_was_stopped_is_a_broken_promise) {
 TEST(ivar, rule_4_cycles_are_reported) {
     weft::run([] {
         ivar<int>* self = nullptr;
-        ivar<int> alone([&]() -> int { return self->get(); });
+        weft::wait_group known(1);
+        ivar<int> alone([&]() -> int { return known.wait(), self->get(); });
         self = &alone;
+        known.done();
         EXPECT_THROW(alone.get(), weft::dataflow_cycle);
 
         ivar<int>*pa = nullptr, *pb = nullptr, *pc = nullptr;
