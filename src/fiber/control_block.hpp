@@ -98,7 +98,7 @@ struct fiber_rest : wait_cell {
     fiber_rest() = delete;
 
     coroutine_slot coroutines;  // the innermost coroutine running inside this fiber; empty before and after
-    atomic<control_block*> in_place;  // the child this fiber joins by running it (worker::join_in_place)
+    atomic<control_block*> in_place;  // the child this fiber joins by running it (carrier::join_in_place)
     std::size_t stack_bytes;
     carrier* bound_to;  // null unless is_bound
     std::uint32_t pins;  // reasons to be bound, once it has started

@@ -10,7 +10,7 @@ class scheduler;
 /// Whether a fiber with these may begin on a worker's hot stack, or inside another.
 inline bool is_plain(const attributes& a) noexcept { return a.stack_bytes == 0 && a.move == migrate::always && a.preempt; }
 
-enum class admission : bool { placed, inlined };  // inlined: only to be run by the caller, at once, by worker::run_inline()
+enum class admission : bool { placed, inlined };  // inlined: only to be run by the caller, at once, by carrier::run_inline()
 
 /// Takes a place for a new fiber of `where`, which has a limit, as its policy says (at_limit).
 ///

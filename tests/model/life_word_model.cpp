@@ -111,7 +111,7 @@ TEST(life_word, F4_end_and_drop_of_the_handle_meet_beside_an_observer) {
     expect_holds(explore({.preemptions = 2}, false, true, true));
 }
 
-// A joiner that runs the child itself, as worker::end_in_place().
+// A joiner that runs the child itself, as carrier::end_in_place().
 TEST(life_word, F3_a_child_run_in_place_ends_beside_an_observer) {
     expect_holds(model::explore(all, [](model::execution& t) {
         block b;
