@@ -117,7 +117,8 @@ public:
     bool vacate_place_since(time_point t) noexcept;
     /// The monitor, before it takes the worker, or after the demand was refused: its slice is that of a hog, or not.
     void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }  // ordered by the loss
-    /// The same: since when its fiber has run.
+    bool has_long_slice() const noexcept { return has_long_slice_.load(relaxed); }  // a hint
+    /// The monitor: since when its fiber has run.
     void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
     /// While it has no worker: since when the fiber it runs has run; names that stretch. A hint.
     time_point alone_since() const noexcept { return time_point(duration(alone_since_.load(relaxed))); }

@@ -18,6 +18,8 @@ namespace {
 constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
 constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
 constexpr unsigned most_crowd = 8;  // chosen: with 5 ms of slice a hog has had 400 us at least
+constexpr auto first_look = std::chrono::microseconds(300);  // required: with `usual` of watch.cpp, what blocks is taken within 1 ms
+constexpr auto may_miss = std::chrono::milliseconds(1);  // chosen: longer than next_look() has while somebody would profit
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
 
 using taker = tenure<worker>::taker;
@@ -203,12 +205,7 @@ void hand_off::run() noexcept {
             hogs_.start();
             hogs_.wake();
         }
-        if (owner_.demoted().is_waited_for())
-            sleep_until(std::min(next, clock::now() + may_overstay));
-        else if (next != never)
-            sleep_until(next);
-        else
-            rest();
+        sleep_until(owner_.demoted().is_waited_for() ? std::min(next, clock::now() + may_overstay) : next);
     }
     withdraw_all();
 }
@@ -216,7 +213,7 @@ void hand_off::run() noexcept {
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
     const bool profit = judge_.would_profit(what_waits(), now);
-    crowd_ = fibers_per_cpu();
+    count_those_who_run();
     auto suspect = suspicion::no;
     bool any_runs = false, any_demanded = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
@@ -237,13 +234,19 @@ time_point hand_off::round() noexcept {
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
     lacks_carriers_.store(std::exchange(lacked_, false), relaxed);  // a hint
     serve_the_demoted(now);
+    if (any_runs && owner_.nobody_leads()) owner_.wake_sleeper();  // a leader has gone for longer than it thought
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
-unsigned hand_off::fibers_per_cpu() const noexcept {
-    unsigned running = 0;
-    owner_.for_each_carrier([&](const carrier& c) { running += c.current() != nullptr; });
-    return std::clamp((running + cpus_ - 1) / cpus_, 1u, most_crowd);
+void hand_off::count_those_who_run() noexcept {
+    unsigned running = 0, apart = 0;
+    owner_.for_each_carrier([&](const carrier& c) {
+        const bool runs = c.current() != nullptr;
+        running += runs;
+        apart += runs && c.has_long_slice();
+    });
+    crowd_ = std::clamp((running + cpus_ - 1) / cpus_, 1u, most_crowd);
+    computing_apart_.store(apart, relaxed);  // a hint
 }
 
 waiting hand_off::what_waits() const noexcept {
@@ -341,24 +344,31 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
 
 // ---- sleeping
 
-void hand_off::sleep_until(time_point t) noexcept {
-    const auto until = t == never ? std::optional<monotonic_ns>{} : t.time_since_epoch().count();
-    if (hurried_.load(relaxed) == 0) (void)futex_wait(hurried_, 0, until);
-    hurried_.exchange(0, acquire);  // pairs with hurry(): what it was hurried for is looked at next
-}
-
-// Until somebody runs (Dekker with somebody_runs(): it is awake, fence, looks whether the monitor rests).
-void hand_off::rest() noexcept {
-    rests_.store(true, relaxed);
-    heavy_fence();
-    bool all_sleep = true;
-    for (unsigned i = 0; i < owner_.worker_count(); ++i) all_sleep = all_sleep && owner_.worker_at(i).asleep();
-    if (all_sleep && !owner_.demoted().is_waited_for()) sleep_until(never);
+// If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake or has gone from the driver, fence, looks whether the
+// monitor rests.)
+void hand_off::sleep_until(time_point next) noexcept {
+    alarm_.set(next);  // before others may
+    if (next - clock::now() > may_miss) {
+        rests_.store(true, relaxed);
+        heavy_fence();
+        if (next == never && !all_sleep()) return rests_.store(false, relaxed);
+        if (next != never && owner_.nobody_leads()) alarm_.set(clock::now() + first_look);
+    }
+    alarm_.wait();
     rests_.store(false, relaxed);
 }
 
-void hand_off::hurry() noexcept {
-    if (hurried_.exchange(1, release) == 0) futex_wake(hurried_, 1);  // release: what it is to look at
+bool hand_off::all_sleep() const noexcept {
+    for (unsigned i = 0; i < owner_.worker_count(); ++i)
+        if (!owner_.worker_at(i).asleep()) return false;
+    return !owner_.demoted().is_waited_for();
 }
+
+// Not now: it would have this CPU first, and what has just begun to run is no hog.
+void hand_off::look_soon() noexcept {
+    if (rests_.exchange(false, relaxed)) alarm_.set(clock::now() + first_look);
+}
+
+void hand_off::hurry() noexcept { alarm_.ring(); }
 
 }  // namespace weft::detail

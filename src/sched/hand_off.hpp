@@ -20,7 +20,7 @@
 
 #include "base/atomic.hpp"
 #include "base/cpus.hpp"
-#include "base/futex.hpp"
+#include "sched/alarm.hpp"
 #include "sched/hog_reporter.hpp"
 #include "sched/judge.hpp"
 #include "sched/tenure.hpp"
@@ -54,18 +54,23 @@ public:
     void hurry() noexcept;
     /// A worker has found something to run.
     void somebody_runs() noexcept {
-        light_fence();  // pairs with rest()
+        light_fence();  // pairs with sleep_until()
         if (rests_.load(relaxed)) [[unlikely]]
-            hurry();
+            look_soon();
     }
 
     hog_reporter& reporter() noexcept { return hogs_; }
     /// Whether a fiber keeps its worker because there is no carrier that could have it: a hint.
     bool lacks_carriers() const noexcept { return lacks_carriers_.load(relaxed); }
 
+    /// How many carriers compute that have no worker: a hint.
+    unsigned computing_apart() const noexcept { return computing_apart_.load(relaxed); }
+    bool is_watching() const noexcept { return judge_.is_watching(); }
+    unsigned cpus() const noexcept { return cpus_; }
+
     /// A demoted fiber waits for a place; the caller has passed a fence.
     void somebody_waits() noexcept {
-        if (rests_.load(relaxed)) hurry();  // pairs with rest()
+        if (rests_.load(relaxed)) hurry();  // pairs with sleep_until()
     }
 
     struct counts {
@@ -88,7 +93,7 @@ private:
 
     void run() noexcept;
     time_point round() noexcept;
-    unsigned fibers_per_cpu() const noexcept;
+    void count_those_who_run() noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
@@ -96,8 +101,9 @@ private:
     void look_again(worker& w, watched& seen) noexcept;
     void withdraw_all() noexcept;
     void serve_the_demoted(time_point now) noexcept;
-    void sleep_until(time_point t) noexcept;
-    void rest() noexcept;
+    void sleep_until(time_point next) noexcept;
+    bool all_sleep() const noexcept;
+    [[gnu::cold]] void look_soon() noexcept;
 
     bool is_given_up(carrier& c) noexcept;
     carrier* take_spare() noexcept;
@@ -115,11 +121,12 @@ private:
     std::thread thread_;
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
-    futex_word hurried_{0};
+    alarm alarm_;
     std::vector<watched> seen_;  // of each worker
     bool says_no_more_ = false;  // that it has no carrier left
     bool lacked_ = false;  // in this round
-    unsigned crowd_ = 1;   // the same
+    unsigned crowd_ = 1;   // the same: how many fibers that run share a CPU
+    atomic<unsigned> computing_apart_{0};
     const unsigned cpus_ = usable_cpus();
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;  // for the reporter

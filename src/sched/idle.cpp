@@ -12,6 +12,7 @@ namespace {
 constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
 constexpr auto nap_for =
     std::chrono::microseconds(25);      // required: with the wake-up, work waits at most 200 us while somebody is idle
+constexpr auto long_nap = std::chrono::microseconds(100);  // required: as above; each takes 15 us of a CPU that others want
 constexpr auto patience = std::chrono::microseconds(20);  // chosen: longer than a fiber that has woken another needs to park
 constexpr auto answer_in = std::chrono::microseconds(10);  // measured: a victim that has not answered by then is in a long body
 constexpr auto tiny = std::chrono::microseconds(20);  // measured: loot that lasts shorter costs more than it helps
@@ -19,6 +20,8 @@ constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono
 constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
 constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again
 constexpr int naps = 24;  // chosen: it looks for 1.2 ms, as a nap lasts twice what it asks for
+constexpr auto brief_absence = std::chrono::microseconds(100);  // chosen: timers and I/O are looked at so often anyway
+constexpr int sure_after = 8;  // chosen
 constexpr int relaxes_per_look = 20;  // chosen: a look at the others costs them a cache line
 
 }  // namespace
@@ -28,6 +31,7 @@ control_block* idle_worker::find_work() noexcept {
     for (;;) {
         if (auto* const f = look()) return found(f);
         if (w_.owner_.stopping()) return nullptr;
+        in_others_way_ = lacks_cpu();
         if (!w_.searching_) w_.searching_ = w_.owner_.idle().begin_search();
         if (w_.searching_)
             if (auto* const f = search()) return found(f);
@@ -39,7 +43,7 @@ control_block* idle_worker::find_work() noexcept {
 // Takes in what has become ready and returns the first of it.
 control_block* idle_worker::look() noexcept {
     const carrier::visit inside(*this_carrier());
-    w_.poll();
+    w_.take_in();  // found() tells of what it leaves
     return w_.pick();
 }
 
@@ -52,7 +56,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
     auto& s = w_.owner_;
     w_.spin_ = true;
     s.hand_offs().somebody_runs();
-    const bool hand_on = std::exchange(led_, false);
+    const bool hand_on = std::exchange(led_, false) && !will_be_back_soon();
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
         w_.push(*first);
@@ -67,7 +71,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
 control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
     if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);  // owner only
-    if (std::exchange(w_.spin_, false)) {
+    if (std::exchange(w_.spin_, false) && !in_others_way_) {
         const auto end = clock::now() + spin_for;
         do {
             if (auto* const f = steal()) return f;
@@ -79,6 +83,7 @@ control_block* idle_worker::search() noexcept {
     for (int i = 0;; ++i) {  // first of all a look: whoever has woken this worker may be in a long body by now
         if (auto* const f = steal_patiently()) return f;
         if (i == naps || !others_are_busy() || s.stopping()) break;
+        if (in_others_way_ && !s.work_is_queued()) break;
         nap();
         if (auto* const f = look()) return f;
     }
@@ -184,9 +189,31 @@ void idle_worker::judge_last_loot() noexcept {
     w_.ask_again_ = now + w_.gap_;
 }
 
+// A leader whose last bodies were brief goes without waking another to lead: that costs more than they last. If it is wrong, the
+// monitor sees it, and wakes one.
+bool idle_worker::will_be_back_soon() noexcept {
+    if (!w_.owner_.hand_offs().is_watching()) return false;
+    w_.left_lead_at_ = clock::now();
+    return w_.brief_absences_ == sure_after;
+}
+
+void idle_worker::note_absence() noexcept {
+    if (w_.left_lead_at_ == never) return;
+    const bool brief = clock::now() - std::exchange(w_.left_lead_at_, never) < brief_absence;
+    w_.brief_absences_ = brief ? std::min(w_.brief_absences_ + 1, sure_after) : 0;
+}
+
 bool idle_worker::others_are_busy() const noexcept {
     auto& s = w_.owner_;
     return s.idle().sleeping_count() + 1 < s.worker_count();  // all but this one and the sleepers
+}
+
+// Fibers compute without a worker, on every CPU that no worker uses. A search would take its time from them, and what the kernel
+// counts as its share from this worker: beside hogs it would come late when it is wanted (docs/design/handoff.md).
+bool idle_worker::lacks_cpu() const noexcept {
+    auto& s = w_.owner_;
+    const auto apart = s.hand_offs().computing_apart();
+    return apart != 0 && apart + s.worker_count() - s.idle().sleeping_count() > s.hand_offs().cpus();
 }
 
 time_point idle_worker::earliest_timer() const noexcept {
@@ -202,7 +229,7 @@ void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);  // pairs with the fence of wake_searcher()
     if (w_.owner_.injected().empty() && !this_carrier()->has_bound())  // after set_napper(): whoever pushed before has not seen the napper
-        sleep_until(clock::now() + nap_for);
+        sleep_until(clock::now() + (in_others_way_ ? long_nap : nap_for));
     w_.owner_.set_napper(nullptr);
 }
 
@@ -237,7 +264,7 @@ void idle_worker::sleep() noexcept {
 }
 
 void idle_worker::sleep_until(time_point until) noexcept {
-    if (w_.owner_.worker_count() == 1) return sleep_here_until(until);
+    if (w_.owner_.worker_count() == 1 || in_others_way_) return sleep_here_until(until);
     w_.cpu_.store(placement::here(), relaxed);  // a hint
     auto& place = this_carrier()->place();
     place.stay_off(cpus_of_others());
@@ -256,6 +283,7 @@ cpu_set_t idle_worker::cpus_of_others() const noexcept {
 
 void idle_worker::sleep_here_until(time_point until) noexcept {
     auto& s = w_.owner_;
+    note_absence();
     led_ = s.try_lead_or_wait_for_it();
     if (!led_) {
         const auto timer = w_.timers_.earliest();

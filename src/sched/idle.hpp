@@ -4,7 +4,7 @@
 // research/mechanisms.md, 3). So the one searcher does not sleep at once: it spins for a moment if work was seen lately, and
 // then looks again every `nap` while others are busy. While it does so nobody need wake anybody (idle_set.hpp), and a fiber
 // that waits behind a neighbour's long computation is found within a nap. Only when `naps` looks in a row found nothing does
-// it sleep for good; an idle process therefore does not wake at all.
+// it sleep for good; an idle process therefore does not wake at all. Beside hogs nobody searches for long (lacks_cpu()).
 #pragma once
 
 #include <optional>
@@ -40,7 +40,10 @@ private:
     cpu_set_t cpus_of_others() const noexcept;
     time_point not_too_soon(time_point timer) const noexcept;
     void note_wake(time_point timer) noexcept;
+    bool will_be_back_soon() noexcept;
+    void note_absence() noexcept;
     bool others_are_busy() const noexcept;
+    bool lacks_cpu() const noexcept;
     time_point earliest_timer() const noexcept;
 
     worker& w_;
@@ -48,6 +51,7 @@ private:
     time_point asked_at_;
     bool backed_off_ = false;  // a victim was left alone for the tiny loot it had given
     time_point tidy_at_ = never;  // when memory is to be given back
+    bool in_others_way_ = false;  // what it does now takes a CPU from fibers that compute
     bool led_ = false;  // slept in the driver last: if it goes away with work, another must watch there
 };
 

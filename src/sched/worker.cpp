@@ -23,18 +23,25 @@ worker::worker(scheduler& owner, unsigned index)
 
 worker::~worker() = default;
 
-// It may stay away from its timers for long. One fiber of the carrier's own, then the others have their turn (B4 of bound.hpp).
+// One fiber of the carrier's own, then the others have their turn (B4 of bound.hpp). If it runs one or the other it may stay away
+// from its timers for long; else it minds them itself, asleep.
 control_block* worker::attend_news() noexcept {
     has_news_ = false;
-    if (!alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
-    return std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
+    auto* const bound = std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
+    if ((bound || !queue_.empty()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
+    return bound;
 }
 
 // No memory for a longer queue.
 void worker::overflow(control_block& f) noexcept { owner_.injected().push(f); }
 
-// What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
 void worker::poll() noexcept {
+    take_in();
+    if (!queue_.empty()) notify();
+}
+
+// What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
+void worker::take_in() noexcept {
     const auto now = clock::now();
     const auto elapsed = now - last_poll_;
     if (elapsed > 2 * poll_aim && poll_every_ > 1) poll_every_ /= 2;
@@ -61,10 +68,7 @@ void worker::poll() noexcept {
         has_news_ = bound_has_turn_ = true;
     if (owner_.has_surplus()) [[unlikely]]
         owner_.trim(now, 1);
-    if (!queue_.empty())
-        notify();
-    else
-        queue_.trim();
+    if (queue_.empty()) queue_.trim();
 }
 
 void worker::arm(timer& t, time_point when) noexcept {

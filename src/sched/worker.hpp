@@ -81,6 +81,7 @@ private:
     friend class carrier;  // worker_inline.hpp: spawns
 
     void poll() noexcept;
+    void take_in() noexcept;  // the same, but nobody is told of what has become ready
     void push(control_block& f) noexcept;
     [[gnu::cold]] void overflow(control_block& f) noexcept;
     [[gnu::cold]] control_block* attend_news() noexcept;
@@ -100,6 +101,8 @@ private:
     time_point looted_at_ = never;  // when fibers of another worker were taken over, until it is known how long they lasted
     time_point ask_again_;  // busy victims are left alone until then
     time_point woke_for_timer_{};  // when a sleep last ended by a timer
+    time_point left_lead_at_ = never;  // when it last went away from the driver with work; never: it has been back since
+    int brief_absences_ = 0;  // in a row
     duration gap_{};  // how long that was the last time
     struct sight {
         std::uint64_t ticks = 0;

@@ -61,6 +61,46 @@ TEST_P(tcp_stream, half_close_lets_the_peer_answer) {
     });
 }
 
+// The worker that watches the descriptors goes away for brief bodies without waking another to watch. The last one here is not brief,
+// and keeps its worker, so that only another that watches can help.
+TEST(tcp_watch, somebody_else_watches_when_a_brief_fiber_computes_for_once) {
+    runtime rt({.workers = 2});
+    rt.run([] {
+        auto l = local_listener();
+        auto left = tcp::stream::connect(l.local());
+        auto left_peer = l.accept();
+        auto right = tcp::stream::connect(l.local());
+        auto right_peer = l.accept();
+        constexpr int times = 400;
+        std::atomic<bool> seen{false};
+        std::thread peer([&] {
+            std::byte one[1]{};
+            for (int i = 0; i < times; ++i) {
+                left_peer.write_all(one);
+                left_peer.read_exact(one);
+            }
+            std::this_thread::sleep_for(1ms);
+            right_peer.write_all(one);
+        });
+        auto other = spawn([&] {
+            std::byte one[1];
+            right.read_exact(one);
+            seen = true;
+        });
+        spawn({.preempt = false}, [&] {
+            std::byte one[1];
+            for (int i = 0; i < times; ++i) {
+                left.read_exact(one);
+                left.write_all(one);
+            }
+            for (const auto end = std::chrono::steady_clock::now() + 20s; !seen && std::chrono::steady_clock::now() < end;) {}
+            EXPECT_TRUE(seen);
+        }).join();
+        other.join();
+        weft::blocking([&] { peer.join(); });
+    });
+}
+
 TEST_P(tcp_stream, close_wakes_a_reader) {
     run([&] {
         auto l = local_listener();

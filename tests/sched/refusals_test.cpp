@@ -252,5 +252,19 @@ TEST_F(refusals, of_all_threads_are_an_error_of_the_constructor) {
         ends_well(0), "");
 }
 
+TEST_F(refusals, of_a_timer_for_the_monitor_are_an_error_of_the_constructor) {
+    EXPECT_EXIT(
+        {
+            refuse({SYS_timerfd_create}, EMFILE);
+            try {
+                const runtime rt({.workers = 2});
+                end(false);
+            } catch (const std::system_error& e) {
+                end(e.code().value() == EMFILE && std::string(e.what()).find("monitor") != std::string::npos);
+            }
+        },
+        ends_well(0), "");
+}
+
 }  // namespace
 }  // namespace weft::test
