@@ -18,6 +18,7 @@ struct blocking_pool::member : list_hook<member> {
     bool finished = false;        // the thread only has to be joined; under lock
     bool abandoned = false;       // nobody will join it; under lock
     member* idle_below = nullptr;
+    bool starts_reserve = false;  // its own
 };
 
 struct blocking_pool::shared {
@@ -30,16 +31,22 @@ struct blocking_pool::shared {
     intrusive_list<member> members;  // every thread that is to be joined
     unsigned threads = 0;            // those, less the finished ones
     member* idle = nullptr;          // newest first, so that surplus threads run out of time
+    member* reserve = nullptr;       // B5: from before its thread starts
+    bool has_reserve = false;        // or will have, if the system lets us
     bool ending = false;
     futex_word finished_count{0};
 
     void add_to_queue(blocking_job& job) noexcept;
     void remove_from_queue(blocking_job& job) noexcept;
     void take_queue(intrusive_list<blocking_job>& into) noexcept;
+    bool wants_reserve() noexcept;
+    void start_reserve(const std::shared_ptr<shared>& self) noexcept;
+    void relieve(member& me) noexcept;
     void start_thread(const std::shared_ptr<shared>& self, blocking_job& job);
     void thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error);
     static void* thread_main(void* arg) noexcept;
     blocking_job* next_job(member& me) noexcept;
+    blocking_job* take_front(member& me) noexcept;
     bool wait_for_job(member& me) noexcept;
     bool leave_idle(member& me) noexcept;
     bool wait_until_finished(detail::time_point until) noexcept;
@@ -58,6 +65,7 @@ blocking_pool::blocking_pool(blocking_pool_options options) : shared_(std::make_
 void blocking_pool::submit(blocking_job& job) {
     shared& s = *shared_;
     member* sleeper = nullptr;
+    bool queued = false, short_of_reserve = false;
     {
         const std::lock_guard guard(s.lock);
         if (s.idle) {
@@ -66,11 +74,14 @@ void blocking_pool::submit(blocking_job& job) {
             sleeper->signal.store(1, release);  // pairs with the acquire in wait_for_job()
         } else if (s.threads >= s.options.max_threads) {
             s.add_to_queue(job);  // B3
-            return;
+            queued = true;
+            short_of_reserve = s.wants_reserve();
         } else {
             ++s.threads;
         }
     }
+    if (short_of_reserve) s.start_reserve(shared_);
+    if (queued) return;
     if (!sleeper) return s.start_thread(shared_, job);
     futex_wake(sleeper->signal, 1);  // an address only: the thread may have seen the signal, and even be gone
 }
@@ -84,7 +95,7 @@ bool blocking_pool::withdraw(blocking_job& job) noexcept {
 
 unsigned blocking_pool::threads() const noexcept {
     const std::lock_guard guard(shared_->lock);
-    return shared_->threads;
+    return shared_->threads - (shared_->has_reserve ? 1 : 0);
 }
 
 std::size_t blocking_pool::queued() const noexcept {
@@ -94,6 +105,7 @@ std::size_t blocking_pool::queued() const noexcept {
 
 void blocking_pool::shared::add_to_queue(blocking_job& job) noexcept {
     job.is_queued = true;
+    job.queued_at = clock::now();
     queue.push_back(job);
     ++queued;
 }
@@ -109,6 +121,41 @@ void blocking_pool::shared::take_queue(intrusive_list<blocking_job>& into) noexc
         remove_from_queue(*j);
         into.push_back(*j);
     }
+}
+
+// B5, under the lock. True: the caller starts it.
+bool blocking_pool::shared::wants_reserve() noexcept {
+    if (queue.empty() || has_reserve || ending || threads >= options.most_threads) return false;
+    has_reserve = true;
+    ++threads;
+    return true;
+}
+
+void blocking_pool::shared::start_reserve(const std::shared_ptr<shared>& self) noexcept {
+    std::unique_ptr<member> fresh;
+    try {
+        fresh = std::make_unique<member>();
+        fresh->pool = self;
+        {
+            const std::lock_guard guard(lock);
+            members.push_back(*fresh);
+            reserve = fresh.get();
+        }
+        if (pthread_create(&fresh->thread, nullptr, thread_main, fresh.get()) == 0) return void(fresh.release());
+    } catch (const std::bad_alloc&) {}
+    const std::lock_guard guard(lock);  // the others will come to what is queued
+    if (fresh && !fresh->abandoned) members.remove(*fresh);
+    reserve = nullptr;
+    has_reserve = false;
+    --threads;
+}
+
+// Under the lock: it is one of the others from now on, if it was the reserve.
+void blocking_pool::shared::relieve(member& me) noexcept {
+    if (reserve != &me) return;
+    reserve = nullptr;
+    has_reserve = false;
+    me.starts_reserve = wants_reserve();
 }
 
 void blocking_pool::shared::start_thread(const std::shared_ptr<shared>& self, blocking_job& job) {
@@ -147,7 +194,10 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
     std::unique_ptr<member> me(static_cast<member*>(arg));
     const std::shared_ptr<shared> pool = std::move(me->pool);
     pthread_setname_np(pthread_self(), pool->options.thread_name.substr(0, 15).c_str());
-    while (blocking_job* job = pool->next_job(*me)) job->run();
+    while (blocking_job* job = pool->next_job(*me)) {
+        if (std::exchange(me->starts_reserve, false)) pool->start_reserve(pool);
+        job->run();
+    }
 
     bool will_be_joined = false;
     {
@@ -172,19 +222,34 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
 /// The job to run next; null when the thread is to end.
 blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
     for (;;) {
+        std::optional<time_point> overdue_at;
         {
             const std::lock_guard guard(lock);
             if (auto* const handed = std::exchange(me.job, nullptr)) return handed;
             if (ending) return nullptr;
-            if (auto* const job = queue.front()) {
-                remove_from_queue(*job);
-                return job;
+            if (auto* const job = take_front(me)) return job;
+            me.signal.store(0, relaxed);  // nobody else has it: not in idle, or who ends all waits for the lock
+            if (queue.empty()) {
+                relieve(me);
+                me.idle_below = std::exchange(idle, &me);
+            } else {
+                overdue_at = queue.front()->queued_at + options.patience;
             }
-            me.signal.store(0, relaxed);  // nobody else has it: not in idle
-            me.idle_below = std::exchange(idle, &me);
         }
-        if (!wait_for_job(me)) return nullptr;
+        if (overdue_at)
+            (void)futex_wait(me.signal, 0, futex_deadline(*overdue_at));
+        else if (!wait_for_job(me))
+            return nullptr;
     }
+}
+
+// The reserve only what has waited for long (B5). Under the lock.
+blocking_job* blocking_pool::shared::take_front(member& me) noexcept {
+    auto* const job = queue.front();
+    if (!job || (reserve == &me && clock::now() < job->queued_at + options.patience)) return nullptr;
+    remove_from_queue(*job);
+    relieve(me);
+    return job;
 }
 
 /// False: idle for too long, and out of the idle list.
@@ -227,6 +292,10 @@ blocking_pool::~blocking_pool() {
         s.take_queue(never_run);
         sleepers = std::exchange(s.idle, nullptr);
         for (member* m = sleepers; m; m = m->idle_below) m->signal.store(1, release);  // B4; pairs with wait_for_job()
+        if (s.reserve) {
+            s.reserve->signal.store(1, relaxed);  // it looks under the lock
+            futex_wake(s.reserve->signal, 1);
+        }
     }
     for (member* m = sleepers; m; m = m->idle_below) futex_wake(m->signal, 1);  // they stay until joined
     while (blocking_job* j = never_run.pop_front()) j->refuse();

@@ -7,10 +7,13 @@
 // Invariants
 //   B1  A job is in the queue or was handed to one thread; both change under the lock. Only a queued job is withdrawn.
 //   B2  Jobs start in the order of submit().
-//   B3  The queue is not empty only while every thread is busy and no more may be started.
+//   B3  The queue is not empty only while every thread is busy, but for the reserve, and no more may be started.
 //   B4  A thread in the idle list has no job, and its signal is 0; who takes it out hands it a job, or the end, and sets the
 //       signal, all under the lock.
-//   B5  The pool does not touch a job after calling its run() or refuse().
+//   B5  While the queue is not empty there is a reserve, unless there are most_threads or the system has refused one: a thread that
+//       takes a job only when it has waited for `patience`, and is one of the others from then on. So short calls wait behind long
+//       ones for that long at most, until there are most_threads of those.
+//   B6  The pool does not touch a job after calling its run() or refuse().
 #pragma once
 
 #include <pthread.h>
@@ -35,6 +38,7 @@ public:
     virtual void refuse() noexcept = 0;
 
     bool is_queued = false;  ///< the pool's (B1)
+    std::chrono::steady_clock::time_point queued_at{};  ///< the same
 
 protected:
     ~blocking_job() = default;
@@ -42,6 +46,8 @@ protected:
 
 struct blocking_pool_options {
     unsigned max_threads = 64;                          // chosen: what disks and resolvers can use
+    unsigned most_threads = 256;                        // chosen: when calls last so long that others wait; beyond, they wait
+    std::chrono::nanoseconds patience = std::chrono::milliseconds(100);  // chosen: the longest of short calls
     std::chrono::nanoseconds idle = std::chrono::seconds(5);  // chosen: outlasts the gaps of a busy service
     std::chrono::nanoseconds grace = std::chrono::milliseconds(100);  // for abandoned calls, when the pool ends
     std::string thread_name = "weft-blocking";          // at most 15 characters are kept
@@ -61,7 +67,7 @@ public:
     /// True: the job has not started and never will; it is the caller's again.
     [[nodiscard]] bool withdraw(blocking_job& job) noexcept;
 
-    /// Hints.
+    /// Hints. The reserve is not counted.
     unsigned threads() const noexcept;
     std::size_t queued() const noexcept;
 

@@ -261,6 +261,7 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
     const auto* const fiber = holder.seen_current();
     const auto probe = holder.probe();
     const auto cpu = fiber ? probe.cpu() : std::nullopt;
+    w.poll_soon();
     const sighting s{.when = now,
                      .carrier = &holder,
                      .dispatches = w.dispatches(),

@@ -46,7 +46,7 @@ void worker::take_in() noexcept {
     const auto elapsed = now - last_poll_;
     if (elapsed > 2 * poll_aim && poll_every_ > 1) poll_every_ /= 2;
     if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
-    poll_at_ = ticks_.load(relaxed) + poll_every_;
+    poll_at_.store(ticks_.load(relaxed) + poll_every_, relaxed);  // the monitor's order to poll may be overwritten: it is obeyed here
     last_poll_ = now;
     cpu_.store(placement::here(), relaxed);  // a hint
 

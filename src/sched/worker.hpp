@@ -43,7 +43,7 @@ public:
     void arm(timer& t, time_point when) noexcept;
     /// \returns whether it was.
     bool poll_if_due() noexcept {
-        if (ticks_.load(relaxed) < poll_at_) [[likely]]
+        if (ticks_.load(relaxed) < poll_at_.load(relaxed)) [[likely]]
             return false;
         poll();
         return true;
@@ -56,6 +56,8 @@ public:
 
     // Any thread:
 
+    /// The monitor, at each look: bodies may be longer than the worker has learnt. A hint.
+    void poll_soon() noexcept { poll_at_.store(0, relaxed); }
     /// After work was published.
     void notify() noexcept;
     void wake() noexcept;
@@ -91,7 +93,7 @@ private:
     const bool alone_;  // the only worker: nobody to wake or to be robbed by
 
     // The carrier's own.
-    std::uint64_t poll_at_;  // dispatches
+    atomic<std::uint64_t> poll_at_;  // dispatches; 0 by the monitor
     std::uint32_t poll_every_;
     time_point last_poll_;
     bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end

@@ -55,7 +55,7 @@ TEST(blocking_pool, runs_a_job_on_another_thread) {
 }
 
 TEST(blocking_pool, starts_threads_on_demand_up_to_the_bound_and_queues_the_rest) {
-    blocking_pool pool({.max_threads = 2});
+    blocking_pool pool({.max_threads = 2, .most_threads = 2});
     EXPECT_EQ(pool.threads(), 0u);
     gated_job a, b, c;
     for (auto* j : {&a, &b, &c}) pool.submit(*j);
@@ -77,7 +77,7 @@ TEST(blocking_pool, B2_queued_jobs_start_in_order) {
         int number = 0;
         std::vector<int>* order = nullptr;
     };
-    blocking_pool pool({.max_threads = 1});
+    blocking_pool pool({.max_threads = 1, .most_threads = 1});
     std::vector<int> order;  // one thread writes
     gated_job first, last;
     std::array<ordered, 20> jobs;
@@ -96,7 +96,7 @@ TEST(blocking_pool, B2_queued_jobs_start_in_order) {
 }
 
 TEST(blocking_pool, B1_withdraw_takes_a_queued_job_and_no_other) {
-    blocking_pool pool({.max_threads = 1});
+    blocking_pool pool({.max_threads = 1, .most_threads = 1});
     gated_job running, waiting;
     pool.submit(running);
     running.started.acquire();
@@ -136,7 +136,7 @@ TEST(blocking_pool, its_end_refuses_what_is_queued_and_joins_the_threads) {
     gated_job running, waiting;
     std::thread helper;
     {
-        blocking_pool pool({.max_threads = 1, .grace = 5s});
+        blocking_pool pool({.max_threads = 1, .most_threads = 1, .grace = 5s});
         pool.submit(running);
         running.started.acquire();
         pool.submit(waiting);
@@ -166,6 +166,54 @@ TEST(blocking_pool, its_end_leaves_a_call_behind_that_outlasts_the_grace) {
     delete stuck;
 }
 
+TEST(blocking_pool, B5_a_short_call_does_not_wait_for_long_ones_to_end) {
+    blocking_pool pool({.max_threads = 2, .most_threads = 8, .patience = 20ms});
+    gated_job long_ones[2], short_ones[5];
+    for (auto& j : long_ones) pool.submit(j);
+    for (auto& j : short_ones) {
+        j.gate.release();
+        pool.submit(j);
+    }
+    EXPECT_EQ(pool.threads(), 2u);
+    for (auto& j : short_ones) EXPECT_TRUE(eventually([&] { return j.ended.load(); }));
+    for (auto& j : long_ones) {
+        EXPECT_FALSE(j.ended);
+        j.gate.release();
+    }
+    EXPECT_TRUE(eventually([&] { return long_ones[0].ended && long_ones[1].ended; }));
+}
+
+TEST(blocking_pool, B5_long_calls_take_one_more_thread_after_the_other_up_to_the_bound) {
+    blocking_pool pool({.max_threads = 1, .most_threads = 3, .patience = 10ms});
+    gated_job jobs[4];
+    for (auto& j : jobs) pool.submit(j);
+    for (int i = 0; i < 3; ++i) jobs[i].started.acquire();
+    std::this_thread::sleep_for(50ms);
+    EXPECT_FALSE(jobs[3].started.try_acquire());
+    EXPECT_EQ(pool.threads(), 3u);
+    EXPECT_EQ(pool.queued(), 1u);
+    jobs[1].gate.release();
+    jobs[3].started.acquire();
+    for (auto& j : jobs) j.gate.release();
+    EXPECT_TRUE(eventually([&] { return jobs[0].ended && jobs[2].ended && jobs[3].ended; }));
+}
+
+TEST(blocking_pool, B5_its_end_does_not_wait_for_the_reserve_to_lose_patience) {
+    gated_job busy, waits;
+    const auto from = std::chrono::steady_clock::now();
+    {
+        blocking_pool pool({.max_threads = 1, .most_threads = 2, .patience = 1h, .grace = 20s});
+        pool.submit(busy);
+        pool.submit(waits);
+        busy.started.acquire();
+        busy.gate.release();
+        waits.gate.release();
+    }
+    EXPECT_TRUE(busy.ended);
+    EXPECT_TRUE(waits.ended || waits.refused);
+    EXPECT_LT(std::chrono::steady_clock::now() - from, 15s);
+}
+
 TEST(blocking_pool, threads_carry_the_name) {
     struct job final : blocking_job {
         void run() noexcept override {
@@ -191,7 +239,7 @@ TEST(blocking_pool, many_short_jobs_stress) {
     for (int round = 0; round < 20; ++round) {
         std::atomic<int> left{300};
         std::vector<job> jobs(300);
-        blocking_pool pool({.max_threads = 4, .idle = std::chrono::microseconds(200)});
+        blocking_pool pool({.max_threads = 4, .most_threads = 4, .idle = std::chrono::microseconds(200)});
         for (auto& j : jobs) {
             j.left = &left;
             pool.submit(j);

@@ -233,6 +233,26 @@ TEST(hand_off_alone, a_demoted_fiber_runs_on_a_worker_if_there_is_no_other_threa
     ::close(ends[1]);
 }
 
+// By dispatches alone a worker would look at what comes from outside after 256 of them, until it has learnt how long bodies last.
+TEST_F(no_leaks, what_comes_from_outside_does_not_wait_for_hundreds_of_long_bodies) {
+    watched_runtime rt(runtime_options{.workers = 1});
+    std::atomic<int> bodies{0}, at_start{-1};
+    std::vector<fiber<>> busy;
+    for (int i = 0; i < 4; ++i)
+        busy.push_back(rt.spawn([&] {
+            while (at_start < 0 && bodies < 1000) {
+                compute_for(3ms);
+                ++bodies;
+                this_fiber::yield();
+            }
+        }));
+    while (bodies < 2) std::this_thread::sleep_for(1ms);
+    const int before = bodies;
+    rt.spawn([&] { at_start = bodies.load(); }).join();
+    EXPECT_LT(at_start - before, 100);
+    for (auto& f : busy) f.join();
+}
+
 INSTANTIATE_TEST_SUITE_P(workers, hand_off, ::testing::Values(1u, 2u, 4u));
 
 TEST(hand_off_options, R6_without_a_slice_there_is_no_monitor_and_no_hand_off) {
