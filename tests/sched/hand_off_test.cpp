@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <weft/channel.hpp>
+#include <weft/deadline.hpp>
 #include <weft/mutex.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
@@ -50,7 +51,7 @@ protected:
     watched_runtime rt{runtime_options{.workers = GetParam(), .time_slice = 2ms}};
 };
 
-TEST_P(hand_off, R1_sleepers_wake_although_every_worker_computes) {
+TEST_P(hand_off, R1_R2_R3_sleepers_wake_although_every_worker_computes) {
     auto busy = hogs();
     const auto from = steady::now();
     std::vector<fiber<>> sleepers;
@@ -231,6 +232,41 @@ TEST(hand_off_alone, a_demoted_fiber_runs_on_a_worker_if_there_is_no_other_threa
     f.join();
     ::close(ends[0]);
     ::close(ends[1]);
+}
+
+TEST_P(hand_off, R10_limits_of_time_hold_although_every_worker_computes) {
+    auto busy = hogs();
+    rt.run([] {
+        channel<int> nothing(1);
+        mutex held;
+        const std::lock_guard guard(held);
+        const auto from = steady::now();
+        EXPECT_THROW(with_timeout(20ms, [&] { nothing.receive(); }), timeout_error);
+        auto other = spawn([&] { EXPECT_FALSE(held.try_lock_for(20ms)); });
+        other.join();
+        EXPECT_GE(steady::now() - from, 40ms);
+        EXPECT_LT(steady::now() - from, 5s);  // generous: test machines have other things to do
+    });
+    over = true;
+    for (auto& f : busy) f.join();
+}
+
+// R5: each goes on as soon as it has lost its worker. R17: so those that began on one worker run on threads of their own.
+TEST(hand_off_alone, R5_R17_R19_hogs_that_began_on_one_worker_run_all_at_once) {
+    constexpr int hogs = 6;
+    runtime rt({.workers = 2, .time_slice = 2ms});
+    std::atomic<int> running{0};
+    rt.run([&] {
+        std::vector<fiber<>> all;
+        for (int i = 0; i < hogs; ++i)
+            all.push_back(spawn([&] {
+                ++running;
+                for (const auto end = steady::now() + 20s; running < hogs && steady::now() < end;) {}
+                EXPECT_EQ(running, hogs);
+            }));
+        for (auto& f : all) f.join();
+    });
+    EXPECT_GE(rt.stats().hand_offs, hogs - 2u);
 }
 
 // By dispatches alone a worker would look at what comes from outside after 256 of them, until it has learnt how long bodies last.

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -58,7 +60,7 @@ public:
 
 private:
     void step() {
-        switch (below(random_, 13)) {
+        switch (below(random_, 16)) {
             case 0: return compute_for(up_to(random_, 200us));
             case 1: ::usleep(below(random_, 200)); return;
             case 2: return this_fiber::sleep_for(up_to(random_, 500us));
@@ -70,7 +72,10 @@ private:
             case 8: return cancel_one();
             case 9: return cancel_a_scope();
             case 10: return time_out();
-            case 11: return weft::blocking([n = below(random_, 200)] { ::usleep(n); });
+            case 11: return stay_by_attribute();
+            case 12: return stay_while_pinned();
+            case 13: return churn_memory();
+            case 14: return weft::blocking([n = below(random_, 200)] { ::usleep(n); });
             default: return join_at_once();
         }
     }
@@ -98,6 +103,33 @@ private:
         try {
             with_timeout(up_to(random_, 2ms), f);
         } catch (const timeout_error&) {}
+    }
+    void stay_by_attribute() {
+        constexpr migrate ways[] = {migrate::never, migrate::before_start, migrate::own_carrier};
+        try {
+            spawn({.move = ways[below(random_, 3)]}, [this, r = child_random()]() mutable { wait_in_one_place(r); }).join();
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code().value(), EAGAIN) << e.what();  // no carrier is left for a fiber alone
+        }
+    }
+    void stay_while_pinned() {
+        this_fiber::pinned([this] { wait_in_one_place(random_); });
+    }
+    void wait_in_one_place(std::minstd_rand& r) {
+        const pid_t place = ::gettid();
+        this_fiber::sleep_for(up_to(r, 300us));
+        compute_for(up_to(r, 100us));
+        const bool one_more = below(r, 2) == 0;
+        if (one_more) this_fiber::yield();
+        EXPECT_EQ(::gettid(), place);
+    }
+    // R16: code of others, inside the allocator and its locks, and in long copies.
+    void churn_memory() {
+        for (unsigned i = below(random_, 30); i > 0; --i) {
+            const std::vector<char> one(1 + below(random_, 60'000), 'a');
+            const auto other = one;
+            EXPECT_EQ(other.back(), 'a');
+        }
     }
     void have_children() {
         with_scope([&](scope& s) {
