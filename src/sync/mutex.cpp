@@ -39,20 +39,22 @@ mutex::~mutex() {
     s.~mutex_state();
 }
 
-void mutex::lock() noexcept { lock_until(never); }
+void mutex::lock() noexcept {
+    if (!try_lock()) lock_until(never);
+}
 
 bool mutex::try_lock() noexcept {
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
     const bool is_free = s.owner == nullptr;
-    if (is_free) s.owner = &this_cell();
+    if (is_free) s.owner = &caller_cell();
     s.lock.unlock();
     return is_free;
 }
 
 bool mutex::lock_until(time_point until) noexcept {
     auto& s = state_.as<mutex_state>();
-    auto* const self = &this_cell();
+    auto* const self = &caller_cell();
     for (bool woken = false;; woken = true) {
         s.lock.lock();
         if (woken) s.waking = false;
@@ -82,7 +84,7 @@ bool mutex::lock_until(time_point until) noexcept {
 void mutex::unlock() noexcept {
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
-    if (s.owner != &this_cell()) [[unlikely]]
+    if (s.owner != &caller_cell()) [[unlikely]]
         panic("mutex: unlocked by another than its owner (M1)", whose(s.owner));
     s.owner = nullptr;
     auto* const next = someone_is_due(s) ? static_cast<mutex_waiter*>(s.waiters.claim_front()) : nullptr;
@@ -99,7 +101,7 @@ void mutex::unlock() noexcept {
 bool mutex::is_callers() noexcept {
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
-    const bool mine = s.owner == &this_cell();
+    const bool mine = s.owner == &caller_cell();
     s.lock.unlock();
     return mine;
 }
