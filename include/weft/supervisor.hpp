@@ -81,11 +81,8 @@ public:
     template <class A, class... Args>
         requires(!std::same_as<A, supervisor>)
     actor_ref<A> start(const child_attributes& a, Args&&... args) const {
-        const actor_attributes how{.name = a.name,
-                                   .mailbox = a.mailbox,
-                                   .overflow = a.overflow,
-                                   .stack_bytes = a.stack_bytes,
-                                   .move = a.move};
+        const actor_attributes how{
+            .name = a.name, .mailbox = a.mailbox, .overflow = a.overflow, .stack_bytes = a.stack_bytes, .move = a.move};
         detail::actor_core_ref made(
             detail::make_actor(how, detail::make_program<A, detail::lives::again>(std::forward<Args>(args)...)));
         detail::add_child(*core_, a, made.core());

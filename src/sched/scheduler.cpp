@@ -26,7 +26,8 @@ runner current_runner() noexcept {
     const auto name = current_name();
     const auto length = static_cast<int>(name.size());
     if (f)
-        std::snprintf(who.text, sizeof who.text, "%.*s, fiber %llu", length, name.data(), static_cast<unsigned long long>(id_of(*f)));
+        std::snprintf(who.text, sizeof who.text, "%.*s, fiber %llu", length, name.data(),
+                      static_cast<unsigned long long>(id_of(*f)));
     else
         std::snprintf(who.text, sizeof who.text, "%.*s", length, name.data());
     return who;

@@ -272,12 +272,12 @@ void cell_core::state::wake_readers() noexcept {
 /// D6: if `reader`, about to wait for this one, closes a circle of cells that are not at the same step. Those that wait form no circle
 /// yet (X1); a cell that waits for an ivar is followed no further.
 void cell_core::state::break_outdated_circle(state& reader) noexcept {
-    const auto urgency = [](const state& c) { return std::pair(!c.begins_again, c.computing); };  // the least is the most outdated
+    const auto rank = [](const state& c) { return std::pair(!c.begins_again, c.computing); };  // the least is the most outdated
     step latest = reader.computing;
     state *outdated = &reader, *c = this;
     for (; c && c != &reader; c = c->awaits) {
         latest = std::max(latest, c->computing);
-        if (urgency(*c) < urgency(*outdated)) outdated = c;
+        if (rank(*c) < rank(*outdated)) outdated = c;
     }
     if (c && (outdated->begins_again || outdated->computing < latest)) outdated->begin_again_at(latest);
 }

@@ -272,7 +272,8 @@ TEST(class_actor_death, a_final_class_is_sent_what_it_handles) {
         void handle(std::vector<int>) {}
         void handle(const std::string&) {}
     };
-    EXPECT_DEATH(run([] { spawn_actor<lenient>({.name = "a"}).ask(1); }), "actor: an object of a final class handles what it is sent");
+    EXPECT_DEATH(run([] { spawn_actor<lenient>({.name = "a"}).ask(1); }),
+                 "actor: an object of a final class handles what it is sent");
 }
 
 TEST_P(class_actors, Q6_what_a_constructor_throws_ends_the_actor) {

@@ -17,8 +17,9 @@ TEST_P(bad_input_actors, Q8_a_supervisor_over_its_limit_ends_its_children_and_sa
         const auto end = s.monitor();
         const auto ann = s.start<account>({.name = "ann"}, 1);
         EXPECT_THROW(ann.ask(account::fail{"broke"}), actor_gone);
-        EXPECT_EQ(end_of(end),
-                  "failed: weft: supervisor \"bank\" gives up: more than 0 restarts in 60000 ms; at last child \"ann\" failed: broke");
+        EXPECT_EQ(
+            end_of(end),
+            "failed: weft: supervisor \"bank\" gives up: more than 0 restarts in 60000 ms; at last child \"ann\" failed: broke");
         EXPECT_TRUE(s.failed());
         EXPECT_THROW(ann.send(account::deposit{1}), actor_gone);
         EXPECT_THROW(ann.ask(account::balance{}), actor_gone);

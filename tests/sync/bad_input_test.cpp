@@ -87,7 +87,8 @@ TEST_F(bad_input_death, a_lock_that_a_stranger_unlocks) {
     EXPECT_DEATH(culprit([&] { m.unlock(); }), fatal("mutex: unlocked by another than its owner", "it is another's"));
     EXPECT_DEATH(culprit([&] { r.unlock(); }), fatal("mutex: unlocked by another than its owner", "it is another's"));
     EXPECT_DEATH(culprit([&] { s.unlock(); }), fatal("shared_mutex: unlocked by another than its owner", "it is another's"));
-    EXPECT_DEATH(s.unlock_shared(), "shared_mutex: unlocked by a reader that is none \\(it is the caller's\\) \\[in a plain thread\\]");
+    EXPECT_DEATH(s.unlock_shared(),
+                 "shared_mutex: unlocked by a reader that is none \\(it is the caller's\\) \\[in a plain thread\\]");
     s.unlock();
     s.lock_shared();
     EXPECT_DEATH(culprit([&] { s.unlock(); }), fatal("shared_mutex: unlocked by another than its owner", "it has readers"));
