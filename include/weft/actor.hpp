@@ -141,6 +141,7 @@ actor_core_ref new_actor(const actor_attributes& a, Args&&... args) {
 /// argument, which takes a mailbox<A>&. What is given is copied or moved.
 ///
 /// \returns  a reference; the actor may not have begun yet. What its constructor throws ends it.
+/// \parks    at max_fibers, as spawn(); with at_limit::run_inline as with park: an actor outlives the call that starts it.
 /// \throws   std::invalid_argument for a mailbox of 0 messages; what spawn() throws. On a plain thread the program stops with a
 ///           message: name a runtime.
 template <class A, class... Args>

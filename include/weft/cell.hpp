@@ -7,7 +7,7 @@
 //      whoever lags behind: the cells computed from it, which take the history over, and the receivers of changes().
 //   3  get() waits until the steps made before it have arrived: after x.set(2) a cell computed from x answers with 2 in it.
 //   4  A function that throws makes its cell fail, and those computed from it, until a later step succeeds; get() throws it.
-//   5  Cells that need each other fail with dataflow_cycle instead of waiting for ever.
+//   5  Cells that need each other at one step fail with dataflow_cycle at it instead of waiting for ever. A later step may mend that.
 //   6  A cell is destroyed after those computed from it.
 #pragma once
 
@@ -59,15 +59,16 @@ public:
     cell() : core_(1) {}
     explicit cell(T value) : core_(1) { set(std::move(value)); }
     /// Computed by f() in a fiber of its own, in the current runtime or in `rt`, now and whenever a cell that f has read has
-    /// changed. f may wait, also for ivars.
+    /// changed. f may wait, also for ivars. It lets dataflow_cycle pass: in a circle that a later step has opened it gets that, too, and
+    /// is called again (rule 5).
     ///
+    /// \parks   at max_fibers, as spawn(); with at_limit::run_inline as with park: the fiber ends with the cell.
     /// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime.
     template <detail::computes<T> F>
     explicit cell(F f) : cell(history{1}, std::move(f)) {}
     template <std::same_as<runtime> Runtime, detail::computes<T> F>
     cell(Runtime& rt, F f) : core_(1) {
-        compute_by(std::move(f));
-        fiber_ = rt.spawn([this] { core_.run(); });
+        compute_by(std::move(f), detail::scheduler_of(rt));
     }
 
     /// A cell that keeps its last n values for those who lag behind (rule 2).
@@ -117,14 +118,14 @@ private:
     cell(history h, T value) : core_(h.n) { set(std::move(value)); }
     template <detail::computes<T> F>
     cell(history h, F f) : core_(h.n) {
-        compute_by(std::move(f));
-        fiber_ = detail::spawn_in(detail::runtime_here("weft::cell"), attributes{.site = {}}, [this] { core_.run(); });
+        compute_by(std::move(f), detail::runtime_here("weft::cell"));
     }
 
     template <class F>
-    void compute_by(F f) {
+    void compute_by(F f, detail::scheduler& where) {
         auto shared = std::make_shared<F>(std::move(f));  // std::function copies
         core_.compute_by([shared]() -> detail::cell_value { return std::make_shared<const T>(std::invoke(*shared)); });
+        fiber_ = detail::spawn_in(where, detail::never_inline(where, {.site = {}}), [this] { core_.run(); });
     }
 
     mutable detail::cell_core core_;

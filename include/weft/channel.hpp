@@ -68,7 +68,8 @@ class channel : public detail::channel_handle<T>,
     using element = detail::typed_element<T>;
 
 public:
-    /// With capacity 0 a send waits for its receiver; with `unbounded` it never waits.
+    /// With capacity 0 a send waits for its receiver; with `unbounded` it never waits. Any number is good: beyond 256 KiB only what is
+    /// stored costs memory.
     explicit channel(std::size_t capacity = 0)
         : detail::channel_handle<T>(detail::channel_ref(detail::make_channel(element::operations, capacity))) {}
 

@@ -44,18 +44,17 @@ public:
     /// Computed by f() in a fiber of its own, in the current runtime or in `rt`. What f throws is what get() throws; if the fiber is
     /// stopped, std::future_error (broken_promise).
     ///
+    /// \parks   at max_fibers, as spawn(); with at_limit::run_inline as with park, since f may wait for what the caller does next.
     /// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime.
     template <class F>
         requires(std::is_invocable_r_v<T, F&> && !std::same_as<std::remove_cvref_t<F>, ivar>)
     explicit ivar(F&& f) : ivar() {
-        computes_.emplace();
-        fiber_ = detail::spawn_in(detail::runtime_here("weft::ivar"), attributes{.site = {}}, body(std::forward<F>(f)));
+        compute(detail::runtime_here("weft::ivar"), std::forward<F>(f));
     }
     template <std::same_as<runtime> Runtime, class F>
         requires std::is_invocable_r_v<T, F&>
     ivar(Runtime& rt, F&& f) : ivar() {
-        computes_.emplace();
-        fiber_ = rt.spawn(body(std::forward<F>(f)));
+        compute(detail::scheduler_of(rt), std::forward<F>(f));
     }
 
     /// Asks the fiber that computes it to stop, and joins it.
@@ -112,6 +111,11 @@ public:
     [[nodiscard]] bool ready() const noexcept { return state_.is_done(); }
 
 private:
+    template <class F>
+    void compute(detail::scheduler& where, F&& f) {
+        computes_.emplace();
+        fiber_ = detail::spawn_in(where, detail::never_inline(where, {.site = {}}), body(std::forward<F>(f)));
+    }
     template <class F>
     auto body(F&& f) {
         return [this, f = std::decay_t<F>(std::forward<F>(f))]() mutable {

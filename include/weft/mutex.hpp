@@ -24,7 +24,7 @@ namespace weft {
 /// Members as std::timed_mutex. Not recursive: locking it again stops the program.
 class mutex {
 public:
-    mutex() noexcept;
+    constexpr mutex() noexcept = default;  // zeros: free, nobody waits
     ~mutex();
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
@@ -67,6 +67,10 @@ private:
 /// runs, or the plain thread. Waiters are served as by weft::mutex, and as little interrupted.
 class recursive_mutex {
 public:
+    constexpr recursive_mutex() noexcept = default;
+    recursive_mutex(const recursive_mutex&) = delete;
+    recursive_mutex& operator=(const recursive_mutex&) = delete;
+
     /// \parks   while another fiber or thread has the mutex. A plain thread sleeps instead.
     /// \orders  the previous owner's last unlock() happens before the return.
     void lock() noexcept {

@@ -11,7 +11,9 @@ namespace weft {
 /// As std::once_flag.
 class once_flag {
 public:
-    once_flag() noexcept : state_(detail::one_time::what::once) {}
+    constexpr once_flag() noexcept : state_(detail::one_time::what::once) {}
+    once_flag(const once_flag&) = delete;
+    once_flag& operator=(const once_flag&) = delete;
 
 private:
     template <class F, class... A>

@@ -9,6 +9,8 @@
 //   4  More than max_restarts restarts within `within`: the supervisor gives up. Its children are stopped; a supervisor of its own
 //      hears of it as of any child that failed, and may restart it with all its children; else they have ended for good.
 //   5  A child that is not to be restarted is removed.
+//   6  A restart waits for a place where there are max_fibers, whatever at_limit says: that is no failure of the child. start() itself
+//      does as spawn().
 #pragma once
 
 #include <chrono>
@@ -40,6 +42,7 @@ struct child_attributes {
     weft::overflow overflow = overflow::park;  ///< as actor_attributes::overflow
     std::chrono::nanoseconds shutdown = std::chrono::seconds(5);  ///< how long stop() may take; then the child is killed
     std::size_t stack_bytes = 0;  ///< as attributes::stack_bytes
+    migrate move = migrate::always;  ///< as attributes::move, for each life anew
 };
 
 /// What a supervisor has seen of a child. Valid during the call of the hook.
@@ -78,9 +81,10 @@ public:
     template <class A, class... Args>
         requires(!std::same_as<A, supervisor>)
     actor_ref<A> start(const child_attributes& a, Args&&... args) const {
+        const actor_attributes how{
+            .name = a.name, .mailbox = a.mailbox, .overflow = a.overflow, .stack_bytes = a.stack_bytes, .move = a.move};
         detail::actor_core_ref made(
-            detail::make_actor({.name = a.name, .mailbox = a.mailbox, .overflow = a.overflow, .stack_bytes = a.stack_bytes},
-                               detail::make_program<A, detail::lives::again>(std::forward<Args>(args)...)));
+            detail::make_actor(how, detail::make_program<A, detail::lives::again>(std::forward<Args>(args)...)));
         detail::add_child(*core_, a, made.core());
         return actor_ref<A>(std::move(made));
     }
@@ -92,6 +96,8 @@ public:
 
     /// Stops a child for good (rule 3) and removes it. Does not wait. \returns false if it is no child of this one
     bool stop(const actor_handle& child) const noexcept { return detail::stop_child(*core_, child.ref().core()); }
+    /// The same for a supervisor that is a child, with all its children. Its own stop() leaves it to be restarted if it is permanent.
+    bool stop(const actor_ref& child) const noexcept { return detail::stop_child(*core_, *child.core_); }
     /// Stops the children and ends. Does not wait; monitor() tells when it is done.
     void stop() const noexcept { detail::supervisor_stop(*core_); }
 

@@ -3,11 +3,11 @@
 
 #include <chrono>
 #include <concepts>
-#include <string_view>
 #include <utility>
 
 #include <weft/channel.hpp>
 #include <weft/deadline.hpp>
+#include <weft/detail/new_fiber.hpp>
 #include <weft/detail/timeouts.hpp>
 
 namespace weft {
@@ -28,7 +28,7 @@ struct ticker {
 channel_ref make_ticker_channel();
 /// \throws std::invalid_argument unless positive
 std::chrono::nanoseconds checked_period(std::chrono::nanoseconds);
-void start_ticker(ticker, std::string_view what);
+void start_ticker(scheduler&, ticker);
 
 /// What a period of another unit is in nanoseconds, rounded up, as far as they reach.
 template <class Rep, class Period>
@@ -42,11 +42,14 @@ std::chrono::nanoseconds period_of(const std::chrono::duration<Rep, Period>& d) 
 
 /// A receiver that gets the time once, `d` from now, and then nothing more until the runtime stops, which closes it. For one wait
 /// on_timeout() is cheaper: this is a fiber, which ends with the receiver's last handle.
+///
+/// \parks   at max_fibers, as spawn(); with at_limit::run_inline as with park.
+/// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime.
 template <class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> after(const std::chrono::duration<Rep, Period>& d) {
     auto channel = detail::make_ticker_channel();
     receiver<steady_time_point> rx(channel);
-    detail::start_ticker({std::move(channel), detail::deadline_in(d), {}}, "weft::after");
+    detail::start_ticker(detail::runtime_here("weft::after"), {std::move(channel), detail::deadline_in(d), {}});
     return rx;
 }
 /// In `rt`, from any thread.
@@ -54,7 +57,7 @@ template <std::same_as<runtime> Runtime, class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> after(Runtime& rt, const std::chrono::duration<Rep, Period>& d) {
     auto channel = detail::make_ticker_channel();
     receiver<steady_time_point> rx(channel);
-    rt.spawn_detached(detail::ticker{std::move(channel), detail::deadline_in(d), {}});
+    detail::start_ticker(detail::scheduler_of(rt), {std::move(channel), detail::deadline_in(d), {}});
     return rx;
 }
 
@@ -62,13 +65,14 @@ template <std::same_as<runtime> Runtime, class Rep, class Period>
 /// makes that one be dropped; ticks missed by a late ticker are not made up for. Stops with its last handle; closed when the
 /// runtime stops.
 ///
-/// \throws  std::invalid_argument unless `d` is positive.
+/// \parks   as after().
+/// \throws  std::invalid_argument unless `d` is positive; as after().
 template <class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> every(const std::chrono::duration<Rep, Period>& d) {
     const auto period = detail::period_of(d);
     auto channel = detail::make_ticker_channel();
     receiver<steady_time_point> rx(channel);
-    detail::start_ticker({std::move(channel), detail::deadline_after(period), period}, "weft::every");
+    detail::start_ticker(detail::runtime_here("weft::every"), {std::move(channel), detail::deadline_after(period), period});
     return rx;
 }
 /// In `rt`, from any thread.
@@ -77,7 +81,7 @@ template <std::same_as<runtime> Runtime, class Rep, class Period>
     const auto period = detail::period_of(d);
     auto channel = detail::make_ticker_channel();
     receiver<steady_time_point> rx(channel);
-    rt.spawn_detached(detail::ticker{std::move(channel), detail::deadline_after(period), period});
+    detail::start_ticker(detail::scheduler_of(rt), {std::move(channel), detail::deadline_after(period), period});
     return rx;
 }
 

@@ -161,6 +161,10 @@ answering::~answering() {
 
 answer_place* answering::place() const noexcept { return asker_ ? asker_->place : nullptr; }
 
+void no_handler(const std::type_info& of_message) noexcept {
+    panic("actor: an object of a final class handles what it is sent", of_message.name());
+}
+
 void serve(actor_core& a, void* actor) { a.serve(actor); }
 
 std::unique_ptr<message> next_message(actor_core& self, time_point until) {

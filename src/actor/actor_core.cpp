@@ -25,18 +25,18 @@ private:
     actor_core& actor_;
 };
 
+/// And gives the reference back.
+void stop_referred(control_block& f) noexcept {
+    scheduler::request_stop(f);
+    scheduler::drop(f);
+}
+
 }  // namespace
 
 actor_core* current_actor() noexcept {
     const auto* const f = this_fiber_block();
     if (!f || !f->body || typeid(*f->body) != typeid(actor_task)) return nullptr;
     return &static_cast<actor_task*>(f->body)->actor();
-}
-
-attributes attributes_for(const scheduler& where, std::string_view name, std::size_t stack_bytes) noexcept {
-    const auto& o = where.options();
-    if (o.max_fibers != 0 && o.when_full == at_limit::run_inline && stack_bytes == 0) stack_bytes = o.stack_bytes;
-    return {.name = name, .stack_bytes = stack_bytes, .site = {}};
 }
 
 actor_core::actor_core(const actor_attributes& a, std::unique_ptr<actor_program> program)
@@ -46,7 +46,8 @@ actor_core::actor_core(const actor_attributes& a, std::unique_ptr<actor_program>
       type_(program_->type()),
       on_linked_end_(program_->on_linked_end()),
       time_to_stop_(std::chrono::seconds(5)),  // chosen
-      stack_bytes_(a.stack_bytes) {}
+      stack_bytes_(a.stack_bytes),
+      move_(a.move) {}
 
 // References and holds.
 
@@ -75,13 +76,14 @@ void actor_core::set_parent(std::shared_ptr<actor_parent> p, std::chrono::nanose
 
 void actor_core::start(scheduler& where) {
     begin_life();
-    new_fiber made(where, attributes_for(where, name_, stack_bytes_), start_as::joinable, sizeof(actor_task),
-                   alignof(actor_task));
+    const auto how = never_inline(where, {.name = name_, .stack_bytes = stack_bytes_, .move = move_, .site = {}});
+    new_fiber made(where, how, start_as::joinable, sizeof(actor_task), alignof(actor_task));
     control_block& f = made.release(*::new (made.room()) actor_task(*this));
     {
         const std::lock_guard guard(lock_);
         phase_.store(phase::running, relaxed);
         fiber_ = fiber_ref(f);  // A3
+        ++life_;
         link_failure_ = nullptr;
     }
     made.launch(f);
@@ -97,8 +99,7 @@ void actor_core::kill() noexcept {
         if (!f) return;
         f->life.refer();  // A3: the handle holds one
     }
-    scheduler::request_stop(*f);
-    scheduler::drop(*f);
+    stop_referred(*f);
 }
 
 void actor_core::live() noexcept {
@@ -198,17 +199,26 @@ void actor_core::lost(std::unique_ptr<message> m, ask_end why) noexcept {
 
 bool actor_core::is_caller() const noexcept { return current_actor() == this; }
 
-void actor_core::linked_end(std::string_view other, const exit_reason& why) noexcept {
+std::uint64_t actor_core::life() noexcept {
+    const std::lock_guard guard(lock_);
+    return life_;
+}
+
+void actor_core::linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept {
     if (on_linked_end_) {
-        force(on_linked_end_(other, why));
+        force(on_linked_end_(other, why));  // a message, which a next life handles as any other
         return;
     }
     auto failure = std::make_exception_ptr(linked_failure(other, why));
+    control_block* f;
     {
         const std::lock_guard guard(lock_);
+        f = life_ == life ? fiber_.block() : nullptr;
+        if (!f) return;  // A6: it has ended by itself
+        f->life.refer();  // A3
         std::swap(link_failure_, failure);
     }
-    kill();
+    stop_referred(*f);
 }
 
 }  // namespace weft::detail

@@ -11,7 +11,8 @@
 //   A2  With the last reference the doors close. A supervisor and the registry have references; fibers have not.
 //   A3  fiber_ names the fiber of the life under way, from before it starts until life_ended(), under `lock_`.
 //   A4  What others are told of an end (links, monitors, supervisor, those who ask) they are told without any lock.
-//   A5  asks_ is written by the actor's own fiber, under one lock for all; what it names is held by that fiber's reference.
+//   A5  asks is written by the actor's own fiber, under one lock for all; what it names is held by that fiber's reference.
+//   A6  A link ends a life, the one in which it was taken out of the lists, and no later one.
 #pragma once
 
 #include <memory>
@@ -71,13 +72,20 @@ public:
     void drop_taken() noexcept;
     void tell_failure(message& of_asker, const std::exception_ptr& failure) noexcept;
 
+    /// Counts the lives; the one under way, or the last one.
+    std::uint64_t life() noexcept;
+
     // Under the lock of relations.cpp.
-    std::vector<actor_core*> links;
+    struct link {
+        actor_core* other;
+        std::uint64_t life = 0;  // of the other, in which the link ended
+    };
+    std::vector<link> links;
     std::vector<channel_ref> monitors;
     std::string registered_as;
 
-    /// An actor it was linked with has ended.
-    void linked_end(std::string_view other, const exit_reason& why) noexcept;
+    /// An actor it was linked with has ended, in the life of that number: a later one is not concerned.
+    void linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept;
 
     actor_core* asks = nullptr;  // A5
 
@@ -99,6 +107,7 @@ private:
     bool is_supervised_ = false;  // before it begins
     std::chrono::nanoseconds time_to_stop_;
     const std::size_t stack_bytes_;
+    const migrate move_;
     atomic<std::size_t> references_{1};
     atomic<std::size_t> holds_{1};
     atomic<phase> phase_{phase::idle};
@@ -107,15 +116,13 @@ private:
 
     spin_lock lock_;
     fiber_ref fiber_;
+    std::uint64_t life_ = 0;  // A6; under `lock_`
     std::exception_ptr link_failure_;
     exit_reason why_;
 };
 
 /// The actor whose fiber calls, or null.
 actor_core* current_actor() noexcept;
-
-/// What its fiber is made with. It waits for long: it is never run inline by who starts it (at_limit).
-attributes attributes_for(const scheduler&, std::string_view name, std::size_t stack_bytes) noexcept;
 
 /// A message nobody will handle and nobody is told of.
 void report_dead_letter(std::string_view actor, message& m, dead_letter::cause why) noexcept;

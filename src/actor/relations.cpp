@@ -15,7 +15,7 @@
 namespace weft::detail {
 namespace {
 
-using actor_list = std::vector<actor_core*>;
+using link_list = std::vector<actor_core::link>;
 
 struct all_relations {
     std::mutex lock;
@@ -27,7 +27,9 @@ all_relations& relations() noexcept {
     return one;
 }
 
-bool remove_from(actor_list& list, const actor_core* who) noexcept { return std::erase(list, who) != 0; }
+bool remove_from(link_list& list, const actor_core* who) noexcept {
+    return std::erase_if(list, [=](const actor_core::link& l) { return l.other == who; }) != 0;
+}
 
 bool is_open(const channel_ref& monitor) noexcept { return !channel_is_closed(monitor.core()); }
 
@@ -44,10 +46,10 @@ void actor_link(actor_core& a, actor_core& b) {
     {
         const std::lock_guard guard(relations().lock);
         gone = a.has_ended() ? &a : b.has_ended() ? &b : nullptr;
-        if (!gone && std::ranges::find(a.links, &b) == a.links.end()) {
+        if (!gone && std::ranges::find(a.links, &b, &actor_core::link::other) == a.links.end()) {
             a.links.reserve(a.links.size() + 1);
-            b.links.push_back(&a);
-            a.links.push_back(&b);
+            b.links.push_back({&a});
+            a.links.push_back({&b});
             a.hold();
             b.hold();
         }
@@ -67,14 +69,17 @@ void actor_unlink(actor_core& a, actor_core& b) noexcept {
 }
 
 void break_links(actor_core& a, const exit_reason& why) noexcept {
-    actor_list others;
+    link_list others;
     {
         const std::lock_guard guard(relations().lock);
         others.swap(a.links);
-        for (auto* const o : others) remove_from(o->links, &a);
+        for (auto& [o, life] : others) {
+            remove_from(o->links, &a);
+            life = o->life();  // A6
+        }
     }
-    for (auto* const o : others) {
-        if (why.abnormal()) o->linked_end(a.name(), why);
+    for (const auto& [o, life] : others) {
+        if (why.abnormal()) o->linked_end(life, a.name(), why);
         o->let_go();
         a.let_go();  // the entry of the other
     }

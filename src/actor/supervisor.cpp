@@ -17,7 +17,7 @@ public:
     void stop() noexcept override { actor_.core().stop(); }
     void kill() noexcept override { actor_.core().kill(); }
     void end(exit_reason why) noexcept override { actor_.core().end(std::move(why)); }
-    bool is(const actor_core& a) const noexcept override { return actor_.get() == &a; }
+    bool is(const void* core) const noexcept override { return actor_.get() == core; }
 
     void life_ended(exit_reason why) noexcept override { owner->child_ended(*this, std::move(why)); }
 
@@ -31,9 +31,10 @@ public:
         : child(std::move(parent), a), supervisor_(std::move(s)) {}
 
     void start(scheduler& where) override { supervisor_->begin(where); }
-    void stop() noexcept override { supervisor_->ask_to_stop(); }
-    void kill() noexcept override { supervisor_->ask_to_die(); }
+    void stop() noexcept override { supervisor_->ask_to(supervisor_core::end_by::stop); }
+    void kill() noexcept override { supervisor_->ask_to(supervisor_core::end_by::kill); }
     void end(exit_reason why) noexcept override { supervisor_->end(std::move(why)); }
+    bool is(const void* core) const noexcept override { return supervisor_.get() == core; }
 
 private:
     const std::shared_ptr<supervisor_core> supervisor_;
@@ -73,12 +74,13 @@ void add_child(supervisor_core& s, const child_attributes& a, actor_core& actor)
     }
 }
 
-bool stop_child(supervisor_core& s, const actor_core& a) noexcept { return s.dismiss(a); }
+bool stop_child(supervisor_core& s, const actor_core& a) noexcept { return s.dismiss(&a); }
+bool stop_child(supervisor_core& s, const supervisor_core& of_its_own) noexcept { return s.dismiss(&of_its_own); }
 bool supervisor_has_failed(const supervisor_core& s) noexcept { return s.has_failed(); }
 std::size_t supervisor_size(const supervisor_core& s) noexcept { return s.size(); }
 std::size_t supervisor_restarts(const supervisor_core& s) noexcept { return s.restarts(); }
 receiver<exit_reason> supervisor_monitor(supervisor_core& s) { return s.monitor(); }
-void supervisor_stop(supervisor_core& s) noexcept { s.ask_to_stop(); }
+void supervisor_stop(supervisor_core& s) noexcept { s.ask_to(supervisor_core::end_by::stop); }
 void supervisor_join(supervisor_core& s) noexcept { s.join(); }
 
 }  // namespace weft::detail

@@ -7,6 +7,7 @@
 #include <weft/stop.hpp>
 
 #include "sched/scheduler.hpp"
+#include "sync/admission.hpp"
 
 namespace weft::detail {
 
@@ -27,10 +28,12 @@ void supervisor_core::begin(scheduler& where) {
         where_ = &where;
         state_ = state::running;
         stop_asked_ = die_asked_ = has_given_up_ = false;
+        stop_source_ = std::stop_source();
         recent_restarts_.clear();
     }
     const std::string name = "supervisor " + name_;
-    start_fiber(where, attributes_for(where, name, 0), start_as::detached, [self = shared_from_this()] { self->run(); });
+    start_fiber(where, never_inline(where, {.name = name, .site = {}}), start_as::detached,
+                [self = shared_from_this()] { self->run(); });
 }
 
 void supervisor_core::add(child_ptr c) {
@@ -63,30 +66,30 @@ void supervisor_core::become_child(std::shared_ptr<child> c) {
     as_child_.swap(c);
 }
 
-bool supervisor_core::dismiss(const actor_core& a) noexcept {
+bool supervisor_core::dismiss(const void* core) noexcept {
     const lock_type lock(mutex_);
-    const auto at = std::ranges::find_if(children_, [&](const child_ptr& c) { return c->is(a); });
+    const auto at = std::ranges::find_if(children_, [&](const child_ptr& c) { return c->is(core); });
     if (at == children_.end()) return false;
     (*at)->is_to_go = true;
     changed_.notify_all();
     return true;
 }
 
-void supervisor_core::ask_to_stop() noexcept {
-    const lock_type lock(mutex_);
-    stop_asked_ = true;
-    changed_.notify_all();
-}
-
-void supervisor_core::ask_to_die() noexcept {
-    const lock_type lock(mutex_);
-    stop_asked_ = die_asked_ = true;
-    changed_.notify_all();
+void supervisor_core::ask_to(end_by how) noexcept {
+    std::stop_source source(std::nostopstate);
+    {
+        const lock_type lock(mutex_);
+        stop_asked_ = true;
+        die_asked_ = die_asked_ || how == end_by::kill;
+        source = stop_source_;
+        changed_.notify_all();
+    }
+    source.request_stop();
 }
 
 void supervisor_core::join() noexcept {
     const shield uninterrupted;
-    ask_to_stop();
+    ask_to(end_by::stop);
     lock_type lock(mutex_);
     changed_.wait(lock, [&] { return state_ == state::ended; });
 }
@@ -251,7 +254,7 @@ void supervisor_core::start_one(const child_ptr& c, lock_type& lock) {
     c->has_lived = true;
     lock.unlock();
     try {
-        c->start(*where_);
+        if (!start_when_there_is_room(*c)) child_ended(*c, {.kind = exit_kind::stopped});
     } catch (const cancelled&) {
         child_ended(*c, {.kind = exit_kind::killed});
         lock.lock();
@@ -260,6 +263,18 @@ void supervisor_core::start_one(const child_ptr& c, lock_type& lock) {
         child_ended(*c, {.kind = exit_kind::failed, .failure = std::current_exception()});
     }
     lock.lock();
+}
+
+/// Rule 6 of supervisor.hpp. \returns false if the supervisor is asked to stop first
+bool supervisor_core::start_when_there_is_room(child& c) {
+    const auto unless = stop_source_.get_token();  // replaced by begin() only, before this fiber
+    do {
+        try {
+            c.start(*where_);
+            return true;
+        } catch (const no_place&) {}
+    } while (await_place(*where_, unless));
+    return false;
 }
 
 void supervisor_core::start_from(std::size_t first, lock_type& lock) {

@@ -21,6 +21,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,8 @@ public:
     virtual void kill() noexcept = 0;
     /// It will not live again.
     virtual void end(exit_reason) noexcept = 0;
-    virtual bool is(const actor_core&) const noexcept { return false; }
+    /// Whether it is the actor or the supervisor whose core this is.
+    virtual bool is(const void* core) const noexcept = 0;
 
     enum class phase : std::uint8_t { down, running, over };
 
@@ -69,9 +71,9 @@ public:
     void begin(scheduler&);
     void add(std::shared_ptr<child>);
     /// Asks a child to go for good. \returns false if it is none
-    bool dismiss(const actor_core&) noexcept;
-    void ask_to_stop() noexcept;
-    void ask_to_die() noexcept;
+    bool dismiss(const void* core) noexcept;
+    enum class end_by : bool { stop, kill };  // of its children
+    void ask_to(end_by) noexcept;
     void join() noexcept;
     void end(exit_reason) noexcept;
     void child_ended(child&, exit_reason) noexcept;
@@ -95,6 +97,7 @@ private:
     void restart_after(const child_ptr&, lock_type&);
     void forget_temporary(std::size_t first, lock_type&);
     void start_one(const child_ptr&, lock_type&);
+    bool start_when_there_is_room(child&);
     void start_from(std::size_t first, lock_type&);
     void stop_one(const child_ptr&, lock_type&);
     void stop_from(std::size_t first, lock_type&);
@@ -115,6 +118,7 @@ private:
     scheduler* where_ = nullptr;
     state state_ = state::idle;
     bool stop_asked_ = false;
+    std::stop_source stop_source_;  // the same, for a wait that is not on changed_
     bool die_asked_ = false;
     bool has_given_up_ = false;
     exit_reason why_;

@@ -5,11 +5,16 @@
 
 namespace weft::detail {
 
-/// Prints "weft: fatal: <rule> (<detail>) [in <fiber or thread>]" on stderr and aborts. Does not allocate.
+/// Prints "weft: fatal: <rule> (<detail>) [in <fiber or thread>]" on stderr and aborts. The detail is the state that breaks the rule,
+/// where the rule does not say it, or what to do instead. Does not allocate.
 [[noreturn]] void panic(std::string_view rule, std::string_view detail = {}) noexcept;
 
-/// Supplies the name of what runs on this thread; layer 3 registers one. Must be callable at any time.
-void set_panic_namer(std::string_view (*namer)() noexcept) noexcept;
+/// Who runs on a thread, in words.
+struct runner {
+    char text[96];
+};
+/// Supplies it; layer 4 registers one. Must be callable at any time.
+void set_panic_namer(runner (*namer)() noexcept) noexcept;
 
 inline void require(bool condition, std::string_view rule) noexcept {
     if (!condition) [[unlikely]]

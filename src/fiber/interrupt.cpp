@@ -1,5 +1,7 @@
 #include <weft/detail/interrupt.hpp>
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "arch/exception_state.hpp"
@@ -7,9 +9,25 @@
 
 namespace weft::detail {
 
-deadline_frame::deadline_frame(time_point t) noexcept : own(t), effective(t), outer(this_cell().deadlines) {
+namespace {
+
+/// Whether `t` is over. Asked at each park point under a deadline, mostly of one that is far off: the kernel's coarse clock tells that
+/// for a sixth of the price (measured: 9 to 15 ns against 53 to 190 on a virtual machine). It is behind by a tick, seldom by more.
+bool has_passed(time_point t) noexcept {
+    constexpr auto well_behind = std::chrono::milliseconds(100);  // chosen: 10 ticks of the slowest, 100 Hz
+    timespec coarse;
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);  // as steady_clock, which is CLOCK_MONOTONIC
+    const time_point lately(std::chrono::seconds(coarse.tv_sec) + std::chrono::nanoseconds(coarse.tv_nsec));
+    return t < lately + well_behind && t <= clock::now();
+}
+
+}  // namespace
+
+deadline_frame::deadline_frame(time_point t) noexcept : own(t), effective(t) {
+    auto& cell = this_cell();
+    outer = cell.deadlines;
     if (outer) effective = std::min(effective, outer->effective);
-    this_cell().deadlines = this;
+    cell.deadlines = this;
 }
 
 deadline_frame::~deadline_frame() { this_cell().deadlines = outer; }
@@ -38,7 +56,7 @@ std::optional<std::errc> pending_interrupt() noexcept {
     const auto when = interruption_of(cell);
     if (when.from != time_point::min()) return std::nullopt;
     if (stopped) return std::errc::operation_canceled;
-    if (when.deadline <= clock::now()) return std::errc::timed_out;
+    if (has_passed(when.deadline)) return std::errc::timed_out;
     return std::nullopt;
 }
 

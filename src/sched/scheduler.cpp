@@ -2,6 +2,7 @@
 
 #include "sched/worker_inline.hpp"
 
+#include <cstdio>
 #include <mutex>
 #include <thread>
 
@@ -16,6 +17,20 @@ std::string_view current_name() noexcept {
     const auto* const f = this_fiber_block();
     if (!f) return this_carrier() ? "a worker's loop" : "a plain thread";
     return f->name().empty() ? "an unnamed fiber" : f->name();
+}
+
+/// With its number, by which a dump shows it, too.
+runner current_runner() noexcept {
+    runner who{};
+    const auto* const f = this_fiber_block();
+    const auto name = current_name();
+    const auto length = static_cast<int>(name.size());
+    if (f)
+        std::snprintf(who.text, sizeof who.text, "%.*s, fiber %llu", length, name.data(),
+                      static_cast<unsigned long long>(id_of(*f)));
+    else
+        std::snprintf(who.text, sizeof who.text, "%.*s", length, name.data());
+    return who;
 }
 
 }  // namespace
@@ -55,7 +70,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
       hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr) {
     prepare_heavy_fence();
-    set_panic_namer(current_name);
+    set_panic_namer(current_runner);
     set_overflow_namer(current_name);
     carriers_.resize(std::max(options_.max_carriers, options_.workers));
     workers_.reserve(options_.workers);

@@ -1,29 +1,40 @@
 #include "sync/admission.hpp"
 
 #include <cerrno>
+#include <optional>
 #include <string>
-#include <system_error>
+
+#include <weft/detail/new_fiber.hpp>
 
 #include "sched/scheduler.hpp"
 #include "sched/wait.hpp"
+#include "sync/stop_waiter.hpp"
 
 namespace weft::detail {
 namespace {
 
-// Looks at stops only when it has to wait: where there is room, a stopped fiber may start others, as without a limit.
-void wait_for_place(fiber_limit& limit) {
+/// Looks at stops only when it has to wait: where there is room, a stopped fiber may start others, as without a limit.
+///
+/// \returns  false if `unless` was stopped first.
+bool wait_for_place(fiber_limit& limit, const std::stop_token& unless = {}) {
+    constexpr wait_outcome served = 0, stopped_by_token = 1;
     limit.lock().lock();
     if (limit.take_or_close()) {
         limit.lock().unlock();
-        return;
+        return true;
     }
     wait w({.reason = park_reason::fiber_limit, .object = &limit});
-    waiter me(w.cell(), w.ticket());
+    waiter me(w.cell(), w.ticket(), served);
     limit.line().push_back(me);
     limit.lock().unlock();
-    if (w.park() == wake::notified) return;
+    std::optional<stop_waiter> stop;
+    if (unless.stop_possible()) stop.emplace(w, stopped_by_token, unless);
+    const auto why = w.park();
+    stop.reset();
+    if (why == wake::notified && w.index() == served) return true;
     limit.withdraw(me);
-    throw cancelled();
+    if (why == wake::stopped) throw cancelled();
+    return false;
 }
 
 bool may_run_inline(scheduler& where, const attributes& a) noexcept {
@@ -31,18 +42,29 @@ bool may_run_inline(scheduler& where, const attributes& a) noexcept {
     return is_plain(a) && c && carrier::can_run_inline(*c->current());
 }
 
-[[noreturn]] void refuse(std::size_t most) {
-    throw std::system_error(EAGAIN, std::generic_category(),
-                            "weft: a runtime with max_fibers = " + std::to_string(most) + " has as many fibers");
+}  // namespace
+
+attributes never_inline(const scheduler& where, attributes a) noexcept {
+    const auto& o = where.options();
+    if (o.max_fibers != 0 && o.when_full == at_limit::run_inline && is_plain(a)) a.stack_bytes = o.stack_bytes;
+    return a;
 }
 
-}  // namespace
+no_place::no_place(std::size_t most)
+    : std::system_error(EAGAIN, std::generic_category(),
+                        "weft: a runtime with max_fibers = " + std::to_string(most) + " has as many fibers") {}
+
+bool await_place(scheduler& where, const std::stop_token& unless) {
+    if (!wait_for_place(*where.limit(), unless)) return false;
+    where.limit()->give();
+    return true;
+}
 
 admission admit(scheduler& where, const attributes& a) {
     auto& limit = *where.limit();
     if (limit.take()) return admission::placed;
     const auto& options = where.options();
-    if (options.when_full == at_limit::fail) refuse(options.max_fibers);
+    if (options.when_full == at_limit::fail) throw no_place(options.max_fibers);
     if (options.when_full == at_limit::run_inline && may_run_inline(where, a)) return admission::inlined;
     wait_for_place(limit);
     return admission::placed;

@@ -1,6 +1,8 @@
 // admission.hpp - whether a runtime with max_fibers has a place for one more, and what happens where it has none.
 #pragma once
 
+#include <system_error>
+
 #include <weft/fiber.hpp>
 
 namespace weft::detail {
@@ -12,11 +14,22 @@ inline bool is_plain(const attributes& a) noexcept { return a.stack_bytes == 0 &
 
 enum class admission : bool { placed, inlined };  // inlined: only to be run by the caller, at once, by carrier::run_inline()
 
+/// What at_limit::fail throws, for who can wait all the same.
+class no_place : public std::system_error {
+public:
+    explicit no_place(std::size_t most);
+};
+
+/// Waits until a place is free in `where`, which has a limit, and leaves it there.
+///
+/// \returns  false if `unless` was stopped first. \parks \throws cancelled
+bool await_place(scheduler& where, const std::stop_token& unless);
+
 /// Takes a place for a new fiber of `where`, which has a limit, as its policy says (at_limit).
 ///
 /// \returns placed: the place is given back when the fiber ends, or by who gives up making it.
 /// \parks   at_limit::park, while no place is free.
-/// \throws  std::system_error (EAGAIN) at_limit::fail; cancelled if the caller is stopped before it has a place.
+/// \throws  no_place at_limit::fail; cancelled if the caller is stopped before it has a place.
 admission admit(scheduler& where, const attributes&);
 
 }  // namespace weft::detail

@@ -10,7 +10,10 @@
 //   D3  Who reads a cell during a computation is linked to it, until a computation of the reader does not read it any more.
 //   D4  A cell that is linked to another has at least its depth.
 //   D5  From a step that was dropped on nothing is settled until a later one has been computed: the version before it is no answer
-//       to who wants a step in between, since another cell may have been computed at the one that was dropped.
+//       to who wants a step in between, since another cell may have been computed at the one that was dropped. The later one is.
+//   D6  Cells that wait for each other at one step are a cycle. If one of them is at an earlier step, or will begin again anyway, what it
+//       has read may be over: it begins again at the latest step of them, which then shows.
+//   D7  Who is woken is not taken for one that waits, although it may not have gone on yet.
 //
 // No user code runs under the lock: values are made before, and go to listeners and to their end after it.
 #include <weft/detail/cell_core.hpp>
@@ -48,6 +51,7 @@ cell_graph& graph() noexcept {
 }
 
 struct version {
+    step from;  // the first step that it answers, and `at` the last one that it knows (D5)
     step at;
     cell_value value;
     std::exception_ptr failure;
@@ -61,7 +65,8 @@ struct cell_core::state {
 
     std::size_t depth;
     std::deque<version> versions;
-    condition_variable settled;  // a version came, or the end
+    condition_variable settled;  // a version came, or the end; by wake_readers()
+    std::vector<computation*> awaited_by;  // whose functions wait for it (D7)
     std::vector<state*> readers;  // the cells computed from this one
 
     // Of a computed cell
@@ -74,6 +79,8 @@ struct cell_core::state {
     step computed = no_step;
     bool is_late = false;  // a version read in this computation is
     bool begins_again = false;  // what was read first in this computation is older than what was read last
+    bool was_overtaken = false;  // by those it waits for (D6): it begins again, and the function is to end
+    state* awaits = nullptr;  // the computed cell that its function waits for (D7)
     bool ended = false;  // its fiber has gone
     condition_variable work;
     std::vector<state*> sources, sources_read;  // as of the last computation; in this one so far
@@ -92,13 +99,24 @@ struct cell_core::state {
     using lock_type = std::unique_lock<mutex>;
     using garbage = std::vector<version>;
 
+    bool has_dropped(step s) const noexcept { return dropped_from != no_step && dropped_from <= s && s <= dropped_to; }
+    void drop(step s) noexcept {  // D5
+        dropped_to = dropped_from == no_step ? s : std::max(dropped_to, s);
+        dropped_from = dropped_from == no_step ? s : std::min(dropped_from, s);
+    }
+
     void announce(step);
     void announce_to_readers(step);
     void deepen(std::size_t);
     void publish(version, garbage&);
     void await_readable(lock_type&, state* reader, step wanted);
+    void await_settled(lock_type&);
+    void wake_readers() noexcept;
     void link(state& source);
     void read_at_later_step(step);
+    void go_on_at(step);
+    void break_outdated_circle(state& reader) noexcept;
+    void begin_again_at(step) noexcept;
     void unlink_unread() noexcept;
     void deliver(lock_type&) noexcept;
     void hand_out(lock_type&, const version&) noexcept;
@@ -114,9 +132,9 @@ bool contains(const std::vector<T>& all, const T& one) noexcept {
     return std::ranges::find(all, one) != all.end();
 }
 
-/// The newest version that is not later than `at`; if it is kept no longer, or has never been, the oldest.
+/// The newest version that answers `at`; if it is kept no longer, or has never been, the oldest.
 const version& version_at(const std::deque<version>& versions, step at) noexcept {
-    const auto later = std::ranges::upper_bound(versions, at, {}, &version::at);
+    const auto later = std::ranges::upper_bound(versions, at, {}, &version::from);
     return later == versions.begin() ? *later : *std::prev(later);
 }
 
@@ -129,11 +147,10 @@ void cell_core::state::announce(step s) {
     while (!todo.empty()) {
         state& c = *todo.back();
         todo.pop_back();
-        if (s <= c.computed || s <= c.computing || contains(c.pending, s)) continue;
+        if (s <= c.computed || s <= c.computing || contains(c.pending, s) || c.has_dropped(s)) continue;
         c.pending.insert(std::ranges::lower_bound(c.pending, s), s);
-        if (c.pending.size() > c.depth) {  // D1, D5
-            if (c.dropped_from == no_step) c.dropped_from = c.pending.front();
-            c.dropped_to = c.pending.front();
+        if (c.pending.size() > c.depth) {  // D1
+            c.drop(c.pending.front());
             c.pending.erase(c.pending.begin());
         }
         c.work.notify_one();
@@ -162,7 +179,7 @@ void cell_core::state::publish(version v, garbage& out) {
         out.push_back(std::move(versions.front()));
         versions.pop_front();
     }
-    settled.notify_all();
+    wake_readers();
 }
 
 /// `reader` is computed from `this` now (D3, D4), and hears of what is still to come.
@@ -193,13 +210,18 @@ void cell_core::state::read_at_later_step(step s) {
         return (!c->versions.empty() && c->versions.back().at > computing) || !c->is_settled_through(s);
     };
     begins_again = begins_again || std::ranges::any_of(sources_read, changed);
+    go_on_at(s);
+}
+
+/// What is computed is the answer to all steps up to `s`.
+void cell_core::state::go_on_at(step s) {
     computing = s;
     std::erase_if(pending, [s](step p) { return p <= s; });
     if (dropped_from != no_step && dropped_from <= s) {
         computing_from = std::min(computing_from, dropped_from);
         dropped_from = dropped_to > s ? s + 1 : no_step;
     }
-    settled.notify_all();
+    wake_readers();
 }
 
 // ---- reading
@@ -207,12 +229,63 @@ void cell_core::state::read_at_later_step(step s) {
 /// Waits until the reader can have the version it wants.
 void cell_core::state::await_readable(lock_type& lock, state* reader, step wanted) {
     for (;;) {
+        if (reader && reader->was_overtaken) throw dataflow_cycle();  // nobody hears of it: the function is called again
         if (reader) wanted = reader->computing;
         if (!versions.empty() && is_settled_through(wanted)) return;
         if (ended) throw std::future_error(std::future_errc::broken_promise);
-        const computation::waiting edge(is_computed() ? &computes : nullptr, computation::source::cell);
-        settled.wait(lock);
+        if (reader && is_computed()) break_outdated_circle(*reader);
+        if (!reader || !reader->was_overtaken) await_settled(lock);
     }
+}
+
+/// Waits for a change. Who computes is noted, so that circles are found.
+void cell_core::state::await_settled(lock_type& lock) {
+    const computation::waiting edge(is_computed() ? &computes : nullptr, computation::source::cell);
+    struct listed {
+        state& of;
+        computation* const who = of.is_computed() ? computation::current() : nullptr;
+
+        explicit listed(state& s) : of(s) {
+            if (!who) return;
+            of.awaited_by.push_back(who);
+            if (who->cell()) who->cell()->state_->awaits = &of;
+        }
+        ~listed() {
+            if (!who) return;
+            std::erase(of.awaited_by, who);
+            if (who->cell()) who->cell()->state_->awaits = nullptr;
+        }
+    } const me(*this);
+    settled.wait(lock);
+}
+
+/// Those who wait look again. Until then they wait for nobody (D7).
+void cell_core::state::wake_readers() noexcept {
+    for (auto* const who : awaited_by) {
+        who->wait_is_over();
+        if (who->cell()) who->cell()->state_->awaits = nullptr;
+    }
+    awaited_by.clear();
+    settled.notify_all();
+}
+
+/// D6: if `reader`, about to wait for this one, closes a circle of cells that are not at the same step. Those that wait form no circle
+/// yet (X1); a cell that waits for an ivar is followed no further.
+void cell_core::state::break_outdated_circle(state& reader) noexcept {
+    const auto rank = [](const state& c) { return std::pair(!c.begins_again, c.computing); };  // the least is the most outdated
+    step latest = reader.computing;
+    state *outdated = &reader, *c = this;
+    for (; c && c != &reader; c = c->awaits) {
+        latest = std::max(latest, c->computing);
+        if (rank(*c) < rank(*outdated)) outdated = c;
+    }
+    if (c && (outdated->begins_again || outdated->computing < latest)) outdated->begin_again_at(latest);
+}
+
+void cell_core::state::begin_again_at(step s) noexcept {
+    begins_again = was_overtaken = true;
+    go_on_at(s);
+    if (awaits) awaits->wake_readers();  // else it is the caller
 }
 
 cell_value cell_core::get() {
@@ -223,7 +296,12 @@ cell_value cell_core::get() {
     std::exception_ptr failure;
     {
         std::unique_lock lock(graph().lock);
-        state_->await_readable(lock, reader, graph().last);
+        try {
+            state_->await_readable(lock, reader, graph().last);
+        } catch (const dataflow_cycle&) {
+            if (reader) reader->link(*state_);  // D3: a later step may open the cycle
+            throw;
+        }
         const version& v = reader ? version_at(state_->versions, reader->computing) : state_->versions.back();
         if (reader) {
             if (v.at > reader->computing) reader->read_at_later_step(v.at);
@@ -266,7 +344,7 @@ void cell_core::set(cell_value value) {
     state::garbage out;
     state::lock_type lock(graph().lock);
     const step now = ++graph().last;
-    s.publish({.at = now, .value = std::move(value), .failure = nullptr, .is_late = false}, out);
+    s.publish({.from = now, .at = now, .value = std::move(value), .failure = nullptr, .is_late = false}, out);
     s.announce_to_readers(now);
     s.deliver(lock);
 }
@@ -292,11 +370,11 @@ void cell_core::state::next_computation(lock_type& lock) {
 version cell_core::state::compute() {
     const computation::running here(computes);
     try {
-        return {.at = no_step, .value = function(), .failure = nullptr, .is_late = false};
+        return {.from = no_step, .at = no_step, .value = function(), .failure = nullptr, .is_late = false};
     } catch (const cancelled&) {
         throw;
     } catch (...) {
-        return {.at = no_step, .value = nullptr, .failure = std::current_exception(), .is_late = false};
+        return {.from = no_step, .at = no_step, .value = nullptr, .failure = std::current_exception(), .is_late = false};
     }
 }
 
@@ -309,7 +387,7 @@ void cell_core::run() {
             s.computing = s.computing_from = s.dropped_from = no_step;
             s.pending.clear();
             s.ended = true;
-            s.settled.notify_all();
+            s.wake_readers();
         }
     } const ends{s};
     for (;;) {
@@ -317,7 +395,7 @@ void cell_core::run() {
         state::lock_type lock(graph().lock);
         s.next_computation(lock);
         for (s.begins_again = true; s.begins_again;) {
-            s.begins_again = false;
+            s.begins_again = s.was_overtaken = false;
             s.is_late = false;
             s.sources_read.clear();
             lock.unlock();
@@ -329,7 +407,7 @@ void cell_core::run() {
             }
             v.is_late = s.computes.was_delayed() || s.is_late;
             v.at = s.computed = std::exchange(s.computing, no_step);
-            s.computing_from = no_step;
+            v.from = std::exchange(s.computing_from, no_step);
             s.unlink_unread();
             s.publish(std::move(v), out);
         }

@@ -16,10 +16,10 @@ struct countdown {
     waiting_room room;
     std::ptrdiff_t count = 0;  // under the room's lock
 
-    /// Subtracts; `rule` is what a count below zero breaks.
-    void subtract(std::ptrdiff_t n, const char* rule) noexcept {
+    /// `rule` is what a count below zero breaks.
+    void add(std::ptrdiff_t n, const char* rule) noexcept {
         room.lock.lock();
-        count -= n;
+        require(!__builtin_add_overflow(count, n, &count), "wait_group: counts up to the largest std::ptrdiff_t");
         require(count >= 0, rule);                        // G1
         if (count == 0) return room.unlock_and_wake_all();  // G2, G3
         room.lock.unlock();

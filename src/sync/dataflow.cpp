@@ -65,5 +65,10 @@ computation::waiting::~waiting() {
     me_->waits_for_ = nullptr;
 }
 
+void computation::wait_is_over() noexcept {
+    const std::lock_guard guard(links);
+    waits_for_ = nullptr;
+}
+
 }  // namespace detail
 }  // namespace weft

@@ -87,7 +87,9 @@ void fiber_ref::reset() noexcept {
 }
 
 void require_joinable(bool joinable) noexcept {
-    require(joinable, "join(), join_for() and detach() need a handle that names a fiber (joinable())");
+    if (!joinable) [[unlikely]]
+        panic("join(), join_for() and detach() need a handle that names a fiber (joinable())",
+              "this one was joined, detached or moved from, or has never had a fiber");
 }
 
 std::stop_token this_stop_token() { return this_fiber::stop_token(); }

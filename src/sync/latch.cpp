@@ -20,7 +20,7 @@ latch::~latch() {
 
 void latch::count_down(std::ptrdiff_t n) noexcept {
     require(n >= 0, "latch: counts down only");
-    state_.as<countdown>().subtract(n, "latch: counted down below zero");
+    state_.as<countdown>().add(-n, "latch: counted down below zero");
 }
 
 bool latch::try_wait() const noexcept { return state_.as<countdown>().is_zero(); }

@@ -3,13 +3,14 @@
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/wait.hpp"
+#include "sync/whose.hpp"
 
 namespace weft {
 namespace {
 
 using namespace detail;
 
-struct mutex_state {
+struct mutex_state {  // zeros: free, nobody waits
     spin_lock lock;
     bool waking = false;          // a woken waiter is on its way (M2)
     wait_cell* owner = nullptr;
@@ -31,28 +32,29 @@ bool someone_is_due(mutex_state& s) noexcept {
 
 }  // namespace
 
-mutex::mutex() noexcept { state_.emplace<mutex_state>(); }
-
 mutex::~mutex() {
     auto& s = state_.as<mutex_state>();
-    require(s.owner == nullptr && s.waiters.empty(), "mutex: destroyed while locked");
+    if (s.owner || !s.waiters.empty()) [[unlikely]]
+        panic("mutex: destroyed while locked", whose(s.owner));
     s.~mutex_state();
 }
 
-void mutex::lock() noexcept { lock_until(never); }
+void mutex::lock() noexcept {
+    if (!try_lock()) lock_until(never);
+}
 
 bool mutex::try_lock() noexcept {
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
     const bool is_free = s.owner == nullptr;
-    if (is_free) s.owner = &this_cell();
+    if (is_free) s.owner = &caller_cell();
     s.lock.unlock();
     return is_free;
 }
 
 bool mutex::lock_until(time_point until) noexcept {
     auto& s = state_.as<mutex_state>();
-    auto* const self = &this_cell();
+    auto* const self = &caller_cell();
     for (bool woken = false;; woken = true) {
         s.lock.lock();
         if (woken) s.waking = false;
@@ -82,7 +84,8 @@ bool mutex::lock_until(time_point until) noexcept {
 void mutex::unlock() noexcept {
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
-    require(s.owner == &this_cell(), "mutex: unlocked by another than its owner (M1)");
+    if (s.owner != &caller_cell()) [[unlikely]]
+        panic("mutex: unlocked by another than its owner (M1)", whose(s.owner));
     s.owner = nullptr;
     auto* const next = someone_is_due(s) ? static_cast<mutex_waiter*>(s.waiters.claim_front()) : nullptr;
     if (next && next->overtaken) {
@@ -98,7 +101,7 @@ void mutex::unlock() noexcept {
 bool mutex::is_callers() noexcept {
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
-    const bool mine = s.owner == &this_cell();
+    const bool mine = s.owner == &caller_cell();
     s.lock.unlock();
     return mine;
 }

@@ -11,17 +11,14 @@ constexpr state_lock::state_type open = 0, running = 1, done = 2;  // of the roo
 struct one_time_state {
     waiting_room room;
     const wait_cell* runner = nullptr;  // under the lock, while running
-    one_time::what what = one_time::what::once;
 };
 
 }  // namespace
 
-one_time::one_time(what w) noexcept { state_.emplace<one_time_state>().what = w; }
-
 one_time::~one_time() {
     auto& s = state_.as<one_time_state>();
     require(s.room.waiters.empty(),
-            s.what == what::ivar ? "ivar: destroyed while somebody waits for it" : "once_flag: destroyed while somebody calls");
+            what_ == what::ivar ? "ivar: destroyed while somebody waits for it" : "once_flag: destroyed while somebody calls");
     s.~one_time_state();
 }
 
@@ -52,7 +49,7 @@ void one_time::give_up() noexcept {
     s.room.lock.lock();
     s.runner = nullptr;
     // Who waits for an ivar's value goes on waiting; of those who wait for their turn, one looks again.
-    waiter* const next = s.what == what::once ? s.room.waiters.claim_front() : nullptr;
+    waiter* const next = what_ == what::once ? s.room.waiters.claim_front() : nullptr;
     s.room.lock.unlock_in(open);
     if (next) next->unpark();
 }

@@ -10,6 +10,7 @@
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 #include "sync/wake_all.hpp"
+#include "sync/whose.hpp"
 
 namespace weft {
 namespace {
@@ -46,7 +47,8 @@ shared_mutex::shared_mutex() noexcept { state_.emplace<shared_mutex_state>(); }
 
 shared_mutex::~shared_mutex() {
     auto& s = state_.as<shared_mutex_state>();
-    require(s.admits_writer() && s.waiting_writers.empty() && s.waiting_readers.empty(), "shared_mutex: destroyed while locked");
+    if (!s.admits_writer() || !s.waiting_writers.empty() || !s.waiting_readers.empty()) [[unlikely]]
+        panic("shared_mutex: destroyed while locked", s.readers ? "it has readers" : whose(s.writer));
     s.~shared_mutex_state();
 }
 
@@ -84,7 +86,8 @@ void shared_mutex::unlock() noexcept {
     auto& s = state_.as<shared_mutex_state>();
     wait_list admitted;
     s.lock.lock();
-    require(s.writer == &this_cell(), "shared_mutex: unlocked by another than its owner");
+    if (s.writer != &this_cell()) [[unlikely]]
+        panic("shared_mutex: unlocked by another than its owner", s.readers ? "it has readers" : whose(s.writer));
     s.writer = nullptr;
     s.admit_readers(admitted);
     if (admitted.empty()) s.admit_writer(admitted);
@@ -118,7 +121,8 @@ void shared_mutex::unlock_shared() noexcept {
     auto& s = state_.as<shared_mutex_state>();
     wait_list admitted;
     s.lock.lock();
-    require(s.readers > 0, "shared_mutex: unlocked by a reader that is none");
+    if (s.readers == 0) [[unlikely]]
+        panic("shared_mutex: unlocked by a reader that is none", whose(s.writer));
     if (--s.readers == 0) {
         s.admit_writer(admitted);
         if (admitted.empty()) s.admit_readers(admitted);  // the writers they wait behind have given up

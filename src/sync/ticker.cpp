@@ -27,8 +27,8 @@ std::chrono::nanoseconds checked_period(std::chrono::nanoseconds d) {
     return d;
 }
 
-void start_ticker(ticker t, std::string_view what) {
-    start_fiber(runtime_here(what), attributes{.name = "ticker"}, start_as::detached, std::move(t));
+void start_ticker(scheduler& where, ticker t) {
+    start_fiber(where, never_inline(where, {.name = "ticker"}), start_as::detached, std::move(t));
 }
 
 void ticker::operator()() const {

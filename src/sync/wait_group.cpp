@@ -18,9 +18,7 @@ wait_group::~wait_group() {
     s.~countdown();
 }
 
-void wait_group::add(std::ptrdiff_t n) noexcept {
-    state_.as<countdown>().subtract(-n, "wait_group: more done() than add() (G1)");
-}
+void wait_group::add(std::ptrdiff_t n) noexcept { state_.as<countdown>().add(n, "wait_group: more done() than add() (G1)"); }
 
 bool wait_group::wait_until_over(detail::time_point until, const std::stop_token* token) const {
     return state_.as<countdown>().wait(detail::park_reason::wait_group, this, until, token);

@@ -220,6 +220,62 @@ TEST_P(class_actors, Q6_a_failure_that_nobody_hears_of_is_reported) {
     EXPECT_EQ(reported(), std::vector<std::string>{"failed: alone"});
 }
 
+class final_account final {
+public:
+    struct deposit {
+        int cents;
+    };
+    struct balance {
+        using reply = int;
+    };
+    explicit final_account(int cents) : cents_(cents) {}
+    void handle(deposit d) { cents_ += d.cents; }
+    int handle(balance) const { return cents_; }
+    std::string handle(const char*) const { return "text"; }
+
+private:
+    int cents_;
+};
+struct final_message final {
+    using reply = int;
+    int n;
+};
+class one_handler final {
+public:
+    int handle(int n) { return n + 1; }
+};
+static_assert(!detail::takes<final_account, std::vector<int>>);
+static_assert(!detail::takes<one_handler, std::string>);
+
+TEST_P(class_actors, Q6_a_final_class_has_handlers_too) {
+    rt.run([&] {
+        const auto ann = spawn_actor<final_account>({.name = "ann"}, 1);
+        ann.send(final_account::deposit{2});
+        EXPECT_EQ(ann.ask(final_account::balance{}), 3);
+        EXPECT_EQ(ann.ask("what"), "text");
+        EXPECT_TRUE(ann.try_send(final_account::deposit{1}));
+        EXPECT_EQ(ann.ask(final_account::balance{}), 4);
+        EXPECT_EQ(spawn_actor<one_handler>({}).ask(1), 2);
+        const auto f = spawn_actor<final_message>({}, [](mailbox<final_message>& in) {
+            while (const auto m = in.receive()) in.reply(m->n + 1);
+        });
+        f.send(final_message{1});
+        EXPECT_EQ(f.ask(final_message{2}), 3);
+    });
+}
+
+TEST(class_actor_death, a_final_class_is_sent_what_it_handles) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    struct lenient final {
+        lenient() = default;
+        lenient(int) {}  // so that 1 might be the message of a function actor
+        void handle(std::vector<int>) {}
+        void handle(const std::string&) {}
+    };
+    EXPECT_DEATH(run([] { spawn_actor<lenient>({.name = "a"}).ask(1); }),
+                 "actor: an object of a final class handles what it is sent");
+}
+
 TEST_P(class_actors, Q6_what_a_constructor_throws_ends_the_actor) {
     struct unlucky {
         unlucky() { throw std::runtime_error("no luck"); }

@@ -313,6 +313,39 @@ TEST_P(supervisors, Q8_Q7_links_between_children_bring_both_back) {
     });
 }
 
+/// Its text takes as long as it is told to.
+class slow_to_tell : public std::exception {
+public:
+    slow_to_tell(gate asked, gate tells) : asked_(std::move(asked)), tells_(std::move(tells)) {}
+    const char* what() const noexcept override {
+        asked_.open();
+        tells_.pass();
+        return "told";
+    }
+
+private:
+    mutable gate asked_, tells_;
+};
+
+// While ann's end is being told to bob, bob fails by himself: what is told then is of no concern to his next life.
+TEST_P(supervisors, Q7_Q8_A6_a_link_does_not_end_a_life_after_the_one_it_was_taken_from) {
+    rt.run([&] {
+        supervisor s({.max_restarts = 10});
+        const auto bob = start_all(s, child_kind::permanent, 1)[0];
+        const auto ann = spawn_actor<worker>({.name = "ann"});
+        link(ann, bob);
+        gate asked, tells;
+        run_on(ann, [=] { throw slow_to_tell(asked, tells); });
+        asked.pass();
+        bob.send(writer::fail{});
+        EXPECT_EQ(bob.ask(writer::lives{}), 2);
+        tells.open();
+        EXPECT_EQ(end_of(ann.monitor()), "failed: told");
+        EXPECT_EQ(bob.ask(writer::lives{}), 2);
+        EXPECT_EQ(s.restarts(), 1u);
+    });
+}
+
 TEST_P(supervisors, Q8_children_start_children_and_a_plain_thread_starts_some) {
     struct parent {
         actor_ref<supervisor> s;
@@ -419,6 +452,90 @@ TEST_P(supervisors, Q8_a_nested_supervisor_is_stopped_by_its_handle) {
         EXPECT_EQ(end_of(branch.monitor()), "stopped");
         EXPECT_EQ(end_of(all[0].monitor()), "stopped");
         EXPECT_TRUE(eventually_here([&] { return top.size() == 0; }));
+    });
+}
+
+TEST_P(supervisors, Q8_a_nested_supervisor_is_dismissed_by_its_parent) {
+    rt.run([&] {
+        supervisor top({.name = "top"});
+        const auto branch = top.start<supervisor>({.name = "branch"});
+        const auto twig = branch.start<supervisor>({.name = "twig"});
+        const auto all = start_all(twig, child_kind::permanent, 2);
+        EXPECT_FALSE(top.stop(twig)) << "is no child of its own";
+        EXPECT_TRUE(top.stop(branch));
+        EXPECT_EQ(end_of(branch.monitor()), "stopped");
+        EXPECT_EQ(end_of(twig.monitor()), "stopped");
+        EXPECT_EQ(end_of(all[0].monitor()), "stopped");
+        EXPECT_TRUE(eventually_here([&] { return top.size() == 0; }));
+        EXPECT_FALSE(top.stop(branch));
+        EXPECT_EQ(top.restarts(), 0u);
+    });
+}
+
+TEST_P(supervisors, Q8_rule_6_a_restart_waits_for_a_place) {
+    watched_runtime few({.workers = GetParam(), .max_fibers = 3, .at_limit = at_limit::fail});
+    few.run([&] {  // the third place is the child's
+        supervisor s({.max_restarts = 5, .within = 60s});
+        const auto ann = s.start<account>({.name = "ann"}, 100);
+        EXPECT_EQ(ann.ask(account::balance{}), 100);
+        for (int i = 0; i < 5; ++i) {
+            ann.send(account::fail{"broke"});
+            EXPECT_EQ(ann.ask(account::balance{}), 100);
+        }
+        EXPECT_EQ(s.restarts(), 5u);
+        EXPECT_FALSE(s.failed());
+        EXPECT_THROW(static_cast<void>(s.start<account>({}, 1)), std::system_error);
+    });
+}
+
+TEST_P(supervisors, Q8_rule_6_a_supervisor_that_waits_for_a_place_is_stopped) {
+    watched_runtime few({.workers = GetParam(), .max_fibers = 3, .at_limit = at_limit::fail});
+    few.run([&] {
+        gate taken;
+        std::optional<supervisor> s(std::in_place, supervisor_options{.on_end = [&](const child_report&) { taken.pass(); }});
+        const auto ann = s->start<account>({.name = "ann"}, 100);
+        ann.send(account::fail{"broke"});
+        std::optional<fiber<>> occupant;
+        EXPECT_TRUE(eventually_here([&] {  // takes the place that ann gives back
+            try {
+                occupant = spawn([] { this_fiber::sleep_for(1h); });
+            } catch (const std::system_error&) {}
+            return occupant.has_value();
+        }));
+        taken.open();
+        EXPECT_TRUE(eventually_here([&] { return waiting_for(few, "fiber limit") == 1; }));
+        s.reset();
+        EXPECT_THROW(ann.send(account::deposit{1}), actor_gone);
+    });
+}
+
+/// Writes into `lives` on which thread each life began, and answers whether it is still there.
+struct bound {
+    std::thread::id home = std::this_thread::get_id();
+    std::atomic<int>* lives;
+    explicit bound(std::atomic<int>* l) : lives(l) { ++*lives; }
+    bool handle(int) {
+        this_fiber::sleep_for(100us);
+        return home == std::this_thread::get_id();
+    }
+    void handle(const std::string& why) { throw std::runtime_error(why); }
+};
+
+TEST_P(supervisors, Q8_children_that_stay_on_a_thread) {
+    rt.run([&] {
+        supervisor s({.max_restarts = 10});
+        for (const auto move : {migrate::never, migrate::own_carrier, migrate::before_start}) {
+            births[0] = 0;
+            const auto b = s.start<bound>({.name = "bound", .move = move}, &births[0]);
+            for (int life = 1; life <= 2; ++life) {
+                for (int i = 0; i < 20; ++i) EXPECT_TRUE(b.ask(i));
+                EXPECT_EQ(births[0], life);
+                if (life == 1) b.send(std::string("broke"));
+            }
+            EXPECT_TRUE(s.stop(b));
+        }
+        const auto alone = spawn_actor<bound>({.move = migrate::own_carrier}, &births[1]);
+        for (int i = 0; i < 20; ++i) EXPECT_TRUE(alone.ask(i));
     });
 }
 

@@ -16,6 +16,6 @@ void panic(std::string_view rule, std::string_view) noexcept {
     std::abort();
 }
 
-void set_panic_namer(std::string_view (*)() noexcept) noexcept {}
+void set_panic_namer(runner (*)() noexcept) noexcept {}
 
 }  // namespace weft::detail

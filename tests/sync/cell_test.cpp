@@ -10,11 +10,13 @@
 #include <memory>
 #include <string>
 
+#include "support/eventually.hpp"
 #include "sync/crew.hpp"
 
 namespace {
 
 using weft::cell;
+using weft::test::eventually_here;
 
 class cells : public testing::TestWithParam<unsigned> {
 protected:
@@ -111,6 +113,44 @@ TEST_P(cells, rule_1_steps_are_not_mixed) {
         writer.join();
         EXPECT_EQ(twice.get(), 600);
         while (const auto d = changes.try_receive()) EXPECT_EQ(*d, 0);
+    });
+}
+
+// y skips step 2, whose value r has read of x already: no version of y is as old as that, the one before least of all.
+TEST_P(cells, rule_1_steps_are_not_mixed_where_one_was_skipped) {
+    in_fibers([] {
+        auto x = cell<int>::with_history(3, 0);
+        weft::event go;
+        std::atomic<bool> y_waits{false}, r_reads{false};
+        cell y([&] {
+            const int v = x.get();
+            if (v == 1) {
+                y_waits = true;
+                go.wait();
+            } else if (v > 3) {
+                weft::this_fiber::sleep_for(1ms);  // while what step 3 has yielded is looked at
+            }
+            return 10 * v;
+        });
+        cell r([&] {
+            const int v = x.get();
+            if (v < 2) return 0;
+            if (v == 2)
+                r_reads = true;
+            else
+                weft::this_fiber::sleep_for(1ms);  // while what step 2 has yielded is looked at
+            return y.get() - 10 * v;
+        });
+        EXPECT_EQ(r.get(), 0);
+        const auto differences = r.changes();
+        x.set(1);
+        ASSERT_TRUE(eventually_here([&] { return y_waits.load(); }));
+        x.set(2);
+        ASSERT_TRUE(eventually_here([&] { return r_reads.load(); }));
+        for (int v = 3; v <= 5; ++v) x.set(v);
+        go.set();
+        for (int v = 0; differences.receive_for(v, 20ms) == weft::channel_op::done;) EXPECT_EQ(v, 0);
+        EXPECT_EQ(r.get(), 0);
     });
 }
 
@@ -279,6 +319,75 @@ TEST(cell, rule_5_a_cycle_may_come_and_go) {
         closed.set(false);
         EXPECT_EQ(b.get(), 2);
     });
+}
+
+// a is at the step that closed the circle, and waits for b, which has skipped that step and is at the one that opened it.
+TEST_P(cells, rule_5_a_step_that_opens_a_cycle_overtakes_the_one_that_closed_it) {
+    in_fibers([] {
+        cell<bool> closed(false);
+        cell<int> x(0);
+        weft::event ready, go;
+        std::atomic<int> calls_of_b{0};
+        std::atomic<bool> a_reads_b{false};
+        cell<int>* pb = nullptr;
+        cell<int> a([&]() -> int {
+            ready.wait();
+            if (!closed.get()) return 1;
+            a_reads_b = true;
+            return pb->get();
+        });
+        cell<int> b([&] {
+            ++calls_of_b;
+            go.wait();
+            return a.get() + x.get();
+        });
+        pb = &b;
+        ready.set();
+        go.set();
+        EXPECT_EQ(b.get(), 1);
+        go.reset();
+        const int before = calls_of_b;
+        x.set(1);
+        ASSERT_TRUE(eventually_here([&] { return calls_of_b > before; }));
+        closed.set(true);
+        ASSERT_TRUE(eventually_here([&] { return a_reads_b.load(); }));
+        closed.set(false);
+        go.set();
+        EXPECT_EQ(b.get(), 2);
+        EXPECT_EQ(a.get(), 1);
+    });
+}
+
+TEST_P(cells, rule_5_cycles_that_come_and_go_stress) {
+    for (const std::size_t history : {1u, 4u})
+        in_fibers([=] {
+            auto closed = cell<bool>::with_history(history, false);
+            weft::event ready;
+            cell<int>*pb = nullptr, *pc = nullptr;
+            cell<int> a([&]() -> int { return ready.wait(), closed.get() ? pc->get() : 1; });
+            cell<int> b([&]() -> int { return ready.wait(), a.get() + 1; });
+            cell<int> c([&]() -> int { return ready.wait(), pb->get() + 1; });
+            pb = &b;
+            pc = &c;
+            ready.set();
+            for (int i = 0; i < 400; ++i) {
+                closed.set(true);
+                if (i % 3 == 0) weft::this_fiber::yield();
+                if (i % 7 == 0) {
+                    EXPECT_THROW(c.get(), weft::dataflow_cycle);
+                }
+                closed.set(false);
+                if (i % 5 == 0) {
+                    EXPECT_EQ(c.get(), 3);
+                }
+                if (i % 11 == 0) {
+                    EXPECT_EQ(b.get(), 2);
+                }
+            }
+            EXPECT_EQ(c.get(), 3);
+            EXPECT_EQ(b.get(), 2);
+            EXPECT_EQ(a.get(), 1);
+        });
 }
 
 TEST(cell, waits_are_interrupted) {

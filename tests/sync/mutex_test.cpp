@@ -80,6 +80,24 @@ TEST(mutex, try_lock_takes_a_free_mutex_only) {
     m.unlock();
 }
 
+constinit weft::mutex constant_mutex;
+constinit weft::recursive_mutex constant_recursive_mutex;
+/// Runs before main(), and perhaps before other files' static objects are made.
+const bool used_early = [] {
+    const std::scoped_lock guard(constant_mutex, constant_recursive_mutex);
+    return true;
+}();
+
+TEST(mutex, it_is_there_before_any_constructor_has_run) {
+    EXPECT_TRUE(used_early);
+    weft::run([] {
+        EXPECT_TRUE(constant_mutex.try_lock());
+        EXPECT_TRUE(constant_recursive_mutex.try_lock());
+        constant_recursive_mutex.unlock();
+        constant_mutex.unlock();
+    });
+}
+
 TEST(mutex, timed_locks_give_up) {
     weft::mutex m;
     const std::scoped_lock guard(m);

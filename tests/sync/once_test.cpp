@@ -60,6 +60,17 @@ TEST_P(once_contract, Q10_an_exception_lets_the_next_one_try) {
 
 INSTANTIATE_TEST_SUITE_P(all, once_contract, testing::ValuesIn(all_settings()), [](const auto& p) { return name_of(p.param); });
 
+constinit weft::once_flag constant_flag;
+constinit int calls_with_it = 0;
+/// Runs before main(), and perhaps before other files' static objects are made.
+const bool used_early = (weft::call_once(constant_flag, [] { ++calls_with_it; }), true);
+
+TEST(once, the_flag_is_there_before_any_constructor_has_run) {
+    EXPECT_TRUE(used_early);
+    weft::run([] { weft::call_once(constant_flag, [] { ++calls_with_it; }); });
+    EXPECT_EQ(calls_with_it, 1);
+}
+
 TEST(once, arguments_are_passed_on) {
     weft::once_flag flag;
     struct counter {

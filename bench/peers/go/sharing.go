@@ -27,6 +27,42 @@ func channels(r request) {
 			})
 		}
 	}
+	r.measureOne("select-of-4-ready", r.n, "ns", func() float64 { return selectReady(r.n) })
+}
+
+// selectReady is as weft's select-of-4-ready: the channels are filled, and then a quarter of what is there is taken.
+func selectReady(n int) float64 {
+	const batch = 1024
+	var ready [4]chan int
+	for i := range ready {
+		ready[i] = make(chan int, batch)
+	}
+	taken, wanted, time := 0, 0, 0.0
+	for ; wanted < n; wanted += batch {
+		for _, c := range ready {
+			for len(c) < batch {
+				c <- 1
+			}
+		}
+		time += nanoseconds(func() {
+			for range batch {
+				select {
+				case v := <-ready[0]:
+					taken += v
+				case v := <-ready[1]:
+					taken += v
+				case v := <-ready[2]:
+					taken += v
+				case v := <-ready[3]:
+					taken += v
+				}
+			}
+		})
+	}
+	if taken != wanted {
+		fail("a value was not there")
+	}
+	return time / float64(taken)
 }
 
 func pass(n, senders, receivers, capacity int) float64 {

@@ -10,6 +10,7 @@
 
 #include <weft/channel.hpp>
 #include <weft/detail/clock.hpp>
+#include <weft/detail/migrate.hpp>
 #include <weft/exit_reason.hpp>
 #include <weft/overflow.hpp>
 
@@ -23,6 +24,7 @@ struct actor_attributes {
     std::size_t mailbox = unbounded;                 ///< how many messages it holds; at least 1
     weft::overflow overflow = overflow::park;        ///< what becomes of one for which there is no room
     std::size_t stack_bytes = 0;                     ///< as attributes::stack_bytes
+    migrate move = migrate::always;                  ///< as attributes::move; own_carrier: a thread for this actor alone
 };
 
 namespace detail {
@@ -125,6 +127,8 @@ private:
 
 // The actor's own fiber.
 
+/// An object of a final class was sent what it has no handler for. The program stops with a message.
+[[noreturn]] void no_handler(const std::type_info& of_message) noexcept;
 /// Handles messages until it is to end.
 void serve(actor_core&, void* actor);
 /// The next message, or null: the time has passed, or no message will come. \parks while there is none \throws cancelled

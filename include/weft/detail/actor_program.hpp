@@ -32,33 +32,33 @@ struct named_handle {
 template <class A>
 struct handle_probe : A, named_handle {};
 
-/// Whether A has members called `handle`, of whatever form: then the name is ambiguous in handle_probe.
+/// What A of actor_ref<A> is: an object with handlers; the message of a function actor; or a final class that may be either, since the
+/// language does not tell several members of one name from none. What it is made of and sent decides then.
+enum class actor_form : unsigned char { object, message, unknown };
+
+/// It has members called `handle`, of whatever form, if the name is ambiguous in handle_probe.
 template <class A>
-constexpr bool has_handlers() {
-    if constexpr (std::is_class_v<A> && !std::is_final_v<A>)
-        return !requires { &handle_probe<A>::handle; };
-    else if constexpr (std::is_class_v<A>)
-        return requires { &A::handle; };
+constexpr actor_form form_of() {
+    if constexpr (!std::is_class_v<A>)
+        return actor_form::message;
+    else if constexpr (std::is_final_v<A>)
+        return requires { &A::handle; } ? actor_form::object : actor_form::unknown;
     else
-        return false;
+        return requires { &handle_probe<A>::handle; } ? actor_form::message : actor_form::object;
 }
 
-/// A is an object with handlers; else A is the message type of a function actor.
-template <class A>
-concept class_actor = has_handlers<A>();
-
 template <class A, class M>
-concept handles = requires(A& a, std::decay_t<M>&& m) { a.handle(std::move(m)); };
+concept handles = form_of<A>() != actor_form::message && requires(A& a, std::decay_t<M>&& m) { a.handle(std::move(m)); };
 
 /// An actor_ref<A> takes such messages.
 template <class A, class M>
-concept takes = (class_actor<A> && handles<A, M>) || (!class_actor<A> && std::convertible_to<M, A>);
+concept takes = handles<A, M> || (form_of<A>() != actor_form::object && std::convertible_to<M, A>);
 
 template <class A, class M>
 auto reply_type() {
     if constexpr (requires { typename M::reply; })
         return std::type_identity<typename M::reply>{};
-    else if constexpr (class_actor<A>)
+    else if constexpr (handles<A, M>)
         return std::type_identity<std::decay_t<decltype(std::declval<A&>().handle(std::declval<M>()))>>{};
     else
         return std::type_identity<void>{};
@@ -89,7 +89,7 @@ public:
     template <class... V>
     explicit plain_message(V&&... v) : value_(std::forward<V>(v)...) {}
 
-    void handle(void*, actor_core&) override {}
+    void handle(void*, actor_core&) override { no_handler(typeid(M)); }
     const std::type_info& type() const noexcept override { return typeid(M); }
     void* value() noexcept override { return std::addressof(value_); }
 
@@ -118,7 +118,7 @@ public:
 
 template <class A, class M>
 std::unique_ptr<message> make_message(M&& m) {
-    if constexpr (class_actor<A>)
+    if constexpr (handles<A, M>)
         return std::make_unique<handled_message<A, std::decay_t<M>>>(std::forward<M>(m));
     else
         return std::make_unique<plain_message<A>>(std::forward<M>(m));
@@ -210,9 +210,12 @@ private:
 template <class A, class... Args>
 concept function_for = sizeof...(Args) == 1 && (std::invocable<std::decay_t<Args>&, mailbox<A>&> && ...);
 
+template <class A, class... Args>
+concept is_object = form_of<A>() == actor_form::object || (form_of<A>() == actor_form::unknown && !function_for<A, Args...>);
+
 template <class A, lives Lives, class... Args>
 std::unique_ptr<actor_program> make_program(Args&&... args) {
-    if constexpr (class_actor<A>) {
+    if constexpr (is_object<A, Args...>) {
         static_assert(
             std::is_constructible_v<A, std::decay_t<Args>...>,
             "weft::spawn_actor: the actor cannot be made of these arguments (they are copied or moved into it; use std::ref to "

@@ -49,6 +49,8 @@ public:
         computation* me_;
     };
 
+    /// Its function waits for nobody any more, although its fiber has not gone on yet.
+    void wait_is_over() noexcept;
     /// The cell it computes; null if it is an ivar.
     cell_core* cell() const noexcept { return cell_; }
     /// Whether the function had to wait for an ivar since this was last called. Its fiber only.

@@ -8,6 +8,10 @@
 
 #include <weft/detail/fiber_ref.hpp>
 
+namespace weft {
+class runtime;
+}
+
 namespace weft::detail {
 
 enum class start_as : bool { joinable, detached };
@@ -59,6 +63,12 @@ template <class F, class... A>
 fiber_ref start_fiber(scheduler& where, const attributes& a, start_as kind, F&& f, A&&... args) {
     return made_fiber<F, A...>(where, a, kind, std::forward<F>(f), std::forward<A>(args)...).start();
 }
+
+/// For a fiber that may wait for what its starter does next: it is not run inline by it (at_limit), which waits for a place instead.
+attributes never_inline(const scheduler& where, attributes) noexcept;
+
+/// Of runtime.hpp, for templates that are given a runtime.
+scheduler& scheduler_of(const runtime&) noexcept;
 
 /// The runtime of the calling fiber. On a plain thread stops the program with a message that names weft::run and `what`.
 scheduler& runtime_here(std::string_view what) noexcept;

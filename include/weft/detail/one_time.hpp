@@ -22,7 +22,7 @@ class one_time {
 public:
     enum class what : std::uint8_t { once, ivar };
 
-    explicit one_time(what) noexcept;
+    explicit constexpr one_time(what w) noexcept : what_(w) {}
     ~one_time();
     one_time(const one_time&) = delete;
     one_time& operator=(const one_time&) = delete;
@@ -46,7 +46,8 @@ public:
     bool await_done(time_point until, const std::stop_token*) const;
 
 private:
-    mutable opaque<5 * sizeof(void*)> state_;
+    mutable opaque<4 * sizeof(void*)> state_;  // zeros: open, nobody waits
+    const what what_;
 };
 
 }  // namespace weft::detail

@@ -6,9 +6,12 @@
 
 namespace weft::detail {
 
+/// It begins as zeros. A State that is at rest as zeros needs no emplace(): so its object can be constant-initialized, and be used before
+/// any constructor of a static object has run.
 template <std::size_t Bytes>
 class opaque {
 public:
+    constexpr opaque() noexcept = default;
     template <class State>
     State& emplace() noexcept {
         static_assert(sizeof(State) <= Bytes && alignof(State) <= alignof(void*), "the public object is too small");
@@ -20,7 +23,7 @@ public:
     }
 
 private:
-    alignas(void*) std::byte bytes_[Bytes];
+    alignas(void*) std::byte bytes_[Bytes]{};
 };
 
 }  // namespace weft::detail

@@ -25,6 +25,7 @@ void start_supervisor(supervisor_core&, const runtime&);
 /// Adds a child and starts it, unless the supervisor waits to be restarted itself. \throws actor_gone
 void add_child(supervisor_core&, const child_attributes&, actor_core&);
 bool stop_child(supervisor_core&, const actor_core&) noexcept;
+bool stop_child(supervisor_core&, const supervisor_core& of_its_own) noexcept;
 bool supervisor_has_failed(const supervisor_core&) noexcept;
 std::size_t supervisor_size(const supervisor_core&) noexcept;
 std::size_t supervisor_restarts(const supervisor_core&) noexcept;

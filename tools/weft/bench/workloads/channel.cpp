@@ -1,14 +1,18 @@
-// channel.cpp - values through a channel, for each number of senders and receivers; and what it takes to wake an idle runtime.
+// channel.cpp - values through a channel, for each number of senders and receivers; one fiber's receives and selects of what is there
+// already; and what it takes to wake an idle runtime.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <weft/channel.hpp>
+#include <weft/deadline.hpp>
 #include <weft/scope.hpp>
+#include <weft/select.hpp>
 
 #include "cpu_time.hpp"
 #include "session.hpp"
@@ -69,6 +73,45 @@ constexpr auto crew_of_threads = [](const shape& who, std::uint64_t each, const 
     pass(who, each, values, received, [&](auto f) { all.emplace_back(std::move(f)); });
 };
 
+using ready_channels = std::vector<weft::channel<std::uint64_t>>;
+
+/// Each channel is filled; then as many times as one holds values `once` takes one from any of them. So all are ready at every time.
+template <std::size_t Channels, class Once>
+double of_what_is_ready(std::uint64_t n, Once&& once) {
+    constexpr std::uint64_t batch = 1024;
+    ready_channels ready;
+    for (std::size_t i = 0; i < Channels; ++i) ready.emplace_back(batch);
+    std::uint64_t taken = 0, wanted = 0;
+    double time = 0;
+    for (; wanted < n; wanted += batch) {
+        for (auto& c : ready)
+            while (c.size() < batch) c.send(1);
+        time += nanoseconds([&] {
+            for (std::uint64_t i = 0; i < batch; ++i) taken += once(ready);
+        });
+    }
+    if (taken != wanted) throw std::logic_error("a value was not there");
+    return time / static_cast<double>(taken);
+}
+
+std::uint64_t select_of_four(ready_channels& ready) {
+    std::uint64_t got = 0;
+    const auto take = [&](std::optional<std::uint64_t> v) { got = v.value_or(0); };
+    weft::select(weft::on_receive(ready[0], take), weft::on_receive(ready[1], take), weft::on_receive(ready[2], take),
+                 weft::on_receive(ready[3], take));
+    return got;
+}
+std::uint64_t receive(ready_channels& ready) { return ready[0].receive().value_or(0); }
+std::uint64_t receive_in_time(ready_channels& ready) {
+    return weft::with_timeout(1h, [&] { return receive(ready); });
+}
+
+void what_is_ready(session& s, unsigned workers, std::uint64_t n) {
+    s.measure({"fibers/select-of-4-ready", workers, n}, [&] { return of_what_is_ready<4>(n, select_of_four); });
+    s.measure({"fibers/receive-ready", workers, n}, [&] { return of_what_is_ready<1>(n, receive); });
+    s.measure({"fibers/receive-ready/with-timeout", workers, n}, [&] { return of_what_is_ready<1>(n, receive_in_time); });
+}
+
 /// From a plain thread's send to the fiber that gets it, on a runtime that has nothing else to do; the middle of many.
 double wake_latency(weft::runtime& idle, unsigned times) {
     using clock = std::chrono::steady_clock;
@@ -113,6 +156,7 @@ void channel_workload(session& s) {
                 for (const auto& in : storages)
                     s.measure({std::string("fibers/") + who.name + '/' + in.name, workers, n},
                               [&] { return time_of_a_value(who, in, n, crew_of_fibers); });
+            what_is_ready(s, workers, n);
         });
         while_idle(s, workers, n);
     }

@@ -1,4 +1,5 @@
-// mutex.cpp - lock and unlock: alone, among fibers that take turns, and against owners that give way while they hold it.
+// mutex.cpp - lock and unlock: alone, in the same fiber beside std::mutex, among fibers that take turns, and against owners that give
+// way while they hold it.
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -33,8 +34,9 @@ struct counter {
     }
 };
 
+template <class Mutex = weft::mutex>
 double by_fibers(std::uint64_t n, unsigned fibers, owner how) {
-    counter<weft::mutex> shared;
+    counter<Mutex> shared;
     const auto share = n / fibers + 1;
     const double time = nanoseconds([&] {
         weft::with_scope([&](weft::scope& all) {
@@ -63,6 +65,7 @@ void mutex_workload(session& s) {
     for (const auto workers : s.workers())
         on_workers(workers, [&] {
             s.measure({"fibers/alone", workers, n}, [&] { return by_fibers(n, 1, owner::stays); });
+            s.measure({"fibers/alone/std-mutex", workers, n}, [&] { return by_fibers<std::mutex>(n, 1, owner::stays); });
             for (const unsigned fibers : {2u, 8u}) {
                 const auto among = "fibers/among-" + std::to_string(fibers);
                 s.measure({among, workers, n}, [&] { return by_fibers(n, fibers, owner::stays); });

@@ -1,7 +1,11 @@
-// parked.cpp - a million fibers that wait for one event: what each holds meanwhile, what it costs to park and to wake it.
+// parked.cpp - a million fibers that wait for one event: what each holds meanwhile, what it costs to park and to wake it; and what an
+// actor holds that has handled a message and waits for the next.
 // Every run is a process of its own, or the memory of one run would be there already for the next.
 #include <atomic>
 
+#include <vector>
+
+#include <weft/actor.hpp>
 #include <weft/wait_group.hpp>
 
 #include "crowd.hpp"
@@ -52,10 +56,32 @@ void once(session& s, unsigned workers, std::uint64_t n) {
     });
 }
 
+/// Does nothing, and so waits for messages nearly all of its life.
+struct idler {
+    void handle(int) {}
+};
+
+void actors(session& s, unsigned workers, std::uint64_t n) {
+    on_workers(workers, [&] {
+        std::vector<weft::actor_ref<idler>> all;
+        all.reserve(n);
+        weft::spawn_actor<idler>({}).ask(0);
+        const auto memory = resident_bytes();
+        for (std::uint64_t i = 0; i < n; ++i) {
+            all.push_back(weft::spawn_actor<idler>({}));
+            if (i % 64 == 63) weft::this_fiber::yield();
+        }
+        for (const auto& a : all) a.ask(0);
+        const auto held = static_cast<double>(resident_bytes()) - static_cast<double>(memory);
+        s.report({"fibers/actors/memory", workers, n, "B"}, {held / static_cast<double>(n)});
+    });
+}
+
 }  // namespace
 
 void parked_workload(session& s) {
     const auto n = s.n(1'000'000);
+    if (s.part() == "actors") return actors(s, s.workers().front(), n);
     if (!s.part().empty()) return once(s, s.workers().front(), n);
     for (const auto workers : s.workers()) {
         auto figures = s.in_fresh_processes("all", workers, n, s.runs());
@@ -63,6 +89,9 @@ void parked_workload(session& s) {
             s.report({bytes, workers, n, "B"}, std::move(figures.at(bytes)));
         for (const char* const time : {"fibers/park", "fibers/wake", "fibers/park-and-wake"})
             s.report({time, workers, n}, std::move(figures.at(time)));
+        const auto few = s.at_most(100'000, n);
+        s.report({"fibers/actors/memory", workers, few, "B"},
+                 std::move(s.in_fresh_processes("actors", workers, few, s.runs()).at("fibers/actors/memory")));
     }
 }
 

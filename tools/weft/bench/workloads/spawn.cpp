@@ -3,9 +3,12 @@
 //
 // The bodies are empty; when all have ended is read from the runtime's statistics. With several workers the others begin at
 // once, in batch as well: its spawn share is then that of the starter alone.
+#include <algorithm>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include <weft/scope.hpp>
 
 #include "crowd.hpp"
 #include "machine.hpp"
@@ -45,10 +48,22 @@ double run_as_spawned(std::uint64_t n) {
     });
 }
 
+/// One scope after the other, each of so many children.
+double in_scopes(std::uint64_t n) {
+    constexpr std::uint64_t children = 1000;
+    return nanoseconds([&] {
+        for (std::uint64_t started = 0; started < n; started += children)
+            weft::with_scope([&](weft::scope& s) {
+                for (std::uint64_t i = 0; i < std::min(children, n - started); ++i) s.spawn([] {});
+            });
+    });
+}
+
 void fibers(session& s, unsigned workers, std::uint64_t n) {
     const auto each = static_cast<double>(n);
     on_workers(workers, [&] {
         s.measure({"fibers/run-as-spawned", workers, n}, [&] { return run_as_spawned(n) / each; });
+        s.measure({"fibers/scopes-of-1000", workers, n}, [&] { return in_scopes(n) / each; });
         s.measure({{"fibers/batch", workers, n}, {"fibers/batch/spawn-share", workers, n, "%"}}, [&] {
             const auto t = batch(n);
             return std::vector{t.all / each, 100 * t.spawn / t.all};

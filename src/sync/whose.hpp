@@ -1,0 +1,15 @@
+// whose.hpp - what a message about a broken contract says of a lock's owner. Not by name: an owner that forgot to unlock may be gone.
+#pragma once
+
+#include <string_view>
+
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+
+inline std::string_view whose(const wait_cell* owner) noexcept {
+    if (!owner) return "it is free";
+    return owner == &this_cell() ? "it is the caller's" : "it is another's";
+}
+
+}  // namespace weft::detail
