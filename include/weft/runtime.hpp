@@ -134,6 +134,9 @@ public:
     /// The runtime of the calling fiber; null outside fibers.
     static runtime* current() noexcept;
 
+    /// For with_scope().
+    friend detail::scheduler& scheduler_behind(const runtime& rt) noexcept { return rt.scheduler(); }
+
 private:
     friend detail::scheduler& detail::scheduler_of(const runtime&) noexcept;
     detail::scheduler& scheduler() const noexcept;

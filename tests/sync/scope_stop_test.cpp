@@ -122,6 +122,41 @@ TEST_P(stopped_scopes, a_plain_thread_may_stop_a_scope) {
     });
 }
 
+TEST_P(stopped_scopes, a_token_from_outside_may_stop_a_scope) {
+    rt.run([&] {
+        std::stop_source outside;
+        std::jthread stranger([&] {
+            while (rt.stats().fibers < 3) std::this_thread::yield();
+            outside.request_stop();
+        });
+        with_scope([&](scope& s) {
+            const std::stop_callback hand_on(outside.get_token(), [&] { s.request_stop(); });
+            s.spawn(until_stopped(stopped));
+            s.spawn(until_stopped(stopped));
+            this_fiber::sleep_for(1h);
+        });
+        EXPECT_EQ(stopped, 2);
+    });
+}
+
+TEST_P(stopped_scopes, a_childs_token_is_stopped_with_it_and_with_the_scope) {
+    rt.run([&] {
+        std::stop_token one, other;
+        with_scope([&](scope& s) {
+            auto a = s.spawn(until_stopped(stopped));
+            auto b = s.spawn(until_stopped(stopped));
+            one = a.stop_token();
+            other = b.stop_token();
+            a.request_stop();
+            EXPECT_TRUE(one.stop_requested());
+            EXPECT_FALSE(other.stop_requested());
+            s.request_stop();
+            EXPECT_TRUE(other.stop_requested());
+        });
+        EXPECT_FALSE(child<>().stop_token().stop_possible());
+    });
+}
+
 TEST_P(stopped_scopes, a_child_spawned_in_a_stopped_scope_starts_stopped) {
     rt.run([&] {
         bool ran = false;
