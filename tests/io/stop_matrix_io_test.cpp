@@ -52,7 +52,7 @@ void a_blocking_call_that_has_begun(scene& s) {
     std::optional<checks_at_the_end> check;
     blocking([&] {
         check.emplace(ended);
-        std::this_thread::sleep_for(8ms);
+        std::this_thread::sleep_for(s.delay());
         ended = true;
     });
 }

@@ -65,12 +65,13 @@ class scene {
 public:
     scene(const row& r, protection p, unsigned workers, std::chrono::nanoseconds late);
 
-    /// Runs it. \returns false if the party was so slow that the deadline came too early for this row: nothing was shown then.
+    /// Runs it. \returns false if the machine was so slow that the interruption came too early or too late for this row: that shows
+    /// nothing, and is tried again with more time.
     bool play();
 
     // For park points.
 
-    /// When what is waited for comes: never, if the wait is to be cut short.
+    /// When what is waited for comes: not for long, if the wait is to be cut short.
     std::chrono::nanoseconds delay() const;
     /// Where those live who bring what is waited for.
     runtime& helper() { return helper_; }

@@ -321,13 +321,16 @@ TEST_P(stopped_scopes, a_deadline_inside_the_body_is_the_bodys_failure) {
 
 TEST_P(stopped_scopes, a_shielded_owner_does_not_hand_the_stop_on) {
     rt.run([&] {
+        std::atomic<bool> begun{false}, asked{false};
         bool ended = false, shielded_part_over = false;
         auto f = spawn([&] {
             {
                 const shield none;
                 with_scope([&](scope& s) {
                     s.spawn([&] {
-                        this_fiber::sleep_for(5ms);
+                        begun = true;
+                        while (!asked) this_fiber::sleep_for(100us);
+                        this_fiber::sleep_for(2ms);
                         ended = true;
                     });
                 });
@@ -335,8 +338,9 @@ TEST_P(stopped_scopes, a_shielded_owner_does_not_hand_the_stop_on) {
             }
             this_fiber::yield();
         });
-        this_fiber::sleep_for(1ms);
+        EXPECT_TRUE(eventually_here([&] { return begun.load(); }));
         f.request_stop();
+        asked = true;
         EXPECT_THROW(f.join(), cancelled);
         EXPECT_TRUE(ended);
         EXPECT_TRUE(shielded_part_over);

@@ -84,7 +84,7 @@ std::vector<park_point> of_fibers() {
                  with_scope([&](scope& all) {
                      all.spawn([&] {
                          const shield slow;
-                         this_fiber::sleep_for(8ms);
+                         this_fiber::sleep_for(s.delay());
                          ended = true;
                      });
                      s.about_to_wait();
@@ -146,7 +146,7 @@ std::vector<park_point> of_synchronisation() {
                      const shield until_the_end;
                      const std::lock_guard mine(m);  // as soon as the wait has begun
                      held = true;
-                     this_fiber::sleep_for(8ms);
+                     this_fiber::sleep_for(s.delay());
                      held = false;
                      c.notify_one();
                  });
