@@ -74,7 +74,7 @@ bool scene::play() {
         if (row_.why == cause::stop) stop(f);
         expect_its_exception([&] { f.join(); });
     }
-    const bool came_after_the_wait = passed_ && expect_interruption() && row_.expected() == outcome::throws_late;
+    const bool came_after_the_wait = passed_ && expect_interruption() && row_.when == moment::during;
     if (too_late_ || came_after_the_wait) return false;
     EXPECT_EQ(passed_, !expect_interruption());
     EXPECT_LT(clock::now() - start, 10s);
