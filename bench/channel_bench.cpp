@@ -6,6 +6,7 @@
 
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -91,6 +92,39 @@ void channel_select_ready(benchmark::State& state) {
     }
 }
 BENCHMARK(channel_select_ready);
+
+struct inputs {
+    explicit inputs(std::int64_t n) {
+        const auto take = [](std::optional<int> v) { benchmark::DoNotOptimize(v); };
+        for (std::int64_t i = 0; i < n; ++i) {
+            channels.emplace_back(1);
+            cases.emplace_back(weft::on_receive(channels.back(), take));
+        }
+    }
+    std::vector<channel<int>> channels;
+    std::vector<weft::select_case> cases;
+};
+
+/// A select at run time among n channels of which one is ready; ns per value.
+void channel_select_one_of(benchmark::State& state) {
+    inputs all(state.range(0));
+    for (auto _ : state) {
+        all.channels.front().send(1);
+        weft::select(all.cases);
+    }
+}
+BENCHMARK(channel_select_one_of)->Arg(4)->Arg(100)->Arg(5000);
+
+/// All n are ready, and taken in one batch; ns per batch.
+void channel_select_all_of(benchmark::State& state) {
+    inputs all(state.range(0));
+    for (auto _ : state) {
+        for (const auto& c : all.channels) c.send(1);
+        weft::select_all(all.cases);
+    }
+    state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(channel_select_all_of)->Arg(4)->Arg(100)->Arg(5000);
 
 /// Two fibers meet in selects over two rendezvous channels each; ns per value.
 void channel_select_stream(benchmark::State& state) {

@@ -1,6 +1,7 @@
 // deadline.hpp - bounds the time of a piece of straight-line code, however deep its waits lie.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <system_error>
 #include <utility>
@@ -23,9 +24,9 @@ using steady_time_point = std::chrono::steady_clock::time_point;
 /// \returns  what f returns, also if it finishes late without waiting.
 /// \throws   timeout_error if f was interrupted because of this deadline; what f throws otherwise.
 /// \parks    only as f does.
-template <class F>
-decltype(auto) with_deadline(steady_time_point until, F&& f) {
-    detail::deadline_frame frame(until);
+template <class Clock, class Duration, class F>
+decltype(auto) with_deadline(const std::chrono::time_point<Clock, Duration>& until, F&& f) {
+    detail::deadline_frame frame(detail::deadline_at(until));
     try {
         return std::invoke(std::forward<F>(f));
     } catch (const cancelled&) {
@@ -37,9 +38,9 @@ decltype(auto) with_deadline(steady_time_point until, F&& f) {
 }
 
 /// with_deadline() from now on.
-template <class F>
-decltype(auto) with_timeout(std::chrono::nanoseconds limit, F&& f) {
-    return with_deadline(detail::deadline_after(limit), std::forward<F>(f));
+template <class Rep, class Period, class F>
+decltype(auto) with_timeout(const std::chrono::duration<Rep, Period>& limit, F&& f) {
+    return with_deadline(detail::deadline_in(limit), std::forward<F>(f));
 }
 
 }  // namespace weft

@@ -15,6 +15,7 @@
 #include <weft/detail/new_fiber.hpp>
 #include <weft/detail/pin.hpp>
 #include <weft/detail/task.hpp>
+#include <weft/detail/timeouts.hpp>
 
 namespace weft {
 
@@ -72,12 +73,13 @@ public:
 
     /// Waits only. \returns whether the body has ended; join() then does not wait. \parks \throws cancelled
     template <class Rep, class Period>
-    bool join_for(std::chrono::duration<Rep, Period> d) {
-        return join_until(detail::deadline_after(std::chrono::duration_cast<std::chrono::nanoseconds>(d)));
+    bool join_for(const std::chrono::duration<Rep, Period>& d) {
+        return join_until(detail::deadline_in(d));
     }
-    bool join_until(steady_time_point until) {
+    template <class Clock, class Duration>
+    bool join_until(const std::chrono::time_point<Clock, Duration>& t) {
         detail::require_joinable(static_cast<bool>(ref_));
-        return ref_.wait_until(until);
+        return ref_.wait_until(detail::deadline_at(t));
     }
 
     /// Lets it run on without a handle; a failure of its body goes to on_unhandled.
@@ -134,6 +136,16 @@ auto spawn(const attributes& a, F&& f, A&&... args) {
     return detail::spawn_in(detail::runtime_here("weft::spawn"), a, std::forward<F>(f), std::forward<A>(args)...);
 }
 
+/// In `rt`, from any thread: rt.spawn(a...).
+template <std::same_as<runtime> Runtime, class... A>
+auto spawn(Runtime& rt, A&&... a) {
+    return rt.spawn(std::forward<A>(a)...);
+}
+template <std::same_as<runtime> Runtime, class... A>
+auto spawn(Runtime& rt, const attributes& how, A&&... a) {
+    return rt.spawn(how, std::forward<A>(a)...);
+}
+
 /// The same without a handle. A failure of the body goes to runtime_options::on_unhandled.
 template <class F, class... A>
 void spawn_detached(const attributes& a, F&& f, A&&... args) {
@@ -145,6 +157,14 @@ template <class F, class... A>
 void spawn_detached(F&& f, A&&... args) {
     spawn_detached(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
 }
+template <std::same_as<runtime> Runtime, class... A>
+void spawn_detached(Runtime& rt, A&&... a) {
+    rt.spawn_detached(std::forward<A>(a)...);
+}
+template <std::same_as<runtime> Runtime, class... A>
+void spawn_detached(Runtime& rt, const attributes& how, A&&... a) {
+    rt.spawn_detached(how, std::forward<A>(a)...);
+}
 
 /// The calling fiber; on a plain thread the same calls act on the thread.
 namespace this_fiber {
@@ -155,8 +175,8 @@ void yield();
 void sleep_until(steady_time_point);
 /// \parks \throws cancelled
 template <class Rep, class Period>
-void sleep_for(std::chrono::duration<Rep, Period> d) {
-    sleep_until(detail::deadline_after(std::chrono::ceil<std::chrono::nanoseconds>(d)));
+void sleep_for(const std::chrono::duration<Rep, Period>& d) {
+    sleep_until(detail::deadline_in(d));
 }
 fiber_id id() noexcept;                         ///< 0 on a plain thread
 std::string_view name() noexcept;               ///< valid until set_name(); empty on a plain thread

@@ -58,7 +58,8 @@ struct runtime_options {
         512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
     std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit
     weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does then
-    /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached.
+    /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached. Those of a scope's
+    /// body on a plain thread come with id 0.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
     std::string name = "weft";  ///< of its threads; at most 10 characters are kept
 };
@@ -133,6 +134,9 @@ public:
     void for_each_fiber(const std::function<void(fiber_info const&)>& f) const;
     /// The runtime of the calling fiber; null outside fibers.
     static runtime* current() noexcept;
+
+    /// For with_scope().
+    friend detail::scheduler& scheduler_behind(const runtime& rt) noexcept { return rt.scheduler(); }
 
 private:
     friend detail::scheduler& detail::scheduler_of(const runtime&) noexcept;

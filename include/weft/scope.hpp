@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -37,16 +39,19 @@ public:
     }
     /// Waits only. \returns whether the child has ended. \parks \throws cancelled
     template <class Rep, class Period>
-    bool join_for(std::chrono::duration<Rep, Period> d) {
-        return join_until(detail::deadline_after(std::chrono::duration_cast<std::chrono::nanoseconds>(d)));
+    bool join_for(const std::chrono::duration<Rep, Period>& d) {
+        return join_until(detail::deadline_in(d));
     }
-    bool join_until(steady_time_point until) {
+    template <class Clock, class Duration>
+    bool join_until(const std::chrono::time_point<Clock, Duration>& t) {
         detail::require_joinable(static_cast<bool>(ref_));
-        return ref_.wait_until(until);
+        return ref_.wait_until(detail::deadline_at(t));
     }
     bool joinable() const noexcept { return static_cast<bool>(ref_); }
     bool done() const noexcept { return ref_ && ref_.done(); }
+    /// Asks the child alone to end. That it ends so is no failure.
     bool request_stop() noexcept { return ref_ && ref_.request_stop(); }
+    std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
     fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
 
     /// For weft's own parts.
@@ -87,6 +92,17 @@ private:
     detail::scope_core& core_;
 };
 
+namespace detail {
+
+template <class F>
+auto with_scope_in(scheduler& where, scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
+    scope_core core(where, options.on_failure == on_failure::report);
+    scope s(core);
+    return run_scope(core, [&]() -> decltype(auto) { return std::invoke(std::forward<F>(body), s); });
+}
+
+}  // namespace detail
+
 /// Runs body(scope&) and returns when it and all children it started have ended.
 ///
 /// \returns what the body returns.
@@ -96,13 +112,21 @@ private:
 /// \parks   until the last child has ended; this wait is never cut short, but hands a stop on to the children.
 template <class F>
 auto with_scope(scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
-    detail::scope_core core(detail::runtime_here("weft::with_scope"), options.on_failure == on_failure::report);
-    scope s(core);
-    return detail::run_scope(core, [&]() -> decltype(auto) { return std::invoke(std::forward<F>(body), s); });
+    return detail::with_scope_in(detail::runtime_here("weft::with_scope"), options, std::forward<F>(body));
 }
 template <class F>
 auto with_scope(F&& body) -> std::invoke_result_t<F, scope&> {
     return with_scope(scope_options{}, std::forward<F>(body));
+}
+
+/// With children in `rt`, from any thread: the body runs where the caller is, and a plain thread is stopped by its scope like a fiber.
+template <std::same_as<runtime> Runtime, class F>
+auto with_scope(Runtime& rt, scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
+    return detail::with_scope_in(scheduler_behind(rt), options, std::forward<F>(body));
+}
+template <std::same_as<runtime> Runtime, class F>
+auto with_scope(Runtime& rt, F&& body) -> std::invoke_result_t<F, scope&> {
+    return with_scope(rt, scope_options{}, std::forward<F>(body));
 }
 
 }  // namespace weft

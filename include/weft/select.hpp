@@ -7,6 +7,7 @@
 //   4  `otherwise` is chosen if nothing else is ready; then select never waits.
 //   5  A case is evaluated when it is made: an on_send that is not chosen drops its value. With std::ref(value) it moves
 //      from `value` if it is chosen, and else leaves it alone.
+//   6  select_all() does not choose: it does every case that is ready.
 #pragma once
 
 #include <array>
@@ -23,136 +24,11 @@
 #include <vector>
 
 #include <weft/channel.hpp>
-#include <weft/detail/fiber_ref.hpp>
+#include <weft/detail/select_cases.hpp>
 #include <weft/detail/select_core.hpp>
 #include <weft/detail/timeouts.hpp>
 
 namespace weft {
-
-namespace detail {
-
-/// One case: entry() names it to the core, run() calls back after it was chosen. It stays in place in between.
-template <class C>
-concept select_case_like = requires(C& c) {
-    { c.entry() } -> std::same_as<select_entry>;
-    c.run();
-};
-
-template <class Ch>
-concept receiving_handle = requires(const std::remove_cvref_t<Ch>& ch) {
-    { ch.try_receive() } -> std::same_as<std::optional<typename std::remove_cvref_t<Ch>::value_type>>;
-    channel_access::ref(ch);
-};
-
-template <class Ch>
-concept sending_handle = requires(const std::remove_cvref_t<Ch>& ch, typename std::remove_cvref_t<Ch>::value_type& v) {
-    { ch.try_send_op(v) } -> std::same_as<channel_op>;
-    channel_access::ref(ch);
-};
-
-struct do_nothing {
-    template <class... A>
-    void operator()(A&&...) const noexcept {}
-};
-
-template <class T, class F>
-class receive_case {
-public:
-    receive_case(channel_ref ch, F f) : ch_(std::move(ch)), f_(std::move(f)) {}
-    select_entry entry() {
-        value_.reset();
-        return {.kind = select_kind::receive, .channel = &ch_.core(), .element = &value_};
-    }
-    void run() { std::invoke(f_, std::move(value_)); }
-
-private:
-    channel_ref ch_;
-    std::optional<T> value_;
-    F f_;
-};
-
-/// Value is T, or T& for a value that stays where it is until the case is chosen.
-template <class T, class Value, class F>
-class send_case {
-public:
-    template <class V>
-    send_case(channel_ref ch, std::in_place_t, V&& value, F f)
-        : ch_(std::move(ch)), value_(static_cast<Value>(std::forward<V>(value))), f_(std::move(f)) {}
-    select_entry entry() { return {.kind = select_kind::send, .channel = &ch_.core(), .element = std::addressof(value_)}; }
-    void run() { std::invoke(f_); }
-
-private:
-    channel_ref ch_;
-    Value value_;
-    F f_;
-};
-
-template <class F>
-class timeout_case {
-public:
-    timeout_case(time_point until, F f) : until_(until), f_(std::move(f)) {}
-    select_entry entry() { return {.kind = select_kind::timeout, .until = until_}; }
-    void run() { std::invoke(f_); }
-
-private:
-    time_point until_;
-    F f_;
-};
-
-template <class F>
-class otherwise_case {
-public:
-    explicit otherwise_case(F f) : f_(std::move(f)) {}
-    select_entry entry() { return {.kind = select_kind::otherwise}; }
-    void run() { std::invoke(f_); }
-
-private:
-    F f_;
-};
-
-template <class F>
-class stop_case {
-public:
-    stop_case(std::stop_token token, F f) : token_(std::move(token)), f_(std::move(f)) {}
-    select_entry entry() { return {.kind = select_kind::stop, .token = &token_}; }
-    void run() { std::invoke(f_); }
-
-private:
-    std::stop_token token_;
-    F f_;
-};
-
-template <class F>
-class join_case {
-public:
-    join_case(control_block* fiber, F f) : fiber_(fiber), f_(std::move(f)) {}
-    select_entry entry() { return {.kind = select_kind::join, .fiber = fiber_}; }
-    void run() { std::invoke(f_); }
-
-private:
-    control_block* fiber_;
-    F f_;
-};
-
-/// fiber<T> or child<T>.
-template <class H>
-concept joinable_handle = requires(const H& h) {
-    { h.ref() } -> std::same_as<const fiber_ref&>;
-};
-
-template <select_case_like C>
-class conditional_case {
-public:
-    conditional_case(bool enabled, C c) : enabled_(enabled), case_(std::move(c)) {}
-    select_entry entry() { return enabled_ ? case_.entry() : select_entry{}; }
-    void run() { case_.run(); }
-
-private:
-    bool enabled_;
-    C case_;
-};
-
-}  // namespace detail
 
 /// Receives from a channel or receiver; f(std::optional<T>) gets the value, or nothing once it is closed and drained.
 template <detail::receiving_handle Ch, class F>
@@ -194,6 +70,15 @@ template <detail::joinable_handle H, class F = detail::do_nothing>
 auto on_join(const H& fiber, F&& f = {}) {
     detail::require_joinable(fiber.joinable());
     return detail::join_case<std::decay_t<F>>(fiber.ref().block(), std::forward<F>(f));
+}
+
+/// Is ready when reading from `stream` would not wait: there are bytes, its end, a failure, or it is closed; of a listener, when
+/// accept() would not. Nothing is read: another fiber may be faster. The stream stays where it is until the select is over.
+///
+/// \cost  a system call at each look; a plain thread whose stream no runtime has waited for yet looks every 2 ms.
+template <detail::watched_handle S, class F = detail::do_nothing>
+auto on_readable(const S& stream, F&& f = {}) {
+    return detail::watch_case<decltype(watch_readable(stream)), std::decay_t<F>>(watch_readable(stream), std::forward<F>(f));
 }
 
 /// Is chosen if nothing is ready now.
@@ -255,15 +140,58 @@ std::size_t select(Cases&&... cases) {
     return chosen;
 }
 
-/// The same for any number of cases. They can be used again, but a value sent is gone.
-inline std::size_t select(std::span<select_case> cases) {
-    std::vector<detail::select_entry> entries;
+namespace detail {
+
+inline std::vector<select_entry> entries_of(std::span<select_case> cases) {
+    std::vector<select_entry> entries;
     entries.reserve(cases.size());
     for (auto& c : cases) entries.push_back(c.entry());
-    const auto order = std::make_unique_for_overwrite<detail::select_order[]>(cases.size());
-    const auto registrations = std::make_unique_for_overwrite<detail::select_registration[]>(cases.size());
-    const std::size_t chosen = detail::select_core(entries, order.get(), registrations.get());
+    return entries;
+}
+
+inline std::size_t select_of(std::span<select_entry> entries) {
+    const auto order = std::make_unique_for_overwrite<select_order[]>(entries.size());
+    const auto registrations = std::make_unique_for_overwrite<select_registration[]>(entries.size());
+    return select_core(entries, order.get(), registrations.get());
+}
+
+}  // namespace detail
+
+/// The same for any number of cases. They can be used again, but a value sent is gone.
+inline std::size_t select(std::span<select_case> cases) {
+    auto entries = detail::entries_of(cases);
+    const std::size_t chosen = detail::select_of(entries);
     cases[chosen].run();
+    return chosen;
+}
+
+/// Waits until one of the cases can be done, then does all that can be done now: each once, in order of appearance, calling each back
+/// before it tries the next. So one wait serves many cases. A timeout or an `otherwise` is chosen alone, if nothing else is ready.
+///
+/// \returns  the indices of the cases that ran.
+/// \parks    as select().
+/// \throws   as select(). When a case or its callback throws, those before it have run, and those after it have not happened.
+/// \cost     one lock per channel; after a park three more per channel. Some allocations.
+inline std::vector<std::size_t> select_all(std::span<select_case> cases) {
+    detail::enter_select();
+    auto entries = detail::entries_of(cases);
+    std::vector<std::size_t> chosen;
+    chosen.reserve(cases.size());
+    const auto run = [&](std::size_t i) {
+        chosen.push_back(i);
+        cases[i].run();
+        entries[i].kind = detail::select_kind::disabled;
+    };
+    const auto run_what_is_ready = [&] {
+        for (std::size_t i = 0; i < entries.size(); ++i)
+            if (detail::select_now(entries[i])) run(i);
+    };
+    run_what_is_ready();
+    if (!chosen.empty()) return chosen;
+    const std::size_t first = detail::select_of(entries);
+    const auto kind = entries[first].kind;
+    run(first);
+    if (kind != detail::select_kind::timeout && kind != detail::select_kind::otherwise) run_what_is_ready();
     return chosen;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include <weft/detail/interrupt.hpp>
+#include <weft/detail/timeouts.hpp>
 
 namespace weft {
 
@@ -19,7 +20,9 @@ inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::ma
 /// afterwards. A limit bounds the clean-up: once it has passed, waits are interrupted again.
 class shield {
 public:
-    explicit shield(std::chrono::nanoseconds limit = forever) noexcept : frame_(detail::deadline_after(limit)) {}
+    shield() noexcept : frame_(detail::never) {}
+    template <class Rep, class Period>
+    explicit shield(const std::chrono::duration<Rep, Period>& limit) noexcept : frame_(detail::deadline_in(limit)) {}
 
 private:
     detail::shield_frame frame_;

@@ -92,6 +92,11 @@ long io_source::attach() noexcept {
     return result;
 }
 
+bool io_source::is_watched() noexcept {
+    const std::lock_guard guard(lock_);
+    return driver_ != nullptr;
+}
+
 bool io_source::must_look_again(direction way, event_count seen) const noexcept {
     return events_[index(way)].load(relaxed) != seen  // under lock_ (I4)
            || driver_ == nullptr                          // I5

@@ -80,6 +80,9 @@ public:
     /// \returns  0; or the negated errno with which the driver refused the descriptor.
     long attach() noexcept;
 
+    /// Whether a driver reports its events.
+    bool is_watched() noexcept;
+
     /// Waits for an event after `seen`, or for close().
     /// \parks  unless there was one since.
     readiness wait(direction way, event_count seen, park_reason reason, time_point until = never) noexcept;

@@ -102,6 +102,15 @@ std::string what_of(const std::exception_ptr& e) {
     }
 }
 
+/// For on_unhandled: the body of a scope that a plain thread has opened.
+fiber_info info_of_a_plain_thread() noexcept {
+    fiber_info info{};
+    info.name = "a plain thread";
+    info.state = name(fiber_state::running);
+    info.waits_for = name(park_reason::none);
+    return info;
+}
+
 void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
     std::fprintf(stderr, "weft: fiber \"%.*s\" (%s:%u) failed and nobody joined it: %s\n", static_cast<int>(f.name.size()),
                  f.name.data(), f.site.file_name(), static_cast<unsigned>(f.site.line()), what_of(e).c_str());
@@ -123,13 +132,12 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .when_full = checked_at_limit(options_),
                         .name = options_.name,
                         .unhandled =
-                            [this](control_block& f, const std::exception_ptr& e) {
-                                if (options_.on_unhandled)
-                                    options_.on_unhandled(info_of(f), e);
-                                else
-                                    report_by_default(info_of(f), e);
-                                const bool its_own = f.body && f.body->failure() == e;  // not one of a scope inside it
-                                if (!options_.on_unhandled && f.detached && its_own) std::terminate();
+                            [this](control_block* f, const std::exception_ptr& e) {
+                                const auto info = f ? info_of(*f) : info_of_a_plain_thread();
+                                if (options_.on_unhandled) return options_.on_unhandled(info, e);
+                                report_by_default(info, e);
+                                const bool its_own = f && f->body && f->body->failure() == e;  // not one of a scope inside it
+                                if (its_own && f->detached) std::terminate();
                             },
                         .on_hog = [this](const hog& h) { report_hog(options_, h); },
                         .hog_signal = stack_signal_.number(),

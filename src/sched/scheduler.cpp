@@ -238,7 +238,7 @@ void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
     if (const auto child = in_place_child_of(control_block::of(cell))) request_stop(*child);
 }
 
-void scheduler::report_unhandled(control_block& f, const std::exception_ptr& failure) noexcept {
+void scheduler::report_unhandled(control_block* f, const std::exception_ptr& failure) noexcept {
     if (failure && options_.unhandled && !is_cancellation(failure)) options_.unhandled(f, failure);
 }
 

@@ -34,7 +34,7 @@ struct scheduler_options {
     weft::at_limit when_full = at_limit::park;
     std::string name = "weft";
     /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
-    std::function<void(control_block&, const std::exception_ptr&)> unhandled = {};
+    std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
     /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
     std::function<void(const hog&)> on_hog = {};
     int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
@@ -72,8 +72,9 @@ public:
     static void deliver_stop(control_block&) noexcept;
     /// A fiber that joins a child by running it cannot go on before the child has ended, so the child is stopped with it.
     static void stop_in_place_child(wait_cell&) noexcept;
-    /// Reports a failure nobody joins; `cancelled` is none.
-    void report_unhandled(control_block&, const std::exception_ptr&) noexcept;
+    /// Reports a failure nobody joins, of a fiber or (null) of a plain thread; `cancelled` is none.
+    void report_unhandled(control_block*, const std::exception_ptr&) noexcept;
+    void report_unhandled(control_block& f, const std::exception_ptr& e) noexcept { report_unhandled(&f, e); }
 
     /// Fibers born and not yet ended. Exact once no fiber and no thread spawns.
     std::uint64_t live() const noexcept;

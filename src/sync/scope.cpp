@@ -96,7 +96,7 @@ void scope_core::body_failed() noexcept {
     if (is_cancellation(failure)) {
         state_->body_was_cancelled = true;  // owner only
     } else if (!state_->keep_failure(nullptr, failure)) {
-        if (auto* const self = this_fiber_block()) state_->where.report_unhandled(*self, failure);
+        state_->where.report_unhandled(this_fiber_block(), failure);
     }
     state_->request_stop();
 }

@@ -1,5 +1,8 @@
 // select.cpp - select over type-erased cases: one decision under all locks, then one wait in all lists.
 //
+// A watch (a descriptor) is ready or not whatever we lock, and to look at it takes a system call: it is looked at before the decision, and
+// again after each event.
+//
 // Invariants
 //   E1  Channels are locked in the order of their addresses, each once.
 //   E2  The decision to wait and the linking of all waiters happen under all locks: what becomes ready afterwards finds us.
@@ -7,6 +10,9 @@
 //   E4  Before the frame is left, or another round begins, every waiter of the last round is unlinked.
 //   E5  A fiber's end is waited for in the list of its joiners, one lock at a time, after the channels' (E1): it comes once and
 //       stays, so who looks under that fiber's lock while linking misses nothing. What has ended by then claims the wait.
+//   E6  A watch is chosen only if the last look said that it is ready. An event after that look ends the wait, or keeps it from being
+//       enlisted, and then a new round begins with a new look: so none is missed, and one that means nothing costs a round.
+//   E7  Every watch is open from before the first look until the selection goes.
 #include <weft/detail/select_core.hpp>
 
 #include <weft/stop.hpp>
@@ -31,15 +37,27 @@ static_assert(sizeof(channel_waiter) <= sizeof(select_registration) && std::is_t
 static_assert(sizeof(waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<waiter>);
 static_assert(sizeof(stop_waiter) <= sizeof(select_registration));
 
+constexpr std::chrono::microseconds first_nap(50), longest_nap(2000);  // chosen: a look is 1 us, and nobody else is kept waiting
+
 bool has_channel(const select_entry& e) noexcept { return e.kind == select_kind::send || e.kind == select_kind::receive; }
 
 direction direction_of(const select_entry& e) noexcept {
     return e.kind == select_kind::send ? direction::send : direction::receive;
 }
 
+bool is_ready_now(select_watch& watch) noexcept {
+    watch.open();
+    const auto seen = watch.look();
+    watch.close();
+    return seen == select_watch::state::ready;
+}
+
 class selection {
 public:
     selection(std::span<select_entry>, select_order*, select_registration*) noexcept;
+    selection(const selection&) = delete;
+    selection& operator=(const selection&) = delete;
+    ~selection();
     std::size_t run();
 
 private:
@@ -49,16 +67,20 @@ private:
         transfer rest{};
     };
 
+    void look_at_watches() noexcept;
     std::optional<ready_case> begin_any() noexcept;
     bool begin(ready_case&) noexcept;
     std::optional<std::size_t> wait_for_any(wait&);
+    std::optional<std::size_t> timed_out() noexcept;
     std::size_t chosen(std::size_t index, channel_op result) const;
 
     void lock_all() noexcept;
     void unlock_all() noexcept;
-    void link_all(wait&, bool in_front) noexcept;
+    void link_all(wait&) noexcept;
     void watch_fibers(wait&) noexcept;
     void forget_fibers() noexcept;
+    void enlist_watches(wait&) noexcept;
+    void delist_watches() noexcept;
     void watch_tokens(wait&);
     void forget_tokens() noexcept;
     void unlink_all() noexcept;
@@ -73,6 +95,11 @@ private:
     std::span<select_order> by_address_;   // those with a channel
     std::optional<std::size_t> otherwise_;
     std::optional<std::size_t> timeout_;   // the earliest
+    time_point until_ = never;             // of timeout_
+    bool has_watches_ = false;
+    time_point look_again_ = never;        // a watch is unwatched
+    std::chrono::microseconds nap_ = first_nap;
+    bool keeps_place_ = false;             // in the channels' lists: the wait goes on though it was claimed
 };
 
 selection::selection(std::span<select_entry> entries, select_order* order, select_registration* registrations) noexcept
@@ -83,15 +110,29 @@ selection::selection(std::span<select_entry> entries, select_order* order, selec
         e.turn = static_cast<std::uint32_t>(i);
         if (has_channel(e)) order[channels++] = &e;
         if (e.kind == select_kind::otherwise && !otherwise_) otherwise_ = i;
-        if (e.kind == select_kind::timeout && (!timeout_ || e.until < entries[*timeout_].until)) timeout_ = i;
+        if (e.kind == select_kind::timeout && (!timeout_ || e.until < until_)) {
+            timeout_ = i;
+            until_ = e.until;
+        }
+        if (e.kind == select_kind::watch) {
+            has_watches_ = true;
+            e.watch->open();
+        }
     }
     by_address_ = {order, channels};
     std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);  // E1
 }
 
+selection::~selection() {
+    if (!has_watches_) return;
+    for (const auto& e : entries_)
+        if (e.kind == select_kind::watch) e.watch->close();
+}
+
 std::size_t selection::run() {
-    for (bool was_first = false;; was_first = true) {
+    for (;;) {
         // 1. Decide.
+        if (has_watches_) look_at_watches();
         lock_all();
         if (auto ready = begin_any()) {
             unlock_all();
@@ -104,12 +145,24 @@ std::size_t selection::run() {
             return *otherwise_;
         }
         // 2. Or wait for all of them (E2).
-        const auto until = timeout_ ? entries_[*timeout_].until : never;
-        wait w({.reason = park_reason::select, .deadline = until});
-        link_all(w, was_first);
+        wait w({.reason = park_reason::select, .deadline = std::min(until_, look_again_)});
+        link_all(w);
         unlock_all();
         if (const auto index = wait_for_any(w)) return *index;
-        // 3. A partner's move has thrown: wait on, in the old places.
+        // 3. A partner's move has thrown, or a watch is to be looked at.
+    }
+}
+
+// E6
+void selection::look_at_watches() noexcept {
+    look_again_ = never;
+    for (auto& e : entries_) {
+        if (e.kind != select_kind::watch) continue;
+        e.seen = e.watch->look();
+        if (e.seen == select_watch::state::unwatched && look_again_ == never) {
+            look_again_ = deadline_after(nap_);
+            nap_ = std::min(2 * nap_, longest_nap);
+        }
     }
 }
 
@@ -128,6 +181,7 @@ bool selection::begin(ready_case& c) noexcept {
     auto& e = entries_[c.index];
     if (e.kind == select_kind::stop) return e.token->stop_requested();
     if (e.kind == select_kind::join) return e.fiber->has_ended();
+    if (e.kind == select_kind::watch) return e.seen == select_watch::state::ready;
     if (!has_channel(e)) return false;
     c.result = e.channel->begin(direction_of(e), e.element, c.rest);
     return c.result == channel_op::done || c.result == channel_op::closed;
@@ -137,18 +191,28 @@ bool selection::begin(ready_case& c) noexcept {
 std::optional<std::size_t> selection::wait_for_any(wait& w) {
     watch_fibers(w);
     watch_tokens(w);
+    if (has_watches_) enlist_watches(w);
     const auto why = w.park();
+    if (has_watches_) delist_watches();
     forget_tokens();
     forget_fibers();
     unlink_all();  // E4
+    keeps_place_ = false;
     if (why == wake::stopped) throw cancelled{};
-    if (why == wake::timed_out) return *timeout_;
+    if (why == wake::timed_out) return timed_out();
     const auto index = w.index();
     auto& e = entries_[index];
+    if (e.kind == select_kind::watch) return std::nullopt;  // E6
     if (!has_channel(e)) return index;
     const auto result = e.channel->settle(e.element, registered<channel_waiter>(index));
+    keeps_place_ = !result;
     if (!result) return std::nullopt;
     return chosen(index, *result);
+}
+
+std::optional<std::size_t> selection::timed_out() noexcept {
+    if (look_again_ >= until_) return timeout_;
+    return std::nullopt;
 }
 
 std::size_t selection::chosen(std::size_t index, channel_op result) const {
@@ -168,12 +232,12 @@ void selection::unlock_all() noexcept {
         if (e->channel != std::exchange(unlocked, e->channel)) e->channel->lock().unlock();
 }
 
-void selection::link_all(wait& w, bool in_front) noexcept {
+void selection::link_all(wait& w) noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& e = entries_[i];
         if (!has_channel(e)) continue;
         auto* const me = ::new (registrations_[i].bytes) channel_waiter(w, static_cast<wait_outcome>(i), e.element);
-        e.channel->link(direction_of(e), *me, in_front);
+        e.channel->link(direction_of(e), *me, keeps_place_);
     }
 }
 
@@ -202,6 +266,21 @@ void selection::forget_fibers() noexcept {
     }
 }
 
+// E6
+void selection::enlist_watches(wait& w) noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        auto& e = entries_[i];
+        if (e.kind != select_kind::watch) continue;
+        auto* const me = ::new (registrations_[i].bytes) waiter(w.cell(), w.ticket(), static_cast<wait_outcome>(i));
+        if (e.seen == select_watch::state::idle && !e.watch->enlist(*me) && me->claim()) me->unpark();
+    }
+}
+
+void selection::delist_watches() noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+        if (entries_[i].kind == select_kind::watch) entries_[i].watch->delist(registered<waiter>(i));
+}
+
 void selection::watch_tokens(wait& w) {
     for (std::size_t i = 0; i < entries_.size(); ++i)
         if (entries_[i].kind == select_kind::stop)
@@ -223,6 +302,23 @@ void selection::unlink_all() noexcept {
 std::size_t select_core(std::span<select_entry> entries, select_order* order, select_registration* registrations) {
     check_interrupt();
     return selection(entries, order, registrations).run();
+}
+
+void enter_select() { check_interrupt(); }
+
+bool select_now(select_entry& e) {
+    switch (e.kind) {
+        case select_kind::send:
+        case select_kind::receive: {
+            const auto result = e.channel->try_operate(direction_of(e), e.element);
+            if (result == channel_op::closed && e.kind == select_kind::send) throw_channel_closed();
+            return result == channel_op::done || result == channel_op::closed;
+        }
+        case select_kind::stop: return e.token->stop_requested();
+        case select_kind::join: return e.fiber->has_ended();
+        case select_kind::watch: return is_ready_now(*e.watch);
+        default: return false;
+    }
 }
 
 }  // namespace weft::detail

@@ -1,6 +1,8 @@
 // channel_test.cpp - what a channel promises, one fact at a time: Go's rules for send, receive and close, and the views.
 #include <weft/channel.hpp>
 
+#include <weft/deadline.hpp>
+
 #include <ranges>
 #include <type_traits>
 
@@ -182,6 +184,23 @@ TEST(channel, Q3_timed_forms_time_out_and_leave_the_value) {
     EXPECT_EQ(c.receive_for(v, 1h), channel_op::closed);
 }
 
+/// Quasar's five policies: block, throw, back off, drop, displace. A channel has one, its calls have the others.
+TEST(channel, Q3_what_becomes_of_a_value_without_room_is_said_by_the_call) {
+    channel<int> full(1);
+    full.send(1);
+    EXPECT_THROW(weft::with_timeout(2ms, [&] { full.send(2); }), weft::timeout_error);  // blocks
+    EXPECT_EQ(full.try_send_op(2), channel_op::full);                                   // tells, for who would throw
+    int tries = 0;
+    while (full.send_for(2, 1ms) == channel_op::timeout && ++tries < 3) {}              // backs off
+    EXPECT_EQ(tries, 3);
+    EXPECT_FALSE(full.try_send(2));                                                     // drops it
+    EXPECT_EQ(full.receive(), 1);
+    const weft::broadcast<int> latest;
+    const auto reader = latest.subscribe({.capacity = 1, .overflow = weft::overflow::drop_oldest});
+    for (const int v : {1, 2, 3}) latest.send(v);                                       // displaces the oldest
+    EXPECT_EQ(reader.receive(), 3);
+}
+
 TEST(channel, a_range_ends_when_closed_and_drained) {
     channel<int> c(weft::unbounded);
     for (int i = 0; i < 5; ++i) c.send(i);
@@ -192,7 +211,7 @@ TEST(channel, a_range_ends_when_closed_and_drained) {
     for (int v : c.rx()) ADD_FAILURE() << v;
 }
 
-TEST(channel, a_range_works_with_the_standard_views) {
+TEST(channel, Q3_a_range_works_with_the_standard_views) {
     static_assert(std::ranges::input_range<channel<int>>);
     static_assert(std::ranges::input_range<const weft::receiver<std::unique_ptr<int>>>);
     channel<int> c(weft::unbounded);

@@ -186,8 +186,24 @@ TEST_P(deadlines, nest_and_go_to_the_outer_if_both_have_expired) {
     });
 }
 
+TEST_P(deadlines, come_in_all_units_and_from_all_clocks) {
+    here([] {
+        const auto waits = [] { this_fiber::sleep_for(1h); };
+        EXPECT_THROW(with_timeout(std::chrono::duration<double, std::milli>(1.5), waits), timeout_error);
+        EXPECT_THROW(with_deadline(std::chrono::system_clock::now() + 1ms, waits), timeout_error);
+        EXPECT_THROW(with_timeout(std::chrono::hours::min(), waits), timeout_error);
+        EXPECT_THROW(with_timeout(1ms,
+                                  [] {
+                                      const shield limited(std::chrono::duration<double>(0.002));
+                                      this_fiber::sleep_for(std::chrono::hours::max());
+                                  }),
+                     timeout_error);
+    });
+}
+
 TEST_P(deadlines, in_the_far_future_are_none) {
     here([] {
+        with_timeout(std::chrono::hours::max(), [] { this_fiber::sleep_for(1ms); });
         with_timeout(forever, [] { this_fiber::sleep_for(1ms); });
         with_deadline(steady_time_point::max(), [] { this_fiber::sleep_for(1ms); });
         with_timeout(-1h, [] {});

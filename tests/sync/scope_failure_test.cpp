@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
+
+#include <weft/latch.hpp>
 
 #include "support/eventually.hpp"
 #include "support/failing_children.hpp"
@@ -156,6 +159,34 @@ TEST_P(failing_scopes, a_reporting_scope_stops_nobody) {
         EXPECT_TRUE(ended);
     });
     EXPECT_EQ(reported(), std::vector<std::string>{"reported"});
+}
+
+TEST_P(failing_scopes, F5_all_that_fail_at_once_are_heard_of) {
+    constexpr int n = 8;
+    std::string thrown;
+    rt.run([&] {
+        for (const auto policy : {on_failure::stop_all, on_failure::report}) {
+            latch together(n);
+            thrown += failure_of([&] {
+                with_scope({.on_failure = policy}, [&](scope& s) {
+                    const shield until_the_end;
+                    for (int i = 0; i < n; ++i)
+                        s.spawn([&, i] {
+                            const shield from_the_others;
+                            together.arrive_and_wait();
+                            fails(std::string(1, static_cast<char>('a' + i)).c_str());
+                        });
+                });
+            });
+        }
+    });
+    EXPECT_EQ(thrown.size(), 1u) << "the first of those that stop; none of those that are reported";
+    auto all = reported();
+    all.push_back(thrown);
+    std::ranges::sort(all);
+    std::vector<std::string> each_twice;
+    for (char c = 'a'; c < 'a' + n; ++c) each_twice.insert(each_twice.end(), 2, std::string(1, c));
+    EXPECT_EQ(all, each_twice);
 }
 
 TEST_P(failing_scopes, the_body_of_a_reporting_scope_fails_as_any_other) {

@@ -122,6 +122,41 @@ TEST_P(stopped_scopes, a_plain_thread_may_stop_a_scope) {
     });
 }
 
+TEST_P(stopped_scopes, a_token_from_outside_may_stop_a_scope) {
+    rt.run([&] {
+        std::stop_source outside;
+        std::jthread stranger([&] {
+            while (rt.stats().fibers < 3) std::this_thread::yield();
+            outside.request_stop();
+        });
+        with_scope([&](scope& s) {
+            const std::stop_callback hand_on(outside.get_token(), [&] { s.request_stop(); });
+            s.spawn(until_stopped(stopped));
+            s.spawn(until_stopped(stopped));
+            this_fiber::sleep_for(1h);
+        });
+        EXPECT_EQ(stopped, 2);
+    });
+}
+
+TEST_P(stopped_scopes, a_childs_token_is_stopped_with_it_and_with_the_scope) {
+    rt.run([&] {
+        std::stop_token one, other;
+        with_scope([&](scope& s) {
+            auto a = s.spawn(until_stopped(stopped));
+            auto b = s.spawn(until_stopped(stopped));
+            one = a.stop_token();
+            other = b.stop_token();
+            a.request_stop();
+            EXPECT_TRUE(one.stop_requested());
+            EXPECT_FALSE(other.stop_requested());
+            s.request_stop();
+            EXPECT_TRUE(other.stop_requested());
+        });
+        EXPECT_FALSE(child<>().stop_token().stop_possible());
+    });
+}
+
 TEST_P(stopped_scopes, a_child_spawned_in_a_stopped_scope_starts_stopped) {
     rt.run([&] {
         bool ran = false;
@@ -286,13 +321,16 @@ TEST_P(stopped_scopes, a_deadline_inside_the_body_is_the_bodys_failure) {
 
 TEST_P(stopped_scopes, a_shielded_owner_does_not_hand_the_stop_on) {
     rt.run([&] {
+        std::atomic<bool> begun{false}, asked{false};
         bool ended = false, shielded_part_over = false;
         auto f = spawn([&] {
             {
                 const shield none;
                 with_scope([&](scope& s) {
                     s.spawn([&] {
-                        this_fiber::sleep_for(5ms);
+                        begun = true;
+                        while (!asked) this_fiber::sleep_for(100us);
+                        this_fiber::sleep_for(2ms);
                         ended = true;
                     });
                 });
@@ -300,8 +338,9 @@ TEST_P(stopped_scopes, a_shielded_owner_does_not_hand_the_stop_on) {
             }
             this_fiber::yield();
         });
-        this_fiber::sleep_for(1ms);
+        EXPECT_TRUE(eventually_here([&] { return begun.load(); }));
         f.request_stop();
+        asked = true;
         EXPECT_THROW(f.join(), cancelled);
         EXPECT_TRUE(ended);
         EXPECT_TRUE(shielded_part_over);

@@ -116,8 +116,9 @@ TEST_P(scopes, a_child_handle_waits_stops_and_asks) {
             EXPECT_NE(c.id(), fiber_id());
             EXPECT_FALSE(c.join_for(1ms));
             EXPECT_FALSE(c.done());
+            EXPECT_FALSE(c.join_until(std::chrono::system_clock::now() + 1ms));
             EXPECT_TRUE(c.request_stop());
-            EXPECT_TRUE(c.join_for(10s));
+            EXPECT_TRUE(c.join_for(std::chrono::hours::max()));
             EXPECT_TRUE(c.done());
             EXPECT_THROW(c.join(), cancelled);
             EXPECT_FALSE(c.joinable());
@@ -176,6 +177,28 @@ TEST_P(scopes, spawn_with_attributes_takes_an_lvalue) {
             EXPECT_EQ(s.spawn(named, [] { return std::string(this_fiber::name()); }).join(), "n");
             EXPECT_EQ(s.spawn(named, [](int a) { return a; }, 1).join(), 1);
         });
+    });
+}
+
+TEST_P(scopes, F5_functions_of_every_kind_are_bodies_and_children) {
+    struct counter {
+        int operator()() & { return ++calls; }
+        int calls = 0;
+    };
+    rt.run([] {
+        counter mine;
+        auto body = [calls = 0](scope& s) mutable {
+            EXPECT_EQ(s.size(), 0u);
+            return ++calls;
+        };
+        EXPECT_EQ(with_scope(body), 1);
+        EXPECT_EQ(with_scope({.on_failure = on_failure::report}, body), 2);
+        with_scope([&](scope& s) {
+            EXPECT_EQ(s.spawn(std::ref(mine)).join(), 1);
+            EXPECT_EQ(s.spawn([p = std::make_unique<int>(7)] { return *p; }).join(), 7);
+            EXPECT_EQ(s.spawn(&std::string::size, std::string("four")).join(), 4u);
+        });
+        EXPECT_EQ(mine.calls, 1);
     });
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <weft/detail/io_handle.hpp>
+#include <weft/detail/io_readiness.hpp>
 #include <weft/net/endpoint.hpp>
 
 namespace weft::tcp {
@@ -128,6 +129,9 @@ public:
     /// The descriptor, -1 once closed. It stays the stream's.
     int native_handle() const noexcept { return handle_.native(); }
 
+    /// For on_readable().
+    friend detail::io_readiness watch_readable(const stream& s) noexcept { return detail::io_readiness(s.handle_.get()); }
+
 private:
     friend class listener;
     friend struct connector;
@@ -180,6 +184,9 @@ public:
 
     /// The descriptor, -1 once closed. It stays the listener's.
     int native_handle() const noexcept { return handle_.native(); }
+
+    /// For on_readable().
+    friend detail::io_readiness watch_readable(const listener& l) noexcept { return detail::io_readiness(l.handle_.get()); }
 
 private:
     detail::io_handle handle_;

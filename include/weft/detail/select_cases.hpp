@@ -1,0 +1,158 @@
+// select_cases.hpp - the cases of a select, typed: what each tells the core, and what it calls back.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+#include <weft/channel.hpp>
+#include <weft/detail/fiber_ref.hpp>
+#include <weft/detail/select_core.hpp>
+
+namespace weft::detail {
+
+/// One case: entry() names it to the core, run() calls back after it was chosen. It stays in place in between.
+template <class C>
+concept select_case_like = requires(C& c) {
+    { c.entry() } -> std::same_as<select_entry>;
+    c.run();
+};
+
+template <class Ch>
+concept receiving_handle = requires(const std::remove_cvref_t<Ch>& ch) {
+    { ch.try_receive() } -> std::same_as<std::optional<typename std::remove_cvref_t<Ch>::value_type>>;
+    channel_access::ref(ch);
+};
+
+template <class Ch>
+concept sending_handle = requires(const std::remove_cvref_t<Ch>& ch, typename std::remove_cvref_t<Ch>::value_type& v) {
+    { ch.try_send_op(v) } -> std::same_as<channel_op>;
+    channel_access::ref(ch);
+};
+
+struct do_nothing {
+    template <class... A>
+    void operator()(A&&...) const noexcept {}
+};
+
+template <class T, class F>
+class receive_case {
+public:
+    receive_case(channel_ref ch, F f) : ch_(std::move(ch)), f_(std::move(f)) {}
+    select_entry entry() {
+        value_.reset();
+        return {.kind = select_kind::receive, .channel = &ch_.core(), .element = &value_};
+    }
+    void run() { std::invoke(f_, std::move(value_)); }
+
+private:
+    channel_ref ch_;
+    std::optional<T> value_;
+    F f_;
+};
+
+/// Value is T, or T& for a value that stays where it is until the case is chosen.
+template <class T, class Value, class F>
+class send_case {
+public:
+    template <class V>
+    send_case(channel_ref ch, std::in_place_t, V&& value, F f)
+        : ch_(std::move(ch)), value_(static_cast<Value>(std::forward<V>(value))), f_(std::move(f)) {}
+    select_entry entry() { return {.kind = select_kind::send, .channel = &ch_.core(), .element = std::addressof(value_)}; }
+    void run() { std::invoke(f_); }
+
+private:
+    channel_ref ch_;
+    Value value_;
+    F f_;
+};
+
+template <class F>
+class timeout_case {
+public:
+    timeout_case(time_point until, F f) : until_(until), f_(std::move(f)) {}
+    select_entry entry() { return {.kind = select_kind::timeout, .until = until_}; }
+    void run() { std::invoke(f_); }
+
+private:
+    time_point until_;
+    F f_;
+};
+
+template <class F>
+class otherwise_case {
+public:
+    explicit otherwise_case(F f) : f_(std::move(f)) {}
+    select_entry entry() { return {.kind = select_kind::otherwise}; }
+    void run() { std::invoke(f_); }
+
+private:
+    F f_;
+};
+
+template <class F>
+class stop_case {
+public:
+    stop_case(std::stop_token token, F f) : token_(std::move(token)), f_(std::move(f)) {}
+    select_entry entry() { return {.kind = select_kind::stop, .token = &token_}; }
+    void run() { std::invoke(f_); }
+
+private:
+    std::stop_token token_;
+    F f_;
+};
+
+template <class F>
+class join_case {
+public:
+    join_case(control_block* fiber, F f) : fiber_(fiber), f_(std::move(f)) {}
+    select_entry entry() { return {.kind = select_kind::join, .fiber = fiber_}; }
+    void run() { std::invoke(f_); }
+
+private:
+    control_block* fiber_;
+    F f_;
+};
+
+/// fiber<T> or child<T>.
+template <class H>
+concept joinable_handle = requires(const H& h) {
+    { h.ref() } -> std::same_as<const fiber_ref&>;
+};
+
+/// Of a stream in the widest sense: watch_readable(s), found beside its type, gives a select_watch.
+template <class S>
+concept watched_handle = requires(const S& s) {
+    { watch_readable(s) } -> std::derived_from<select_watch>;
+};
+
+template <std::derived_from<select_watch> W, class F>
+class watch_case {
+public:
+    watch_case(W w, F f) : watch_(std::move(w)), f_(std::move(f)) {}
+    select_entry entry() { return {.kind = select_kind::watch, .watch = &watch_}; }
+    void run() { std::invoke(f_); }
+
+private:
+    W watch_;
+    F f_;
+};
+
+template <select_case_like C>
+class conditional_case {
+public:
+    conditional_case(bool enabled, C c) : enabled_(enabled), case_(std::move(c)) {}
+    select_entry entry() { return enabled_ ? case_.entry() : select_entry{}; }
+    void run() { case_.run(); }
+
+private:
+    bool enabled_;
+    C case_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,42 @@
+#include <poll.h>
+
+#include <weft/detail/io_readiness.hpp>
+
+#include "io/current.hpp"
+#include "io/poll_wait.hpp"
+#include "io/source.hpp"
+#include "io/system.hpp"
+
+namespace weft::detail {
+namespace {
+
+bool is_readable(int fd) noexcept {
+    pollfd wanted = poll_request(fd, direction::read);
+    long n;
+    do n = system_result([&] { return ::poll(&wanted, 1, 0); });
+    while (n == -EINTR);
+    return n > 0;  // also of a failure
+}
+
+}  // namespace
+
+void io_readiness::open() noexcept { entered_ = source_ && source_->enter(); }
+
+void io_readiness::close() noexcept {
+    if (entered_) source_->leave();
+}
+
+select_watch::state io_readiness::look() noexcept {
+    if (!entered_ || source_->closing() || source_->attach() != 0) return state::ready;  // the read says what is wrong
+    seen_ = source_->events(direction::read);
+    if (is_readable(source_->descriptor())) return state::ready;
+    return current_io() || source_->is_watched() ? state::idle : state::unwatched;
+}
+
+bool io_readiness::enlist(waiter& w) noexcept { return source_->enlist(w, direction::read, seen_); }
+
+void io_readiness::delist(waiter& w) noexcept {
+    if (entered_) source_->delist(w, direction::read);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,127 @@
+// stop_matrix_io_test.cpp - calls that block, calls that call back and signals, interrupted in all ways.
+#include "support/stop_matrix.hpp"
+
+#include <weft/blocking.hpp>
+#include <weft/io/signal.hpp>
+#include <weft/latch.hpp>
+
+#include <signal.h>
+
+#include <memory>
+#include <optional>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+namespace weft::test::matrix {
+namespace {
+
+class interruption_of_a_call : public interruption {};
+TEST_P(interruption_of_a_call, is_as_documented) { check(); }
+
+/// All threads of the caller's blocking pool are busy while it lives.
+class busy_pool {
+public:
+    busy_pool() {
+        for (int i = 0; i < threads; ++i)
+            blocking_detached([s = state_] {
+                ++s->started;
+                while (!s->over) std::this_thread::sleep_for(200us);
+            });
+        EXPECT_TRUE(eventually_here([&] { return state_->started == threads; }));
+    }
+    ~busy_pool() { end(); }
+    void end() { state_->over = true; }
+
+private:
+    static constexpr int threads = 64;
+    struct state {
+        std::atomic<int> started{0};
+        std::atomic<bool> over{false};
+    };
+    std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+void a_blocking_call_that_has_begun(scene& s) {
+    s.about_to_wait();
+    bool ended = false;
+    struct checks_at_the_end {
+        bool& ended;
+        ~checks_at_the_end() { EXPECT_TRUE(ended) << "a started call is waited for"; }
+    };
+    std::optional<checks_at_the_end> check;
+    blocking([&] {
+        check.emplace(ended);
+        std::this_thread::sleep_for(s.delay());
+        ended = true;
+    });
+}
+
+void a_blocking_call_that_has_not(scene& s) {
+    busy_pool all_of_it;
+    bool began = false;
+    s.wait_for_signal([&] { all_of_it.end(); }, [&] { blocking([&] { began = true; }); });
+    EXPECT_TRUE(began);
+}
+
+void a_blocking_call_that_listens(scene& s) {
+    s.about_to_wait();
+    blocking([until = std::chrono::steady_clock::now() + s.delay()](std::stop_token stop) {
+        while (!stop.stop_requested() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(200us);
+    });
+}
+
+void a_callback(scene& s) {
+    std::optional<resumer<int>> kept;
+    s.wait_for_signal([&] { (*kept)(7); },
+                      [&] { EXPECT_EQ(await_callback<int>([&](auto resume) { kept.emplace(resume); }), 7); });
+}
+
+void a_callback_that_can_be_called_off(scene& s) {
+    std::optional<resumer<void>> kept;
+    bool called_off = false;
+    try {
+        s.wait_for_signal([&] { (*kept)(); },
+                          [&] {
+                              await_callback<void>([&](auto resume) { kept.emplace(resume); },
+                                                   [&] {
+                                                       called_off = true;
+                                                       this_fiber::yield();  // shielded
+                                                   });
+                          });
+    } catch (const cancelled&) {
+        EXPECT_EQ(called_off, kept.has_value()) << "what was started is called off";
+        throw;
+    }
+    EXPECT_FALSE(called_off);
+}
+
+void a_signal(scene& s) {
+    io::signals usr1({SIGUSR1});
+    s.wait_for_signal([] { ::raise(SIGUSR1); }, [&] { EXPECT_EQ(usr1.wait(), SIGUSR1); });
+}
+
+void a_signal_by_error_code(scene& s) {
+    io::signals usr2({SIGUSR2});
+    std::error_code error;
+    s.wait_for_signal([] { ::raise(SIGUSR2); }, [&] { usr2.wait(error); });
+    s.reported(error);
+}
+
+std::vector<park_point> of_calls() {
+    return {
+        {"a_blocking_call_that_has_begun", a_blocking_call_that_has_begun, outcome::throws_late, outcome::on_entry_only},
+        {"a_blocking_call_that_has_not_begun", a_blocking_call_that_has_not, outcome::throws, outcome::untried},
+        {"a_blocking_call_that_listens", a_blocking_call_that_listens, outcome::throws, outcome::untried},
+        {"a_callback", a_callback},
+        {"a_callback_that_can_be_called_off", a_callback_that_can_be_called_off},
+        {"a_signal", a_signal},
+        {"a_signal_by_error_code", a_signal_by_error_code},
+    };
+}
+
+INSTANTIATE_TEST_SUITE_P(all, interruption_of_a_call, ::testing::ValuesIn(rows_of(of_calls())),
+                         [](const auto& each) { return name_of(each.param); });
+
+}  // namespace
+}  // namespace weft::test::matrix

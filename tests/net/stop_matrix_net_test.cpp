@@ -1,0 +1,163 @@
+// stop_matrix_net_test.cpp - TCP and names, interrupted in all ways, in the throwing forms and in those with an error_code.
+#include "support/stop_matrix.hpp"
+
+#include <weft/net/resolve.hpp>
+#include <weft/net/tcp.hpp>
+#include <weft/select.hpp>
+
+#include <array>
+
+using namespace std::chrono_literals;
+
+namespace weft::test::matrix {
+namespace {
+
+class interruption_of_a_stream : public interruption {};
+TEST_P(interruption_of_a_stream, is_as_documented) { check(); }
+
+constexpr auto nothing = [](auto&&...) {};
+
+tcp::listener local_listener() { return tcp::listener({.host = "127.0.0.1", .port = 0}); }
+
+/// Two connected streams, made by a party that may be stopped already.
+struct connection {
+    explicit connection(scene& s) {
+        s.prepare([&] {
+            auto l = local_listener();
+            near = tcp::stream::connect(l.local());
+            far = l.accept();
+        });
+    }
+    tcp::stream near, far;
+    std::array<std::byte, 4> some{};
+};
+
+/// The other side writes after the delay; `reads` gets the connection.
+park_point reading(std::string name, std::function<void(scene&, connection&)> reads) {
+    return {std::move(name), [=](scene& s) {
+                connection c(s);
+                s.wait_for_signal([&] { c.far.write_all("abcd"); }, [&] { reads(s, c); });
+            }};
+}
+
+/// The other side reads everything after the delay; `writes` gets more than the buffers hold.
+park_point writing(std::string name, std::function<void(scene&, connection&, std::string_view)> writes) {
+    return {std::move(name), [=](scene& s) {
+                connection c(s);
+                const std::string much(16 << 20, 'x');
+                s.wait_for_signal(
+                    [&] {
+                        std::vector<std::byte> buffer(1 << 20);
+                        const shield until_the_end;
+                        std::error_code error;
+                        while (c.far.read_some(buffer, error) != 0) {}
+                    },
+                    [&] {
+                        struct ends_the_stream {
+                            tcp::stream& of;
+                            ~ends_the_stream() { of.close(); }
+                        } const end{c.near};
+                        writes(s, c, much);
+                    });
+            }};
+}
+
+/// Somebody connects after the delay.
+park_point accepting(std::string name, std::function<void(scene&, tcp::listener&)> accepts) {
+    return {std::move(name), [=](scene& s) {
+                auto l = s.prepare(local_listener);
+                s.wait_for_signal([&] { tcp::stream::connect(l.local()); }, [&] { accepts(s, l); });
+            }};
+}
+
+/// On this machine a connection is made at once.
+park_point at_once(std::string name, std::function<void(scene&)> what) {
+    return {.name = std::move(name), .park = std::move(what), .waits = park_point::waits::no};
+}
+
+std::vector<park_point> of_streams() {
+    return {
+        reading("read_some", [](scene&, connection& c) { EXPECT_EQ(c.near.read_some(c.some), 4u); }),
+        reading("read_some_by_error_code",
+                [](scene& s, connection& c) {
+                    std::error_code error;
+                    c.near.read_some(c.some, error);
+                    s.reported(error);
+                }),
+        reading("read_exact", [](scene&, connection& c) { c.near.read_exact(c.some); }),
+        reading("read_exact_by_error_code",
+                [](scene& s, connection& c) {
+                    std::error_code error;
+                    c.near.read_exact(c.some, error);
+                    s.reported(error);
+                }),
+        reading("read_until", [](scene&, connection& c) { EXPECT_EQ(c.near.read_until('d', 100), "abcd"); }),
+        reading("read_until_by_error_code",
+                [](scene& s, connection& c) {
+                    std::error_code error;
+                    c.near.read_until("d", 100, error);
+                    s.reported(error);
+                }),
+        reading("wait_readable", [](scene&, connection& c) { c.near.wait_readable(); }),
+        reading("wait_readable_by_error_code",
+                [](scene& s, connection& c) {
+                    std::error_code error;
+                    c.near.wait_readable(error);
+                    s.reported(error);
+                }),
+        reading("select_on_readable", [](scene&, connection& c) { select(on_readable(c.near)); }),
+        reading("select_on_readable_and_a_channel",
+                [](scene&, connection& c) { select(on_receive(channel<int>(), nothing), on_readable(c.near)); }),
+        writing("write_all", [](scene&, connection& c, std::string_view much) { c.near.write_all(much); }),
+        writing("write_all_by_error_code",
+                [](scene& s, connection& c, std::string_view much) {
+                    std::error_code error;
+                    const auto written = c.near.write_all(much, error);
+                    EXPECT_EQ(written == much.size(), !error);
+                    s.reported(error);
+                }),
+        writing("write_some",
+                [](scene&, connection& c, std::string_view much) {
+                    while (!much.empty()) much.remove_prefix(c.near.write_some(much));
+                }),
+        accepting("accept", [](scene&, tcp::listener& l) { EXPECT_TRUE(l.accept().is_open()); }),
+        accepting("accept_by_error_code",
+                  [](scene& s, tcp::listener& l) {
+                      std::error_code error;
+                      l.accept(error);
+                      s.reported(error);
+                  }),
+        accepting("a_step_of_a_listeners_range",
+                  [](scene&, tcp::listener& l) {
+                      for (tcp::stream peer : l) {
+                          EXPECT_TRUE(peer.is_open());
+                          break;
+                      }
+                  }),
+        at_once("connect",
+                [](scene& s) {
+                    const auto l = s.prepare(local_listener);
+                    tcp::stream::connect(l.local());
+                }),
+        at_once("connect_by_error_code",
+                [](scene& s) {
+                    const auto l = s.prepare(local_listener);
+                    std::error_code error;
+                    tcp::stream::connect(l.local(), error);
+                    s.reported(error);
+                }),
+        at_once("resolve", [](scene&) { net::resolve("127.0.0.1", 80); }),
+        at_once("resolve_by_error_code",
+                [](scene& s) {
+                    std::error_code error;
+                    net::resolve("127.0.0.1", 80, error);
+                    s.reported(error);
+                }),
+    };
+}
+
+INSTANTIATE_TEST_SUITE_P(all, interruption_of_a_stream, ::testing::ValuesIn(rows_of(of_streams())),
+                         [](const auto& each) { return name_of(each.param); });
+
+}  // namespace
+}  // namespace weft::test::matrix
