@@ -215,8 +215,7 @@ void carrier::yield(control_block& self) noexcept {
     if (!c.enter(on_demand::refuse)) [[unlikely]]
         return c.leave_for_home(self, afterwards::requeue);
     worker& w = c.its_worker();
-    const bool is_others_turn = w.poll_if_due();
-    if (self.is_apart || is_others_turn) [[unlikely]]
+    if (self.is_apart || w.poll_if_due()) [[unlikely]]
         return c.yield_anyhow(w, self);
     auto* next = w.queue().rotate(self);  // nobody else can run it before the visit ends
     if (!next && !c.owner_.injected().empty()) {

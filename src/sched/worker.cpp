@@ -35,8 +35,12 @@ control_block* worker::attend_news() noexcept {
 
 // ---- classes (K7)
 
-bool worker::attend() noexcept {
+void worker::poll_before_pick() noexcept {
     if (ticks_.load(relaxed) >= next_poll_.load(relaxed)) poll();
+}
+
+bool worker::attend() noexcept {
+    poll_before_pick();
     if (!attends_) return bound_has_turn_;
     turns_.charge(ticks_.load(relaxed));
     auto ready = ready_here();

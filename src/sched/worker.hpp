@@ -107,6 +107,7 @@ private:
     void poll() noexcept;
     void take_in() noexcept;  // the same, but nobody is told of what has become ready
     [[gnu::cold]] bool attend() noexcept;
+    [[gnu::cold]] void poll_before_pick() noexcept;
     void push(control_block& f) noexcept;
     fiber_queue& queue_of(const control_block& f) noexcept { return queue_of(f.priority()); }
     fiber_queue& queue_of(priority p) noexcept { return p == priority::normal ? queue_ : p == priority::high ? high_ : low_; }

@@ -37,7 +37,8 @@ inline void worker::push(control_block& f) noexcept {
 }
 
 [[gnu::always_inline]] inline control_block* worker::pick() noexcept {
-    poll_if_due();
+    if (ticks_.load(relaxed) >= poll_at_.load(relaxed)) [[unlikely]]
+        poll_before_pick();
     if (has_news_) [[unlikely]]
         if (auto* const f = attend_news()) return f;
     return queue_.pop();
