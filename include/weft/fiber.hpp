@@ -14,6 +14,7 @@
 #include <weft/detail/migrate.hpp>
 #include <weft/detail/new_fiber.hpp>
 #include <weft/detail/pin.hpp>
+#include <weft/detail/priority.hpp>
 #include <weft/detail/task.hpp>
 #include <weft/detail/timeouts.hpp>
 
@@ -32,6 +33,7 @@ struct attributes {
     std::size_t stack_bytes = 0;         ///< address space of the stack; 0: the runtime's default
     migrate move = migrate::always;      ///< spawn() throws std::system_error (EAGAIN) where no carrier can be had
     bool preempt = true;                 ///< false: others wait while it computes or blocks, however long (runtime_options::time_slice)
+    detail::priority_choice priority = {};  ///< a weft::priority; not given: the spawner's, and normal if that is a plain thread
     std::source_location site = std::source_location::current();
 };
 
@@ -182,6 +184,7 @@ fiber_id id() noexcept;                         ///< 0 on a plain thread
 std::string_view name() noexcept;               ///< valid until set_name(); empty on a plain thread
 void set_name(std::string_view) noexcept;       ///< nothing happens on a plain thread
 std::stop_token stop_token();
+weft::priority priority() noexcept;  ///< normal on a plain thread
 /// Bytes left below the caller's frame; of a plain thread's stack 0, since it is not weft's.
 std::size_t stack_remaining() noexcept;
 /// f(), during which the calling fiber stays on its carrier, that is OS thread, whatever it waits for. Nests. While another fiber

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/detail/priority.hpp>
 #include <weft/detail/task.hpp>
 
 #include "arch/context.hpp"
@@ -55,6 +56,15 @@ protected:
     ~end_observer() = default;
 };
 
+/// Bits of fiber_core::rare: where none is set, all goes the common way, and one test says so.
+enum rarity : std::uint8_t {
+    rare_stack = 1,  // it may not begin on a worker's hot stack: stack_bytes counts, or it has rare attributes
+    rare_high = 2,  // its class (sched/class_turns.hpp), if not the normal one
+    rare_low = 4,
+    rare_class = rare_high | rare_low,
+    rare_all = rare_stack | rare_class,
+};
+
 /// Raised: it counts. Delivered: the token was told and the wait ended, or somebody is at it.
 enum class stop_stage : std::uint8_t { none, raised, delivered };
 
@@ -69,7 +79,7 @@ struct fiber_core {
     atomic<std::uint32_t> generation{0};  // counts the uses of this block; makes ids unique
     std::source_location site;
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
-    bool has_own_stack = false;  // it may not begin on a worker's hot stack: stack_bytes counts, or it has rare attributes
+    std::uint8_t rare = 0;  // what few fibers are, as bits of `rarity`; set before start
     bool told = false;  // the parent has handed its stop on
     atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
@@ -100,7 +110,7 @@ struct fiber_rest : wait_cell {
     coroutine_slot coroutines;  // the innermost coroutine running inside this fiber; empty before and after
     atomic<control_block*> in_place;  // the child this fiber joins by running it (carrier::join_in_place)
     std::size_t stack_bytes;
-    carrier* bound_to;  // null unless is_bound
+    carrier* bound_to;  // null unless it stays there: B1 of sched/bound.hpp
     std::uint32_t pins;  // reasons to be bound, once it has started
     std::uint8_t short_bursts;  // in a row, of one that is demoted
     wait_list joiners;  // under `lock`, as what follows
@@ -113,7 +123,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
 
     std::uint32_t index = 0;  // of this block among all of the process, fixed
     bool has_waited = false;  // its rest has a ticket that counts, and make_ready
-    bool is_bound = false;  // B1 of sched/bound.hpp; of whoever may run it
+    bool is_apart = false;  // bound or of another class, so that it is in no queue of normal ones; of whoever may run it
     atomic<bool> keeps_worker{false};  // the monitor does not take it; set before start
     spin_lock lock;
 
@@ -132,13 +142,20 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
         named = true;
     }
     bool started() const noexcept { return home != nullptr; }
+    bool is_rare() const noexcept { return (rare & rare_all) != 0; }
+    bool has_own_stack() const noexcept { return (rare & rare_stack) != 0; }
+    bool is_bound() const noexcept { return is_apart && rest().bound_to; }
+    bool is_classed() const noexcept { return (rare & rare_class) != 0; }
+    weft::priority priority() const noexcept {
+        return !is_classed() ? priority::normal : (rare & rare_high) ? priority::high : priority::low;
+    }
     bool has_ended() const noexcept { return life.has_ended(); }
 
     /// Memory for a body that `room` is too small for. \throws std::bad_alloc
     void* spill(std::size_t bytes, std::size_t alignment);
     void free_spilled(void* what) noexcept;
     /// What few fibers have and all must be rid of at their end.
-    bool has_rarities() const noexcept { return has_stop_source || demoted || has_own_stack; }
+    bool has_rarities() const noexcept { return has_stop_source || demoted || is_rare(); }
     void forget_stop_source() noexcept {
         has_stop_source = false;
         rest().stop_source.reset();

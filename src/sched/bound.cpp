@@ -22,9 +22,9 @@ bool has_worker(scheduler& where, const carrier& c) noexcept {
 }
 
 void set_free(control_block& f) noexcept {
-    f.is_bound = false;
+    f.is_apart = f.is_classed();
     std::exchange(f.rest().bound_to, nullptr)->count_bound(-1);
-    f.rest().make_ready.store(f.demoted ? ready_demoted_fiber : ready_fiber, relaxed);  // B1
+    f.rest().make_ready.store(way_to_ready_of(f), relaxed);  // B1
 }
 
 // Seen with a worker after it was counted, it has neither been reserved nor ended its thread (B5).
@@ -40,10 +40,10 @@ void bind_where_a_worker_is(control_block& f, scheduler& where) noexcept {
 }  // namespace
 
 void bind(control_block& f, carrier& to) noexcept {
-    f.is_bound = true;
+    f.is_apart = true;
     f.rest().bound_to = &to;
     to.count_bound(1);
-    f.rest().make_ready.store(ready_bound_fiber, relaxed);  // B1
+    f.rest().make_ready.store(way_to_ready_of(f), relaxed);  // B1
 }
 
 void bind_new(control_block& f, scheduler& where, migrate how) {
@@ -60,7 +60,7 @@ void bind_new(control_block& f, scheduler& where, migrate how) {
 
 void let_go(control_block& f) noexcept {
     f.rest().pins = 0;
-    if (!f.is_bound) return;
+    if (!f.is_bound()) return;
     f.rest().bound_to->reserve(false);
     set_free(f);
 }

@@ -5,7 +5,7 @@
 // thread it waits: a worker can go elsewhere, a bound fiber cannot.
 //
 // Invariants
-//   B1  is_bound, bound_to, pins and with them make_ready change only while the fiber's owner is active, or nobody but the caller can
+//   B1  is_apart, bound_to, pins and with them make_ready change only while the fiber's owner is active, or nobody but the caller can
 //       run it (D1 of demotion.hpp): whoever has claimed its wait finds it settled. A bound fiber is not demoted.
 //   B2  A bound fiber that is ready is in bound() of its carrier, and only that carrier's own thread takes it out.
 //   B3  The carrier does not sleep while one is there. Who pushes passes a fence and wakes the worker that the carrier has, or

@@ -128,7 +128,7 @@ bool carrier::enter_attentively(on_demand what) noexcept {
 
 void carrier::enter_wait_attentively(control_block& self) noexcept {
     // Before anybody can claim its wait, since who claims looks where it belongs.
-    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing && !self.is_bound)
+    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing && !self.is_bound())
         demotion::demote(self, ready_demoted_fiber);
 }
 
@@ -139,10 +139,16 @@ void carrier::start_inside(control_block& f) noexcept {
         owner_.inject(f);
 }
 
+void carrier::start_rare(control_block& f) noexcept {
+    if (f.is_bound()) return owner_.ready_bound(f);
+    const visit here(*this, on_demand::concede);
+    start_inside(f);
+}
+
 // It has given up its turn without a worker.
 void carrier::requeue(control_block& f) noexcept {
-    if (f.is_bound) return owner_.ready_bound(f);
-    if (has_worker()) return its_worker().enqueue(f);  // it has yielded to a bound one
+    if (f.is_bound()) return owner_.ready_bound(f);
+    if (has_worker()) return its_worker().enqueue(f);  // it has yielded to a bound one, or there was no memory for put_back()
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
     if (f.demoted)
         owner_.demote(f);

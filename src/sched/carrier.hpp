@@ -68,6 +68,8 @@ public:
     void start(control_block& f) noexcept;
     /// A fiber that was waiting.
     void ready(control_block& f) noexcept;
+    /// The same of one that is not normal.
+    void ready_in_class(control_block& f) noexcept;
     /// Gives the block back if its handle had the only reference. False: nothing was done.
     bool free_after_handle(control_block& f) noexcept;
 
@@ -138,6 +140,7 @@ private:
     [[gnu::cold]] bool enter_attentively(on_demand what) noexcept;
     [[gnu::cold]] void enter_wait_attentively(control_block& self) noexcept;
     [[gnu::cold]] void start_inside(control_block& f) noexcept;
+    [[gnu::cold]] void start_rare(control_block& f) noexcept;
 
     // The thread's life, on its own stack.
     void live() noexcept;

@@ -33,11 +33,6 @@ public:
         f.rest().short_bursts = 0;
         f.rest().make_ready.store(ready, relaxed);
     }
-    /// The opposite: who alone may run it.
-    static void promote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
-        f.demoted = false;
-        f.rest().make_ready.store(ready, relaxed);
-    }
 
     /// Whether it has behaved for long enough. Who alone may run it.
     bool is_rehabilitated(const control_block& f) const noexcept { return f.rest().short_bursts >= bursts_to_prove_; }

@@ -87,7 +87,7 @@ void carrier::loop(void* stack_of_loop) noexcept {
         if (!f) f = w.pick();
         if (!f) f = c.wait_for_work(w);
         if (!f) c.go_home(afterwards::free_stack, own);  // the scheduler stops
-        if (f->started() || (f->has_own_stack && c.give_own_stack(*f))) c.go_on(w, afterwards::free_stack, own, f);
+        if (f->started() || (f->has_own_stack() && c.give_own_stack(*f))) c.go_on(w, afterwards::free_stack, own, f);
         f->home = own;
         c.dispatch(w, *f);
         c.leave();
@@ -113,7 +113,7 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     arrive();
     auto* const own = f.home;
     run_body(f);
-    if (f.is_bound) let_go(f);  // before its end may be seen; what it has captured is destroyed
+    if (f.is_bound()) let_go(f);  // before its end may be seen; what it has captured is destroyed
     const auto how = body_ended(f);
     carrier& c = *this_carrier();
     const bool has_worker = c.enter(on_demand::refuse);
@@ -149,7 +149,7 @@ void carrier::wake_joiners(control_block& f) noexcept {
 // Leaves a stack that nobody needs any more, for a started fiber or for a loop that starts `next` or looks for work.
 void carrier::go_on(worker& w, afterwards how, stack* leaving, control_block* next) noexcept {
     context* to;
-    if (next && (next->started() || (next->has_own_stack && give_own_stack(*next)))) {
+    if (next && (next->started() || (next->has_own_stack() && give_own_stack(*next)))) {
         to = &resume(w, *next);
     } else {
         to = &fresh_loop(w, next);
@@ -168,7 +168,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 // Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on.
 [[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
-    if (next && (next->started() ? next->rest().word.has_left() : next->has_own_stack && give_own_stack(*next))) [[likely]] {
+    if (next && (next->started() ? next->rest().word.has_left() : next->has_own_stack() && give_own_stack(*next))) [[likely]] {
         dispatch(w, *next);
         switch_context(self.ctx, next->ctx);
     } else {
@@ -215,8 +215,7 @@ void carrier::yield(control_block& self) noexcept {
     if (!c.enter(on_demand::refuse)) [[unlikely]]
         return c.leave_for_home(self, afterwards::requeue);
     worker& w = c.its_worker();
-    const bool has_polled = w.poll_if_due();
-    if (self.is_bound || (has_polled && c.has_bound())) [[unlikely]]
+    if (self.is_apart || w.poll_if_due()) [[unlikely]]
         return c.yield_anyhow(w, self);
     auto* next = w.queue().rotate(self);  // nobody else can run it before the visit ends
     if (!next && !c.owner_.injected().empty()) {
@@ -229,8 +228,14 @@ void carrier::yield(control_block& self) noexcept {
     c.leave();
 }
 
-// Through requeue(), which knows where `self` belongs.
+// By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
+    if (!self.is_bound() && w.put_back(self)) {  // nobody else can run it before the visit ends
+        control_block* const next = w.pick();
+        if (next != &self) return leave_for(w, self, next);
+        w.tick();
+        return leave();
+    }
     auto* next = w.pick();
     if (!next) {
         w.poll();
@@ -254,7 +259,7 @@ bool carrier::give_own_stack(control_block& f) noexcept {
     f.home = owner_.stacks().take(f.rest().stack_bytes);
     if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
-    if (f.rest().pins != 0 && !f.is_bound) bind(f, *this);  // migrate::before_start
+    if (f.rest().pins != 0 && !f.is_bound()) bind(f, *this);  // migrate::before_start
     return true;
 }
 

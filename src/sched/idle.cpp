@@ -28,6 +28,8 @@ constexpr int relaxes_per_look = 20;  // chosen: a look at the others costs them
 
 control_block* idle_worker::find_work() noexcept {
     judge_last_loot();
+    if (w_.seeks_better_)
+        if (auto* const f = take_better()) return found(f);
     for (;;) {
         if (auto* const f = look()) return found(f);
         if (w_.owner_.stopping()) return nullptr;
@@ -44,7 +46,18 @@ control_block* idle_worker::find_work() noexcept {
 control_block* idle_worker::look() noexcept {
     const carrier::visit inside(*this_carrier());
     w_.take_in();  // found() tells of what it leaves
+    w_.seeks_better_ = false;  // it has looked, or will look at all there is
     return w_.pick();
+}
+
+// It has low fibers only. Others wait elsewhere, perhaps, for a worker that is as busy.
+control_block* idle_worker::take_better() noexcept {
+    w_.sought_at_ = clock::now();
+    only_above_low_ = true;
+    auto* f = await_answer(steal());
+    if (!f) f = end_call();
+    only_above_low_ = false;
+    return f;
 }
 
 control_block* idle_worker::pick() noexcept {
@@ -59,7 +72,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
     const bool hand_on = std::exchange(led_, false) && !will_be_back_soon();
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
-        w_.push(*first);
+        w_.place(*first);
     }
     const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();  // I2: now look for more
     // It goes away for as long as a body lasts: somebody must mind its timers, and the driver.
@@ -126,6 +139,11 @@ control_block* idle_worker::steal_patiently() noexcept {
         f = steal();
         if (call_) asked_at_ -= answer_in;  // it has had that time
     }
+    return await_answer(f);
+}
+
+// To steal(), which has found `f`, or may have asked.
+control_block* idle_worker::await_answer(control_block* f) noexcept {
     for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = steal())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
     return f;
@@ -134,11 +152,12 @@ control_block* idle_worker::steal_patiently() noexcept {
 // While the last loot was tiny, a victim that dispatches one fiber after the other is left alone for a time. One that does
 // not is in a long body, and what it has queued waits.
 bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
-    if (victim.queue_.empty()) return false;
+    if (!victim.has_work()) return false;
     auto& seen = w_.seen_[victim.index()];
     const auto ticks = victim.ticks_.load(relaxed);
     if (std::exchange(seen.ticks, ticks) != ticks) seen.since = now;
     const bool moves = now - seen.since < patience;  // not at each look: one that spawns in a loop dispatches now and then
+    if (only_above_low_ && !victim.has_above_low(moves)) return false;
     if (!moves || now >= w_.ask_again_) return true;
     backed_off_ = true;
     return false;
@@ -175,8 +194,8 @@ control_block* idle_worker::take_over(control_block** loot, std::uint32_t n, tim
     w_.steals_.store(w_.steals_.load(relaxed) + n, relaxed);  // owner only
     w_.looted_at_ = now;
     const carrier::visit inside(*this_carrier());
-    for (std::uint32_t i = 1; i < n; ++i) w_.push(*loot[i]);  // found() notifies
-    return loot[0];
+    for (std::uint32_t i = 1; i < n; ++i) w_.place(*loot[i]);  // found() notifies
+    return w_.begin_with(*loot[0]);
 }
 
 void idle_worker::judge_last_loot() noexcept {

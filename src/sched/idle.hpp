@@ -26,7 +26,9 @@ private:
     control_block* search() noexcept;             // other workers, for a while
     control_block* steal() noexcept;              // one round over the others, or one look at the victim that was asked
     control_block* steal_patiently() noexcept;    // the same until the victim has answered or been overruled
+    control_block* await_answer(control_block* f) noexcept;
     control_block* look_at_answer(time_point now) noexcept;
+    control_block* take_better() noexcept;  // instead of the low fibers it has
     control_block* end_call() noexcept;
     control_block* take_over(control_block** loot, std::uint32_t n, time_point now) noexcept;
     bool worth_asking(worker& victim, time_point now) noexcept;
@@ -49,6 +51,7 @@ private:
     worker& w_;
     std::optional<queue_thief<worker>> call_;  // on the queue of another (run_queue.hpp, Q3)
     time_point asked_at_;
+    bool only_above_low_ = false;  // a victim with low fibers only is no victim
     bool backed_off_ = false;  // a victim was left alone for the tiny loot it had given
     time_point tidy_at_ = never;  // when memory is to be given back
     bool in_others_way_ = false;  // what it does now takes a CPU from fibers that compute

@@ -43,6 +43,11 @@ namespace {
     }
 }
 
+// Of two that are not both common.
+[[gnu::cold]] bool may_share_stack(const control_block& self, const control_block& child) noexcept {
+    return self.rare == child.rare && !self.has_own_stack();
+}
+
 }  // namespace
 
 // ---- joining
@@ -52,7 +57,8 @@ namespace {
     bool taken = false;
     if (enter(on_demand::refuse)) [[likely]] {
         worker& w = its_worker();
-        taken = !(w.poll_if_due() && has_bound()) && w.queue().take_back(child);  // else a bound fiber has its turn: it waits (B4)
+        taken = !w.poll_if_due() &&
+                (w.queue().take_back(child) || w.take_back_of_class(child));  // else others have their turn: it waits
         if (taken) {
             begin_in_place(self, child);
             w.tick();
@@ -63,7 +69,8 @@ namespace {
 }
 
 bool carrier::join_in_place(control_block& self, control_block& child) noexcept {
-    if (self.rest().bound_to || self.rest().deadlines || self.rest().shields || self.has_own_stack || child.has_own_stack || !exception_state_here()->empty())
+    if (self.rest().bound_to || self.rest().deadlines || self.rest().shields || !exception_state_here()->empty()) return false;
+    if ((self.rare | child.rare) != 0 && !may_share_stack(self, child)) [[unlikely]]
         return false;
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
@@ -99,7 +106,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
     if (here < span.low || here >= span.high) return false;  // inside a coroutine
-    if (self.is_bound) return false;  // the other might go on elsewhere, and self with it
+    if (self.is_bound()) return false;  // the other might go on elsewhere, and self with it
     carrier& c = *this_carrier();
     if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
     if (++c.inlined_ % turn_of_others == 0) yield(self);

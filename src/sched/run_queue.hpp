@@ -128,11 +128,23 @@ public:
         tail_.store(0, relaxed);
     }
 
-    /// Its answer to a thief (Q5).
-    void fill_tray() noexcept {
-        const auto n = std::min(in_deque() / 2, most_loot);  // rounded down: the owner is about to take one itself
-        take_oldest(n, [&](std::uint32_t i, T* item) { tray_[i].set(item); });
+    /// Its answer to a thief (Q5): half of `from`, of which the owner is about to take so many itself: one or none. \returns how many.
+    std::uint32_t fill_tray(run_queue& from, std::uint32_t for_owner = 1) noexcept {
+        const auto n = std::min((from.in_deque() + 1 - for_owner) / 2, most_loot);
+        from.take_oldest(n, [&](std::uint32_t i, T* item) { tray_[i].set(item); });
         tray_size_.set(n);
+        return n;
+    }
+
+    /// Who has borrowed. \returns how many; the one in the slot only if there is no other.
+    std::uint32_t take_half(T** out) noexcept {
+        const auto n = std::min((in_deque() + 1) / 2, most_loot);
+        take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
+        T* const next = next_.load(relaxed);
+        if (n != 0 || !next) return n;
+        next_.store(nullptr, relaxed);  // its owner does something else meanwhile
+        out[0] = next;
+        return 1;
     }
 
 private:
@@ -161,15 +173,6 @@ private:
         const auto n = tray_size_.get();
         for (std::uint32_t i = 0; i < n; ++i) out[i] = tray_[i].get();
         return n;
-    }
-    std::uint32_t take_half(T** out) noexcept {
-        const auto n = std::min((in_deque() + 1) / 2, most_loot);
-        take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
-        T* const next = next_.load(relaxed);
-        if (n != 0 || !next) return n;
-        next_.store(nullptr, relaxed);  // its owner does something else meanwhile
-        out[0] = next;
-        return 1;
     }
 
     // After n others, in a deque that is not empty. Looks at the oldest, which may be cold, seldom.
@@ -211,7 +214,7 @@ private:
     plain<T*> tray_[most_loot];
 };
 
-/// A worker that wants another's fibers. Worker has `run_queue<...>& queue()`.
+/// A worker that wants another's fibers. Worker has `run_queue<...>& queue()`, with the tray, and `take_half(T**)`.
 template <class Worker>
 class queue_thief {
     using caller = typename tenure<Worker>::thief;
@@ -249,7 +252,7 @@ public:
             case caller::outcome::answering: return outcome::answering;
             case caller::outcome::borrowed: break;
         }
-        n = asked_->queue().take_half(out);
+        n = asked_->take_half(out);
         call_.give_back();
         return outcome::taken;
     }

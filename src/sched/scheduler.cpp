@@ -45,6 +45,18 @@ void ready_bound_fiber(wait_cell& cell) noexcept {
     f.owner->ready_bound(f);
 }
 
+void ready_class_fiber(wait_cell& cell) noexcept {
+    auto& f = control_block::of(cell);
+    if (auto* const c = this_carrier_of(f.owner)) return c->ready_in_class(f);
+    f.owner->inject(f);
+}
+
+way_to_ready way_to_ready_of(const control_block& f) noexcept {
+    if (f.is_bound()) return ready_bound_fiber;
+    if (f.demoted) return ready_demoted_fiber;
+    return f.is_classed() ? ready_class_fiber : ready_fiber;
+}
+
 void ready_demoted_fiber(wait_cell& cell) noexcept {
     auto& f = control_block::of(cell);
     f.owner->demote(f);
@@ -68,7 +80,8 @@ scheduler::scheduler(scheduler_options options, driver& io)
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
       hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
-      limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr) {
+      limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
+      looks_at_spawns_(limit_ != nullptr) {
     prepare_heavy_fence();
     set_panic_namer(current_runner);
     set_overflow_namer(current_name);
@@ -117,7 +130,7 @@ carrier& scheduler::new_carrier(worker* first) {
 void scheduler::start(control_block& f) noexcept {
     if (auto* const c = this_carrier_of(this)) return c->start(f);
     born_outside_.fetch_add(1, release);  // before the fiber can end: live() never falls below the truth
-    if (f.has_own_stack && f.is_bound) return ready_bound(f);
+    if (f.is_bound()) return ready_bound(f);
     inject(f);
 }
 
@@ -149,7 +162,8 @@ void scheduler::promote_one() noexcept {
 }
 
 void scheduler::promote(control_block& taken) noexcept {
-    demotion::promote(taken, ready_fiber);
+    taken.demoted = false;
+    taken.rest().make_ready.store(way_to_ready_of(taken), relaxed);  // D1
     demoted_.give_back_place();
     inject(taken);
 }
@@ -177,7 +191,9 @@ void scheduler::give_back(control_block& f) noexcept {
 
 void scheduler::forget_rarities(control_block& f) noexcept {
     if (f.has_stop_source) f.forget_stop_source();
-    if (f.demoted) demotion::promote(f, ready_fiber);
+    if (f.demoted || f.is_classed()) f.rest().make_ready.store(ready_fiber, relaxed);
+    f.demoted = f.is_apart = false;
+    f.rare = 0;
     f.keeps_worker.store(false, relaxed);
 }
 

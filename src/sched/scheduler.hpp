@@ -97,6 +97,10 @@ public:
 
     /// The places for fibers; null if there is no limit.
     fiber_limit* limit() const noexcept { return limit_.get(); }
+    /// Whether a spawn has to look at more than its attributes: at a limit, or at the spawner's class.
+    bool looks_at_spawns() const noexcept { return looks_at_spawns_.load(relaxed); }
+    /// Before the first fiber that is not normal is started, which thus comes after it.
+    void begin_classes() noexcept { looks_at_spawns_.store(true, relaxed); }
     const scheduler_options& options() const noexcept { return options_; }
     unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
     worker& worker_at(unsigned i) noexcept { return *workers_[i]; }
@@ -190,6 +194,7 @@ private:
     demotion demoted_;
     hand_off hand_off_;
     const std::unique_ptr<fiber_limit> limit_;  // beside what every fiber reads anyway
+    atomic<bool> looks_at_spawns_;
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
     atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written
@@ -200,10 +205,15 @@ private:
     atomic<std::uint32_t> visitors_{0};  // threads that are not workers and are about to make a fiber runnable
 };
 
-/// What a control block's `make_ready` is: of an ordinary fiber, of a demoted one, and of one that is bound to a carrier.
+/// What a control block's `make_ready` is: of an ordinary fiber, of one of another class, of a demoted one, and of one that is bound to a
+/// carrier.
 void ready_fiber(wait_cell&) noexcept;
+void ready_class_fiber(wait_cell&) noexcept;
 void ready_demoted_fiber(wait_cell&) noexcept;
 void ready_bound_fiber(wait_cell&) noexcept;
+using way_to_ready = void (*)(wait_cell&) noexcept;
+/// Which of them `f` has, as it is now.
+way_to_ready way_to_ready_of(const control_block& f) noexcept;
 
 /// Whether this is `cancelled`, which is no failure.
 bool is_cancellation(const std::exception_ptr&) noexcept;

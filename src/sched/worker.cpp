@@ -18,6 +18,7 @@ worker::worker(scheduler& owner, unsigned index)
       poll_at_(poll_every_most),
       poll_every_(poll_every_most),
       last_poll_(clock::now()),
+      next_poll_(poll_every_most),
       seen_(owner.options().workers),
       stacks_(owner.stacks()) {}
 
@@ -26,10 +27,72 @@ worker::~worker() = default;
 // One fiber of the carrier's own, then the others have their turn (B4 of bound.hpp). If it runs one or the other it may stay away
 // from its timers for long; else it minds them itself, asleep.
 control_block* worker::attend_news() noexcept {
-    has_news_ = false;
+    has_news_ = attends_;
     auto* const bound = std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
-    if ((bound || !queue_.empty()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
-    return bound;
+    if ((bound || has_work()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
+    return bound || !attends_ ? bound : pick_by_class();
+}
+
+// ---- classes (K7)
+
+void worker::poll_before_pick() noexcept {
+    if (ticks_.load(relaxed) >= next_poll_.load(relaxed)) poll();
+}
+
+bool worker::attend() noexcept {
+    poll_before_pick();
+    if (!attends_) return bound_has_turn_;
+    turns_.charge(ticks_.load(relaxed));
+    auto ready = ready_here();
+    ready.add(turns_.turn());  // the caller's
+    return bound_has_turn_ || turns_.choose(ready) != turns_.turn();
+}
+
+ready_classes worker::ready_here() const noexcept {
+    ready_classes ready;
+    ready.add(priority::high, !high_.empty());
+    ready.add(priority::normal, !queue_.empty());
+    ready.add(priority::low, !low_.empty());
+    return ready;
+}
+
+// Null: the next of the normal ones, if there is any.
+control_block* worker::pick_by_class() noexcept {
+    turns_.charge(ticks_.load(relaxed));
+    const auto ready = ready_here();
+    const bool only_low = ready.only(priority::low);
+    if (only_low && seeks_better_) return nullptr;
+    seeks_better_ = false;
+    const auto p = ready.none() ? priority::normal : turns_.choose(ready);
+    turns_.give(p);
+    attends_ = has_news_ = !ready.none() && !ready.only(priority::normal);
+    const auto next_poll = next_poll_.load(relaxed);
+    if (attends_)
+        poll_at_.store(p == priority::normal ? std::min(next_poll, ticks_.load(relaxed) + turns_.length()) : 0, relaxed);
+    else
+        poll_at_.store(next_poll, relaxed);
+    return p == priority::normal ? nullptr : queue_of(p).pop();
+}
+
+control_block* worker::begin_with(control_block& f) noexcept {
+    if (!attends_ && !f.is_classed()) return &f;
+    place(f);
+    return pick();
+}
+
+// The highest class goes first; of that the owner is about to take one itself.
+void worker::fill_tray() noexcept {
+    bool is_highest = true;
+    for (const auto p : class_turns::all) {
+        if (queue_.fill_tray(queue_of(p), is_highest ? 1 : 0) != 0) return;
+        is_highest = is_highest && queue_of(p).empty();
+    }
+}
+
+std::uint32_t worker::take_half(control_block** out) noexcept {
+    for (const auto p : class_turns::all)
+        if (const auto n = queue_of(p).take_half(out)) return n;
+    return 0;
 }
 
 // No memory for a longer queue.
@@ -37,7 +100,7 @@ void worker::overflow(control_block& f) noexcept { owner_.injected().push(f); }
 
 void worker::poll() noexcept {
     take_in();
-    if (!queue_.empty()) notify();
+    if (has_work()) notify();
 }
 
 // What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
@@ -46,7 +109,8 @@ void worker::take_in() noexcept {
     const auto elapsed = now - last_poll_;
     if (elapsed > 2 * poll_aim && poll_every_ > 1) poll_every_ /= 2;
     if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
-    poll_at_.store(ticks_.load(relaxed) + poll_every_, relaxed);  // the monitor's order to poll may be overwritten: it is obeyed here
+    next_poll_.store(ticks_.load(relaxed) + poll_every_, relaxed);  // the monitor's order to poll may be overwritten: it is obeyed here
+    poll_at_.store(attends_ ? 0 : next_poll_.load(relaxed), relaxed);
     last_poll_ = now;
     cpu_.store(placement::here(), relaxed);  // a hint
 
@@ -68,7 +132,8 @@ void worker::take_in() noexcept {
         has_news_ = bound_has_turn_ = true;
     if (owner_.has_surplus()) [[unlikely]]
         owner_.trim(now, 1);
-    if (queue_.empty()) queue_.trim();
+    for (auto* const q : {&queue_, &high_, &low_}) q->trim();
+    if (attends_ && !alone_ && now - sought_at_ > poll_aim) seeks_better_ = true;
 }
 
 void worker::arm(timer& t, time_point when) noexcept {

@@ -11,8 +11,23 @@ inline void worker::ready(control_block& f) noexcept {
     notify();
 }
 
+inline bool worker::note_class(const control_block& f) noexcept {
+    if (f.is_classed()) [[unlikely]] {
+        attends_ = has_news_ = true;
+        poll_at_.store(0, relaxed);
+    }
+    return true;
+}
+
+inline void worker::ready_in_class(control_block& f) noexcept {
+    if (taking_in_) return enqueue(f);
+    if (auto* const homeless = queue_of(f).push_next(f)) overflow(*homeless);
+    note_class(f);
+    notify();
+}
+
 inline void worker::enqueue(control_block& f) noexcept {
-    push(f);
+    place(f);
     if (!taking_in_) notify();
 }
 
@@ -22,7 +37,8 @@ inline void worker::push(control_block& f) noexcept {
 }
 
 [[gnu::always_inline]] inline control_block* worker::pick() noexcept {
-    poll_if_due();
+    if (ticks_.load(relaxed) >= poll_at_.load(relaxed)) [[unlikely]]
+        poll_before_pick();
     if (has_news_) [[unlikely]]
         if (auto* const f = attend_news()) return f;
     return queue_.pop();
@@ -34,8 +50,8 @@ inline void worker::notify() noexcept {
 
 [[gnu::always_inline]] inline void carrier::start(control_block& f) noexcept {
     born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
-    if (f.has_own_stack && f.is_bound) [[unlikely]]
-        return owner_.ready_bound(f);
+    if (f.is_rare()) [[unlikely]]
+        return start_rare(f);
     if (holder().is_inside()) [[unlikely]]
         return start_inside(f);
     if (!enter(on_demand::concede)) [[unlikely]] {
@@ -55,6 +71,14 @@ inline void worker::notify() noexcept {
 [[gnu::always_inline]] inline void carrier::give_back_room() noexcept {
     if (auto* const limit = owner_.limit()) [[unlikely]]
         limit->give();
+}
+
+inline void carrier::ready_in_class(control_block& f) noexcept {
+    const visit here(*this, on_demand::concede);
+    if (here.has_worker())
+        here.its_worker().ready_in_class(f);
+    else
+        owner_.inject(f);
 }
 
 inline void carrier::ready(control_block& f) noexcept {

@@ -9,8 +9,12 @@ namespace weft::detail {
 
 class scheduler;
 
-/// Whether a fiber with these may begin on a worker's hot stack, or inside another.
-inline bool is_plain(const attributes& a) noexcept { return a.stack_bytes == 0 && a.move == migrate::always && a.preempt; }
+/// Whether a fiber with these may begin on a worker's hot stack.
+inline bool has_common_stack(const attributes& a) noexcept {
+    return a.stack_bytes == 0 && a.move == migrate::always && a.preempt;
+}
+/// Whether it may inside another, too.
+inline bool is_plain(const attributes& a) noexcept { return has_common_stack(a) && !a.priority.is_made(); }
 
 enum class admission : bool { placed, inlined };  // inlined: only to be run by the caller, at once, by carrier::run_inline()
 

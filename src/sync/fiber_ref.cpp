@@ -138,6 +138,11 @@ std::stop_token stop_token() {
     return self ? stop_token_of(*self) : std::stop_token();
 }
 
+weft::priority priority() noexcept {
+    const auto* const self = this_fiber_block();
+    return self ? self->priority() : weft::priority::normal;
+}
+
 std::size_t stack_remaining() noexcept {
     const auto* const self = this_fiber_block();
     if (!self) return 0;

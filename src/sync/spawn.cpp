@@ -13,12 +13,18 @@
 namespace weft::detail {
 namespace {
 
-[[gnu::always_inline]] inline bool is_common(const attributes& a) noexcept { return a.name.empty() && is_plain(a); }
+[[gnu::always_inline]] inline bool is_common(const attributes& a) noexcept { return a.name.empty() && has_common_stack(a); }
+
+// One test for both.
+[[gnu::always_inline]] inline bool is_special(const scheduler& where, const attributes& a) noexcept {
+    return (unsigned{where.looks_at_spawns()} | unsigned{a.priority.is_made()}) != 0;
+}
 
 [[gnu::always_inline]] inline void prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     f.home = nullptr;
     f.parent = nullptr;
-    f.has_own_stack = f.told = f.failed = f.named = false;
+    f.failed = f.named = f.told = false;
+    f.rare = 0;
     f.spilled = 0;
     f.detached = detached;
     f.failure_taken.store(false, relaxed);
@@ -37,8 +43,7 @@ namespace {
 new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
     : where_(&where) {
     const bool fits = bytes <= control_block::room_bytes && alignment <= control_block::room_alignment;
-    if (carrier* const c = this_carrier_of(&where); c && fits && is_common(a) && !where.limit())
-        [[likely]]
+    if (carrier* const c = this_carrier_of(&where); c && fits && is_common(a) && !is_special(where, a)) [[likely]]
         if (control_block* const f = c->blocks().take_at_hand()) [[likely]] {
             prepare(*f, a.site, kind == start_as::detached);
             fiber_ = f;
@@ -62,8 +67,14 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
             fiber_->set_name(a.name);
         }
         room_ = spill_alignment ? fiber_->spill(bytes, spill_alignment) : fiber_->room;
-        if (!is_plain(a)) {
-            fiber_->has_own_stack = true;
+        if (const auto p = a.priority.else_of(this_fiber::priority()); p != priority::normal) {
+            where.begin_classes();
+            fiber_->rare |= p == priority::high ? rare_high : rare_low;
+            fiber_->is_apart = true;
+            fiber_->rest().make_ready.store(ready_class_fiber, relaxed);  // published by the start
+        }
+        if (!has_common_stack(a)) {
+            fiber_->rare |= rare_stack;
             fiber_->rest().stack_bytes = a.stack_bytes ? a.stack_bytes : where.options().stack_bytes;
             fiber_->keeps_worker.store(!a.preempt, relaxed);  // published by the start
             bind_new(*fiber_, where, a.move);
@@ -77,7 +88,7 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
 void new_fiber::discard() noexcept {
     if (where_ && where_->limit()) where_->limit()->give();
     if (!fiber_) return;
-    if (fiber_->has_own_stack) let_go(*fiber_);
+    if (fiber_->has_own_stack()) let_go(*fiber_);
     if (fiber_->spilled) fiber_->free_spilled(room_);
     if (!fiber_->detached) scheduler::drop_handle(*fiber_);
     scheduler::drop(*fiber_);
