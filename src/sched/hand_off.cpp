@@ -19,6 +19,7 @@ constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread cost
 constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
 constexpr unsigned most_crowd = 8;  // chosen: with 5 ms of slice a hog has had 400 us at least
 constexpr auto first_look = std::chrono::microseconds(300);  // required: with `usual` of watch.cpp, what blocks is taken within 1 ms
+constexpr auto come_to_help = std::chrono::microseconds(150);  // chosen: a sleeper that has had its CPU has set the alarm anew by then
 constexpr auto may_miss = std::chrono::milliseconds(1);  // chosen: longer than next_look() has while somebody would profit
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
 
@@ -212,8 +213,11 @@ void hand_off::run() noexcept {
 
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
-    const bool profit = judge_.would_profit(what_waits(), now);
+    const auto waits = what_waits();
+    const bool profit = judge_.would_profit(waits, now);
     count_those_who_run();
+    const bool is_crowded = computing_apart_.load(relaxed) != 0 && waits.next_timer != never;
+    after_timer_ = is_crowded ? std::max(waits.next_timer, now) + come_to_help : never;
     auto suspect = suspicion::no;
     bool any_runs = false, any_demanded = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
@@ -348,7 +352,7 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
 // If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake or has gone from the driver, fence, looks whether the
 // monitor rests.)
 void hand_off::sleep_until(time_point next) noexcept {
-    alarm_.set(next);  // before others may
+    alarm_.set(next == never ? after_timer_ : next);  // before others may
     if (next - clock::now() > may_miss) {
         rests_.store(true, relaxed);
         heavy_fence();

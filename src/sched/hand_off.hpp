@@ -122,6 +122,7 @@ private:
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     alarm alarm_;
+    time_point after_timer_ = never;  // beside hogs: to look then though all sleep, since that makes the kernel choose anew
     std::vector<watched> seen_;  // of each worker
     bool says_no_more_ = false;  // that it has no carrier left
     bool lacked_ = false;  // in this round
