@@ -238,7 +238,6 @@ time_point hand_off::round() noexcept {
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
     lacks_carriers_.store(std::exchange(lacked_, false), relaxed);  // a hint
     serve_the_demoted(now);
-    if (any_runs && owner_.nobody_leads()) owner_.wake_sleeper();  // a leader has gone for longer than it thought
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
@@ -349,15 +348,13 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
 
 // ---- sleeping
 
-// If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake or has gone from the driver, fence, looks whether the
-// monitor rests.)
+// If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake, fence, looks whether the monitor rests.)
 void hand_off::sleep_until(time_point next) noexcept {
     alarm_.set(next == never ? after_timer_ : next);  // before others may
     if (next - clock::now() > may_miss) {
         rests_.store(true, relaxed);
         heavy_fence();
         if (next == never && !all_sleep()) return rests_.store(false, relaxed);
-        if (next != never && owner_.nobody_leads()) alarm_.set(clock::now() + first_look);
     }
     alarm_.wait();
     rests_.store(false, relaxed);

@@ -65,7 +65,6 @@ public:
 
     /// How many carriers compute that have no worker: a hint.
     unsigned computing_apart() const noexcept { return computing_apart_.load(relaxed); }
-    bool is_watching() const noexcept { return judge_.is_watching(); }
     unsigned cpus() const noexcept { return cpus_; }
 
     /// A demoted fiber waits for a place; the caller has passed a fence.

@@ -20,8 +20,6 @@ constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono
 constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
 constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again
 constexpr int naps = 24;  // chosen: it looks for 1.2 ms, as a nap lasts twice what it asks for
-constexpr auto brief_absence = std::chrono::microseconds(100);  // chosen: timers and I/O are looked at so often anyway
-constexpr int sure_after = 8;  // chosen
 constexpr int relaxes_per_look = 20;  // chosen: a look at the others costs them a cache line
 
 }  // namespace
@@ -69,7 +67,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
     auto& s = w_.owner_;
     w_.spin_ = true;
     s.hand_offs().somebody_runs();
-    const bool hand_on = std::exchange(led_, false) && !will_be_back_soon();
+    const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
         w_.place(*first);
@@ -208,20 +206,6 @@ void idle_worker::judge_last_loot() noexcept {
     w_.ask_again_ = now + w_.gap_;
 }
 
-// A leader whose last bodies were brief goes without waking another to lead: that costs more than they last. If it is wrong, the
-// monitor sees it, and wakes one.
-bool idle_worker::will_be_back_soon() noexcept {
-    if (!w_.owner_.hand_offs().is_watching()) return false;
-    w_.left_lead_at_ = clock::now();
-    return w_.brief_absences_ == sure_after;
-}
-
-void idle_worker::note_absence() noexcept {
-    if (w_.left_lead_at_ == never) return;
-    const bool brief = clock::now() - std::exchange(w_.left_lead_at_, never) < brief_absence;
-    w_.brief_absences_ = brief ? std::min(w_.brief_absences_ + 1, sure_after) : 0;
-}
-
 bool idle_worker::others_are_busy() const noexcept {
     auto& s = w_.owner_;
     return s.idle().sleeping_count() + 1 < s.worker_count();  // all but this one and the sleepers
@@ -302,7 +286,6 @@ cpu_set_t idle_worker::cpus_of_others() const noexcept {
 
 void idle_worker::sleep_here_until(time_point until) noexcept {
     auto& s = w_.owner_;
-    note_absence();
     led_ = s.try_lead_or_wait_for_it();
     if (!led_) {
         const auto timer = w_.timers_.earliest();

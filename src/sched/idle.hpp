@@ -42,8 +42,6 @@ private:
     cpu_set_t cpus_of_others() const noexcept;
     time_point not_too_soon(time_point timer) const noexcept;
     void note_wake(time_point timer) noexcept;
-    bool will_be_back_soon() noexcept;
-    void note_absence() noexcept;
     bool others_are_busy() const noexcept;
     bool lacks_cpu() const noexcept;
     time_point earliest_timer() const noexcept;

@@ -16,7 +16,6 @@ public:
     /// `slice`: how much a fiber may compute while others wait.
     judge(duration slice, by what) noexcept : slice_(slice), at_random_(what == by::chance) {}
 
-    bool is_watching() const noexcept { return slice_ != duration::zero(); }
     bool would_profit(const waiting& w, time_point now) const noexcept {
         return at_random_ || detail::would_profit(w, now, slice_);
     }

@@ -138,8 +138,6 @@ private:
     atomic<std::uint64_t> next_poll_;  // dispatches, 0 by the monitor: when poll() is due. poll_at_ is that, or earlier (K7)
     class_turns turns_;
     time_point woke_for_timer_{};  // when a sleep last ended by a timer
-    time_point left_lead_at_ = never;  // when it last went away from the driver with work; never: it has been back since
-    int brief_absences_ = 0;  // in a row
     duration gap_{};  // how long that was the last time
     struct sight {
         std::uint64_t ticks = 0;

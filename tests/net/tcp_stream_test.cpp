@@ -61,9 +61,9 @@ TEST_P(tcp_stream, half_close_lets_the_peer_answer) {
     });
 }
 
-// The worker that watches the descriptors goes away for brief bodies without waking another to watch. The last one here is not brief,
-// and keeps its worker, so that only another that watches can help.
-TEST(tcp_watch, somebody_else_watches_when_a_brief_fiber_computes_for_once) {
+// The worker that watches the descriptors goes away with what it has found there. The last body keeps its worker, so that only another
+// that watches can help.
+TEST(tcp_watch, somebody_else_watches_when_the_fiber_it_has_found_computes) {
     runtime rt({.workers = 2});
     rt.run([] {
         auto l = local_listener();
