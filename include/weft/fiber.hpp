@@ -67,9 +67,7 @@ public:
     /// \parks   until the body has ended.
     /// \orders  everything the body did happens before the return.
     T join() {
-        detail::require_joinable(static_cast<bool>(ref_));
-        ref_.wait();
-        const detail::fiber_ref ended = std::move(ref_);
+        const detail::joined_fiber ended(ref_);
         return static_cast<detail::result_task<T>&>(ended.body()).take();
     }
 
@@ -111,7 +109,7 @@ namespace detail {
 template <class F, class... A>
 auto spawn_in(scheduler& where, const attributes& a, F&& f, A&&... args) {
     using R = spawn_result_t<F, A...>;
-    return fiber<R>(start_fiber(where, a, start_as::joinable, std::forward<F>(f), std::forward<A>(args)...));
+    return fiber<R>(start_fiber<start_as::joinable>(where, a, std::forward<F>(f), std::forward<A>(args)...));
 }
 
 template <class F>
@@ -130,8 +128,9 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 template <class F, class... A>
     requires detail::not_attributes<F>
 auto spawn(F&& f, A&&... args) {
-    return detail::spawn_in(detail::runtime_here("weft::spawn"), attributes{.site = {}}, std::forward<F>(f),
-                            std::forward<A>(args)...);
+    using R = detail::spawn_result_t<F, A...>;
+    return fiber<R>(detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", std::forward<F>(f),
+                                                                         std::forward<A>(args)...));
 }
 template <class F, class... A>
 auto spawn(const attributes& a, F&& f, A&&... args) {
@@ -151,13 +150,13 @@ auto spawn(Runtime& rt, const attributes& how, A&&... a) {
 /// The same without a handle. A failure of the body goes to runtime_options::on_unhandled.
 template <class F, class... A>
 void spawn_detached(const attributes& a, F&& f, A&&... args) {
-    detail::start_fiber(detail::runtime_here("weft::spawn_detached"), a, detail::start_as::detached, std::forward<F>(f),
-                        std::forward<A>(args)...);
+    detail::start_fiber<detail::start_as::detached>(detail::runtime_here("weft::spawn_detached"), a, std::forward<F>(f),
+                                                    std::forward<A>(args)...);
 }
 template <class F, class... A>
     requires detail::not_attributes<F>
 void spawn_detached(F&& f, A&&... args) {
-    spawn_detached(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
+    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", std::forward<F>(f), std::forward<A>(args)...);
 }
 template <std::same_as<runtime> Runtime, class... A>
 void spawn_detached(Runtime& rt, A&&... a) {

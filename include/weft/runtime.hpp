@@ -116,7 +116,7 @@ public:
     }
     template <class F, class... A>
     void spawn_detached(const attributes& a, F&& f, A&&... args) {
-        detail::start_fiber(scheduler(), a, detail::start_as::detached, std::forward<F>(f), std::forward<A>(args)...);
+        detail::start_fiber<detail::start_as::detached>(scheduler(), a, std::forward<F>(f), std::forward<A>(args)...);
     }
 
     /// Runs main as a fiber and waits for it. Other fibers go on afterwards.

@@ -31,10 +31,8 @@ public:
 
     /// As fiber<T>::join(). A failure taken here is not rethrown by with_scope().
     T join() {
-        detail::require_joinable(static_cast<bool>(ref_));
-        ref_.wait();
-        const detail::fiber_ref ended = std::move(ref_);
-        ended.failure_was_taken();
+        const detail::joined_fiber ended(ref_);
+        ended.take_failure();
         return static_cast<detail::result_task<T>&>(ended.body()).take();
     }
     /// Waits only. \returns whether the child has ended. \parks \throws cancelled
@@ -73,8 +71,8 @@ public:
     }
     template <class F, class... A>
     auto spawn(const attributes& a, F&& f, A&&... args) {
-        detail::made_fiber<F, A...> made(core_.where(), a, detail::start_as::joinable, std::forward<F>(f),
-                                         std::forward<A>(args)...);
+        detail::made_fiber<detail::start_as::joinable, F, A...> made(core_.where(), a, std::forward<F>(f),
+                                                                     std::forward<A>(args)...);
         return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body));
     }
 

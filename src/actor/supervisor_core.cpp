@@ -32,7 +32,7 @@ void supervisor_core::begin(scheduler& where) {
         recent_restarts_.clear();
     }
     const std::string name = "supervisor " + name_;
-    start_fiber(where, never_inline(where, {.name = name, .site = {}}), start_as::detached,
+    start_fiber<start_as::detached>(where, never_inline(where, {.name = name, .site = {}}),
                 [self = shared_from_this()] { self->run(); });
 }
 

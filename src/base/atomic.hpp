@@ -144,7 +144,7 @@ void prepare_heavy_fence() noexcept;
 inline void light_fence() noexcept { fence(seq_cst); }
 #else
 inline constinit bool fences_are_unequal = false;  // written by prepare_heavy_fence() only
-inline void light_fence() noexcept {
+[[gnu::always_inline]] inline void light_fence() noexcept {
     if (fences_are_unequal) [[likely]]
         signal_fence();
     else

@@ -11,6 +11,8 @@
 //       and finds that somebody waits takes the lock and wakes. So an end that nobody waits for takes no lock.
 //   C5  fiber_rest is zero until it is first used, and clean again when the block is free: only its tickets (C1) and make_ready stay.
 //       Nobody constructs it. A fiber that neither waits nor is waited for, is not named and not stopped, never touches it.
+//   C6  Who sets anything marked "trace" calls leave_trace() too, while it holds a reference. Who drops the last one tidies up if
+//       there are traces, so that a free block has none and whoever makes a fiber of it need not look.
 //
 // A batch of 500,000 empty fibers is bound by memory: each is born, run and ended in the first two lines of the cache, and has no other
 // page but those of its control_block. Blocks and rests of 64 fibers lie one after the other, a leaf of block_pool.hpp.
@@ -62,7 +64,10 @@ enum rarity : std::uint8_t {
     rare_high = 2,  // its class (sched/class_turns.hpp), if not the normal one
     rare_low = 4,
     rare_class = rare_high | rare_low,
-    rare_all = rare_stack | rare_class,
+    rare_place = rare_stack | rare_class,
+    rare_inline = 8,  // there is no room for it: its spawner runs it (carrier::run_inline)
+    rare_start = rare_place | rare_inline,
+    rare_traces = 16,  // it has left something that scheduler::tidy() must remove (C6)
 };
 
 /// Raised: it counts. Delivered: the token was told and the wait ended, or somebody is at it.
@@ -79,23 +84,25 @@ struct fiber_core {
     atomic<std::uint32_t> generation{0};  // counts the uses of this block; makes ids unique
     std::source_location site;
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
-    std::uint8_t rare = 0;  // what few fibers are, as bits of `rarity`; set before start
+    atomic<std::uint8_t> rare{0};  // what few fibers are, as bits of `rarity`; but for traces set before start
+    // Traces (C6), all but `detached`.
     bool told = false;  // the parent has handed its stop on
     atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
-    std::uint8_t spilled = 0;  // the body is on the heap, with this alignment's logarithm
+    std::uint8_t spilled = 0;  // the body is on the heap, with this alignment's logarithm; none any more when it is destroyed
     bool demoted = false;                // has lost a worker by computing (D1 of sched/demotion.hpp); as the context
-    // After the start under `lock`:
-    bool detached : 1 = false;  // nobody will join
-    bool failed : 1 = false;  // the body has ended by an exception
-    bool named : 1 = false;  // name_text counts
-    bool has_stop_source : 1 = false;
+    struct marks {
+        bool detached : 1 = false;  // nobody will join
+        bool failed : 1 = false;  // the body has ended by an exception
+        bool named : 1 = false;  // name_text counts
+        bool has_stop_source : 1 = false;
+    } mark;  // after the start under `lock`
 };
 static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fibers a third of its time");
 
 /// What the first frames of its code use.
 struct fiber_room {
-    static constexpr std::size_t room_bytes = 88, room_alignment = 16;  // chosen: closures of up to 56 bytes
+    static constexpr std::size_t room_bytes = body_room, room_alignment = body_alignment;
     alignas(room_alignment) std::byte room[room_bytes];
     union {
         context ctx{};  // saved while it is not running; of whoever may run it (C3)
@@ -135,31 +142,31 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     }
 
     std::string_view name() const noexcept {
-        return named ? std::string_view(rest().name_text, ::strnlen(rest().name_text, sizeof rest().name_text)) : std::string_view();
+        return mark.named ? std::string_view(rest().name_text, ::strnlen(rest().name_text, sizeof rest().name_text)) : std::string_view();
     }
     void set_name(std::string_view s) noexcept {
         rest().name_text[s.copy(rest().name_text, sizeof rest().name_text - 1)] = '\0';
-        named = true;
+        mark.named = true;
+        leave_trace();
     }
     bool started() const noexcept { return home != nullptr; }
-    bool is_rare() const noexcept { return (rare & rare_all) != 0; }
-    bool has_own_stack() const noexcept { return (rare & rare_stack) != 0; }
+    bool is_any(unsigned rarities) const noexcept { return (rare.load(relaxed) & rarities) != 0; }  // of its own, or published
+    bool has_own_stack() const noexcept { return is_any(rare_stack); }
     bool is_bound() const noexcept { return is_apart && rest().bound_to; }
-    bool is_classed() const noexcept { return (rare & rare_class) != 0; }
+    bool is_classed() const noexcept { return is_any(rare_class); }
     weft::priority priority() const noexcept {
-        return !is_classed() ? priority::normal : (rare & rare_high) ? priority::high : priority::low;
+        return !is_classed() ? priority::normal : is_any(rare_high) ? priority::high : priority::low;
     }
+    /// Before the start.
+    void make_rare(rarity what) noexcept { rare.fetch_or(what, relaxed); }  // somebody may look already, and leave a trace
+    void leave_trace() noexcept { rare.fetch_or(rare_traces, relaxed); }  // ordered by the reference (C6)
     bool has_ended() const noexcept { return life.has_ended(); }
 
     /// Memory for a body that `room` is too small for. \throws std::bad_alloc
     void* spill(std::size_t bytes, std::size_t alignment);
     void free_spilled(void* what) noexcept;
-    /// What few fibers have and all must be rid of at their end.
-    bool has_rarities() const noexcept { return has_stop_source || demoted || is_rare(); }
-    void forget_stop_source() noexcept {
-        has_stop_source = false;
-        rest().stop_source.reset();
-    }
+    /// After the last reference: whether scheduler::tidy() has anything to do.
+    bool is_tidy() const noexcept { return rare.load(relaxed) == 0; }
     /// User code: never in a worker's loop.
     void destroy_body() noexcept {
         if (task* const t = std::exchange(body, nullptr)) {

@@ -15,6 +15,8 @@
 //       each worker has been outside before it calls try_refer() (scheduler::living()).
 //   F4  Of end and drop_handle() one finds the other's mark (both are read-modify-writes unless F3 holds): the body is
 //       destroyed once, by who comes second.
+//   F5  A joiner that has ended the run itself keeps the handle without any reference: nobody can refer to the fiber any more, so
+//       nobody but the joiner writes the word.
 //
 // Model test: tests/model/life_word_model.cpp.
 #pragma once
@@ -87,18 +89,22 @@ public:
     /// The run's reference is the only one. False: nothing was done.
     [[nodiscard]] bool free_after_run() noexcept { return free_from(reference); }
     [[nodiscard]] bool free_after_handle() noexcept { return free_from((handle | done) + reference); }
-    /// Run and handle have the only two references, and are in one hand.
+    /// Run and handle have the only two references, and are in one hand, which goes on without either (F5).
     [[nodiscard]] bool end_beside_handle() noexcept {
         if (word_.load(acquire) != handle + 2 * reference) return false;  // pairs with drop()
-        word_.store((handle | done) + reference, release);                // pairs with has_ended()
+        word_.store(handle | done, release);                              // pairs with has_ended()
         return true;
     }
+    /// F5 holds of the caller, who has joined.
+    bool is_joined() const noexcept { return word_.load(relaxed) == (handle | done); }  // its own store, or another value
+    void free_joined() noexcept { word_.store(0, relaxed); }
 
 private:
     static constexpr std::uint32_t awaited = 1, done = 2, handle = 4, reference = 8;
 
-    bool free_from(std::uint32_t only) noexcept {
-        if (word_.load(acquire) != only) return false;  // pairs with drop() of those that were others
+    [[gnu::always_inline]] bool free_from(std::uint32_t only) noexcept {
+        if (word_.load(acquire) != only) [[unlikely]]
+            return false;  // pairs with drop() of those that were others
         word_.store(0, relaxed);
         return true;
     }

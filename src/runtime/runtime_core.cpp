@@ -137,7 +137,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                                 if (options_.on_unhandled) return options_.on_unhandled(info, e);
                                 report_by_default(info, e);
                                 const bool its_own = f && f->body && f->body->failure() == e;  // not one of a scope inside it
-                                if (its_own && f->detached) std::terminate();
+                                if (its_own && f->mark.detached) std::terminate();
                             },
                         .on_hog = [this](const hog& h) { report_hog(options_, h); },
                         .hog_signal = stack_signal_.number(),
@@ -185,7 +185,7 @@ fiber_info info_of(const control_block& f) noexcept {
             .site = f.site,
             .state = name(state),
             .waits_for = name(state == fiber_state::waiting ? f.rest().reason.load(relaxed) : park_reason::none),  // a hint
-            .detached = f.detached};
+            .detached = f.mark.detached};
 }
 
 fiber_info info_of(control_block& f, std::span<char> room) noexcept {

@@ -139,7 +139,20 @@ void carrier::start_inside(control_block& f) noexcept {
         owner_.inject(f);
 }
 
+// Inside; whether it has its worker is to be seen.
+void carrier::start_attentively(control_block& f) noexcept {
+    if (!enter_attentively(on_demand::concede)) {
+        leave();
+        return owner_.inject(f);
+    }
+    worker& w = its_worker();
+    w.push(f);
+    leave();
+    w.notify();  // which touches nothing of it that anybody writes
+}
+
 void carrier::start_rare(control_block& f) noexcept {
+    born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
     if (f.is_bound()) return owner_.ready_bound(f);
     const visit here(*this, on_demand::concede);
     start_inside(f);

@@ -66,6 +66,8 @@ public:
 
     /// A new fiber.
     void start(control_block& f) noexcept;
+    /// The same of one that may begin in any place (rare_place).
+    void start_common(control_block& f) noexcept;
     /// A fiber that was waiting.
     void ready(control_block& f) noexcept;
     /// The same of one that is not normal.
@@ -86,9 +88,11 @@ public:
     void arm(timer& t, time_point when) noexcept;
     /// Lets other fibers run first, if there are any.
     static void yield(control_block& self) noexcept;
-    /// Joins by running: if `child` is unstarted at the back of the worker's queue, its body runs now, on the stack of `self`, but as
-    /// itself. False: it must be waited for.
-    static bool join_in_place(control_block& self, control_block& child) noexcept;
+    /// The caller joins by running: if `child`, whose handle it has, is unstarted at the back of the worker's queue, its body runs now, on the
+    /// caller's stack, but as itself. False: it must be waited for.
+    static bool join_in_place(control_block& child) noexcept;
+    /// Destroys the result of a child joined so, and gives the block back (F5).
+    static void free_joined(control_block& child) noexcept;
     /// Whether run_inline() has the stack it needs. Lets others run first, now and then.
     static bool can_run_inline(control_block& self) noexcept;
     /// Runs the unstarted `child` from beginning to end on the stack of `self`, but as itself.
@@ -136,10 +140,15 @@ private:
     bool has_worker() noexcept { return holder().has_worker(); }
     worker& its_worker() noexcept { return holder().worker(); }
     /// \returns whether it has a worker.
-    [[gnu::always_inline]] bool enter(on_demand what) noexcept { return holder().try_enter() || enter_attentively(what); }
+    [[gnu::always_inline]] bool enter(on_demand what) noexcept {
+        if (holder().try_enter()) [[likely]]
+            return true;
+        return enter_attentively(what);
+    }
     [[gnu::cold]] bool enter_attentively(on_demand what) noexcept;
     [[gnu::cold]] void enter_wait_attentively(control_block& self) noexcept;
     [[gnu::cold]] void start_inside(control_block& f) noexcept;
+    [[gnu::cold]] void start_attentively(control_block& f) noexcept;
     [[gnu::cold]] void start_rare(control_block& f) noexcept;
 
     // The thread's life, on its own stack.
@@ -164,7 +173,7 @@ private:
     [[gnu::cold]] static bool end_observed(control_block& f) noexcept;
 
     // Running a fiber inside another.
-    static void run_body_in_place(control_block& f) noexcept;
+    static bool run_body_in_place(control_block& f) noexcept;
     static void run_inlined_body(control_block& f) noexcept;
     void begin_in_place(control_block& self, control_block& child) noexcept;
     bool take_back(control_block& self, control_block& child) noexcept;

@@ -30,6 +30,7 @@ public:
     static void demote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
         if (f.demoted) return;
         f.demoted = true;
+        f.leave_trace();
         f.rest().short_bursts = 0;
         f.rest().make_ready.store(ready, relaxed);
     }

@@ -46,8 +46,9 @@ namespace weft::detail {
 [[gnu::always_inline]] inline void carrier::finish(control_block& f, after_body how, bool has_worker) noexcept {
     current_.store(nullptr, relaxed);
     if (how == after_body::run_refers) {
-        const bool alone = has_worker && !owner_.is_observed() && f.life.free_after_run();  // F3
-        if (alone || end_observed(f)) how = after_body::last;
+        const bool seen = !has_worker || owner_.is_observed() || !f.life.free_after_run();  // F3
+        if (!seen || end_observed(f)) [[likely]]
+            how = after_body::last;
     }
     if (how == after_body::last) recycle(f);
     count_end();
@@ -57,12 +58,6 @@ namespace weft::detail {
 bool carrier::end_observed(control_block& f) noexcept {
     f.life.end();
     return f.life.drop();
-}
-
-[[gnu::always_inline]] inline void carrier::recycle(control_block& f) noexcept {
-    if (f.has_rarities()) [[unlikely]]
-        scheduler::forget_rarities(f);
-    blocks_.give(f);
 }
 
 bool carrier::free_after_handle(control_block& f) noexcept {
@@ -127,8 +122,9 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
 bool carrier::body_failed(control_block& f) noexcept {
     const bool stop_siblings = f.parent && f.parent->child_failed(f, f.body->failure());
     f.lock.lock();
-    f.failed = true;
-    const bool unheard = f.detached;  // if it is detached later, who does so reports
+    f.mark.failed = true;
+    f.leave_trace();
+    const bool unheard = f.mark.detached;  // if it is detached later, who does so reports
     f.lock.unlock();
     if (unheard) f.owner->report_unhandled(f, f.body->failure());
     return stop_siblings;

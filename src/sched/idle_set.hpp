@@ -42,10 +42,14 @@ public:
     /// Steps 2 and 3 on the left: after publishing work, on a worker (a thread that is none calls fence(seq_cst) before).
     /// \returns the worker to be woken, if one should be.
     std::optional<unsigned> after_publish() noexcept {
+        if (!lacks_searcher()) return std::nullopt;
+        return claim_sleeper();
+    }
+    /// Its first half: whether claim_sleeper() must follow.
+    [[gnu::always_inline]] bool lacks_searcher() const noexcept {
         light_fence();                         // pairs with the heavy fences in announce_sleep() and end_search()
         const auto now = word_.load(relaxed);  // ordered by the fence
-        if (searching(now) != 0 || sleeping(now) == 0) return std::nullopt;  // I2, I3
-        return claim_sleeper();
+        return searching(now) == 0 && sleeping(now) != 0;  // I2, I3
     }
 
     /// Becomes the searcher if there is none.

@@ -34,18 +34,40 @@ namespace {
         scheduler::request_stop(child);
 }
 
+// Somebody may be about to stop the child: let it take its reference.
+[[gnu::cold]] void let_stopper_pass(control_block& self) noexcept {
+    self.lock.lock();
+    self.lock.unlock();
+}
+
 [[gnu::always_inline]] inline void share_no_stops(control_block& self) noexcept {
     self.rest().in_place.store(nullptr, relaxed);
     light_fence();  // as above
-    if (self.rest().stops.load(relaxed) != 0) [[unlikely]] {  // somebody may be about to stop the child: let it take its reference
-        self.lock.lock();
-        self.lock.unlock();
-    }
+    if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
+        let_stopper_pass(self);
+}
+
+// The handle is in use by the joiner, so it is there, and nobody else waits.
+[[gnu::cold]] void end_beside_others(control_block& child) noexcept {
+    child.life.end();
+    static_cast<void>(child.life.drop());  // the handle has another reference
 }
 
 // Of two that are not both common.
 [[gnu::cold]] bool may_share_stack(const control_block& self, const control_block& child) noexcept {
-    return self.rare == child.rare && !self.has_own_stack();
+    return ((self.rare.load(relaxed) ^ child.rare.load(relaxed)) & rare_place) == 0 && !self.has_own_stack();
+}
+
+// Whether nothing but a stop can interrupt the one while it waits for the other, and there is room on its stack. A pending stop is for who
+// waits.
+[[gnu::always_inline]] inline bool may_join_in_place(const control_block& self, const control_block& child) noexcept {
+    const fiber_rest& rest = self.rest();
+    if (rest.stops.load(relaxed) != 0 || rest.deadlines || rest.shields || rest.bound_to) return false;
+    if (!exception_state_here()->empty()) return false;
+    if ((self.rare.load(relaxed) | child.rare.load(relaxed)) & rare_place) [[unlikely]]
+        if (!may_share_stack(self, child)) return false;
+    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    return here >= self.home->middle && here < self.home->span.high;  // not inside a coroutine
 }
 
 }  // namespace
@@ -54,50 +76,58 @@ namespace {
 
 // A visit: takes the child out of the queue, and it is the one that runs.
 [[gnu::always_inline]] inline bool carrier::take_back(control_block& self, control_block& child) noexcept {
-    bool taken = false;
     if (enter(on_demand::refuse)) [[likely]] {
         worker& w = its_worker();
-        taken = !w.poll_if_due() &&
-                (w.queue().take_back(child) || w.take_back_of_class(child));  // else others have their turn: it waits
-        if (taken) {
+        // Else others have their turn: it waits.
+        if (!w.poll_if_due() && (w.queue().take_back(child) || w.take_back_of_class(child))) [[likely]] {
             begin_in_place(self, child);
             w.tick();
+            leave();
+            return true;
         }
     }
     leave();
-    return taken;
+    return false;
 }
 
-bool carrier::join_in_place(control_block& self, control_block& child) noexcept {
-    if (self.rest().bound_to || self.rest().deadlines || self.rest().shields || !exception_state_here()->empty()) return false;
-    if ((self.rare | child.rare) != 0 && !may_share_stack(self, child)) [[unlikely]]
+// \returns whether the child has failed, and its siblings are to be stopped.
+[[gnu::always_inline]] inline bool carrier::run_body_in_place(control_block& f) noexcept {
+    if (f.owner->all_are_stopped()) [[unlikely]]
+        scheduler::request_stop(f);
+    task& body = *f.body;
+    body.run();
+    if (body.failure()) [[unlikely]]
+        return body_failed(f);
+    return false;
+}
+
+bool carrier::join_in_place(control_block& child) noexcept {
+    carrier* const before = this_carrier();
+    control_block* const self = before ? before->current() : nullptr;
+    if (!self || !may_join_in_place(*self, child) || !before->take_back(*self, child)) [[unlikely]]
         return false;
-    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
-    const auto& span = self.home->span;
-    if (here >= span.high || here - span.low < (span.high - span.low) / 2) return false;  // also inside a coroutine
-    if (!this_carrier()->take_back(self, child)) return false;
-    share_stops(self, child);
-    run_body_in_place(child);
+    share_stops(*self, child);
+    const bool stop_siblings = run_body_in_place(child);
+    if (child.parent) child.parent->child_ended(child, stop_siblings);
     carrier& c = *this_carrier();  // perhaps another
-    const bool has_worker = c.enter(on_demand::refuse);
-    c.end_in_place(self);
-    share_no_stops(self);
-    // The handle is in use by the joiner, so it is there, and nobody else waits.
-    if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]] {  // F3
-        child.life.end();
-        static_cast<void>(child.life.drop());  // the handle has another reference
-    }
+    self->rest().in_place.store(nullptr, relaxed);
+    const bool has_worker = c.enter(on_demand::refuse);  // its light fence pairs with stop_in_place_child(), too
+    if (self->rest().stops.load(relaxed) != 0) [[unlikely]]
+        let_stopper_pass(*self);
+    c.end_in_place(*self);
+    if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]]  // F3
+        end_beside_others(child);
     c.count_end();
     c.give_back_room();
     c.leave();
     return true;
 }
 
-inline void carrier::run_body_in_place(control_block& f) noexcept {
-    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
-    f.body->run();
-    const bool stop_siblings = f.body->failure() && body_failed(f);
-    if (f.parent) f.parent->child_ended(f, stop_siblings);
+// The carrier is one of the child's runtime: the caller ran it.
+void carrier::free_joined(control_block& child) noexcept {
+    child.destroy_body();
+    child.life.free_joined();
+    this_carrier()->recycle(child);
 }
 
 // ---- running a new one

@@ -57,9 +57,11 @@ public:
     // The owner, on a visit (Q1):
 
     /// To the back. False: no memory; the caller keeps the item.
-    bool push(T& item) noexcept {
+    bool push(T& item) noexcept { return push_if_room(item) || (grow() && push_if_room(item)); }
+    /// The same, but it allocates nothing.
+    [[gnu::always_inline]] bool push_if_room(T& item) noexcept {
         const auto tail = tail_.load(relaxed);
-        if (is_full() && !grow()) [[unlikely]]
+        if (is_full()) [[unlikely]]
             return false;
         at(tail).set(&item);
         tail_.store(tail + 1, relaxed);
@@ -95,9 +97,10 @@ public:
     }
 
     /// Takes `item` out if it is at the back and unstarted, and the oldest need not have its turn. It may be anywhere, and gone.
-    bool take_back(const T& item) noexcept {
+    [[gnu::always_inline]] bool take_back(const T& item) noexcept {
         const auto tail = tail_.load(relaxed);
-        if (tail == head_.load(relaxed) || at(tail - 1).get() != &item || item.started()) return false;
+        if (tail == head_.load(relaxed) || at(tail - 1).get() != &item || item.started()) [[unlikely]]
+            return false;
         const auto n = since_oldest_.get();
         if (oldest_is_due(n) && in_deque() > 1) return false;
         since_oldest_.set(n + 1);
@@ -121,9 +124,9 @@ public:
 
     /// Gives back the memory of a burst that is over.
     void trim() noexcept {
-        if (mask_.get() < 16 * least_capacity || !empty()) return;
+        if (capacity_.get() <= 16 * least_capacity || !empty()) return;
         slots_.reset();
-        mask_.set(0);
+        capacity_.set(0);
         head_.store(0, relaxed);
         tail_.store(0, relaxed);
     }
@@ -182,7 +185,7 @@ private:
         return n >= unstarted_waits || (n % started_waits == 0 && at(head_.load(relaxed)).get()->started());
     }
 
-    bool is_full() const noexcept { return in_deque() > mask_.get() || !slots_; }
+    bool is_full() const noexcept { return in_deque() == capacity_.get(); }
 
     [[gnu::noinline]] T* rotate_otherwise(T& self) noexcept {
         if (empty() || (is_full() && !grow())) return nullptr;
@@ -193,12 +196,13 @@ private:
 
     [[gnu::noinline, gnu::cold]] bool grow() noexcept {
         const auto n = in_deque();
-        const auto capacity = slots_ ? 2 * (mask_.get() + 1) : least_capacity;
+        const auto capacity = std::max(2 * capacity_.get(), least_capacity);
         std::unique_ptr<plain<T*>[]> wider(new (std::nothrow) plain<T*>[capacity]);
         if (!wider) return false;
         const auto head = head_.load(relaxed);
         for (std::uint32_t i = 0; i < n; ++i) wider[(head + i) & (capacity - 1)].set(at(head + i).get());
         slots_ = std::move(wider);
+        capacity_.set(capacity);
         mask_.set(capacity - 1);
         return true;
     }
@@ -206,7 +210,7 @@ private:
     // One line for the owner's fast path and what others read of it.
     alignas(64) atomic<std::uint32_t> head_{0}, tail_{0};
     atomic<T*> next_{nullptr};
-    plain<std::uint32_t> mask_{0};
+    plain<std::uint32_t> capacity_{0}, mask_{0};  // mask_: one less, while there are slots
     plain<std::uint32_t> since_oldest_{0};  // items taken since the oldest had its turn
     std::unique_ptr<plain<T*>[]> slots_;
 

@@ -183,18 +183,22 @@ void scheduler::drop_handle(control_block& f) noexcept {
 }
 
 void scheduler::give_back(control_block& f) noexcept {
-    if (f.has_rarities()) forget_rarities(f);
+    if (!f.is_tidy()) tidy(f);
     auto& owner = *f.owner;
     if (auto* const c = this_carrier_of(&owner)) return c->blocks().give(f);
     owner.blocks_.give_one(f);
 }
 
-void scheduler::forget_rarities(control_block& f) noexcept {
-    if (f.has_stop_source) f.forget_stop_source();
+void scheduler::tidy(control_block& f) noexcept {
+    if (f.mark.has_stop_source) f.rest().stop_source.reset();
+    if (f.stop.load(relaxed) != stop_stage::none) f.rest().stops.store(0, relaxed);
     if (f.demoted || f.is_classed()) f.rest().make_ready.store(ready_fiber, relaxed);
-    f.demoted = f.is_apart = false;
-    f.rare = 0;
+    f.mark = {};
+    f.stop.store(stop_stage::none, relaxed);
+    f.told = f.demoted = f.is_apart = false;
+    f.failure_taken.store(false, relaxed);
     f.keeps_worker.store(false, relaxed);
+    f.rare.store(0, relaxed);
 }
 
 bool scheduler::request_stop(control_block& f) noexcept {
@@ -207,6 +211,7 @@ bool scheduler::request_stop(control_block& f) noexcept {
 
 bool scheduler::raise_stop(control_block& f) noexcept {
     if (f.stop.load(acquire) != stop_stage::none) return false;
+    f.leave_trace();
     f.rest().stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
     auto none = stop_stage::none;
     if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
@@ -343,6 +348,10 @@ bool scheduler::work_is_queued() const noexcept {
     return false;
 }
 
+void scheduler::wake_claimed() noexcept {
+    if (const auto sleeper = idle_.claim_sleeper()) workers_[*sleeper]->wake();
+}
+
 void scheduler::wake_searcher() noexcept {
     fence(seq_cst);  // pairs with those of announce_sleep() and nap(): the caller may be no worker
     wake_sleeper();
@@ -355,7 +364,8 @@ std::stop_token stop_token_of(control_block& f) {
     {
         const std::lock_guard guard(f.lock);
         if (!f.rest().stop_source) f.rest().stop_source = std::move(fresh);
-        f.has_stop_source = true;
+        f.mark.has_stop_source = true;
+        f.leave_trace();
         source = *f.rest().stop_source;
     }
     if (f.stop.load(acquire) != stop_stage::none) source.request_stop();  // who requested before has not seen the source

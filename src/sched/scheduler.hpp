@@ -62,7 +62,8 @@ public:
     static void drop_handle(control_block&) noexcept;
     /// After the last reference: the block goes back to its pool.
     static void give_back(control_block&) noexcept;
-    [[gnu::cold]] static void forget_rarities(control_block&) noexcept;
+    /// Before: what few fibers have and all must be rid of (C6).
+    [[gnu::cold]] static void tidy(control_block&) noexcept;
     /// Requests that a fiber stop; true if this is the first request.
     static bool request_stop(control_block&) noexcept;
     // Its parts, so that many may share one heavy fence: raise_stop(), heavy_fence(), deliver_stop(). Without any lock.
@@ -143,8 +144,8 @@ public:
         return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
     }
     void wake_sleeper() noexcept {            // after work was published (idle_set.hpp)
-        if (const auto sleeper = idle_.after_publish()) [[unlikely]]
-            workers_[*sleeper]->wake();
+        if (idle_.lacks_searcher()) [[unlikely]]
+            wake_claimed();
     }
     void wake_searcher() noexcept;            // the same for work that should not wait for the next nap to end
 
@@ -178,6 +179,7 @@ private:
     static void tell_and_interrupt(control_block&) noexcept;
     static held_fiber in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
+    [[gnu::cold]] void wake_claimed() noexcept;
     class observation;
 
     enum class lead : std::uint32_t { free, taken, wanted };

@@ -1,4 +1,4 @@
-// worker_inline.hpp - making fibers runnable: what spawns and wakes, inline.
+// worker_inline.hpp - making fibers runnable, and what is left to do when they have ended: inline.
 #pragma once
 
 #include "sched/scheduler.hpp"
@@ -48,24 +48,33 @@ inline void worker::notify() noexcept {
     if (!alone_) owner_.wake_sleeper();
 }
 
-[[gnu::always_inline]] inline void carrier::start(control_block& f) noexcept {
-    born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
-    if (f.is_rare()) [[unlikely]]
+inline void carrier::start(control_block& f) noexcept {
+    if (f.is_any(rare_place)) [[unlikely]]
         return start_rare(f);
+    start_common(f);
+}
+
+[[gnu::always_inline]] inline void carrier::start_common(control_block& f) noexcept {
+    born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
     if (holder().is_inside()) [[unlikely]]
         return start_inside(f);
-    if (!enter(on_demand::concede)) [[unlikely]] {
-        leave();
-        return owner_.inject(f);
-    }
+    if (!holder().try_enter()) [[unlikely]]
+        return start_attentively(f);
     worker& w = its_worker();
-    w.push(f);
+    if (!w.queue_.push_if_room(f)) [[unlikely]]
+        return start_attentively(f);
     leave();
     w.notify();  // which touches nothing of it that anybody writes
 }
 
 [[gnu::always_inline]] inline void carrier::count_end() noexcept {
     ended_.store(ended_.load(relaxed) + 1, release);  // own thread only; pairs with live(): the fiber is gone
+}
+
+[[gnu::always_inline]] inline void carrier::recycle(control_block& f) noexcept {
+    if (!f.is_tidy()) [[unlikely]]
+        scheduler::tidy(f);
+    blocks_.give(f);
 }
 
 [[gnu::always_inline]] inline void carrier::give_back_room() noexcept {

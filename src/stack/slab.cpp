@@ -62,6 +62,7 @@ stack* slab::open(std::uint32_t slot, guard_rules rules) noexcept {
     std::byte* const high = low + stride_ - sizeof(stack) - (slot % stack_colours) * stack_colour_bytes;
     auto* const s = ::new (high) stack;
     s->span = {.low = low + page_bytes(), .high = high};
+    s->middle = s->span.low + s->bytes() / 2;
 #if WEFT_UNDER_TSAN
     s->span.tsan_fiber = &s->tsan_fiber;
 #endif

@@ -26,6 +26,7 @@ inline constexpr std::size_t stack_colour_bytes = 64;   // a cache line
 
 struct alignas(stack_colour_bytes) stack {
     stack_span span;               // span.high is the address of this struct, and a good initial top
+    std::byte* middle = nullptr;   // of the span: who has half of it left may run another fiber on it
     stack* next = nullptr;
     slab* home = nullptr;
     std::uint32_t slot = 0;

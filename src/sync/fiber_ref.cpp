@@ -32,11 +32,18 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, pa
 
 }  // namespace
 
-void fiber_ref::wait() const {
-    check_interrupt();
-    if (done()) return;
-    if (auto* const c = this_carrier_of(fiber_->owner); c && carrier::join_in_place(*c->current(), *fiber_)) return;
-    wait_until(never);
+fiber_ref::joined fiber_ref::join() {
+    require_joinable(fiber_ != nullptr);
+    if (!carrier::join_in_place(*fiber_)) wait_until(never);
+    control_block* const f = std::exchange(fiber_, nullptr);
+    return {f, f->body};
+}
+
+void fiber_ref::drop_joined(control_block& f) noexcept {
+    if (f.life.is_joined()) [[likely]]
+        carrier::free_joined(f);
+    else
+        scheduler::drop_handle(f);
 }
 
 bool fiber_ref::wait_until(time_point until) const {
@@ -65,7 +72,10 @@ std::stop_token fiber_ref::stop_token() const { return stop_token_of(*fiber_); }
 std::uint64_t fiber_ref::id() const noexcept { return id_of(*fiber_); }
 
 // relaxed: the taker itself goes on to the scope's close(), or ends before it as a child, through the scope's lock
-void fiber_ref::failure_was_taken() const noexcept { fiber_->failure_taken.store(true, relaxed); }
+void joined_fiber::note_taken(control_block& f) noexcept {
+    f.failure_taken.store(true, relaxed);
+    f.leave_trace();
+}
 
 task& fiber_ref::body() const noexcept { return *fiber_->body; }
 
@@ -73,8 +83,8 @@ void fiber_ref::detach() noexcept {
     bool failed;
     {
         const std::lock_guard guard(fiber_->lock);
-        fiber_->detached = true;
-        failed = fiber_->failed;  // if not yet, body_failed() sees `detached`
+        fiber_->mark.detached = true;
+        failed = fiber_->mark.failed;  // if not yet, body_failed() sees `detached`
     }
     if (failed) report_unhandled();
     reset();
@@ -86,10 +96,9 @@ void fiber_ref::reset() noexcept {
     if (control_block* const f = std::exchange(fiber_, nullptr)) scheduler::drop_handle(*f);
 }
 
-void require_joinable(bool joinable) noexcept {
-    if (!joinable) [[unlikely]]
-        panic("join(), join_for() and detach() need a handle that names a fiber (joinable())",
-              "this one was joined, detached or moved from, or has never had a fiber");
+void panic_unjoinable() noexcept {
+    panic("join(), join_for() and detach() need a handle that names a fiber (joinable())",
+          "this one was joined, detached or moved from, or has never had a fiber");
 }
 
 std::stop_token this_stop_token() { return this_fiber::stop_token(); }

@@ -10,6 +10,15 @@
 
 namespace weft::detail {
 
+namespace {
+
+void note_told(control_block& f) noexcept {
+    f.told = true;
+    f.leave_trace();
+}
+
+}  // namespace
+
 // Invariants
 //   S1  A child is in `running` or `told` from before it starts until child_ended(), under `lock`; so whoever holds the lock
 //       and finds a child there may take a reference to it.
@@ -61,7 +70,7 @@ fiber_ref scope_core::start(new_fiber& made, task& body) noexcept {
     {
         const std::lock_guard guard(state_->lock);
         stopped = state_->stopped;
-        f.told = stopped;
+        if (stopped) note_told(f);
         (stopped ? state_->told : state_->running).push_back(f);
         ++state_->count;
     }
@@ -113,7 +122,7 @@ void scope_core::close(bool body_has_result) {
 
 // Whether there is a failure that nobody has taken.
 bool scope_core::state::failure_is_open() const noexcept {
-    return first_failure && !(failed && failed->failure_taken.load(relaxed));  // ordered: see failure_was_taken()
+    return first_failure && !(failed && failed->failure_taken.load(relaxed));  // ordered: see joined_fiber::note_taken()
 }
 
 // True if this is the first failure, those that were taken left aside.
@@ -186,7 +195,7 @@ std::size_t scope_core::state::take_untold(children& out) noexcept {
     while (n < out.size()) {
         control_block* const f = running.pop_front();
         if (!f) break;
-        f->told = true;
+        note_told(*f);
         told.push_back(*f);
         f->life.refer();  // S1: its run holds one
         out[n++] = f;

@@ -20,89 +20,133 @@ namespace {
     return (unsigned{where.looks_at_spawns()} | unsigned{a.priority.is_made()}) != 0;
 }
 
+// A free block has no traces (C6).
 [[gnu::always_inline]] inline void prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     f.home = nullptr;
     f.parent = nullptr;
-    f.failed = f.named = f.told = false;
-    f.rare = 0;
-    f.spilled = 0;
-    f.detached = detached;
-    f.failure_taken.store(false, relaxed);
+    f.mark = {.detached = detached};
     f.phase.store(fiber_state::created, relaxed);
-    if (f.stop.load(relaxed) != stop_stage::none) [[unlikely]] {
-        f.stop.store(stop_stage::none, relaxed);
-        f.rest().stops.store(0, relaxed);
-    }
     f.site = site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
     f.life.begin(detached);
 }
 
-}  // namespace
+// Gives back what was made of a fiber, unless it is kept.
+class half_made {
+public:
+    half_made(scheduler& where, admission how) noexcept : where_(where), how_(how) {}
+    ~half_made() {
+        if (is_kept_) return;
+        if (how_ == admission::placed && where_.limit()) where_.limit()->give();
+        if (!fiber) return;
+        if (fiber->has_own_stack()) let_go(*fiber);
+        if (fiber->spilled) fiber->free_spilled(room);
+        if (!fiber->mark.detached) scheduler::drop_handle(*fiber);
+        scheduler::drop(*fiber);
+    }
+    half_made(const half_made&) = delete;
+    half_made& operator=(const half_made&) = delete;
+    void keep() noexcept { is_kept_ = true; }
 
-new_fiber::new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
-    : where_(&where) {
-    const bool fits = bytes <= control_block::room_bytes && alignment <= control_block::room_alignment;
-    if (carrier* const c = this_carrier_of(&where); c && fits && is_common(a) && !is_special(where, a)) [[likely]]
-        if (control_block* const f = c->blocks().take_at_hand()) [[likely]] {
-            prepare(*f, a.site, kind == start_as::detached);
-            fiber_ = f;
-            room_ = f->room;
-            return;
-        }
-    make(a, kind, bytes, fits ? 0 : alignment);
-}
+    control_block* fiber = nullptr;
+    void* room = nullptr;
 
-// The general case. `spill_alignment`: of a body that needs memory of its own; else 0.
-void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std::size_t spill_alignment) {
-    scheduler& where = *where_;
-    if (where.limit())
-        if (admit(where, a) == admission::inlined) where_ = nullptr;
-    try {
-        carrier* const c = this_carrier_of(&where);
-        fiber_ = c ? c->blocks().take() : &where.blocks().take_one();
-        prepare(*fiber_, a.site, kind == start_as::detached);
-        if (!a.name.empty()) {
-            const std::lock_guard guard(fiber_->lock);  // a dump may look at it already
-            fiber_->set_name(a.name);
-        }
-        room_ = spill_alignment ? fiber_->spill(bytes, spill_alignment) : fiber_->room;
-        if (const auto p = a.priority.else_of(this_fiber::priority()); p != priority::normal) {
-            where.begin_classes();
-            fiber_->rare |= p == priority::high ? rare_high : rare_low;
-            fiber_->is_apart = true;
-            fiber_->rest().make_ready.store(ready_class_fiber, relaxed);  // published by the start
-        }
-        if (!has_common_stack(a)) {
-            fiber_->rare |= rare_stack;
-            fiber_->rest().stack_bytes = a.stack_bytes ? a.stack_bytes : where.options().stack_bytes;
-            fiber_->keeps_worker.store(!a.preempt, relaxed);  // published by the start
-            bind_new(*fiber_, where, a.move);
-        }
-    } catch (...) {
-        discard();
-        throw;
+private:
+    scheduler& where_;
+    const admission how_;
+    bool is_kept_ = false;
+};
+
+void set_attributes(control_block& f, scheduler& where, const attributes& a) {
+    if (!a.name.empty()) {
+        const std::lock_guard guard(f.lock);  // a dump may look at it already
+        f.set_name(a.name);
+    }
+    if (const auto p = a.priority.else_of(this_fiber::priority()); p != priority::normal) {
+        where.begin_classes();
+        f.make_rare(p == priority::high ? rare_high : rare_low);
+        f.is_apart = true;
+        f.rest().make_ready.store(ready_class_fiber, relaxed);  // published by the start
+    }
+    if (!has_common_stack(a)) {
+        f.make_rare(rare_stack);
+        f.rest().stack_bytes = a.stack_bytes ? a.stack_bytes : where.options().stack_bytes;
+        f.keeps_worker.store(!a.preempt, relaxed);  // published by the start
+        bind_new(f, where, a.move);
     }
 }
 
-void new_fiber::discard() noexcept {
-    if (where_ && where_->limit()) where_->limit()->give();
-    if (!fiber_) return;
-    if (fiber_->has_own_stack()) let_go(*fiber_);
-    if (fiber_->spilled) fiber_->free_spilled(room_);
-    if (!fiber_->detached) scheduler::drop_handle(*fiber_);
-    scheduler::drop(*fiber_);
+// The common case. Null if it is not.
+[[gnu::always_inline]] inline control_block* take_block(carrier& c, const std::source_location& site, start_as kind) noexcept {
+    control_block* const f = c.blocks().take_at_hand();
+    if (f) [[likely]]
+        prepare(*f, site, kind == start_as::detached);
+    return f;
 }
 
-fiber_ref new_fiber::start(task& body) noexcept {
-    auto& f = *std::exchange(fiber_, nullptr);
-    f.body = &body;
-    const bool detached = f.detached;
-    if (carrier* const c = this_carrier_of(where_)) [[likely]]
-        c->start(f);
+[[gnu::cold]] void launch_rare(control_block& f) noexcept {
+    if (f.is_any(rare_inline))
+        carrier::run_inline(*this_fiber_block(), f);
     else
-        launch(f);
-    return detached ? fiber_ref() : fiber_ref(f);  // a detached fiber may be gone
+        f.owner->start(f);
+}
+
+[[gnu::always_inline]] inline void launch_here(control_block& f) noexcept {
+    if (carrier* const c = this_carrier_of(f.owner); c && !f.is_any(rare_start)) [[likely]]
+        c->start_common(f);
+    else
+        launch_rare(f);
+}
+
+constexpr attributes none{.site = {}};
+
+}  // namespace
+
+const attributes& no_attributes() noexcept { return none; }
+
+template <start_as kind>
+new_fiber::made new_fiber::make_plain(const char* what) {
+    if (carrier* const c = this_carrier(); c && !c->owner().looks_at_spawns()) [[likely]]
+        if (control_block* const f = take_block(*c, {}, kind)) [[likely]]
+            return {f, f->room};
+    return make_slowly(runtime_here(what), none, kind, 0, 0);
+}
+template new_fiber::made new_fiber::make_plain<start_as::joinable>(const char*);
+template new_fiber::made new_fiber::make_plain<start_as::detached>(const char*);
+
+new_fiber::made new_fiber::make(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment) {
+    const bool fits = bytes <= body_room && alignment <= body_alignment;
+    if (carrier* const c = this_carrier_of(&where); c && fits && is_common(a) && !is_special(where, a)) [[likely]]
+        if (control_block* const f = take_block(*c, a.site, kind)) [[likely]]
+            return {f, f->room};
+    return make_slowly(where, a, kind, bytes, fits ? 0 : alignment);
+}
+
+// The general case. `spill_alignment`: of a body that needs memory of its own; else 0.
+new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, start_as kind, std::size_t bytes,
+                                       std::size_t spill_alignment) {
+    const auto how = where.limit() ? admit(where, a) : admission::placed;
+    half_made it(where, how);
+    carrier* const c = this_carrier_of(&where);
+    it.fiber = c ? c->blocks().take() : &where.blocks().take_one();
+    control_block& f = *it.fiber;
+    prepare(f, a.site, kind == start_as::detached);
+    it.room = spill_alignment ? f.spill(bytes, spill_alignment) : f.room;
+    set_attributes(f, where, a);
+    if (how == admission::inlined) f.make_rare(rare_inline);
+    it.keep();
+    return {it.fiber, it.room};
+}
+
+void new_fiber::discard(control_block& f, void* room) noexcept {
+    half_made it(*f.owner, f.is_any(rare_inline) ? admission::inlined : admission::placed);
+    it.fiber = &f;
+    it.room = room;
+}
+
+void new_fiber::start(control_block& f, task& body) noexcept {
+    f.body = &body;
+    launch_here(f);
 }
 
 control_block& new_fiber::release(task& body) noexcept {
@@ -110,14 +154,7 @@ control_block& new_fiber::release(task& body) noexcept {
     return *std::exchange(fiber_, nullptr);
 }
 
-void new_fiber::launch(control_block& f) noexcept {
-    if (carrier* const c = this_carrier_of(where_)) [[likely]]
-        c->start(f);
-    else if (where_)
-        where_->start(f);
-    else
-        carrier::run_inline(*this_fiber_block(), f);
-}
+void new_fiber::launch(control_block& f) noexcept { launch_here(f); }
 
 scheduler& runtime_here(std::string_view what) noexcept {
     const auto* const c = this_carrier();

@@ -28,7 +28,7 @@ std::chrono::nanoseconds checked_period(std::chrono::nanoseconds d) {
 }
 
 void start_ticker(scheduler& where, ticker t) {
-    start_fiber(where, never_inline(where, {.name = "ticker"}), start_as::detached, std::move(t));
+    start_fiber<start_as::detached>(where, never_inline(where, {.name = "ticker"}), std::move(t));
 }
 
 void ticker::operator()() const {

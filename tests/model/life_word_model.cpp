@@ -38,7 +38,7 @@ struct block {
         given_back.fetch_add(1, relaxed);
     }
     template <class F>
-    bool alone(F&& freed) {  // as worker::finish() and worker::free_after_handle()
+    bool alone(F&& freed) {  // as carrier::finish() and carrier::free_after_handle()
         weft::test::held_queue<item, 2, 1>::owner inside(queue);
         inside.enter();
         const bool done = observers.load(acquire) == 0 && freed();
@@ -111,27 +111,32 @@ TEST(life_word, F4_end_and_drop_of_the_handle_meet_beside_an_observer) {
     expect_holds(explore({.preemptions = 2}, false, true, true));
 }
 
-// A joiner that runs the child itself, as carrier::end_in_place().
-TEST(life_word, F3_a_child_run_in_place_ends_beside_an_observer) {
-    expect_holds(model::explore(all, [](model::execution& t) {
+// A joiner that runs the child itself, as carrier::join_in_place() and fiber_ref::drop_joined(), beside one who looks.
+model::result explore_join_in_place(const model::options& o, bool looks_for_observers) {
+    return model::explore(o, [=](model::execution& t) {
         block b;
         b.life.begin(false);
         t.thread([&] {
             weft::test::held_queue<item, 2, 1>::owner inside(b.queue);
             inside.enter();
             b.result.set(1);
-            if (b.observers.load(acquire) != 0 || !b.life.end_beside_handle()) {
+            if ((looks_for_observers && b.observers.load(acquire) != 0) || !b.life.end_beside_handle()) {
                 b.life.end();
                 static_cast<void>(b.life.drop());
             }
             inside.leave();
-            b.drop_handle(false);
+            if (!b.life.is_joined()) return b.drop_handle(false);
+            b.destroy_body();  // outside: nobody else can have it (F5)
+            b.life.free_joined();
+            b.give_back();
         });
         t.thread([&] { b.observe(); });
         t.join_all();
         model::check(b.given_back.load(relaxed) == 1, "F1: the last one gives the block back");
-    }));
+        model::check(b.body.get() == 0, "C2: the body is destroyed");
+    });
 }
+TEST(life_word, F5_a_child_run_in_place_ends_beside_an_observer) { expect_holds(explore_join_in_place(all, true)); }
 
 // ---- mutations
 
@@ -173,6 +178,7 @@ TEST(life_word, F3_breaks_when_the_end_of_observing_is_not_released) {
                            true, true, false);
     EXPECT_FALSE(r.ok);
 }
+TEST(life_word, F5_breaks_when_the_joiner_does_not_look_for_observers) { EXPECT_FALSE(explore_join_in_place(all, false).ok); }
 TEST(life_word, F4_breaks_when_the_end_is_not_released) {
     expect_breaks(explore({.preemptions = model::unlimited,
                            .weaken =

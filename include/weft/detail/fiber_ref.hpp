@@ -19,6 +19,13 @@ namespace weft::detail {
 class scheduler;
 struct control_block;
 
+/// Waiting for a handle that names no fiber breaks its contract.
+[[noreturn]] void panic_unjoinable() noexcept;
+inline void require_joinable(bool joinable) noexcept {
+    if (!joinable) [[unlikely]]
+        panic_unjoinable();
+}
+
 class fiber_ref {
 public:
     fiber_ref() noexcept = default;
@@ -35,9 +42,15 @@ public:
     void swap(fiber_ref& other) noexcept { std::swap(fiber_, other.fiber_); }
     explicit operator bool() const noexcept { return fiber_ != nullptr; }
 
-    /// Waits until the body has ended. \parks \throws cancelled
-    void wait() const;
-    /// The same up to `until`. \returns whether it has ended. \parks \throws cancelled
+    /// Waits until the body has ended, or runs it, and gives the handle up for the one by which the result is taken: drop_joined() follows.
+    /// If it throws it is still there. \parks \throws cancelled
+    struct joined {
+        control_block* fiber;
+        task* body;
+    };
+    joined join();
+    static void drop_joined(control_block&) noexcept;
+    /// Waits up to `until`. \returns whether it has ended. \parks \throws cancelled
     bool wait_until(time_point until) const;
     /// The same, never interrupted: for destructors and the end of a scope.
     void wait_shielded() const noexcept;
@@ -52,8 +65,6 @@ public:
     task& body() const noexcept;
     /// For select.
     control_block* block() const noexcept { return fiber_; }
-    /// The result was taken by join(): a scope it is a child of need not rethrow its failure.
-    void failure_was_taken() const noexcept;
     /// Gives the reference back; destroys the result if the body has ended.
     void reset() noexcept;
 
@@ -61,7 +72,26 @@ private:
     control_block* fiber_ = nullptr;
 };
 
-/// join() of a handle that names no fiber breaks its contract.
-void require_joinable(bool) noexcept;
+/// The ended fiber of a handle, which it empties.
+class joined_fiber {
+public:
+    explicit joined_fiber(fiber_ref& handle) : what_(handle.join()) {}
+    ~joined_fiber() { fiber_ref::drop_joined(*what_.fiber); }
+    joined_fiber(const joined_fiber&) = delete;
+    joined_fiber& operator=(const joined_fiber&) = delete;
+
+    task& body() const noexcept { return *what_.body; }
+    /// A scope it is a child of need not rethrow its failure.
+    void take_failure() const noexcept {
+        if (body().failure()) [[unlikely]]
+            note_taken(*what_.fiber);
+    }
+
+private:
+    static void note_taken(control_block&) noexcept;
+
+    const fiber_ref::joined what_;
+};
+
 
 }  // namespace weft::detail

@@ -16,52 +16,100 @@ namespace weft::detail {
 
 enum class start_as : bool { joinable, detached };
 
-/// A fiber whose body is being made; given back unless it starts.
+/// A fiber whose body is being made; given back unless it starts. What is compiled gets and returns values, so that all of this stays
+/// in registers.
 class new_fiber {
 public:
     /// With room for a body of that size. \throws std::bad_alloc, and what admit() throws \parks as admit() does
-    new_fiber(scheduler& where, const attributes&, start_as, std::size_t bytes, std::size_t alignment);
+    new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
+        : new_fiber(make(where, a, kind, bytes, alignment)) {}
     ~new_fiber() {
-        if (fiber_) [[unlikely]] discard();
+        if (fiber_) [[unlikely]]
+            discard(*fiber_, room_);
     }
     new_fiber(const new_fiber&) = delete;
     new_fiber& operator=(const new_fiber&) = delete;
 
     void* room() const noexcept { return room_; }
-    /// `body` was made in room(). The handle is empty if the fiber is detached.
-    fiber_ref start(task& body) noexcept;
+    /// `body` was made in room().
+    control_block& start(task& body) noexcept {
+        control_block& f = *std::exchange(fiber_, nullptr);
+        start(f, body);
+        return f;
+    }
     /// Only hands the fiber over, which has its body then.
     control_block& release(task& body) noexcept;
     /// After release(): makes it runnable, or runs it if it was admitted for that only.
-    void launch(control_block& released) noexcept;
+    static void launch(control_block& released) noexcept;
+
+protected:
+    struct made {
+        control_block* fiber;
+        void* room;
+    };
+    explicit new_fiber(made m) noexcept : fiber_(m.fiber), room_(m.room) {}
+
+    static made make(scheduler& where, const attributes&, start_as, std::size_t bytes, std::size_t alignment);
+    /// Of the caller's runtime and without attributes, if the body fits. `what` the user has called: for runtime_here().
+    template <start_as>
+    static made make_plain(const char* what);
 
 private:
-    [[gnu::cold]] void make(const attributes&, start_as, std::size_t bytes, std::size_t spill_alignment);
-    void discard() noexcept;
+    [[gnu::cold]] static made make_slowly(scheduler&, const attributes&, start_as, std::size_t bytes, std::size_t spill_alignment);
+    static void start(control_block&, task&) noexcept;
+    static void discard(control_block&, void* room) noexcept;
 
-    scheduler* where_;  // null: it runs inline (admit())
-    control_block* fiber_ = nullptr;
-    void* room_ = nullptr;
+    control_block* fiber_;
+    void* room_;
 };
 
+/// The runtime of the calling fiber. On a plain thread stops the program with a message that names weft::run and `what`.
+scheduler& runtime_here(std::string_view what) noexcept;
+
+const attributes& no_attributes() noexcept;
+
 /// The body of a fiber that calls f(args...), made in its room.
-template <class F, class... A>
+template <start_as kind, class F, class... A>
 class made_fiber : public new_fiber {
     using body_type = call_task<F, A...>;
 
 public:
     template <class G, class... B>
-    made_fiber(scheduler& where, const attributes& a, start_as kind, G&& f, B&&... args)
+    made_fiber(scheduler& where, const attributes& a, G&& f, B&&... args)
         : new_fiber(where, a, kind, sizeof(body_type), alignof(body_type)),
           body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
-    fiber_ref start() noexcept { return new_fiber::start(body); }
+    template <class G, class... B>
+    explicit made_fiber(const char* what, G&& f, B&&... args)
+        : new_fiber(make_here(what)), body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
+
+    /// The handle is empty if the fiber is detached, which may be gone.
+    fiber_ref start() noexcept {
+        control_block& f = new_fiber::start(body);
+        if constexpr (kind == start_as::detached)
+            return {};
+        else
+            return fiber_ref(f);
+    }
 
     task& body;
+
+private:
+    static made make_here(const char* what) {
+        if constexpr (sizeof(body_type) <= body_room && alignof(body_type) <= body_alignment)
+            return make_plain<kind>(what);
+        else
+            return make(runtime_here(what), no_attributes(), kind, sizeof(body_type), alignof(body_type));
+    }
 };
 
-template <class F, class... A>
-fiber_ref start_fiber(scheduler& where, const attributes& a, start_as kind, F&& f, A&&... args) {
-    return made_fiber<F, A...>(where, a, kind, std::forward<F>(f), std::forward<A>(args)...).start();
+template <start_as kind, class F, class... A>
+fiber_ref start_fiber(scheduler& where, const attributes& a, F&& f, A&&... args) {
+    return made_fiber<kind, F, A...>(where, a, std::forward<F>(f), std::forward<A>(args)...).start();
+}
+/// The same in the caller's runtime, without attributes.
+template <start_as kind, class F, class... A>
+fiber_ref start_fiber_here(const char* what, F&& f, A&&... args) {
+    return made_fiber<kind, F, A...>(what, std::forward<F>(f), std::forward<A>(args)...).start();
 }
 
 /// For a fiber that may wait for what its starter does next: it is not run inline by it (at_limit), which waits for a place instead.
@@ -69,8 +117,5 @@ attributes never_inline(const scheduler& where, attributes) noexcept;
 
 /// Of runtime.hpp, for templates that are given a runtime.
 scheduler& scheduler_of(const runtime&) noexcept;
-
-/// The runtime of the calling fiber. On a plain thread stops the program with a message that names weft::run and `what`.
-scheduler& runtime_here(std::string_view what) noexcept;
 
 }  // namespace weft::detail

@@ -1,6 +1,7 @@
 // task.hpp - the body of a fiber and the place of its result, type-erased for the compiled core.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -15,6 +16,9 @@ namespace weft::detail {
 /// How a task names its fiber's values of fiber_local<T>: a number, none yet, or none any more.
 inline constexpr std::uint32_t no_locals = 0, no_more_locals = 0xffff'ffff;
 
+/// What a control block has room for; a larger body lies on the heap.
+inline constexpr std::size_t body_room = 88, body_alignment = 16;  // chosen: closures of up to 56 bytes
+
 /// Destroys a fiber's values of fiber_local<T>. On that fiber.
 void end_locals(std::uint32_t locals) noexcept;
 
@@ -26,7 +30,7 @@ public:
     virtual ~task() = default;
 
     /// Runs the body once and keeps its result or what it threw.
-    void run() noexcept {
+    [[gnu::always_inline]] void run() noexcept {
         try {
             body();
         } catch (...) {
