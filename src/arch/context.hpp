@@ -70,6 +70,15 @@ inline void* switch_context(context& from, context& to, void* passed = nullptr) 
 #endif
 }
 
+/// The same while exception_state_is_clear().
+inline void* switch_clear_context(context& from, context& to) noexcept {
+#if WEFT_UNDER_ASAN || WEFT_UNDER_TSAN
+    return switch_annotated(from, to, nullptr);
+#else
+    return weft_switch_context(&from.sp, to.sp, nullptr);
+#endif
+}
+
 /// switch_context() for two stacks that hop to and fro between two places: it leaves by a jump, which is predicted by where one
 /// came from, where a return would be mispredicted each time. Inside a scheduler it would cost more (switch-and-stacks.md).
 inline void* hop_context(context& from, context& to, void* passed = nullptr) noexcept {

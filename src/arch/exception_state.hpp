@@ -29,4 +29,11 @@ inline exception_state* exception_state_here() noexcept {
     return word != nullptr ? static_cast<exception_state*>(word) : bind_exception_state();
 }
 
+/// Whether it is known and empty: a hint that never errs on that side.
+inline bool exception_state_is_clear() noexcept {
+    void* word;
+    WEFT_READ_THREAD_WORD(word, weft_exception_word);
+    return word != nullptr && static_cast<exception_state*>(word)->empty();
+}
+
 }  // namespace weft::detail

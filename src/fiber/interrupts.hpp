@@ -33,9 +33,14 @@ std::optional<std::errc> pending_interrupt() noexcept;
 
 [[noreturn]] void throw_cancelled();
 
+/// Whether pending_interrupt() has to be asked.
+inline bool may_be_interrupted(const wait_cell& caller) noexcept {
+    return caller.stops.load(relaxed) != 0 || caller.deadlines;  // level-triggered: seen now or next time
+}
+
 /// First statement of every park point: throws `cancelled` if pending_interrupt().
 inline void check_interrupt(const wait_cell& of_caller) {
-    if (of_caller.stops.load(relaxed) == 0 && !of_caller.deadlines) [[likely]]  // level-triggered: seen now or next time
+    if (!may_be_interrupted(of_caller)) [[likely]]
         return;
     if (pending_interrupt()) throw_cancelled();
 }

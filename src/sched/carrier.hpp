@@ -185,6 +185,9 @@ private:
     [[noreturn]] void go_on(worker& w, afterwards how, stack* leaving, control_block* next) noexcept;
     [[noreturn]] void go_home(afterwards how, stack* leaving) noexcept;
     static void arrive() noexcept;
+    void arrive_and_commit() noexcept;
+    void leave_for_loop(worker& w, control_block& self, control_block* next) noexcept;
+    [[gnu::noinline]] void yield_otherwise(control_block& self) noexcept;
     void dispatch(worker& w, control_block& f) noexcept;
     context& resume(worker& w, control_block& f) noexcept;
     [[gnu::cold]] void yield_anyhow(worker& w, control_block& self) noexcept;

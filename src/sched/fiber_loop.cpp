@@ -161,10 +161,20 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
     jump_context(own_);
 }
 
-// Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on.
+// Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on. What is not common is
+// a call at the end, so that the common way keeps nothing in registers that would have to be saved.
 [[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
+    if (!next || !next->started() || !next->rest().word.has_left() || !exception_state_is_clear()) [[unlikely]]
+        return leave_for_loop(w, self, next);
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
-    if (next && (next->started() ? next->rest().word.has_left() : next->has_own_stack() && give_own_stack(*next))) [[likely]] {
+    dispatch(w, *next);
+    switch_clear_context(self.ctx, next->ctx);
+    arrive();
+}
+
+[[gnu::noinline]] void carrier::leave_for_loop(worker& w, control_block& self, control_block* next) noexcept {
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    if (next && (next->started() ? next->rest().word.has_left() : next->has_own_stack() && give_own_stack(*next))) {
         dispatch(w, *next);
         switch_context(self.ctx, next->ctx);
     } else {
@@ -186,8 +196,18 @@ void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
 // A fiber's code goes on after a switch.
 [[gnu::always_inline]] inline void carrier::arrive() noexcept {
     carrier& c = *this_carrier();  // may be another by now
-    if (c.after_ != afterwards::nothing) c.commit();
+    if (c.after_ == afterwards::commit_park) {
+        c.after_ = afterwards::nothing;
+        static_cast<control_block*>(c.after_what_)->rest().word.left();
+    } else if (c.after_ != afterwards::nothing) [[unlikely]] {
+        return c.arrive_and_commit();
+    }
     c.leave();
+}
+
+[[gnu::noinline]] void carrier::arrive_and_commit() noexcept {
+    commit();
+    leave();
 }
 
 void carrier::park(control_block& self) noexcept {
@@ -208,20 +228,30 @@ void carrier::park(control_block& self) noexcept {
 
 void carrier::yield(control_block& self) noexcept {
     carrier& c = *this_carrier();
-    if (!c.enter(on_demand::refuse)) [[unlikely]]
-        return c.leave_for_home(self, afterwards::requeue);
+    if (!c.holder().try_enter()) [[unlikely]]
+        return c.yield_otherwise(self);
     worker& w = c.its_worker();
-    if (self.is_apart || w.poll_if_due()) [[unlikely]]
-        return c.yield_anyhow(w, self);
-    auto* next = w.queue().rotate(self);  // nobody else can run it before the visit ends
-    if (!next && !c.owner_.injected().empty()) {
+    if (self.is_apart || w.poll_is_due()) [[unlikely]]
+        return c.yield_otherwise(self);
+    control_block* const next = w.queue().rotate_started(self);  // nobody else can run it before the visit ends
+    if (!next) [[unlikely]]
+        return c.yield_otherwise(self);
+    c.leave_for(w, self, next);
+}
+
+// Inside, perhaps without a worker.
+void carrier::yield_otherwise(control_block& self) noexcept {
+    if (!enter_attentively(on_demand::refuse)) return leave_for_home(self, afterwards::requeue);
+    worker& w = its_worker();
+    if (self.is_apart || w.poll_if_due()) return yield_anyhow(w, self);
+    auto* next = w.queue().rotate(self);
+    if (!next && !owner_.injected().empty()) {
         w.poll();
         next = w.queue().rotate(self);
     }
-    if (next) [[likely]]
-        return c.leave_for(w, self, next);
+    if (next) return leave_for(w, self, next);
     w.tick();  // as if dispatched anew: alone it must poll, too
-    c.leave();
+    leave();
 }
 
 // By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.

@@ -110,6 +110,11 @@ public:
 
     /// Puts `self` at the back and takes the next; null, with nothing changed, if there is none or no memory.
     T* rotate(T& self) noexcept {
+        T* const oldest = rotate_started(self);
+        return oldest ? oldest : rotate_otherwise(self);
+    }
+    /// The same in the common case: all have room, and the newest has been started. Null, with nothing changed, if it is not.
+    [[gnu::always_inline]] T* rotate_started(T& self) noexcept {
         const auto head = head_.load(relaxed), tail = tail_.load(relaxed);
         if (!next_.load(relaxed) && head != tail && at(tail - 1).get()->started()) [[likely]] {
             T* const oldest = at(head).get();  // its place is free for `self`, should there be no other
@@ -119,7 +124,7 @@ public:
             since_oldest_.set(0);
             return oldest;
         }
-        return rotate_otherwise(self);
+        return nullptr;
     }
 
     /// Gives back the memory of a burst that is over.

@@ -49,10 +49,11 @@ public:
     void arm(timer& t, time_point when) noexcept;
     /// \returns whether somebody has the next turn who is not in the queue of the caller's class: then the caller goes by pick().
     bool poll_if_due() noexcept {
-        if (ticks_.load(relaxed) < poll_at_.load(relaxed)) [[likely]]
+        if (!poll_is_due()) [[likely]]
             return false;
         return attend();
     }
+    bool poll_is_due() const noexcept { return ticks_.load(relaxed) >= poll_at_.load(relaxed); }
     /// Of any class, to the back, for who is about to pick(), or to notify. False: no memory; the caller keeps it.
     bool put_back(control_block& f) noexcept { return queue_of(f).push(f) && note_class(f); }
     void place(control_block& f) noexcept {

@@ -109,13 +109,22 @@ namespace weft::this_fiber {
 
 using namespace weft::detail;
 
+namespace {
+
+[[gnu::noinline]] void yield_attentively(control_block* self) {
+    check_interrupt();
+    if (self)
+        carrier::yield(*self);
+    else
+        thread_yield();
+}
+
+}  // namespace
+
 void yield() {
     auto* const self = this_fiber_block();
-    if (!self) {
-        check_interrupt();
-        return thread_yield();
-    }
-    check_interrupt(self->rest());
+    if (!self || may_be_interrupted(self->rest())) [[unlikely]]
+        return yield_attentively(self);
     carrier::yield(*self);
 }
 
