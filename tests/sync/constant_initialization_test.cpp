@@ -13,6 +13,8 @@
 #include <chrono>
 #include <mutex>
 
+using namespace std::chrono_literals;
+
 namespace weft::test {
 namespace {
 
@@ -47,19 +49,23 @@ TEST(constant_initialization, all_begin_as_they_say) {
     EXPECT_FALSE(not_yet.is_set());
     EXPECT_FALSE(one_to_come.try_wait());
     run([] {
+        EXPECT_FALSE(one_to_come.wait_for(1ms));
+        EXPECT_FALSE(two_under_way.wait_for(1ms));
         auto other = spawn([] {
             not_yet.wait();
-            one_to_come.count_down();
             two_under_way.done();
             const std::unique_lock exclusive(shared);
         });
         not_yet.set();
-        one_to_come.wait();
         two_under_way.wait();
         std::unique_lock held(lock);
-        EXPECT_FALSE(nobody_waits.wait_for(held, std::chrono::milliseconds(1), [] { return false; }));
+        EXPECT_FALSE(nobody_waits.wait_for(held, 1ms, [] { return false; }));
         other.join();
     });
+    // As it was, for who repeats the test.
+    kept.set();
+    not_yet.reset();
+    two_under_way.add();
 }
 
 }  // namespace
