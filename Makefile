@@ -9,7 +9,7 @@ STRESS_JOBS ?= 8
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan fuzz arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan chaos fuzz arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -66,6 +66,11 @@ soak-tsan: setup-tsan ## the same under ThreadSanitizer, 100,000 times
 
 soak-asan: setup ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, 100,000 times
 	$(call soak,asan,100000,$(FIXED_ADDRESSES))
+
+chaos: setup ## kills actors at random in a tree of supervisors for SECONDS=60
+	$(call configure,release)
+	cmake --build --preset release --target actor_test --parallel $(JOBS)
+	WEFT_CHAOS_SECONDS=$(or $(SECONDS),60) build/release/tests/actor_test --gtest_filter='*chaos*'
 
 fuzz: setup-tsan ## feeds mutated bytes to the HTTP decoder for SECONDS=60
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 -DWEFT_FUZZ=ON -DWEFT_TESTS=OFF -DWEFT_EXAMPLES=OFF \

@@ -34,12 +34,12 @@ def execute(command, log, **options):
         raise RuntimeError(f"it does not build, see {log}")
 
 
-def execute_unless_built(product, command, sources):
+def execute_unless_built(product, command, sources, stamp=None):
     """Executes the command unless `product` is what it made of these very sources."""
     digest = hashlib.sha256(repr(command).encode())
     for source in sources:
         digest.update(source.read_bytes())
-    stamp = product.parent / "built-from"
+    stamp = stamp or product.parent / "built-from"
     if not (product.exists() and stamp.exists() and stamp.read_text() == digest.hexdigest()):
         execute(command, product.parent / "log")
         stamp.write_text(digest.hexdigest())
@@ -124,6 +124,20 @@ def build_java(out, workers):
         command = [str(home / "bin/javac"), "-d", str(out / "java"), *map(str, sources)]
         execute_unless_built(out / "java/Main.class", command, sources)
     return [str(home / "bin/java"), f"-Djdk.virtualThreadScheduler.parallelism={workers}", "-cp", str(out / "java"), "Main"]
+
+
+def build_akka(out, workers):
+    maven = program("mvn", "maven, which fetches Akka")
+    home = java_home()
+    folder, jars = out / "akka", out / "akka/jars"
+    with locked(folder):
+        fetch = [maven, "-q", "-B", "-f", str(HERE / "akka/pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={jars}"]
+        jars.mkdir(parents=True, exist_ok=True)
+        execute_unless_built(jars, fetch, [HERE / "akka/pom.xml"], stamp=jars / "fetched-by")
+        sources = sorted((HERE / "akka").glob("*.java"))
+        compile = [str(home / "bin/javac"), "-cp", f"{jars}/*", "-d", str(folder), *map(str, sources)]
+        execute_unless_built(folder / "Ring.class", compile, sources)
+    return [str(home / "bin/java"), "-cp", f"{folder}:{jars}/*", "Ring"]
 
 
 def build_ruby(out, workers):

@@ -62,6 +62,7 @@ PEERS = {peer.name: peer for peer in (
     Peer("threads", knows("fibonacci", switch=500_000, spawn=10_000, parked=10_000, ring=100_000, skynet=1000, forkjoin=13), cxx("threads")),
     Peer("go", knows(*ALL), building.build_go),
     Peer("java", knows(*ALL, ring=1_000_000, forkjoin=25, channel=200_000, feed=256, preempt=UNPREEMPTED), building.build_java),
+    Peer("akka", knows(ring=2_000_000), building.build_akka),
     Peer("erlang", knows("switch", "spawn", "parked", "skynet", "fibonacci", "feed", "channel", "timers", "preempt", ring=2_000_000,
                          forkjoin=24),
          building.build_erlang),

@@ -24,9 +24,13 @@ namespace weft {
 
 namespace detail {
 
+struct waiting_room;
+
 class barrier_core {
 public:
-    explicit barrier_core(std::ptrdiff_t expected) noexcept;
+    explicit constexpr barrier_core(std::ptrdiff_t expected) noexcept : expected_(expected), missing_(expected) {
+        if (expected < 0) begins_below_zero();
+    }
     ~barrier_core();
     barrier_core(const barrier_core&) = delete;
     barrier_core& operator=(const barrier_core&) = delete;
@@ -44,7 +48,14 @@ public:
     bool wait(std::uint64_t phase, time_point until, const std::stop_token*) const;
 
 private:
-    mutable opaque<6 * sizeof(void*)> state_;
+    [[noreturn]] static void begins_below_zero() noexcept;
+    waiting_room& room() const noexcept;
+
+    mutable opaque<3 * sizeof(void*)> room_;
+    // Under the room's lock
+    std::ptrdiff_t expected_;  // in the phases to come
+    std::ptrdiff_t missing_;  // in this one; 0 also while its completion function runs
+    std::uint64_t phase_ = 0;
 };
 
 struct no_completion {
@@ -73,7 +84,7 @@ public:
 
     static constexpr std::ptrdiff_t max() noexcept { return std::numeric_limits<std::ptrdiff_t>::max(); }
 
-    explicit barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())
+    explicit constexpr barrier(std::ptrdiff_t expected, CompletionFunction f = CompletionFunction())
         : core_(expected), completion_(std::move(f)) {}
 
     /// Arrives n times and does not wait. n > 0.

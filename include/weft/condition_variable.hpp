@@ -27,7 +27,7 @@ class condition_variable {
     using lock_type = std::unique_lock<mutex>;
 
 public:
-    condition_variable() noexcept;
+    constexpr condition_variable() noexcept = default;  // zeros: nobody waits
     ~condition_variable();
     condition_variable(const condition_variable&) = delete;
     condition_variable& operator=(const condition_variable&) = delete;

@@ -14,13 +14,17 @@
 
 namespace weft {
 
+namespace detail {
+struct waiting_room;
+}
+
 /// wait(), wait_for(), wait_until(): until it is set (detail::timed_wait).
 class event : public detail::timed_wait<event> {
 public:
     enum class kind : std::uint8_t { manual, automatic };
     using enum kind;
 
-    explicit event(kind k = manual) noexcept;
+    explicit constexpr event(kind k = manual) noexcept : kind_(k) {}
     ~event();
     event(const event&) = delete;
     event& operator=(const event&) = delete;
@@ -36,8 +40,10 @@ public:
 private:
     friend class detail::timed_wait<event>;
     bool wait_until_over(detail::time_point until, const std::stop_token*) const;
+    detail::waiting_room& room() const noexcept;
 
-    mutable detail::opaque<4 * sizeof(void*)> state_;
+    mutable detail::opaque<3 * sizeof(void*)> room_;
+    const kind kind_;
 };
 
 }  // namespace weft

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <limits>
 
-#include <weft/detail/opaque.hpp>
+#include <weft/detail/countdown.hpp>
 #include <weft/detail/timed_wait.hpp>
 
 namespace weft {
@@ -18,27 +18,26 @@ class latch : public detail::timed_wait<latch> {
 public:
     static constexpr std::ptrdiff_t max() noexcept { return std::numeric_limits<std::ptrdiff_t>::max(); }
 
-    explicit latch(std::ptrdiff_t expected) noexcept;
-    ~latch();
+    explicit constexpr latch(std::ptrdiff_t expected) noexcept : count_(detail::countdown::what::latch, expected) {}
     latch(const latch&) = delete;
     latch& operator=(const latch&) = delete;
 
     /// Takes n off the count. At zero all waits end. A negative n stops the program.
-    void count_down(std::ptrdiff_t n = 1) noexcept;
+    void count_down(std::ptrdiff_t n = 1) noexcept { count_.take(n); }
     /// \returns  true if the count is zero.
-    [[nodiscard]] bool try_wait() const noexcept;
+    [[nodiscard]] bool try_wait() const noexcept { return count_.is_zero(); }
 
     /// count_down(n), then wait(). If this fiber has to stop already it does not arrive; interrupted later it has arrived.
     ///
     /// \parks   until the count is zero.
     /// \throws  weft::cancelled
-    void arrive_and_wait(std::ptrdiff_t n = 1);
+    void arrive_and_wait(std::ptrdiff_t n = 1) { count_.take_and_wait(n); }
 
 private:
     friend class detail::timed_wait<latch>;
-    bool wait_until_over(detail::time_point until, const std::stop_token*) const;
+    bool wait_until_over(detail::time_point until, const std::stop_token* token) const { return count_.wait(until, token); }
 
-    mutable detail::opaque<4 * sizeof(void*)> state_;
+    detail::countdown count_;
 };
 
 }  // namespace weft

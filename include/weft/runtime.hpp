@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <weft/detail/at_limit.hpp>
+#include <weft/detail/priority.hpp>
 #include <weft/fiber.hpp>
 
 namespace weft {
@@ -26,6 +27,7 @@ struct fiber_info {
     std::string_view state;          ///< created, runnable, running, waiting, done
     std::string_view waits_for;      ///< why it waits, or "nothing"
     bool detached = false;
+    weft::priority priority = weft::priority::normal;
 };
 
 /// A fiber that has kept its thread for ten time slices and more while others waited, so that it had to be given a thread of its

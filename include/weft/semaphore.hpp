@@ -20,9 +20,13 @@ namespace weft {
 
 namespace detail {
 
+struct waiting_room;
+
 class semaphore_core {
 public:
-    semaphore_core(std::ptrdiff_t permits, std::ptrdiff_t most) noexcept;
+    constexpr semaphore_core(std::ptrdiff_t permits, std::ptrdiff_t most) noexcept : permits_(permits), most_(most) {
+        if (permits < 0 || permits > most) begins_out_of_range();
+    }
     ~semaphore_core();
     semaphore_core(const semaphore_core&) = delete;
     semaphore_core& operator=(const semaphore_core&) = delete;
@@ -32,7 +36,12 @@ public:
     bool acquire(time_point until, const std::stop_token*);
 
 private:
-    opaque<5 * sizeof(void*)> state_;
+    [[noreturn]] static void begins_out_of_range() noexcept;
+    waiting_room& room() noexcept;
+
+    opaque<3 * sizeof(void*)> room_;
+    std::ptrdiff_t permits_;  // under the room's lock
+    const std::ptrdiff_t most_;
 };
 
 }  // namespace detail
@@ -46,7 +55,7 @@ public:
     static constexpr std::ptrdiff_t max() noexcept { return LeastMax; }
 
     /// With `desired` permits, 0 to max(); any other number stops the program.
-    explicit counting_semaphore(std::ptrdiff_t desired) noexcept : core_(desired, LeastMax) {}
+    explicit constexpr counting_semaphore(std::ptrdiff_t desired) noexcept : core_(desired, LeastMax) {}
 
     /// Gives n permits, to those who wait first. n >= 0.
     void release(std::ptrdiff_t n = 1) noexcept { core_.release(n); }

@@ -22,7 +22,7 @@ namespace weft {
 /// Members as std::shared_timed_mutex. Neither stop nor deadline interrupts any of them.
 class shared_mutex {
 public:
-    shared_mutex() noexcept;
+    constexpr shared_mutex() noexcept = default;  // zeros: free, nobody waits
     ~shared_mutex();
     shared_mutex(const shared_mutex&) = delete;
     shared_mutex& operator=(const shared_mutex&) = delete;

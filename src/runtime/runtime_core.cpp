@@ -185,7 +185,8 @@ fiber_info info_of(const control_block& f) noexcept {
             .site = f.site,
             .state = name(state),
             .waits_for = name(state == fiber_state::waiting ? f.rest().reason.load(relaxed) : park_reason::none),  // a hint
-            .detached = f.mark.detached};
+            .detached = f.mark.detached,
+            .priority = f.priority()};
 }
 
 fiber_info info_of(control_block& f, std::span<char> room) noexcept {

@@ -4,57 +4,41 @@
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
-namespace {
 
-struct barrier_state {
-    waiting_room room;
-    std::ptrdiff_t expected = 0;  // in the phases to come. All three under the room's lock
-    std::ptrdiff_t missing = 0;   // in this one; 0 also while its completion function runs
-    std::uint64_t phase = 0;
-};
+void barrier_core::begins_below_zero() noexcept { panic("barrier: a negative number of parties"); }
 
-}  // namespace
+barrier_core::~barrier_core() { require(room().waiters.empty(), "barrier: destroyed while somebody waits"); }
 
-barrier_core::barrier_core(std::ptrdiff_t expected) noexcept {
-    require(expected >= 0, "barrier: a negative number of parties");
-    auto& s = state_.emplace<barrier_state>();
-    s.expected = s.missing = expected;
-}
-
-barrier_core::~barrier_core() {
-    auto& s = state_.as<barrier_state>();
-    require(s.room.waiters.empty(), "barrier: destroyed while somebody waits");
-    s.~barrier_state();
-}
+waiting_room& barrier_core::room() const noexcept { return room_.as<waiting_room>(); }
 
 void barrier_core::enter() { check_interrupt(); }
 
 barrier_core::arrival barrier_core::arrive(std::ptrdiff_t n, leaves how) noexcept {
     require(n > 0, "barrier: arrives at least once");
-    auto& s = state_.as<barrier_state>();
-    s.room.lock.lock();
-    require(n <= s.missing, "barrier: more arrivals than expected");
-    s.missing -= n;
-    if (how == leaves::for_good) --s.expected;
-    const arrival a{.phase = s.phase, .is_last = s.missing == 0};
-    s.room.lock.unlock();
+    auto& r = room();
+    r.lock.lock();
+    require(n <= missing_, "barrier: more arrivals than expected");
+    missing_ -= n;
+    if (how == leaves::for_good) --expected_;
+    const arrival a{.phase = phase_, .is_last = missing_ == 0};
+    r.lock.unlock();
     return a;
 }
 
 void barrier_core::end_phase() noexcept {
-    auto& s = state_.as<barrier_state>();
-    s.room.lock.lock();
-    s.missing = s.expected;
-    ++s.phase;
-    s.room.unlock_and_wake_all();
+    auto& r = room();
+    r.lock.lock();
+    missing_ = expected_;
+    ++phase_;
+    r.unlock_and_wake_all();
 }
 
 bool barrier_core::wait(std::uint64_t phase, time_point until, const std::stop_token* token) const {
     check_interrupt();
-    auto& s = state_.as<barrier_state>();
-    s.room.lock.lock();
-    if (s.phase == phase) return s.room.wait_locked({.reason = park_reason::barrier, .object = this, .deadline = until}, token);
-    s.room.lock.unlock();
+    auto& r = room();
+    r.lock.lock();
+    if (phase_ == phase) return r.wait_locked({.reason = park_reason::barrier, .object = this, .deadline = until}, token);
+    r.lock.unlock();
     return true;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using namespace detail;
 
-struct condition_state {
+struct condition_state {  // zeros: nobody waits
     spin_lock lock;
     wait_list waiters;
 };
@@ -24,12 +24,9 @@ constexpr wait_outcome notified_by_name = 0, stopped_by_token = 1;
 
 }  // namespace
 
-condition_variable::condition_variable() noexcept { state_.emplace<condition_state>(); }
-
 condition_variable::~condition_variable() {
     auto& s = state_.as<condition_state>();
     require(s.waiters.empty(), "condition_variable: destroyed while somebody waits (C3)");
-    s.~condition_state();
 }
 
 void condition_variable::notify_one() noexcept {

@@ -8,68 +8,54 @@ namespace {
 
 constexpr detail::state_lock::state_type unset = 0, set_already = 1;  // of the room's lock
 
-struct event_state {
-    detail::waiting_room room;
-    event::kind kind = event::manual;
-
-    /// Under the lock. \returns whether the event was set; the state that a wait leaves behind is `after`.
-    bool pass(detail::state_lock::state_type& after) const noexcept {
-        const bool was_set = room.lock.state() == set_already;
-        after = was_set && kind == event::manual ? set_already : unset;
-        return was_set;
-    }
-};
+/// Of an event that was set.
+constexpr detail::state_lock::state_type after_a_wait(event::kind k) noexcept { return k == event::manual ? set_already : unset; }
 
 }  // namespace
 
-event::event(kind k) noexcept { state_.emplace<event_state>().kind = k; }
+event::~event() { detail::require(room().waiters.empty(), "event: destroyed while somebody waits"); }
 
-event::~event() {
-    auto& s = state_.as<event_state>();
-    detail::require(s.room.waiters.empty(), "event: destroyed while somebody waits");
-    s.~event_state();
-}
+detail::waiting_room& event::room() const noexcept { return room_.as<detail::waiting_room>(); }
 
 void event::set() noexcept {
-    auto& s = state_.as<event_state>();
-    s.room.lock.lock();
-    if (s.kind == manual) return s.room.wake_all_in(set_already);
-    auto* const oldest = s.room.waiters.claim_front();
-    s.room.lock.unlock_in(oldest ? unset : set_already);
+    auto& r = room();
+    r.lock.lock();
+    if (kind_ == manual) return r.wake_all_in(set_already);
+    auto* const oldest = r.waiters.claim_front();
+    r.lock.unlock_in(oldest ? unset : set_already);
     if (oldest) oldest->unpark();
 }
 
 void event::reset() noexcept {
-    auto& s = state_.as<event_state>();
-    s.room.lock.lock();
-    s.room.lock.unlock_in(unset);
+    auto& r = room();
+    r.lock.lock();
+    r.lock.unlock_in(unset);
 }
 
 bool event::try_wait() const noexcept {
-    auto& s = state_.as<event_state>();
-    s.room.lock.lock();
-    detail::state_lock::state_type after;
-    const bool was_set = s.pass(after);
-    s.room.lock.unlock_in(after);
+    auto& r = room();
+    r.lock.lock();
+    const bool was_set = r.lock.state() == set_already;
+    r.lock.unlock_in(was_set ? after_a_wait(kind_) : unset);
     return was_set;
 }
 
 bool event::is_set() const noexcept {
-    auto& s = state_.as<event_state>();
-    s.room.lock.lock();
-    const bool now = s.room.lock.state() == set_already;
-    s.room.lock.unlock();
+    auto& r = room();
+    r.lock.lock();
+    const bool now = r.lock.state() == set_already;
+    r.lock.unlock();
     return now;
 }
 
 bool event::wait_until_over(detail::time_point until, const std::stop_token* token) const {
     detail::check_interrupt();
-    auto& s = state_.as<event_state>();
-    if (s.kind == manual && s.room.lock.rests_in(set_already)) return true;
-    s.room.lock.lock();
-    detail::state_lock::state_type after;
-    if (!s.pass(after)) return s.room.wait_locked({.reason = detail::park_reason::event, .object = this, .deadline = until}, token);
-    s.room.lock.unlock_in(after);
+    auto& r = room();
+    if (kind_ == manual && r.lock.rests_in(set_already)) return true;
+    r.lock.lock();
+    if (r.lock.state() == unset)
+        return r.wait_locked({.reason = detail::park_reason::event, .object = this, .deadline = until}, token);
+    r.lock.unlock_in(after_a_wait(kind_));
     return true;
 }
 

@@ -36,7 +36,6 @@ mutex::~mutex() {
     auto& s = state_.as<mutex_state>();
     if (s.owner || !s.waiters.empty()) [[unlikely]]
         panic("mutex: destroyed while locked", whose(s.owner));
-    s.~mutex_state();
 }
 
 void mutex::lock() noexcept {

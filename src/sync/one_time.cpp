@@ -19,7 +19,6 @@ one_time::~one_time() {
     auto& s = state_.as<one_time_state>();
     require(s.room.waiters.empty(),
             what_ == what::ivar ? "ivar: destroyed while somebody waits for it" : "once_flag: destroyed while somebody calls");
-    s.~one_time_state();
 }
 
 bool one_time::is_done() const noexcept { return state_.as<one_time_state>().room.lock.rests_in(done); }

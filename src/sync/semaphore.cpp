@@ -9,61 +9,45 @@
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
-namespace {
 
-struct semaphore_state {
-    waiting_room room;
-    std::ptrdiff_t permits = 0;  // under the room's lock
-    std::ptrdiff_t most = 0;
-};
+void semaphore_core::begins_out_of_range() noexcept { panic("semaphore: begins with 0 to max() permits"); }
 
-}  // namespace
+semaphore_core::~semaphore_core() { require(room().waiters.empty(), "semaphore: destroyed while somebody waits"); }
 
-semaphore_core::semaphore_core(std::ptrdiff_t permits, std::ptrdiff_t most) noexcept {
-    require(permits >= 0 && permits <= most, "semaphore: begins with 0 to max() permits");
-    auto& s = state_.emplace<semaphore_state>();
-    s.permits = permits;
-    s.most = most;
-}
-
-semaphore_core::~semaphore_core() {
-    auto& s = state_.as<semaphore_state>();
-    require(s.room.waiters.empty(), "semaphore: destroyed while somebody waits");
-    s.~semaphore_state();
-}
+waiting_room& semaphore_core::room() noexcept { return room_.as<waiting_room>(); }
 
 void semaphore_core::release(std::ptrdiff_t n) noexcept {
     require(n >= 0, "semaphore: a negative number of permits is released");
-    auto& s = state_.as<semaphore_state>();
+    auto& r = room();
     wait_list served;
-    s.room.lock.lock();
+    r.lock.lock();
     for (; n > 0; --n) {
-        waiter* const oldest = s.room.waiters.claim_front();  // K1
+        waiter* const oldest = r.waiters.claim_front();  // K1
         if (!oldest) break;
         served.push_back(*oldest);
     }
-    require(n <= s.most - s.permits, "semaphore: more than max() permits");
-    s.permits += n;
-    s.room.lock.unlock();
+    require(n <= most_ - permits_, "semaphore: more than max() permits");
+    permits_ += n;
+    r.lock.unlock();
     while (waiter* const w = served.pop_front()) w->unpark();
 }
 
 bool semaphore_core::try_acquire() noexcept {
-    auto& s = state_.as<semaphore_state>();
-    s.room.lock.lock();
-    const bool taken = s.permits > 0;
-    if (taken) --s.permits;
-    s.room.lock.unlock();
+    auto& r = room();
+    r.lock.lock();
+    const bool taken = permits_ > 0;
+    if (taken) --permits_;
+    r.lock.unlock();
     return taken;
 }
 
 bool semaphore_core::acquire(time_point until, const std::stop_token* token) {
     check_interrupt();
-    auto& s = state_.as<semaphore_state>();
-    s.room.lock.lock();
-    if (s.permits == 0) return s.room.wait_locked({.reason = park_reason::semaphore, .object = this, .deadline = until}, token);
-    --s.permits;
-    s.room.lock.unlock();
+    auto& r = room();
+    r.lock.lock();
+    if (permits_ == 0) return r.wait_locked({.reason = park_reason::semaphore, .object = this, .deadline = until}, token);
+    --permits_;
+    r.lock.unlock();
     return true;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace detail;
 
-struct shared_mutex_state {
+struct shared_mutex_state {  // zeros: free, nobody waits
     state_lock lock;  // guards all that follows
     wait_cell* writer = nullptr;
     std::size_t readers = 0;
@@ -43,13 +43,10 @@ struct shared_mutex_state {
 
 }  // namespace
 
-shared_mutex::shared_mutex() noexcept { state_.emplace<shared_mutex_state>(); }
-
 shared_mutex::~shared_mutex() {
     auto& s = state_.as<shared_mutex_state>();
     if (!s.admits_writer() || !s.waiting_writers.empty() || !s.waiting_readers.empty()) [[unlikely]]
         panic("shared_mutex: destroyed while locked", s.readers ? "it has readers" : whose(s.writer));
-    s.~shared_mutex_state();
 }
 
 bool shared_mutex::try_lock() noexcept {

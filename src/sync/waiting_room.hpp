@@ -20,7 +20,7 @@ namespace weft::detail {
 /// \throws   cancelled, if options.may_stop says so.
 bool wait_in(state_lock& lock, wait_list& list, const wait_options& options, const std::stop_token* token = nullptr);
 
-struct waiting_room {
+struct waiting_room {  // zeros: free, in state 0, nobody waits
     state_lock lock;
     wait_list waiters;  // under the lock; oldest first
 

@@ -115,12 +115,13 @@ TEST_P(runtimes, count_what_happens) {
 TEST_P(runtimes, describe_their_fibers) {
     watched_runtime rt(GetParam());
     rt.run([&] {
-        auto sleeper = spawn({.name = "sleeper"}, [] { this_fiber::sleep_for(1h); });
+        auto sleeper = spawn({.name = "sleeper", .priority = priority::low}, [] { this_fiber::sleep_for(1h); });
         auto joiner = spawn({.name = "joiner"}, [&] { static_cast<void>(sleeper.join_for(1h)); });
         std::set<std::string> seen;
         const auto described = [&] {
             seen.clear();
             rt.for_each_fiber([&](const fiber_info& f) {
+                EXPECT_EQ(f.priority, f.name == "sleeper" ? priority::low : priority::normal);
                 seen.insert(std::string(f.name) + ": " + std::string(f.state) + ", " + std::string(f.waits_for));
                 if (f.name == "sleeper") {
                     EXPECT_EQ(f.id, sleeper.id());

@@ -1,9 +1,8 @@
 // stealing_test.cpp - idle workers take runnable fibers from busy ones, started ones too, and sleep when there are none.
 #include <gtest/gtest.h>
 
-#include <mutex>
-#include <set>
-#include <unistd.h>
+#include <atomic>
+#include <chrono>
 #include <vector>
 
 #include <weft/runtime.hpp>
@@ -11,28 +10,12 @@
 #include "support/baton.hpp"
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
+#include "support/thread_places.hpp"
 
 using namespace std::chrono_literals;
 
 namespace weft::test {
 namespace {
-
-/// The OS threads that ran something. Not inlined: a caller may be on another thread after a park.
-class places {
-public:
-    [[gnu::noinline]] void note() {
-        const std::lock_guard guard(lock_);
-        seen_.insert(::gettid());
-    }
-    [[gnu::noinline]] std::size_t count() {
-        const std::lock_guard guard(lock_);
-        return seen_.size();
-    }
-
-private:
-    std::mutex lock_;
-    std::set<pid_t> seen_;
-};
 
 class several_workers : public no_leaks, public ::testing::WithParamInterface<unsigned> {
 protected:

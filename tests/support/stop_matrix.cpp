@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include <weft/actor.hpp>
+
 using namespace std::chrono_literals;
 
 namespace weft::test::matrix {
@@ -10,7 +12,7 @@ namespace {
 
 std::string name(cause c) { return c == cause::stop ? "stop" : "deadline"; }
 std::string name(moment m) { return m == moment::before ? "before" : m == moment::during ? "during" : "after"; }
-std::string name(place p) { return p == place::fiber ? "fiber" : "thread"; }
+std::string name(place p) { return p == place::fiber ? "a_fiber" : p == place::actor ? "an_actor" : "a_thread"; }
 std::string name(protection p) { return p == protection::none ? "bare" : p == protection::shield ? "shielded" : "unwinding"; }
 
 /// A plain thread is stopped by nobody.
@@ -21,6 +23,10 @@ bool is_meaningful(const row& r) {
 }
 
 }  // namespace
+
+outcome row::expected() const {
+    return where == place::fiber ? point.on_fiber : where == place::actor ? point.on_actor : point.on_thread;
+}
 
 bool row::interrupts() const {
     switch (expected()) {
@@ -33,14 +39,14 @@ bool row::interrupts() const {
     return false;
 }
 
-std::string name_of(const row& r) { return name(r.why) + "_" + name(r.when) + "_" + r.point.name + "_on_a_" + name(r.where); }
+std::string name_of(const row& r) { return name(r.why) + "_" + name(r.when) + "_" + r.point.name + "_on_" + name(r.where); }
 
 void PrintTo(const row& r, std::ostream* out) { *out << name_of(r); }
 
 std::vector<row> rows_of(const std::vector<park_point>& points) {
     std::vector<row> all;
     for (const auto& p : points)
-        for (const auto where : {place::fiber, place::thread})
+        for (const auto where : {place::fiber, place::actor, place::thread})
             for (const auto why : {cause::stop, cause::deadline})
                 for (const auto when : {moment::before, moment::during, moment::after})
                     if (const row r{p, where, why, when}; is_meaningful(r)) all.push_back(r);
@@ -66,19 +72,41 @@ void scene::reported(const std::error_code& error) const {
 
 bool scene::play() {
     const auto start = clock::now();
-    if (row_.where == place::thread) {
-        std::thread([&] { expect_its_exception([&] { act(); }); }).join();
-    } else {
-        watched_runtime rt(workers_);
-        auto f = rt.spawn([&] { act(); });
-        if (row_.why == cause::stop) stop(f);
-        expect_its_exception([&] { f.join(); });
+    switch (row_.where) {
+        case place::fiber: play_on_a_fiber(); break;
+        case place::actor: play_on_an_actor(); break;
+        case place::thread: std::thread([&] { expect_its_exception([&] { act(); }); }).join(); break;
     }
     const bool came_after_the_wait = passed_ && expect_interruption() && row_.when == moment::during;
     if (too_late_ || came_after_the_wait) return false;
     EXPECT_EQ(passed_, !expect_interruption());
     EXPECT_LT(clock::now() - start, 10s);
     return true;
+}
+
+void scene::play_on_a_fiber() {
+    watched_runtime rt(workers_);
+    auto f = rt.spawn([&] { act(); });
+    if (row_.why == cause::stop) stop([&] { f.request_stop(); });
+    expect_its_exception([&] { f.join(); });
+}
+
+void scene::play_on_an_actor() {
+    watched_runtime rt(workers_);
+    std::exception_ptr thrown;
+    const auto body = [&](mailbox<int>&) {
+        try {
+            act();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    };
+    const auto party = spawn_actor<int>(rt, {.name = "party"}, body);
+    if (row_.why == cause::stop) stop([&] { party.kill(); });
+    party.monitor().receive();
+    expect_its_exception([&] {
+        if (thrown) std::rethrow_exception(thrown);
+    });
 }
 
 void scene::act() {
@@ -134,14 +162,14 @@ void scene::let_it_come() {
         while (!stopped_) this_fiber::sleep_for(50us);
 }
 
-void scene::stop(fiber<>& f) {
+void scene::stop(const std::function<void()>& request) {
     if (row_.when == moment::during) {
         ASSERT_TRUE(eventually([&] { return about_to_wait_.load(); }));
         std::this_thread::sleep_for(2ms);  // it waits by now, most likely; if not, this is one more of `before`
     } else {
         ASSERT_TRUE(eventually([&] { return ready_.load(); }));
     }
-    f.request_stop();
+    request();
     stopped_ = true;
 }
 

@@ -1,5 +1,5 @@
 // stop_matrix.hpp - tries a park point in all ways to be interrupted: by a stop or a deadline that comes before, during or after it, bare,
-// under a shield and while an exception unwinds, on a fiber and on a plain thread.
+// under a shield and while an exception unwinds, on a fiber, on an actor's fiber and on a plain thread.
 //
 // A park point is a function that waits once. The matrix knows from its outcomes what has to come of it, and checks besides that the
 // interruption is level-triggered: whatever became of the first park point, the next one throws.
@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -26,7 +27,7 @@ namespace weft::test::matrix {
 enum class cause { stop, deadline };
 enum class moment { before, during, after };
 enum class protection { none, shield, unwinding };
-enum class place { fiber, thread };
+enum class place { fiber, actor, thread };  ///< actor: a function actor of ints, which is stopped by kill()
 
 enum class outcome {
     throws,  ///< the wait is cut short
@@ -43,6 +44,7 @@ struct park_point {
     std::function<void(scene&)> park;
     outcome on_fiber = outcome::throws;
     outcome on_thread = outcome::throws;
+    outcome on_actor = outcome::untried;
     enum class waits : bool { no, yes } waits = waits::yes;  ///< no: nothing can come during it
 };
 
@@ -52,7 +54,7 @@ struct row {
     cause why;
     moment when;
 
-    outcome expected() const { return where == place::fiber ? point.on_fiber : point.on_thread; }
+    outcome expected() const;
     bool interrupts() const;
     friend void PrintTo(const row&, std::ostream*);
 };
@@ -123,7 +125,9 @@ private:
     void park();
     void park_while_unwinding();
     void let_it_come();
-    void stop(fiber<>&);
+    void play_on_a_fiber();
+    void play_on_an_actor();
+    void stop(const std::function<void()>& request);
     template <class F>
     void expect_its_exception(F&&);
 

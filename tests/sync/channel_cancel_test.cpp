@@ -108,13 +108,7 @@ TEST_P(channel_cancel_stress, stops_conserve_values) {
                         if (c.receive()) ++received;
                 }));
             }
-            for (std::size_t i = 0; i < crowd.size(); ++i) crowd[random() % crowd.size()].request_stop();
-            for (auto& f : crowd) f.request_stop();
-            for (auto& f : crowd) {
-                try {
-                    f.join();
-                } catch (const weft::cancelled&) {}
-            }
+            stop_in_any_order(crowd, random);
         }
         while (c.try_receive()) ++received;
         EXPECT_EQ(sent, received) << workers << " workers, seed " << seed;

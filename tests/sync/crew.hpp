@@ -116,6 +116,18 @@ private:
     std::vector<weft::fiber<void>> fibers_;
 };
 
+/// Asks all to stop, some of them early, and waits for them; that they were stopped is no failure.
+template <class Random>
+void stop_in_any_order(std::vector<weft::fiber<void>>& crowd, Random& random) {
+    for (std::size_t i = 0; i < crowd.size(); ++i) crowd[random() % crowd.size()].request_stop();
+    for (auto& f : crowd) f.request_stop();
+    for (auto& f : crowd) {
+        try {
+            f.join();
+        } catch (const weft::cancelled&) {}
+    }
+}
+
 /// From a plain thread: polls until the condition holds. \returns whether it did within ten seconds.
 inline bool eventually(const std::function<bool()>& holds) {
     const auto patience = std::chrono::steady_clock::now() + 10s;

@@ -192,6 +192,9 @@ TEST_P(deadlines, come_in_all_units_and_from_all_clocks) {
         EXPECT_THROW(with_timeout(std::chrono::duration<double, std::milli>(1.5), waits), timeout_error);
         EXPECT_THROW(with_deadline(std::chrono::system_clock::now() + 1ms, waits), timeout_error);
         EXPECT_THROW(with_timeout(std::chrono::hours::min(), waits), timeout_error);
+        EXPECT_THROW(with_timeout(std::chrono::duration<unsigned char, std::micro>(200), waits), timeout_error);
+        EXPECT_THROW(with_timeout(std::chrono::duration<long, std::pico>(1'500'000), waits), timeout_error);
+        EXPECT_THROW(with_timeout(std::chrono::duration<int, std::ratio<1, 3'000>>(3), waits), timeout_error);
         EXPECT_THROW(with_timeout(1ms,
                                   [] {
                                       const shield limited(std::chrono::duration<double>(0.002));
@@ -205,6 +208,7 @@ TEST_P(deadlines, in_the_far_future_are_none) {
     here([] {
         with_timeout(std::chrono::hours::max(), [] { this_fiber::sleep_for(1ms); });
         with_timeout(forever, [] { this_fiber::sleep_for(1ms); });
+        with_timeout(std::chrono::duration<std::uint64_t>::max(), [] { this_fiber::sleep_for(1ms); });
         with_deadline(steady_time_point::max(), [] { this_fiber::sleep_for(1ms); });
         with_timeout(-1h, [] {});
     });

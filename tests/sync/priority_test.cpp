@@ -297,15 +297,17 @@ TEST_F(priorities, P4_neither_conversations_nor_floods_above_starve_a_low_fiber)
     });
 }
 
+/// Its leaves, counted by a fiber for each node.
+long tree(int depth) {
+    if (depth == 0) return 1;
+    auto left = spawn(tree, depth - 1);
+    auto right = spawn(tree, depth - 1);
+    const long r = right.join();
+    return left.join() + r;
+}
+
 TEST_F(priorities, a_tree_of_normal_fibers_that_joins_in_place_does_not_starve_others) {
     rt.run([] {
-        const std::function<long(int)> tree = [&](int depth) {
-            if (depth == 0) return 1L;
-            auto left = spawn([&] { return tree(depth - 1); });
-            auto right = spawn([&] { return tree(depth - 1); });
-            const long r = right.join();
-            return left.join() + r;
-        };
         std::map<priority, int> turns;
         bool over = false;
         std::vector<fiber<>> others;
@@ -327,16 +329,7 @@ TEST_F(priorities, a_tree_of_normal_fibers_that_joins_in_place_does_not_starve_o
 TEST_F(priorities, a_tree_of_low_fibers_is_joined_in_place_as_others_are) {
     const auto parks_of = [&](priority p) {
         const auto before = rt.stats().parks;
-        rt.spawn({.priority = p}, [] {
-              const std::function<long(int)> tree = [&](int depth) {
-                  if (depth == 0) return 1L;
-                  auto left = spawn([&] { return tree(depth - 1); });
-                  auto right = spawn([&] { return tree(depth - 1); });
-                  const long r = right.join();
-                  return left.join() + r;
-              };
-              EXPECT_EQ(tree(10), 1024);
-          }).join();
+        rt.spawn({.priority = p}, [] { EXPECT_EQ(tree(10), 1024); }).join();
         return rt.stats().parks - before;
     };
     const auto normal = parks_of(priority::normal);

@@ -1,13 +1,10 @@
 // priority_workers_test.cpp - classes of fibers on several workers: all are stolen, better ones before low ones, none is lost.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <set>
 #include <vector>
 
 #include <weft/channel.hpp>
@@ -18,6 +15,7 @@
 #include "support/no_leaks.hpp"
 #include "support/random.hpp"
 #include "support/scale.hpp"
+#include "support/thread_places.hpp"
 
 using namespace std::chrono_literals;
 
@@ -32,23 +30,6 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(workers, priorities_of_several, ::testing::Values(2u, 4u),
                          [](const auto& each) { return std::to_string(each.param); });
-
-/// The OS threads that ran something.
-class places {
-public:
-    [[gnu::noinline]] void note() {
-        const std::lock_guard guard(lock_);
-        seen_.insert(::gettid());
-    }
-    [[gnu::noinline]] std::size_t count() {
-        const std::lock_guard guard(lock_);
-        return seen_.size();
-    }
-
-private:
-    std::mutex lock_;
-    std::set<pid_t> seen_;
-};
 
 TEST_P(priorities_of_several, an_idle_worker_takes_fibers_of_each_class) {
     for (const auto p : all_classes)

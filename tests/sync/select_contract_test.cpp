@@ -119,13 +119,7 @@ TEST(select_stress, stops_conserve_values) {
                     for (int n = 0; n < 20; ++n) select(on_receive(a, count), on_receive(b, count));
                 }));
             }
-            for (std::size_t i = 0; i < crowd.size(); ++i) crowd[random() % crowd.size()].request_stop();
-            for (auto& f : crowd) f.request_stop();
-            for (auto& f : crowd) {
-                try {
-                    f.join();
-                } catch (const weft::cancelled&) {}
-            }
+            stop_in_any_order(crowd, random);
         }
         while (b.try_receive()) ++received;
         EXPECT_EQ(sent, received) << workers << " workers, seed " << seed;

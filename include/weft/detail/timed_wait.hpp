@@ -42,7 +42,7 @@ public:
     }
 
 protected:
-    timed_wait() = default;
+    constexpr timed_wait() = default;
     ~timed_wait() = default;
 
 private:

@@ -1,0 +1,50 @@
+// countdown.hpp - a count and those who wait for its zero: what wait_group and latch are.
+//
+// Invariants
+//   G1  The count is never negative: the broken rule is named and the program stops.
+//   G2  A wait that begins while the count is positive ends when the count next becomes zero, even if it grows again at once.
+//   G3  Who makes the count zero does not touch it afterwards: a waiter may destroy it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+
+#include <weft/detail/clock.hpp>
+#include <weft/detail/opaque.hpp>
+
+namespace weft::detail {
+
+struct waiting_room;
+
+class countdown {
+public:
+    enum class what : std::uint8_t { wait_group, latch };
+
+    constexpr countdown(what w, std::ptrdiff_t count) noexcept : count_(count), what_(w) {
+        if (count < 0) begins_below_zero(w);
+    }
+    ~countdown();
+    countdown(const countdown&) = delete;
+    countdown& operator=(const countdown&) = delete;
+
+    void add(std::ptrdiff_t n) noexcept;
+    /// n >= 0. A latch goes down only.
+    void take(std::ptrdiff_t n) noexcept;
+    /// take() and wait(): if the caller has to stop already nothing is taken. \parks \throws cancelled
+    void take_and_wait(std::ptrdiff_t n);
+    bool is_zero() const noexcept;
+    /// \returns  false if the time has passed, or the token was stopped, first. \parks \throws cancelled
+    bool wait(time_point until, const std::stop_token*) const;
+
+private:
+    [[noreturn]] static void begins_below_zero(what) noexcept;
+    [[noreturn]] void goes_below_zero() const noexcept;
+    waiting_room& room() const noexcept;
+
+    mutable opaque<3 * sizeof(void*)> room_;
+    std::ptrdiff_t count_;  // under the room's lock
+    const what what_;
+};
+
+}  // namespace weft::detail

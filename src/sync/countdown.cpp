@@ -1,0 +1,68 @@
+#include <weft/detail/countdown.hpp>
+
+#include "base/panic.hpp"
+#include "sync/waiting_room.hpp"
+
+namespace weft::detail {
+
+void countdown::begins_below_zero(what w) noexcept {
+    panic(w == what::latch ? "latch: negative count" : "wait_group: negative count (G1)");
+}
+
+void countdown::goes_below_zero() const noexcept {
+    panic(what_ == what::latch ? "latch: counted down below zero" : "wait_group: more done() than add() (G1)");
+}
+
+countdown::~countdown() {
+    require(room().waiters.empty(),
+            what_ == what::latch ? "latch: destroyed while somebody waits" : "wait_group: destroyed while somebody waits");
+}
+
+waiting_room& countdown::room() const noexcept { return room_.as<waiting_room>(); }
+
+void countdown::add(std::ptrdiff_t n) noexcept {
+    auto& r = room();
+    r.lock.lock();
+    require(!__builtin_add_overflow(count_, n, &count_), "wait_group: counts up to the largest std::ptrdiff_t");
+    if (count_ < 0) [[unlikely]]
+        goes_below_zero();                            // G1
+    if (count_ == 0) return r.unlock_and_wake_all();  // G2, G3
+    r.lock.unlock();
+}
+
+void countdown::take(std::ptrdiff_t n) noexcept {
+    require(n >= 0, "latch: counts down only");
+    add(-n);
+}
+
+void countdown::take_and_wait(std::ptrdiff_t n) {
+    check_interrupt();
+    require(n >= 0, "latch: counts down only");
+    auto& r = room();
+    r.lock.lock();
+    count_ -= n;
+    if (count_ < 0) [[unlikely]]
+        goes_below_zero();
+    if (count_ == 0) return r.unlock_and_wake_all();
+    r.wait_locked({.reason = park_reason::latch, .object = this});
+}
+
+bool countdown::is_zero() const noexcept {
+    auto& r = room();
+    r.lock.lock();
+    const bool zero = count_ == 0;
+    r.lock.unlock();
+    return zero;
+}
+
+bool countdown::wait(time_point until, const std::stop_token* token) const {
+    check_interrupt();
+    auto& r = room();
+    r.lock.lock();
+    const auto why = what_ == what::latch ? park_reason::latch : park_reason::wait_group;
+    if (count_ != 0) return r.wait_locked({.reason = why, .object = this, .deadline = until}, token);
+    r.lock.unlock();
+    return true;
+}
+
+}  // namespace weft::detail

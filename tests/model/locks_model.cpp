@@ -1,0 +1,211 @@
+// locks_model.cpp - src/sync as it is shipped, under every schedule: locks exclude, nobody who waits is forgotten, and who was let
+// through may end the object at once.
+#include <weft/condition_variable.hpp>
+#include <weft/mutex.hpp>
+#include <weft/once.hpp>
+#include <weft/shared_mutex.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+
+#include "model/primitives.hpp"
+
+namespace litmus {
+namespace {
+
+using namespace std::chrono_literals;
+
+model::result users_of_a_mutex(unsigned users, const model::options& o) {
+    return model::explore(o, [=](model::execution& t) {
+        const parties all;
+        alignas(weft::mutex) std::byte room[sizeof(weft::mutex)];
+        auto& m = *new (room) weft::mutex;  // of a run that has failed it is left as it is
+        plain<int> count{0};  // two inside at once are a data race
+        for (unsigned i = 0; i < users; ++i)
+            t.thread([&] {
+                const std::lock_guard guard(m);
+                count.set(count.get() + 1);
+            });
+        t.join_all();
+        model::check(count.get() == static_cast<int>(users), "M2: each gets it");
+        m.~mutex();
+    });
+}
+
+TEST(mutex, M1_M2_two_users) { expect_holds(users_of_a_mutex(2, two_threads)); }
+TEST(mutex, M1_M2_three_users) { expect_holds(users_of_a_mutex(3, three_threads)); }
+
+TEST(mutex, M1_breaks_when_unlock_does_not_release) {
+    auto weak = two_threads;
+    weak.weaken = [](const model::operation& op) {
+        return op.kind == model::operation_kind::store ? std::memory_order_relaxed : op.order;
+    };
+    EXPECT_NE(users_of_a_mutex(2, weak).report.find("data race"), std::string::npos);
+}
+
+// One comes again and again, so that the waiter it has woken is overtaken and then owed the mutex.
+TEST(mutex, M3_who_was_overtaken_is_handed_it) {
+    holds(two_threads, [](model::execution& t) {
+        const parties all;
+        weft::mutex m;
+        plain<int> count{0};
+        for (const int times : {1, 3})
+            t.thread([&, times] {
+                for (int i = 0; i < times; ++i) {
+                    const std::lock_guard guard(m);
+                    count.set(count.get() + 1);
+                }
+            });
+        t.join_all();
+        model::check(count.get() == 4, "both end");
+    });
+}
+
+TEST(mutex, M2_a_waiter_that_gives_up_takes_nobodys_turn) {
+    holds(three_threads, [](model::execution& t) {
+        const parties all;
+        weft::mutex m;
+        plain<int> count{0};
+        for (const bool patient : {true, false, true})
+            t.thread([&, patient] {
+                if (patient)
+                    m.lock();
+                else if (!m.try_lock_for(1s))
+                    return;
+                count.set(count.get() + 1);
+                m.unlock();
+            });
+        t.join_all();
+        model::check(m.try_lock(), "it is free at last");
+        m.unlock();
+    });
+}
+
+TEST(mutex, M4_the_next_owner_may_destroy_it) {
+    holds(two_threads, [](model::execution& t) {
+        const parties all;
+        auto m = std::make_unique<weft::mutex>();
+        atomic<bool> first_has_it{false};
+        t.thread([&] {
+            m->lock();
+            first_has_it.store(true, release);
+            m->unlock();
+        });
+        t.thread([&] {
+            while (!first_has_it.load(acquire)) weft::detail::cpu_relax();
+            m->lock();
+            m->unlock();
+            m.reset();
+        });
+        t.join_all();
+    });
+}
+
+TEST(condition_variable, C2_a_notification_is_not_used_up_by_a_wait_that_gave_up) {
+    holds(three_threads, [](model::execution& t) {
+        const parties all;
+        weft::mutex m;
+        weft::condition_variable c;
+        plain<int> tokens{0};
+        for (const bool patient : {true, false})
+            t.thread([&, patient] {
+                std::unique_lock guard(m);
+                const auto there_is_one = [&] { return tokens.get() > 0; };
+                if (patient)
+                    c.wait(guard, there_is_one);
+                else if (!c.wait_for(guard, 1s, there_is_one))
+                    return;
+                tokens.set(tokens.get() - 1);
+            });
+        t.thread([&] {
+            for (int i = 0; i < 2; ++i) {
+                const std::lock_guard guard(m);
+                tokens.set(tokens.get() + 1);
+                c.notify_one();
+            }
+        });
+        t.join_all();
+    });
+}
+
+TEST(condition_variable, C3_it_may_be_destroyed_once_its_waits_were_notified) {
+    holds(two_threads, [](model::execution& t) {
+        const parties all;
+        weft::mutex m;
+        auto c = std::make_unique<weft::condition_variable>();
+        plain<bool> holds{false};
+        t.thread([&] {
+            std::unique_lock guard(m);
+            c->wait(guard, [&] { return holds.get(); });
+        });
+        t.thread([&] {
+            const std::lock_guard guard(m);
+            holds.set(true);
+            c->notify_all();
+            c.reset();
+        });
+        t.join_all();
+    });
+}
+
+TEST(shared_mutex, N1_N2_N3_a_writer_is_alone_and_all_get_in) {
+    holds(three_threads, [](model::execution& t) {
+        const parties all;
+        weft::shared_mutex m;
+        plain<int> value{0};
+        t.thread([&] {
+            const std::lock_guard guard(m);
+            value.set(value.get() + 1);
+        });
+        for (int i = 0; i < 2; ++i)
+            t.thread([&] {
+                const std::shared_lock guard(m);
+                static_cast<void>(value.get());
+            });
+        t.join_all();
+        model::check(value.get() == 1 && m.try_lock(), "all have left");
+        m.unlock();
+    });
+}
+
+TEST(shared_mutex, N2_readers_behind_a_writer_that_gives_up_get_in) {
+    holds(three_threads, [](model::execution& t) {
+        const parties all;
+        weft::shared_mutex m;
+        atomic<int> inside{0};
+        t.thread([&] {  // leaves only when the other reader is in
+            const std::shared_lock guard(m);
+            inside.fetch_add(1, relaxed);
+            while (inside.load(relaxed) < 2) weft::detail::cpu_relax();
+        });
+        t.thread([&] {
+            if (m.try_lock_for(1s)) m.unlock();
+        });
+        t.thread([&] {
+            const std::shared_lock guard(m);
+            inside.fetch_add(1, relaxed);
+            while (inside.load(relaxed) < 2) weft::detail::cpu_relax();
+        });
+        t.join_all();
+    });
+}
+
+TEST(call_once, Y1_Y2_one_after_the_other_until_it_is_done) {
+    holds(three_threads, [](model::execution& t) {
+        const parties all;
+        weft::once_flag flag;
+        plain<int> calls{0};
+        for (int i = 0; i < 3; ++i)
+            t.thread([&] {
+                weft::call_once(flag, [&] { calls.set(calls.get() + 1); });
+                model::check(calls.get() == 1, "Y2: what was done is seen");
+            });
+        t.join_all();
+    });
+}
+
+}  // namespace
+}  // namespace litmus

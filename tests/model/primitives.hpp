@@ -1,0 +1,23 @@
+// primitives.hpp - what the model tests of src/sync have in common: bounds, and that a body holds under all schedules within them.
+#pragma once
+
+#include "model/litmus.hpp"
+#include "sched/wait.hpp"
+
+namespace litmus {
+
+using weft::detail::parties;
+
+// Chosen, so that each test takes seconds: an operation that waits has some 20 steps. The words below have models without bounds.
+inline const model::options two_threads = {.preemptions = 2, .reorderings = 1};
+inline const model::options three_threads = {.preemptions = 1, .reorderings = 1};
+
+inline void expect_holds(const model::result& r) {
+    EXPECT_TRUE(r.ok) << r.report;
+    EXPECT_TRUE(r.complete);
+}
+inline void holds(const model::options& o, const std::function<void(model::execution&)>& body) {
+    expect_holds(model::explore(o, body));
+}
+
+}  // namespace litmus

@@ -1,0 +1,87 @@
+// wait.hpp - sched/wait.hpp in the model build: whoever waits is a plain thread, and sleeps on a futex until it was unparked or its
+// deadline, which passes at any moment (D5 of scheduler.hpp), has ended the wait.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "base/futex.hpp"
+#include "fiber/interrupts.hpp"
+#include "fiber/waiter.hpp"
+#include "model/model.hpp"
+
+namespace weft::detail {
+
+/// The cells of the threads of one run; the first thing a body makes.
+class parties {
+public:
+    parties() noexcept { here_ = this; }
+    ~parties() { here_ = nullptr; }
+    parties(const parties&) = delete;
+    parties& operator=(const parties&) = delete;
+
+    static wait_cell& self() noexcept { return here_->all_[model::execution::running().schedule().self()].cell; }
+
+private:
+    struct party {
+        atomic<std::uint32_t> signal{0};
+        wait_cell cell{signal};
+    };
+    std::array<party, model::max_threads> all_;
+
+    static inline parties* here_ = nullptr;
+};
+
+enum class wake : std::uint8_t { notified, timed_out, stopped };
+
+struct wait_options {
+    park_reason reason;
+    const void* object = nullptr;
+    time_point deadline = never;
+    interruptible may_stop = interruptible::yes;
+};
+
+inline wait_cell& caller_cell() noexcept { return parties::self(); }
+
+class wait {
+public:
+    explicit wait(const wait_options& options) noexcept : wait(caller_cell(), options) {}
+    wait(wait_cell& of_caller, const wait_options& options) noexcept
+        : cell_(of_caller), signal_(*of_caller.thread_signal), has_deadline_(options.deadline != never) {
+        signal_.store(0, relaxed);
+        ticket_ = cell_.word.begin(options.may_stop);
+    }
+    wait(const wait&) = delete;
+    wait& operator=(const wait&) = delete;
+
+    wait_cell& cell() noexcept { return cell_; }
+    wait_ticket ticket() const noexcept { return ticket_; }
+    wait_outcome index() const noexcept { return cell_.outcome; }
+
+    wake park() noexcept {
+        while (signal_.load(acquire) == 0) {  // pairs with unpark()
+            const auto deadline = has_deadline_ ? std::optional<monotonic_ns>(0) : std::nullopt;
+            if (futex_wait(signal_, 0, deadline) == futex_result::timed_out && cell_.word.claim(ticket_)) {
+                cell_.word.end_claimed();
+                return wake::timed_out;
+            }
+        }
+        return wake::notified;
+    }
+
+private:
+    wait_cell& cell_;
+    atomic<std::uint32_t>& signal_;
+    const bool has_deadline_;
+    wait_ticket ticket_;
+};
+
+inline void unpark_inline(wait_cell& cell) noexcept { unpark(cell); }
+
+/// Nobody is a fiber.
+struct no_fiber {
+    wait_cell& rest() noexcept;
+};
+inline no_fiber* this_fiber_block() noexcept { return nullptr; }
+
+}  // namespace weft::detail
