@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include <weft/barrier.hpp>
 #include <weft/runtime.hpp>
 
 #include "support/baton.hpp"
@@ -43,18 +44,21 @@ TEST_P(several_workers, new_fibers_are_stolen) {
 
 TEST_P(several_workers, started_fibers_are_stolen) {
     rt.run([&] {
+        constexpr int crowd = 8;
         std::atomic<int> moved{0};
+        barrier<> meeting(crowd);
         std::vector<fiber<>> all;
         const auto patience = std::chrono::steady_clock::now() + 20s;  // on a loaded machine a thief waits for its CPU
-        for (int i = 0; i < 8; ++i)
+        for (int i = 0; i < crowd; ++i)
             all.push_back(spawn([&] {
                 places mine;
-                while (moved == 0 && mine.count() < 2 && std::chrono::steady_clock::now() < patience) {
+                while (moved == 0 && std::chrono::steady_clock::now() < patience) {
                     mine.note();
+                    moved += mine.count() >= 2;
                     compute_for(100us);
-                    this_fiber::yield();
+                    meeting.arrive_and_wait();  // the last one has all of them in its worker's queue
                 }
-                moved += mine.count() >= 2;
+                meeting.arrive_and_drop();
             }));
         for (auto& f : all) f.join();
         EXPECT_GE(moved, 1);
