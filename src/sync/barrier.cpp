@@ -1,5 +1,6 @@
 #include <weft/barrier.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -23,7 +24,7 @@ barrier_core::barrier_core(std::ptrdiff_t expected) noexcept {
 
 barrier_core::~barrier_core() {
     auto& s = state_.as<barrier_state>();
-    require(s.room.waiters.empty(), "barrier: destroyed while somebody waits");
+    require_at_end(s.room.waiters.empty(), "barrier: destroyed while somebody waits");
     s.~barrier_state();
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/wait.hpp"
@@ -28,7 +29,7 @@ condition_variable::condition_variable() noexcept { state_.emplace<condition_sta
 
 condition_variable::~condition_variable() {
     auto& s = state_.as<condition_state>();
-    require(s.waiters.empty(), "condition_variable: destroyed while somebody waits (C3)");
+    require_at_end(s.waiters.empty(), "condition_variable: destroyed while somebody waits (C3)");
     s.~condition_state();
 }
 

@@ -1,5 +1,6 @@
 #include <weft/event.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -26,7 +27,7 @@ event::event(kind k) noexcept { state_.emplace<event_state>().kind = k; }
 
 event::~event() {
     auto& s = state_.as<event_state>();
-    detail::require(s.room.waiters.empty(), "event: destroyed while somebody waits");
+    detail::require_at_end(s.room.waiters.empty(), "event: destroyed while somebody waits");
     s.~event_state();
 }
 

@@ -1,5 +1,6 @@
 #include <weft/latch.hpp>
 
+#include "base/exiting.hpp"
 #include "sync/countdown.hpp"
 
 namespace weft {
@@ -14,7 +15,7 @@ latch::latch(std::ptrdiff_t expected) noexcept {
 
 latch::~latch() {
     auto& s = state_.as<countdown>();
-    require(s.room.waiters.empty(), "latch: destroyed while somebody waits");
+    detail::require_at_end(s.room.waiters.empty(), "latch: destroyed while somebody waits");
     s.~countdown();
 }
 

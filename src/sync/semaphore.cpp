@@ -5,6 +5,7 @@
 //   K2  A claimed waiter has its permit.
 #include <weft/semaphore.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -28,7 +29,7 @@ semaphore_core::semaphore_core(std::ptrdiff_t permits, std::ptrdiff_t most) noex
 
 semaphore_core::~semaphore_core() {
     auto& s = state_.as<semaphore_state>();
-    require(s.room.waiters.empty(), "semaphore: destroyed while somebody waits");
+    require_at_end(s.room.waiters.empty(), "semaphore: destroyed while somebody waits");
     s.~semaphore_state();
 }
 

@@ -73,7 +73,7 @@ void new_fiber::make(const attributes& a, start_as kind, std::size_t bytes, std:
             fiber_->is_apart = true;
             fiber_->rest().make_ready.store(ready_class_fiber, relaxed);  // published by the start
         }
-        if (!has_common_stack(a)) {
+        if (!has_common_stack(a) || (where.census() && where_)) {  // who runs inline is measured with its spawner
             fiber_->rare |= rare_stack;
             fiber_->rest().stack_bytes = a.stack_bytes ? a.stack_bytes : where.options().stack_bytes;
             fiber_->keeps_worker.store(!a.preempt, relaxed);  // published by the start

@@ -1,5 +1,6 @@
 #include <weft/wait_group.hpp>
 
+#include "base/exiting.hpp"
 #include "sync/countdown.hpp"
 
 namespace weft {
@@ -14,7 +15,7 @@ wait_group::wait_group(std::ptrdiff_t count) noexcept {
 
 wait_group::~wait_group() {
     auto& s = state_.as<countdown>();
-    require(s.room.waiters.empty(), "wait_group: destroyed while somebody waits");
+    detail::require_at_end(s.room.waiters.empty(), "wait_group: destroyed while somebody waits");
     s.~countdown();
 }
 
