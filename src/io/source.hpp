@@ -113,6 +113,9 @@ public:
     /// The driver ends: forgets it and wakes all waiters, if it was this source's.
     void on_driver_gone(const epoll_driver&) noexcept;
 
+    /// In a forked child, whose only thread the caller is: no driver watches it, and nobody waits for it.
+    void forget_others() noexcept;
+
     io_source* next_free = nullptr;  ///< source_pool's
 
 private:

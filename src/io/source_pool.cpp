@@ -2,6 +2,9 @@
 
 #include <mutex>
 #include <new>
+#include <utility>
+
+#include "base/fork.hpp"
 
 namespace weft::detail {
 namespace {
@@ -13,18 +16,45 @@ struct slab {
     slab* next = nullptr;
 };
 
-spin_lock lock;             // guards the two below
+spin_lock lock;             // guards what follows
 io_source* free_sources = nullptr;
 slab* slabs = nullptr;
+std::size_t in_use = 0;
+int drivers = 0;
+
+void forget_others() noexcept {
+    lock.unlock();
+    for (slab* s = slabs; s; s = s->next)
+        for (auto& source : s->sources) source.forget_others();
+}
+
+void follow_forks_once() noexcept {
+    static const bool once = [] {
+        follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
+// When the library is closed, or the process ends; after all static objects.
+[[gnu::destructor]] void free_slabs() noexcept {
+    const std::lock_guard guard(lock);
+    if (in_use != 0 || drivers != 0) return;
+    free_sources = nullptr;
+    while (slabs) delete std::exchange(slabs, slabs->next);
+}
 
 io_source* take() noexcept {
     const std::lock_guard guard(lock);
     io_source* const s = free_sources;
-    if (s) free_sources = s->next_free;
+    if (!s) return nullptr;
+    free_sources = s->next_free;
+    ++in_use;
     return s;
 }
 
 bool grow() noexcept {
+    follow_forks_once();
     auto* const fresh = new (std::nothrow) slab;
     if (!fresh) return false;
     for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];
@@ -52,6 +82,12 @@ void recycle(io_source& s) noexcept {
     const std::lock_guard guard(lock);
     s.next_free = free_sources;
     free_sources = &s;
+    --in_use;
+}
+
+void count_driver(int n) noexcept {
+    const std::lock_guard guard(lock);
+    drivers += n;
 }
 
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {

@@ -108,6 +108,8 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     arrive();
     auto* const own = f.home;
     run_body(f);
+    if (auto* const census = f.owner->census()) [[unlikely]]
+        census->end(f);
     if (f.is_bound()) let_go(f);  // before its end may be seen; what it has captured is destroyed
     const auto how = body_ended(f);
     carrier& c = *this_carrier();
@@ -284,6 +286,8 @@ context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
 bool carrier::give_own_stack(control_block& f) noexcept {
     f.home = owner_.stacks().take(f.rest().stack_bytes);
     if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
+    if (owner_.census()) [[unlikely]]
+        stack_census::begin(*f.home);
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
     if (f.rest().pins != 0 && !f.is_bound()) bind(f, *this);  // migrate::before_start
     return true;

@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "sched/new_thread.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
 
@@ -33,7 +34,7 @@ void hand_off::start() {
     for (auto* const list : {&spares_, &without_thread_})
         list->reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
     if (owner_.options().time_slice == duration::zero()) return;
-    thread_ = std::thread([this] {
+    thread_ = new_thread("weft: no thread for the monitor", [this] {
         char name[16];
         std::snprintf(name, sizeof name, "%.10s/mon", owner_.options().name.c_str());
         pthread_setname_np(pthread_self(), name);

@@ -1,10 +1,12 @@
 #include "sched/scheduler.hpp"
 
+#include "sched/forked.hpp"
 #include "sched/worker_inline.hpp"
 
 #include <cstdio>
 #include <mutex>
 #include <thread>
+#include <typeinfo>
 
 #include <weft/stop.hpp>
 
@@ -17,6 +19,21 @@ std::string_view current_name() noexcept {
     const auto* const f = this_fiber_block();
     if (!f) return this_carrier() ? "a worker's loop" : "a plain thread";
     return f->name().empty() ? "an unnamed fiber" : f->name();
+}
+
+/// In a signal handler, on the thread whose stack is full.
+overflown current_overflow() noexcept {
+    overflown who{.name = current_name()};
+    const auto* const f = this_fiber_block();
+    if (!f) return who;
+    who.id = id_of(*f);
+    if (f->site.line() != 0) {
+        who.file = f->site.file_name();
+        who.line = f->site.line();
+    } else if (f->body) {
+        who.body = typeid(*f->body).name();
+    }
+    return who;
 }
 
 /// With its number, by which a dump shows it, too.
@@ -81,10 +98,12 @@ scheduler::scheduler(scheduler_options options, driver& io)
       demoted_(options_.workers, options_.time_slice),
       hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
-      looks_at_spawns_(limit_ != nullptr) {
+      census_(options_.census ? std::make_unique<stack_census>() : nullptr),
+      looks_at_spawns_(limit_ != nullptr || census_ != nullptr) {
     prepare_heavy_fence();
+    make_children_plain();
     set_panic_namer(current_runner);
-    set_overflow_namer(current_name);
+    set_overflow_namer(current_overflow);
     carriers_.resize(std::max(options_.max_carriers, options_.workers));
     workers_.reserve(options_.workers);
     for (unsigned i = 0; i < options_.workers; ++i) {
