@@ -58,6 +58,10 @@ struct runtime_options {
         512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
     std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit
     weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does then
+    /// `torture` is for tests, with two workers and more: fibers that may move do so whenever they park or yield; priorities do not
+    /// count then.
+    /// WEFT_MIGRATION=normal or =torture overrides.
+    migration_policy migration = migration_policy::normal;
     /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached. Those of a scope's
     /// body on a plain thread come with id 0.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};

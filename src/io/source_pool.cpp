@@ -8,14 +8,14 @@ namespace {
 
 constexpr std::size_t slab_sources = 64;  // chosen: about two pages
 
-struct slab {
+struct source_slab {
     io_source sources[slab_sources];
-    slab* next = nullptr;
+    source_slab* next = nullptr;
 };
 
 spin_lock lock;             // guards the two below
 io_source* free_sources = nullptr;
-slab* slabs = nullptr;
+source_slab* slabs = nullptr;
 
 io_source* take() noexcept {
     const std::lock_guard guard(lock);
@@ -25,7 +25,7 @@ io_source* take() noexcept {
 }
 
 bool grow() noexcept {
-    auto* const fresh = new (std::nothrow) slab;
+    auto* const fresh = new (std::nothrow) source_slab;
     if (!fresh) return false;
     for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];
     const std::lock_guard guard(lock);
@@ -55,12 +55,12 @@ void recycle(io_source& s) noexcept {
 }
 
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {
-    slab* first = nullptr;
+    source_slab* first = nullptr;
     {
         const std::lock_guard guard(lock);
         first = slabs;
     }
-    for (slab* s = first; s; s = s->next)  // slabs are only ever added, in front
+    for (source_slab* s = first; s; s = s->next)  // slabs are only ever added, in front
         for (auto& source : s->sources) f(source, data);
 }
 
