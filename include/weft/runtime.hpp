@@ -64,6 +64,10 @@ struct runtime_options {
     /// Measures what fibers need of their stacks (runtime::stack_census), at some microseconds for each. WEFT_STACK_CENSUS=1 does so, too,
     /// and prints it on stderr when the runtime ends.
     bool stack_census = false;
+    /// `torture` is for tests, with two workers and more: fibers that may move do so whenever they park or yield; priorities do not
+    /// count then.
+    /// WEFT_MIGRATION=normal or =torture overrides.
+    migration_policy migration = migration_policy::normal;
     /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached. Those of a scope's
     /// body on a plain thread come with id 0.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};

@@ -173,7 +173,7 @@ int signals::wait(std::error_code& error) {
             error.clear();
             return number;
         }
-        const auto woken = detail::perform(event_.get(), detail::direction::read, detail::park_reason::signal, [](int fd) {
+        const auto woken = detail::perform(event_.get(), detail::io_direction::read, detail::park_reason::signal, [](int fd) {
             std::uint64_t count = 0;
             return detail::system_result([&] { return ::read(fd, &count, sizeof count); });
         });

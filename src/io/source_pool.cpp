@@ -11,20 +11,20 @@ namespace {
 
 constexpr std::size_t slab_sources = 64;  // chosen: about two pages
 
-struct slab {
+struct source_slab {
     io_source sources[slab_sources];
-    slab* next = nullptr;
+    source_slab* next = nullptr;
 };
 
 spin_lock lock;             // guards what follows
 io_source* free_sources = nullptr;
-slab* slabs = nullptr;
+source_slab* slabs = nullptr;
 std::size_t in_use = 0;
 int drivers = 0;
 
 void forget_others() noexcept {
     lock.unlock();
-    for (slab* s = slabs; s; s = s->next)
+    for (source_slab* s = slabs; s; s = s->next)
         for (auto& source : s->sources) source.forget_others();
 }
 
@@ -55,7 +55,7 @@ io_source* take() noexcept {
 
 bool grow() noexcept {
     follow_forks_once();
-    auto* const fresh = new (std::nothrow) slab;
+    auto* const fresh = new (std::nothrow) source_slab;
     if (!fresh) return false;
     for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];
     const std::lock_guard guard(lock);
@@ -91,12 +91,12 @@ void count_driver(int n) noexcept {
 }
 
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {
-    slab* first = nullptr;
+    source_slab* first = nullptr;
     {
         const std::lock_guard guard(lock);
         first = slabs;
     }
-    for (slab* s = first; s; s = s->next)  // slabs are only ever added, in front
+    for (source_slab* s = first; s; s = s->next)  // slabs are only ever added, in front
         for (auto& source : s->sources) f(source, data);
 }
 

@@ -93,6 +93,18 @@ at_limit checked_at_limit(const runtime_options& o) {
                                 std::to_string(static_cast<int>(o.at_limit)));
 }
 
+migration_policy chosen_migration(const runtime_options& o) {
+    if (const char* const text = std::getenv("WEFT_MIGRATION"); text && *text) {
+        if (std::string_view(text) == "normal") return migration_policy::normal;
+        if (std::string_view(text) == "torture") return migration_policy::torture;
+        throw std::invalid_argument("weft: WEFT_MIGRATION must be normal or torture, not \"" + std::string(text) + '"');
+    }
+    if (o.migration != migration_policy::normal && o.migration != migration_policy::torture)
+        throw std::invalid_argument("weft: runtime_options::migration must be normal or torture, not " +
+                                    std::to_string(static_cast<int>(o.migration)));
+    return o.migration;
+}
+
 std::string what_of(const std::exception_ptr& e) {
     try {
         std::rethrow_exception(e);
@@ -133,6 +145,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .max_fibers = checked_max_fibers(options_),
                         .census = options_.stack_census || prints_census_,
                         .when_full = checked_at_limit(options_),
+                        .migration = chosen_migration(options_),
                         .name = options_.name,
                         .unhandled =
                             [this](control_block* f, const std::exception_ptr& e) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include <cfenv>
 #include <cstdio>
 
 #include "sched/new_thread.hpp"
@@ -35,6 +36,7 @@ void carrier::start_thread() {
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
+        std::fesetenv(&owner_.floating_point());  // not that of whoever has started this thread
         probe_.store(thread_probe::here(), relaxed);
         set_this_carrier(this);
         live();

@@ -1,6 +1,7 @@
 // fiber_loop.cpp - how a carrier gets from one fiber to the next: its loops, and every switch.
 #include "sched/bound.hpp"
 #include "sched/idle.hpp"
+#include "sched/park_watch.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
 
@@ -258,6 +259,7 @@ void carrier::yield_otherwise(control_block& self) noexcept {
 
 // By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
+    if (is_watched()) tell_watcher(self, park_reason::yield);
     if (!self.is_bound() && w.put_back(self)) {  // nobody else can run it before the visit ends
         control_block* const next = w.pick();
         if (next != &self) return leave_for(w, self, next);

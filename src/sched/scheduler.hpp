@@ -1,6 +1,7 @@
 // scheduler.hpp - the workers of one runtime, what they share, and the carriers that run them.
 #pragma once
 
+#include <cfenv>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <weft/detail/at_limit.hpp>
+#include <weft/detail/migrate.hpp>
 
 #include "base/fork.hpp"
 #include "fiber/block_pool.hpp"
@@ -36,6 +38,7 @@ struct scheduler_options {
     std::size_t max_fibers = 0;  // 0: no limit
     bool census = false;  // of what fibers need of their stacks
     weft::at_limit when_full = at_limit::park;
+    migration_policy migration = migration_policy::normal;
     std::string name = "weft";
     /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
     std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
@@ -107,11 +110,13 @@ public:
     fiber_limit* limit() const noexcept { return limit_.get(); }
     /// Null unless it was asked for: then every fiber has a stack of its own.
     stack_census* census() const noexcept { return census_.get(); }
-    /// Whether a spawn has to look at more than its attributes: at a limit, at the spawner's class, or for the census.
+    /// Whether a spawn has to look at more than its attributes: at a limit, at the spawner's class, for the census, or at tortures().
     bool looks_at_spawns() const noexcept { return looks_at_spawns_.load(relaxed); }
     /// Before the first fiber that is not normal is started, which thus comes after it.
     void begin_classes() noexcept { looks_at_spawns_.store(true, relaxed); }
     const scheduler_options& options() const noexcept { return options_; }
+    /// Rounding and the like, as its maker had them: all carriers begin with that, and who changes it puts it back.
+    const std::fenv_t& floating_point() const noexcept { return floating_point_; }
     unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
     worker& worker_at(unsigned i) noexcept { return *workers_[i]; }
     stack_pool& stacks() noexcept { return stacks_; }
@@ -125,6 +130,12 @@ public:
     void demote(control_block&) noexcept;
     /// New, or it was waiting, and bound to a carrier (bound.hpp).
     void ready_bound(control_block&) noexcept;
+    /// Fibers are sent to another carrier whenever they have parked (B7 of bound.hpp).
+    bool tortures() const noexcept { return options_.migration == migration_policy::torture; }
+    /// Its bound fibers that may move do so; it has lost its worker.
+    [[gnu::cold]] void send_on_from(carrier&) noexcept;
+    /// Whether such a one may wait behind another fiber: a hint.
+    bool somebody_may_be_sent_on() const noexcept;
     /// One of the demoted, if any waits, becomes an ordinary fiber again.
     void promote_one() noexcept;
     /// The same of one that was taken from them, and has left its stack: the place is given back.
@@ -191,12 +202,14 @@ private:
     static held_fiber in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
     [[gnu::cold]] void wake_claimed() noexcept;
+    bool is_held(const carrier&) const noexcept;
     class observation;
 
     enum class lead : std::uint32_t { free, taken, wanted };
 
     const scheduler_options options_;
     const unsigned generation_ = fork_generation();
+    std::fenv_t floating_point_{};
     driver& driver_;
     stack_pool stacks_;
     block_pool blocks_;
