@@ -208,7 +208,7 @@ exit_status process::wait(std::error_code& error) {
     if (id_ <= 0) {
         error = std::make_error_code(std::errc::no_child_process);
     } else if (ending_) {
-        error = detail::perform(ending_.get(), detail::direction::read, detail::park_reason::process, [&](int) {
+        error = detail::perform(ending_.get(), detail::io_direction::read, detail::park_reason::process, [&](int) {
                     return take_end(id_, status);
                 }).error;
     } else {
