@@ -11,7 +11,7 @@
 //       and finds that somebody waits takes the lock and wakes. So an end that nobody waits for takes no lock.
 //   C5  fiber_rest is zero until it is first used, and clean again when the block is free: only its tickets (C1) and make_ready stay.
 //       Nobody constructs it. A fiber that neither waits nor is waited for, is not named and not stopped, never touches it.
-//   C6  Who sets anything marked "trace" calls leave_trace() too, while it holds a reference. Who drops the last one tidies up if
+//   C6  Who sets anything marked "trace" calls leave_trace() too, while it holds a reference or F5. Who frees the block tidies up if
 //       there are traces, so that a free block has none and whoever makes a fiber of it need not look.
 //
 // A batch of 500,000 empty fibers is bound by memory: each is born, run and ended in the first two lines of the cache, and has no other
@@ -88,7 +88,7 @@ struct fiber_core {
     std::source_location site;
     atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
     atomic<std::uint8_t> rare{0};  // what few fibers are, as bits of `rarity`; but for traces set before start
-    // Traces (C6), all but `detached`.
+    // Traces (C6), all but `spilled`, which goes with the body, and `detached`.
     bool told = false;  // the parent has handed its stop on
     atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`

@@ -3,12 +3,12 @@
 //  part       meaning                                       set by                  cleared by
 //  reference  a count: the run's, the handle's, those of    its holder              its holder; the last gives the block back
 //             who looks at the fiber meanwhile
-//  handle     somebody may still join                       begin()                 drop_handle()
+//  handle     somebody may still join                       begin()                 drop_handle(), free_joined()
 //  done       the body has ended                            the run                 with the word
 //  awaited    a waiter is, or was, among the joiners        the waiter, under lock  with the word
 //
 // Invariants
-//   F1  Zero: the block is free. From begin() to the last drop it is not, and nobody else takes it.
+//   F1  Zero: the block is free. From begin() to the last drop, or free_joined(), it is not, and nobody else takes it.
 //   F2  A reference is added by who holds one, or by try_refer() of an observer.
 //   F3  Who holds the last count may write the word without a read-modify-write, inside a visit to its worker's queue
 //       (run_queue.hpp) in which it has seen no observer: an observer makes itself known, passes a heavy fence and waits until

@@ -64,7 +64,7 @@ public:
     /// The searcher has found work, or gives up to do something else. \returns whether it must now look at the queues (I2).
     [[nodiscard]] bool end_search() noexcept {
         if (sleeping(word_.fetch_sub(one_searching, seq_cst)) == 0) return false;
-        heavy_fence();  // pairs with the light fence in after_publish()
+        heavy_fence();  // pairs with the light fence in lacks_searcher()
         return true;
     }
 
@@ -77,7 +77,7 @@ public:
             last = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst)) + 1 == workers_;
         }
         if (last) fence(seq_cst);  // I6; pairs with the fence of a thread that is no worker
-        else heavy_fence();        // pairs with the light fence in after_publish()
+        else heavy_fence();        // pairs with the light fence in lacks_searcher()
     }
 
     /// Takes the announcement back. False: it was claimed; the worker is searching and a token is on its way (I5).

@@ -8,7 +8,7 @@
 //   K4  Whoever makes work visible to others calls notify() afterwards (idle_set.hpp).
 //   K7  A ready fiber is in the queue of its class. queue_, the normal one's, is all that the common way looks at: while a fiber of another
 //       class is queued here or such a class has its turn, attends_ holds, and then has_news_, and poll_at_ is not after the end of the
-//       turn. So each pick() comes to pick_by_class(), and who goes past pick() by poll_if_due().
+//       turn. So each pick() comes to pick_by_class(), and who goes past pick() asks poll_if_due() or poll_is_due().
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, pa
 
 fiber_ref::joined fiber_ref::join() {
     require_joinable(fiber_ != nullptr);
-    if (!carrier::join_in_place(*fiber_)) wait_until(never);
+    if (done() || !carrier::join_in_place(*fiber_)) wait_until(never);  // ended: no visit, in which a demand would be refused (H4)
     control_block* const f = std::exchange(fiber_, nullptr);
     return {f, f->body};
 }

@@ -1,4 +1,4 @@
-// life_word_model.cpp - fiber/life_word.hpp (F1-F4) together with the visits of sched/run_queue.hpp, under every schedule.
+// life_word_model.cpp - fiber/life_word.hpp (F1-F5) together with the visits of sched/run_queue.hpp, under every schedule.
 #include "fiber/life_word.hpp"
 
 #include "model/litmus.hpp"
