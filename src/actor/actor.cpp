@@ -10,6 +10,7 @@
 #include <weft/detail/new_fiber.hpp>
 
 #include "actor/actor_core.hpp"
+#include "base/fork.hpp"
 #include "base/panic.hpp"
 #include "sched/scheduler.hpp"
 
@@ -30,6 +31,7 @@ std::string quoted(const actor_core& a) { return '"' + std::string(a.name()) + '
 class waiting_for {
 public:
     waiting_for(actor_core* me, actor_core& target, bool for_ever) : me_(for_ever ? me : nullptr) {
+        hold_across_forks<lock_>();
         if (me == &target) throw actor_deadlock("actor " + quoted(target) + " asks itself");
         if (!me_) return;
         std::string circle;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "actor/actor_core.hpp"
+#include "base/fork.hpp"
 
 namespace weft {
 namespace {
@@ -18,7 +19,7 @@ struct letter_box {
 };
 
 letter_box& letters() noexcept {
-    static auto& one = *new letter_box;  // outlives every actor
+    static auto& one = (detail::hold_lock_across_forks<letters>(), *new letter_box);  // outlives every actor
     return one;
 }
 

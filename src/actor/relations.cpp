@@ -11,6 +11,7 @@
 #include <string>
 
 #include "actor/actor_core.hpp"
+#include "base/fork.hpp"
 
 namespace weft::detail {
 namespace {
@@ -23,7 +24,7 @@ struct all_relations {
 };
 
 all_relations& relations() noexcept {
-    static auto& one = *new all_relations;  // outlives every actor and static object
+    static auto& one = (hold_lock_across_forks<relations>(), *new all_relations);  // outlives every actor and static object
     return one;
 }
 

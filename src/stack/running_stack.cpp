@@ -8,11 +8,13 @@
 #include <array>
 #include <cerrno>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "arch/interrupted.hpp"
 #include "arch/sanitizer.hpp"
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "stack/stack_map.hpp"
 
 namespace weft::detail {
@@ -64,6 +66,18 @@ bool is_ours(int number) noexcept {
     return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_stack_signal;
 }
 
+// Who has asked is not there; and he may have waited for long, so nobody waits for him before a fork.
+void forget_requests_in_children() noexcept {
+    static const bool once = [] {
+        follow_forks({.in_child = [] {
+            ::new (&asking) std::mutex;
+            request.store(idle, relaxed);  // alone
+        }});
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
 // \returns whether it has answered; if not, it will not either.
 bool await_answer(pid_t thread, time_point until) noexcept {
     while (request.load(acquire) != with(answered, thread)) {  // pairs with the handler
@@ -79,6 +93,8 @@ bool await_answer(pid_t thread, time_point until) noexcept {
 }  // namespace
 
 signal_claim claim_stack_signal(int number) noexcept {
+    hold_across_forks<claiming>();
+    forget_requests_in_children();
     const std::lock_guard guard(claiming);
     auto& n = users[static_cast<std::size_t>(number)];
     struct sigaction now = {};

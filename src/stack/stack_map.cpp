@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "stack/guard.hpp"
 
 namespace weft::detail {
@@ -34,6 +36,15 @@ stack_map_entry* free_entry() noexcept {
     entry->next = newest.load(relaxed);   // only changed under the lock we hold
     newest.store(entry, release);         // publishes `next`; pairs with the acquire in slot_around()
     return entry;
+}
+
+// When the library that this code is in is closed, or the process ends; only if nobody has an entry, and thus nobody reads.
+[[gnu::destructor]] void free_entries() noexcept {
+    std::scoped_lock const lock(writers);
+    for (auto* e = newest.load(relaxed); e != nullptr; e = e->next)
+        if (e->bytes.load(relaxed) != 0) return;
+    unused_entries = nullptr;
+    for (auto* e = newest.exchange(nullptr, relaxed); e != nullptr;) delete std::exchange(e, e->next);
 }
 
 struct range {
@@ -67,6 +78,7 @@ slot slot_around(std::uintptr_t at) noexcept {
 }  // namespace
 
 stack_map_entry* add_to_stack_map(std::byte* base, std::size_t bytes, std::size_t stride) noexcept {
+    hold_across_forks<writers>();
     std::scoped_lock const lock(writers);
     auto* const entry = free_entry();
     if (entry == nullptr) return nullptr;

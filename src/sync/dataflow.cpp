@@ -9,6 +9,7 @@
 
 #include <weft/detail/local_core.hpp>
 
+#include "base/fork.hpp"
 #include "base/spin_lock.hpp"
 
 namespace weft {
@@ -18,16 +19,17 @@ dataflow_cycle::dataflow_cycle() : std::logic_error("weft: a computed variable w
 namespace detail {
 namespace {
 
+spin_lock links;
+
 struct current_value final : local_value {
     computation* what = nullptr;
 };
 
 const local_key& current_key() {
+    hold_across_forks<links>();
     static const auto& one = *new local_key;  // outlives every static variable
     return one;
 }
-
-spin_lock links;
 
 }  // namespace
 
