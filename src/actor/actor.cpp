@@ -31,7 +31,6 @@ std::string quoted(const actor_core& a) { return '"' + std::string(a.name()) + '
 class waiting_for {
 public:
     waiting_for(actor_core* me, actor_core& target, bool for_ever) : me_(for_ever ? me : nullptr) {
-        hold_across_forks<lock_>();
         if (me == &target) throw actor_deadlock("actor " + quoted(target) + " asks itself");
         if (!me_) return;
         std::string circle;
@@ -52,6 +51,7 @@ public:
     ~waiting_for() {
         if (me_) end(*me_);
     }
+    static void follow_forks_at_load() noexcept { hold_across_forks<lock_>(); }
     static void end(actor_core& me) noexcept {
         const std::lock_guard guard(lock_);
         me.asks = nullptr;
@@ -70,6 +70,8 @@ private:
     static inline std::mutex lock_;
     actor_core* me_;
 };
+
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { waiting_for::follow_forks_at_load(); }  // F3
 
 /// The failure of a handler, as its asker hears of it.
 exit_reason reason_of(std::exception_ptr failure) {

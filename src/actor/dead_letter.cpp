@@ -19,8 +19,12 @@ struct letter_box {
 };
 
 letter_box& letters() noexcept {
-    static auto& one = (detail::hold_lock_across_forks<letters>(), *new letter_box);  // outlives every actor
+    static auto& one = *new letter_box;  // outlives every actor
     return one;
+}
+
+[[gnu::constructor(detail::before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+    detail::hold_lock_across_forks<letters>();
 }
 
 }  // namespace

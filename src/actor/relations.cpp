@@ -24,9 +24,11 @@ struct all_relations {
 };
 
 all_relations& relations() noexcept {
-    static auto& one = (hold_lock_across_forks<relations>(), *new all_relations);  // outlives every actor and static object
+    static auto& one = *new all_relations;  // outlives every actor and static object
     return one;
 }
+
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_lock_across_forks<relations>(); }  // F3
 
 bool remove_from(link_list& list, const actor_core* who) noexcept {
     return std::erase_if(list, [=](const actor_core::link& l) { return l.other == who; }) != 0;

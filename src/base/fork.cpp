@@ -24,6 +24,11 @@ void count_forks() noexcept {
     static_cast<void>(once);
 }
 
+[[gnu::constructor(before_static_objects)]] void follow_from_the_start() noexcept {  // F3
+    count_forks();
+    const unshared_descriptor none(-1);  // the first lets children close the others
+}
+
 }  // namespace
 
 void follow_forks(const fork_steps& steps) noexcept {

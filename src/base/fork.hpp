@@ -5,7 +5,11 @@
 //
 // Invariants
 //   F1  Locks held across a fork are leaves: nobody takes another one under them, so their order does not matter.
+//       One that is not, a pool's, is taken first: who registers later is called earlier before a fork.
 //   F2  A child's first code of weft's are the functions registered here, in the one thread it has.
+//   F3  Whoever follows forks begins so when the code is loaded, while there is one thread: a local static that another thread is
+//       making at the moment of a fork is never made in the child, and who asks for it there waits for ever. So what a runtime
+//       needs is no such static, or is asked for before the fork.
 #pragma once
 
 #include <utility>
@@ -13,6 +17,9 @@
 #include "base/intrusive_list.hpp"
 
 namespace weft::detail {
+
+/// For [[gnu::constructor]]: the first that the compiler leaves to programs. Static objects are made later, in whatever file.
+inline constexpr int before_static_objects = 101;
 
 struct fork_steps {
     void (*before)() = nullptr;  // in the thread that forks, as the next
@@ -36,7 +43,7 @@ void hold_across_forks() noexcept {
     static_cast<void>(once);
 }
 
-/// The same for the lock of what `Owner()` returns, which is there for good; while it is made.
+/// The same for the lock of what `Owner()` returns, which is there for good, and is made then if need be. Once.
 template <auto Owner>
 void hold_lock_across_forks() noexcept {
     follow_forks({.before = [] { Owner().lock.lock(); },

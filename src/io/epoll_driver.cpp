@@ -55,7 +55,8 @@ epoll_driver::epoll_driver()
     : epoll_fd_(checked(system_result([] { return ::epoll_create1(EPOLL_CLOEXEC); }), "weft: epoll_create1")),
       wake_fd_(checked(system_result([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }), "weft: eventfd")) {
     epoll_event wanted{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
-    checked(system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, wake_fd_.get(), &wanted); }), "weft: epoll_ctl");
+    checked(system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, wake_fd_.get(), &wanted); }),
+            "weft: epoll_ctl");
     count_driver(1);
 }
 

@@ -107,18 +107,14 @@ void restore(int number) noexcept {  // under table_lock
 }
 
 // A handler that ran on another thread is not there to end.
-void follow_forks_once() noexcept {
-    static const bool once = [] {
-        detail::follow_forks({.before = [] { table_lock.lock(); },
-                              .in_parent = [] { table_lock.unlock(); },
-                              .in_child =
-                                  [] {
-                                      running.store(0, detail::relaxed);
-                                      table_lock.unlock();
-                                  }});
-        return true;
-    }();
-    static_cast<void>(once);
+[[gnu::constructor(detail::before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+    detail::follow_forks({.before = [] { table_lock.lock(); },
+                          .in_parent = [] { table_lock.unlock(); },
+                          .in_child =
+                              [] {
+                                  running.store(0, detail::relaxed);
+                                  table_lock.unlock();
+                              }});
 }
 
 int claim_slot() {  // under table_lock
@@ -142,7 +138,6 @@ detail::io_handle make_event() {
 
 signals::signals(std::initializer_list<int> numbers) {
     const signal_set set = checked(numbers);
-    follow_forks_once();
     event_ = make_event();
     const std::lock_guard guard(table_lock);
     slot_ = claim_slot();

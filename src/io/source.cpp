@@ -154,7 +154,8 @@ void io_source::on_driver_gone(const epoll_driver& gone) noexcept {
 
 // Those who waited are not there, nor is whoever may have held the lock.
 void io_source::forget_others() noexcept {
-    if (lock_.try_lock() && !driver_ && waiters_[0].empty() && waiters_[1].empty()) return lock_.unlock();  // written only if need be
+    if (lock_.try_lock() && !driver_ && waiters_[0].empty() && waiters_[1].empty())
+        return lock_.unlock();  // written only if need be
     driver_ = nullptr;
     for (auto& list : waiters_) ::new (&list) wait_list;
     for (auto& e : events_) e.fetch_add(1, relaxed);  // alone

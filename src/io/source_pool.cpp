@@ -28,12 +28,8 @@ void forget_others() noexcept {
         for (auto& source : s->sources) source.forget_others();
 }
 
-void follow_forks_once() noexcept {
-    static const bool once = [] {
-        follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
-        return true;
-    }();
-    static_cast<void>(once);
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+    follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
 }
 
 // When the library is closed, or the process ends; after all static objects.
@@ -54,7 +50,6 @@ io_source* take() noexcept {
 }
 
 bool grow() noexcept {
-    follow_forks_once();
     auto* const fresh = new (std::nothrow) source_slab;
     if (!fresh) return false;
     for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];

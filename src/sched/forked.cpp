@@ -50,7 +50,7 @@ void become_plain() noexcept {
 
 }  // namespace
 
-void make_children_plain() noexcept {
+[[gnu::constructor(before_static_objects)]] void make_children_plain() noexcept {
     static const bool once = (follow_forks({.in_child = become_plain}), true);
     static_cast<void>(once);
 }

@@ -7,8 +7,11 @@
 namespace weft::detail {
 
 void find_park_watcher() noexcept {
-    static const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
+    static constinit atomic<bool> looked{false};  // no local static that is made here: F3 of base/fork.hpp
+    if (looked.load(acquire)) return;  // pairs with the store; who looks at the same time finds the same
+    const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
     watcher_of_parks.store(found, relaxed);  // ordered by the start of whoever reads it
+    looked.store(true, release);  // pairs with the load
 }
 
 void tell_watcher(const control_block& self, park_reason why) noexcept {

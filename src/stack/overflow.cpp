@@ -111,6 +111,8 @@ extern "C" void on_segv(int number, siginfo_t* info, void* machine) {
     if (bytes != 0 || !was_called) restore_default();   // a full stack stays full, whatever a handler thinks
 }
 
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_across_forks<installing>(); }  // F3
+
 // Somebody else has our handler's address: it must not go when a library that holds this code is closed.
 void stay_loaded() noexcept {
     Dl_info mine{};
@@ -121,7 +123,6 @@ void stay_loaded() noexcept {
 }  // namespace
 
 overflow_report::overflow_report() noexcept {
-    hold_across_forks<installing>();
     std::scoped_lock const lock(installing);
     if (reports++ > 0) return;
     ::sigaction(SIGSEGV, nullptr, &previous_action);

@@ -67,15 +67,12 @@ bool is_ours(int number) noexcept {
 }
 
 // Who has asked is not there; and he may have waited for long, so nobody waits for him before a fork.
-void forget_requests_in_children() noexcept {
-    static const bool once = [] {
-        follow_forks({.in_child = [] {
-            ::new (&asking) std::mutex;
-            request.store(idle, relaxed);  // alone
-        }});
-        return true;
-    }();
-    static_cast<void>(once);
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+    hold_across_forks<claiming>();
+    follow_forks({.in_child = [] {
+        ::new (&asking) std::mutex;
+        request.store(idle, relaxed);  // alone
+    }});
 }
 
 // \returns whether it has answered; if not, it will not either.
@@ -93,8 +90,6 @@ bool await_answer(pid_t thread, time_point until) noexcept {
 }  // namespace
 
 signal_claim claim_stack_signal(int number) noexcept {
-    hold_across_forks<claiming>();
-    forget_requests_in_children();
     const std::lock_guard guard(claiming);
     auto& n = users[static_cast<std::size_t>(number)];
     struct sigaction now = {};

@@ -38,6 +38,8 @@ stack_map_entry* free_entry() noexcept {
     return entry;
 }
 
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_across_forks<writers>(); }  // F3
+
 // When the library that this code is in is closed, or the process ends; only if nobody has an entry, and thus nobody reads.
 [[gnu::destructor]] void free_entries() noexcept {
     std::scoped_lock const lock(writers);
@@ -78,7 +80,6 @@ slot slot_around(std::uintptr_t at) noexcept {
 }  // namespace
 
 stack_map_entry* add_to_stack_map(std::byte* base, std::size_t bytes, std::size_t stride) noexcept {
-    hold_across_forks<writers>();
     std::scoped_lock const lock(writers);
     auto* const entry = free_entry();
     if (entry == nullptr) return nullptr;

@@ -63,6 +63,10 @@ public:
     [[nodiscard]] stack_statistics statistics() const noexcept;
     [[nodiscard]] std::size_t default_bytes() const noexcept;
 
+    /// Its lock, under which others are taken: for a pool of the process, across forks.
+    void lock() noexcept { mutex_.lock(); }
+    void unlock() noexcept { mutex_.unlock(); }
+
 private:
     static constexpr std::size_t smallest_class = 14;  // 2^14: 16 KiB
     static constexpr std::size_t largest_class = 26;  // 2^26: 64 MiB

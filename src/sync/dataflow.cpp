@@ -9,6 +9,7 @@
 
 #include <weft/detail/local_core.hpp>
 
+#include "base/atomic.hpp"
 #include "base/fork.hpp"
 #include "base/spin_lock.hpp"
 
@@ -26,10 +27,15 @@ struct current_value final : local_value {
 };
 
 const local_key& current_key() {
-    hold_across_forks<links>();
-    static const auto& one = *new local_key;  // outlives every static variable
-    return one;
+    static constinit atomic<const local_key*> made{nullptr};  // no local static that is made here: F3 of base/fork.hpp
+    if (const auto* const one = made.load(acquire)) return *one;  // pairs with the exchange
+    auto mine = std::make_unique<const local_key>();
+    const local_key* first = nullptr;
+    if (!made.compare_exchange_strong(first, mine.get(), acq_rel, acquire)) return *first;  // pairs with itself
+    return *mine.release();  // outlives every static variable
 }
+
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_across_forks<links>(); }  // F3
 
 }  // namespace
 

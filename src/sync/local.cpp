@@ -87,7 +87,7 @@ private:
 };
 
 table_store& tables() noexcept {
-    static table_store& all = (hold_lock_across_forks<tables>(), *new table_store);  // outlives every fiber and static object
+    static table_store& all = *new table_store;  // outlives every fiber and static object
     return all;
 }
 
@@ -127,8 +127,13 @@ struct slot_store {
 };
 
 slot_store& slots() noexcept {
-    static slot_store& all = (hold_lock_across_forks<slots>(), *new slot_store);  // as tables()
+    static slot_store& all = *new slot_store;  // as tables()
     return all;
+}
+
+[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+    hold_lock_across_forks<tables>();
+    hold_lock_across_forks<slots>();
 }
 
 }  // namespace

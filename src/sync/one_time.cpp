@@ -18,8 +18,8 @@ struct one_time_state {
 
 one_time::~one_time() {
     auto& s = state_.as<one_time_state>();
-    require_at_end(s.room.waiters.empty(),
-                   what_ == what::ivar ? "ivar: destroyed while somebody waits for it" : "once_flag: destroyed while somebody calls");
+    require_at_end(s.room.waiters.empty(), what_ == what::ivar ? "ivar: destroyed while somebody waits for it"
+                                                               : "once_flag: destroyed while somebody calls");
 }
 
 bool one_time::is_done() const noexcept { return state_.as<one_time_state>().room.lock.rests_in(done); }
