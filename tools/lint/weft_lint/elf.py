@@ -118,13 +118,19 @@ class image:
     # ---- whom a call names
 
     def _read_relocations(self):
+        tables = {}                # of symbols, by section: objects have many sections of relocations
         for section in self.elf.iter_sections():
             if not isinstance(section, RelocationSection):
                 continue
-            symbols = self.elf.get_section(section["sh_link"])
+            if self.is_object and not self.elf.get_section(section["sh_info"])["sh_flags"] & 4:   # of no code, mostly of debug information
+                continue
+            link = section["sh_link"]
+            if link not in tables:
+                tables[link] = list(self.elf.get_section(link).iter_symbols())
+            symbols = tables[link]
             base = self.bases.get(section["sh_info"], 0) if self.is_object else 0
             for r in section.iter_relocations():
-                symbol = symbols.get_symbol(r["r_info_sym"]) if r["r_info_sym"] else None
+                symbol = symbols[r["r_info_sym"]] if r["r_info_sym"] else None
                 at = base + r["r_offset"]
                 if self.is_object:
                     if symbol is not None:
