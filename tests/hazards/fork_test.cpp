@@ -7,7 +7,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -46,7 +48,7 @@ TEST_P(forks, E3_of_a_fiber_whose_function_returns_end_the_child) {
     std::atomic<int> returned{0};
     pid_t child = -1;
     rt.spawn([&] {
-          child = ::fork();
+          child = fork_now();
           if (child == 0) {
               hang_no_longer_than(most_seconds);
               return;
@@ -57,7 +59,7 @@ TEST_P(forks, E3_of_a_fiber_whose_function_returns_end_the_child) {
     rt.run([&] {
         with_scope([&](scope& s) {
             auto c = s.spawn({.name = "forks"}, [&] {
-                child = ::fork();
+                child = fork_now();
                 if (child == 0) {
                     hang_no_longer_than(most_seconds);
                     throw std::runtime_error("in the child");
@@ -69,7 +71,7 @@ TEST_P(forks, E3_of_a_fiber_whose_function_returns_end_the_child) {
         EXPECT_EQ(end_of(child), 1);
         // in place: the joiner does not go on in the child
         auto f = spawn([&] {
-            child = ::fork();
+            child = fork_now();
             if (child == 0) hang_no_longer_than(most_seconds);
             return ++returned;
         });
@@ -112,7 +114,24 @@ TEST_P(forks, E3_descriptors_of_the_runtime_are_closed_in_the_child) {
     rt.run([] { this_fiber::sleep_for(1ms); });
 }
 
-#if !WEFT_UNDER_TSAN  // which does not support that the child of a process with threads starts another
+TEST_P(forks, E3_an_inherited_runtime_stands_still) {
+    if (WEFT_UNDER_TSAN)
+        std::puts("left out: children that start threads, which ThreadSanitizer does not support where the parent has others");
+    watched_runtime rt(GetParam());
+    auto parked = rt.spawn([] { this_fiber::sleep_for(1h); });
+    EXPECT_EQ(in_child([&] {
+                  WEFT_CHILD_MUST(rt.inherited());
+                  WEFT_CHILD_MUST(rt.stats().fibers == 0);
+                  WEFT_CHILD_MUST(rt.shutdown(1h));
+                  rt.for_each_fiber([](const fiber_info&) { ::_exit(1); });
+              }),
+              0);
+    EXPECT_FALSE(rt.inherited());
+    parked.request_stop();
+    EXPECT_THROW(parked.join(), cancelled);
+}
+
+#if !WEFT_UNDER_TSAN  // see there
 
 /// Everything a runtime does, small.
 void use_runtime(runtime& rt) {
@@ -173,15 +192,18 @@ TEST_P(forks, E3_with_fibers_parked_and_running_and_pool_threads_at_work) {
     std::atomic<bool> over{false};
     std::vector<fiber<>> all;
     channel<int> never_sent;
-    for (int i = 0; i < 50; ++i) {
-        all.push_back(rt.spawn([&] { never_sent.receive(); }));
+    for (int i = 0; i < 50; ++i) all.push_back(rt.spawn([&] { never_sent.receive(); }));
+    if (WEFT_UNDER_ASAN) {
+        std::puts("left out: fibers that run while the process forks (fork_now() says why)");
+    } else {
+        for (int i = 0; i < 50; ++i)
+            all.push_back(rt.spawn([&] {
+                while (!over) this_fiber::sleep_for(200us);
+            }));
         all.push_back(rt.spawn([&] {
-            while (!over) this_fiber::sleep_for(200us);
+            while (!over) compute_for(1ms), this_fiber::yield();
         }));
     }
-    all.push_back(rt.spawn([&] {
-        while (!over) compute_for(1ms), this_fiber::yield();
-    }));
     all.push_back(rt.spawn([&] {
         blocking([&] {
             while (!over) ::usleep(1000);
@@ -196,14 +218,10 @@ TEST_P(forks, E3_with_fibers_parked_and_running_and_pool_threads_at_work) {
     for (auto& f : all) f.join();
 }
 
-TEST_P(forks, E3_an_inherited_runtime_stands_still_and_can_be_restarted) {
+TEST_P(forks, E3_an_inherited_runtime_can_be_restarted) {
     watched_runtime rt(GetParam());
     auto parked = rt.spawn([] { this_fiber::sleep_for(1h); });
     const int code = in_child([&] {
-        WEFT_CHILD_MUST(rt.inherited());
-        WEFT_CHILD_MUST(rt.stats().fibers == 0);
-        WEFT_CHILD_MUST(rt.shutdown(1h));
-        rt.for_each_fiber([](const fiber_info&) { ::_exit(1); });
         rt.restart();
         WEFT_CHILD_MUST(!rt.inherited());
         WEFT_CHILD_MUST(rt.stats().workers == GetParam());
@@ -313,10 +331,14 @@ TEST_P(forks, E3_a_child_may_fork_again) {
 
 TEST_P(forks, E3_while_other_threads_make_and_end_things_stress) {
     std::atomic<bool> over{false};
+    std::mutex one_at_a_time;
+    const auto in_turn = [&] { return WEFT_UNDER_ASAN ? std::unique_lock(one_at_a_time) : std::unique_lock<std::mutex>(); };
+    if (WEFT_UNDER_ASAN) std::puts("left out: forks in the midst of it, not between (fork_now() says why)");
     std::vector<std::thread> busy;
     for (int i = 0; i < 2; ++i)
         busy.emplace_back([&] {
             while (!over) {
+                const auto turn = in_turn();
                 runtime rt({.workers = 2});
                 rt.run([] {
                     std::vector<fiber<>> all;
@@ -331,7 +353,10 @@ TEST_P(forks, E3_while_other_threads_make_and_end_things_stress) {
                 });
             }
         });
-    for (int i = 0; i < scaled(15, 5); ++i) EXPECT_EQ(in_child(use_new_runtime), 0);
+    for (int i = 0; i < scaled(15, 5); ++i) {
+        const auto turn = in_turn();
+        EXPECT_EQ(in_child(use_new_runtime), 0);
+    }
     over = true;
     for (auto& t : busy) t.join();
 }

@@ -6,8 +6,8 @@ namespace weft::test {
 namespace {
 
 using detail::clock;
-using detail::io_direction;
 using detail::epoll_driver;
+using detail::io_direction;
 using detail::never;
 using detail::time_point;
 

@@ -164,8 +164,9 @@ TEST_F(source_test, wait_ends_when_its_time_has_come) {
     polled_driver d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
-    EXPECT_EQ(source_->wait(io_direction::read, source_->events(io_direction::read), park_reason::read, detail::clock::now() + 5ms),
-              readiness::timed_out);
+    EXPECT_EQ(
+        source_->wait(io_direction::read, source_->events(io_direction::read), park_reason::read, detail::clock::now() + 5ms),
+        readiness::timed_out);
     source_->leave();
 }
 
