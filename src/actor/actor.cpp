@@ -51,7 +51,7 @@ public:
     ~waiting_for() {
         if (me_) end(*me_);
     }
-    static void follow_forks_at_load() noexcept { hold_across_forks<lock_>(); }
+    static void asks_follow_forks() noexcept { hold_across_forks<lock_>(); }
     static void end(actor_core& me) noexcept {
         const std::lock_guard guard(lock_);
         me.asks = nullptr;
@@ -71,7 +71,7 @@ private:
     actor_core* me_;
 };
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { waiting_for::follow_forks_at_load(); }  // F3
+[[gnu::constructor(before_static_objects)]] void asks_follow_forks() noexcept { waiting_for::asks_follow_forks(); }  // F3
 
 /// The failure of a handler, as its asker hears of it.
 exit_reason reason_of(std::exception_ptr failure) {

@@ -23,7 +23,7 @@ letter_box& letters() noexcept {
     return one;
 }
 
-[[gnu::constructor(detail::before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+[[gnu::constructor(detail::before_static_objects)]] void dead_letters_follow_forks() noexcept {  // F3
     detail::hold_lock_across_forks<letters>();
 }
 

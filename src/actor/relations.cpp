@@ -28,7 +28,7 @@ all_relations& relations() noexcept {
     return one;
 }
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_lock_across_forks<relations>(); }  // F3
+[[gnu::constructor(before_static_objects)]] void relations_follow_forks() noexcept { hold_lock_across_forks<relations>(); }  // F3
 
 bool remove_from(link_list& list, const actor_core* who) noexcept {
     return std::erase_if(list, [=](const actor_core::link& l) { return l.other == who; }) != 0;

@@ -22,16 +22,16 @@ void heavy_fence() noexcept { fence(seq_cst); }
 
 namespace {
 
-constinit std::mutex asking;
-constinit bool asked = false;
+constinit std::mutex asking_for_fences;
+constinit bool asked_for_fences = false;
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_across_forks<asking>(); }
+[[gnu::constructor(before_static_objects)]] void fences_follow_forks() noexcept { hold_across_forks<asking_for_fences>(); }
 
 }  // namespace
 
 void prepare_heavy_fence() noexcept {
-    const std::lock_guard guard(asking);
-    if (std::exchange(asked, true)) return;
+    const std::lock_guard guard(asking_for_fences);
+    if (std::exchange(asked_for_fences, true)) return;
     const bool granted = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
                          ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
     fences_are_unequal = granted;

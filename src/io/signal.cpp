@@ -107,7 +107,7 @@ void restore(int number) noexcept {  // under table_lock
 }
 
 // A handler that ran on another thread is not there to end.
-[[gnu::constructor(detail::before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+[[gnu::constructor(detail::before_static_objects)]] void signals_follow_forks() noexcept {  // F3
     detail::follow_forks({.before = [] { table_lock.lock(); },
                           .in_parent = [] { table_lock.unlock(); },
                           .in_child =

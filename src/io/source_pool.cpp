@@ -28,7 +28,7 @@ void forget_others() noexcept {
         for (auto& source : s->sources) source.forget_others();
 }
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void sources_follow_forks() noexcept {  // F3
     follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
 }
 

@@ -30,7 +30,7 @@ std::vector<stack_use> uses_in(const detail::stack_census* census) {
     return found;
 }
 
-std::string place_of(const stack_use& use) {
+std::string site_of(const stack_use& use) {
     return use.site.line() != 0 ? std::string(use.site.file_name()) + ':' + std::to_string(use.site.line()) : use.body;
 }
 
@@ -48,7 +48,7 @@ void detail::runtime_core::print_census() noexcept {
     try {
         for (const auto& use : uses_in(scheduler_->census()))
             std::fprintf(stderr, "%10zu %10zu %10zu %10llu  %s\n", use.most_bytes, use.mean_bytes, use.stack_bytes,
-                         static_cast<unsigned long long>(use.fibers), place_of(use).c_str());
+                         static_cast<unsigned long long>(use.fibers), site_of(use).c_str());
     } catch (const std::bad_alloc&) {
         std::fputs("weft: no memory for the rest\n", stderr);
     }

@@ -111,7 +111,7 @@ extern "C" void on_segv(int number, siginfo_t* info, void* machine) {
     if (bytes != 0 || !was_called) restore_default();   // a full stack stays full, whatever a handler thinks
 }
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_across_forks<installing>(); }  // F3
+[[gnu::constructor(before_static_objects)]] void overflows_follow_forks() noexcept { hold_across_forks<installing>(); }  // F3
 
 // Somebody else has our handler's address: it must not go when a library that holds this code is closed.
 void stay_loaded() noexcept {

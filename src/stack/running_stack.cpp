@@ -67,7 +67,7 @@ bool is_ours(int number) noexcept {
 }
 
 // Who has asked is not there; and he may have waited for long, so nobody waits for him before a fork.
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void running_stacks_follow_forks() noexcept {  // F3
     hold_across_forks<claiming>();
     follow_forks({.in_child = [] {
         ::new (&asking) std::mutex;

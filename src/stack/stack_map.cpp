@@ -38,7 +38,7 @@ stack_map_entry* free_entry() noexcept {
     return entry;
 }
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_across_forks<writers>(); }  // F3
+[[gnu::constructor(before_static_objects)]] void stack_map_follows_forks() noexcept { hold_across_forks<writers>(); }  // F3
 
 // When the library that this code is in is closed, or the process ends; only if nobody has an entry, and thus nobody reads.
 [[gnu::destructor]] void free_entries() noexcept {

@@ -23,7 +23,7 @@ cell_graph& cell_graph::one() noexcept {
 namespace {
 
 // Who holds the lock may park, so nobody waits for it before a fork: the child has another. Its parent's cells are not for the child.
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept {  // F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void cells_follow_forks() noexcept {  // F3 of base/fork.hpp
     follow_forks({.before = [] { cell_graph::one(); }, .in_child = [] { ::new (&cell_graph::one().lock) mutex; }});
 }
 

@@ -35,7 +35,7 @@ const local_key& current_key() {
     return *mine.release();  // outlives every static variable
 }
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept { hold_across_forks<links>(); }  // F3
+[[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept { hold_across_forks<links>(); }  // F3
 
 }  // namespace
 

@@ -131,7 +131,7 @@ slot_store& slots() noexcept {
     return all;
 }
 
-[[gnu::constructor(before_static_objects)]] void follow_forks_at_load() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void locals_follow_forks() noexcept {  // F3
     hold_lock_across_forks<tables>();
     hold_lock_across_forks<slots>();
 }

@@ -204,16 +204,13 @@ TEST_P(forks, E3_with_fibers_parked_and_running_and_pool_threads_at_work) {
             while (!over) compute_for(1ms), this_fiber::yield();
         }));
     }
-    all.push_back(rt.spawn([&] {
-        blocking([&] {
-            while (!over) ::usleep(1000);
-        });
-    }));
+    all.push_back(rt.spawn([&] { blocking([&] { over.wait(false); }); }));
     for (int i = 0; i < scaled(10, 5); ++i) {
         EXPECT_EQ(in_child(use_new_runtime), 0);
         EXPECT_EQ(rt.run([] { return in_child(use_new_runtime); }), 0);
     }
     over = true;
+    over.notify_all();
     never_sent.close();
     for (auto& f : all) f.join();
 }
