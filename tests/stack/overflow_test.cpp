@@ -35,7 +35,7 @@ TEST(overflow_report, names_the_fiber_and_the_size_and_then_dies_of_the_fault) {
     for (auto const choice : {guard_choice::automatic, guard_choice::mprotect})
         EXPECT_EXIT(
             {
-                if (WEFT_UNDER_ASAN) std::signal(SIGSEGV, SIG_DFL);  // whose handler would be the previous one
+                std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's would be the previous one
                 set_overflow_namer([]() noexcept -> overflown {
                     return {.name = "parser-7", .id = 12, .file = "parser.cpp", .line = 34};
                 });
@@ -50,7 +50,7 @@ TEST(overflow_report, names_the_fiber_and_the_size_and_then_dies_of_the_fault) {
 TEST(overflow_report, needs_no_namer_and_works_on_any_thread_with_an_alternate_stack) {
     EXPECT_EXIT(
         {
-            if (WEFT_UNDER_ASAN) std::signal(SIGSEGV, SIG_DFL);
+            std::signal(SIGSEGV, SIG_DFL);
             overflow_report const report;
             std::thread([] {
                 alternate_stack const here;
