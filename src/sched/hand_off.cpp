@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "sched/niceness.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
 
@@ -29,6 +30,7 @@ using giver = tenure<worker>::giver;
 }  // namespace
 
 void hand_off::start() {
+    usual_nice_ = nice_here();
     seen_.resize(owner_.worker_count());
     for (auto* const list : {&spares_, &without_thread_})
         list->reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
@@ -59,8 +61,27 @@ void hand_off::stop() noexcept {
 
 // ---- carriers
 
+// It inherits from who started it, which may be a fiber on a nice thread.
+void hand_off::thread_begins(carrier& c) noexcept {
+    if (owner_.options().hog_nice > 0 && nice_here() > usual_nice_) c.note_nice(!set_nice_of(0, usual_nice_));
+}
+
+// N1
+bool hand_off::cannot_be_as_others(carrier& c) noexcept {
+    const std::lock_guard guard(lock_);
+    if (!c.is_nice()) return false;
+    c.note_nice(!set_nice_of(0, usual_nice_));
+    if (!c.is_nice() || is_over_ || c.is_reserved() || c.is_bound_to()) return false;
+    give_up(c);
+    return true;
+}
+
 bool hand_off::await_worker(carrier& c) noexcept {
     using awaited = tenure<worker>::holder::awaited;
+    if (cannot_be_as_others(c)) {
+        c.blocks().empty_out();
+        return false;
+    }
     bool has_work;
     {
         const std::lock_guard guard(lock_);
@@ -88,12 +109,18 @@ bool hand_off::await_worker(carrier& c) noexcept {
 bool hand_off::is_given_up(carrier& c) noexcept {
     const std::lock_guard guard(lock_);
     const auto mine = std::find(spares_.begin(), spares_.end(), &c);
-    if (mine == spares_.end() || spares_.size() <= owner_.worker_count()) return false;  // taken: it will be told
+    if (mine == spares_.end()) return false;  // taken: it will be told
     if (c.is_reserved() || c.is_bound_to()) return false;
+    if (!c.is_nice() && spares_.size() <= owner_.worker_count()) return false;
     spares_.erase(mine);
-    without_thread_.push_back(&c);
-    without_thread_count_.store(without_thread_.size(), relaxed);  // under lock_
+    give_up(c);
     return true;
+}
+
+// Under lock_.
+void hand_off::give_up(carrier& c) noexcept {
+    without_thread_.push_back(&c);
+    without_thread_count_.store(without_thread_.size(), relaxed);
 }
 
 carrier* hand_off::take_spare() noexcept {
@@ -104,7 +131,7 @@ carrier* hand_off::take_spare() noexcept {
 carrier* hand_off::take_idle_spare(fit what) noexcept {
     const std::lock_guard guard(lock_);
     const auto last = std::find_if(spares_.rbegin(), spares_.rend(), [&](const carrier* c) {
-        return !c->is_reserved() && (what == fit::for_workers || !c->is_bound_to());
+        return !c->is_reserved() && !c->is_nice() && (what == fit::for_workers || !c->is_bound_to());
     });
     if (last == spares_.rend()) return nullptr;
     auto* const spare = *last;  // the last to come is the warmest
@@ -316,6 +343,7 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
         if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
         w.be_held_by(*seen.next);
         giver(seen.next->hold()).grant(w);
+        if (seen.why == cause_of_loss::computing) make_nice(*seen.holder);
     } else {
         if (seen.why == cause_of_loss::computing) {
             seen.holder->note_long_slice(false);
@@ -326,6 +354,14 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
     seen.holder = seen.next = nullptr;
 }
 
+// N2. T5 forbids to touch what is the carrier's; this is its thread, which is there.
+void hand_off::make_nice(carrier& c) noexcept {
+    if (owner_.options().hog_nice == 0) return;
+    const std::lock_guard guard(lock_);
+    if (!c.current() || c.is_nice() || c.is_reserved() || c.is_bound_to()) return;
+    c.note_nice(set_nice_of(c.probe().id(), usual_nice_ + owner_.options().hog_nice));
+}
+
 void hand_off::withdraw_all() noexcept {
     for (unsigned i = 0; i < owner_.worker_count(); ++i)
         if (seen_[i].holder) settle(owner_.worker_at(i), seen_[i], taker(seen_[i].holder->hold()).withdraw());
@@ -334,7 +370,9 @@ void hand_off::withdraw_all() noexcept {
 void hand_off::serve_the_demoted(time_point now) noexcept {
     auto& demoted = owner_.demoted();
     owner_.for_each_carrier([&](carrier& c) {
-        if (c.vacate_place_since(now - may_overstay)) demoted.give_back_place();
+        if (!c.vacate_place_since(now - may_overstay)) return;
+        demoted.give_back_place();
+        make_nice(c);
     });
     for (auto n = demoted.takers_needed(); n > 0; --n) {
         if (auto* const spare = take_spare()) {

@@ -12,6 +12,9 @@
 //   O4  A carrier that nobody has wanted for long takes itself out of spares_, under lock_, and goes to without_thread_; it touches
 //       nothing but its thread's own after that. The monitor joins that thread before it starts the next one for it, which finds
 //       the carrier as a new one: without a worker, inside, running nothing (T5, T7).
+//   N1  A worker is granted to no carrier whose thread is nicer than the others. Who cannot be made as they are ends its thread when it has
+//       nothing to run, unless it is reserved or bound to, and its carrier gets a new one when one is wanted, as in O4.
+//   N2  The monitor makes a thread nice under lock_, while its carrier runs something: before it ends it comes by lock_.
 #pragma once
 
 #include <mutex>
@@ -48,6 +51,8 @@ public:
 
     // Carriers:
 
+    /// Its thread has begun.
+    void thread_begins(carrier& c) noexcept;
     /// At home, without a worker: waits for one, or for demoted fibers to run. False: its thread is to end.
     bool await_worker(carrier& c) noexcept;
     /// The monitor should look round now.
@@ -105,6 +110,9 @@ private:
     [[gnu::cold]] void look_soon() noexcept;
 
     bool is_given_up(carrier& c) noexcept;
+    void give_up(carrier& c) noexcept;
+    bool cannot_be_as_others(carrier& c) noexcept;
+    void make_nice(carrier& c) noexcept;
     carrier* take_spare() noexcept;
     enum class fit : bool { for_workers, to_be_reserved };
     carrier* take_idle_spare(fit what) noexcept;
@@ -118,6 +126,7 @@ private:
     const judge judge_;
     hog_reporter hogs_;
     std::thread thread_;
+    int usual_nice_ = 0;  // of the runtime's threads
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     alarm alarm_;
