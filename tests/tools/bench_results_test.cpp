@@ -213,6 +213,15 @@ TEST(bench_preempt, R7_R8_R12_what_preempting_costs_and_the_reduction_alternativ
                    {"reductions/recursion-2/first-p99", "reductions/recursion-2/p50", "reductions/recursion-2/p99"});
 }
 
+TEST(bench_preempt, R14_what_one_hand_off_costs) {
+    const results measured("preempt", "20", "1", {"--hogs", "1", "--kinds", "sleep"});
+    const auto price = measured.of("fibers/hand-off");
+    EXPECT_EQ(price["unit"], "ns");
+    EXPECT_EQ(price["workers"], 1);
+    EXPECT_GT(price["median"], 1'000) << "no thread is woken for less";
+    EXPECT_LT(price["median"], 2'000'000) << "or the bodies are in it, of 2 ms each";
+}
+
 TEST(bench_preempt, kinds_and_counts_are_those_asked_for) {
     const results measured("preempt", "5", "2", {"--kinds", "flock,sleep", "--hogs", "100,1"});
     std::set<std::string> seen;
