@@ -136,7 +136,7 @@ TEST(bench_spawn, L9_L10_runs_as_spawned_and_in_batches_and_tells_the_spawn_shar
 
 TEST(bench_parked, memory_and_times_come_from_as_many_processes_as_runs) {
     const results measured("parked", "2000", "1");
-    expect_figures(measured, "ns", {"fibers/park", "fibers/wake", "fibers/park-and-wake", "pages/guard-and-touch"});
+    expect_figures(measured, "ns", {"fibers/park", "fibers/wake", "fibers/park-and-wake", "calls/guard-and-touch"});
     EXPECT_GT(measured.of("fibers/memory")["median"].get<double>(), 64) << "bytes";
     EXPECT_GE(measured.of("fibers/memory-and-page-tables")["median"].get<double>(),
               measured.of("fibers/memory")["median"].get<double>());

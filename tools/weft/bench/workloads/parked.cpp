@@ -1,5 +1,5 @@
 // parked.cpp - a million fibers that wait for one event: what each holds meanwhile, what it costs to park and to wake it; and what an
-// actor holds that has handled a message and waits for the next. Beside it what the system alone takes for so many stacks (`pages`).
+// actor holds that has handled a message and waits for the next. Beside it what the system alone takes for so many stacks (`calls`).
 // Every run is a process of its own, or the memory of one run would be there already for the next.
 #include <sys/mman.h>
 
@@ -104,9 +104,9 @@ void actors(session& s, unsigned workers, std::uint64_t n) {
 void parked_workload(session& s) {
     const auto n = s.n(1'000'000);
     if (s.part() == "actors") return actors(s, s.workers().front(), n);
-    if (s.part() == "pages") return s.report({"pages/guard-and-touch", 1, n}, {guard_and_touch(n)});
+    if (s.part() == "pages") return s.report({"calls/guard-and-touch", 1, n}, {guard_and_touch(n)});
     if (!s.part().empty()) return once(s, s.workers().front(), n);
-    s.report({"pages/guard-and-touch", 1, n}, std::move(s.in_fresh_processes("pages", 1, n, s.runs()).at("pages/guard-and-touch")));
+    s.report({"calls/guard-and-touch", 1, n}, std::move(s.in_fresh_processes("pages", 1, n, s.runs()).at("calls/guard-and-touch")));
     for (const auto workers : s.workers()) {
         auto figures = s.in_fresh_processes("all", workers, n, s.runs());
         for (const char* const bytes : {"fibers/memory", "fibers/memory-and-page-tables"})
