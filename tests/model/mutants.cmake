@@ -1,0 +1,42 @@
+# Copies a file of src/ for the model tests, with changes that each break it in one place and that a test has in force or not
+# (options::mutant). Without one the copy does what the file does, line by line.
+#
+# Run as: cmake -D SOURCE=(path in the project) -D ROOT=(of the project) -D COPY=(where to) -P mutants.cmake
+file(READ "${ROOT}/${SOURCE}" text)
+
+# `old` is there once; `new` asks mutant("name"). A change of the source that moves the place shows here.
+function(mutate old new)
+    string(FIND "${text}" "${old}" first)
+    string(FIND "${text}" "${old}" last REVERSE)
+    if(first EQUAL -1 OR NOT first EQUAL last)
+        message(FATAL_ERROR "tests/model/mutants.cmake: this is not in ${SOURCE} once, mutate another place: ${old}")
+    endif()
+    string(REPLACE "${old}" "${new}" changed "${text}")
+    set(text "${changed}" PARENT_SCOPE)
+endfunction()
+
+# As if the statement were not there.
+macro(leave_out name statement)
+    mutate("${statement}" "if (!::model::mutant(\"${name}\")) ${statement}")
+endmacro()
+
+if(SOURCE STREQUAL "src/sync/select.cpp")
+    leave_out("E1" [[std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);]])
+    mutate([[if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();]]
+           [[if (e->channel != std::exchange(locked, e->channel) || ::model::mutant("E1 once")) e->channel->lock().lock();]])
+    mutate([[        wait w({.reason = park_reason::select,]]
+           [[        if (::model::mutant("E2")) unlock_all(), lock_all(); wait w({.reason = park_reason::select,]])
+    leave_out("E4" [[unlink_all();  // E4]])
+    mutate([[ended_already = !e.fiber->life.await();]]
+           [[ended_already = !e.fiber->life.await() && !::model::mutant("E5");]])
+    mutate([[!e.watch->enlist(*me) && me->claim()]] [[!e.watch->enlist(*me) && !::model::mutant("E6 event") && me->claim()]])
+    mutate([[if (e.kind == select_kind::watch) return std::nullopt;  // E6]]
+           [[if (e.kind == select_kind::watch && !::model::mutant("E6 look")) return std::nullopt;]])
+    leave_out("E7" [[e.watch->open();]])
+    mutate([[&& operate_now(entries[first])) return first;]]
+           [[&& (operate_now(entries[first]) || ::model::mutant("E8"))) return first;]])
+endif()
+
+get_filename_component(folder "${COPY}" DIRECTORY)
+file(MAKE_DIRECTORY "${folder}")
+file(WRITE "${COPY}" "#include \"model/mutant.hpp\"\n#line 1 \"${ROOT}/${SOURCE}\"\n${text}")
