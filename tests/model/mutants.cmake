@@ -35,6 +35,21 @@ if(SOURCE STREQUAL "src/sync/select.cpp")
     leave_out("E7" [[e.watch->open();]])
     mutate([[&& operate_now(entries[first])) return first;]]
            [[&& (operate_now(entries[first]) || ::model::mutant("E8"))) return first;]])
+elseif(SOURCE STREQUAL "src/actor/mailbox.cpp")
+    mutate([[if (!r || !r->any) append(m);]] [[if (!r || (!r->any && !::model::mutant("K1"))) append(m);]])
+    mutate([[oldest_ && oldest_ == cursor_ ?]] [[oldest_ && oldest_ == cursor_ && !::model::mutant("K2") ?]])
+    leave_out("K3 close" [[claim_all(senders_, claimed);]])
+    leave_out("K3 reserved" [[admit_senders(claimed);  // K3]])
+    mutate([[doors_ = doors::closed;
+    receiving* const r = claim_receiver(nullptr);]] [[doors_ = doors::closed;
+    receiving* const r = ::model::mutant("K4 close") ? nullptr : claim_receiver(nullptr);]])
+    mutate([[oldest_ || doors_ != doors::open ? claim_receiver]]
+           [[(oldest_ || doors_ != doors::open) && !::model::mutant("K4 reserved") ? claim_receiver]])
+    leave_out("K5" [[if (!me.accepted) m.reset(me.mine);]])
+elseif(SOURCE STREQUAL "src/actor/mailbox_receive.cpp")
+    leave_out("K3 take" [[if (!senders_.empty()) admit_senders(claimed);]])
+    leave_out("K6" [[look.unlock();
+                const bool]])
 endif()
 
 get_filename_component(folder "${COPY}" DIRECTORY)
