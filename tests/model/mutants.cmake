@@ -50,6 +50,23 @@ elseif(SOURCE STREQUAL "src/actor/mailbox_receive.cpp")
     leave_out("K3 take" [[if (!senders_.empty()) admit_senders(claimed);]])
     leave_out("K6" [[look.unlock();
                 const bool]])
+elseif(SOURCE STREQUAL "src/sync/cell.cpp")
+    leave_out("D1" [[if (delivering) return lock.unlock();]])
+    leave_out("D2" [[s.announce_to_readers(now);]])
+    leave_out("end" [[s.wake_readers();]])
+elseif(SOURCE STREQUAL "src/sync/cell_graph.cpp")
+    leave_out("D3 before" [[announce(v.at);]])
+    leave_out("D5" [[c.drop(c.pending.front());]])
+    leave_out("D7" [[who->wait_is_over();]])
+elseif(SOURCE STREQUAL "src/sync/cell_read.cpp")
+    mutate([[const auto& v = reader ? state_->version_at]]
+           [[const auto& v = reader && !::model::mutant("D4") ? state_->version_at]])
+    mutate([[            reader->link(*state_);
+            reader->is_late]] [[            if (!::model::mutant("D3")) reader->link(*state_);
+            reader->is_late]])
+    leave_out("D6" [[break_outdated_circle(*reader);]])
+elseif(SOURCE STREQUAL "src/sync/dataflow.cpp")
+    mutate([[closes = c == me_;]] [[closes = c == me_ && !::model::mutant("X1");]])
 endif()
 
 get_filename_component(folder "${COPY}" DIRECTORY)
