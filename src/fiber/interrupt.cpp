@@ -23,21 +23,21 @@ bool has_passed(time_point t) noexcept {
 
 }  // namespace
 
-deadline_frame::deadline_frame(time_point t) noexcept : own(t), effective(t), owner_(this_cell()) {
-    outer = owner_.deadlines;
+deadline_frame::deadline_frame(time_point t) noexcept : own(t), effective(t) {
+    auto& cell = this_cell();
+    outer = cell.deadlines;
     if (outer) effective = std::min(effective, outer->effective);
-    owner_.deadlines = this;
+    cell.deadlines = this;
 }
 
-deadline_frame::~deadline_frame() { owner_.deadlines = outer; }
+deadline_frame::~deadline_frame() { this_cell().deadlines = outer; }
 
-shield_frame::shield_frame(time_point until) noexcept : effective(until), owner_(this_cell()) {
-    outer = owner_.shields;
+shield_frame::shield_frame(time_point until) noexcept : effective(until), outer(this_cell().shields) {
     if (outer) effective = std::max(effective, outer->effective);
-    owner_.shields = this;
+    this_cell().shields = this;
 }
 
-shield_frame::~shield_frame() { owner_.shields = outer; }
+shield_frame::~shield_frame() { this_cell().shields = outer; }
 
 bool stop_is_pending() noexcept { return this_cell().stops.load(relaxed) != 0; }  // level-triggered: seen now or next time
 

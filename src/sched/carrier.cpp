@@ -28,7 +28,8 @@ carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
 void carrier::start_thread() {
     join_thread();
     has_long_slice_.store(false, relaxed);
-    is_nice_.store(false, relaxed);
+    is_nice_.store(owner_.hand_offs().starts_nice(), relaxed);  // before it is a spare
+    has_lived_.store(false, relaxed);
     own_ = context();
     thread_ = std::thread([this] {
         char name[16];
@@ -43,6 +44,7 @@ void carrier::start_thread() {
         set_this_carrier(this);
         live();
         set_this_carrier(nullptr);
+        has_lived_.store(true, relaxed);
     });
 }
 

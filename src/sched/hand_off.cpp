@@ -9,7 +9,6 @@
 #include <string>
 #include <system_error>
 
-#include "sched/niceness.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
 
@@ -30,7 +29,6 @@ using giver = tenure<worker>::giver;
 }  // namespace
 
 void hand_off::start() {
-    usual_nice_ = nice_here();
     seen_.resize(owner_.worker_count());
     for (auto* const list : {&spares_, &without_thread_})
         list->reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
@@ -61,17 +59,23 @@ void hand_off::stop() noexcept {
 
 // ---- carriers
 
-// It inherits from who started it, which may be a fiber on a nice thread.
 void hand_off::thread_begins(carrier& c) noexcept {
-    if (owner_.options().hog_nice > 0 && nice_here() > usual_nice_) c.note_nice(!set_nice_of(0, usual_nice_));
+    if (!c.is_nice() || !set_nice_of(0, usual_nice_)) return;
+    const std::lock_guard guard(lock_);
+    c.note_nice(false);
 }
 
 // N1
 bool hand_off::cannot_be_as_others(carrier& c) noexcept {
+    if (hog_nice_ == 0) return false;
+    {
+        const std::lock_guard guard(lock_);
+        if (!c.is_nice()) return false;
+    }
+    const bool stays_nice = !set_nice_of(0, usual_nice_);  // not under lock_, which others want; nobody does it again: nothing runs (N2)
     const std::lock_guard guard(lock_);
-    if (!c.is_nice()) return false;
-    c.note_nice(!set_nice_of(0, usual_nice_));
-    if (!c.is_nice() || is_over_ || c.is_reserved() || c.is_bound_to()) return false;
+    c.note_nice(stays_nice);
+    if (!stays_nice || is_over_ || c.is_reserved() || c.is_bound_to()) return false;
     give_up(c);
     return true;
 }
@@ -139,18 +143,21 @@ carrier* hand_off::take_idle_spare(fit what) noexcept {
     return spare;
 }
 
-// One whose thread is to be started, of those that have ended the one that did so first; or null.
+// One whose thread is to be started; or null. Of those whose thread ends one that need not be waited for, if there may be more.
 carrier* hand_off::take_without_thread() {
+    const bool may_be_more = owner_.carrier_count() < owner_.options().max_carriers;  // made under making_ only
     {
         const std::lock_guard guard(lock_);
-        if (!without_thread_.empty()) {
-            auto* const first = without_thread_.front();
-            without_thread_.erase(without_thread_.begin());
+        auto which = std::find_if(without_thread_.begin(), without_thread_.end(), [](const carrier* c) { return c->has_lived(); });
+        if (which == without_thread_.end() && !may_be_more) which = without_thread_.begin();
+        if (which != without_thread_.end()) {
+            auto* const c = *which;
+            without_thread_.erase(which);
             without_thread_count_.store(without_thread_.size(), relaxed);
-            return first;
+            return c;
         }
     }
-    return owner_.carrier_count() < owner_.options().max_carriers ? &owner_.new_carrier(nullptr) : nullptr;
+    return may_be_more ? &owner_.new_carrier(nullptr) : nullptr;
 }
 
 // It is not in spares_: who has started it says what it shall do.
@@ -356,10 +363,10 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
 
 // N2. T5 forbids to touch what is the carrier's; this is its thread, which is there.
 void hand_off::make_nice(carrier& c) noexcept {
-    if (owner_.options().hog_nice == 0) return;
+    if (hog_nice_ == 0) return;
     const std::lock_guard guard(lock_);
     if (!c.current() || c.is_nice() || c.is_reserved() || c.is_bound_to()) return;
-    c.note_nice(set_nice_of(c.probe().id(), usual_nice_ + owner_.options().hog_nice));
+    c.note_nice(set_nice_of(c.probe().id(), usual_nice_ + hog_nice_));
 }
 
 void hand_off::withdraw_all() noexcept {

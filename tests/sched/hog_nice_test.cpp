@@ -138,6 +138,36 @@ TEST(hog_nice_death, threads_that_stay_nice_end_and_no_worker_runs_on_one) {
     EXPECT_EXIT(live_without_the_privilege(), ::testing::ExitedWithCode(0), "");
 }
 
+[[noreturn]] void live_in_a_nice_process() {
+    if (::setpriority(PRIO_PROCESS, 0, 5) != 0) end("the process cannot be made nice");
+    for (const unsigned workers : {8u, 1u}) {
+        auto o = nicer_by(19);
+        o.workers = workers;
+        runtime rt(std::move(o));
+        std::atomic<unsigned> arrived{0};
+        std::vector<fiber<>> all;
+        for (unsigned i = 0; i < workers; ++i) all.push_back(rt.spawn([&] { ++arrived; }));
+        for (auto& f : all) f.join();
+        if (!eventually([] { return all_threads_are(5); })) end("a thread is as the process was not");
+        std::atomic<bool> over{false};
+        auto hogs = std::vector<fiber<bool>>();
+        for (unsigned i = 0; i < workers; ++i) hogs.push_back(rt.spawn([] { return becomes(19); }));
+        auto ticks = rt.spawn([&] {
+            while (!over) this_fiber::sleep_for(1ms);
+        });
+        for (auto& h : hogs)
+            if (!h.join()) end("a hog did not become as nice as can be");
+        over = true;
+        ticks.join();
+    }
+    end(nullptr);
+}
+
+TEST(hog_nice_death, threads_are_as_the_process_was_and_no_nicer_than_can_be) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(live_in_a_nice_process(), ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(hog_nice, that_makes_no_sense_is_refused_by_name) {
     for (const int n : {-1, 20}) {
         try {

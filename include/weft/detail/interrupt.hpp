@@ -5,8 +5,6 @@
 
 namespace weft::detail {
 
-struct wait_cell;
-
 /// One with_deadline() under way, on its caller's stack.
 struct deadline_frame {
     explicit deadline_frame(time_point t) noexcept;  // enters the calling fiber or thread
@@ -17,9 +15,6 @@ struct deadline_frame {
     time_point own;              // as asked for
     time_point effective;        // the earliest of this and all outer ones
     deadline_frame* outer;
-
-private:
-    wait_cell& owner_;
 };
 
 /// One shield alive, on its owner's stack.
@@ -31,9 +26,6 @@ struct shield_frame {
 
     time_point effective;        // the latest of this and all outer ones
     shield_frame* outer;
-
-private:
-    wait_cell& owner_;
 };
 
 /// Whether a stop is pending for the calling fiber, deadlines and shields left aside.
