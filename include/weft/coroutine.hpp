@@ -52,6 +52,11 @@ public:
     /// \cost    two switches of stacks with the yield() that ends it; no lock, no allocation.
     void call() { detail::call_coroutine(*core_, nullptr); }
 
+    /// The same as call() and state(), by the names that std::coroutine_handle has for them.
+    /// \see resumable.hpp
+    void resume() { call(); }
+    [[nodiscard]] bool done() const noexcept { return state() == coroutine_state::done; }
+
     /// Returns to whoever called the innermost running coroutine; goes on here at its next call().
     /// In destructors that run because the coroutine is destroyed it does nothing.
     static void yield() {

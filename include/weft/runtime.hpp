@@ -57,6 +57,10 @@ struct runtime_options {
     /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. It interrupts what the thread does at that time, and is
     /// to have no other user: std::invalid_argument if it has a handler. WEFT_HOG_SIGNAL overrides.
     int hog_signal = 0;
+    /// How much nicer than the runtime's threads one gets whose fiber computes and has lost its worker, 0 to 19; not one that other fibers are
+    /// bound to. 10 keeps the others punctual beside a hundred hogs in most runs; but all threads of other kinds come before such a fiber
+    /// then, and the threads and processes it starts are as nice, those of weft::blocking among them. WEFT_HOG_NICE overrides.
+    int hog_nice = 0;
     unsigned max_carriers =
         512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
     std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit

@@ -28,6 +28,7 @@
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
 #include <weft/once.hpp>
+#include <weft/resumable.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 #include <weft/select.hpp>

@@ -7,7 +7,7 @@
 namespace weft::detail {
 
 void* control_block::spill(std::size_t bytes, std::size_t alignment) {
-    const auto aligned = std::max(alignment, room_alignment);
+    const auto aligned = std::max(alignment, body_alignment);
     void* const heap = ::operator new(bytes, std::align_val_t{aligned});
     spilled = static_cast<std::uint8_t>(std::countr_zero(aligned));
     return heap;

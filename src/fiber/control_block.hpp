@@ -105,8 +105,7 @@ static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fi
 
 /// What the first frames of its code use.
 struct fiber_room {
-    static constexpr std::size_t room_bytes = body_room, room_alignment = body_alignment;
-    alignas(room_alignment) std::byte room[room_bytes];
+    alignas(body_alignment) std::byte room[body_room];
     union {
         context ctx{};  // saved while it is not running; of whoever may run it (C3)
         control_block* next_chain;  // while it is free; see block_pool.hpp

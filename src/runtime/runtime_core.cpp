@@ -11,6 +11,7 @@
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
 #include "io/current.hpp"
+#include "sched/niceness.hpp"
 
 namespace weft::detail {
 namespace {
@@ -73,6 +74,13 @@ unsigned chosen_max_carriers(const runtime_options& o, unsigned workers) {
         throw std::invalid_argument("weft: runtime_options::max_carriers must be 1 to 65536, not " +
                                     std::to_string(o.max_carriers));
     return std::max(o.max_carriers, workers);
+}
+
+int chosen_hog_nice(const runtime_options& o) {
+    if (const auto n = from_environment("WEFT_HOG_NICE", 0, nicest)) return static_cast<int>(*n);
+    if (o.hog_nice < 0 || o.hog_nice > nicest)
+        throw std::invalid_argument("weft: runtime_options::hog_nice must be 0 (as other threads) to 19, not " + std::to_string(o.hog_nice));
+    return o.hog_nice;
 }
 
 std::size_t checked_max_fibers(const runtime_options& o) {
@@ -156,6 +164,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                                 if (its_own && f->mark.detached) std::terminate();
                             },
                         .on_hog = [this](const hog& h) { report_hog(options_, h); },
+                        .hog_nice = chosen_hog_nice(options_),
                         .hog_signal = stack_signal_.number(),
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);

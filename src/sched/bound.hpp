@@ -11,6 +11,7 @@
 //   B3  The carrier does not sleep while one is there. Who pushes passes a fence and wakes the worker that the carrier has, or
 //       summons it from among the spares, or both: held_by() may be old. Who is about to sleep has passed a fence (of idle_set, or set_napper()) and looks; the spares
 //       are registered, and looked for, under one lock. A carrier that is between the two looks before it sleeps.
+//       Model test: tests/model/bound_model.cpp.
 //   B4  A worker that has others to run runs one bound fiber per poll; one that has none runs them at once. (A poll comes each 100 us,
 //       once the worker has learnt how long bodies last, and at the next dispatch after a look of the monitor: worker::poll().)
 //   B5  A reserved carrier has no worker, and one fiber is bound to it. Only a spare that nobody is bound to is reserved, or ends its

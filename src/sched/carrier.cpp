@@ -27,6 +27,8 @@ carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
 void carrier::start_thread() {
     join_thread();
     has_long_slice_.store(false, relaxed);
+    is_nice_.store(owner_.hand_offs().starts_nice(), relaxed);  // before it is a spare
+    has_lived_.store(false, relaxed);
     own_ = context();
     thread_ = new_thread("weft: no thread for a carrier", [this] {
         char name[16];
@@ -34,6 +36,7 @@ void carrier::start_thread() {
         pthread_setname_np(pthread_self(), name);
         prctl(PR_SET_TIMERSLACK, 1);  // timers 36 instead of 86 us late (measured: research/peers-io.md, verdict 5)
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
+        owner_.hand_offs().thread_begins(*this);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
         std::fesetenv(&owner_.floating_point());  // not that of whoever has started this thread
@@ -41,6 +44,7 @@ void carrier::start_thread() {
         set_this_carrier(this);
         live();
         set_this_carrier(nullptr);
+        has_lived_.store(true, relaxed);
     });
 }
 

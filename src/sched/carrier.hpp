@@ -124,6 +124,11 @@ public:
     /// The monitor, before it takes the worker, or after the demand was refused: its slice is that of a hog, or not.
     void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }  // ordered by the loss
     bool has_long_slice() const noexcept { return has_long_slice_.load(relaxed); }  // a hint
+    /// Its thread is nicer than others and may stay so: it gets no worker (N1 of hand_off.hpp). Under the lock of the spares.
+    void note_nice(bool is_nice) noexcept { is_nice_.store(is_nice, relaxed); }
+    bool is_nice() const noexcept { return is_nice_.load(relaxed); }
+    /// Its thread has nothing more to do but to end.
+    bool has_lived() const noexcept { return has_lived_.load(relaxed); }  // a hint: who starts the next one joins it
     /// The monitor: since when its fiber has run.
     void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
     /// While it has no worker: since when the fiber it runs has run; names that stretch. A hint.
@@ -213,6 +218,7 @@ private:
     placement place_;
     injector<control_block> bound_;  // B2 of bound.hpp
     atomic<unsigned> bound_count_{0};
+    atomic<bool> is_nice_{false}, has_lived_{false};
     atomic<bool> is_reserved_{false};  // it never has a worker: it is the carrier of one fiber alone
     atomic<thread_probe> probe_{thread_probe()};
     const unsigned number_;  // for its thread's name

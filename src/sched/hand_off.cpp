@@ -60,8 +60,33 @@ void hand_off::stop() noexcept {
 
 // ---- carriers
 
+void hand_off::thread_begins(carrier& c) noexcept {
+    if (!c.is_nice() || !set_nice_of(0, usual_nice_)) return;
+    const std::lock_guard guard(lock_);
+    c.note_nice(false);
+}
+
+// N1
+bool hand_off::cannot_be_as_others(carrier& c) noexcept {
+    if (hog_nice_ == 0) return false;
+    {
+        const std::lock_guard guard(lock_);
+        if (!c.is_nice()) return false;
+    }
+    const bool stays_nice = !set_nice_of(0, usual_nice_);  // not under lock_, which others want; nobody does it again: nothing runs (N2)
+    const std::lock_guard guard(lock_);
+    c.note_nice(stays_nice);
+    if (!stays_nice || is_over_ || c.is_reserved() || c.is_bound_to()) return false;
+    give_up(c);
+    return true;
+}
+
 bool hand_off::await_worker(carrier& c) noexcept {
     using awaited = tenure<worker>::holder::awaited;
+    if (cannot_be_as_others(c)) {
+        c.blocks().empty_out();
+        return false;
+    }
     bool has_work;
     {
         const std::lock_guard guard(lock_);
@@ -89,12 +114,18 @@ bool hand_off::await_worker(carrier& c) noexcept {
 bool hand_off::is_given_up(carrier& c) noexcept {
     const std::lock_guard guard(lock_);
     const auto mine = std::find(spares_.begin(), spares_.end(), &c);
-    if (mine == spares_.end() || spares_.size() <= owner_.worker_count()) return false;  // taken: it will be told
+    if (mine == spares_.end()) return false;  // taken: it will be told
     if (c.is_reserved() || c.is_bound_to()) return false;
+    if (!c.is_nice() && spares_.size() <= owner_.worker_count()) return false;
     spares_.erase(mine);
-    without_thread_.push_back(&c);
-    without_thread_count_.store(without_thread_.size(), relaxed);  // under lock_
+    give_up(c);
     return true;
+}
+
+// Under lock_.
+void hand_off::give_up(carrier& c) noexcept {
+    without_thread_.push_back(&c);
+    without_thread_count_.store(without_thread_.size(), relaxed);
 }
 
 carrier* hand_off::take_spare() noexcept {
@@ -105,7 +136,7 @@ carrier* hand_off::take_spare() noexcept {
 carrier* hand_off::take_idle_spare(fit what) noexcept {
     const std::lock_guard guard(lock_);
     const auto last = std::find_if(spares_.rbegin(), spares_.rend(), [&](const carrier* c) {
-        return !c->is_reserved() && (what == fit::for_workers || !c->is_bound_to());
+        return !c->is_reserved() && !c->is_nice() && (what == fit::for_workers || !c->is_bound_to());
     });
     if (last == spares_.rend()) return nullptr;
     auto* const spare = *last;  // the last to come is the warmest
@@ -113,18 +144,21 @@ carrier* hand_off::take_idle_spare(fit what) noexcept {
     return spare;
 }
 
-// One whose thread is to be started, of those that have ended the one that did so first; or null.
+// One whose thread is to be started; or null. Of those whose thread ends one that need not be waited for, if there may be more.
 carrier* hand_off::take_without_thread() {
+    const bool may_be_more = owner_.carrier_count() < owner_.options().max_carriers;  // made under making_ only
     {
         const std::lock_guard guard(lock_);
-        if (!without_thread_.empty()) {
-            auto* const first = without_thread_.front();
-            without_thread_.erase(without_thread_.begin());
+        auto which = std::find_if(without_thread_.begin(), without_thread_.end(), [](const carrier* c) { return c->has_lived(); });
+        if (which == without_thread_.end() && !may_be_more) which = without_thread_.begin();
+        if (which != without_thread_.end()) {
+            auto* const c = *which;
+            without_thread_.erase(which);
             without_thread_count_.store(without_thread_.size(), relaxed);
-            return first;
+            return c;
         }
     }
-    return owner_.carrier_count() < owner_.options().max_carriers ? &owner_.new_carrier(nullptr) : nullptr;
+    return may_be_more ? &owner_.new_carrier(nullptr) : nullptr;
 }
 
 // It is not in spares_: who has started it says what it shall do.
@@ -318,6 +352,7 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
         w.be_held_by(*seen.next);
         giver(seen.next->hold()).grant(w);
         if (owner_.tortures()) owner_.send_on_from(*seen.holder);
+        if (seen.why == cause_of_loss::computing) make_nice(*seen.holder);
     } else {
         if (seen.why == cause_of_loss::computing) {
             seen.holder->note_long_slice(false);
@@ -328,6 +363,14 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
     seen.holder = seen.next = nullptr;
 }
 
+// N2. T5 forbids to touch what is the carrier's; this is its thread, which is there.
+void hand_off::make_nice(carrier& c) noexcept {
+    if (hog_nice_ == 0) return;
+    const std::lock_guard guard(lock_);
+    if (!c.current() || c.is_nice() || c.is_reserved() || c.is_bound_to()) return;
+    c.note_nice(set_nice_of(c.probe().id(), usual_nice_ + hog_nice_));
+}
+
 void hand_off::withdraw_all() noexcept {
     for (unsigned i = 0; i < owner_.worker_count(); ++i)
         if (seen_[i].holder) settle(owner_.worker_at(i), seen_[i], taker(seen_[i].holder->hold()).withdraw());
@@ -336,7 +379,9 @@ void hand_off::withdraw_all() noexcept {
 void hand_off::serve_the_demoted(time_point now) noexcept {
     auto& demoted = owner_.demoted();
     owner_.for_each_carrier([&](carrier& c) {
-        if (c.vacate_place_since(now - may_overstay)) demoted.give_back_place();
+        if (!c.vacate_place_since(now - may_overstay)) return;
+        demoted.give_back_place();
+        make_nice(c);
     });
     for (auto n = demoted.takers_needed(); n > 0; --n) {
         if (auto* const spare = take_spare()) {

@@ -12,6 +12,10 @@
 //   O4  A carrier that nobody has wanted for long takes itself out of spares_, under lock_, and goes to without_thread_; it touches
 //       nothing but its thread's own after that. The monitor joins that thread before it starts the next one for it, which finds
 //       the carrier as a new one: without a worker, inside, running nothing (T5, T7).
+//   N1  A worker is granted to no carrier whose thread is nicer than the others. Who cannot be made as they are ends its thread when it has
+//       nothing to run, demoted fibers included, unless it is reserved or bound to; its carrier gets a new one when one is wanted, as in O4.
+//   N2  The monitor makes a thread nice under lock_, while its carrier runs something: before it ends it comes by lock_. One that is
+//       reserved or bound to at that time is left alone.
 #pragma once
 
 #include <mutex>
@@ -23,6 +27,7 @@
 #include "sched/alarm.hpp"
 #include "sched/hog_reporter.hpp"
 #include "sched/judge.hpp"
+#include "sched/niceness.hpp"
 #include "sched/tenure.hpp"
 
 namespace weft::detail {
@@ -33,7 +38,7 @@ class worker;
 
 class hand_off {
 public:
-    hand_off(scheduler& owner, const judge& how) : owner_(owner), judge_(how), hogs_(owner) {}
+    hand_off(scheduler& owner, const judge& how, int hog_nice) : owner_(owner), judge_(how), hog_nice_(hog_nice), hogs_(owner) {}
     hand_off(const hand_off&) = delete;
     hand_off& operator=(const hand_off&) = delete;
 
@@ -48,6 +53,10 @@ public:
 
     // Carriers:
 
+    /// Whether a thread that the caller starts is nicer than the others: it inherits from one that is.
+    bool starts_nice() const noexcept { return hog_nice_ > 0 && nice_here() > usual_nice_; }
+    /// Its thread has begun.
+    void thread_begins(carrier& c) noexcept;
     /// At home, without a worker: waits for one, or for demoted fibers to run. False: its thread is to end.
     bool await_worker(carrier& c) noexcept;
     /// The monitor should look round now.
@@ -105,6 +114,9 @@ private:
     [[gnu::cold]] void look_soon() noexcept;
 
     bool is_given_up(carrier& c) noexcept;
+    void give_up(carrier& c) noexcept;
+    bool cannot_be_as_others(carrier& c) noexcept;
+    void make_nice(carrier& c) noexcept;
     carrier* take_spare() noexcept;
     enum class fit : bool { for_workers, to_be_reserved };
     carrier* take_idle_spare(fit what) noexcept;
@@ -116,8 +128,10 @@ private:
 
     scheduler& owner_;
     const judge judge_;
+    const int hog_nice_;
     hog_reporter hogs_;
     std::thread thread_;
+    const int usual_nice_ = nice_here();  // of the runtime's threads
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     alarm alarm_;

@@ -40,12 +40,7 @@ public:
     idle_set& operator=(const idle_set&) = delete;
 
     /// Steps 2 and 3 on the left: after publishing work, on a worker (a thread that is none calls fence(seq_cst) before).
-    /// \returns the worker to be woken, if one should be.
-    std::optional<unsigned> after_publish() noexcept {
-        if (!lacks_searcher()) return std::nullopt;
-        return claim_sleeper();
-    }
-    /// Its first half: whether claim_sleeper() must follow.
+    /// \returns whether claim_sleeper() must follow.
     [[gnu::always_inline]] bool lacks_searcher() const noexcept {
         light_fence();                         // pairs with the heavy fences in announce_sleep() and end_search()
         const auto now = word_.load(relaxed);  // ordered by the fence

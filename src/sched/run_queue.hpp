@@ -129,9 +129,9 @@ public:
 
     /// Gives back the memory of a burst that is over.
     void trim() noexcept {
-        if (capacity_.get() <= 16 * least_capacity || !empty()) return;
+        if (capacity() <= 16 * least_capacity || !empty()) return;
         slots_.reset();
-        capacity_.set(0);
+        mask_.set(no_slots);
         head_.store(0, relaxed);
         tail_.store(0, relaxed);
     }
@@ -190,7 +190,8 @@ private:
         return n >= unstarted_waits || (n % started_waits == 0 && at(head_.load(relaxed)).get()->started());
     }
 
-    bool is_full() const noexcept { return in_deque() == capacity_.get(); }
+    std::uint32_t capacity() const noexcept { return mask_.get() + 1; }
+    bool is_full() const noexcept { return in_deque() == capacity(); }
 
     [[gnu::noinline]] T* rotate_otherwise(T& self) noexcept {
         if (empty() || (is_full() && !grow())) return nullptr;
@@ -201,21 +202,21 @@ private:
 
     [[gnu::noinline, gnu::cold]] bool grow() noexcept {
         const auto n = in_deque();
-        const auto capacity = std::max(2 * capacity_.get(), least_capacity);
-        std::unique_ptr<plain<T*>[]> wider(new (std::nothrow) plain<T*>[capacity]);
+        const auto wanted = std::max(2 * capacity(), least_capacity);
+        std::unique_ptr<plain<T*>[]> wider(new (std::nothrow) plain<T*>[wanted]);
         if (!wider) return false;
         const auto head = head_.load(relaxed);
-        for (std::uint32_t i = 0; i < n; ++i) wider[(head + i) & (capacity - 1)].set(at(head + i).get());
+        for (std::uint32_t i = 0; i < n; ++i) wider[(head + i) & (wanted - 1)].set(at(head + i).get());
         slots_ = std::move(wider);
-        capacity_.set(capacity);
-        mask_.set(capacity - 1);
+        mask_.set(wanted - 1);
         return true;
     }
 
     // One line for the owner's fast path and what others read of it.
     alignas(64) atomic<std::uint32_t> head_{0}, tail_{0};
     atomic<T*> next_{nullptr};
-    plain<std::uint32_t> capacity_{0}, mask_{0};  // mask_: one less, while there are slots
+    static constexpr auto no_slots = ~std::uint32_t{0};
+    plain<std::uint32_t> mask_{no_slots};  // one less than the capacity
     plain<std::uint32_t> since_oldest_{0};  // items taken since the oldest had its turn
     std::unique_ptr<plain<T*>[]> slots_;
 

@@ -99,7 +99,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
-      hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
+      hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}, options_.hog_nice),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
       census_(options_.census ? std::make_unique<stack_census>() : nullptr),
       looks_at_spawns_(limit_ != nullptr || census_ != nullptr || tortures()) {

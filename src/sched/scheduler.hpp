@@ -44,6 +44,7 @@ struct scheduler_options {
     std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
     /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
     std::function<void(const hog&)> on_hog = {};
+    int hog_nice = 0;    // of a thread whose fiber has lost its worker by computing, added to that of the others
     int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
     /// The higher layer's object; scheduler only keeps it.
     void* context = nullptr;

@@ -83,8 +83,6 @@ void joined_fiber::note_taken(control_block& f) noexcept {
     f.leave_trace();
 }
 
-task& fiber_ref::body() const noexcept { return *fiber_->body; }
-
 void fiber_ref::detach() noexcept {
     bool failed;
     {

@@ -1,4 +1,4 @@
-// select.cpp - select over type-erased cases: one decision under all locks, then one wait in all lists.
+// select.cpp - select over type-erased cases: one of them tried alone, one decision under all locks, then one wait in all lists.
 //
 // A watch (a descriptor) is ready or not whatever we lock, and to look at it takes a system call: it is looked at before the decision, and
 // again after each event.
@@ -13,6 +13,8 @@
 //   E6  A watch is chosen only if the last look said that it is ready. An event after that look ends the wait, or keeps it from being
 //       enlisted, and then a new round begins with a new look: so none is missed, and one that means nothing costs a round.
 //   E7  Every watch is open from before the first look until the selection goes.
+//   E8  The case that is drawn first, if it is a channel's, may be done under that channel's lock alone: it was ready at that moment. That
+//       none is takes all locks; the draw goes on from there, so each of those that are ready is as likely as any other.
 #include <weft/detail/select_core.hpp>
 
 #include <weft/stop.hpp>
@@ -45,6 +47,9 @@ direction direction_of(const select_entry& e) noexcept {
     return e.kind == select_kind::send ? direction::send : direction::receive;
 }
 
+/// An index below n; 0 if there is none.
+std::size_t draw(std::size_t n) noexcept { return n == 0 ? 0 : choose(static_cast<std::uint32_t>(n)); }
+
 bool is_ready_now(select_watch& watch) noexcept {
     watch.open();
     const auto seen = watch.look();
@@ -58,7 +63,8 @@ public:
     selection(const selection&) = delete;
     selection& operator=(const selection&) = delete;
     ~selection();
-    std::size_t run();
+    /// `first`: what was drawn already (E8).
+    std::size_t run(std::size_t first);
 
 private:
     struct ready_case {
@@ -68,7 +74,7 @@ private:
     };
 
     void look_at_watches() noexcept;
-    std::optional<ready_case> begin_any() noexcept;
+    std::optional<ready_case> begin_any(std::size_t first) noexcept;
     bool begin(ready_case&) noexcept;
     std::optional<std::size_t> wait_for_any(wait&);
     std::optional<std::size_t> timed_out() noexcept;
@@ -129,12 +135,12 @@ selection::~selection() {
         if (e.kind == select_kind::watch) e.watch->close();
 }
 
-std::size_t selection::run() {
-    for (;;) {
+std::size_t selection::run(std::size_t first) {
+    for (;; first = draw(entries_.size())) {
         // 1. Decide.
         if (has_watches_) look_at_watches();
         lock_all();
-        if (auto ready = begin_any()) {
+        if (auto ready = begin_any(first)) {
             unlock_all();
             if (has_channel(entries_[ready->index]))
                 entries_[ready->index].channel->finish(entries_[ready->index].element, ready->rest);
@@ -167,10 +173,10 @@ void selection::look_at_watches() noexcept {
 }
 
 /// Begins a case that is ready, if there is one: the first in an order drawn by lot. Under all locks.
-std::optional<selection::ready_case> selection::begin_any() noexcept {
+std::optional<selection::ready_case> selection::begin_any(std::size_t first) noexcept {
     const auto n = entries_.size();
     for (std::size_t k = 0; k < n; ++k) {
-        std::swap(entries_[k].turn, entries_[k + choose(static_cast<std::uint32_t>(n - k))].turn);
+        std::swap(entries_[k].turn, entries_[k == 0 ? first : k + draw(n - k)].turn);
         ready_case c{.index = entries_[k].turn};
         if (begin(c)) return c;
     }
@@ -297,11 +303,19 @@ void selection::unlink_all() noexcept {
         if (has_channel(entries_[i])) entries_[i].channel->unlink(direction_of(entries_[i]), registered<channel_waiter>(i));
 }
 
+bool operate_now(select_entry& e) {
+    const auto result = e.channel->try_operate(direction_of(e), e.element);
+    if (result == channel_op::closed && e.kind == select_kind::send) throw_channel_closed();
+    return result == channel_op::done || result == channel_op::closed;
+}
+
 }  // namespace
 
 std::size_t select_core(std::span<select_entry> entries, select_order* order, select_registration* registrations) {
     check_interrupt();
-    return selection(entries, order, registrations).run();
+    const std::size_t first = draw(entries.size());
+    if (!entries.empty() && has_channel(entries[first]) && operate_now(entries[first])) return first;  // E8
+    return selection(entries, order, registrations).run(first);
 }
 
 void enter_select() { check_interrupt(); }
@@ -309,11 +323,7 @@ void enter_select() { check_interrupt(); }
 bool select_now(select_entry& e) {
     switch (e.kind) {
         case select_kind::send:
-        case select_kind::receive: {
-            const auto result = e.channel->try_operate(direction_of(e), e.element);
-            if (result == channel_op::closed && e.kind == select_kind::send) throw_channel_closed();
-            return result == channel_op::done || result == channel_op::closed;
-        }
+        case select_kind::receive: return operate_now(e);
         case select_kind::stop: return e.token->stop_requested();
         case select_kind::join: return e.fiber->has_ended();
         case select_kind::watch: return is_ready_now(*e.watch);

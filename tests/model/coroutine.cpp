@@ -1,6 +1,10 @@
 // coroutine.cpp - ucontext switches with the announcements that ASan and TSan want.
 #include "model/coroutine.hpp"
 
+#include <cxxabi.h>
+
+#include <utility>
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define MODEL_ASAN 1
@@ -37,6 +41,13 @@ constexpr std::size_t stack_bytes = 64 * 1024;  // chosen: gtest assertions form
 // The one that left last and the one that is being entered; all of this runs on one OS thread.
 coroutine* leaving = nullptr;
 coroutine* entering = nullptr;
+
+/// What the C++ runtime keeps per OS thread: the leading fields of __cxa_eh_globals. Each coroutine has handlers and unwindings of its own.
+struct exceptions {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+};
+exceptions& current_exceptions() noexcept { return *reinterpret_cast<exceptions*>(abi::__cxa_get_globals()); }
 
 }  // namespace
 
@@ -88,7 +99,9 @@ void coroutine::go(coroutine& from, coroutine& to, [[maybe_unused]] then from_th
     from.tsan_fiber_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(to.tsan_fiber_, 0);
 #endif
+    const exceptions mine = std::exchange(current_exceptions(), {});
     ::swapcontext(&from.context_, &to.context_);
+    current_exceptions() = mine;
     arrived(from);
 }
 

@@ -17,7 +17,8 @@ execution::execution(choices& c, const options& o)
       memory_(c, {.spurious = o.spurious, .reorderings = o.reorderings}),
       scheduler_(c, {.preemptions = o.preemptions, .steps = o.max_steps, .spurious = o.spurious,
                      .timeouts = o.timeouts}),
-      weaken_(o.weaken) {}
+      weaken_(o.weaken),
+      mutant_(o.mutant) {}
 
 void execution::restart() {
     run_ = ++runs;

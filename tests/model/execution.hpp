@@ -51,6 +51,10 @@ public:
     futex futex_wait(const void* address, history& h, std::uint64_t expected, bool has_deadline);
     int futex_wake(const void* address, int n);
 
+    /// A number below n, each in one run or another.
+    unsigned choose(unsigned n) { return choices_.choose(n); }
+    [[nodiscard]] bool has_mutant(std::string_view name) const noexcept { return mutant_ == name; }
+
     // For explore() and check().
     void restart();
     void fail(std::string_view why) { scheduler_.fail(std::string(why)); }
@@ -81,6 +85,7 @@ private:
     scheduler scheduler_;
     trace trace_;
     std::function<std::memory_order(const operation&)> weaken_;
+    std::string_view mutant_;
     std::uint32_t run_ = 0;
     std::uint32_t joined_ = 0;
     thread_id added_ = 0;

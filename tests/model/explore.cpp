@@ -1,6 +1,7 @@
 // explore.cpp - runs the body until every path has been taken, one has failed, or the allowance is used up.
 #include "model/execution.hpp"
 #include "model/model.hpp"
+#include "model/mutant.hpp"
 
 namespace model {
 namespace {
@@ -38,6 +39,8 @@ result explore(const options& o, const std::function<void(execution&)>& body) {
     r.steps = x.schedule().steps();
     return r;
 }
+
+bool mutant(std::string_view name) noexcept { return execution::running().has_mutant(name); }
 
 void check(bool holds, std::string_view why) {
     if (!holds) execution::running().fail(why);

@@ -25,7 +25,7 @@ struct no_driver final : weft::detail::driver {
 
 // What is left out in a mutation.
 struct steps {
-    bool publisher_looks = true;   // after_publish() at all
+    bool publisher_looks = true;   // lacks_searcher() at all
     bool sleeper_looks = true;     // step 3 on the right
     bool found_hands_on = true;    // I2: who ends a search looks whether there is more
     bool outsider_fences = true;   // I6
@@ -42,7 +42,8 @@ struct workers {
     workers(unsigned n, int spawned, const steps& s) : idle(n), spawns(spawned), does(s) {}
 
     void wake_sleeper() {
-        if (const auto w = idle.after_publish()) parkers[*w].wake(io);
+        if (!idle.lacks_searcher()) return;
+        if (const auto w = idle.claim_sleeper()) parkers[*w].wake(io);
     }
     void publish() {
         queue.fetch_add(1, release);  // as a run queue's or the injector's release

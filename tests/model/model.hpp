@@ -49,6 +49,7 @@ struct options {
     /// Mutation: the order that takes effect instead. A fence made relaxed is a fence removed; of
     /// a heavy one, `heavy_fence` is the part that concerns the other threads.
     std::function<std::memory_order(const operation&)> weaken = {};
+    std::string_view mutant = {};  ///< Mutation: the change of mutants.cmake that is in force; none if empty
 };
 
 struct result {

@@ -136,7 +136,7 @@ TEST(bench_spawn, L9_L10_runs_as_spawned_and_in_batches_and_tells_the_spawn_shar
 
 TEST(bench_parked, memory_and_times_come_from_as_many_processes_as_runs) {
     const results measured("parked", "2000", "1");
-    expect_figures(measured, "ns", {"fibers/park", "fibers/wake", "fibers/park-and-wake"});
+    expect_figures(measured, "ns", {"fibers/park", "fibers/wake", "fibers/park-and-wake", "calls/guard-and-touch"});
     EXPECT_GT(measured.of("fibers/memory")["median"].get<double>(), 64) << "bytes";
     EXPECT_GE(measured.of("fibers/memory-and-page-tables")["median"].get<double>(),
               measured.of("fibers/memory")["median"].get<double>());
@@ -160,8 +160,8 @@ TEST(bench_ring, Q17_Q18_Q19_three_forks_are_pooled_into_a_mean_with_its_interva
 
 TEST(bench_fibonacci, L18_tells_efficiency_for_more_workers_than_one) {
     const results measured("fibonacci", "5000", "1,2");
-    expect_figures(measured, "ms", {"fibers/total", "threads/total"});
-    for (const char* const variant : {"fibers/efficiency", "threads/efficiency"}) {
+    expect_figures(measured, "ms", {"fibers/total", "fibers/never-preempted/total", "threads/total"});
+    for (const char* const variant : {"fibers/efficiency", "fibers/never-preempted/efficiency", "threads/efficiency"}) {
         EXPECT_EQ(measured.of(variant)["workers"], 2);
         EXPECT_GT(measured.of(variant)["median"].get<double>(), 0);
     }
@@ -211,6 +211,15 @@ TEST(bench_preempt, R7_R8_R12_what_preempting_costs_and_the_reduction_alternativ
     EXPECT_GT(measured.of("reductions/cost")["median"], 1) << "each call is counted";
     expect_figures(measured, "us",
                    {"reductions/recursion-2/first-p99", "reductions/recursion-2/p50", "reductions/recursion-2/p99"});
+}
+
+TEST(bench_preempt, R14_what_one_hand_off_costs) {
+    const results measured("preempt", "20", "1", {"--hogs", "1", "--kinds", "sleep"});
+    const auto price = measured.of("fibers/hand-off");
+    EXPECT_EQ(price["unit"], "ns");
+    EXPECT_EQ(price["workers"], 1);
+    EXPECT_GT(price["median"], 1'000) << "no thread is woken for less";
+    EXPECT_LT(price["median"], 2'000'000) << "or the bodies are in it, of 2 ms each";
 }
 
 TEST(bench_preempt, kinds_and_counts_are_those_asked_for) {

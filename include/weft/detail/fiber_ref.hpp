@@ -42,12 +42,12 @@ public:
     void swap(fiber_ref& other) noexcept { std::swap(fiber_, other.fiber_); }
     explicit operator bool() const noexcept { return fiber_ != nullptr; }
 
-    /// Waits until the body has ended, or runs it, and gives the handle up for the one by which the result is taken: drop_joined() follows.
-    /// If it throws it is still there. \parks \throws cancelled
     struct joined {
         control_block* fiber;
         task* body;
     };
+    /// Waits until the body has ended, or runs it. Empties the handle unless it throws; drop_joined() must follow, when the result has
+    /// been taken. \parks \throws cancelled
     joined join();
     static void drop_joined(control_block&) noexcept;
     /// Waits up to `until`. \returns whether it has ended. \parks \throws cancelled
@@ -62,7 +62,6 @@ public:
     void detach() noexcept;
     /// The failure of the ended body goes to on_unhandled; it was not detached.
     void report_unhandled() const noexcept;
-    task& body() const noexcept;
     /// For select.
     control_block* block() const noexcept { return fiber_; }
     /// Gives the reference back; destroys the result if the body has ended.
@@ -92,6 +91,5 @@ private:
 
     const fiber_ref::joined what_;
 };
-
 
 }  // namespace weft::detail

@@ -1,11 +1,16 @@
 // wait.hpp - sched/wait.hpp in the model build: whoever waits is a plain thread, and sleeps on a futex until it was unparked or its
-// deadline, which passes at any moment (D5 of scheduler.hpp), has ended the wait.
+// deadline, which passes at any moment (D5 of scheduler.hpp), or a stop has ended the wait.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
+#include <vector>
+
+#include <weft/detail/local_core.hpp>
 
 #include "base/futex.hpp"
+#include "fiber/control_block.hpp"
 #include "fiber/interrupts.hpp"
 #include "fiber/waiter.hpp"
 #include "model/model.hpp"
@@ -15,18 +20,35 @@ namespace weft::detail {
 /// The cells of the threads of one run; the first thing a body makes.
 class parties {
 public:
-    parties() noexcept { here_ = this; }
+    enum class stops : bool { none, some };
+
+    explicit parties(stops s = stops::none) noexcept : stops_(s) { here_ = this; }
     ~parties() { here_ = nullptr; }
     parties(const parties&) = delete;
     parties& operator=(const parties&) = delete;
 
-    static wait_cell& self() noexcept { return here_->all_[model::execution::running().schedule().self()].cell; }
+    static wait_cell& self() noexcept { return caller().cell; }
+    /// The calling thread's values under keys.
+    static std::vector<std::unique_ptr<local_value>>& values() noexcept { return caller().values; }
+
+    /// Asks thread `t` to end, as a fiber's handle does.
+    void stop(unsigned t) noexcept {
+        all_[t].cell.stops.fetch_add(1, relaxed);
+        heavy_fence();  // W5
+        interrupt(all_[t].cell);
+    }
+    /// Where nobody is stopped, nobody looks: the look would be one more step of each wait.
+    static bool may_be_stopped() noexcept { return here_->stops_ == stops::some; }
 
 private:
     struct party {
         atomic<std::uint32_t> signal{0};
         wait_cell cell{signal};
+        std::vector<std::unique_ptr<local_value>> values;
     };
+    static party& caller() noexcept { return here_->all_[model::execution::running().schedule().self()]; }
+
+    const stops stops_;
     std::array<party, model::max_threads> all_;
 
     static inline parties* here_ = nullptr;
@@ -50,6 +72,8 @@ public:
         : cell_(of_caller), signal_(*of_caller.thread_signal), has_deadline_(options.deadline != never) {
         signal_.store(0, relaxed);
         ticket_ = cell_.word.begin(options.may_stop);
+        const bool may_stop = parties::may_be_stopped() && options.may_stop == interruptible::yes;
+        if (may_stop && cell_.stops.load(relaxed) != 0) interrupt(cell_);  // W5
     }
     wait(const wait&) = delete;
     wait& operator=(const wait&) = delete;
@@ -66,7 +90,7 @@ public:
                 return wake::timed_out;
             }
         }
-        return wake::notified;
+        return cell_.outcome == outcome_stopped ? wake::stopped : wake::notified;
     }
 
 private:
@@ -78,10 +102,6 @@ private:
 
 inline void unpark_inline(wait_cell& cell) noexcept { unpark(cell); }
 
-/// Nobody is a fiber.
-struct no_fiber {
-    wait_cell& rest() noexcept;
-};
-inline no_fiber* this_fiber_block() noexcept { return nullptr; }
+inline control_block* this_fiber_block() noexcept { return nullptr; }  // nobody is a fiber
 
 }  // namespace weft::detail

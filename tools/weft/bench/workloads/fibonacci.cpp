@@ -1,10 +1,15 @@
 // fibonacci.cpp - the 100,000th Fibonacci number in each of 64 fibers, by additions: seed 001's second test, which shows how
 // work that never waits spreads over the workers. Plain threads share the same 64 pieces beside it.
+//
+//  threads                 as many as there are workers
+//  fibers                  a runtime as it comes: who computes for longer than a slice loses the worker and goes on beside it, so that even
+//                          one worker's fibers use a second CPU if nobody else does
+//  fibers/never-preempted  time_slice zero: as many threads as workers
 #ifdef WEFT_BENCH_GMP
 #include <gmp.h>
 
 #include <atomic>
-#include <map>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -69,17 +74,20 @@ void fibonacci_workload(session& s) {
     const auto n = s.n(100'000);
     big expected(0);
     mpz_fib_ui(expected.get(), static_cast<unsigned long>(n));
-    std::map<std::string, double> on_one;          // milliseconds of one worker, by implementation
+    double one_thread = 0;                 // milliseconds; zero: not measured
     const auto measured = [&](const std::string& what, unsigned workers, const std::function<double()>& once) {
         const auto times = s.measure({{what + "/total", workers, n, "ms"}}, [&] { return std::vector{once()}; });
         const double median = summary({}, {}, times[0]).median;
-        if (workers == 1) on_one[what] = median;
-        if (workers > 1 && on_one.contains(what))
-            s.report({what + "/efficiency", workers, n, "%"}, {100 * on_one[what] / (workers * median)});
+        if (workers == 1 && what == "threads") one_thread = median;
+        if (workers > 1 && one_thread > 0) s.report({what + "/efficiency", workers, n, "%"}, {100 * one_thread / (workers * median)});
+    };
+    const auto by_fibers_with = [&](const std::string& what, const weft::runtime_options& options) {
+        weft::run([&] { measured(what, options.workers, [&] { return by_fibers(n, expected.get()); }); }, in_silence(options));
     };
     for (const auto workers : s.workers()) {
         measured("threads", workers, [&] { return by_threads(workers, n, expected.get()); });
-        on_workers(workers, [&] { measured("fibers", workers, [&] { return by_fibers(n, expected.get()); }); });
+        by_fibers_with("fibers", {.workers = workers});
+        by_fibers_with("fibers/never-preempted", {.workers = workers, .time_slice = {}});
     }
 }
 

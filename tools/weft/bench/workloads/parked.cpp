@@ -1,8 +1,10 @@
 // parked.cpp - a million fibers that wait for one event: what each holds meanwhile, what it costs to park and to wake it; and what an
-// actor holds that has handled a message and waits for the next.
+// actor holds that has handled a message and waits for the next. Beside it what the system alone takes for so many stacks (`calls`).
 // Every run is a process of its own, or the memory of one run would be there already for the next.
-#include <atomic>
+#include <sys/mman.h>
 
+#include <atomic>
+#include <stdexcept>
 #include <vector>
 
 #include <weft/actor.hpp>
@@ -56,6 +58,26 @@ void once(session& s, unsigned workers, std::uint64_t n) {
     });
 }
 
+/// The floor of parking: a guard below each of n stacks and the first touch of its uppermost page. \returns nanoseconds each.
+double guard_and_touch(std::uint64_t n) {
+    constexpr int advise_guard_install = 102;      // MADV_GUARD_INSTALL, Linux 6.13
+    constexpr std::size_t page = 4096;
+    const std::size_t stride = weft::runtime_options{}.stack_bytes + page, bytes = n * stride;
+    void* const all = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) throw std::runtime_error("no address space for so many stacks");
+    ::madvise(all, bytes, MADV_NOHUGEPAGE);
+    auto* const base = static_cast<std::byte*>(all);
+    const double time = nanoseconds([&] {
+        for (std::uint64_t i = 0; i < n; ++i) {
+            std::byte* const low = base + i * stride;
+            if (::madvise(low, page, advise_guard_install) != 0) ::mprotect(low, page, PROT_NONE);  // an older kernel
+            static_cast<volatile std::byte&>(low[stride - 1]) = std::byte{1};
+        }
+    });
+    ::munmap(all, bytes);
+    return time / static_cast<double>(n);
+}
+
 /// Does nothing, and so waits for messages nearly all of its life.
 struct idler {
     void handle(int) {}
@@ -82,7 +104,9 @@ void actors(session& s, unsigned workers, std::uint64_t n) {
 void parked_workload(session& s) {
     const auto n = s.n(1'000'000);
     if (s.part() == "actors") return actors(s, s.workers().front(), n);
+    if (s.part() == "pages") return s.report({"calls/guard-and-touch", 1, n}, {guard_and_touch(n)});
     if (!s.part().empty()) return once(s, s.workers().front(), n);
+    s.report({"calls/guard-and-touch", 1, n}, std::move(s.in_fresh_processes("pages", 1, n, s.runs()).at("calls/guard-and-touch")));
     for (const auto workers : s.workers()) {
         auto figures = s.in_fresh_processes("all", workers, n, s.runs());
         for (const char* const bytes : {"fibers/memory", "fibers/memory-and-page-tables"})

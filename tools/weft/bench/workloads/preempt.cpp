@@ -2,6 +2,11 @@
 //
 // The first ticks after the hogs have begun, a second of them at most, are reported apart ("first"): nobody can know a hog
 // beforehand, and each of them costs a slice once. For the same reason there is no run to warm up.
+//
+// "hand-off" is the price of one: the CPU time of the whole process outside of the bodies of a batch of fibers that lose the worker one after
+// the other, less the same without a monitor, by the count of hand-offs. Each body counts its own time by its thread's clock: a body is twenty times as
+// long as its hand-off, so in a difference of whole batches its own spread would be all that is seen. What a body itself loses (a fence's
+// interrupt, caches) is in "cost".
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,6 +184,49 @@ void measure_costs(session& s, std::uint64_t n) {
     });
 }
 
+/// What a batch of fibers made of the CPUs.
+struct batch {
+    double beside_bodies = 0;              ///< ns of CPU that the process used outside of their bodies
+    std::uint64_t hand_offs = 0;
+};
+
+/// `n` fibers on one worker that compute for `each`, all of them ready from the start: so each but the last is in another's way. A
+/// body keeps its thread, whatever becomes of the worker, so that thread's clock has all of its time.
+batch compute_in_turn(std::uint64_t n, std::chrono::nanoseconds each, std::chrono::nanoseconds slice) {
+    batch all;
+    std::atomic<std::int64_t> in_bodies{0};
+    const auto compute = [&] {
+        const auto from = thread_cpu_time();
+        auto used = 0ns;
+        for (; used < each; used = thread_cpu_time() - from) fib(15);
+        in_bodies.fetch_add(used.count(), std::memory_order_relaxed);  // read when the scope has ended
+    };
+    const auto work = [&] {
+        const auto before = process_cpu_time();
+        weft::with_scope([&](weft::scope& s) {
+            for (std::uint64_t i = 0; i < n; ++i) s.spawn(compute);
+        });
+        const auto used = process_cpu_time() - before;
+        all.beside_bodies = static_cast<double>(used.count() - in_bodies.load(std::memory_order_relaxed));
+        all.hand_offs = weft::runtime::current()->stats().hand_offs;
+    };
+    weft::run(work, in_silence({.workers = 1, .time_slice = slice}));
+    return all;
+}
+
+/// The slice is so short that a fiber is taken at the second or third look at it. Those looks are in the figure, as are the take with its
+/// fence, the wake of a spare carrier's thread, the old one's way home, and the reporter's look at who has lost a worker.
+void measure_hand_off(session& s, std::uint64_t n) {
+    constexpr auto each = 2000us, slice = 500us;
+    const auto fibers = std::clamp<std::uint64_t>(n, 10, 400);
+    s.measure({"fibers/hand-off", 1, fibers, "ns"}, [=] {
+        const auto alone = compute_in_turn(fibers, each, 0ns);
+        const auto taken = compute_in_turn(fibers, each, slice);
+        if (taken.hand_offs == 0) return 0.0;  // by an override from the environment
+        return (taken.beside_bodies - alone.beside_bodies) / static_cast<double>(taken.hand_offs);
+    });
+}
+
 double milliseconds_since(clock::time_point from) {
     return std::chrono::duration<double, std::milli>(clock::now() - from).count();
 }
@@ -229,6 +277,7 @@ void preempt_workload(session& s) {
             return std::vector{sleepers_beside_fib(workers, nap), asleep_in_libc(workers, nap)};
         });
     }
+    measure_hand_off(s, n);
     measure_costs(s, n);
     for (const auto& kind : hog_kinds())
         if (s.wants_kind(kind.name))

@@ -1,0 +1,74 @@
+# Copies a file of src/ for the model tests, with changes that each break it in one place and that a test has in force or not
+# (options::mutant). Without one the copy does what the file does, line by line.
+#
+# Run as: cmake -D SOURCE=(path in the project) -D ROOT=(of the project) -D COPY=(where to) -P mutants.cmake
+file(READ "${ROOT}/${SOURCE}" text)
+
+# `old` is there once; `new` asks mutant("name"). A change of the source that moves the place shows here.
+function(mutate old new)
+    string(FIND "${text}" "${old}" first)
+    string(FIND "${text}" "${old}" last REVERSE)
+    if(first EQUAL -1 OR NOT first EQUAL last)
+        message(FATAL_ERROR "tests/model/mutants.cmake: this is not in ${SOURCE} once, mutate another place: ${old}")
+    endif()
+    string(REPLACE "${old}" "${new}" changed "${text}")
+    set(text "${changed}" PARENT_SCOPE)
+endfunction()
+
+# As if the statement were not there.
+macro(leave_out name statement)
+    mutate("${statement}" "if (!::model::mutant(\"${name}\")) ${statement}")
+endmacro()
+
+if(SOURCE STREQUAL "src/sync/select.cpp")
+    leave_out("E1" [[std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);]])
+    mutate([[if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();]]
+           [[if (e->channel != std::exchange(locked, e->channel) || ::model::mutant("E1 once")) e->channel->lock().lock();]])
+    mutate([[        wait w({.reason = park_reason::select,]]
+           [[        if (::model::mutant("E2")) unlock_all(), lock_all(); wait w({.reason = park_reason::select,]])
+    leave_out("E4" [[unlink_all();  // E4]])
+    mutate([[ended_already = !e.fiber->life.await();]]
+           [[ended_already = !e.fiber->life.await() && !::model::mutant("E5");]])
+    mutate([[!e.watch->enlist(*me) && me->claim()]] [[!e.watch->enlist(*me) && !::model::mutant("E6 event") && me->claim()]])
+    mutate([[if (e.kind == select_kind::watch) return std::nullopt;  // E6]]
+           [[if (e.kind == select_kind::watch && !::model::mutant("E6 look")) return std::nullopt;]])
+    leave_out("E7" [[e.watch->open();]])
+    mutate([[&& operate_now(entries[first])) return first;]]
+           [[&& (operate_now(entries[first]) || ::model::mutant("E8"))) return first;]])
+elseif(SOURCE STREQUAL "src/actor/mailbox.cpp")
+    mutate([[if (!r || !r->any) append(m);]] [[if (!r || (!r->any && !::model::mutant("K1"))) append(m);]])
+    mutate([[oldest_ && oldest_ == cursor_ ?]] [[oldest_ && oldest_ == cursor_ && !::model::mutant("K2") ?]])
+    leave_out("K3 close" [[claim_all(senders_, claimed);]])
+    leave_out("K3 reserved" [[admit_senders(claimed);  // K3]])
+    mutate([[doors_ = doors::closed;
+    receiving* const r = claim_receiver(nullptr);]] [[doors_ = doors::closed;
+    receiving* const r = ::model::mutant("K4 close") ? nullptr : claim_receiver(nullptr);]])
+    mutate([[oldest_ || doors_ != doors::open ? claim_receiver]]
+           [[(oldest_ || doors_ != doors::open) && !::model::mutant("K4 reserved") ? claim_receiver]])
+    leave_out("K5" [[if (!me.accepted) m.reset(me.mine);]])
+elseif(SOURCE STREQUAL "src/actor/mailbox_receive.cpp")
+    leave_out("K3 take" [[if (!senders_.empty()) admit_senders(claimed);]])
+    leave_out("K6" [[look.unlock();
+                const bool]])
+elseif(SOURCE STREQUAL "src/sync/cell.cpp")
+    leave_out("D1" [[if (delivering) return lock.unlock();]])
+    leave_out("D2" [[s.announce_to_readers(now);]])
+    leave_out("end" [[s.wake_readers();]])
+elseif(SOURCE STREQUAL "src/sync/cell_graph.cpp")
+    leave_out("D3 before" [[announce(v.at);]])
+    leave_out("D5" [[c.drop(c.pending.front());]])
+    leave_out("D7" [[who->wait_is_over();]])
+elseif(SOURCE STREQUAL "src/sync/cell_read.cpp")
+    mutate([[const auto& v = reader ? state_->version_at]]
+           [[const auto& v = reader && !::model::mutant("D4") ? state_->version_at]])
+    mutate([[            reader->link(*state_);
+            reader->is_late]] [[            if (!::model::mutant("D3")) reader->link(*state_);
+            reader->is_late]])
+    leave_out("D6" [[break_outdated_circle(*reader);]])
+elseif(SOURCE STREQUAL "src/sync/dataflow.cpp")
+    mutate([[closes = c == me_;]] [[closes = c == me_ && !::model::mutant("X1");]])
+endif()
+
+get_filename_component(folder "${COPY}" DIRECTORY)
+file(MAKE_DIRECTORY "${folder}")
+file(WRITE "${COPY}" "#include \"model/mutant.hpp\"\n#line 1 \"${ROOT}/${SOURCE}\"\n${text}")

@@ -1,0 +1,41 @@
+// control_block.hpp - fiber/control_block.hpp in the model build: a fiber that others wait for. Nothing runs on it; its end is a call.
+#pragma once
+
+#include "base/spin_lock.hpp"
+#include "fiber/life_word.hpp"
+#include "fiber/waiter.hpp"
+
+namespace weft::detail {
+
+struct fiber_rest : wait_cell {
+    using wait_cell::wait_cell;
+    wait_list joiners;  // under the block's lock
+};
+
+struct control_block {
+    control_block() noexcept { life.begin(false); }
+
+    life_word life;
+    spin_lock lock;
+
+    fiber_rest& rest() noexcept { return rest_; }
+    bool has_ended() const noexcept { return life.has_ended(); }
+
+    /// As the carrier does after the body (C4).
+    void end() noexcept {
+        if (!life.end().was_awaited) return;
+        for (;;) {
+            lock.lock();
+            waiter* const joiner = rest_.joiners.claim_front();
+            lock.unlock();
+            if (!joiner) return;
+            joiner->unpark();
+        }
+    }
+
+private:
+    atomic<std::uint32_t> signal_{0};
+    fiber_rest rest_{signal_};
+};
+
+}  // namespace weft::detail
