@@ -18,8 +18,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 #include "fiber/control_block.hpp"
 #include "model/primitives.hpp"
@@ -33,9 +35,23 @@ using weft::channel_op;
 
 constexpr auto soon = time_point::min();  // a deadline; when it passes is the model's choice
 
+/// At a higher address than `below`, so that each execution takes the locks in the same order (E1).
+channel_core& make_above(const channel_core* below, const element_operations& element, std::size_t capacity) {
+    std::vector<channel_core*> others;
+    for (;;) {
+        auto* const made = make_channel(element, capacity);
+        if (std::less<>()(below, made)) {
+            for (auto* const c : others) drop_handle(*c);
+            return *made;
+        }
+        others.push_back(made);
+    }
+}
+
 template <class T>
 struct line {
-    explicit line(std::size_t capacity) : core(*make_channel(typed_element<T>::operations, capacity)) {}
+    explicit line(std::size_t capacity, const channel_core* below = nullptr)
+        : core(make_above(below, typed_element<T>::operations, capacity)) {}
     line(const line&) = delete;
     line& operator=(const line&) = delete;
     ~line() { drop_handle(core); }
@@ -93,7 +109,7 @@ private:
 model::result crossing(std::size_t capacity, const model::options& o) {
     return model::explore(o, [=](model::execution& t) {
         const parties all;
-        line<int> a(capacity), b(capacity);
+        line<int> a(capacity), b(capacity, &a.core);
         choice<2> frames[2];
         std::size_t chosen[2];
         int to_a = 1, to_b = 2;
@@ -137,7 +153,7 @@ TEST(select, E1_E3_a_channel_in_two_cases) { expect_holds(one_channel_in_two_cas
 model::result two_partners(const model::options& o) {
     return model::explore(o, [](model::execution& t) {
         const parties all;
-        line<int> a(0), b(0);
+        line<int> a(0), b(0, &a.core);
         choice<2> frame;
         std::optional<int> got[2];
         bool sent[2];
@@ -160,7 +176,7 @@ TEST(select, E3_two_partners_for_one) {
 TEST(select, E2_a_receive_against_close) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
-        line<int> a(0), b(1);
+        line<int> a(0), b(1, &a.core);
         choice<2> frame;
         std::optional<int> from_a, from_b;
         std::size_t chosen = 2;
@@ -176,7 +192,7 @@ TEST(select, E2_a_receive_against_close) {
 TEST(select, E2_a_send_against_close) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
-        line<int> a(0), b(1);
+        line<int> a(0), b(1, &a.core);
         choice<2> frame;
         int one = 1;
         std::optional<int> from_a, from_b;
@@ -205,7 +221,7 @@ TEST(select, E2_a_send_against_close) {
 TEST(select, E3_timeout_against_a_partner) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
-        line<int> a(0), b(0);
+        line<int> a(0), b(0, &a.core);
         choice<3> frame;
         int one = 1;
         std::optional<int> from_a, from_b;
@@ -221,7 +237,7 @@ TEST(select, E3_timeout_against_a_partner) {
 TEST(select, E2_otherwise_only_if_nothing_is_ready) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
-        line<int> a(1), b(1);
+        line<int> a(1), b(1, &a.core);
         b.send(2);
         choice<3> frame;
         std::optional<int> from_a, from_b;
@@ -260,7 +276,7 @@ TEST(select, E3_a_stop_token_against_a_partner) { expect_holds(stop_or_partner(t
 TEST(select, E4_a_select_that_is_cancelled_has_moved_nothing) {
     holds(three_threads, [](model::execution& t) {
         parties all(parties::stops::some);
-        line<int> a(0), b(0);
+        line<int> a(0), b(0, &a.core);
         choice<2> frame;
         std::optional<int> got;
         int one = 1;
@@ -379,7 +395,7 @@ model::result drawn(const model::options& o, std::vector<unsigned>& times) {
     times.assign(3, 0);
     return model::explore(o, [&](model::execution& t) {
         const parties all;
-        line<int> a(1), b(1), c(1);
+        line<int> a(1), b(1, &a.core), c(1, &b.core);
         b.send(1);
         c.send(1);
         choice<3> frame;
@@ -421,7 +437,7 @@ TEST(select, E3_a_move_that_throws_ends_one_side_only) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         line<fragile> a(0);
-        line<int> b(0);
+        line<int> b(0, &a.core);
         choice<2> frame;
         std::optional<fragile> got;
         std::optional<int> never_sent;

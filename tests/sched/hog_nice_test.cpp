@@ -1,10 +1,7 @@
 // hog_nice_test.cpp - threads of hogs weigh less if the user says so: which ones do, and that no worker is left on one that stays so.
 #include <gtest/gtest.h>
 
-#include <linux/capability.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -18,6 +15,7 @@
 #include <weft/runtime.hpp>
 
 #include "support/eventually.hpp"
+#include "support/nice_privilege.hpp"
 #include "support/no_leaks.hpp"
 
 using namespace std::chrono_literals;
@@ -89,17 +87,6 @@ TEST_F(hog_nice, zero_leaves_all_as_they_are) {
     sleeper.join();
 }
 
-/// So that nobody can be made less nice again, as without root.
-bool drop_the_privilege() {
-    constexpr rlimit none{.rlim_cur = 0, .rlim_max = 0};
-    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    __user_cap_data_struct sets[2] = {};
-    if (::setrlimit(RLIMIT_NICE, &none) != 0 || ::syscall(SYS_capget, &header, sets) != 0) return false;
-    sets[0].effective &= ~(1u << CAP_SYS_NICE);
-    sets[0].permitted &= ~(1u << CAP_SYS_NICE);
-    return ::syscall(SYS_capset, &header, sets) == 0;
-}
-
 [[noreturn]] void end(const char* wrong) {
     if (wrong) std::fprintf(stderr, "%s\n", wrong);
     std::_Exit(wrong ? 1 : 0);
@@ -107,7 +94,7 @@ bool drop_the_privilege() {
 
 [[noreturn]] void live_without_the_privilege() {
     const int usual = nice_here();
-    if (!drop_the_privilege()) end("the privilege cannot be dropped");
+    if (!drop_nice_privilege()) end("the privilege cannot be dropped");
     runtime rt(nicer_by(7));
     for (int round = 0; round < 3; ++round) {
         std::atomic<int> to_come{4};

@@ -24,6 +24,7 @@
 #include <weft/scope.hpp>
 
 #include "support/eventually.hpp"
+#include "support/nice_privilege.hpp"
 #include "support/no_leaks.hpp"
 #include "support/random.hpp"
 #include "support/scale.hpp"
@@ -215,12 +216,16 @@ TEST_F(soak, R18_hand_offs_at_random_lose_nothing) {
     unsigned threads = 0;
     std::thread([&] { threads = threads_alive() - 1; }).join();  // a sanitizer may have begun a thread of its own with it
     const auto from = std::chrono::steady_clock::now();
-    std::uint64_t hand_offs = 0, blocked = 0, fibers = 0, rounds = 0;
+    ASSERT_TRUE(drop_nice_privilege());  // so that with hog_nice threads end all the time
+    std::uint64_t hand_offs = 0, blocked = 0, fibers = 0, rounds = 0, runtimes = 0;
     unsigned carriers = 0;
     for (const std::uint64_t each = goal() / 6 + 1; hand_offs < goal() && !HasFailure();) {
         constexpr unsigned sizes[] = {1, 2, 4, 3};
-        watched_runtime rt(
-            {.workers = sizes[rounds % 4], .time_slice = 1ms, .on_hog = [](const hog_report&) {}, .max_carriers = 64});
+        watched_runtime rt({.workers = sizes[rounds % 4],
+                            .time_slice = 1ms,
+                            .on_hog = [](const hog_report&) {},
+                            .hog_nice = runtimes++ % 2 ? 3 : 0,
+                            .max_carriers = 64});
         while (rt.stats().hand_offs < each && !HasFailure()) round(rt, s, rounds++);
         EXPECT_TRUE(eventually([&] { return rt.stats().fibers == 0; })) << "a fiber is lost";
         const auto found = rt.stats();
