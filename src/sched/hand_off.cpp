@@ -59,27 +59,6 @@ void hand_off::stop() noexcept {
 
 // ---- carriers
 
-void hand_off::thread_begins(carrier& c) noexcept {
-    if (!c.is_nice() || !set_nice_of(0, usual_nice_)) return;
-    const std::lock_guard guard(lock_);
-    c.note_nice(false);
-}
-
-// N1
-bool hand_off::cannot_be_as_others(carrier& c) noexcept {
-    if (hog_nice_ == 0) return false;
-    {
-        const std::lock_guard guard(lock_);
-        if (!c.is_nice()) return false;
-    }
-    const bool stays_nice = !set_nice_of(0, usual_nice_);  // not under lock_, which others want; nobody does it again: nothing runs (N2)
-    const std::lock_guard guard(lock_);
-    c.note_nice(stays_nice);
-    if (!stays_nice || is_over_ || c.is_reserved() || c.is_bound_to()) return false;
-    give_up(c);
-    return true;
-}
-
 bool hand_off::await_worker(carrier& c) noexcept {
     using awaited = tenure<worker>::holder::awaited;
     if (cannot_be_as_others(c)) {
@@ -359,14 +338,6 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
         put_back(*seen.next);
     }
     seen.holder = seen.next = nullptr;
-}
-
-// N2. T5 forbids to touch what is the carrier's; this is its thread, which is there.
-void hand_off::make_nice(carrier& c) noexcept {
-    if (hog_nice_ == 0) return;
-    const std::lock_guard guard(lock_);
-    if (!c.current() || c.is_nice() || c.is_reserved() || c.is_bound_to()) return;
-    c.note_nice(set_nice_of(c.probe().id(), usual_nice_ + hog_nice_));
 }
 
 void hand_off::withdraw_all() noexcept {
