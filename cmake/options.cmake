@@ -73,6 +73,9 @@ function(weft_library target name)
     target_include_directories(${target}
         PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
         PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    if(WEFT_HAS_STACK_CLASH_PROTECTION)   # the frames on fibers' stacks are the user's
+        target_compile_options(${target} INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fstack-clash-protection>)
+    endif()
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
                                                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <weft/detail/at_limit.hpp>
 #include <weft/detail/priority.hpp>
@@ -64,10 +65,27 @@ struct runtime_options {
         512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
     std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit
     weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does then
+    /// Measures what fibers need of their stacks (runtime::stack_census), at some microseconds for each. WEFT_STACK_CENSUS=1 does so, too,
+    /// and prints it on stderr when the runtime ends.
+    bool stack_census = false;
+    /// `torture` is for tests, with two workers and more: fibers that may move do so whenever they park or yield; priorities do not
+    /// count then.
+    /// WEFT_MIGRATION=normal or =torture overrides.
+    migration_policy migration = migration_policy::normal;
     /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached. Those of a scope's
     /// body on a plain thread come with id 0.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
     std::string name = "weft";  ///< of its threads; at most 10 characters are kept
+};
+
+/// What the fibers that were spawned at one place needed of their stacks. In bytes, counted from the upper end of the stack.
+struct stack_use {
+    std::source_location site;    ///< line 0 if they were spawned without attributes
+    std::string body;             ///< the type of what the first of them ran
+    std::uint64_t fibers = 0;     ///< that have ended
+    std::size_t most_bytes = 0;
+    std::size_t mean_bytes = 0;
+    std::size_t stack_bytes = 0;  ///< the size of the stack of the one that needed most
 };
 
 /// Hints: the runtime goes on while they are read. Each worker counts for itself; who stands outside is in none but `spawned`.
@@ -136,6 +154,17 @@ public:
     bool shutdown(std::chrono::nanoseconds grace);
 
     runtime_stats stats() const;
+    /// By place, those that needed most first; empty without runtime_options::stack_census. Fibers run inline by their spawner
+    /// (at_limit::run_inline) count as part of it.
+    std::vector<stack_use> stack_census() const;
+    /// Gives the memory back that waiting fibers' stacks hold below what they use while they wait: a deep call leaves it there. Costs two
+    /// or three system calls for each fiber that has any. \returns how many bytes. \throws std::bad_alloc
+    std::size_t trim_stacks();
+    /// In a forked child, where no runtime of the parent's runs: begins anew, with the same options and without fibers. What the
+    /// parent's fibers held stays held. \throws as the constructor does, and then nothing has changed
+    void restart();
+    /// Whether it was made before a fork, and not restarted: it runs in the parent.
+    bool inherited() const noexcept;
     /// Calls f for each live fiber, from any thread.
     void for_each_fiber(const std::function<void(fiber_info const&)>& f) const;
     /// The runtime of the calling fiber; null outside fibers.

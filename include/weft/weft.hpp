@@ -16,6 +16,8 @@
 #include <weft/exit_reason.hpp>
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
+#include <weft/io/pipe.hpp>
+#include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/ivar.hpp>
 #include <weft/latch.hpp>

@@ -10,6 +10,7 @@
 #include <weft/detail/new_fiber.hpp>
 
 #include "actor/actor_core.hpp"
+#include "base/fork.hpp"
 #include "base/panic.hpp"
 #include "sched/scheduler.hpp"
 
@@ -50,6 +51,7 @@ public:
     ~waiting_for() {
         if (me_) end(*me_);
     }
+    static void asks_follow_forks() noexcept { hold_across_forks<lock_>(); }
     static void end(actor_core& me) noexcept {
         const std::lock_guard guard(lock_);
         me.asks = nullptr;
@@ -68,6 +70,8 @@ private:
     static inline std::mutex lock_;
     actor_core* me_;
 };
+
+[[gnu::constructor(before_static_objects)]] void asks_follow_forks() noexcept { waiting_for::asks_follow_forks(); }  // F3
 
 /// The failure of a handler, as its asker hears of it.
 exit_reason reason_of(std::exception_ptr failure) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "actor/actor_core.hpp"
+#include "base/fork.hpp"
 
 namespace weft {
 namespace {
@@ -20,6 +21,10 @@ struct letter_box {
 letter_box& letters() noexcept {
     static auto& one = *new letter_box;  // outlives every actor
     return one;
+}
+
+[[gnu::constructor(detail::before_static_objects)]] void dead_letters_follow_forks() noexcept {  // F3
+    detail::hold_lock_across_forks<letters>();
 }
 
 }  // namespace

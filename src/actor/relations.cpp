@@ -11,6 +11,7 @@
 #include <string>
 
 #include "actor/actor_core.hpp"
+#include "base/fork.hpp"
 
 namespace weft::detail {
 namespace {
@@ -26,6 +27,8 @@ all_relations& relations() noexcept {
     static auto& one = *new all_relations;  // outlives every actor and static object
     return one;
 }
+
+[[gnu::constructor(before_static_objects)]] void relations_follow_forks() noexcept { hold_lock_across_forks<relations>(); }  // F3
 
 bool remove_from(link_list& list, const actor_core* who) noexcept {
     return std::erase_if(list, [=](const actor_core::link& l) { return l.other == who; }) != 0;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace weft::detail {
 namespace {
+
+namespace fs = std::filesystem;
 
 unsigned allowed_by_mask() noexcept {
     cpu_set_t set;
@@ -15,47 +18,80 @@ unsigned allowed_by_mask() noexcept {
     return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-// "max 100000" or "150000 100000": microseconds of quota in each period.
-unsigned quota_of(const std::filesystem::path& group) {
+unsigned in_cpus(double quota, double period) noexcept {
+    return quota <= 0 || period <= 0 ? 0 : static_cast<unsigned>(std::max(1.0, quota / period + 0.999));
+}
+
+// v2: "max 100000" or "150000 100000", microseconds of quota in each period.
+unsigned quota_v2(const fs::path& group) {
     std::ifstream file(group / "cpu.max");
     std::string quota;
     double period = 0;
-    if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-    return static_cast<unsigned>(std::max(1.0, std::stod(quota) / period + 0.999));
+    if (!(file >> quota >> period) || quota == "max") return 0;
+    return in_cpus(std::stod(quota), period);
 }
 
-// The line "0::/path" of the process's membership.
-std::filesystem::path own_group() {
-    std::ifstream file("/proc/self/cgroup");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("0::/")) return line.substr(4);
-    return {};
+// v1: the same in two files; -1: none.
+unsigned quota_v1(const fs::path& group) {
+    double quota = 0, period = 0;
+    std::ifstream(group / "cpu.cfs_quota_us") >> quota;
+    std::ifstream(group / "cpu.cfs_period_us") >> period;
+    return in_cpus(quota, period);
+}
+
+/// On the path from `root` down to `group`, of those that have any.
+template <class Quota>
+unsigned least_along(const fs::path& root, const fs::path& group, Quota quota_of) {
+    unsigned least = quota_of(root);
+    auto at = root;
+    for (const auto& part : group) {
+        at /= part;
+        if (const auto q = quota_of(at)) least = least ? std::min(least, q) : q;
+    }
+    return least;
+}
+
+bool lists_cpu(std::string_view controllers) noexcept {
+    for (;;) {
+        const auto comma = controllers.find(',');
+        if (controllers.substr(0, comma) == "cpu") return true;
+        if (comma == std::string_view::npos) return false;
+        controllers.remove_prefix(comma + 1);
+    }
+}
+
+/// Of one line of the membership, "ID:CONTROLLERS:/PATH"; v2 has none of them by name.
+unsigned quota_by(std::string_view line, const fs::path& root) {
+    const auto first = line.find(':');
+    const auto second = line.find(":/", first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) return 0;
+    const auto controllers = line.substr(first + 1, second - first - 1);
+    const fs::path group(line.substr(second + 2));
+    if (controllers.empty()) return least_along(root, group, quota_v2);
+    if (!lists_cpu(controllers)) return 0;
+    for (const fs::path& mount : {root / fs::path(controllers), root / "cpu"})
+        if (fs::exists(mount)) return least_along(mount, group, quota_v1);
+    return 0;
 }
 
 }  // namespace
 
-unsigned quota_along(const std::filesystem::path& root, const std::filesystem::path& group) noexcept {
+unsigned quota_of_groups(const group_places& where) noexcept {
     try {
-        unsigned least = quota_of(root);
-        auto at = root;
-        for (const auto& part : group) {
-            at /= part;
-            if (const auto q = quota_of(at)) least = least ? std::min(least, q) : q;
-        }
+        unsigned least = 0;
+        std::ifstream file(where.membership);
+        for (std::string line; std::getline(file, line);)
+            if (const auto q = quota_by(line, where.root)) least = least ? std::min(least, q) : q;
         return least;
     } catch (...) {
         return 0;  // an unreadable tree bounds nothing
     }
 }
 
-unsigned usable_cpus() noexcept {
+unsigned usable_cpus(const group_places& where) noexcept {
     const auto by_mask = allowed_by_mask();
-    try {
-        const auto by_quota = quota_along("/sys/fs/cgroup", own_group());
-        return by_quota ? std::min(by_mask, by_quota) : by_mask;
-    } catch (...) {
-        return by_mask;
-    }
+    const auto by_quota = quota_of_groups(where);
+    return by_quota ? std::min(by_mask, by_quota) : by_mask;
 }
 
 }  // namespace weft::detail

@@ -1,14 +1,22 @@
 // cpus.hpp - how many CPUs this process may use: its affinity mask and the CPU quota of every control group above it.
+//
+// Quotas are those of cgroup v2 (cpu.max) and of v1 (cpu.cfs_quota_us), wherever the process is a member of one.
 #pragma once
 
 #include <filesystem>
 
 namespace weft::detail {
 
-/// At least 1.
-unsigned usable_cpus() noexcept;
+/// Where control groups are found.
+struct group_places {
+    std::filesystem::path root = "/sys/fs/cgroup";           // as mounted
+    std::filesystem::path membership = "/proc/self/cgroup";  // the process's paths below it
+};
 
-/// The smallest quota on the path from `group` up to `root` (cgroup v2, files cpu.max), in CPUs, rounded up; 0: none.
-unsigned quota_along(const std::filesystem::path& root, const std::filesystem::path& group) noexcept;
+/// At least 1.
+unsigned usable_cpus(const group_places& where = {}) noexcept;
+
+/// The smallest quota in CPUs, rounded up; 0: none.
+unsigned quota_of_groups(const group_places& where) noexcept;
 
 }  // namespace weft::detail

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <mutex>
+#include <utility>
 
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "base/panic.hpp"
 
 namespace weft::detail {
@@ -17,16 +20,24 @@ void heavy_fence() noexcept { fence(seq_cst); }
 
 #else
 
+namespace {
+
+constinit std::mutex asking_for_fences;
+constinit bool asked_for_fences = false;
+
+[[gnu::constructor(before_static_objects)]] void fences_follow_forks() noexcept { hold_across_forks<asking_for_fences>(); }
+
+}  // namespace
+
 void prepare_heavy_fence() noexcept {
-    static const bool granted = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
-                                ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-    if (granted && !fences_are_unequal) fences_are_unequal = true;
-    static const int said = granted ? 0
-                                    : std::fputs(
-                                          "weft: the kernel refuses membarrier: every visit of a fiber to the scheduler "
-                                          "passes a full fence instead\n",
-                                          stderr);
-    static_cast<void>(said);
+    const std::lock_guard guard(asking_for_fences);
+    if (std::exchange(asked_for_fences, true)) return;
+    const bool granted = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+                         ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+    fences_are_unequal = granted;
+    if (!granted)
+        std::fputs("weft: the kernel refuses membarrier: every visit of a fiber to the scheduler passes a full fence instead\n",
+                   stderr);
 }
 
 void heavy_fence() noexcept {

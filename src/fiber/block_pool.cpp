@@ -236,7 +236,7 @@ void block_pool::sort_in(leaf& home, control_block& block) noexcept {
     block.link = home.free;
     home.free = &block;
     ++partial_blocks_;
-    if (block.has_waited) home.last_ticket = std::max(home.last_ticket, block.rest().word.last_ticket());
+    if (block.waited != waits::not_yet) home.last_ticket = std::max(home.last_ticket, block.rest().word.last_ticket());
     home.last_generation = std::max(home.last_generation, block.generation.load(relaxed));
     if (++home.free_count < leaf_blocks) return;
     partial_.remove(home);

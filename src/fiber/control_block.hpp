@@ -70,6 +70,9 @@ enum rarity : std::uint8_t {
     rare_traces = 16,  // it has left something that scheduler::tidy() must remove (C6)
 };
 
+/// Before: its rest has a ticket that counts, and make_ready. Watched: that, and somebody is told of each wait (base/park_watch.hpp).
+enum class waits : std::uint8_t { not_yet, watched, before };
+
 /// Raised: it counts. Delivered: the token was told and the wait ended, or somebody is at it.
 enum class stop_stage : std::uint8_t { none, raised, delivered };
 
@@ -128,7 +131,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     static constexpr std::size_t leaf = 64;  // chosen: so many lie together; a visit to the pool for each
 
     std::uint32_t index = 0;  // of this block among all of the process, fixed
-    bool has_waited = false;  // its rest has a ticket that counts, and make_ready
+    waits waited = waits::not_yet;
     bool is_apart = false;  // bound or of another class, so that it is in no queue of normal ones; of whoever may run it
     atomic<bool> keeps_worker{false};  // the monitor does not take it; set before start
     spin_lock lock;

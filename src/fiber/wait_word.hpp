@@ -6,7 +6,13 @@
 //  claimed  the claimer's                          k unpark -> active, then enqueue | o end_claimed -> active (own claim)
 //
 // A fiber may be claimed and queued again before it has left its stack. Beside the word stands whether it is still on it: set
-// by begin(), cleared by its carrier after the switch. Whoever takes a started fiber from a queue waits for that.
+// by begin(), cleared by its carrier after the switch. Whoever takes a started fiber from a queue waits for that. A third who has to do
+// with the stack of a fiber that waits seizes it there for a moment (s: one at a time).
+//
+//  stack    meaning                                leaves by
+//  left     free, or its fiber runs in no wait     o begin -> on it | s seize -> seized
+//  on it    its fiber's, still                     its carrier, left -> left
+//  seized   as left, but nobody begins to run it   s unseize -> left | o begin -> on it (it ran all the time)
 //
 // Invariants
 //   W1  claim() is a compare-exchange from `waiting`; every other transition is made by the only one who may make it.
@@ -18,6 +24,10 @@
 //       fence before interruptible_ticket(). So one of the two finds the other. (Dekker; model test `stop_is_not_missed`.)
 //   W6  A carrier that takes a fiber from a queue which has not left its stack leaves its own fiber's first, and then waits: else two
 //       in the midst of a park that have each other's fiber would wait for ever (model test `two_carriers`).
+//   W7  Seized, and then after a heavy fence still seized and waiting: nobody runs on the stack until unseize(). Who has claimed the wait
+//       before that fence is seen by its claim, who claims later sees the seizure in await_left(); and a fiber that ran when it was seized
+//       has overwritten that by the begin() of the wait that is seen (model test `seized`). On the left a full fence, or the exchange of
+//       the claim, stands between claim() and await_left().
 //
 // A plain thread has no carrier and is in no queue: it sleeps on a futex until it is signalled.
 #pragma once
@@ -43,7 +53,7 @@ public:
         const auto old = word_.load(relaxed);  // only the owner writes while active
         require(state_of(old) == wait_state::active, "W1: a wait begins while no other is under way");
         const auto ticket = ticket_of(old) + 1;
-        on_stack_.store(1, relaxed);  // whoever comes to know of the wait sees it: through claim() and the queue
+        on_stack_.store(on_it, relaxed);  // whoever comes to know of the wait sees it: through claim() and the queue
         word_.store(pack(ticket, i, wait_state::waiting), release);  // pairs with claim()
         light_fence();                                               // W5
         return ticket;
@@ -68,13 +78,28 @@ public:
     }
 
     /// The carrier, after it has left the waiter's stack; or the owner, if it stays on it.
-    void left() noexcept { on_stack_.store(0, release); }  // pairs with await_left(): the saved registers
+    void left() noexcept { on_stack_.store(is_left, release); }  // pairs with await_left(): the saved registers
 
-    bool has_left() const noexcept { return on_stack_.load(acquire) == 0; }  // pairs with left()
+    bool has_left() const noexcept { return on_stack_.load(acquire) == is_left; }  // pairs with left()
 
     /// Before a switch to the fiber (W4). Never between begin() and left() of another: two might wait for one another (W6).
     void await_left() const noexcept {
-        if (on_stack_.load(acquire) != 0) [[unlikely]] await_left_patiently();  // pairs with left()
+        if (on_stack_.load(acquire) != is_left) [[unlikely]] await_left_patiently();  // pairs with left()
+    }
+
+    /// One thread at a time (W7). False: it is on its stack. Then pass a heavy fence, ask is_held(), and unseize() in any case.
+    bool seize() noexcept {
+        auto expected = is_left;
+        return on_stack_.compare_exchange_strong(expected, seized, acquire, relaxed);  // pairs with left()
+    }
+    /// Whether it waits, and nobody will run on its stack before unseize().
+    bool is_held() const noexcept {
+        return state_of(word_.load(acquire)) == wait_state::waiting  // pairs with begin(), whose store the next line would see
+               && on_stack_.load(relaxed) == seized;
+    }
+    void unseize() noexcept {
+        auto expected = seized;
+        (void)on_stack_.compare_exchange_strong(expected, is_left, release, relaxed);  // pairs with await_left(); or it ran
     }
 
     /// Owner only, on a wait it has claimed itself and will not park in.
@@ -111,6 +136,7 @@ public:
 private:
     static constexpr std::uint64_t state_mask = 7, interruptible_bit = 8;
     static constexpr int ticket_shift = 4;
+    static constexpr std::uint32_t is_left = 0, on_it = 1, seized = 2;
 
     static wait_state state_of(std::uint64_t w) noexcept { return static_cast<wait_state>(w & state_mask); }
     static wait_ticket ticket_of(std::uint64_t w) noexcept { return w >> ticket_shift; }
@@ -123,11 +149,11 @@ private:
 
     [[gnu::noinline, gnu::cold]] void await_left_patiently() const noexcept {
         constexpr unsigned spin_turns = 100;  // chosen: a switch takes less; beyond, its carrier has lost its core
-        for (unsigned turns = 0; on_stack_.load(acquire) != 0; ++turns) turns < spin_turns ? cpu_relax() : thread_yield();
+        for (unsigned turns = 0; on_stack_.load(acquire) != is_left; ++turns) turns < spin_turns ? cpu_relax() : thread_yield();
     }
 
     atomic<std::uint64_t> word_{0};
-    atomic<std::uint32_t> on_stack_{0};
+    atomic<std::uint32_t> on_stack_{is_left};
 };
 
 inline std::string_view name(wait_state s) noexcept {

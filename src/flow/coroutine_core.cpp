@@ -15,6 +15,7 @@
 
 #include "arch/context.hpp"
 #include "arch/coroutine_slot.hpp"
+#include "base/fork.hpp"
 #include "base/panic.hpp"
 #include "stack/stack_pool.hpp"
 
@@ -47,6 +48,14 @@ stack_pool& coroutine_stacks() {
     static auto& pool = *new stack_pool;
     return pool;
 }
+
+// Behind the handlers of stack_map.cpp, whose lock is taken under the pool's: they are registered at load, before static objects (F1).
+const bool follows_forks = [] {
+    follow_forks({.before = [] { coroutine_stacks().lock(); },
+                  .in_parent = [] { coroutine_stacks().unlock(); },
+                  .in_child = [] { coroutine_stacks().unlock(); }});
+    return true;
+}();
 
 void* below(void* top, std::size_t bytes, std::size_t alignment) noexcept {
     auto const address = reinterpret_cast<std::uintptr_t>(top) - bytes;

@@ -7,6 +7,8 @@
 
 #include <weft/detail/clock.hpp>
 
+#include "stack/overflow.hpp"
+
 namespace weft::detail {
 
 /// One thread.
@@ -194,6 +196,7 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
     std::unique_ptr<member> me(static_cast<member*>(arg));
     const std::shared_ptr<shared> pool = std::move(me->pool);
     pthread_setname_np(pthread_self(), pool->options.thread_name.substr(0, 15).c_str());
+    const alternate_stack for_overflow;  // of coroutines, which run on any thread
     while (blocking_job* job = pool->next_job(*me)) {
         if (std::exchange(me->starts_reserve, false)) pool->start_reserve(pool);
         job->run();

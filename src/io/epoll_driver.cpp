@@ -51,24 +51,19 @@ int checked(long result, const char* what) {
 
 }  // namespace
 
-epoll_driver::epoll_driver() {
-    epoll_fd_ = checked(system_result([] { return ::epoll_create1(EPOLL_CLOEXEC); }), "weft: epoll_create1");
-    try {
-        wake_fd_ = checked(system_result([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }), "weft: eventfd");
-        epoll_event wanted{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
-        checked(system_result([&] { return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &wanted); }), "weft: epoll_ctl");
-    } catch (...) {
-        if (wake_fd_ >= 0) ::close(wake_fd_);
-        ::close(epoll_fd_);
-        throw;
-    }
+epoll_driver::epoll_driver()
+    : epoll_fd_(checked(system_result([] { return ::epoll_create1(EPOLL_CLOEXEC); }), "weft: epoll_create1")),
+      wake_fd_(checked(system_result([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }), "weft: eventfd")) {
+    epoll_event wanted{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
+    checked(system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, wake_fd_.get(), &wanted); }),
+            "weft: epoll_ctl");
+    count_driver(1);
 }
 
 epoll_driver::~epoll_driver() {
     for_each_source([](io_source& s, void* self) { s.on_driver_gone(*static_cast<epoll_driver*>(self)); }, this);
     while (pins_.load(acquire) != 0) thread_yield();  // pairs with unpin(): the last use of epoll_fd_ is over (E3)
-    ::close(wake_fd_);
-    ::close(epoll_fd_);
+    count_driver(-1);
 }
 
 unsigned epoll_driver::poll(time_point until) noexcept {
@@ -84,29 +79,29 @@ unsigned epoll_driver::poll(time_point until) noexcept {
 
 long epoll_driver::wait_for_events(time_point until) noexcept {
     if (has_pwait2_) {
-        const long n = wait_pwait2(epoll_fd_, ready_.data(), batch, time_left(until));
-        if (n != -ENOSYS) return n;
+        const long n = wait_pwait2(epoll_fd_.get(), ready_.data(), batch, time_left(until));
+        if (n != -ENOSYS && n != -EPERM) return n;  // a kernel before 5.11, or a filter made before it
         has_pwait2_ = false;
     }
-    return wait_milliseconds(epoll_fd_, ready_.data(), batch, time_left(until));
+    return wait_milliseconds(epoll_fd_.get(), ready_.data(), batch, time_left(until));
 }
 
 void epoll_driver::wake() noexcept {
     if (wake_pending_.exchange(true, acq_rel)) return;  // E2; pairs with poll()
     constexpr std::uint64_t one = 1;
     // fails only at 2^64 - 1 wakes
-    [[maybe_unused]] const long n = system_result([&] { return ::write(wake_fd_, &one, sizeof one); });
+    [[maybe_unused]] const long n = system_result([&] { return ::write(wake_fd_.get(), &one, sizeof one); });
 }
 
 long epoll_driver::add(int fd, io_source& source) noexcept {
     epoll_event wanted{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &source}};
-    return system_result([&] { return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &wanted); });
+    return system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd, &wanted); });
 }
 
 void epoll_driver::remove(int fd) noexcept {
     epoll_event unused{};
     // may fail harmlessly: the registration was still to come
-    [[maybe_unused]] const long r = system_result([&] { return ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, &unused); });
+    [[maybe_unused]] const long r = system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_DEL, fd, &unused); });
 }
 
 }  // namespace weft::detail

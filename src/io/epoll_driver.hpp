@@ -14,6 +14,7 @@
 #include <array>
 
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "io/source.hpp"
 #include "sched/driver.hpp"
 
@@ -43,8 +44,7 @@ private:
 
     long wait_for_events(time_point until) noexcept;
 
-    int epoll_fd_ = -1;
-    int wake_fd_ = -1;
+    const unshared_descriptor epoll_fd_, wake_fd_;
     bool has_pwait2_ = true;  // of poll(), hence one thread at a time
     atomic<bool> wake_pending_{false};
     atomic<unsigned> pins_{0};

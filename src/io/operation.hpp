@@ -46,7 +46,7 @@ private:
 /// Waits until trying again makes sense. An error: trying again does not.
 ///
 /// \parks  unless something happened after `seen`.
-std::error_code wait_until_ready(io_source& s, direction way, io_source::event_count seen, park_reason reason) noexcept;
+std::error_code wait_until_ready(io_source& s, io_direction way, io_source::event_count seen, park_reason reason) noexcept;
 
 /// Lets other fibers run, if there are any. Neither stop nor deadline is looked at: an operation has succeeded.
 void let_others_run() noexcept;
@@ -57,13 +57,13 @@ enum class after_attempt : bool { try_again, drained };
 /// Runs `attempt(fd)`, which returns a system_result(), until it does not report would-block. Reads ask `left(result)`
 /// whether there can be more.
 template <class Attempt, class Left>
-io_result perform(io_source* s, direction way, park_reason reason, Attempt&& attempt, Left&& left) noexcept {
+io_result perform(io_source* s, io_direction way, park_reason reason, Attempt&& attempt, Left&& left) noexcept {
     if (const auto interrupt = pending_interrupt()) return {0, interrupt_error(*interrupt)};
     const operation_guard guard(s);
     if (!guard) return {0, closed_error()};
     for (;;) {
         const auto seen = s->events(way);  // before the attempt (I4)
-        if (way == direction::write || !s->drained(seen)) {
+        if (way == io_direction::write || !s->drained(seen)) {
             const long result = attempt(s->descriptor());
             if (result >= 0) {
                 if (left(result) == after_attempt::drained) s->set_drained(seen);
@@ -78,7 +78,7 @@ io_result perform(io_source* s, direction way, park_reason reason, Attempt&& att
 }
 
 template <class Attempt>
-io_result perform(io_source* s, direction way, park_reason reason, Attempt&& attempt) noexcept {
+io_result perform(io_source* s, io_direction way, park_reason reason, Attempt&& attempt) noexcept {
     return perform(s, way, reason, attempt, [](long) { return after_attempt::try_again; });
 }
 

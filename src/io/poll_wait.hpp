@@ -9,8 +9,8 @@
 
 namespace weft::detail {
 
-inline pollfd poll_request(int fd, direction way) noexcept {
-    return {.fd = fd, .events = static_cast<short>(way == direction::read ? POLLIN : POLLOUT), .revents = 0};
+inline pollfd poll_request(int fd, io_direction way) noexcept {
+    return {.fd = fd, .events = static_cast<short>(way == io_direction::read ? POLLIN : POLLOUT), .revents = 0};
 }
 
 /// Sleeps in poll(2) until one is ready or `until` has passed, but not for long: after a tenth of a second it returns

@@ -11,7 +11,7 @@ namespace weft::detail {
 namespace {
 
 bool is_readable(int fd) noexcept {
-    pollfd wanted = poll_request(fd, direction::read);
+    pollfd wanted = poll_request(fd, io_direction::read);
     long n;
     do n = system_result([&] { return ::poll(&wanted, 1, 0); });
     while (n == -EINTR);
@@ -28,15 +28,15 @@ void io_readiness::close() noexcept {
 
 select_watch::state io_readiness::look() noexcept {
     if (!entered_ || source_->closing() || source_->attach() != 0) return state::ready;  // the read says what is wrong
-    seen_ = source_->events(direction::read);
+    seen_ = source_->events(io_direction::read);
     if (is_readable(source_->descriptor())) return state::ready;
     return current_io() || source_->is_watched() ? state::idle : state::unwatched;
 }
 
-bool io_readiness::enlist(waiter& w) noexcept { return source_->enlist(w, direction::read, seen_); }
+bool io_readiness::enlist(waiter& w) noexcept { return source_->enlist(w, io_direction::read, seen_); }
 
 void io_readiness::delist(waiter& w) noexcept {
-    if (entered_) source_->delist(w, direction::read);
+    if (entered_) source_->delist(w, io_direction::read);
 }
 
 }  // namespace weft::detail

@@ -21,6 +21,7 @@
 #include <mutex>
 
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "io/operation.hpp"
 #include "io/source_pool.hpp"
 
@@ -105,6 +106,17 @@ void restore(int number) noexcept {  // under table_lock
     if (--users[static_cast<std::size_t>(number)] == 0) ::sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
 }
 
+// A handler that ran on another thread is not there to end.
+[[gnu::constructor(detail::before_static_objects)]] void signals_follow_forks() noexcept {  // F3
+    detail::follow_forks({.before = [] { table_lock.lock(); },
+                          .in_parent = [] { table_lock.unlock(); },
+                          .in_child =
+                              [] {
+                                  running.store(0, detail::relaxed);
+                                  table_lock.unlock();
+                              }});
+}
+
 int claim_slot() {  // under table_lock
     for (std::size_t i = 0; i < slot_count; ++i)
         if (!slots[i].taken) {
@@ -156,7 +168,7 @@ int signals::wait(std::error_code& error) {
             error.clear();
             return number;
         }
-        const auto woken = detail::perform(event_.get(), detail::direction::read, detail::park_reason::signal, [](int fd) {
+        const auto woken = detail::perform(event_.get(), detail::io_direction::read, detail::park_reason::signal, [](int fd) {
             std::uint64_t count = 0;
             return detail::system_result([&] { return ::read(fd, &count, sizeof count); });
         });

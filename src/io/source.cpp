@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <new>
 
 #include "io/current.hpp"
 #include "io/epoll_driver.hpp"
@@ -19,7 +20,7 @@ void io_source::open(int fd) noexcept {
         const std::lock_guard guard(lock_);  // a late event of an earlier life may be under way (I3)
         hangup_.store(false, relaxed);
         // behind the count, so that nothing is taken for drained before the first read
-        drained_at_.store(events_[index(direction::read)].load(relaxed) - 1, relaxed);
+        drained_at_.store(events_[index(io_direction::read)].load(relaxed) - 1, relaxed);
     }
     life_.store(0, release);  // pairs with enter(), should the handle travel without further order
 }
@@ -97,13 +98,13 @@ bool io_source::is_watched() noexcept {
     return driver_ != nullptr;
 }
 
-bool io_source::must_look_again(direction way, event_count seen) const noexcept {
+bool io_source::must_look_again(io_direction way, event_count seen) const noexcept {
     return events_[index(way)].load(relaxed) != seen  // under lock_ (I4)
            || driver_ == nullptr                          // I5
            || closing();                                  // set before close() takes lock_ to wake
 }
 
-readiness io_source::wait(direction way, event_count seen, park_reason reason, time_point until) noexcept {
+readiness io_source::wait(io_direction way, event_count seen, park_reason reason, time_point until) noexcept {
     unwaited_.store(0, relaxed);  // a rough count
     lock_.lock();
     if (driver_ == nullptr && !closing() && current_io() == nullptr) {
@@ -125,14 +126,14 @@ readiness io_source::wait(direction way, event_count seen, park_reason reason, t
     return how == wake::timed_out ? readiness::timed_out : readiness::interrupted;
 }
 
-bool io_source::enlist(waiter& w, direction way, event_count seen) noexcept {
+bool io_source::enlist(waiter& w, io_direction way, event_count seen) noexcept {
     const std::lock_guard guard(lock_);
     if (must_look_again(way, seen)) return false;
     waiters_[index(way)].push_back(w);
     return true;
 }
 
-void io_source::delist(waiter& w, direction way) noexcept {
+void io_source::delist(waiter& w, io_direction way) noexcept {
     const std::lock_guard guard(lock_);
     waiters_[index(way)].remove(w);
 }
@@ -151,12 +152,22 @@ void io_source::on_driver_gone(const epoll_driver& gone) noexcept {
     wake_all(true, true);
 }
 
+// Those who waited are not there, nor is whoever may have held the lock.
+void io_source::forget_others() noexcept {
+    if (lock_.try_lock() && !driver_ && waiters_[0].empty() && waiters_[1].empty())
+        return lock_.unlock();  // written only if need be
+    driver_ = nullptr;
+    for (auto& list : waiters_) ::new (&list) wait_list;
+    for (auto& e : events_) e.fetch_add(1, relaxed);  // alone
+    lock_.unlock();
+}
+
 unsigned io_source::wake_all(bool readers, bool writers) noexcept {
     intrusive_list<waiter> claimed;  // whose owners cannot go on before unpark() (R3)
     {
         const std::lock_guard guard(lock_);
         const bool wanted[2] = {readers, writers};
-        for (const auto way : {direction::read, direction::write}) {
+        for (const auto way : {io_direction::read, io_direction::write}) {
             if (!wanted[index(way)]) continue;
             events_[index(way)].fetch_add(1, release);  // pairs with events() (I4)
             while (waiter* w = waiters_[index(way)].claim_front()) claimed.push_back(*w);
@@ -167,11 +178,11 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
     return n;
 }
 
-readiness io_source::wait_without_driver(direction way, time_point until) noexcept {
+readiness io_source::wait_without_driver(io_direction way, time_point until) noexcept {
     pollfd wanted = poll_request(fd_, way);
     const auto result = poll_descriptors({&wanted, 1}, until);
     // An event like a driver's: without it, a descriptor taken for drained would stay so.
-    on_event({.readable = way == direction::read, .writable = way == direction::write, .hangup = false});
+    on_event({.readable = way == io_direction::read, .writable = way == io_direction::write, .hangup = false});
     return result;
 }
 

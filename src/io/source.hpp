@@ -36,7 +36,7 @@ namespace weft::detail {
 class epoll_driver;
 
 /// The two ways to wait for a descriptor.
-enum class direction : std::uint8_t { read, write };
+enum class io_direction : std::uint8_t { read, write };
 
 /// What a driver reports.
 struct io_event {
@@ -72,7 +72,7 @@ public:
     [[nodiscard]] bool enter() noexcept;
     void leave() noexcept;
 
-    event_count events(direction way) const noexcept {
+    event_count events(io_direction way) const noexcept {
         return events_[index(way)].load(acquire);  // pairs with on_event(); read before the attempt (I4)
     }
 
@@ -85,11 +85,11 @@ public:
 
     /// Waits for an event after `seen`, or for close().
     /// \parks  unless there was one since.
-    readiness wait(direction way, event_count seen, park_reason reason, time_point until = never) noexcept;
+    readiness wait(io_direction way, event_count seen, park_reason reason, time_point until = never) noexcept;
 
     /// One registration of a wait for several sources. False: do not wait, try again.
-    [[nodiscard]] bool enlist(waiter& w, direction way, event_count seen) noexcept;
-    void delist(waiter& w, direction way) noexcept;
+    [[nodiscard]] bool enlist(waiter& w, io_direction way, event_count seen) noexcept;
+    void delist(waiter& w, io_direction way) noexcept;
 
     /// A read emptied the descriptor when `at` was the count of events: until the next one, trying again is useless.
     /// Not after a hang-up, which was perhaps reported before that read.
@@ -113,15 +113,18 @@ public:
     /// The driver ends: forgets it and wakes all waiters, if it was this source's.
     void on_driver_gone(const epoll_driver&) noexcept;
 
+    /// In a forked child, whose only thread the caller is: no driver watches it, and nobody waits for it.
+    void forget_others() noexcept;
+
     io_source* next_free = nullptr;  ///< source_pool's
 
 private:
     static constexpr std::uint32_t closing_bit = 1, gone_bit = 2, dropped_bit = 4, operation = 8;
 
-    static std::size_t index(direction way) noexcept { return static_cast<std::size_t>(way); }
+    static std::size_t index(io_direction way) noexcept { return static_cast<std::size_t>(way); }
     static bool idle(std::uint32_t life) noexcept { return life < operation; }
-    bool must_look_again(direction way, event_count seen) const noexcept;
-    readiness wait_without_driver(direction way, time_point until) noexcept;
+    bool must_look_again(io_direction way, event_count seen) const noexcept;
+    readiness wait_without_driver(io_direction way, time_point until) noexcept;
     unsigned wake_all(bool readers, bool writers) noexcept;
     void close_descriptor() noexcept;
 

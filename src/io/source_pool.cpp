@@ -2,30 +2,55 @@
 
 #include <mutex>
 #include <new>
+#include <utility>
+
+#include "base/fork.hpp"
 
 namespace weft::detail {
 namespace {
 
 constexpr std::size_t slab_sources = 64;  // chosen: about two pages
 
-struct slab {
+struct source_slab {
     io_source sources[slab_sources];
-    slab* next = nullptr;
+    source_slab* next = nullptr;
 };
 
-spin_lock lock;             // guards the two below
+spin_lock lock;             // guards what follows
 io_source* free_sources = nullptr;
-slab* slabs = nullptr;
+source_slab* slabs = nullptr;
+std::size_t in_use = 0;
+int drivers = 0;
+
+void forget_others() noexcept {
+    lock.unlock();
+    for (source_slab* s = slabs; s; s = s->next)
+        for (auto& source : s->sources) source.forget_others();
+}
+
+[[gnu::constructor(before_static_objects)]] void sources_follow_forks() noexcept {  // F3
+    follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
+}
+
+// When the library is closed, or the process ends; after all static objects.
+[[gnu::destructor]] void free_slabs() noexcept {
+    const std::lock_guard guard(lock);
+    if (in_use != 0 || drivers != 0) return;
+    free_sources = nullptr;
+    while (slabs) delete std::exchange(slabs, slabs->next);
+}
 
 io_source* take() noexcept {
     const std::lock_guard guard(lock);
     io_source* const s = free_sources;
-    if (s) free_sources = s->next_free;
+    if (!s) return nullptr;
+    free_sources = s->next_free;
+    ++in_use;
     return s;
 }
 
 bool grow() noexcept {
-    auto* const fresh = new (std::nothrow) slab;
+    auto* const fresh = new (std::nothrow) source_slab;
     if (!fresh) return false;
     for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];
     const std::lock_guard guard(lock);
@@ -52,15 +77,21 @@ void recycle(io_source& s) noexcept {
     const std::lock_guard guard(lock);
     s.next_free = free_sources;
     free_sources = &s;
+    --in_use;
+}
+
+void count_driver(int n) noexcept {
+    const std::lock_guard guard(lock);
+    drivers += n;
 }
 
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {
-    slab* first = nullptr;
+    source_slab* first = nullptr;
     {
         const std::lock_guard guard(lock);
         first = slabs;
     }
-    for (slab* s = first; s; s = s->next)  // slabs are only ever added, in front
+    for (source_slab* s = first; s; s = s->next)  // slabs are only ever added, in front
         for (auto& source : s->sources) f(source, data);
 }
 

@@ -13,6 +13,10 @@ io_source* make_source(int fd) noexcept;
 /// Takes back a free source.
 void recycle(io_source&) noexcept;
 
+/// A driver begins or ends. While there is one, or a source is in use, their memory stays also if this library is unloaded, or the process
+/// ends around it.
+void count_driver(int n) noexcept;
+
 /// Calls f for every source there ever was, in use or not.
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept;
 

@@ -110,7 +110,7 @@ listener::listener(const net::endpoint& at, const listener_options& options) {
 stream listener::accept(std::error_code& error) {
     back_off pauses;
     for (;;) {
-        const auto taken = detail::perform(handle_.get(), detail::direction::read, detail::park_reason::accept, [](int fd) {
+        const auto taken = detail::perform(handle_.get(), detail::io_direction::read, detail::park_reason::accept, [](int fd) {
             return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
         });
         error = taken.error;

@@ -83,9 +83,9 @@ io_handle connect_race::take_winner() {
 }
 
 connect_race::progress connect_race::look_at(attempt& a) noexcept {
-    a.seen = a.handle.get()->events(direction::write);  // before looking (I4)
+    a.seen = a.handle.get()->events(io_direction::write);  // before looking (I4)
     const int fd = a.handle.native();
-    pollfd wanted = poll_request(fd, direction::write);
+    pollfd wanted = poll_request(fd, io_direction::write);
     if (system_result([&] { return ::poll(&wanted, 1, 0); }) <= 0) return progress::pending;
     int problem = 0;
     socklen_t size = sizeof problem;
@@ -113,18 +113,18 @@ readiness connect_race::park_for_progress() noexcept {
     bool all_linked = true;
     for (std::size_t i = 0; i < running_.size() && all_linked; ++i) {
         waiters[i].emplace(w.cell(), w.ticket());
-        all_linked = running_[i].handle.get()->enlist(*waiters[i], direction::write, running_[i].seen);
+        all_linked = running_[i].handle.get()->enlist(*waiters[i], io_direction::write, running_[i].seen);
     }
     const bool given_up = !all_linked && w.abandon();
     const auto how = given_up ? wake::notified : w.park();
     for (std::size_t i = 0; i < running_.size() && waiters[i]; ++i)
-        running_[i].handle.get()->delist(*waiters[i], direction::write);
+        running_[i].handle.get()->delist(*waiters[i], io_direction::write);
     return how == wake::stopped ? readiness::interrupted : readiness::again;
 }
 
 readiness connect_race::poll_for_progress() noexcept {
     std::array<pollfd, most_at_once> wanted;
-    for (std::size_t i = 0; i < running_.size(); ++i) wanted[i] = poll_request(running_[i].handle.native(), direction::write);
+    for (std::size_t i = 0; i < running_.size(); ++i) wanted[i] = poll_request(running_[i].handle.native(), io_direction::write);
     return poll_descriptors(std::span(wanted).first(running_.size()), next_start_);
 }
 

@@ -8,13 +8,29 @@ namespace weft {
 
 runtime::runtime(runtime_options options) : core_(std::make_unique<detail::runtime_core>(*this, std::move(options))) {}
 
-runtime::~runtime() = default;
+// An inherited one is left where it is: its threads are not here to be joined, nor is what they were at complete. So is a static object
+// that ends on one of its own fibers: the process is about to end.
+runtime::~runtime() {
+    if (core_->is_inherited() || core_->is_ended_by_own_exit()) static_cast<void>(core_.release());
+}
 
-bool runtime::shutdown(std::chrono::nanoseconds grace) { return core_->shutdown(detail::deadline_after(grace)); }
+bool runtime::shutdown(std::chrono::nanoseconds grace) {
+    return core_->is_inherited() || core_->shutdown(detail::deadline_after(grace));
+}
+
+void runtime::restart() {
+    detail::require(core_->is_inherited(), "runtime::restart() is for a forked child, whose parent has the runtime");
+    auto fresh = std::make_unique<detail::runtime_core>(*this, core_->options());
+    static_cast<void>(core_.release());  // as in the destructor
+    core_ = std::move(fresh);
+}
+
+bool runtime::inherited() const noexcept { return core_->is_inherited(); }
 
 runtime_stats runtime::stats() const {
-    auto& s = core_->fibers();
     runtime_stats r;
+    if (core_->is_inherited()) return r;
+    auto& s = core_->fibers();
     r.workers = s.worker_count();
     r.fibers = s.live();
     r.spawned = s.born();
@@ -38,14 +54,19 @@ runtime_stats runtime::stats() const {
     return r;
 }
 
-void runtime::for_each_fiber(const std::function<void(fiber_info const&)>& f) const { core_->for_each_fiber(f); }
+void runtime::for_each_fiber(const std::function<void(fiber_info const&)>& f) const {
+    if (!core_->is_inherited()) core_->for_each_fiber(f);
+}
 
 runtime* runtime::current() noexcept {
     auto* const core = detail::current_runtime();
     return core ? &core->facade() : nullptr;
 }
 
-detail::scheduler& runtime::scheduler() const noexcept { return core_->fibers(); }
+detail::scheduler& runtime::scheduler() const noexcept {
+    detail::require(!core_->is_inherited(), "a runtime made before fork() runs in the parent: restart() it, or make another");
+    return core_->fibers();
+}
 
 detail::scheduler& detail::scheduler_of(const runtime& rt) noexcept { return rt.scheduler(); }
 

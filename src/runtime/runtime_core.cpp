@@ -9,6 +9,7 @@
 
 #include "arch/coroutine_slot.hpp"
 #include "base/cpus.hpp"
+#include "base/exiting.hpp"
 #include "io/current.hpp"
 #include "sched/niceness.hpp"
 
@@ -100,6 +101,18 @@ at_limit checked_at_limit(const runtime_options& o) {
                                 std::to_string(static_cast<int>(o.at_limit)));
 }
 
+migration_policy chosen_migration(const runtime_options& o) {
+    if (const char* const text = std::getenv("WEFT_MIGRATION"); text && *text) {
+        if (std::string_view(text) == "normal") return migration_policy::normal;
+        if (std::string_view(text) == "torture") return migration_policy::torture;
+        throw std::invalid_argument("weft: WEFT_MIGRATION must be normal or torture, not \"" + std::string(text) + '"');
+    }
+    if (o.migration != migration_policy::normal && o.migration != migration_policy::torture)
+        throw std::invalid_argument("weft: runtime_options::migration must be normal or torture, not " +
+                                    std::to_string(static_cast<int>(o.migration)));
+    return o.migration;
+}
+
 std::string what_of(const std::exception_ptr& e) {
     try {
         std::rethrow_exception(e);
@@ -131,13 +144,16 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     set_coroutine_slot_finder(slot_here);
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
+    prints_census_ = from_environment("WEFT_STACK_CENSUS", 0, 1).value_or(0) == 1;
     scheduler_options o{.workers = workers,
                         .stack_bytes = checked_stack_bytes(options_),
                         .time_slice = chosen_time_slice(options_),
                         .max_carriers = chosen_max_carriers(options_, workers),
                         .torture_hand_offs = from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1).value_or(0) == 1,
                         .max_fibers = checked_max_fibers(options_),
+                        .census = options_.stack_census || prints_census_,
                         .when_full = checked_at_limit(options_),
+                        .migration = chosen_migration(options_),
                         .name = options_.name,
                         .unhandled =
                             [this](control_block* f, const std::exception_ptr& e) {
@@ -154,8 +170,13 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
 }
 
+bool runtime_core::is_ended_by_own_exit() const noexcept {
+    return current_scheduler() == scheduler_.get() && is_called_by_exit();
+}
+
 runtime_core::~runtime_core() {
     while (!shutdown(clock::now() + std::chrono::seconds(5))) {}
+    if (prints_census_) print_census();
 }
 
 bool runtime_core::shutdown(time_point until) {

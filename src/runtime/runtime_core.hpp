@@ -37,18 +37,26 @@ public:
     epoll_driver& driver() noexcept { return driver_; }
     blocking_pool& pool() noexcept { return pool_; }
     runtime& facade() noexcept { return facade_; }
+    const runtime_options& options() const noexcept { return options_; }
+    /// Its destructor runs because one of its own fibers has called exit(): nobody is there to wait for them all.
+    bool is_ended_by_own_exit() const noexcept;
+    /// It was made before a fork: its threads are those of the parent.
+    bool is_inherited() const noexcept { return scheduler_->is_inherited(); }
 
     bool shutdown(time_point until);
     void name_stragglers() noexcept;
     void for_each_fiber(const std::function<void(const fiber_info&)>& f);
 
 private:
+    void print_census() noexcept;
+
     runtime& facade_;
     const runtime_options options_;
     overflow_report overflow_;
     const stack_signal stack_signal_;
     epoll_driver driver_;
     blocking_pool pool_;
+    bool prints_census_ = false;
     std::unique_ptr<scheduler> scheduler_;  // first to end: its threads use the others
 };
 

@@ -20,10 +20,8 @@ timespec to_timespec(time_point t) noexcept {
 }  // namespace
 
 alarm::alarm() : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
-    if (timer_ < 0) throw std::system_error(errno, std::generic_category(), "weft: no timer for the monitor");
+    if (timer_.get() < 0) throw std::system_error(errno, std::generic_category(), "weft: no timer for the monitor");
 }
-
-alarm::~alarm() { ::close(timer_); }
 
 void alarm::set(time_point when) noexcept {
     if (!rung_.load(relaxed)) set_timer(when);  // a race with ring() puts that off by as much, which it may
@@ -38,14 +36,14 @@ void alarm::wait() noexcept {
     fence(seq_cst);
     std::uint64_t times;
     if (!rung_.load(relaxed))
-        while (::read(timer_, &times, sizeof times) < 0 && errno == EINTR) {}
+        while (::read(timer_.get(), &times, sizeof times) < 0 && errno == EINTR) {}
     rung_.exchange(false, acquire);
 }
 
 void alarm::set_timer(time_point when) noexcept {
     itimerspec at{};
     if (when != never) at.it_value = to_timespec(when);
-    ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
 }  // namespace weft::detail

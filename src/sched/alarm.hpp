@@ -7,6 +7,7 @@
 #include <weft/detail/clock.hpp>
 
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 
 namespace weft::detail {
 
@@ -15,7 +16,6 @@ class alarm {
 public:
     /// \throws std::system_error  there is no descriptor for it
     alarm();
-    ~alarm();
     alarm(const alarm&) = delete;
     alarm& operator=(const alarm&) = delete;
 
@@ -30,7 +30,7 @@ private:
     void set_timer(time_point when) noexcept;
 
     atomic<bool> rung_{false};
-    int timer_;
+    const unshared_descriptor timer_;
 };
 
 }  // namespace weft::detail

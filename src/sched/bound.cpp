@@ -15,6 +15,17 @@ carrier& some_carrier(scheduler& where) noexcept {
     return *where.worker_at(choose(where.worker_count())).held_by();
 }
 
+// The same but `not_this`, unless no other has a worker.
+carrier& another_carrier(scheduler& where, const carrier& not_this) noexcept {
+    const auto n = where.worker_count();
+    const auto first = choose(n);
+    for (unsigned i = 0; i < n; ++i) {
+        carrier& c = *where.worker_at((first + i) % n).held_by();
+        if (&c != &not_this) return c;
+    }
+    return *where.worker_at(first).held_by();
+}
+
 bool has_worker(scheduler& where, const carrier& c) noexcept {
     for (unsigned i = 0; i < where.worker_count(); ++i)
         if (where.worker_at(i).held_by() == &c) return true;
@@ -48,7 +59,9 @@ void bind(control_block& f, carrier& to) noexcept {
 
 void bind_new(control_block& f, scheduler& where, migrate how) {
     switch (how) {
-        case migrate::always: return;
+        case migrate::always:
+            if (where.tortures()) bind_where_a_worker_is(f, where);
+            return;
         case migrate::before_start: break;  // by who starts it
         case migrate::never:
             bind_where_a_worker_is(f, where);
@@ -56,6 +69,16 @@ void bind_new(control_block& f, scheduler& where, migrate how) {
         case migrate::own_carrier: bind(f, where.hand_offs().reserve_carrier()); break;
     }
     f.rest().pins = 1;
+}
+
+void bind_elsewhere(control_block& f, scheduler& where) noexcept {
+    const carrier* const before = f.rest().bound_to;
+    for (;;) {
+        carrier& c = another_carrier(where, *before);
+        c.count_bound(1);
+        std::exchange(f.rest().bound_to, &c)->count_bound(-1);
+        if (has_worker(where, c) && !c.is_reserved()) return;
+    }
 }
 
 void let_go(control_block& f) noexcept {
@@ -66,11 +89,13 @@ void let_go(control_block& f) noexcept {
 }
 
 pin::pin() noexcept : fiber_(this_fiber_block()) {
-    if (fiber_ && fiber_->rest().pins++ == 0) bind(*fiber_, *this_carrier());
+    if (!fiber_ || fiber_->rest().pins++ != 0) return;
+    if (fiber_->is_bound()) fiber_->rest().bound_to->count_bound(-1);  // B7; it may have come here inside another
+    bind(*fiber_, *this_carrier());
 }
 
 pin::~pin() {
-    if (fiber_ && --fiber_->rest().pins == 0) set_free(*fiber_);
+    if (fiber_ && --fiber_->rest().pins == 0 && !fiber_->owner->tortures()) set_free(*fiber_);
 }
 
 }  // namespace weft::detail

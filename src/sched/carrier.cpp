@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include <cfenv>
 #include <cstdio>
 
+#include "sched/new_thread.hpp"
 #include "sched/slice.hpp"
 #include "sched/worker_inline.hpp"
 #include "stack/overflow.hpp"
@@ -14,11 +16,8 @@
 WEFT_DEFINE_THREAD_WORD(weft_carrier_word);
 
 namespace weft::detail {
-namespace {
 
 void set_this_carrier(carrier* c) noexcept { weft_carrier_word = c; }
-
-}  // namespace
 
 carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
     : hold_(first), owner_(owner), blocks_(owner.blocks()), number_(number) {
@@ -31,7 +30,7 @@ void carrier::start_thread() {
     is_nice_.store(owner_.hand_offs().starts_nice(), relaxed);  // before it is a spare
     has_lived_.store(false, relaxed);
     own_ = context();
-    thread_ = std::thread([this] {
+    thread_ = new_thread("weft: no thread for a carrier", [this] {
         char name[16];
         std::snprintf(name, sizeof name, "%.10s/%u", owner_.options().name.c_str(), number_);
         pthread_setname_np(pthread_self(), name);
@@ -40,6 +39,7 @@ void carrier::start_thread() {
         owner_.hand_offs().thread_begins(*this);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
+        std::fesetenv(&owner_.floating_point());  // not that of whoever has started this thread
         probe_.store(thread_probe::here(), relaxed);
         set_this_carrier(this);
         live();

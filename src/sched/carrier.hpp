@@ -234,6 +234,9 @@ inline carrier* this_carrier() noexcept {
     return static_cast<carrier*>(word);
 }
 
+/// The thread's own, when it begins and ends to be one.
+void set_this_carrier(carrier* c) noexcept;
+
 /// The same, if it is one of `where`.
 inline carrier* this_carrier_of(const scheduler* where) noexcept {
     auto* const c = this_carrier();

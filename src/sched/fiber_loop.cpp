@@ -1,6 +1,7 @@
 // fiber_loop.cpp - how a carrier gets from one fiber to the next: its loops, and every switch.
 #include "sched/bound.hpp"
 #include "sched/idle.hpp"
+#include "sched/park_watch.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
 
@@ -108,6 +109,8 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     arrive();
     auto* const own = f.home;
     run_body(f);
+    if (auto* const census = f.owner->census()) [[unlikely]]
+        census->end(f);
     if (f.is_bound()) let_go(f);  // before its end may be seen; what it has captured is destroyed
     const auto how = body_ended(f);
     carrier& c = *this_carrier();
@@ -256,6 +259,7 @@ void carrier::yield_otherwise(control_block& self) noexcept {
 
 // By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
+    if (is_watched()) tell_watcher(self, park_reason::yield);
     if (!self.is_bound() && w.put_back(self)) {  // nobody else can run it before the visit ends
         control_block* const next = w.pick();
         if (next != &self) return leave_for(w, self, next);
@@ -284,6 +288,8 @@ context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
 bool carrier::give_own_stack(control_block& f) noexcept {
     f.home = owner_.stacks().take(f.rest().stack_bytes);
     if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
+    if (owner_.census()) [[unlikely]]
+        stack_census::begin(*f.home);
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
     if (f.rest().pins != 0 && !f.is_bound()) bind(f, *this);  // migrate::before_start
     return true;

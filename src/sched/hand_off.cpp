@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "sched/new_thread.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
 
@@ -33,7 +34,7 @@ void hand_off::start() {
     for (auto* const list : {&spares_, &without_thread_})
         list->reserve(std::max(owner_.options().max_carriers, owner_.worker_count()));
     if (owner_.options().time_slice == duration::zero()) return;
-    thread_ = std::thread([this] {
+    thread_ = new_thread("weft: no thread for the monitor", [this] {
         char name[16];
         std::snprintf(name, sizeof name, "%.10s/mon", owner_.options().name.c_str());
         pthread_setname_np(pthread_self(), name);
@@ -266,7 +267,7 @@ void hand_off::count_those_who_run() noexcept {
 }
 
 waiting hand_off::what_waits() const noexcept {
-    waiting w{.queued = owner_.work_is_queued(), .io = owner_.nobody_leads()};
+    waiting w{.queued = owner_.work_is_queued() || owner_.somebody_may_be_sent_on(), .io = owner_.nobody_leads()};
     for (unsigned i = 0; i < owner_.worker_count(); ++i)
         w.next_timer = std::min(w.next_timer, owner_.worker_at(i).timers().earliest());
     return w;
@@ -329,6 +330,7 @@ void hand_off::settle(worker& w, watched& seen, taker::outcome how) noexcept {
         if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
         w.be_held_by(*seen.next);
         giver(seen.next->hold()).grant(w);
+        if (owner_.tortures()) owner_.send_on_from(*seen.holder);
         if (seen.why == cause_of_loss::computing) make_nice(*seen.holder);
     } else {
         if (seen.why == cause_of_loss::computing) {

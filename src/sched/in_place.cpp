@@ -1,6 +1,7 @@
 // in_place.cpp - a fiber that runs another inside itself: by joining an unstarted child, or because there is no room for a new one
 // beside it (at_limit::run_inline). K5 of carrier.hpp.
 #include "arch/exception_state.hpp"
+#include "sched/bound.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
 
@@ -136,7 +137,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
     if (here < span.low || here >= span.high) return false;  // inside a coroutine
-    if (self.is_bound()) return false;  // the other might go on elsewhere, and self with it
+    if (self.is_bound() && !moves_on(self)) return false;  // the other might go on elsewhere, and self with it
     carrier& c = *this_carrier();
     if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
     if (++c.inlined_ % turn_of_others == 0) yield(self);

@@ -1,13 +1,18 @@
 #include "sched/scheduler.hpp"
 
+#include "sched/forked.hpp"
 #include "sched/worker_inline.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <thread>
+#include <typeinfo>
 
 #include <weft/stop.hpp>
 
+#include "sched/bound.hpp"
+#include "sched/park_watch.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {
@@ -17,6 +22,21 @@ std::string_view current_name() noexcept {
     const auto* const f = this_fiber_block();
     if (!f) return this_carrier() ? "a worker's loop" : "a plain thread";
     return f->name().empty() ? "an unnamed fiber" : f->name();
+}
+
+/// In a signal handler, on the thread whose stack is full.
+overflown current_overflow() noexcept {
+    overflown who{.name = current_name()};
+    const auto* const f = this_fiber_block();
+    if (!f) return who;
+    who.id = id_of(*f);
+    if (f->site.line() != 0) {
+        who.file = f->site.file_name();
+        who.line = f->site.line();
+    } else if (f->body) {
+        who.body = typeid(*f->body).name();
+    }
+    return who;
 }
 
 /// With its number, by which a dump shows it, too.
@@ -81,10 +101,14 @@ scheduler::scheduler(scheduler_options options, driver& io)
       demoted_(options_.workers, options_.time_slice),
       hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}, options_.hog_nice),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
-      looks_at_spawns_(limit_ != nullptr) {
+      census_(options_.census ? std::make_unique<stack_census>() : nullptr),
+      looks_at_spawns_(limit_ != nullptr || census_ != nullptr || tortures()) {
+    std::fegetenv(&floating_point_);
     prepare_heavy_fence();
+    make_children_plain();
+    find_park_watcher();
     set_panic_namer(current_runner);
-    set_overflow_namer(current_name);
+    set_overflow_namer(current_overflow);
     carriers_.resize(std::max(options_.max_carriers, options_.workers));
     workers_.reserve(options_.workers);
     for (unsigned i = 0; i < options_.workers; ++i) {
@@ -107,11 +131,37 @@ scheduler::~scheduler() {
 
 void scheduler::ready_bound(control_block& f) noexcept {
     visitors_.fetch_add(1, relaxed);  // as inject()
+    if (moves_on(f)) bind_elsewhere(f, *this);
     carrier& c = *f.rest().bound_to;
     c.bound().push(f);
-    fence(seq_cst);  // B3
+    fence(seq_cst);  // B3, B7
     if (this_carrier() != &c) wake(c);
+    if (tortures() && !is_held(c)) send_on_from(c);
     visitors_.fetch_sub(1, release);
+}
+
+bool scheduler::is_held(const carrier& c) const noexcept {
+    return std::any_of(workers_.begin(), workers_.end(), [&](const auto& w) { return w->held_by() == &c; });
+}
+
+bool scheduler::somebody_may_be_sent_on() const noexcept {
+    bool any = false;
+    if (tortures()) for_each_carrier([&](const carrier& c) { any = any || c.has_bound(); });
+    return any;
+}
+
+void scheduler::send_on_from(carrier& c) noexcept {
+    fence(seq_cst);  // B7
+    for (auto n = c.bound().size(); n > 0; --n) {
+        control_block* const f = c.bound().pop();
+        if (!f) return;
+        if (moves_on(*f)) {
+            ready_bound(*f);
+            continue;
+        }
+        c.bound().push(*f);
+        wake(c);
+    }
 }
 
 void scheduler::wake(carrier& c) noexcept {

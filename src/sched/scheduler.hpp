@@ -1,14 +1,18 @@
 // scheduler.hpp - the workers of one runtime, what they share, and the carriers that run them.
 #pragma once
 
+#include <cfenv>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include <weft/detail/at_limit.hpp>
+#include <weft/detail/migrate.hpp>
 
+#include "base/fork.hpp"
 #include "fiber/block_pool.hpp"
 #include "sched/carrier.hpp"
 #include "sched/demotion.hpp"
@@ -17,6 +21,7 @@
 #include "sched/hand_off.hpp"
 #include "sched/idle_set.hpp"
 #include "sched/injector.hpp"
+#include "sched/stack_census.hpp"
 #include "sched/worker.hpp"
 #include "stack/stack_pool.hpp"
 
@@ -31,7 +36,9 @@ struct scheduler_options {
     unsigned max_carriers = 512;
     bool torture_hand_offs = false;  // for tests: workers are taken at random, all the time
     std::size_t max_fibers = 0;  // 0: no limit
+    bool census = false;  // of what fibers need of their stacks
     weft::at_limit when_full = at_limit::park;
+    migration_policy migration = migration_policy::normal;
     std::string name = "weft";
     /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
     std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
@@ -78,6 +85,9 @@ public:
     void report_unhandled(control_block*, const std::exception_ptr&) noexcept;
     void report_unhandled(control_block& f, const std::exception_ptr& e) noexcept { report_unhandled(&f, e); }
 
+    /// It was made before a fork: its carriers are in the parent.
+    bool is_inherited() const noexcept { return generation_ != fork_generation(); }
+
     /// Fibers born and not yet ended. Exact once no fiber and no thread spawns.
     std::uint64_t live() const noexcept;
     std::uint64_t born() const noexcept;
@@ -99,11 +109,15 @@ public:
 
     /// The places for fibers; null if there is no limit.
     fiber_limit* limit() const noexcept { return limit_.get(); }
-    /// Whether a spawn has to look at more than its attributes: at a limit, or at the spawner's class.
+    /// Null unless it was asked for: then every fiber has a stack of its own.
+    stack_census* census() const noexcept { return census_.get(); }
+    /// Whether a spawn has to look at more than its attributes: at a limit, at the spawner's class, for the census, or at tortures().
     bool looks_at_spawns() const noexcept { return looks_at_spawns_.load(relaxed); }
     /// Before the first fiber that is not normal is started, which thus comes after it.
     void begin_classes() noexcept { looks_at_spawns_.store(true, relaxed); }
     const scheduler_options& options() const noexcept { return options_; }
+    /// Rounding and the like, as its maker had them: all carriers begin with that, and who changes it puts it back.
+    const std::fenv_t& floating_point() const noexcept { return floating_point_; }
     unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
     worker& worker_at(unsigned i) noexcept { return *workers_[i]; }
     stack_pool& stacks() noexcept { return stacks_; }
@@ -117,6 +131,12 @@ public:
     void demote(control_block&) noexcept;
     /// New, or it was waiting, and bound to a carrier (bound.hpp).
     void ready_bound(control_block&) noexcept;
+    /// Fibers are sent to another carrier whenever they have parked (B7 of bound.hpp).
+    bool tortures() const noexcept { return options_.migration == migration_policy::torture; }
+    /// Its bound fibers that may move do so; it has lost its worker.
+    [[gnu::cold]] void send_on_from(carrier&) noexcept;
+    /// Whether such a one may wait behind another fiber: a hint.
+    bool somebody_may_be_sent_on() const noexcept;
     /// One of the demoted, if any waits, becomes an ordinary fiber again.
     void promote_one() noexcept;
     /// The same of one that was taken from them, and has left its stack: the place is given back.
@@ -140,6 +160,8 @@ public:
     bool work_is_queued() const noexcept;
     /// Whether the pools hold memory that a burst may have left: a hint.
     bool has_surplus() const noexcept { return blocks_.has_surplus() || stacks_.has_surplus(); }
+    /// Gives back the pages that waiting fibers' stacks have below what is in use. \returns bytes. \throws std::bad_alloc
+    std::size_t trim_waiting_stacks();
     /// Gives some of it back. \returns when to go on; never: there is none left.
     time_point trim(time_point now, std::size_t parts) noexcept {
         return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
@@ -181,11 +203,14 @@ private:
     static held_fiber in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
     [[gnu::cold]] void wake_claimed() noexcept;
+    bool is_held(const carrier&) const noexcept;
     class observation;
 
     enum class lead : std::uint32_t { free, taken, wanted };
 
     const scheduler_options options_;
+    const unsigned generation_ = fork_generation();
+    std::fenv_t floating_point_{};
     driver& driver_;
     stack_pool stacks_;
     block_pool blocks_;
@@ -197,10 +222,12 @@ private:
     demotion demoted_;
     hand_off hand_off_;
     const std::unique_ptr<fiber_limit> limit_;  // beside what every fiber reads anyway
+    const std::unique_ptr<stack_census> census_;
     atomic<bool> looks_at_spawns_;
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
     atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written
+    std::mutex trimming_;  // W7 of wait_word.hpp
     alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};

@@ -7,6 +7,7 @@
 
 #include "fiber/interrupts.hpp"
 #include "fiber/waiter.hpp"
+#include "sched/park_watch.hpp"
 #include "sched/worker_inline.hpp"
 
 namespace weft::detail {
@@ -20,9 +21,10 @@ struct wait_options {
     interruptible may_stop = interruptible::yes;  // shields and unwinding are taken into account besides
 };
 
-/// Of a control block's memory (C5 of control_block.hpp). Inside.
+/// Of a control block's memory (C5 of control_block.hpp), or one that is watched. Inside.
 [[gnu::cold]] inline void begin_first_wait(control_block& self) noexcept {
-    self.has_waited = true;
+    self.waited = is_watched() ? waits::watched : waits::before;
+    if (self.waited == waits::watched) tell_watcher(self, self.rest().reason.load(relaxed));
     auto& ready = self.rest().make_ready;
     if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);  // else it has been demoted already
 }
@@ -89,7 +91,7 @@ private:
     if (on_) [[likely]] {
         auto& self = control_block::of(cell_);
         on_->enter_wait(self);
-        if (!self.has_waited) [[unlikely]]
+        if (self.waited != waits::before) [[unlikely]]
             begin_first_wait(self);
     } else {
         cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet

@@ -1,6 +1,8 @@
 // overflow.cpp - the SIGSEGV handler behind overflow_report.
 #include "stack/overflow.hpp"
 
+#include <dlfcn.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <algorithm>
@@ -10,7 +12,9 @@
 #include <mutex>
 
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "stack/guard.hpp"
+#include "stack/high_water.hpp"
 #include "stack/stack_map.hpp"
 
 namespace weft::detail {
@@ -29,31 +33,54 @@ public:
         std::copy_n(text.data(), n, text_.data() + used_);
         used_ += n;
     }
-    void add(std::size_t number) noexcept {
+    void add(std::uint64_t number, int base = 10) noexcept {
         std::array<char, 24> digits;
-        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, base).ptr;
         add(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
     }
     void print() const noexcept { static_cast<void>(!::write(STDERR_FILENO, text_.data(), used_)); }
 
 private:
-    std::array<char, 256> text_;
+    std::array<char, 640> text_;
     std::size_t used_ = 0;
 };
 
-void print_report(std::size_t stack_bytes) noexcept {
+void add_origin(line& text, overflown const& who) noexcept {
+    if (who.file != nullptr) {
+        text.add(", spawned at ");
+        text.add(std::string_view(who.file).substr(0, 200));
+        text.add(":");
+        text.add(who.line);
+    } else if (who.body != nullptr) {
+        text.add(", body ");
+        text.add(std::string_view(who.body).substr(0, 200));
+    }
+    if (who.id != 0) {
+        text.add(", fiber ");
+        text.add(who.id);
+    }
+}
+
+void print_report(std::byte* address, std::size_t stack_bytes) noexcept {
     auto* const namer = namer_in_use.load(acquire);   // pairs with the release in set_overflow_namer()
-    auto const fiber = namer != nullptr ? namer() : std::string_view();
+    auto const who = namer != nullptr ? namer() : overflown();
+    auto const at = reinterpret_cast<std::uintptr_t>(address);
+    std::byte* const low = address - at % page_bytes() + page_bytes();   // of the stack: the guard is the page below
     line text;
     text.add("weft: stack overflow");
-    if (!fiber.empty()) {
+    if (!who.name.empty()) {
         text.add(" in fiber \"");
-        text.add(fiber.substr(0, 160));
+        text.add(who.name.substr(0, 100));
         text.add("\"");
     }
     text.add(" (stack ");
     text.add(stack_bytes / 1024);
-    text.add(" KiB)\n");
+    text.add(" KiB, ");
+    text.add((touched_bytes({.low = low, .high = low + stack_bytes}) + 1023) / 1024);
+    text.add(" KiB touched, address 0x");
+    text.add(at, 16);
+    add_origin(text, who);
+    text.add(")\n");
     text.print();
 }
 
@@ -63,17 +90,34 @@ void restore_default() noexcept {
     ::sigaction(SIGSEGV, &action, nullptr);
 }
 
+// As the kernel would have called it. \returns false if there was none.
+bool call_previous(int number, siginfo_t* info, void* machine) noexcept {
+    auto const action = previous_action;
+    bool const wants_info = (action.sa_flags & SA_SIGINFO) != 0;
+    if (!wants_info && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return false;
+    if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous_action = {};
+    sigset_t before;
+    ::pthread_sigmask(SIG_BLOCK, &action.sa_mask, &before);
+    if (wants_info) action.sa_sigaction(number, info, machine);
+    else action.sa_handler(number);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return true;
+}
+
 extern "C" void on_segv(int number, siginfo_t* info, void* machine) {
-    if (auto const bytes = stack_bytes_of_guard(info->si_addr)) {
-        print_report(bytes);
-        restore_default();
-    } else if ((previous_action.sa_flags & SA_SIGINFO) != 0) {
-        previous_action.sa_sigaction(number, info, machine);
-    } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
-        previous_action.sa_handler(number);
-    } else {
-        restore_default();
-    }
+    auto const bytes = stack_bytes_of_guard(info->si_addr);
+    if (bytes != 0) print_report(static_cast<std::byte*>(info->si_addr), bytes);
+    bool const was_called = call_previous(number, info, machine);
+    if (bytes != 0 || !was_called) restore_default();   // a full stack stays full, whatever a handler thinks
+}
+
+[[gnu::constructor(before_static_objects)]] void overflows_follow_forks() noexcept { hold_across_forks<installing>(); }  // F3
+
+// Somebody else has our handler's address: it must not go when a library that holds this code is closed.
+void stay_loaded() noexcept {
+    Dl_info mine{};
+    if (::dladdr(reinterpret_cast<void*>(&on_segv), &mine) != 0 && mine.dli_fname != nullptr)
+        static_cast<void>(::dlopen(mine.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
 }
 
 }  // namespace
@@ -93,12 +137,19 @@ overflow_report::~overflow_report() {
     if (--reports > 0) return;
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);
-    if (now.sa_sigaction == on_segv) ::sigaction(SIGSEGV, &previous_action, nullptr);   // else somebody chains to us
+    if (now.sa_sigaction == on_segv) ::sigaction(SIGSEGV, &previous_action, nullptr);
+    else stay_loaded();   // he may hand on to us
+}
+
+std::size_t alternate_stack::bytes_needed() noexcept {
+    constexpr std::size_t for_handlers = std::size_t{32} << 10;   // chosen: ours needs 2 KiB; others' print and walk stacks
+    auto const by_libc = static_cast<std::size_t>(std::max(::sysconf(_SC_MINSIGSTKSZ), 2048L));   // grows with the vector unit
+    auto const by_kernel = static_cast<std::size_t>(::getauxval(AT_MINSIGSTKSZ));                 // 0: before 5.14
+    return (std::max(by_libc, by_kernel) + for_handlers) / page_bytes() * page_bytes() + page_bytes();
 }
 
 alternate_stack::alternate_stack() noexcept {
-    auto const least = static_cast<std::size_t>(std::max(::sysconf(_SC_MINSIGSTKSZ), 2048L));   // grows with the vector unit
-    bytes_ = (least + (std::size_t{32} << 10)) / page_bytes() * page_bytes() + page_bytes();
+    bytes_ = bytes_needed();
     void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) return;   // this thread then dies of an overflow without a report
     memory_ = memory;

@@ -1,14 +1,19 @@
 // overflow.hpp - turns a touched guard page into one line that names the fiber, before the program dies of it as it would have.
+//
+// Who else handles SIGSEGV, installed before or after, keeps his say: a handler that was there before is called after the line, and for
+// every fault that is not ours; one that comes later calls ours by itself, if it hands on what it does not know. Both as the kernel would have,
+// with their own signal mask.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace weft::detail {
 
-/// While one of these lives, a SIGSEGV in a guard page prints
-///     weft: stack overflow in fiber "NAME" (stack 256 KiB)
-/// and then recurs with the default action, so that a core is dumped. Other faults go to the handler that was there before.
+/// While one of these lives, a SIGSEGV in a guard page prints one line
+///     weft: stack overflow in fiber "NAME" (stack 256 KiB, 256 KiB touched, address 0x7f..., spawned at FILE:LINE, fiber 7)
+/// and then recurs with the default action, so that a core is dumped, unless the handler that was there before ends the program.
 class overflow_report {
 public:
     overflow_report() noexcept;
@@ -26,6 +31,9 @@ public:
     alternate_stack(alternate_stack const&) = delete;
     alternate_stack& operator=(alternate_stack const&) = delete;
 
+    /// Room for the largest frame of a signal that this processor has, and for a handler that prints.
+    static std::size_t bytes_needed() noexcept;
+
 private:
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;
@@ -34,8 +42,17 @@ private:
     int previous_flags_ = 0;
 };
 
-/// Answers, in a signal handler, the name of the running fiber; empty where there is none.
-using overflow_namer = std::string_view (*)() noexcept;
+/// Whose stack is full.
+struct overflown {
+    std::string_view name = {};
+    std::uint64_t id = 0;          // 0: none
+    char const* file = nullptr;    // where it was spawned; null: not known
+    unsigned line = 0;
+    char const* body = nullptr;    // then the type of what it runs, as the compiler spells it
+};
+
+/// Answers, in a signal handler, who runs on this thread.
+using overflow_namer = overflown (*)() noexcept;
 void set_overflow_namer(overflow_namer namer) noexcept;
 
 }  // namespace weft::detail

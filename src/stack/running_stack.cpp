@@ -8,11 +8,13 @@
 #include <array>
 #include <cerrno>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "arch/interrupted.hpp"
 #include "arch/sanitizer.hpp"
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "stack/stack_map.hpp"
 
 namespace weft::detail {
@@ -62,6 +64,15 @@ extern "C" void on_stack_signal(int, siginfo_t*, void* machine) {
 bool is_ours(int number) noexcept {
     struct sigaction now = {};
     return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_stack_signal;
+}
+
+// Who has asked is not there; and he may have waited for long, so nobody waits for him before a fork.
+[[gnu::constructor(before_static_objects)]] void running_stacks_follow_forks() noexcept {  // F3
+    hold_across_forks<claiming>();
+    follow_forks({.in_child = [] {
+        ::new (&asking) std::mutex;
+        request.store(idle, relaxed);  // alone
+    }});
 }
 
 // \returns whether it has answered; if not, it will not either.

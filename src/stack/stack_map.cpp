@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "stack/guard.hpp"
 
 namespace weft::detail {
@@ -34,6 +36,17 @@ stack_map_entry* free_entry() noexcept {
     entry->next = newest.load(relaxed);   // only changed under the lock we hold
     newest.store(entry, release);         // publishes `next`; pairs with the acquire in slot_around()
     return entry;
+}
+
+[[gnu::constructor(before_static_objects)]] void stack_map_follows_forks() noexcept { hold_across_forks<writers>(); }  // F3
+
+// When the library that this code is in is closed, or the process ends; only if nobody has an entry, and thus nobody reads.
+[[gnu::destructor]] void free_entries() noexcept {
+    std::scoped_lock const lock(writers);
+    for (auto* e = newest.load(relaxed); e != nullptr; e = e->next)
+        if (e->bytes.load(relaxed) != 0) return;
+    unused_entries = nullptr;
+    for (auto* e = newest.exchange(nullptr, relaxed); e != nullptr;) delete std::exchange(e, e->next);
 }
 
 struct range {

@@ -1,6 +1,7 @@
 // stack_pool.cpp - the slow path of stack allocation.
 #include "stack/stack_pool.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -18,6 +19,12 @@ constexpr std::size_t closing_batch = 64;                   // chosen
 
 std::uint32_t slots_for(std::size_t stack_bytes) noexcept {
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(slab_bytes / stack_bytes, 1, slots_at_most));
+}
+
+// A signal whose handler has no alternate stack puts its frame, with all vector registers, on the fiber's: it shall fit in a small one, too.
+std::size_t room_for_a_signal() noexcept {
+    constexpr std::size_t for_code = std::size_t{8} << 10;   // chosen: the handler, and the fiber it comes upon
+    return for_code + static_cast<std::size_t>(std::max(::sysconf(_SC_MINSIGSTKSZ), 2048L));
 }
 
 std::size_t& count_of(stack_statistics& counts, stack const& s) noexcept {
@@ -49,7 +56,7 @@ stack_pool::~stack_pool() {
 
 std::size_t stack_pool::rounded(std::size_t bytes) const noexcept {
     std::size_t const page = page_bytes();
-    std::size_t const wanted = std::max({bytes == 0 ? options_.default_bytes : bytes, std::size_t{1} << smallest_class, page});
+    std::size_t const wanted = std::max({bytes == 0 ? options_.default_bytes : bytes, std::size_t{1} << smallest_class, page, room_for_a_signal()});
     if (wanted <= std::size_t{1} << largest_class) return std::bit_ceil(wanted);
     return wanted > std::numeric_limits<std::size_t>::max() / 2 ? 0 : (wanted + page - 1) / page * page;
 }

@@ -1,6 +1,6 @@
 // stack_pool.hpp - where stacks come from and go to: any size, any thread, one lock.
 //
-// Sizes are rounded up to a power of two between 16 KiB and 64 MiB; larger ones are mapped one by one. A stack that is given
+// Sizes are rounded up to a power of two between 16 KiB (or what a signal needs) and 64 MiB; larger ones are mapped one by one. A stack that is given
 // back stays warm, with its pages, until its size class has more than `warm_bytes` of idle stacks; what comes beyond that is
 // closed, sixty-four at a time, and costs address space and page tables only. Of what stays warm, and of slabs without a stack, trim()
 // gives back what was not needed for a while (low_water.hpp); it is called by workers that have nothing to do.
@@ -62,6 +62,10 @@ public:
 
     [[nodiscard]] stack_statistics statistics() const noexcept;
     [[nodiscard]] std::size_t default_bytes() const noexcept;
+
+    /// Its lock, under which others are taken: for a pool of the process, across forks.
+    void lock() noexcept { mutex_.lock(); }
+    void unlock() noexcept { mutex_.unlock(); }
 
 private:
     static constexpr std::size_t smallest_class = 14;  // 2^14: 16 KiB

@@ -1,5 +1,6 @@
 #include <weft/barrier.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -7,7 +8,7 @@ namespace weft::detail {
 
 void barrier_core::begins_below_zero() noexcept { panic("barrier: a negative number of parties"); }
 
-barrier_core::~barrier_core() { require(room().waiters.empty(), "barrier: destroyed while somebody waits"); }
+barrier_core::~barrier_core() { require_at_end(room().waiters.empty(), "barrier: destroyed while somebody waits"); }
 
 waiting_room& barrier_core::room() const noexcept { return room_.as<waiting_room>(); }
 

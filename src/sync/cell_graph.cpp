@@ -1,6 +1,10 @@
 // cell_graph.cpp - how steps travel along the links between cells, and how the links come and go. All of it under the lock.
 #include "sync/cell_state.hpp"
 
+#include <new>
+
+#include "base/fork.hpp"
+
 namespace weft::detail {
 namespace {
 
@@ -15,6 +19,15 @@ cell_graph& cell_graph::one() noexcept {
     static auto& all = *new cell_graph;  // outlives every cell
     return all;
 }
+
+namespace {
+
+// Who holds the lock may park, so nobody waits for it before a fork: the child has another. Its parent's cells are not for the child.
+[[gnu::constructor(before_static_objects)]] void cells_follow_forks() noexcept {  // F3 of base/fork.hpp
+    follow_forks({.before = [] { cell_graph::one(); }, .in_child = [] { ::new (&cell_graph::one().lock) mutex; }});
+}
+
+}  // namespace
 
 void cell_core::state::announce(step s) {
     std::vector<state*> todo{this};

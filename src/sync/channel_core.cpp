@@ -7,7 +7,6 @@
 namespace weft::detail {
 
 using ending = channel_waiter::ending;
-using step = transfer::step;
 
 inline channel_waiter* channel_core::claim(direction d) noexcept {
     return static_cast<channel_waiter*>(list(d).claim_front());  // H1
@@ -153,7 +152,7 @@ channel_op channel_core::begin(direction d, void* element, transfer& t) noexcept
 inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
     if (closed_) return channel_op::closed;
     if (auto* const receiver = claim(direction::receive)) {
-        t = {step::give, receiver, nullptr};
+        t = {transfer::step::give, receiver, nullptr};
         return channel_op::done;
     }
     if (!buffer_.has_room()) return channel_op::full;
@@ -167,7 +166,7 @@ inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
         buffer_.link(*node);
     } else {
         buffer_.reserve();
-        t = {step::fill, nullptr, node};
+        t = {transfer::step::fill, nullptr, node};
     }
     return channel_op::done;
 }
@@ -177,7 +176,7 @@ inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept
         // With a capacity a sender that waits here has others' reservations before it (H3): it is not fetched from.
         auto* const sender = buffer_.capacity() == 0 ? claim(direction::send) : nullptr;
         if (!sender) return closed_ && buffer_.is_drained() ? channel_op::closed : channel_op::empty;
-        t = {step::fetch, sender, nullptr};
+        t = {transfer::step::fetch, sender, nullptr};
         return channel_op::done;
     }
     auto* const next_sender = claim(direction::send);
@@ -186,16 +185,16 @@ inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept
         if (next_sender) {
             buffer_.copy_in(next_sender->slot);
             next_sender->how = ending::moved;
-            t = {step::wake, next_sender, nullptr};
+            t = {transfer::step::wake, next_sender, nullptr};
         }
         return channel_op::done;
     }
-    t = {step::take, next_sender, buffer_.pop()};
+    t = {transfer::step::take, next_sender, buffer_.pop()};
     if (next_sender) {
         buffer_.reserve();
     } else if (buffer_.element().trivial) {
         buffer_.element().deliver(place, buffer_.value(*t.node));
-        t = {step::discard, nullptr, buffer_.keep_spare(t.node)};
+        t = {transfer::step::discard, nullptr, buffer_.keep_spare(t.node)};
     }
     return channel_op::done;
 }
@@ -226,13 +225,13 @@ void channel_core::unlink(direction d, channel_waiter& me) noexcept {
 
 void channel_core::finish(void* element, const transfer& t) {
     switch (t.what) {
-        case step::nothing: return;
-        case step::give: return hand_over(*t.partner, t.partner->slot, element);
-        case step::fetch: return hand_over(*t.partner, element, t.partner->slot);
-        case step::wake: return t.partner->unpark();
-        case step::fill: return fill(element, t.node);
-        case step::take: return take(element, *t.node, t.partner);
-        case step::discard: return buffer_.free(t.node);
+        case transfer::step::nothing: return;
+        case transfer::step::give: return hand_over(*t.partner, t.partner->slot, element);
+        case transfer::step::fetch: return hand_over(*t.partner, element, t.partner->slot);
+        case transfer::step::wake: return t.partner->unpark();
+        case transfer::step::fill: return fill(element, t.node);
+        case transfer::step::take: return take(element, *t.node, t.partner);
+        case transfer::step::discard: return buffer_.free(t.node);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/wait.hpp"
@@ -26,7 +27,7 @@ constexpr wait_outcome notified_by_name = 0, stopped_by_token = 1;
 
 condition_variable::~condition_variable() {
     auto& s = state_.as<condition_state>();
-    require(s.waiters.empty(), "condition_variable: destroyed while somebody waits (C3)");
+    require_at_end(s.waiters.empty(), "condition_variable: destroyed while somebody waits (C3)");
 }
 
 void condition_variable::notify_one() noexcept {

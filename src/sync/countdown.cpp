@@ -1,5 +1,6 @@
 #include <weft/detail/countdown.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -14,8 +15,8 @@ void countdown::goes_below_zero() const noexcept {
 }
 
 countdown::~countdown() {
-    require(room().waiters.empty(),
-            what_ == what::latch ? "latch: destroyed while somebody waits" : "wait_group: destroyed while somebody waits");
+    require_at_end(room().waiters.empty(),
+                   what_ == what::latch ? "latch: destroyed while somebody waits" : "wait_group: destroyed while somebody waits");
 }
 
 waiting_room& countdown::room() const noexcept { return room_.as<waiting_room>(); }

@@ -9,6 +9,8 @@
 
 #include <weft/detail/local_core.hpp>
 
+#include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "base/spin_lock.hpp"
 
 namespace weft {
@@ -18,16 +20,22 @@ dataflow_cycle::dataflow_cycle() : std::logic_error("weft: a computed variable w
 namespace detail {
 namespace {
 
+spin_lock links;
+
 struct current_value final : local_value {
     computation* what = nullptr;
 };
 
 const local_key& current_key() {
-    static const auto& one = *new local_key;  // outlives every static variable
-    return one;
+    static constinit atomic<const local_key*> made{nullptr};  // no local static that is made here: F3 of base/fork.hpp
+    if (const auto* const one = made.load(acquire)) return *one;  // pairs with the exchange
+    auto mine = std::make_unique<const local_key>();
+    const local_key* first = nullptr;
+    if (!made.compare_exchange_strong(first, mine.get(), acq_rel, acquire)) return *first;  // pairs with itself
+    return *mine.release();  // outlives every static variable
 }
 
-spin_lock links;
+[[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept { hold_across_forks<links>(); }  // F3
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include <weft/event.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -13,7 +14,7 @@ constexpr detail::state_lock::state_type after_a_wait(event::kind k) noexcept { 
 
 }  // namespace
 
-event::~event() { detail::require(room().waiters.empty(), "event: destroyed while somebody waits"); }
+event::~event() { detail::require_at_end(room().waiters.empty(), "event: destroyed while somebody waits"); }
 
 detail::waiting_room& event::room() const noexcept { return room_.as<detail::waiting_room>(); }
 

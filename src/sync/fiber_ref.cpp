@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <string>
+#include <system_error>
 
 #include <weft/fiber.hpp>
 
@@ -50,6 +51,8 @@ bool fiber_ref::wait_until(time_point until) const {
     check_interrupt();
     if (done()) return true;
     require(this_fiber_block() != fiber_, "a fiber cannot join itself");
+    if (fiber_->owner->is_inherited()) [[unlikely]]
+        throw std::system_error(std::make_error_code(std::errc::no_child_process), "weft: join of a fiber that runs in the parent process");
     switch (wait_for_end(*fiber_, until, interruptible::yes, park_reason::join)) {
         case wake::notified: return true;
         case wake::timed_out: return false;
@@ -60,12 +63,15 @@ bool fiber_ref::wait_until(time_point until) const {
 
 void fiber_ref::wait_shielded() const noexcept {
     require(this_fiber_block() != fiber_, "a fiber cannot destroy its own handle");
+    if (fiber_->owner->is_inherited()) return;  // it will not end here
     wait_for_end(*fiber_, never, interruptible::no, park_reason::join);
 }
 
 bool fiber_ref::done() const noexcept { return fiber_->has_ended(); }
 
-bool fiber_ref::request_stop() const noexcept { return scheduler::request_stop(*fiber_); }
+bool fiber_ref::request_stop() const noexcept {
+    return !fiber_->owner->is_inherited() && scheduler::request_stop(*fiber_);
+}
 
 std::stop_token fiber_ref::stop_token() const { return stop_token_of(*fiber_); }
 

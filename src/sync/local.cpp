@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/worker_inline.hpp"
 
@@ -47,7 +48,7 @@ public:
     std::uint32_t take() {
         for (;;) {
             {
-                const std::lock_guard guard(lock_);
+                const std::lock_guard guard(lock);
                 if (const auto number = free_) {
                     free_ = (*this)[number].next_free;
                     return number;
@@ -57,17 +58,19 @@ public:
         }
     }
     void give(std::uint32_t number) noexcept {
-        const std::lock_guard guard(lock_);
+        const std::lock_guard guard(lock);
         (*this)[number].next_free = free_;
         free_ = number;
     }
+
+    spin_lock lock;
 
 private:
     static constexpr std::uint32_t chunk_size = 1024, most_chunks = 16 * 1024;  // chosen: 16 million fibers with values
 
     void grow() {
         auto fresh = std::make_unique<local_table[]>(chunk_size);
-        const std::lock_guard guard(lock_);
+        const std::lock_guard guard(lock);
         if (free_) return;  // somebody else was faster
         require(used_ < most_chunks, "fiber_local: no room for the values of more fibers");
         const auto first = used_ * chunk_size;
@@ -78,7 +81,6 @@ private:
         chunks_[used_++].store(fresh.release(), release);  // pairs with operator[]
     }
 
-    spin_lock lock_;
     std::uint32_t free_ = 0;
     std::uint32_t used_ = 0;
     atomic<local_table*> chunks_[most_chunks]{};
@@ -127,6 +129,11 @@ struct slot_store {
 slot_store& slots() noexcept {
     static slot_store& all = *new slot_store;  // as tables()
     return all;
+}
+
+[[gnu::constructor(before_static_objects)]] void locals_follow_forks() noexcept {  // F3
+    hold_lock_across_forks<tables>();
+    hold_lock_across_forks<slots>();
 }
 
 }  // namespace

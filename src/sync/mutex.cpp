@@ -1,5 +1,6 @@
 #include <weft/mutex.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/wait.hpp"
@@ -35,7 +36,7 @@ bool someone_is_due(mutex_state& s) noexcept {
 mutex::~mutex() {
     auto& s = state_.as<mutex_state>();
     if (s.owner || !s.waiters.empty()) [[unlikely]]
-        panic("mutex: destroyed while locked", whose(s.owner));
+        require_at_end(false, "mutex: destroyed while locked", whose(s.owner));
 }
 
 void mutex::lock() noexcept {

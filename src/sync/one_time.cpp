@@ -1,5 +1,6 @@
 #include <weft/detail/one_time.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -17,8 +18,8 @@ struct one_time_state {
 
 one_time::~one_time() {
     auto& s = state_.as<one_time_state>();
-    require(s.room.waiters.empty(),
-            what_ == what::ivar ? "ivar: destroyed while somebody waits for it" : "once_flag: destroyed while somebody calls");
+    require_at_end(s.room.waiters.empty(), what_ == what::ivar ? "ivar: destroyed while somebody waits for it"
+                                                               : "once_flag: destroyed while somebody calls");
 }
 
 bool one_time::is_done() const noexcept { return state_.as<one_time_state>().room.lock.rests_in(done); }

@@ -5,6 +5,7 @@
 //   K2  A claimed waiter has its permit.
 #include <weft/semaphore.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -12,7 +13,7 @@ namespace weft::detail {
 
 void semaphore_core::begins_out_of_range() noexcept { panic("semaphore: begins with 0 to max() permits"); }
 
-semaphore_core::~semaphore_core() { require(room().waiters.empty(), "semaphore: destroyed while somebody waits"); }
+semaphore_core::~semaphore_core() { require_at_end(room().waiters.empty(), "semaphore: destroyed while somebody waits"); }
 
 waiting_room& semaphore_core::room() noexcept { return room_.as<waiting_room>(); }
 

@@ -7,6 +7,7 @@
 //   N4  Who is claimed is counted: as the writer, or among the readers.
 #include <weft/shared_mutex.hpp>
 
+#include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "sync/waiting_room.hpp"
 #include "sync/wake_all.hpp"
@@ -46,7 +47,7 @@ struct shared_mutex_state {  // zeros: free, nobody waits
 shared_mutex::~shared_mutex() {
     auto& s = state_.as<shared_mutex_state>();
     if (!s.admits_writer() || !s.waiting_writers.empty() || !s.waiting_readers.empty()) [[unlikely]]
-        panic("shared_mutex: destroyed while locked", s.readers ? "it has readers" : whose(s.writer));
+        require_at_end(false, "shared_mutex: destroyed while locked", s.readers ? "it has readers" : whose(s.writer));
 }
 
 bool shared_mutex::try_lock() noexcept {

@@ -57,7 +57,7 @@ private:
     bool is_kept_ = false;
 };
 
-void set_attributes(control_block& f, scheduler& where, const attributes& a) {
+void set_attributes(control_block& f, scheduler& where, const attributes& a, admission how) {
     if (!a.name.empty()) {
         const std::lock_guard guard(f.lock);  // a dump may look at it already
         f.set_name(a.name);
@@ -68,7 +68,8 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a) {
         f.is_apart = true;
         f.rest().make_ready.store(ready_class_fiber, relaxed);  // published by the start
     }
-    if (!has_common_stack(a)) {
+    const bool is_watched = where.census() || where.tortures();
+    if (!has_common_stack(a) || (is_watched && how == admission::placed)) {  // who runs inline is with its spawner
         f.make_rare(rare_stack);
         f.rest().stack_bytes = a.stack_bytes ? a.stack_bytes : where.options().stack_bytes;
         f.keeps_worker.store(!a.preempt, relaxed);  // published by the start
@@ -98,18 +99,18 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a) {
         launch_rare(f);
 }
 
-constexpr attributes none{.site = {}};
+constexpr attributes nothing_said{.site = {}};
 
 }  // namespace
 
-const attributes& no_attributes() noexcept { return none; }
+const attributes& no_attributes() noexcept { return nothing_said; }
 
 template <start_as kind>
 new_fiber::made new_fiber::make_plain(const char* what) {
     if (carrier* const c = this_carrier(); c && !c->owner().looks_at_spawns()) [[likely]]
         if (control_block* const f = take_block(*c, {}, kind)) [[likely]]
             return {f, f->room};
-    return make_slowly(runtime_here(what), none, kind, 0, 0);
+    return make_slowly(runtime_here(what), nothing_said, kind, 0, 0);
 }
 template new_fiber::made new_fiber::make_plain<start_as::joinable>(const char*);
 template new_fiber::made new_fiber::make_plain<start_as::detached>(const char*);
@@ -132,7 +133,7 @@ new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, st
     control_block& f = *it.fiber;
     prepare(f, a.site, kind == start_as::detached);
     it.room = spill_alignment ? f.spill(bytes, spill_alignment) : f.room;
-    set_attributes(f, where, a);
+    set_attributes(f, where, a, how);
     if (how == admission::inlined) f.make_rare(rare_inline);
     it.keep();
     return {it.fiber, it.room};

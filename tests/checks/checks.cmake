@@ -45,6 +45,10 @@ add_test(NAME package.pkg_config COMMAND ${CMAKE_COMMAND} ${outside} -D "WORK=${
 set_tests_properties(package.install PROPERTIES FIXTURES_SETUP installed)
 set_tests_properties(package.find_package package.pkg_config PROPERTIES FIXTURES_REQUIRED installed)
 set_tests_properties(package.install package.find_package package.pkg_config PROPERTIES TIMEOUT 300 LABELS package)
+if(lint_program)
+    add_test(NAME package.lint COMMAND "${prefix}/bin/weft-lint" --help)   # finds its modules where they were installed
+    set_tests_properties(package.lint PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 30 LABELS package)
+endif()
 if(TARGET weft_cli)
     add_test(NAME package.command COMMAND "${prefix}/bin/weft" version)
     set_tests_properties(package.command PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 30 LABELS package

@@ -184,7 +184,7 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
     for (auto* chain : taken)
         for (auto* b = chain; b; b = b->link) {
             b->generation.store(7, relaxed);
-            b->has_waited = true;
+            b->waited = waits::before;
             for (int i = 0; i < 3; ++i) {
                 const auto ticket = b->rest().word.begin(interruptible::no);
                 EXPECT_TRUE(b->rest().word.claim(ticket));

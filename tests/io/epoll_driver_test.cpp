@@ -6,8 +6,8 @@ namespace weft::test {
 namespace {
 
 using detail::clock;
-using detail::direction;
 using detail::epoll_driver;
+using detail::io_direction;
 using detail::never;
 using detail::time_point;
 
@@ -82,11 +82,11 @@ TEST_F(epoll_driver_test, an_event_wakes_the_waiters_of_its_way_only) {
     auto* const s = detail::make_source(pair[0]);
     ASSERT_TRUE(s->enter());
     ASSERT_EQ(s->attach(), 0);
-    ASSERT_TRUE(eventually([&] { return s->events(direction::write) != 0; }));  // writable from the start
-    const auto seen = s->events(direction::read);
+    ASSERT_TRUE(eventually([&] { return s->events(io_direction::write) != 0; }));  // writable from the start
+    const auto seen = s->events(io_direction::read);
     std::atomic<bool> woken{false};
     std::thread reader([&] {
-        EXPECT_EQ(s->wait(direction::read, seen, detail::park_reason::read), detail::readiness::again);
+        EXPECT_EQ(s->wait(io_direction::read, seen, detail::park_reason::read), detail::readiness::again);
         woken = true;
     });
     std::this_thread::sleep_for(10ms);
@@ -109,9 +109,9 @@ TEST_F(epoll_driver_test, takes_more_events_than_one_batch_holds) {
         ASSERT_EQ(d.add(pairs.back()[0], *sources.back()), 0);
     }
     std::vector<std::uint32_t> before;
-    for (auto* s : sources) before.push_back(s->events(direction::write));
+    for (auto* s : sources) before.push_back(s->events(io_direction::write));
     for (int i = 0; i < 3; ++i) d.poll(time_point::min());
-    for (std::size_t i = 0; i < many; ++i) EXPECT_NE(sources[i]->events(direction::write), before[i]);
+    for (std::size_t i = 0; i < many; ++i) EXPECT_NE(sources[i]->events(io_direction::write), before[i]);
     for (std::size_t i = 0; i < many; ++i) {
         sources[i]->drop();
         ::close(pairs[i][1]);

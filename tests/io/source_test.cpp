@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-using detail::direction;
+using detail::io_direction;
 using detail::io_source;
 using detail::make_source;
 using detail::park_reason;
@@ -103,9 +103,9 @@ TEST_F(source_test, I3_a_late_event_finds_the_next_life_and_only_raises_its_coun
     const auto other = socket_pair();
     auto* const reused = make_source(other[0]);
     ASSERT_EQ(reused, s);
-    const auto before = reused->events(direction::read);
+    const auto before = reused->events(io_direction::read);
     EXPECT_EQ(s->on_event({.readable = true, .writable = true, .hangup = true}), 0u);
-    EXPECT_EQ(reused->events(direction::read), before + 1);
+    EXPECT_EQ(reused->events(io_direction::read), before + 1);
     EXPECT_FALSE(reused->closing());
     EXPECT_TRUE(is_open(other[0]));
     reused->drop();
@@ -118,9 +118,9 @@ TEST_F(source_test, I4_an_event_after_the_attempt_is_not_missed) {
     polled_driver d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
-    const auto seen = source_->events(direction::read);
+    const auto seen = source_->events(io_direction::read);
     EXPECT_EQ(source_->on_event({.readable = true, .writable = false, .hangup = false}), 0u);
-    EXPECT_EQ(source_->wait(direction::read, seen, park_reason::read), readiness::again);  // does not sleep
+    EXPECT_EQ(source_->wait(io_direction::read, seen, park_reason::read), readiness::again);  // does not sleep
     source_->leave();
 }
 
@@ -128,13 +128,13 @@ TEST_F(source_test, I6_an_event_wakes_all_waiters_of_its_way) {
     polled_driver d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
-    ASSERT_TRUE(eventually([&] { return source_->events(direction::write) != 0; }));
-    const auto seen = source_->events(direction::read);
+    ASSERT_TRUE(eventually([&] { return source_->events(io_direction::write) != 0; }));
+    const auto seen = source_->events(io_direction::read);
     std::atomic<int> woken{0};
     std::vector<std::thread> readers;
     for (int i = 0; i < 3; ++i)
         readers.emplace_back([&] {
-            EXPECT_EQ(source_->wait(direction::read, seen, park_reason::read), readiness::again);
+            EXPECT_EQ(source_->wait(io_direction::read, seen, park_reason::read), readiness::again);
             ++woken;
         });
     std::this_thread::sleep_for(20ms);
@@ -148,10 +148,10 @@ TEST_F(source_test, close_wakes_the_waiters_of_both_ways) {
     polled_driver d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
-    ASSERT_TRUE(eventually([&] { return source_->events(direction::write) != 0; }));
-    const auto read_seen = source_->events(direction::read), write_seen = source_->events(direction::write);
-    std::thread reader([&] { EXPECT_EQ(source_->wait(direction::read, read_seen, park_reason::read), readiness::again); });
-    std::thread writer([&] { EXPECT_EQ(source_->wait(direction::write, write_seen, park_reason::write), readiness::again); });
+    ASSERT_TRUE(eventually([&] { return source_->events(io_direction::write) != 0; }));
+    const auto read_seen = source_->events(io_direction::read), write_seen = source_->events(io_direction::write);
+    std::thread reader([&] { EXPECT_EQ(source_->wait(io_direction::read, read_seen, park_reason::read), readiness::again); });
+    std::thread writer([&] { EXPECT_EQ(source_->wait(io_direction::write, write_seen, park_reason::write), readiness::again); });
     std::this_thread::sleep_for(10ms);
     source_->close();
     reader.join();
@@ -164,8 +164,9 @@ TEST_F(source_test, wait_ends_when_its_time_has_come) {
     polled_driver d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
-    EXPECT_EQ(source_->wait(direction::read, source_->events(direction::read), park_reason::read, detail::clock::now() + 5ms),
-              readiness::timed_out);
+    EXPECT_EQ(
+        source_->wait(io_direction::read, source_->events(io_direction::read), park_reason::read, detail::clock::now() + 5ms),
+        readiness::timed_out);
     source_->leave();
 }
 
@@ -219,18 +220,18 @@ TEST_F(source_test, without_a_driver_close_wakes_within_a_slice) {
 }
 
 TEST_F(source_test, drained_skips_one_attempt_until_the_next_event) {
-    const auto seen = source_->events(direction::read);
+    const auto seen = source_->events(io_direction::read);
     EXPECT_FALSE(source_->drained(seen));
     source_->set_drained(seen);
     EXPECT_TRUE(source_->drained(seen));
     source_->on_event({.readable = true, .writable = false, .hangup = false});
-    EXPECT_FALSE(source_->drained(source_->events(direction::read)));
+    EXPECT_FALSE(source_->drained(source_->events(io_direction::read)));
 }
 
 TEST_F(source_test, drained_never_hides_a_hangup_reported_before) {
     source_->on_event({.readable = true, .writable = false, .hangup = true});
-    source_->set_drained(source_->events(direction::read));
-    EXPECT_FALSE(source_->drained(source_->events(direction::read)));
+    source_->set_drained(source_->events(io_direction::read));
+    EXPECT_FALSE(source_->drained(source_->events(io_direction::read)));
 }
 
 TEST_F(source_test, end_of_stream_after_a_short_read_is_seen) {

@@ -208,6 +208,47 @@ TEST(wait_word, W5_stop_is_not_missed_when_a_shield_ends_late) {
     }));
 }
 
+// ---- W7: a third has to do with the stack of a fiber that waits, and is woken, and may wait again.
+
+enum class waits { once, twice };
+model::result seized(waits n, const model::options& o) {
+    return model::explore(o, [=](model::execution& t) {
+        fiber f;
+        t.thread([&] { f.wait_once(); });
+        t.thread([&] {
+            const auto ticket = f.listed.load(acquire);
+            if (ticket == 0 || !f.word.claim(ticket)) return;
+            f.handed_over.set(1);
+            f.word.unpark();
+            f.resume();
+            if (n == waits::twice) f.wait_once();
+        });
+        t.thread([&] {
+            if (!f.word.seize()) return;
+            heavy_fence();
+            if (f.word.is_held()) f.run_on_stack();
+            f.word.unseize();
+        });
+        t.join_all();
+        model::check(f.word.has_left(), "W7: nobody keeps it");
+    });
+}
+
+TEST(wait_word, W7_nobody_runs_on_a_stack_that_is_seized) { expect_holds(seized(waits::once, everything)); }
+TEST(wait_word, W7_nor_when_its_fiber_waits_again) { expect_holds(seized(waits::twice, {.preemptions = 3})); }
+TEST(wait_word, W7_breaks_without_the_heavy_fence) {
+    const auto r = seized(waits::once, {.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
+        return op.kind == operation_kind::heavy_fence ? relaxed : op.order;
+    }});
+    EXPECT_NE(r.report.find("data race"), std::string::npos) << r.report;
+}
+TEST(wait_word, W7_breaks_when_giving_it_back_does_not_release) {
+    const auto r = seized(waits::once, {.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
+        return op.is(operation_kind::exchange, 1) && op.order == release ? relaxed : op.order;
+    }});
+    EXPECT_NE(r.report.find("data race"), std::string::npos) << r.report;
+}
+
 // ---- mutations
 
 model::options weakening(operation_kind kind, unsigned location, std::memory_order from, std::memory_order to) {

@@ -1,4 +1,4 @@
-// migrate.hpp - which OS threads may run a fiber.
+// migrate.hpp - which OS threads may run a fiber, and when it moves between them.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,12 @@ enum class migrate : std::uint8_t {
     before_start,  ///< whichever starts it, from then on that one
     never,         ///< one from the start, which runs others as well: it waits while another computes there
     own_carrier,   ///< one that runs nothing else; counts against runtime_options::max_carriers
+};
+
+/// When a fiber moves to another OS thread.
+enum class migration_policy : std::uint8_t {
+    normal,   ///< when another worker has time for it
+    torture,  ///< at every park and yield, to provoke in tests what may happen in production: slow
 };
 
 }  // namespace weft

@@ -1,0 +1,82 @@
+// process.hpp - child processes as objects: started, fed and read through pipes, waited for like anything else.
+//
+// Started by posix_spawn, so that nothing of this process is copied and no fork contract applies; waited for by a descriptor (pidfd),
+// so that SIGCHLD and other people's wait() calls are left alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <weft/io/pipe.hpp>
+
+namespace weft::io {
+
+/// What a child's standard stream is: this process's, nothing (/dev/null), or a pipe to the object.
+enum class redirect { inherit, discard, pipe };
+
+struct process_options {
+    redirect in = redirect::inherit;
+    redirect out = redirect::inherit;
+    redirect err = redirect::inherit;
+    std::string directory = {};  ///< to start in; empty: this process's
+    std::optional<std::vector<std::string>> environment = {};  ///< "NAME=value" each; not given: this process's
+};
+
+/// How a child has ended.
+struct exit_status {
+    int code = 0;  ///< what it returned, if `signal` is 0
+    int signal = 0;  ///< what has killed it
+
+    bool success() const noexcept { return code == 0 && signal == 0; }
+};
+
+/// One child process. Move-only. The destructor kills a child that was neither waited for nor detached, and waits for its end.
+class process {
+public:
+    process() noexcept = default;
+    /// Starts a program, looked up in PATH unless there is a slash in its name. Of this process's descriptors the child has those
+    /// that are not closed by exec(); weft's own are.
+    ///
+    /// \parks   for as long as the system needs to start it: on the blocking pool, as weft::blocking().
+    /// \throws  std::system_error, also if there is no such program; what weft::blocking() throws.
+    explicit process(std::vector<std::string> words, process_options options = {});
+    process(process&& other) noexcept;
+    process& operator=(process&& other) noexcept;
+    ~process();
+
+    /// Waits for the child's end, and takes it. Afterwards it answers the same at once. One caller at a time.
+    ///
+    /// \parks   until the child has ended. Where the system has no pidfd it looks again every 1 to 20 ms.
+    /// \throws  weft::cancelled, and the child runs on; std::system_error: no_child_process if somebody else has taken its end, or
+    ///          the program ignores SIGCHLD.
+    exit_status wait();
+    exit_status wait(std::error_code& error);
+    /// Empty while it runs.
+    std::optional<exit_status> try_wait();
+
+    /// \throws std::system_error: no_such_process once its end was taken.
+    void signal(int number);
+    /// Lets it run on alone. Its end is then nobody's to take until this process has ended.
+    void detach() noexcept;
+
+    bool joinable() const noexcept { return id_ > 0 && !ended_; }
+    int id() const noexcept { return id_; }
+
+    /// Empty unless the stream is a pipe.
+    pipe_writer& in() noexcept { return in_; }
+    pipe_reader& out() noexcept { return out_; }
+    pipe_reader& err() noexcept { return err_; }
+
+private:
+    void end_now() noexcept;
+
+    int id_ = 0;
+    std::optional<exit_status> ended_;
+    detail::io_handle ending_;  // readable when it has ended; empty where the system has no pidfd
+    pipe_writer in_;
+    pipe_reader out_, err_;
+};
+
+}  // namespace weft::io

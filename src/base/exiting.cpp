@@ -1,0 +1,29 @@
+#include "base/exiting.hpp"
+
+#include <unwind.h>
+
+#include <cstdlib>
+
+#include "base/panic.hpp"
+
+namespace weft::detail {
+
+bool is_called_by_exit() noexcept {
+    bool found = false;
+    _Unwind_Backtrace(
+        [](_Unwind_Context* frame, void* data) {
+            const auto function = _Unwind_GetRegionStart(frame);
+            if (function != reinterpret_cast<_Unwind_Ptr>(static_cast<void (*)(int)>(&std::exit))) return _URC_NO_REASON;
+            *static_cast<bool*>(data) = true;
+            return _URC_END_OF_STACK;
+        },
+        &found);
+    return found;
+}
+
+void require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {
+    if (!condition && !is_called_by_exit()) [[unlikely]]
+        panic(rule, detail);
+}
+
+}  // namespace weft::detail

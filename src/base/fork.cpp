@@ -1,0 +1,65 @@
+#include "base/fork.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <mutex>
+
+#include "base/atomic.hpp"
+#include "base/spin_lock.hpp"
+
+namespace weft::detail {
+namespace {
+
+constinit atomic<unsigned> generation{0};
+
+constinit spin_lock listing;
+constinit intrusive_list<unshared_descriptor> unshared;  // under `listing`
+
+void count_forks() noexcept {
+    static const bool once = [] {
+        ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, relaxed); });  // the child has no other thread
+        return true;
+    }();
+    static_cast<void>(once);
+}
+
+[[gnu::constructor(before_static_objects)]] void follow_from_the_start() noexcept {  // F3
+    count_forks();
+    const unshared_descriptor none(-1);  // the first lets children close the others
+}
+
+}  // namespace
+
+void follow_forks(const fork_steps& steps) noexcept {
+    count_forks();
+    ::pthread_atfork(steps.before, steps.in_parent, steps.in_child);
+}
+
+unsigned fork_generation() noexcept { return generation.load(relaxed); }
+
+unshared_descriptor::unshared_descriptor(int fd) noexcept : fd_(fd) {
+    static const bool once = [] {
+        follow_forks({.before = [] { listing.lock(); }, .in_parent = [] { listing.unlock(); }, .in_child = close_all_in_child});
+        return true;
+    }();
+    static_cast<void>(once);
+    const std::lock_guard guard(listing);
+    unshared.push_back(*this);
+}
+
+unshared_descriptor::~unshared_descriptor() {
+    {
+        const std::lock_guard guard(listing);
+        unshared.remove(*this);
+    }
+    if (fd_ >= 0) ::close(fd_);
+}
+
+void unshared_descriptor::close_all_in_child() noexcept {
+    while (auto* const d = unshared.pop_front())
+        if (d->fd_ >= 0) ::close(std::exchange(d->fd_, -1));
+    listing.unlock();
+}
+
+}  // namespace weft::detail

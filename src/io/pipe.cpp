@@ -1,0 +1,100 @@
+// pipe.cpp - read(2) and write(2) on pipes; a writer whose readers are gone hears of it by EPIPE alone.
+#include "io/pipe.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <new>
+
+#include <weft/io/pipe.hpp>
+#include <weft/io/stream.hpp>
+
+#include "io/operation.hpp"
+#include "io/source_pool.hpp"
+
+namespace weft::detail {
+namespace {
+
+// write(2) raises SIGPIPE in the calling thread. It is kept from it, unless it was pending before.
+long write_without_signal(int fd, std::span<const std::byte> from) noexcept {
+    sigset_t pipe_signal, before, pending;
+    ::sigemptyset(&pipe_signal);
+    ::sigaddset(&pipe_signal, SIGPIPE);
+    ::sigpending(&pending);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    const long result = system_result([&] { return ::write(fd, from.data(), from.size()); });
+    if (result == -EPIPE && !::sigismember(&pending, SIGPIPE)) {
+        constexpr timespec at_once{0, 0};
+        while (::sigtimedwait(&pipe_signal, nullptr, &at_once) < 0 && errno == EINTR) {}
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return result;
+}
+
+io_result read_pipe(io_source* s, std::span<std::byte> into) noexcept {
+    return perform(s, io_direction::read, park_reason::read,
+                   [&](int fd) { return system_result([&] { return ::read(fd, into.data(), into.size()); }); });
+}
+
+io_result write_pipe(io_source* s, std::span<const std::byte> from) noexcept {
+    return perform(s, io_direction::write, park_reason::write, [&](int fd) { return write_without_signal(fd, from); });
+}
+
+std::size_t report(io_result r, std::error_code& error) noexcept {
+    error = r.error;
+    return r.count;
+}
+
+}  // namespace
+
+std::array<int, 2> new_pipe() {
+    std::array<int, 2> ends{};
+    const long result = system_result([&] { return ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK); });
+    if (result < 0) throw std::system_error(failure(result), "weft: pipe");
+    return ends;
+}
+
+io_handle own_descriptor(int fd) {
+    if (auto* const s = make_source(fd)) return io_handle(s);
+    ::close(fd);
+    throw std::bad_alloc();
+}
+
+}  // namespace weft::detail
+
+namespace weft::io {
+
+using namespace weft::detail;
+
+static_assert(readable<pipe_reader> && writable<pipe_writer>);
+
+std::size_t pipe_reader::read_some(std::span<std::byte> into) {
+    return value_or_throw(read_pipe(handle_.get(), into), "weft: read from a pipe");
+}
+std::size_t pipe_reader::read_some(std::span<std::byte> into, std::error_code& error) {
+    return report(read_pipe(handle_.get(), into), error);
+}
+
+std::size_t pipe_writer::write_some(std::span<const std::byte> from) {
+    return value_or_throw(write_pipe(handle_.get(), from), "weft: write to a pipe");
+}
+std::size_t pipe_writer::write_some(std::span<const std::byte> from, std::error_code& error) {
+    return report(write_pipe(handle_.get(), from), error);
+}
+
+void pipe_writer::write_all(std::span<const std::byte> from) { io::write_all(*this, from); }
+
+pipe::pipe() {
+    const auto ends = new_pipe();
+    try {
+        reader = pipe_reader(own_descriptor(ends[0]));
+    } catch (...) {
+        ::close(ends[1]);
+        throw;
+    }
+    writer = pipe_writer(own_descriptor(ends[1]));
+}
+
+}  // namespace weft::io

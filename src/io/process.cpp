@@ -1,0 +1,252 @@
+#include <weft/io/process.hpp>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include <weft/blocking.hpp>
+#include <weft/fiber.hpp>
+#include <weft/stop.hpp>
+
+#include "io/operation.hpp"
+#include "io/pipe.hpp"
+
+#if !defined(SYS_pidfd_open)
+#define SYS_pidfd_open 434
+#endif
+
+namespace weft::io {
+namespace {
+
+using detail::failure;
+using detail::system_result;
+
+[[noreturn]] void fail(long result, const char* what) { throw std::system_error(failure(result), what); }
+
+/// A descriptor until it has a better owner.
+class held_descriptor {
+public:
+    explicit held_descriptor(int fd = -1) noexcept : fd_(fd) {}
+    held_descriptor(held_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    held_descriptor& operator=(held_descriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~held_descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    int get() const noexcept { return fd_; }
+    int release() noexcept { return std::exchange(fd_, -1); }
+
+private:
+    int fd_;
+};
+
+enum class child_does : bool { read, write };
+
+/// One standard stream: the child's end, and ours if it is a pipe.
+struct standard_stream {
+    held_descriptor childs, ours;
+
+    standard_stream(redirect how, child_does what) {
+        if (how == redirect::discard) {
+            const long fd =
+                system_result([&] { return ::open("/dev/null", (what == child_does::read ? O_RDONLY : O_WRONLY) | O_CLOEXEC); });
+            if (fd < 0) fail(fd, "weft: /dev/null");
+            childs = held_descriptor(static_cast<int>(fd));
+        } else if (how == redirect::pipe) {
+            const auto ends = detail::new_pipe();
+            held_descriptor reader(ends[0]), writer(ends[1]);
+            childs = std::move(what == child_does::read ? reader : writer);
+            ours = std::move(what == child_does::read ? writer : reader);
+            ::fcntl(childs.get(), F_SETFL, 0);  // programs do not expect non-blocking streams
+        }
+    }
+};
+
+/// What posix_spawn shall do in the child.
+class child_steps {
+public:
+    child_steps() {
+        if (const int error = ::posix_spawn_file_actions_init(&steps_)) fail(-error, "weft: posix_spawn");
+    }
+    ~child_steps() { ::posix_spawn_file_actions_destroy(&steps_); }
+    child_steps(const child_steps&) = delete;
+    child_steps& operator=(const child_steps&) = delete;
+
+    void connect(const held_descriptor& end, int number) {
+        if (end.get() < 0) return;
+        if (const int error = ::posix_spawn_file_actions_adddup2(&steps_, end.get(), number)) fail(-error, "weft: posix_spawn");
+    }
+    void start_in(const std::string& directory) {
+        if (directory.empty()) return;
+        if (const int error = ::posix_spawn_file_actions_addchdir_np(&steps_, directory.c_str()))
+            fail(-error, "weft: posix_spawn");
+    }
+    const posix_spawn_file_actions_t* get() const noexcept { return &steps_; }
+
+private:
+    posix_spawn_file_actions_t steps_{};
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+    std::vector<char*> all;
+    for (auto& w : words) all.push_back(w.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+/// On another thread: it takes as long as the program takes to load, and a carrier's slice is not for the child.
+pid_t spawn(std::vector<std::string> words, std::optional<std::vector<std::string>> environment, const child_steps& steps) {
+    if (words.empty()) fail(-EINVAL, "weft: a process needs the name of a program");
+    const auto argv = pointers_to(words);
+    const auto own = environment ? pointers_to(*environment) : std::vector<char*>();
+    detail::check_interrupt();
+    const shield until_it_is_known;  // else a child could run that nobody knows of
+    return weft::blocking([&] {
+        pid_t child = 0;
+        const int error = ::posix_spawnp(&child, argv[0], steps.get(), nullptr, argv.data(), environment ? own.data() : environ);
+        if (error != 0) fail(-error, ("weft: cannot start " + words[0]).c_str());
+        return child;
+    });
+}
+
+/// Empty where the kernel has none (before 5.3), or a filter forbids it.
+detail::io_handle pidfd_of(pid_t child) {
+    const long fd = system_result([&] { return ::syscall(SYS_pidfd_open, child, 0); });
+    if (fd < 0) return {};
+    ::fcntl(static_cast<int>(fd), F_SETFL, O_NONBLOCK);
+    return detail::own_descriptor(static_cast<int>(fd));
+}
+
+/// 1: it has ended. -EAGAIN: not yet.
+long take_end(pid_t child, exit_status& status) noexcept {
+    siginfo_t info{};
+    const long result = system_result([&] { return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG); });
+    if (result < 0) return result;
+    if (info.si_pid == 0) return -EAGAIN;
+    status = info.si_code == CLD_EXITED ? exit_status{.code = info.si_status} : exit_status{.signal = info.si_status};
+    return 1;
+}
+
+/// Not in a forked child, nor if somebody else has taken its end: then the number may be another process's.
+bool is_ours(pid_t child) noexcept {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/// Without a pidfd.
+std::error_code look_until_ended(pid_t child, exit_status& status) {
+    using namespace std::chrono_literals;
+    for (auto nap = std::chrono::milliseconds(1);;
+         nap = std::min(2 * nap, std::chrono::milliseconds(20))) {  // chosen: 0.1 % of a core
+        if (const auto interrupt = detail::pending_interrupt()) return detail::interrupt_error(*interrupt);
+        const long result = take_end(child, status);
+        if (result != -EAGAIN) return result < 0 ? failure(result) : std::error_code();
+        try {
+            this_fiber::sleep_for(nap);
+        } catch (const cancelled&) {
+            return detail::interrupt_error(detail::interrupt_reason());
+        }
+    }
+}
+
+}  // namespace
+
+process::process(std::vector<std::string> words, process_options o) {
+    standard_stream in(o.in, child_does::read), out(o.out, child_does::write), err(o.err, child_does::write);
+    child_steps steps;
+    steps.start_in(o.directory);
+    steps.connect(in.childs, STDIN_FILENO);
+    steps.connect(out.childs, STDOUT_FILENO);
+    steps.connect(err.childs, STDERR_FILENO);
+    if (in.ours.get() >= 0) in_ = pipe_writer(detail::own_descriptor(in.ours.release()));
+    if (out.ours.get() >= 0) out_ = pipe_reader(detail::own_descriptor(out.ours.release()));
+    if (err.ours.get() >= 0) err_ = pipe_reader(detail::own_descriptor(err.ours.release()));
+    id_ = spawn(std::move(words), std::move(o.environment), steps);
+    try {
+        ending_ = pidfd_of(id_);
+    } catch (const std::bad_alloc&) {}  // as without
+}
+
+process::process(process&& other) noexcept { *this = std::move(other); }
+
+process& process::operator=(process&& other) noexcept {
+    if (this == &other) return *this;
+    end_now();
+    id_ = std::exchange(other.id_, 0);
+    ended_ = std::exchange(other.ended_, std::nullopt);
+    ending_ = std::move(other.ending_);
+    in_ = std::move(other.in_);
+    out_ = std::move(other.out_);
+    err_ = std::move(other.err_);
+    return *this;
+}
+
+process::~process() { end_now(); }
+
+void process::end_now() noexcept {
+    if (!joinable() || !is_ours(id_)) return;
+    const shield whatever_happens;
+    ::kill(id_, SIGKILL);
+    std::error_code ignored;
+    wait(ignored);
+}
+
+exit_status process::wait(std::error_code& error) {
+    error.clear();
+    if (ended_) return *ended_;
+    exit_status status;
+    if (id_ <= 0) {
+        error = std::make_error_code(std::errc::no_child_process);
+    } else if (ending_) {
+        error = detail::perform(ending_.get(), detail::io_direction::read, detail::park_reason::process, [&](int) {
+                    return take_end(id_, status);
+                }).error;
+    } else {
+        error = look_until_ended(id_, status);
+    }
+    if (error) return {};
+    ended_ = status;
+    ending_ = {};
+    return status;
+}
+
+exit_status process::wait() {
+    std::error_code error;
+    const auto status = wait(error);
+    if (error) detail::throw_io_error(error, "weft: wait for a child process");
+    return status;
+}
+
+std::optional<exit_status> process::try_wait() {
+    if (ended_ || id_ <= 0) return ended_;
+    exit_status status;
+    const long result = take_end(id_, status);
+    if (result == -EAGAIN) return std::nullopt;
+    if (result < 0) fail(result, "weft: look after a child process");
+    ended_ = status;
+    ending_ = {};
+    return status;
+}
+
+void process::signal(int number) {
+    if (!joinable() || !is_ours(id_)) fail(-ESRCH, "weft: signal to a child process that has ended");
+    const long result = system_result([&] { return ::kill(id_, number); });  // its number is its own until its end is taken
+    if (result < 0) fail(result, "weft: signal to a child process");
+}
+
+void process::detach() noexcept {
+    id_ = 0;
+    ending_ = {};
+}
+
+}  // namespace weft::io

@@ -1,0 +1,71 @@
+#include "lockcheck/held_locks.hpp"
+
+#include <unwind.h>
+
+#include <algorithm>
+
+namespace weft::lockcheck {
+namespace {
+
+constexpr std::size_t most = 64;  // chosen: who holds more is not told of the rest
+
+struct thread_list {
+    held_lock locks[most];
+    std::size_t count;
+    unsigned busy;
+};
+
+// Zero at the start and without a constructor: the first lock of a thread may come before anything else.
+__attribute__((tls_model("initial-exec"))) constinit thread_local thread_list mine{};
+
+struct collector {
+    trace frames{};
+    std::size_t count = 0;
+    std::size_t skip = 3;  // here(), note_taken() and the entry
+};
+
+_Unwind_Reason_Code collect(_Unwind_Context* context, void* argument) noexcept {
+    auto& c = *static_cast<collector*>(argument);
+    if (c.skip > 0) {
+        --c.skip;
+        return _URC_NO_REASON;
+    }
+    c.frames[c.count++] = reinterpret_cast<void*>(_Unwind_GetIP(context));
+    return c.count == c.frames.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+}  // namespace
+
+[[gnu::noinline]] trace here() noexcept {
+    collector c;
+    _Unwind_Backtrace(collect, &c);
+    return c.frames;
+}
+
+[[gnu::noinline]] void note_taken(const void* lock, kind what) noexcept {
+    if (mine.busy != 0 || mine.count == most) return;
+    const busy while_unwinding;
+    auto& entry = mine.locks[mine.count];
+    entry = {lock, what, here()};
+    ++mine.count;
+}
+
+void note_released(const void* lock) noexcept {
+    if (mine.busy != 0) return;
+    for (auto i = mine.count; i-- > 0;) {
+        if (mine.locks[i].lock != lock) continue;
+        std::move(mine.locks + i + 1, mine.locks + mine.count, mine.locks + i);
+        --mine.count;
+        return;
+    }
+}
+
+std::span<const held_lock> held_here() noexcept { return {mine.locks, mine.count}; }
+
+void forget_all() noexcept { mine.count = 0; }
+
+busy::busy() noexcept { ++mine.busy; }
+
+busy::~busy() { --mine.busy; }
+
+}  // namespace weft::lockcheck

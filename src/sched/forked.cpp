@@ -1,0 +1,58 @@
+#include "sched/forked.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "base/fork.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+namespace {
+
+// In the place of its scope, which waits in vain: both are called by the loop that the child must not come back to.
+class end_of_child final : public end_observer {
+public:
+    constexpr ~end_of_child() = default;
+
+    bool child_failed(control_block&, const std::exception_ptr& failure) noexcept override {
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "weft: a fiber that has called fork() failed in the child: %s\n", e.what());
+        } catch (...) {
+            std::fprintf(stderr, "weft: a fiber that has called fork() was ended by an exception in the child\n");
+        }
+        ::_exit(EXIT_FAILURE);
+    }
+    void child_ended(control_block&, bool) noexcept override { ::_exit(EXIT_SUCCESS); }
+};
+
+constinit end_of_child at_the_end;
+
+void become_plain() noexcept {
+    carrier* const c = this_carrier();
+    if (!c) return;
+    set_this_carrier(nullptr);
+    control_block* const f = c->current();
+    if (!f) return;
+    f->parent = &at_the_end;
+    ::new (&f->lock) spin_lock;  // a joiner may have held it, who is not here: nor are those who wait
+    ::new (&f->rest().joiners) wait_list;
+    auto& mine = this_cell();
+    mine.deadlines = f->rest().deadlines;
+    mine.shields = f->rest().shields;
+    thread_coroutine_slot() = f->rest().coroutines;
+}
+
+}  // namespace
+
+[[gnu::constructor(before_static_objects)]] void make_children_plain() noexcept {
+    static const bool once = (follow_forks({.in_child = become_plain}), true);
+    static_cast<void>(once);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,25 @@
+#include "sched/park_watch.hpp"
+
+#include <dlfcn.h>
+
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+
+void find_park_watcher() noexcept {
+    static constinit atomic<bool> looked{false};  // no local static that is made here: F3 of base/fork.hpp
+    if (looked.load(acquire)) return;  // pairs with the store; who looks at the same time finds the same
+    const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
+    watcher_of_parks.store(found, relaxed);  // ordered by the start of whoever reads it
+    looked.store(true, release);  // pairs with the load
+}
+
+void tell_watcher(const control_block& self, park_reason why) noexcept {
+    watcher_of_parks.load(relaxed)({.name = self.name(),
+                                    .id = id_of(self),
+                                    .file = self.site.file_name(),
+                                    .line = static_cast<unsigned>(self.site.line()),
+                                    .reason = name(why)});
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,69 @@
+// dlopen_test.cpp - a library that uses weft is opened, used and closed again and again, and leaves nothing behind.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include "support/no_leaks.hpp"
+#include "support/scale.hpp"
+
+namespace weft::test {
+namespace {
+
+int mappings() {
+    int n = 0;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) ++n;
+    return n;
+}
+
+bool is_mapped(const std::string& what) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+        if (line.find(what) != std::string::npos) return true;
+    return false;
+}
+
+class libraries : public no_leaks {};
+
+void open_and_close_fifty_times(const char* path) {
+    struct sigaction before = {}, after = {};
+    ::sigaction(SIGSEGV, nullptr, &before);
+    int mapped = 0;
+    std::size_t allocated = 0;
+    for (int i = 0; i < 50; ++i) {
+        void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        ASSERT_TRUE(library) << ::dlerror();
+        auto* const work = reinterpret_cast<int (*)()>(::dlsym(library, "weft_plugin_work"));
+        ASSERT_TRUE(work);
+        EXPECT_EQ(work(), 5050);
+        ASSERT_EQ(::dlclose(library), 0);
+        if (i == 4) {  // after what libc and the loader keep
+            mapped = mappings();
+            allocated = ::mallinfo2().uordblks;
+        }
+    }
+    EXPECT_LE(mappings(),
+              mapped + (sanitized ? 20 : 2));  // malloc may have taken another arena, and a sanitizer has maps of its own
+    if (!sanitized) {
+        EXPECT_LT(::mallinfo2().uordblks, allocated + 45 * 256) << "less than a quarter of a KiB each time";
+    }
+    ::sigaction(SIGSEGV, nullptr, &after);
+    EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
+}
+
+TEST_F(libraries, E2_that_use_weft_are_opened_and_closed_fifty_times_and_leave_nothing) {
+    open_and_close_fifty_times(WEFT_PLUGIN_GONE);
+    if (!WEFT_UNDER_TSAN) {
+        EXPECT_FALSE(is_mapped("hazards_plugin_gone")) << "it was closed, but stays";
+    }
+}
+
+TEST_F(libraries, E2_the_loader_keeps_are_used_again_and_grow_nothing) { open_and_close_fifty_times(WEFT_PLUGIN_KEPT); }
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,211 @@
+// process_test.cpp - child processes: started, fed, read, waited for, stopped; nobody's SIGCHLD and nobody's wait() is touched.
+#include <weft/io/process.hpp>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <csignal>
+#include <string>
+#include <thread>
+
+#include <weft/deadline.hpp>
+#include <weft/fiber.hpp>
+#include <weft/io/stream.hpp>
+#include <weft/runtime.hpp>
+
+#include "support/no_leaks.hpp"
+
+using namespace std::chrono_literals;
+
+namespace weft::test {
+namespace {
+
+using io::exit_status;
+using io::process;
+using io::process_options;
+using io::redirect;
+using words = std::vector<std::string>;
+
+std::string all_of(io::pipe_reader& from) {
+    std::string text;
+    std::array<std::byte, 256> piece;
+    while (const auto n = from.read_some(piece)) text.append(reinterpret_cast<const char*>(piece.data()), n);
+    return text;
+}
+
+words shell(const std::string& script) { return {"sh", "-c", script}; }
+
+class processes : public on_workers {
+protected:
+    watched_runtime rt{GetParam()};
+};
+WEFT_ON_1_2_4_8_WORKERS(processes);
+
+TEST_P(processes, E4_end_with_a_code_or_a_signal) {
+    rt.run([] {
+        EXPECT_TRUE(process({"true"}).wait().success());
+        process three(shell("exit 3"));
+        EXPECT_EQ(three.wait().code, 3);
+        EXPECT_EQ(three.wait().code, 3) << "the same again";
+        EXPECT_FALSE(three.joinable());
+        const auto killed = process(shell("kill -9 $$")).wait();
+        EXPECT_EQ(killed.signal, SIGKILL);
+        EXPECT_FALSE(killed.success());
+    });
+}
+
+TEST_P(processes, E4_many_are_waited_for_at_once_and_nobody_blocks) {
+    rt.run([] {
+        std::vector<fiber<int>> all;
+        for (int i = 0; i < 16; ++i)
+            all.push_back(spawn(
+                [i] { return process(shell("sleep 0.0" + std::to_string(i % 5) + "; exit " + std::to_string(i))).wait().code; }));
+        for (int i = 0; i < 16; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)].join(), i);
+    });
+}
+
+TEST_P(processes, E4_are_fed_and_read_through_pipes) {
+    rt.run([] {
+        process upper({"tr", "a-z", "A-Z"}, {.in = redirect::pipe, .out = redirect::pipe});
+        auto reader = spawn([&] { return all_of(upper.out()); });
+        const std::string text(200'000, 'x');  // more than a pipe holds
+        upper.in().write_all(text);
+        upper.in().close();
+        EXPECT_EQ(reader.join(), std::string(200'000, 'X'));
+        EXPECT_TRUE(upper.wait().success());
+        process both(shell("echo out; echo err >&2"), {.in = redirect::discard, .out = redirect::pipe, .err = redirect::pipe});
+        EXPECT_EQ(all_of(both.out()), "out\n");
+        EXPECT_EQ(all_of(both.err()), "err\n");
+    });
+}
+
+TEST_P(processes, E4_start_in_a_directory_and_with_an_environment) {
+    rt.run([] {
+        process p(shell("pwd; echo $GREETING"),
+                  {.out = redirect::pipe, .directory = "/", .environment = words{"GREETING=hello", "PATH=/bin:/usr/bin"}});
+        EXPECT_EQ(all_of(p.out()), "/\nhello\n");
+    });
+}
+
+TEST_P(processes, E4_that_cannot_start_say_so) {
+    rt.run([] {
+        try {
+            const process p({"/there/is/no/such/program"});
+            ADD_FAILURE() << "it has started";
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), std::errc::no_such_file_or_directory);
+            EXPECT_NE(std::string(e.what()).find("/there/is/no/such/program"), std::string::npos);
+        }
+        EXPECT_THROW(process(words{}), std::system_error);
+    });
+}
+
+TEST_P(processes, E4_a_wait_can_be_stopped_and_the_child_runs_on) {
+    rt.run([] {
+        process p({"sleep", "100"});
+        EXPECT_THROW(with_timeout(20ms, [&] { p.wait(); }), timeout_error);
+        EXPECT_FALSE(p.try_wait());
+        auto waiting = spawn([&] { p.wait(); });
+        this_fiber::sleep_for(5ms);
+        waiting.request_stop();
+        EXPECT_THROW(waiting.join(), cancelled);
+        p.signal(SIGTERM);
+        EXPECT_EQ(p.wait().signal, SIGTERM);
+        EXPECT_THROW(p.signal(SIGTERM), std::system_error);
+    });
+}
+
+TEST_P(processes, E4_that_nobody_waits_for_are_ended_with_their_object) {
+    rt.run([] {
+        int id = 0;
+        {
+            const process p({"sleep", "100"});
+            id = p.id();
+            EXPECT_EQ(::kill(id, 0), 0);
+        }
+        EXPECT_NE(::kill(id, 0), 0) << "no zombie either";
+        process first({"sleep", "100"});
+        const int ended = first.id();
+        first = process({"true"});
+        EXPECT_NE(::kill(ended, 0), 0);
+        EXPECT_TRUE(first.wait().success());
+    });
+}
+
+TEST_P(processes, E4_of_a_writer_whose_reader_has_gone_there_is_no_signal) {
+    rt.run([] {
+        process p({"true"}, {.in = redirect::pipe});
+        p.wait();
+        EXPECT_THROW(p.in().write_all(std::string(100'000, 'x')), std::system_error);
+        std::error_code error;
+        p.in().write_some(std::as_bytes(std::span("x", 1)), error);
+        EXPECT_EQ(error, std::errc::broken_pipe);
+    });
+}
+
+TEST_P(processes, E4_from_plain_threads) {
+    process p({"cat"}, {.in = redirect::pipe, .out = redirect::pipe});
+    p.in().write_all("abc");
+    p.in().close();
+    EXPECT_EQ(all_of(p.out()), "abc");
+    EXPECT_TRUE(p.wait().success());
+}
+
+std::atomic<int> others_signals = 0;
+
+// E4: somebody else owns SIGCHLD, and waits for children of his own.
+TEST_P(processes, E4_sigchld_and_other_peoples_children_are_left_alone) {
+    struct sigaction theirs = {}, before = {}, after = {};
+    theirs.sa_handler = [](int) { ++others_signals; };
+    theirs.sa_flags = SA_RESTART;
+    ::sigaction(SIGCHLD, &theirs, &before);
+    const pid_t stranger = ::fork();
+    if (stranger == 0) {
+        ::usleep(20'000);
+        ::_exit(42);
+    }
+    rt.run([] {
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(process(shell("exit 5")).wait().code, 5);
+    });
+    ::sigaction(SIGCHLD, nullptr, &after);
+    EXPECT_EQ(after.sa_handler, theirs.sa_handler);
+    int status = 0;
+    EXPECT_EQ(::waitpid(stranger, &status, 0), stranger) << "its end is still there to take";
+    EXPECT_EQ(WEXITSTATUS(status), 42);
+    ::sigaction(SIGCHLD, &before, nullptr);
+}
+
+TEST_P(processes, E4_of_whom_somebody_else_has_taken_the_end_are_missing) {
+    rt.run([] {
+        process p({"true"});
+        int status = 0;
+        while (::waitpid(p.id(), &status, 0) < 0) {}
+        std::error_code error;
+        p.wait(error);
+        EXPECT_EQ(error, std::errc::no_child_process);
+        EXPECT_THROW(p.signal(SIGTERM), std::system_error) << "the number may be another's";
+    });
+}
+
+TEST_P(processes, pipes_are_streams) {
+    rt.run([] {
+        io::pipe p;
+        auto reader = spawn([&] { return all_of(p.reader); });
+        p.writer.write_all("one ");
+        this_fiber::sleep_for(1ms);
+        p.writer.write_all("two");
+        p.writer.close();
+        EXPECT_EQ(reader.join(), "one two");
+        EXPECT_FALSE(p.writer.is_open());
+        p.reader.close();
+        std::error_code error;
+        std::array<std::byte, 1> one;
+        EXPECT_EQ(p.reader.read_some(one, error), 0u);
+        EXPECT_EQ(error, std::errc::bad_file_descriptor);
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
