@@ -9,7 +9,6 @@
 
 #include <weft/detail/local_core.hpp>
 
-#include "base/atomic.hpp"
 #include "base/fork.hpp"
 #include "base/spin_lock.hpp"
 
@@ -27,15 +26,14 @@ struct current_value final : local_value {
 };
 
 const local_key& current_key() {
-    static constinit atomic<const local_key*> made{nullptr};  // no local static that is made here: F3 of base/fork.hpp
-    if (const auto* const one = made.load(acquire)) return *one;  // pairs with the exchange
-    auto mine = std::make_unique<const local_key>();
-    const local_key* first = nullptr;
-    if (!made.compare_exchange_strong(first, mine.get(), acq_rel, acquire)) return *first;  // pairs with itself
-    return *mine.release();  // outlives every static variable
+    static const auto& one = *new local_key;  // outlives every static variable
+    return one;
 }
 
-[[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept { hold_across_forks<links>(); }  // F3
+[[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept {  // F3
+    hold_across_forks<links>();
+    current_key();
+}
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 
 #include "arch/exception_state.hpp"
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 #include "sched/carrier.hpp"
 
 namespace weft::detail {
@@ -36,6 +37,7 @@ local_key& holds_key() {
     static local_key& key = *new local_key;  // never destroyed: fibers may hold until the process ends
     return key;
 }
+[[gnu::constructor(before_static_objects)]] void key_of_holds_is_made() noexcept { holds_key(); }  // F3 of base/fork.hpp
 holds* holds_here() { return static_cast<holds*>(holds_key().find()); }
 
 bool may_give_way() noexcept {

@@ -1,10 +1,11 @@
-// panic.cpp - base/panic.hpp in the model build: a broken contract fails the run, and its trace is shown.
+// panic.cpp - base/panic.hpp and base/exiting.hpp in the model build: a broken contract fails the run, and its trace is shown.
 #include "base/panic.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "base/exiting.hpp"
 #include "model/execution.hpp"
 
 namespace weft::detail {
@@ -14,6 +15,10 @@ void panic(std::string_view rule, std::string_view) noexcept {
     run.fail("panic: " + std::string(rule));  // does not return to a modelled thread
     std::fputs(run.report().c_str(), stderr);
     std::abort();
+}
+
+void require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {
+    if (!condition) panic(rule, detail);
 }
 
 void set_panic_namer(runner (*)() noexcept) noexcept {}
