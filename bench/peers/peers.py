@@ -32,8 +32,8 @@ BENCHMARKS = {
     "channel": Benchmark(1_000_000),
     "timers": Benchmark(1_000_000, 20_000_000),
     "preempt": Benchmark(1000, 100_000),
-    "http": Benchmark(1),      # peers of this kind are servers: see README.md
-    "users": Benchmark(1),
+    "http": Benchmark(1),      # peers are servers here: see README.md
+    "users": Benchmark(20_000),
 }
 
 
@@ -60,7 +60,7 @@ UNPREEMPTED = 200   # nobody ticks until all hogs have ended, each after so many
 
 PEERS = {peer.name: peer for peer in (
     Peer("threads", knows("fibonacci", switch=500_000, spawn=10_000, parked=10_000, ring=100_000, skynet=1000, forkjoin=13), cxx("threads")),
-    Peer("go", knows(*ALL), building.build_go),
+    Peer("go", knows(*ALL, "users"), building.build_go),
     Peer("java", knows(*ALL, ring=1_000_000, forkjoin=25, channel=200_000, feed=256, preempt=UNPREEMPTED), building.build_java),
     Peer("akka", knows(ring=2_000_000), building.build_akka),
     Peer("erlang", knows("switch", "spawn", "parked", "skynet", "fibonacci", "feed", "channel", "timers", "preempt", ring=2_000_000,

@@ -127,8 +127,8 @@ public:
     /// Its thread is nicer than others and may stay so: it gets no worker (N1 of hand_off.hpp). Under the lock of the spares.
     void note_nice(bool is_nice) noexcept { is_nice_.store(is_nice, relaxed); }
     bool is_nice() const noexcept { return is_nice_.load(relaxed); }
-    /// Its thread has nothing more to do but to end.
-    bool has_lived() const noexcept { return has_lived_.load(relaxed); }  // a hint: who starts the next one joins it
+    /// Its thread has ended, what the program keeps for each thread included.
+    bool has_no_thread() const noexcept { return has_lived_.load(relaxed) && !probe().cpu(); }  // a hint: who starts the next one joins it
     /// The monitor: since when its fiber has run.
     void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
     /// While it has no worker: since when the fiber it runs has run; names that stretch. A hint.

@@ -123,12 +123,13 @@ carrier* hand_off::take_idle_spare(fit what) noexcept {
     return spare;
 }
 
-// One whose thread is to be started; or null. Of those whose thread ends one that need not be waited for, if there may be more.
+// One whose thread is to be started; or null. Of those whose thread ends one that need not be waited for (a program's thread_local may
+// take its time to be destroyed), if there may be more.
 carrier* hand_off::take_without_thread() {
     const bool may_be_more = owner_.carrier_count() < owner_.options().max_carriers;  // made under making_ only
     {
         const std::lock_guard guard(lock_);
-        auto which = std::find_if(without_thread_.begin(), without_thread_.end(), [](const carrier* c) { return c->has_lived(); });
+        auto which = std::find_if(without_thread_.begin(), without_thread_.end(), [](const carrier* c) { return c->has_no_thread(); });
         if (which == without_thread_.end() && !may_be_more) which = without_thread_.begin();
         if (which != without_thread_.end()) {
             auto* const c = *which;

@@ -291,6 +291,35 @@ TEST_F(no_leaks, what_comes_from_outside_does_not_wait_for_hundreds_of_long_bodi
 
 INSTANTIATE_TEST_SUITE_P(workers, hand_off, ::testing::Values(1u, 2u, 4u));
 
+std::atomic<bool> may_go{false};
+/// What a program keeps for each thread, and takes its time to clean up.
+struct slow_to_go {
+    int touched = 0;
+    ~slow_to_go() { eventually([] { return may_go.load(); }); }
+};
+thread_local slow_to_go kept_by_thread;
+void touch_what_is_kept() { ++kept_by_thread.touched; }
+
+TEST(hand_off_threads, O4_one_that_takes_long_to_end_holds_up_nobody) {
+    may_go = false;
+    runtime rt({.workers = 1, .time_slice = 2ms});
+    const auto burst = [&] {
+        std::vector<fiber<>> blocked;
+        for (int i = 0; i < 10; ++i)
+            blocked.push_back(rt.spawn([] {
+                touch_what_is_kept();
+                ::usleep(50'000);
+            }));
+        for (auto& b : blocked) b.join();
+    };
+    burst();
+    ASSERT_TRUE(eventually([&] { return rt.stats().carriers <= 2; })) << rt.stats().carriers;
+    const auto before = rt.stats().hand_offs;
+    burst();
+    EXPECT_GE(rt.stats().hand_offs - before, 4u);  // of ten; two of them find a spare thread, the others need new ones
+    may_go = true;
+}
+
 TEST(hand_off_options, R6_without_a_slice_there_is_no_monitor_and_no_hand_off) {
     runtime rt({.workers = 1, .time_slice = 0ns});
     auto sleeper = rt.spawn([] { this_fiber::sleep_for(1ms); });

@@ -151,6 +151,12 @@ TEST(bench_command, workers_are_those_asked_for_whatever_the_environment_says) {
                 testing::AllOf(HasSubstr("\"workers\":1"), HasSubstr("\"workers\":2"), testing::Not(HasSubstr("\"workers\":3"))));
 }
 
+TEST(bench_command, preempt_without_preemption_is_refused_as_its_hogs_would_never_end) {
+    const auto weft = run_program("/usr/bin/env", {"WEFT_TIME_SLICE_US=0", WEFT_COMMAND, "bench", "preempt", "--n", "10"});
+    EXPECT_EQ(weft.code, 2);
+    EXPECT_THAT(weft.errors, HasSubstr("weft: preempt: WEFT_TIME_SLICE_US=0 turns preemption off"));
+}
+
 bool has_matplotlib() {
     for (const char* const python : {"python3", "/usr/bin/python3"})
         if (run_program(python, {"-c", "import matplotlib"}).code == 0) return true;

@@ -34,6 +34,8 @@ var benchmarks = map[string]func(request){
 	"channel":                    channels,
 	"timers":                     timers,
 	"preempt":                    preempt,
+	"users":                      users,
+	clientsBenchmark:             usersClients,
 }
 
 // measure calls once to warm up and then for each run; without runs, a single time. It returns a figure for each label.

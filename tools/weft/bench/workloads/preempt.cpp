@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -267,9 +269,17 @@ double asleep_in_libc(unsigned workers, std::chrono::microseconds nap) {
     return done;
 }
 
+/// The hogs are told to end by fibers that run beside them.
+void refuse_without_preemption() {
+    const char* const slice = std::getenv("WEFT_TIME_SLICE_US");
+    if (slice && std::atoi(slice) == 0)
+        throw std::runtime_error(std::string("preempt: WEFT_TIME_SLICE_US=") + slice + " turns preemption off, so that its hogs would compute for ever");
+}
+
 }  // namespace
 
 void preempt_workload(session& s) {
+    refuse_without_preemption();
     const auto n = s.n(1000);
     const auto nap = std::chrono::milliseconds(std::min(n, most_first));
     for (const auto workers : s.workers()) {
