@@ -24,7 +24,7 @@ interruption interruption_of(const wait_cell& cell) noexcept;
 
 /// Whether interruption_of() is the common one: at any time, and without a deadline.
 inline bool is_freely_interruptible(const wait_cell& cell) noexcept {
-    return !cell.shields && !cell.deadlines && exception_state_here()->uncaught == 0;
+    return !cell.slot.shields && !cell.slot.deadlines && exception_state_here()->uncaught == 0;
 }
 
 /// Why the caller should stop now: operation_canceled (stop) or timed_out (a with_deadline() frame), if it may be
@@ -35,7 +35,7 @@ std::optional<std::errc> pending_interrupt() noexcept;
 
 /// Whether pending_interrupt() has to be asked.
 inline bool may_be_interrupted(const wait_cell& caller) noexcept {
-    return caller.stops.load(relaxed) != 0 || caller.deadlines;  // level-triggered: seen now or next time
+    return caller.stops.load(relaxed) != 0 || caller.slot.deadlines;  // level-triggered: seen now or next time
 }
 
 /// First statement of every park point: throws `cancelled` if pending_interrupt().

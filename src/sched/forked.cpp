@@ -42,10 +42,7 @@ void become_plain() noexcept {
     f->parent = &at_the_end;
     ::new (&f->lock) spin_lock;  // a joiner may have held it, who is not here: nor are those who wait
     ::new (&f->rest().joiners) wait_list;
-    auto& mine = this_cell();
-    mine.deadlines = f->rest().deadlines;
-    mine.shields = f->rest().shields;
-    thread_coroutine_slot() = f->rest().coroutines;
+    this_cell().slot = f->rest().slot;
 }
 
 }  // namespace

@@ -240,6 +240,7 @@ void scheduler::give_back(control_block& f) noexcept {
 }
 
 void scheduler::tidy(control_block& f) noexcept {
+    if (f.rest().slot.shields) panic("a fiber ends within a shield of its own", f.name());
     if (f.mark.has_stop_source) f.rest().stop_source.reset();
     if (f.stop.load(relaxed) != stop_stage::none) f.rest().stops.store(0, relaxed);
     if (f.demoted || f.is_classed()) f.rest().make_ready.store(ready_fiber, relaxed);

@@ -5,6 +5,8 @@
 
 namespace weft::detail {
 
+struct coroutine_core;
+
 /// One with_deadline() under way, on its caller's stack.
 struct deadline_frame {
     explicit deadline_frame(time_point t) noexcept;  // enters the calling fiber or thread
@@ -15,6 +17,7 @@ struct deadline_frame {
     time_point own;              // as asked for
     time_point effective;        // the earliest of this and all outer ones
     deadline_frame* outer;
+    coroutine_core* within;      // in which it began, if it was one: the frame goes with it
 };
 
 /// One shield alive, on its owner's stack.
@@ -24,8 +27,10 @@ struct shield_frame {
     shield_frame(const shield_frame&) = delete;
     shield_frame& operator=(const shield_frame&) = delete;
 
+    time_point own;              // as asked for
     time_point effective;        // the latest of this and all outer ones
     shield_frame* outer;
+    coroutine_core* within;      // as of a deadline
 };
 
 /// Whether a stop is pending for the calling fiber, deadlines and shields left aside.
