@@ -18,6 +18,7 @@ namespace weft::detail {
 
 /// Begins `f` as the innermost (D1).
 inline void enter_frame(deadline_frame*& list, deadline_frame& f) noexcept {
+    f.list = &list;
     f.effective = list ? std::min(f.own, list->effective) : f.own;
     f.outer = std::exchange(list, &f);
 }

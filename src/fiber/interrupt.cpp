@@ -35,12 +35,7 @@ deadline_frame::deadline_frame(time_point t) noexcept : own(t) {
     enter_frame(slot.deadlines, *this);
 }
 
-deadline_frame::~deadline_frame() {
-    auto& slot = this_cell().slot;
-    if (slot.deadlines != this) [[unlikely]]
-        panic(frames_end_in_turn, "with_deadline: this one is not the innermost here");
-    slot.deadlines = outer;
-}
+void deadline_frame::end_out_of_turn() noexcept { panic(frames_end_in_turn, "with_deadline: this one is not the innermost here"); }
 
 shield_frame::shield_frame(time_point until) noexcept : own(until) {
     auto& cell = this_cell();
@@ -66,8 +61,7 @@ interruption interruption_of(const wait_cell& cell) noexcept {
             .deadline = cell.slot.deadlines ? cell.slot.deadlines->effective : never};
 }
 
-std::optional<std::errc> pending_interrupt() noexcept {
-    auto& cell = this_cell();
+std::optional<std::errc> pending_interrupt(const wait_cell& cell) noexcept {
     const bool stopped = cell.stops.load(relaxed) != 0;  // level-triggered
     if (!stopped && !cell.slot.deadlines) [[likely]]
         return std::nullopt;

@@ -29,7 +29,8 @@ inline bool is_freely_interruptible(const wait_cell& cell) noexcept {
 
 /// Why the caller should stop now: operation_canceled (stop) or timed_out (a with_deadline() frame), if it may be
 /// interrupted here.
-std::optional<std::errc> pending_interrupt() noexcept;
+std::optional<std::errc> pending_interrupt(const wait_cell& of_caller) noexcept;
+inline std::optional<std::errc> pending_interrupt() noexcept { return pending_interrupt(this_cell()); }
 
 [[noreturn]] void throw_cancelled();
 
@@ -42,7 +43,7 @@ inline bool may_be_interrupted(const wait_cell& caller) noexcept {
 inline void check_interrupt(const wait_cell& of_caller) {
     if (!may_be_interrupted(of_caller)) [[likely]]
         return;
-    if (pending_interrupt()) throw_cancelled();
+    if (pending_interrupt(of_caller)) throw_cancelled();
 }
 inline void check_interrupt() { check_interrupt(this_cell()); }
 

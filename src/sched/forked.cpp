@@ -42,7 +42,9 @@ void become_plain() noexcept {
     f->parent = &at_the_end;
     ::new (&f->lock) spin_lock;  // a joiner may have held it, who is not here: nor are those who wait
     ::new (&f->rest().joiners) wait_list;
-    this_cell().slot = f->rest().slot;
+    auto& mine = this_cell().slot;
+    mine = f->rest().slot;
+    for (auto* d = mine.deadlines; d; d = d->outer) d->list = &mine.deadlines;
 }
 
 }  // namespace

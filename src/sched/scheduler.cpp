@@ -223,6 +223,7 @@ void scheduler::drop(control_block& f) noexcept {
 }
 
 void scheduler::drop_handle(control_block& f) noexcept {
+    if (f.life.drop_handle_early()) return;
     if (f.life.is_only_handle()) [[likely]] {
         f.destroy_body();
         if (auto* const c = this_carrier_of(f.owner); c && c->free_after_handle(f)) return;

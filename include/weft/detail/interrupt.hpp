@@ -10,14 +10,22 @@ struct coroutine_core;
 /// One with_deadline() under way, on its caller's stack.
 struct deadline_frame {
     explicit deadline_frame(time_point t) noexcept;  // enters the calling fiber or thread
-    ~deadline_frame();
+    ~deadline_frame() {
+        if (*list != this) [[unlikely]]
+            end_out_of_turn();
+        *list = outer;
+    }
     deadline_frame(const deadline_frame&) = delete;
     deadline_frame& operator=(const deadline_frame&) = delete;
 
     time_point own;              // as asked for
     time_point effective;        // the earliest of this and all outer ones
     deadline_frame* outer;
+    deadline_frame** list;       // of which it is the innermost: where it runs, so nobody has to be asked at its end
     coroutine_core* within;      // in which it began, if it was one: the frame goes with it
+
+private:
+    [[noreturn, gnu::cold]] static void end_out_of_turn() noexcept;
 };
 
 /// One shield alive, on its owner's stack.
