@@ -10,6 +10,7 @@
 #include <weft/detail/interrupt.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "arch/coroutine_slot.hpp"
@@ -27,15 +28,19 @@ inline void enter_frame(shield_frame*& list, shield_frame& f) noexcept {
     f.outer = std::exchange(list, &f);
 }
 
+/// One test for both lists, in the way of each yield.
+inline bool has_frames(const coroutine_slot& slot) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(slot.deadlines) | reinterpret_cast<std::uintptr_t>(slot.shields)) != 0;
+}
+
 /// Those of a coroutine that does not run (D2).
 class frames_aside {
 public:
-    bool any() const noexcept { return deadlines_ || shields_; }
-
-    /// `whose` stops running.
-    [[gnu::noinline, gnu::cold]] void put_aside(coroutine_slot& from, const coroutine_core& whose) noexcept {
+    /// `whose` stops running. \returns  whether it has any.
+    [[gnu::noinline, gnu::cold]] bool put_aside(coroutine_slot& from, const coroutine_core& whose) noexcept {
         move_to(deadlines_, from.deadlines, whose);
         move_to(shields_, from.shields, whose);
+        return deadlines_ || shields_;
     }
     /// It goes on.
     [[gnu::noinline, gnu::cold]] void bring_back(coroutine_slot& to) noexcept {

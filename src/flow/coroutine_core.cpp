@@ -30,14 +30,15 @@ struct coroutine_core {
     coroutine_core* outer = nullptr;
     void* input = nullptr;
     void* output = nullptr;
-    frames_aside frames;          // C3
     std::exception_ptr failure;   // on its way to the caller
     coroutine_state state = coroutine_state::suspended;
     bool started = false;
     bool unwinding = false;
+    bool has_frames = false;      // in `frames` (C3)
     coroutine_body const* type = nullptr;   // null until there is a body
     void* body = nullptr;
     stack* home = nullptr;
+    frames_aside frames;
 };
 
 namespace {
@@ -86,15 +87,17 @@ void become_innermost(coroutine_core& core, coroutine_core* outer, coroutine_slo
     slot.innermost = &core;
     core.state = coroutine_state::running;
     core.started = true;
-    if (core.frames.any()) [[unlikely]]
+    if (core.has_frames) [[unlikely]] {
+        core.has_frames = false;
         core.frames.bring_back(slot);
+    }
 }
 
 void cease_innermost(coroutine_core& core, coroutine_slot& slot) noexcept {
     slot.innermost = core.outer;
     core.state = coroutine_state::suspended;
-    if (slot.deadlines || slot.shields) [[unlikely]]
-        core.frames.put_aside(slot, core);
+    if (has_frames(slot)) [[unlikely]]
+        core.has_frames = core.frames.put_aside(slot, core);
 }
 
 void require_callable(coroutine_core const& core) {

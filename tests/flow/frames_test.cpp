@@ -87,9 +87,13 @@ TEST(frames, the_earliest_of_several_counts_wherever_they_go_on) {
                             coroutine<>::yield();
                             this_fiber::sleep_for(1h);
                         });
-                    } catch (timeout_error const&) { ended.push_back(1); }
+                    } catch (timeout_error const&) {
+                        ended.push_back(1);
+                    }
                 });
-            } catch (timeout_error const&) { ended.push_back(2); }
+            } catch (timeout_error const&) {
+                ended.push_back(2);
+            }
             this_fiber::sleep_for(2ms);
             ended.push_back(3);
         });
@@ -112,7 +116,9 @@ TEST(frames, the_shield_of_a_suspended_coroutine_protects_it_and_not_its_caller)
             c.call();
             try {
                 this_fiber::sleep_for(1h);
-            } catch (cancelled const&) { stopped_outside = true; }
+            } catch (cancelled const&) {
+                stopped_outside = true;
+            }
             c.call();
             this_fiber::yield();
             ADD_FAILURE();
@@ -145,9 +151,7 @@ TEST(frames, a_transfer_leaves_them_behind) {
 
 TEST(frames, those_of_an_inner_coroutine_go_with_it_and_those_around_its_call_stay) {
     run([] {
-        coroutine<> inner([] {
-            with_timeout(2h, [] { coroutine<>::yield(); });
-        });
+        coroutine<> inner([] { with_timeout(2h, [] { coroutine<>::yield(); }); });
         coroutine<> outer([&] {
             with_timeout(1ms, [&] {
                 inner.call();
@@ -195,8 +199,9 @@ protected:
     frames_death() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-constexpr auto in_turn = "weft: fatal: shields and deadlines end in the fiber, thread or coroutine where they began, the innermost first "
-                         "\\(shield: this one is not the innermost here\\) \\[in culprit, fiber [0-9]+\\]";
+constexpr auto in_turn =
+    "weft: fatal: shields and deadlines end in the fiber, thread or coroutine where they began, the innermost first "
+    "\\(shield: this one is not the innermost here\\) \\[in culprit, fiber [0-9]+\\]";
 
 TEST_F(frames_death, a_shield_that_ends_in_another_fiber) {
     EXPECT_DEATH(run([] {
