@@ -19,7 +19,8 @@ public:
 
 using steady_time_point = std::chrono::steady_clock::time_point;
 
-/// Runs f; its waits are interrupted once `until` has passed. Nests: the earliest deadline wins.
+/// Runs f; its waits are interrupted once `until` has passed. Nests: the earliest deadline wins. In a weft::coroutine or generator it
+/// counts while that runs, whoever calls it.
 ///
 /// \returns  what f returns, also if it finishes late without waiting.
 /// \throws   timeout_error if f was interrupted because of this deadline; what f throws otherwise.

@@ -67,7 +67,9 @@ public:
     template <class F, class... A>
         requires detail::not_attributes<F>
     auto spawn(F&& f, A&&... args) {
-        return spawn(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
+        detail::made_fiber<detail::start_as::joinable, F, A...> made(&core_.where(), std::forward<F>(f),
+                                                                     std::forward<A>(args)...);
+        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body));
     }
     template <class F, class... A>
     auto spawn(const attributes& a, F&& f, A&&... args) {

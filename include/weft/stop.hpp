@@ -18,6 +18,9 @@ inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::ma
 
 /// While alive, neither stop nor deadline interrupts this fiber; what was postponed is delivered at the first park point
 /// afterwards. A limit bounds the clean-up: once it has passed, waits are interrupted again.
+///
+/// In a weft::coroutine or generator it counts while that runs, whoever calls it. It ends where it began, the innermost first, and
+/// before its fiber: else the program stops.
 class shield {
 public:
     shield() noexcept : frame_(detail::never) {}

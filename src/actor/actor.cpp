@@ -125,7 +125,7 @@ void actor_send(actor_core& a, std::unique_ptr<message> m) {
 
 void actor_ask(actor_core& a, std::unique_ptr<message> m, answer_place& place, time_point until) {
     auto* const me = current_actor();
-    const waiting_for edge(me, a, until == never && me && !caller_cell().deadlines);
+    const waiting_for edge(me, a, until == never && me && !caller_cell().slot.deadlines);
     place.asks_for_ever = edge.asks_for_ever();
     switch (a.ask(m, place, until)) {
         case asked::answered: break;

@@ -21,8 +21,8 @@ coroutine_slot& current_coroutine() noexcept {
     return finder_in_use.load(acquire)();   // pairs with the release in set_coroutine_slot_finder()
 }
 
-void set_coroutine_slot_finder(coroutine_slot_finder finder) noexcept {
-    finder_in_use.store(finder != nullptr ? finder : &thread_coroutine_slot, release);   // pairs with the acquire above
+coroutine_slot_finder set_coroutine_slot_finder(coroutine_slot_finder finder) noexcept {
+    return finder_in_use.exchange(finder, acq_rel);   // pairs with the acquire above
 }
 
 }  // namespace weft::detail

@@ -7,9 +7,15 @@
 namespace weft::detail {
 
 struct coroutine_core;
+struct deadline_frame;
+struct shield_frame;
 
-/// Coroutines called one inside the other form a chain; this is its end.
+/// Where a fiber or a thread is in what it runs; its own only.
 struct coroutine_slot {
+    /// The innermost frames of with_deadline() and shield. Those that began in a coroutine go with it: fiber/frames.hpp.
+    deadline_frame* deadlines = nullptr;
+    shield_frame* shields = nullptr;
+    /// Coroutines called one inside the other form a chain; this is its end.
     coroutine_core* innermost = nullptr;
 };
 
@@ -18,10 +24,10 @@ using coroutine_slot_finder = coroutine_slot& (*)() noexcept;
 /// The slot of the running fiber or, outside fibers, of this OS thread. Not to be kept across a switch.
 coroutine_slot& current_coroutine() noexcept;
 
-/// The slot of this OS thread itself; what a finder answers outside fibers.
+/// How that is found where nobody has registered: a slot for each OS thread.
 coroutine_slot& thread_coroutine_slot() noexcept;
 
-/// Null puts back the default, thread_coroutine_slot. Called before the first fiber runs.
-void set_coroutine_slot_finder(coroutine_slot_finder finder) noexcept;
+/// Called before the first coroutine is. \returns the one before, thread_coroutine_slot at first.
+coroutine_slot_finder set_coroutine_slot_finder(coroutine_slot_finder finder) noexcept;
 
 }  // namespace weft::detail

@@ -30,7 +30,6 @@
 #include <weft/detail/task.hpp>
 
 #include "arch/context.hpp"
-#include "arch/coroutine_slot.hpp"
 #include "arch/sanitizer.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/life_word.hpp"
@@ -116,7 +115,6 @@ struct fiber_room {
 struct fiber_rest : wait_cell {
     fiber_rest() = delete;
 
-    coroutine_slot coroutines;  // the innermost coroutine running inside this fiber; empty before and after
     atomic<control_block*> in_place;  // the child this fiber joins by running it (carrier::join_in_place)
     std::size_t stack_bytes;
     carrier* bound_to;  // null unless it stays there: B1 of sched/bound.hpp

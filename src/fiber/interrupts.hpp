@@ -24,25 +24,26 @@ interruption interruption_of(const wait_cell& cell) noexcept;
 
 /// Whether interruption_of() is the common one: at any time, and without a deadline.
 inline bool is_freely_interruptible(const wait_cell& cell) noexcept {
-    return !cell.shields && !cell.deadlines && exception_state_here()->uncaught == 0;
+    return !cell.slot.shields && !cell.slot.deadlines && exception_state_here()->uncaught == 0;
 }
 
 /// Why the caller should stop now: operation_canceled (stop) or timed_out (a with_deadline() frame), if it may be
 /// interrupted here.
-std::optional<std::errc> pending_interrupt() noexcept;
+std::optional<std::errc> pending_interrupt(const wait_cell& of_caller) noexcept;
+inline std::optional<std::errc> pending_interrupt() noexcept { return pending_interrupt(this_cell()); }
 
 [[noreturn]] void throw_cancelled();
 
 /// Whether pending_interrupt() has to be asked.
 inline bool may_be_interrupted(const wait_cell& caller) noexcept {
-    return caller.stops.load(relaxed) != 0 || caller.deadlines;  // level-triggered: seen now or next time
+    return caller.stops.load(relaxed) != 0 || caller.slot.deadlines;  // level-triggered: seen now or next time
 }
 
 /// First statement of every park point: throws `cancelled` if pending_interrupt().
 inline void check_interrupt(const wait_cell& of_caller) {
     if (!may_be_interrupted(of_caller)) [[likely]]
         return;
-    if (pending_interrupt()) throw_cancelled();
+    if (pending_interrupt(of_caller)) throw_cancelled();
 }
 inline void check_interrupt() { check_interrupt(this_cell()); }
 

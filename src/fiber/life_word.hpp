@@ -81,6 +81,14 @@ public:
 
     /// The run has ended and gone: the handle has the only reference.
     bool is_only_handle() const noexcept { return word_.load(acquire) == (handle | done) + reference; }  // pairs with the end
+    /// Before the end, which is then who destroys the body: takes the mark and the reference away in one step. False: it has ended, and
+    /// nothing was done.
+    [[nodiscard]] bool drop_handle_early() noexcept {
+        auto now = word_.load(relaxed);
+        while (!(now & done))
+            if (word_.compare_exchange_weak(now, now - handle - reference, release, relaxed)) return true;  // pairs with is_unjoinable()
+        return false;
+    }
     /// Takes the handle's mark away; its reference stays. True: the body has ended, and is the caller's (F4).
     [[nodiscard]] bool drop_handle() noexcept { return word_.fetch_and(~handle, acq_rel) & done; }
 

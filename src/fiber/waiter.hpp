@@ -19,6 +19,7 @@
 
 #include <weft/detail/interrupt.hpp>
 
+#include "arch/coroutine_slot.hpp"
 #include "base/atomic.hpp"
 #include "base/intrusive_list.hpp"
 #include "fiber/park_reason.hpp"
@@ -50,9 +51,8 @@ struct wait_cell {
     /// One of the two is set: how the owner is made to go on.
     atomic<void (*)(wait_cell&) noexcept> make_ready{nullptr};  // by the owner while active, or who alone may run the fiber
     atomic<std::uint32_t>* const thread_signal = nullptr;
-    /// Owner only: the innermost frames of with_deadline() and shield.
-    deadline_frame* deadlines = nullptr;
-    shield_frame* shields = nullptr;
+    /// Owner only. Of a fiber the last word, which only coroutines use, is in another line of the cache.
+    coroutine_slot slot;
 };
 
 /// The claimer's last step.

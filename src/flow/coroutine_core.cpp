@@ -4,7 +4,9 @@
 //   C1  The coroutines that run for one caller form a chain: its slot points to the innermost, each to the one that called it.
 //       All of them are in state running; all others are suspended or done.
 //   C2  `caller` is valid while the coroutine runs. A transfer copies it, so that it does not matter who outlives whom.
-//   C3  The core and the body lie on the coroutine's own stack, above its first frame; they go with it.
+//   C3  The deadlines and shields that began in a coroutine are in the list of whoever runs it, while it runs; else in its own, and
+//       interrupt nobody.
+//   C4  The core and the body lie on the coroutine's own stack, above its first frame; they go with it.
 #include <weft/detail/coroutine_core.hpp>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "arch/coroutine_slot.hpp"
 #include "base/fork.hpp"
 #include "base/panic.hpp"
+#include "fiber/frames.hpp"
 #include "stack/stack_pool.hpp"
 
 namespace weft::detail {
@@ -31,9 +34,11 @@ struct coroutine_core {
     coroutine_state state = coroutine_state::suspended;
     bool started = false;
     bool unwinding = false;
+    bool has_frames = false;      // in `frames` (C3)
     coroutine_body const* type = nullptr;   // null until there is a body
     void* body = nullptr;
     stack* home = nullptr;
+    frames_aside frames;
 };
 
 namespace {
@@ -69,7 +74,9 @@ void run(void* argument) noexcept {
         last = core.type->run(core.body, core, core.input);
     } catch (unwound const&) {   // its destruction asked for this
     } catch (...) { core.failure = std::current_exception(); }
-    current_coroutine().innermost = core.outer;
+    auto& slot = current_coroutine();
+    require(!slot.shields || slot.shields->within != &core, "a coroutine ends within a shield of its own");
+    slot.innermost = core.outer;
     core.state = coroutine_state::done;
     core.output = last;
     jump_context(core.caller, &core);
@@ -80,11 +87,17 @@ void become_innermost(coroutine_core& core, coroutine_core* outer, coroutine_slo
     slot.innermost = &core;
     core.state = coroutine_state::running;
     core.started = true;
+    if (core.has_frames) [[unlikely]] {
+        core.has_frames = false;
+        core.frames.bring_back(slot);
+    }
 }
 
 void cease_innermost(coroutine_core& core, coroutine_slot& slot) noexcept {
     slot.innermost = core.outer;
     core.state = coroutine_state::suspended;
+    if (has_frames(slot)) [[unlikely]]
+        core.has_frames = core.frames.put_aside(slot, core);
 }
 
 void require_callable(coroutine_core const& core) {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "arch/coroutine_slot.hpp"
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
 #include "io/current.hpp"
@@ -15,11 +14,6 @@
 
 namespace weft::detail {
 namespace {
-
-coroutine_slot& slot_here() noexcept {
-    auto* const f = this_fiber_block();
-    return f ? f->rest().coroutines : thread_coroutine_slot();
-}
 
 io_context io_here() noexcept {
     auto* const core = current_runtime();
@@ -141,7 +135,6 @@ void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
 
 runtime_core::runtime_core(runtime& facade, runtime_options options)
     : facade_(facade), options_(std::move(options)), stack_signal_(options_) {
-    set_coroutine_slot_finder(slot_here);
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
     prints_census_ = from_environment("WEFT_STACK_CENSUS", 0, 1).value_or(0) == 1;

@@ -42,10 +42,9 @@ void become_plain() noexcept {
     f->parent = &at_the_end;
     ::new (&f->lock) spin_lock;  // a joiner may have held it, who is not here: nor are those who wait
     ::new (&f->rest().joiners) wait_list;
-    auto& mine = this_cell();
-    mine.deadlines = f->rest().deadlines;
-    mine.shields = f->rest().shields;
-    thread_coroutine_slot() = f->rest().coroutines;
+    auto& mine = this_cell().slot;
+    mine = f->rest().slot;
+    for (auto* d = mine.deadlines; d; d = d->outer) d->list = &mine.deadlines;
 }
 
 }  // namespace

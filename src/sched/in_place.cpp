@@ -63,7 +63,7 @@ namespace {
 // waits.
 [[gnu::always_inline]] inline bool may_join_in_place(const control_block& self, const control_block& child) noexcept {
     const fiber_rest& rest = self.rest();
-    if (rest.stops.load(relaxed) != 0 || rest.deadlines || rest.shields || rest.bound_to) return false;
+    if (rest.stops.load(relaxed) != 0 || rest.slot.deadlines || rest.slot.shields || rest.bound_to) return false;
     if (!exception_state_here()->empty()) return false;
     if ((self.rare.load(relaxed) | child.rare.load(relaxed)) & rare_place) [[unlikely]]
         if (!may_share_stack(self, child)) return false;
@@ -147,7 +147,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
 // K5 holds as for a join in place, but for shields: under one the child is not stopped with its spawner.
 void carrier::run_inline(control_block& self, control_block& child) noexcept {
     const auto exceptions = std::exchange(*exception_state_here(), {});  // the spawner may be inside a handler
-    const bool stops_with_spawner = self.rest().shields == nullptr;
+    const bool stops_with_spawner = self.rest().slot.shields == nullptr;
     {
         carrier& c = *this_carrier();
         const visit inside(c);

@@ -223,6 +223,7 @@ void scheduler::drop(control_block& f) noexcept {
 }
 
 void scheduler::drop_handle(control_block& f) noexcept {
+    if (f.life.drop_handle_early()) return;
     if (f.life.is_only_handle()) [[likely]] {
         f.destroy_body();
         if (auto* const c = this_carrier_of(f.owner); c && c->free_after_handle(f)) return;
@@ -240,6 +241,7 @@ void scheduler::give_back(control_block& f) noexcept {
 }
 
 void scheduler::tidy(control_block& f) noexcept {
+    if (f.rest().slot.shields) panic("a fiber ends within a shield of its own", f.name());
     if (f.mark.has_stop_source) f.rest().stop_source.reset();
     if (f.stop.load(relaxed) != stop_stage::none) f.rest().stops.store(0, relaxed);
     if (f.demoted || f.is_classed()) f.rest().make_ready.store(ready_fiber, relaxed);

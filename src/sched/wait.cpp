@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/fork.hpp"
 #include "base/futex.hpp"
 #include "sched/scheduler.hpp"
 
@@ -22,6 +23,13 @@ struct thread_cell {
     asm volatile("" ::: "memory");
     return mine;
 }
+
+coroutine_slot& slot_here() noexcept {
+    auto* const f = this_fiber_block();
+    return f ? f->rest().slot : this_thread_cell().cell.slot;
+}
+
+[[gnu::constructor(before_static_objects)]] void tell_coroutines() noexcept { set_coroutine_slot_finder(slot_here); }
 
 // Ends one wait when its time has come: for the operation, for a with_deadline() frame, or when a shield's limit has passed
 // and a stop is pending.

@@ -112,6 +112,15 @@ new_fiber::made new_fiber::make_plain(const char* what) {
             return {f, f->room};
     return make_slowly(runtime_here(what), nothing_said, kind, 0, 0);
 }
+template <start_as kind>
+new_fiber::made new_fiber::make_plain(scheduler& where) {
+    if (carrier* const c = this_carrier_of(&where); c && !where.looks_at_spawns()) [[likely]]
+        if (control_block* const f = take_block(*c, {}, kind)) [[likely]]
+            return {f, f->room};
+    return make_slowly(where, nothing_said, kind, 0, 0);
+}
+template new_fiber::made new_fiber::make_plain<start_as::joinable>(scheduler&);
+template new_fiber::made new_fiber::make_plain<start_as::detached>(scheduler&);
 template new_fiber::made new_fiber::make_plain<start_as::joinable>(const char*);
 template new_fiber::made new_fiber::make_plain<start_as::detached>(const char*);
 

@@ -412,13 +412,13 @@ TEST(coroutine, goes_on_on_other_threads) {
 detail::coroutine_slot slot_of_fiber;
 
 TEST(coroutine, yield_finds_the_innermost_one_by_the_slot_it_is_told) {
-    detail::set_coroutine_slot_finder([]() noexcept -> detail::coroutine_slot& { return slot_of_fiber; });
+    auto const before = detail::set_coroutine_slot_finder([]() noexcept -> detail::coroutine_slot& { return slot_of_fiber; });
     coroutine<> c([] { coroutine<>::yield(); });
     c.call();
     EXPECT_EQ(slot_of_fiber.innermost, nullptr);
     EXPECT_EQ(c.state(), coroutine_state::suspended);
     c.call();
-    detail::set_coroutine_slot_finder(nullptr);
+    detail::set_coroutine_slot_finder(before);
     EXPECT_EQ(c.state(), coroutine_state::done);
 }
 

@@ -9,7 +9,7 @@ namespace weft::detail {
 wait_cell& this_cell() noexcept { return parties::self(); }
 
 // The caller has seen that it is asked to stop.
-std::optional<std::errc> pending_interrupt() noexcept { return std::errc::operation_canceled; }
+std::optional<std::errc> pending_interrupt(const wait_cell&) noexcept { return std::errc::operation_canceled; }
 
 void throw_cancelled() { throw cancelled(); }
 

@@ -63,6 +63,7 @@ struct block {
     }
     /// As scheduler::drop_handle(), by the fiber's own worker or elsewhere.
     void drop_handle(bool elsewhere) {
+        if (life.drop_handle_early()) return;
         if (life.is_only_handle()) {
             model::check(result.get() == 1, "the result is visible to who finds the end");
             destroy_body();

@@ -1,6 +1,7 @@
 // new_fiber.hpp - the way from a function to a running fiber: a control block, the body made in it, and the start.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <new>
 #include <string_view>
@@ -53,6 +54,9 @@ protected:
     /// Of the caller's runtime and without attributes, if the body fits. `what` the user has called: for runtime_here().
     template <start_as>
     static made make_plain(const char* what);
+    /// The same of `where`.
+    template <start_as>
+    static made make_plain(scheduler& where);
 
 private:
     [[gnu::cold]] static made make_slowly(scheduler&, const attributes&, start_as, std::size_t bytes, std::size_t spill_alignment);
@@ -78,9 +82,10 @@ public:
     made_fiber(scheduler& where, const attributes& a, G&& f, B&&... args)
         : new_fiber(where, a, kind, sizeof(body_type), alignof(body_type)),
           body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
-    template <class G, class... B>
-    explicit made_fiber(const char* what, G&& f, B&&... args)
-        : new_fiber(make_here(what)), body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
+    template <class Where, class G, class... B>
+        requires std::same_as<Where, const char*> || std::same_as<Where, scheduler*>
+    explicit made_fiber(Where where, G&& f, B&&... args)
+        : new_fiber(make_there(where)), body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
 
     /// The handle is empty if the fiber is detached, which may be gone.
     fiber_ref start() noexcept {
@@ -94,11 +99,19 @@ public:
     task& body;
 
 private:
-    static made make_here(const char* what) {
-        if constexpr (sizeof(body_type) <= body_room && alignof(body_type) <= body_alignment)
+    static constexpr bool fits = sizeof(body_type) <= body_room && alignof(body_type) <= body_alignment;
+
+    static made make_there(const char* what) {
+        if constexpr (fits)
             return make_plain<kind>(what);
         else
-            return make(runtime_here(what), no_attributes(), kind, sizeof(body_type), alignof(body_type));
+            return make_there(&runtime_here(what));
+    }
+    static made make_there(scheduler* where) {
+        if constexpr (fits)
+            return make_plain<kind>(*where);
+        else
+            return make(*where, no_attributes(), kind, sizeof(body_type), alignof(body_type));
     }
 };
 

@@ -98,6 +98,8 @@ void peak_memory(session& s, std::uint64_t n) {
             batch(n);
         else if (s.part() == "run-as-spawned")
             run_as_spawned(n);
+        else if (s.part() == "scopes-of-1000")
+            in_scopes(n);
         else
             throw std::invalid_argument("spawn has no part " + s.part());
     });
