@@ -1,5 +1,4 @@
 // hog_reports.cpp - how a user is told of hogs: by on_hog, or by a line on stderr; and whose the signal is that shows their stacks.
-#include <dlfcn.h>
 #include <signal.h>
 
 #include <array>
@@ -8,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/code_names.hpp"
 #include "runtime/runtime_core.hpp"
 #include "stack/running_stack.hpp"
 
@@ -29,21 +29,6 @@ bool is_taken_by_the_system(int number) noexcept {
     for (const int n : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
         if (number == n) return true;
     return number >= __SIGRTMIN && number < SIGRTMIN;
-}
-
-std::string place_of(const void* code) {
-    Dl_info found{};
-    if (::dladdr(code, &found) == 0 || !found.dli_fname) {
-        std::array<char, 24> raw;
-        std::snprintf(raw.data(), raw.size(), "%p", code);
-        return raw.data();
-    }
-    const bool has_name = found.dli_sname != nullptr;
-    const auto* const from = static_cast<const char*>(has_name ? found.dli_saddr : found.dli_fbase);
-    const auto* const slash = std::strrchr(found.dli_fname, '/');
-    std::array<char, 24> offset;
-    std::snprintf(offset.data(), offset.size(), "+0x%zx", static_cast<std::size_t>(static_cast<const char*>(code) - from));
-    return std::string(has_name ? found.dli_sname : slash ? slash + 1 : found.dli_fname) + offset.data();
 }
 
 std::string line_of(const hog_report& r) {

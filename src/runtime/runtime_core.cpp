@@ -168,6 +168,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .hog_signal = stack_signal_.number(),
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
+    listed_.emplace(*scheduler_);
 }
 
 bool runtime_core::is_ended_by_own_exit() const noexcept {

@@ -8,6 +8,7 @@
 
 #include "io/blocking_pool.hpp"
 #include "io/epoll_driver.hpp"
+#include "runtime/all_runtimes.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 
@@ -57,7 +58,8 @@ private:
     epoll_driver driver_;
     blocking_pool pool_;
     bool prints_census_ = false;
-    std::unique_ptr<scheduler> scheduler_;  // first to end: its threads use the others
+    std::unique_ptr<scheduler> scheduler_;  // its threads use the others, so that it ends before them
+    std::optional<listed_runtime> listed_;
 };
 
 fiber_info info_of(const control_block&) noexcept;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,10 @@ public:
     /// The fiber that has this block now, with a reference; null if it has ended.
     held_fiber hold(control_block& f) noexcept;
 
+    /// Calls f for those of them that wait, each while it is held: nobody runs on its stack until f has returned (W7 of wait_word.hpp). Who
+    /// is woken waits for that, and so do up to `at_once` - 1 others. Nobody at all where the machine lacks what it takes.
+    void for_each_held(std::span<control_block* const> of_these, std::size_t at_once, const std::function<void(control_block&)>& f);
+
     /// The places for fibers; null if there is no limit.
     fiber_limit* limit() const noexcept { return limit_.get(); }
     /// Null unless it was asked for: then every fiber has a stack of its own.
@@ -199,6 +204,7 @@ public:
     void set_napper(worker* w) noexcept { napper_.store(w, seq_cst); }
 
 private:
+    friend struct debug_layout;
     static void tell_and_interrupt(control_block&) noexcept;
     static held_fiber in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
@@ -227,7 +233,7 @@ private:
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
     atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written
-    std::mutex trimming_;  // W7 of wait_word.hpp
+    std::mutex holding_;  // W7 of wait_word.hpp
     alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};
