@@ -23,6 +23,16 @@
 #include "arch/aarch64/layout.h"
 #endif
 
+#if defined(WEFT_GDB_SCRIPT)
+// The script itself, which gdb takes from there wherever it trusts the file (auto-load safe-path). Not loaded with the program.
+asm(".pushsection .debug_gdb_scripts, \"MS\", %progbits, 1\n"
+    ".byte 4\n"  // python text follows, after a name
+    ".ascii \"weft.py\\n\"\n"
+    ".incbin \"" WEFT_GDB_SCRIPT "\"\n"
+    ".byte 0\n"
+    ".popsection\n");
+#endif
+
 namespace weft::detail {
 
 struct debug_entry {

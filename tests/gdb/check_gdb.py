@@ -6,6 +6,7 @@ The script weft.py comes from the program itself: from its section .debug_gdb_sc
 """
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
@@ -37,7 +38,7 @@ def part(text, look):
 def check(text, where):
     fibers = part(text, "weft fibers")
     wants(fibers, where,
-          r'^fiber \d+ "waiter" \([^()\n]*parked\.cpp:\d+\): waiting for channel receive at 0x[0-9a-f]+, for \d+\.\d s',
+          r'^fiber \d+ "waiter" \([^()\n]*parked\.cpp:\d+\): waiting for channel receive at 0x[0-9a-f]+(?:, for at least|, for) \d+\.\d s',
           r'^fiber \d+ "left" [^\n]*: waiting for mutex at 0x[0-9a-f]+ of fiber \d+ "right", for',
           r'^fiber \d+ "right" [^\n]*: waiting for mutex at 0x[0-9a-f]+ of fiber \d+ "left", for',
           r'^fiber \d+ "guest" [^\n]*: waiting for join at 0x[0-9a-f]+ of fiber \d+ "waiter", for',
@@ -47,11 +48,11 @@ def check(text, where):
           r'^these wait for one another: fiber \d+ "(left|right)", fiber \d+ "(left|right)"$')
     running = part(text, "weft fibers --state running")
     wants(running, where, r'\Afiber \d+ "main" [^\n]*\n1 of 9 fibers\n')
-    wants(part(text, "weft bt waiter"), where, r"^  #\d+ .* in .*await_order ?\(.*\(table=4\).* at .*parked\.cpp:\d+$", r"weft_context_base")
+    wants(part(text, "weft bt waiter"), where, r"^  #\d+ .* in .*await_order[^\n]*\(table=4\)[^\n]* at .*parked\.cpp:\d+$", r"weft_context_base")
     wants(part(text, "weft locals waiter"), where, r"await_order.*^ +dishes = 43$")
     wants(part(text, "weft bt main"), where, r"in .*abort.*in .*end_here")
     every = part(text, "weft bt all")
-    wants(every, where, r"take_both ?\(.*\(first=", r"wait_for_ever", r"await_order",
+    wants(every, where, r"take_both[^\n]*\(first=", r"wait_for_ever", r"await_order",
           r'"crowd"[^\n]*\nfiber \d+ "crowd"[^\n]*\nfiber \d+ "crowd"[^\n]*\n  #0')
     wants(part(text, "weft bt crowd"), where, r"3 fibers are called crowd: \d+, \d+, \d+")
     wants(part(text, "weft bt nobody"), where, r"no fiber has the number or the name nobody")
@@ -67,21 +68,33 @@ def looks():
 
 
 def main():
-    program, work = sys.argv[2], pathlib.Path(sys.argv[3])
+    program, work = str(pathlib.Path(sys.argv[2]).resolve()), pathlib.Path(sys.argv[3]).resolve()
     work.mkdir(parents=True, exist_ok=True)
     core = work / "core"
     core.unlink(missing_ok=True)
     script = work / "looks.gdb"
     script.write_text("\n".join(looks()) + "\n")
-    live = gdb(program, "run", f"source {script}", f"generate-core-file {core}", "kill")
+    live = gdb(program, "handle SIGSEGV nostop noprint pass", "run", f"source {script}", f"weft core {core}", "kill")
     if re.search(r"ptrace: Operation not permitted|Could not trace the inferior|Couldn't get CS register", live):
         print("skipped: this system lets nobody be traced:\n" + live)
         sys.exit(77)
     wants(live, "live", r"SIGABRT")
     check(live, "live")
-    check(gdb(program, f"core-file {core}", f"source {script}"), "core")
+    check(gdb(program, f"core-file {core}", f"source {script}"), "core by gdb")
     core.unlink()
-    print("live process and core file are as expected")
+    print("live process and core written by gdb: as expected")
+    check_core_of_kernel(program, work, core, script)
+
+
+def check_core_of_kernel(program, work, core, script):
+    pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip()
+    if pattern != "core" or pathlib.Path("/proc/sys/kernel/core_uses_pid").read_text().strip() != "0":
+        print(f"core written by the kernel: left out, it goes elsewhere (core_pattern is {pattern})")
+        return
+    subprocess.run([program], cwd=work, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (-1, -1)), timeout=60)
+    check(gdb(program, f"core-file {core}", f"source {script}"), "core by the kernel")
+    core.unlink()
+    print("core written by the kernel: as expected")
 
 
 GDB = sys.argv[1]

@@ -3,6 +3,7 @@
     weft fibers [--state STATE]    every fiber: what it is, what it waits for, who has that, since when
     weft bt ID|NAME|all            its stack; of all, each stack once
     weft locals ID|NAME            the same with arguments and variables
+    weft core FILE                 writes a core with their stacks; generate-core-file and gcore leave them out (see CoreCommand)
     weft fiber [ID|NAME]           lets backtrace, up, down, info locals and the like show that fiber; without ID, the thread again
 
 Nothing is called in the process, and nothing is written to it. Fibers are found through the table weft_debug_layout
@@ -123,7 +124,7 @@ class Fiber:
                 holder = process.by_cell.get(self.holder)
                 text += f" of {holder.title() if holder else 'a plain thread or one that has ended'}"
         if self.waited is not None:
-            text += f", for {self.waited:.1f} s" if process.knows_time else f", for {self.waited:.1f} s before the last that began"
+            text += f", for {'' if process.knows_time else 'at least '}{self.waited:.1f} s"
         return text
 
 
@@ -357,7 +358,7 @@ def variables_of(frame, want):
         for symbol in block:
             if want(symbol):
                 try:
-                    text = str(symbol.value(frame))
+                    text = symbol.value(frame).format_string(max_elements=64, max_depth=4)
                 except (gdb.error, RuntimeError) as e:
                     text = f"<{e}>"
                 yield symbol.name, text
@@ -493,7 +494,71 @@ process goes on, or weft fiber is said without an argument."""
         gdb.execute("frame 1")
 
 
+PAGE = 4096
+MOST_OF_A_STACK = 16 << 20
+
+
+def pages_from(address):
+    """The pages of a stack that are in use: upwards to the guard of the next one."""
+    first = address - address % PAGE
+    for page in range(first, first + MOST_OF_A_STACK, PAGE):
+        try:
+            yield page, read(page, PAGE)
+        except gdb.MemoryError:
+            return
+
+
+def sections_of(core):
+    """(address, size, offset in the file) of what a core file keeps."""
+    core.seek(0)
+    header = core.read(64)
+    offset, size, count = struct.unpack_from("<Q", header, 32)[0], *struct.unpack_from("<HH", header, 54)
+    for i in range(count):
+        core.seek(offset + i * size)
+        kind, _, at, address, _, kept = struct.unpack_from("<IIQQQQ", core.read(size))
+        if kind == 1:
+            yield address, kept, at
+
+
+class CoreCommand(gdb.Command):
+    """weft core FILE: writes a core file of the live process, with the stacks of its fibers.
+
+generate-core-file, and gcore by it, give a mapping up at the first page that cannot be read. Stacks lie many in a mapping, with guard
+pages between them that Linux 6.13 and later keep without splitting it. A core that the kernel writes is whole."""
+
+    def __init__(self):
+        super().__init__("weft core", gdb.COMMAND_STACK, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, arguments, from_tty):
+        name = one_argument(arguments, "weft core FILE")
+        process = Process()
+        LEFT.hide()
+        gdb.execute(f'generate-core-file {name}')
+        with open(name, "r+b") as core:
+            sections = list(sections_of(core))
+            for fiber in process.fibers:
+                for page, data in pages_from(self.stack_of(fiber)):
+                    for address, size, offset in sections:
+                        if address <= page and page + PAGE <= address + size:
+                            core.seek(offset + page - address)
+                            core.write(data)
+                            break
+
+    @staticmethod
+    def stack_of(fiber):
+        if not fiber.thread:
+            return fiber.sp
+        before = gdb.selected_thread()
+        for thread in gdb.selected_inferior().threads():
+            if thread.ptid[1] == fiber.thread:
+                thread.switch()
+                sp = int(gdb.newest_frame().read_register("sp"))
+                before.switch()
+                return sp
+        return 0
+
+
 gdb.unwinder.register_unwinder(None, LEFT, replace=True)
 gdb.events.cont.connect(lambda _: LEFT.hide())
-for command in (WeftCommand, FibersCommand, BtCommand, LocalsCommand, FiberCommand):
+for command in (WeftCommand, FibersCommand, BtCommand, LocalsCommand, FiberCommand, CoreCommand):
     command()
