@@ -30,6 +30,8 @@ struct fiber_snapshot {
     std::optional<std::chrono::milliseconds> waited;  ///< known to some milliseconds; counted from the last look, if it looks now and then
     std::optional<unsigned> worker;   ///< of the runtime's, if it runs and has one
     int thread = 0;                   ///< the kernel's number of the thread, if it runs
+    bool external = false;            ///< it waits for time, I/O, a signal, a process or a blocking call, and not for a fiber only
+    std::optional<std::size_t> handles;  ///< of the channel it waits at: how many there are, its own among them
     bool detached = false;
     weft::priority priority = weft::priority::normal;
     std::vector<void*> stack;         ///< return addresses, innermost first; may be empty
@@ -38,6 +40,7 @@ struct fiber_snapshot {
 struct runtime_snapshot {
     std::string name;
     unsigned workers = 0;
+    bool has_timers = false;          ///< some wait has a limit of time
     std::vector<fiber_snapshot> fibers;
 };
 

@@ -10,6 +10,8 @@
 namespace weft::detail {
 
 void write_text(std::ostream& to, const process_snapshot&, code_names&);
+/// Only the fibers and the cycles.
+void write_fibers(std::ostream& to, const process_snapshot&, code_names&);
 void write_json(std::ostream& to, const process_snapshot&, code_names&);
 
 }  // namespace weft::detail

@@ -55,6 +55,14 @@ public:
             to_ << "weft: runtime \"" << r.name << "\", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
             for (const auto& g : groups_of(r.fibers)) write(g);
         }
+        for (const auto& c : all_.cycles) {
+            to_ << "weft: these wait for one another, for ever unless one is stopped or has a deadline:\n";
+            write_cycle(c);
+        }
+    }
+    void write_fibers() {
+        for (const auto& r : all_.runtimes)
+            for (const auto& g : groups_of(r.fibers)) write(g);
         for (const auto& c : all_.cycles) write_cycle(c);
     }
 
@@ -124,7 +132,6 @@ private:
     }
 
     void write_cycle(const std::vector<fiber_id>& cycle) {
-        to_ << "weft: these wait for one another, for ever unless one is stopped or has a deadline:\n";
         for (std::size_t i = 0; i < cycle.size(); ++i) {
             to_ << "  ";
             write_fiber(cycle[i]);
@@ -144,5 +151,6 @@ private:
 }  // namespace
 
 void write_text(std::ostream& to, const process_snapshot& all, code_names& names) { text_writer(to, all, names).write(); }
+void write_fibers(std::ostream& to, const process_snapshot& some, code_names& names) { text_writer(to, some, names).write_fibers(); }
 
 }  // namespace weft::detail

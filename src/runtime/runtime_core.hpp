@@ -9,6 +9,7 @@
 #include "io/blocking_pool.hpp"
 #include "io/epoll_driver.hpp"
 #include "runtime/all_runtimes.hpp"
+#include "runtime/deadlocks.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 
@@ -58,6 +59,7 @@ private:
     epoll_driver driver_;
     blocking_pool pool_;
     bool prints_census_ = false;
+    deadlock_reporter deadlocks_{options_};
     std::unique_ptr<scheduler> scheduler_;  // its threads use the others, so that it ends before them
     std::optional<listed_runtime> listed_;
 };

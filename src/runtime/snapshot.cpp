@@ -67,6 +67,9 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
     seen.what.state = name(fiber_state::waiting);
     seen.what.waits_for = name(cell.reason.load(relaxed));
     seen.what.object = cell.object.load(relaxed);
+    seen.what.external = is_ended_from_outside(cell.reason.load(relaxed));
+    if (const auto r = cell.reason.load(relaxed); r == park_reason::channel_send || r == park_reason::channel_receive)
+        seen.what.handles = handles_of_channel(seen.what.object);
     seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
     seen.holders = holders_of(f);
     if (which == stacks::left_out) return;
@@ -112,6 +115,12 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
     });
 }
 
+bool has_timers(scheduler& s) noexcept {
+    for (unsigned i = 0; i < s.worker_count(); ++i)
+        if (s.worker_at(i).timers().earliest() != never) return true;
+    return false;
+}
+
 class look_around {
 public:
     explicit look_around(stacks which) {
@@ -135,7 +144,8 @@ public:
         all.cycles = cycles();
         for (auto& r : runtimes_) {
             const auto& options = r.runtime->fibers().options();
-            auto& to = all.runtimes.emplace_back(runtime_snapshot{.name = options.name, .workers = options.workers, .fibers = {}});
+            auto& to = all.runtimes.emplace_back(runtime_snapshot{
+                .name = options.name, .workers = options.workers, .has_timers = has_timers(r.runtime->fibers()), .fibers = {}});
             for (auto& f : r.fibers) to.fibers.push_back(std::move(f.what));
         }
         return all;
