@@ -9,6 +9,7 @@
 #include "io/blocking_pool.hpp"
 #include "io/epoll_driver.hpp"
 #include "runtime/all_runtimes.hpp"
+#include "runtime/dump_service.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 
@@ -60,6 +61,7 @@ private:
     bool prints_census_ = false;
     std::unique_ptr<scheduler> scheduler_;  // its threads use the others, so that it ends before them
     std::optional<listed_runtime> listed_;
+    std::optional<dump_service> dumps_;
 };
 
 fiber_info info_of(const control_block&) noexcept;
