@@ -27,8 +27,8 @@ std::string signal_in_words(const std::string& option, int number) {
 int chosen_signal(const char* variable, const std::string& option, int value) {
     if (const auto n = from_environment(variable, 0, static_cast<unsigned long>(SIGRTMAX))) value = static_cast<int>(*n);
     if (value < 0 || value > SIGRTMAX)
-        throw std::invalid_argument("weft: runtime_options::" + option + " must be 0 (none) to " + std::to_string(SIGRTMAX) + ", not " +
-                                    std::to_string(value));
+        throw std::invalid_argument("weft: runtime_options::" + option + " must be 0 (none) to " + std::to_string(SIGRTMAX) +
+                                    ", not " + std::to_string(value));
     if (value != 0 && is_taken_by_the_system(value))
         throw std::invalid_argument(signal_in_words(option, value) + " has another use; take a real-time signal");
     return value;

@@ -88,7 +88,8 @@ private:
     bool listen() noexcept {
         const dump_socket here(::getpid());
         const int fd = listener_.get();
-        for (int tries = 100; fd >= 0 && tries > 0; --tries) {  // chosen: a second; the last one of this process may still be at a dump
+        for (int tries = 100; fd >= 0 && tries > 0;
+             --tries) {  // chosen: a second; the last one of this process may still be at a dump
             if (::bind(fd, here.get(), here.bytes) == 0) return ::listen(fd, 4) == 0;
             if (errno != EADDRINUSE || ending_.load(relaxed)) break;
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -116,7 +117,8 @@ private:
 
     static void print() noexcept {
         try {
-            write_all(made(dump_format::text), [](std::string_view rest) { return ::write(STDERR_FILENO, rest.data(), rest.size()); });
+            write_all(made(dump_format::text),
+                      [](std::string_view rest) { return ::write(STDERR_FILENO, rest.data(), rest.size()); });
         } catch (const std::exception& e) {
             std::fprintf(stderr, "weft: no dump: %s\n", e.what());
         }
@@ -132,7 +134,9 @@ private:
         if (n <= 0) return;
         const std::string_view words(request.data(), static_cast<std::size_t>(n));
         try {
-            const auto text = words == "json\n" ? made(dump_format::json) : words == "text\n" ? made(dump_format::text) : std::string();
+            const auto text = words == "json\n"   ? made(dump_format::json)
+                              : words == "text\n" ? made(dump_format::text)
+                                                  : std::string();
             write_all(text, [&](std::string_view rest) { return ::send(peer.get(), rest.data(), rest.size(), MSG_NOSIGNAL); });
         } catch (const std::exception& e) {
             std::fprintf(stderr, "weft: no dump: %s\n", e.what());
@@ -197,8 +201,8 @@ dump_service::dump_service(int number) : number_(number) {
     if (number == 0) return;
     const std::lock_guard guard(lock);
     if (server && server->number() != number)
-        throw std::invalid_argument(signal_in_words("dump_signal", number) + ": another runtime of the process has chosen signal " +
-                                    std::to_string(server->number()));
+        throw std::invalid_argument(signal_in_words("dump_signal", number) +
+                                    ": another runtime of the process has chosen signal " + std::to_string(server->number()));
     if (!server) {
         install_handler(number);
         try {

@@ -40,8 +40,10 @@ stack_signal::stack_signal(const runtime_options& o) : number_(chosen_signal("WE
     if (number_ == 0) return;
     switch (claim_stack_signal(number_)) {
         case signal_claim::granted: return;
-        case signal_claim::ignored: throw std::invalid_argument(signal_in_words("hog_signal", number_) + " is ignored, by somebody's wish");
-        case signal_claim::refused: throw std::invalid_argument(signal_in_words("hog_signal", number_) + " cannot have a handler");
+        case signal_claim::ignored:
+            throw std::invalid_argument(signal_in_words("hog_signal", number_) + " is ignored, by somebody's wish");
+        case signal_claim::refused:
+            throw std::invalid_argument(signal_in_words("hog_signal", number_) + " cannot have a handler");
         case signal_claim::has_handler: break;
     }
     refuse_signal_with_handler("hog_signal", number_);

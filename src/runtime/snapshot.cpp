@@ -21,15 +21,15 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t most_frames = 64;    // chosen: a screenful
+constexpr std::size_t most_frames = 64;  // chosen: a screenful
 constexpr std::size_t most_children = 64;  // chosen: of a scope, under its lock
-constexpr std::size_t held_at_once = 4;    // chosen: who is woken meanwhile waits for 50 us
+constexpr std::size_t held_at_once = 4;  // chosen: who is woken meanwhile waits for 50 us
 constexpr auto answer_within = std::chrono::milliseconds(100);  // chosen: a dump is wanted soon
 
 struct seen_fiber {
     scheduler::held_fiber fiber;
     fiber_snapshot what;
-    std::optional<wait_ticket> ticket;      // of the wait that was seen
+    std::optional<wait_ticket> ticket;  // of the wait that was seen
     std::vector<const wait_cell*> holders;  // addresses
 };
 
@@ -60,7 +60,16 @@ std::vector<const wait_cell*> holders_of(const control_block& f) {
     return found;
 }
 
-// Held. Its stack is left for the time being.
+// Held. A coroutine inside it waits on a stack of its own; then come those of its callers.
+std::vector<void*> stack_of(const control_block& f) {
+    std::array<void*, most_frames> frames;
+    auto n = read_left_stack(f.ctx, frames);
+    for (const auto* core = f.rest().coroutines.innermost; core && n < frames.size(); core = link_of(*core).outer)
+        n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
+    return {frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n)};
+}
+
+// Held.
 void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stacks which) {
     const auto& cell = f.rest();
     seen.ticket = cell.word.last_ticket();
@@ -69,10 +78,7 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
     seen.what.object = cell.object.load(relaxed);
     seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
     seen.holders = holders_of(f);
-    if (which == stacks::left_out) return;
-    std::array<void*, most_frames> frames;
-    const auto n = read_left_stack(f.ctx, frames);
-    seen.what.stack.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));
+    if (which == stacks::shown) seen.what.stack = stack_of(f);
 }
 
 // What can be told of any fiber: hints. One that joins by running the other itself is in no wait.
@@ -135,7 +141,8 @@ public:
         all.cycles = cycles();
         for (auto& r : runtimes_) {
             const auto& options = r.runtime->fibers().options();
-            auto& to = all.runtimes.emplace_back(runtime_snapshot{.name = options.name, .workers = options.workers, .fibers = {}});
+            auto& to =
+                all.runtimes.emplace_back(runtime_snapshot{.name = options.name, .workers = options.workers, .fibers = {}});
             for (auto& f : r.fibers) to.fibers.push_back(std::move(f.what));
         }
         return all;
@@ -183,7 +190,8 @@ private:
 
     static bool still_waits(const seen_fiber& f) noexcept {
         const auto& word = f.fiber->rest().word;
-        return f.ticket && word.state() == wait_state::waiting && word.last_ticket() == *f.ticket;  // in this order: tickets only grow
+        return f.ticket && word.state() == wait_state::waiting &&
+               word.last_ticket() == *f.ticket;  // in this order: tickets only grow
     }
 
     static bool is_true(const std::vector<seen_fiber*>& members) {

@@ -144,7 +144,8 @@ TEST_F(dump_service, nothing_is_left_behind) {
 }
 
 TEST_F(dump_service, a_signal_that_makes_no_sense_is_refused_by_name) {
-    EXPECT_NE(refusal_of({.workers = 1, .dump_signal = -1}).find("runtime_options::dump_signal must be 0 (none) to "), std::string::npos);
+    EXPECT_NE(refusal_of({.workers = 1, .dump_signal = -1}).find("runtime_options::dump_signal must be 0 (none) to "),
+              std::string::npos);
     EXPECT_NE(refusal_of({.workers = 1, .dump_signal = SIGSEGV}).find("dump_signal: signal 11"), std::string::npos);
     ::setenv("WEFT_DUMP_SIGNAL", "999", 1);
     EXPECT_NE(refusal_of({.workers = 1}).find("WEFT_DUMP_SIGNAL must be a number"), std::string::npos);

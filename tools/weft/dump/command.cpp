@@ -73,7 +73,9 @@ void run(const dump_options& options) {
 
 void add_dump(CLI::App& command, dump_options& options) {
     command.add_option("PID", options.process, "a process with runtime_options::dump_signal, or started with WEFT_DUMP_SIGNAL")
-        ->required()->check(CLI::Range(1, 1 << 22))->type_name("");
+        ->required()
+        ->check(CLI::Range(1, 1 << 22))
+        ->type_name("");
     command.add_flag("--json", options.json, "as one JSON object");
     command.callback([&options] { run(options); });
 }
