@@ -49,7 +49,7 @@ struct process_snapshot {
     std::vector<std::vector<fiber_id>> cycles;  ///< each of which waits for the next, and the last for the first
 };
 
-/// Of fibers that wait; and of those that run, if their runtime has a `hog_signal`. Some 10 us each.
+/// Of fibers that wait; and of those that run, if their runtime has a `hog_signal`. They are what takes time in a dump.
 enum class stacks { shown, left_out };
 enum class dump_format { text, json };
 
