@@ -104,8 +104,10 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
         const auto* const current = c.seen_current();
         const auto found = current ? by_cell.find(&current->rest()) : by_cell.end();
         if (found == by_cell.end()) return;
+        if (found->second->ticket) return;  // it has waited when it was looked at, and is shown so
         auto& what = found->second->what;
         what.state = name(fiber_state::running);
+        what.waits_for = name(park_reason::none);
         what.thread = c.probe().id();
         for (unsigned i = 0; i < s.worker_count(); ++i)
             if (s.worker_at(i).held_by() == &c && c.hold().has_worker_hint()) what.worker = i;

@@ -93,13 +93,13 @@ class Fiber:
         word = unsigned(rest_data, p["rest.word"], 8) & p["word.state_mask"]
         phase = unsigned(data, p["block.phase"], 1)
         self.waits = word != 0
-        self.state = process.states[p["state.waiting"] if self.waits else phase]
+        self.state = process.name(process.states, p["state.waiting"] if self.waits else phase)
         self.reason = self.object = None
         self.waited = None
         self.holder = 0  # a cell
         if self.waits:
             reason = unsigned(rest_data, p["rest.reason"], 1)
-            self.reason = process.reasons[reason]
+            self.reason = process.name(process.reasons, reason)
             self.object = unsigned(rest_data, p["rest.object"], 8)
             self.waited = process.elapsed(unsigned(rest_data, p["rest.since"], 4))
             self.holder = process.holder(reason, self.object)
@@ -154,6 +154,11 @@ class Process:
             self.by_cell[f.rest + p["rest.word"]] = f
         for s in schedulers:
             self.read_threads(s)
+
+    @staticmethod
+    def name(names, number):
+        """A block may be half made at that instant."""
+        return names[number] if number < len(names) else f"?{number}"
 
     def set_clock(self, schedulers):
         """A core does not say when it was written: there, the latest time that a worker has noted counts as now."""
