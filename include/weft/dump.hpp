@@ -21,20 +21,23 @@ namespace weft {
 /// What a dump knows of one fiber.
 struct fiber_snapshot {
     fiber_id id;
-    std::string name;                 ///< may be empty
-    std::source_location site;        ///< line 0 if it was spawned without attributes
-    std::string_view state;           ///< created, runnable, running, waiting
-    std::string_view waits_for;       ///< "mutex", "channel receive", ...; or "nothing"
-    const void* object = nullptr;     ///< what it waits at: the address of the mutex, the channel's core, the fiber it joins; may be null
-    std::vector<fiber_id> owners;     ///< whose move it waits for: the mutex's holder, the fiber it joins, a scope's children (64 at most)
-    std::optional<std::chrono::milliseconds> waited;  ///< known to some milliseconds; counted from the last look, if it looks now and then
-    std::optional<unsigned> worker;   ///< of the runtime's, if it runs and has one
-    int thread = 0;                   ///< the kernel's number of the thread, if it runs
-    bool external = false;            ///< it waits for time, I/O, a signal, a process or a blocking call, and not for a fiber only
+    std::string name;  ///< may be empty
+    std::source_location site;  ///< line 0 if it was spawned without attributes
+    std::string_view state;  ///< created, runnable, running, waiting
+    std::string_view waits_for;  ///< "mutex", "channel receive", ...; or "nothing"
+    const void* object =
+        nullptr;  ///< what it waits at: the address of the mutex, the channel's core, the fiber it joins; may be null
+    std::vector<fiber_id>
+        owners;  ///< whose move it waits for: the mutex's holder, the fiber it joins, a scope's children (64 at most)
+    std::optional<std::chrono::milliseconds>
+        waited;  ///< known to some milliseconds; counted from the last look, if it looks now and then
+    std::optional<unsigned> worker;  ///< of the runtime's, if it runs and has one
+    int thread = 0;  ///< the kernel's number of the thread, if it runs
+    bool external = false;  ///< it waits for time, I/O, a signal, a process or a blocking call, and not for a fiber only
     std::optional<std::size_t> handles;  ///< of the channel it waits at: how many there are, its own among them
     bool detached = false;
     weft::priority priority = weft::priority::normal;
-    std::vector<void*> stack;         ///< return addresses, innermost first; may be empty
+    std::vector<void*> stack;  ///< return addresses, innermost first; may be empty
 };
 
 struct runtime_snapshot {
@@ -49,7 +52,7 @@ struct process_snapshot {
     std::vector<std::vector<fiber_id>> cycles;  ///< each of which waits for the next, and the last for the first
 };
 
-/// Of fibers that wait; and of those that run, if their runtime has a `hog_signal`. Some 10 us each.
+/// Of fibers that wait; and of those that run, if their runtime has a `hog_signal`. They are what takes time in a dump.
 enum class stacks { shown, left_out };
 enum class dump_format { text, json };
 

@@ -25,19 +25,19 @@ public:
 
     scheduler& fibers() const noexcept { return *fibers_; }
 
-private:
     struct gives_back {
         void operator()(listed_runtime* r) const noexcept { r->viewers_.fetch_sub(1, release); }  // pairs with the end
     };
+    using viewed = std::unique_ptr<listed_runtime, gives_back>;  // A2
+    /// Oldest first.
+    static std::vector<viewed> all();
+
+private:
     friend struct debug_layout;
 
     listed_runtime* next_ = nullptr;  // under the lock of the list
     scheduler* const fibers_;
     atomic<unsigned> viewers_{0};
-
-public:
-    using viewed = std::unique_ptr<listed_runtime, gives_back>;
-    static std::vector<viewed> all();
 };
 
 }  // namespace weft::detail

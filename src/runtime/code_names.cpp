@@ -71,11 +71,13 @@ class symbol_table {
 public:
     explicit symbol_table(const char* file) : file_(file) {
         const auto header = file_.at<Elf64_Ehdr>(0, 1);
-        if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 || header[0].e_ident[EI_CLASS] != ELFCLASS64) return;
+        if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 || header[0].e_ident[EI_CLASS] != ELFCLASS64)
+            return;
         const auto sections = file_.at<Elf64_Shdr>(header[0].e_shoff, header[0].e_shnum);
         for (const auto& s : sections)
             if (s.sh_type == SHT_SYMTAB && s.sh_link < sections.size()) add(s, sections[s.sh_link]);
-        std::sort(functions_.begin(), functions_.end(), [](const Elf64_Sym& a, const Elf64_Sym& b) { return a.st_value < b.st_value; });
+        std::sort(functions_.begin(), functions_.end(),
+                  [](const Elf64_Sym& a, const Elf64_Sym& b) { return a.st_value < b.st_value; });
     }
 
     struct found {
@@ -118,13 +120,14 @@ const symbol_table& code_names::table_of(const char* file) {
 std::string code_names::of(const void* code) {
     Dl_info known{};
     void* extra = nullptr;
-    if (::dladdr1(code, &known, &extra, RTLD_DL_LINKMAP) == 0 || !extra) return hex("0x%zx", reinterpret_cast<std::uintptr_t>(code));
+    if (::dladdr1(code, &known, &extra, RTLD_DL_LINKMAP) == 0 || !extra)
+        return hex("0x%zx", reinterpret_cast<std::uintptr_t>(code));
     const auto& module = *static_cast<const link_map*>(extra);
     if (const auto f = table_of(module.l_name).of(reinterpret_cast<std::uintptr_t>(code) - module.l_addr))
         return demangled(f->name) + hex("+0x%zx", f->offset);
     if (known.dli_sname)
-        return demangled(known.dli_sname) +
-               hex("+0x%zx", static_cast<std::size_t>(static_cast<const char*>(code) - static_cast<const char*>(known.dli_saddr)));
+        return demangled(known.dli_sname) + hex("+0x%zx", static_cast<std::size_t>(static_cast<const char*>(code) -
+                                                                                   static_cast<const char*>(known.dli_saddr)));
     return place_of(code);
 }
 
@@ -136,7 +139,9 @@ std::string place_of(const void* code) {
     const bool has_name = found.dli_sname != nullptr;
     const auto* const from = static_cast<const char*>(has_name ? found.dli_saddr : found.dli_fbase);
     const auto* const slash = std::strrchr(found.dli_fname, '/');
-    return std::string(has_name ? found.dli_sname : slash ? slash + 1 : found.dli_fname) +
+    return std::string(has_name ? found.dli_sname
+                       : slash  ? slash + 1
+                                : found.dli_fname) +
            hex("+0x%zx", static_cast<std::size_t>(static_cast<const char*>(code) - from));
 }
 

@@ -28,7 +28,8 @@
 asm(".pushsection .debug_gdb_scripts, \"MS\", %progbits, 1\n"
     ".byte 4\n"  // python text follows, after a name
     ".ascii \"weft.py\\n\"\n"
-    ".incbin \"" WEFT_GDB_SCRIPT "\"\n"
+    ".incbin \"" WEFT_GDB_SCRIPT
+    "\"\n"
     ".byte 0\n"
     ".popsection\n");
 #endif
@@ -121,6 +122,9 @@ void debug_layout::fill(listed_runtime* const* first) noexcept {
         {"rest.object", offsetof(fiber_rest, object)},
         {"rest.since", offsetof(fiber_rest, since)},
         {"rest.in_place", offsetof(fiber_rest, in_place)},
+        {"rest.coroutine", offsetof(fiber_rest, coroutines) + offsetof(coroutine_slot, innermost)},
+        {"coroutine.sp", offsetof(coroutine_link, caller) + offsetof(context, sp)},
+        {"coroutine.outer", offsetof(coroutine_link, outer)},
         {"rest.name", offsetof(fiber_rest, name_text)},
         {"rest.name_bytes", sizeof(fiber_rest::name_text)},
         {"coarse_shift", coarse_shift},

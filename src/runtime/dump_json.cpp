@@ -51,7 +51,8 @@ private:
             text(f.site.file_name());
             to_ << ",\"line\":" << f.site.line();
         }
-        to_ << ",\"state\":\"" << f.state << "\",\"priority\":\"" << name(f.priority) << "\",\"detached\":" << (f.detached ? "true" : "false");
+        to_ << ",\"state\":\"" << f.state << "\",\"priority\":\"" << name(f.priority)
+            << "\",\"detached\":" << (f.detached ? "true" : "false");
         if (f.waits_for != "nothing") to_ << ",\"waits_for\":\"" << f.waits_for << '"';
         if (f.object) {
             to_ << ",\"object\":";

@@ -19,8 +19,9 @@ struct group {
 
 // What makes two fibers alike: all but who they are, where exactly they wait, and for how long.
 auto kind_of(const fiber_snapshot& f) {
-    return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for, f.owners.empty() ? nullptr : f.object,
-                      std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value), f.stack);
+    return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for,
+                      f.owners.empty() ? nullptr : f.object, std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value),
+                      f.stack);
 }
 
 // Largest last, so that what there is little of is seen first; else as they came.
@@ -32,7 +33,8 @@ std::vector<group> groups_of(const std::vector<fiber_snapshot>& fibers) {
         if (is_new) groups.emplace_back();
         groups[at->second].members.push_back(&f);
     }
-    std::stable_sort(groups.begin(), groups.end(), [](const group& a, const group& b) { return a.members.size() < b.members.size(); });
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const group& a, const group& b) { return a.members.size() < b.members.size(); });
     return groups;
 }
 

@@ -11,6 +11,7 @@
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
 #include "io/current.hpp"
+#include "runtime/chosen_signal.hpp"
 #include "sched/niceness.hpp"
 
 namespace weft::detail {
@@ -144,6 +145,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     set_coroutine_slot_finder(slot_here);
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
+    const int dump_signal = chosen_signal("WEFT_DUMP_SIGNAL", "dump_signal", options_.dump_signal);
     prints_census_ = from_environment("WEFT_STACK_CENSUS", 0, 1).value_or(0) == 1;
     scheduler_options o{.workers = workers,
                         .stack_bytes = checked_stack_bytes(options_),
@@ -170,6 +172,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
     listed_.emplace(*scheduler_);
+    dumps_.emplace(dump_signal);
 }
 
 bool runtime_core::is_ended_by_own_exit() const noexcept {

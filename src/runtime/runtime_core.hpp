@@ -10,6 +10,7 @@
 #include "io/epoll_driver.hpp"
 #include "runtime/all_runtimes.hpp"
 #include "runtime/deadlocks.hpp"
+#include "runtime/dump_service.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 
@@ -62,6 +63,7 @@ private:
     deadlock_reporter deadlocks_{options_};
     std::unique_ptr<scheduler> scheduler_;  // its threads use the others, so that it ends before them
     std::optional<listed_runtime> listed_;
+    std::optional<dump_service> dumps_;
 };
 
 fiber_info info_of(const control_block&) noexcept;

@@ -2,7 +2,8 @@
 //
 // A fiber that waits is held while it is read (scheduler::for_each_held): so its reason, its object, the object's holder and its stack are
 // those of one wait, whose ticket is kept. A cycle is believed if, all members found waiting, their holders are asked once more, and
-// after that all of them still wait in the waits that were seen first: then there was a moment at which each waited for the next.
+// after that all of them still wait in the waits that were seen first: then there was a moment at which each waited for the next. Who
+// joins another by running it is in no wait, and waits as long as that one does.
 #include <weft/dump.hpp>
 
 #include <algorithm>
@@ -21,15 +22,16 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t most_frames = 64;    // chosen: a screenful
+constexpr std::size_t most_frames = 64;  // chosen: a screenful
 constexpr std::size_t most_children = 64;  // chosen: of a scope, under its lock
-constexpr std::size_t held_at_once = 4;    // chosen: who is woken meanwhile waits for 50 us
+constexpr std::size_t held_at_once = 4;  // chosen: who is woken meanwhile waits for 50 us
 constexpr auto answer_within = std::chrono::milliseconds(100);  // chosen: a dump is wanted soon
 
 struct seen_fiber {
     scheduler::held_fiber fiber;
     fiber_snapshot what;
-    std::optional<wait_ticket> ticket;      // of the wait that was seen
+    std::optional<wait_ticket> ticket;  // of the wait that was seen
+    const control_block* in_place = nullptr;  // the fiber that it joins by running it itself, and so in no wait
     std::vector<const wait_cell*> holders;  // addresses
 };
 
@@ -60,7 +62,16 @@ std::vector<const wait_cell*> holders_of(const control_block& f) {
     return found;
 }
 
-// Held. Its stack is left for the time being.
+// Held. A coroutine inside it waits on a stack of its own; then come those of its callers.
+std::vector<void*> stack_of(const control_block& f) {
+    std::array<void*, most_frames> frames;
+    auto n = read_left_stack(f.ctx, frames);
+    for (const auto* core = f.rest().coroutines.innermost; core && n < frames.size(); core = link_of(*core).outer)
+        n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
+    return {frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n)};
+}
+
+// Held.
 void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stacks which) {
     const auto& cell = f.rest();
     seen.ticket = cell.word.last_ticket();
@@ -72,10 +83,7 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
         seen.what.handles = handles_of_channel(seen.what.object);
     seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
     seen.holders = holders_of(f);
-    if (which == stacks::left_out) return;
-    std::array<void*, most_frames> frames;
-    const auto n = read_left_stack(f.ctx, frames);
-    seen.what.stack.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));
+    if (which == stacks::shown) seen.what.stack = stack_of(f);
 }
 
 // What can be told of any fiber: hints. One that joins by running the other itself is in no wait.
@@ -93,6 +101,7 @@ void look_at(control_block& f, seen_fiber& seen) {
     if (!child || f.rest().word.state() != wait_state::active) return;
     seen.what.waits_for = name(park_reason::join);
     seen.what.object = child;
+    seen.in_place = child;
     seen.holders = {&child->rest()};
 }
 
@@ -101,8 +110,10 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
         const auto* const current = c.seen_current();
         const auto found = current ? by_cell.find(&current->rest()) : by_cell.end();
         if (found == by_cell.end()) return;
+        if (found->second->ticket) return;  // it has waited when it was looked at, and is shown so
         auto& what = found->second->what;
         what.state = name(fiber_state::running);
+        what.waits_for = name(park_reason::none);
         what.thread = c.probe().id();
         for (unsigned i = 0; i < s.worker_count(); ++i)
             if (s.worker_at(i).held_by() == &c && c.hold().has_worker_hint()) what.worker = i;
@@ -133,6 +144,7 @@ public:
                             [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.rest()), now, which); });
             look_at_threads(s, by_cell_, which);
         }
+        for (auto& [cell, seen] : by_cell_) seen->what.waited = waited(*seen);
         for (auto& [cell, seen] : by_cell_)
             for (const auto* const holder : seen->holders)
                 if (const auto found = by_cell_.find(holder); found != by_cell_.end())
@@ -191,15 +203,32 @@ private:
         return found;
     }
 
+    // Who runs another itself, for as long as that one.
+    std::optional<std::chrono::milliseconds> waited(const seen_fiber& f) const {
+        const auto* one = &f;
+        while (one->in_place) {
+            const auto found = by_cell_.find(&one->in_place->rest());
+            if (found == by_cell_.end()) return std::nullopt;
+            one = found->second;
+        }
+        return one->what.waited;
+    }
+
     static bool still_waits(const seen_fiber& f) noexcept {
+        if (f.in_place) return f.fiber->rest().in_place.load(relaxed) == f.in_place;  // a hint; exact with the other's ticket
         const auto& word = f.fiber->rest().word;
-        return f.ticket && word.state() == wait_state::waiting && word.last_ticket() == *f.ticket;  // in this order: tickets only grow
+        return f.ticket && word.state() == wait_state::waiting &&
+               word.last_ticket() == *f.ticket;  // in this order: tickets only grow
     }
 
     static bool is_true(const std::vector<seen_fiber*>& members) {
         for (std::size_t i = 0; i < members.size(); ++i) {
             const auto* const next = members[(i + 1) % members.size()];
             bool waits_for_it = false;
+            if (members[i]->in_place) {
+                if (&members[i]->in_place->rest() != &next->fiber->rest()) return false;
+                continue;
+            }
             control_block* const one = members[i]->fiber.get();
             one->owner->for_each_held({&one, 1}, 1, [&](control_block& f) {
                 const auto now = holders_of(f);

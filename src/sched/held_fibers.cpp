@@ -49,7 +49,8 @@ private:
 
 }  // namespace
 
-void scheduler::for_each_held(std::span<control_block* const> of_these, std::size_t at_once, const std::function<void(control_block&)>& f) {
+void scheduler::for_each_held(std::span<control_block* const> of_these, std::size_t at_once,
+                              const std::function<void(control_block&)>& f) {
     if (!is_possible()) return;
     const std::lock_guard one(holding_);
     for (at_once = std::min(at_once, most_at_once); !of_these.empty();) {

@@ -112,7 +112,8 @@ public:
 
     /// Calls f for those of them that wait, each while it is held: nobody runs on its stack until f has returned (W7 of wait_word.hpp). Who
     /// is woken waits for that, and so do up to `at_once` - 1 others. Nobody at all where the machine lacks what it takes.
-    void for_each_held(std::span<control_block* const> of_these, std::size_t at_once, const std::function<void(control_block&)>& f);
+    void for_each_held(std::span<control_block* const> of_these, std::size_t at_once,
+                       const std::function<void(control_block&)>& f);
 
     /// The places for fibers; null if there is no limit.
     fiber_limit* limit() const noexcept { return limit_.get(); }

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 LOOKS = ("weft fibers", "weft fibers --state running", "weft bt waiter", "weft locals waiter", "weft bt main", "weft bt all",
-         "weft bt crowd", "weft bt nobody", "weft fiber waiter", "bt -5", "weft fiber", "bt 1")
+         "weft bt crowd", "weft bt 'inside a coroutine'", "weft bt nobody", "weft fiber waiter", "bt -5", "weft fiber", "bt 1")
 
 
 def gdb(program, *commands):
@@ -54,6 +54,7 @@ def check(text, where):
     every = part(text, "weft bt all")
     wants(every, where, r"take_both[^\n]*\(first=", r"wait_for_ever", r"await_order",
           r'"crowd"[^\n]*\nfiber \d+ "crowd"[^\n]*\nfiber \d+ "crowd"[^\n]*\n  #0')
+    wants(part(text, "weft bt 'inside a coroutine'"), where, r"wait_for_ever.*weft_context_base.*call_coroutine.*weft_context_base")
     wants(part(text, "weft bt crowd"), where, r"3 fibers are called crowd: \d+, \d+, \d+")
     wants(part(text, "weft bt nobody"), where, r"no fiber has the number or the name nobody")
     wants(part(text, "bt -5"), where, r"in weft_context_base")

@@ -23,6 +23,11 @@ weft::latch never_opened(1);
 
 [[gnu::noinline]] void wait_for_ever() { never_opened.wait(); }
 
+[[gnu::noinline]] void call_coroutine() {
+    weft::coroutine<void(int)> inner([](auto&, int) { wait_for_ever(); });
+    inner(1);
+}
+
 [[gnu::noinline]] void end_here() { std::abort(); }
 
 bool all_wait(const weft::runtime& rt, int expected) {
@@ -43,8 +48,7 @@ int main() {
     weft::fiber<> crowd[3];
     for (auto& one : crowd) one = rt.spawn({.name = "crowd"}, wait_for_ever);
     auto generating = rt.spawn({.name = "inside a coroutine"}, [] {
-        weft::coroutine<void(int)> inner([](auto&, int) { wait_for_ever(); });
-        inner(1);
+        call_coroutine();
     });
     while (!all_wait(rt, 8)) weft::this_fiber::sleep_for(std::chrono::milliseconds(1));
     rt.run([] { end_here(); });

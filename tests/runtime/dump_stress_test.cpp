@@ -28,7 +28,8 @@ WEFT_ON_1_2_4_8_WORKERS(dumps_stress);
 void spawn_and_join(const std::atomic<bool>& over) {
     while (!over.load(std::memory_order_relaxed))
         with_scope([](scope& s) {
-            for (int i = 0; i < 8; ++i) s.spawn({.name = "child"}, [i] { i % 2 == 0 ? this_fiber::yield() : this_fiber::sleep_for(20us); });
+            for (int i = 0; i < 8; ++i)
+                s.spawn({.name = "child"}, [i] { i % 2 == 0 ? this_fiber::yield() : this_fiber::sleep_for(20us); });
         });
 }
 
@@ -69,7 +70,8 @@ void expect_sound(const process_snapshot& all) {
     for (const auto& r : all.runtimes)
         for (const auto& f : r.fibers) {
             EXPECT_TRUE(ids.insert(f.id).second) << "twice";
-            EXPECT_TRUE(f.state == "created" || f.state == "runnable" || f.state == "running" || f.state == "waiting" || f.state == "done");
+            EXPECT_TRUE(f.state == "created" || f.state == "runnable" || f.state == "running" || f.state == "waiting" ||
+                        f.state == "done");
         }
     EXPECT_TRUE(all.cycles.empty());
 }

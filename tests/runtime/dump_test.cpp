@@ -12,6 +12,7 @@
 #include <thread>
 
 #include <weft/channel.hpp>
+#include <weft/coroutine.hpp>
 #include <weft/latch.hpp>
 #include <weft/mutex.hpp>
 #include <weft/scope.hpp>
@@ -71,6 +72,22 @@ TEST_P(dumps, say_what_a_fiber_waits_for_and_where) {
     EXPECT_TRUE(goes_through(seen, "weft_context_base"));  // to the very end
     c.send(1);
     EXPECT_EQ(f.join(), 2);
+}
+
+[[gnu::noinline]] void call_one_that_waits(latch& over) {
+    coroutine<void(int)> inner([&](auto&, int) { over.wait(); });
+    inner(1);
+}
+
+TEST_P(dumps, go_from_a_coroutine_to_its_caller) {
+    watched_runtime rt(GetParam());
+    latch over(1);
+    auto f = rt.spawn({.name = "caller"}, [&] { call_one_that_waits(over); });
+    const auto seen = await_named("caller", "latch");
+    EXPECT_TRUE(goes_through(seen, "latch::wait"));
+    EXPECT_TRUE(goes_through(seen, "call_one_that_waits"));
+    over.count_down();
+    f.join();
 }
 
 TEST_P(dumps, know_who_has_what_is_waited_for) {
@@ -176,7 +193,8 @@ TEST(dump, marks_those_that_wait_for_one_another) {
     EXPECT_EQ(members, both_ids);
     std::ostringstream text;
     dump(text);
-    EXPECT_NE(text.str().find("\"left\" waits for mutex of fiber " + std::to_string(right.id().value) + " \"right\""), std::string::npos)
+    EXPECT_NE(text.str().find("\"left\" waits for mutex of fiber " + std::to_string(right.id().value) + " \"right\""),
+              std::string::npos)
         << text.str();
     left.join();
     right.join();

@@ -89,16 +89,17 @@ class Fiber:
         self.sp = unsigned(data, p["block.sp"], 8)
         self.thread = 0  # that runs it
         self.in_place = unsigned(rest_data, p["rest.in_place"], 8)
+        self.coroutine = unsigned(rest_data, p["rest.coroutine"], 8)  # the innermost that runs inside it
         word = unsigned(rest_data, p["rest.word"], 8) & p["word.state_mask"]
         phase = unsigned(data, p["block.phase"], 1)
         self.waits = word != 0
-        self.state = process.states[p["state.waiting"] if self.waits else phase]
+        self.state = process.name(process.states, p["state.waiting"] if self.waits else phase)
         self.reason = self.object = None
         self.waited = None
         self.holder = 0  # a cell
         if self.waits:
             reason = unsigned(rest_data, p["rest.reason"], 1)
-            self.reason = process.reasons[reason]
+            self.reason = process.name(process.reasons, reason)
             self.object = unsigned(rest_data, p["rest.object"], 8)
             self.waited = process.elapsed(unsigned(rest_data, p["rest.since"], 4))
             self.holder = process.holder(reason, self.object)
@@ -153,6 +154,11 @@ class Process:
             self.by_cell[f.rest + p["rest.word"]] = f
         for s in schedulers:
             self.read_threads(s)
+
+    @staticmethod
+    def name(names, number):
+        """A block may be half made at that instant."""
+        return names[number] if number < len(names) else f"?{number}"
 
     def set_clock(self, schedulers):
         """A core does not say when it was written: there, the latest time that a worker has noted counts as now."""
@@ -288,18 +294,29 @@ class LeftStack(gdb.unwinder.Unwinder):
 LEFT = LeftStack()
 
 
-def registers_of(process, fiber):
+def left_at(process, fiber):
+    """Where it has left its stacks: that of the innermost coroutine inside it first, and its own last."""
+    if not fiber.has_started or not fiber.sp or fiber.in_place and not fiber.waits:
+        return []
+    found, coroutine = [fiber.sp], fiber.coroutine
+    while coroutine and len(found) < 100:
+        found.append(word_at(coroutine + process.layout["coroutine.sp"]))
+        coroutine = word_at(coroutine + process.layout["coroutine.outer"])
+    return found
+
+
+def registers_at(process, sp):
     p = process.layout
-    frame = read(fiber.sp, p["frame.bytes"])
+    frame = read(sp, p["frame.bytes"])
     registers = {name[6:]: unsigned(frame, offset, 8) for name, offset in p.items()
                  if name.startswith("frame.") and name not in ("frame.bytes", "frame.pc")}
     registers["pc"] = unsigned(frame, p["frame.pc"], 8)
-    registers["sp"] = fiber.sp + p["frame.bytes"]
+    registers["sp"] = sp + p["frame.bytes"]
     return registers
 
 
 class Shown:
-    """The frames of a fiber, innermost first, as long as this is entered; what was selected comes back."""
+    """The stacks of a fiber, each as its frames, innermost first. Frames are valid until the next stack; what was selected comes back."""
 
     def __init__(self, process, fiber):
         self.process, self.fiber = process, fiber
@@ -312,20 +329,23 @@ class Shown:
             self.level = gdb.selected_frame().level()
         except gdb.error:
             pass
+        return self.stacks()
+
+    def stacks(self):
         if self.fiber.thread:
             LEFT.hide()
             thread = next((t for t in gdb.selected_inferior().threads() if t.ptid[1] == self.fiber.thread), None)
             if thread is None:
                 raise gdb.GdbError(f"weft: {self.fiber.title()} runs on thread {self.fiber.thread}, which gdb does not know")
             thread.switch()
-            return self.frames(gdb.newest_frame())
-        if not self.fiber.has_started or not self.fiber.sp or self.fiber.in_place and not self.fiber.waits:
-            return []
-        LEFT.show(registers_of(self.process, self.fiber))
-        frame = gdb.newest_frame()
-        while frame and LEFT.is_innermost(frame):
-            frame = frame.older()
-        return self.frames(frame)
+            yield self.frames(gdb.newest_frame())
+            return
+        for sp in left_at(self.process, self.fiber):
+            LEFT.show(registers_at(self.process, sp))
+            frame = gdb.newest_frame()
+            while frame and LEFT.is_innermost(frame):
+                frame = frame.older()
+            yield self.frames(frame)
 
     @staticmethod
     def frames(frame):
@@ -377,8 +397,8 @@ def line_of(number, frame):
     return f"{text} from {library}" if library else text
 
 
-def print_frames(frames, with_locals):
-    for number, frame in enumerate(frames):
+def print_frames(frames, first, with_locals):
+    for number, frame in enumerate(frames, first):
         gdb.write(f"  {line_of(number, frame)}\n")
         if with_locals:
             for name, text in variables_of(frame, lambda s: s.is_variable):
@@ -391,17 +411,20 @@ def why_there_is_none(fiber):
 
 def print_stack(process, fiber, with_locals):
     gdb.write(fiber.line(process) + "\n")
-    with Shown(process, fiber) as frames:
-        if not frames:
-            gdb.write(f"  no stack: {why_there_is_none(fiber)}\n")
-        print_frames(frames, with_locals)
+    shown = 0
+    with Shown(process, fiber) as stacks:
+        for frames in stacks:
+            print_frames(frames, shown, with_locals)
+            shown += len(frames)
+    if not shown:
+        gdb.write(f"  no stack: {why_there_is_none(fiber)}\n")
 
 
 def print_all_stacks(process):
     groups = {}
     for fiber in process.fibers:
-        with Shown(process, fiber) as frames:
-            groups.setdefault(tuple(f.pc() for f in frames), []).append(fiber)
+        with Shown(process, fiber) as stacks:
+            groups.setdefault(tuple(f.pc() for frames in stacks for f in frames), []).append(fiber)
     for fibers in sorted(groups.values(), key=len):
         for fiber in fibers[1:]:
             gdb.write(fiber.line(process) + "\n")
@@ -487,9 +510,10 @@ process goes on, or weft fiber is said without an argument."""
         fiber = process.find(one_argument(arguments, "weft fiber [ID|NAME]"))
         if fiber.thread:
             raise gdb.GdbError(f"weft: {fiber.title()} runs: choose its thread, {fiber.thread}")
-        if not fiber.has_started or not fiber.sp or fiber.in_place and not fiber.waits:
+        stacks = left_at(process, fiber)
+        if not stacks:
             raise gdb.GdbError(f"weft: no stack: {why_there_is_none(fiber)}")
-        LEFT.show(registers_of(process, fiber))
+        LEFT.show(registers_at(process, stacks[0]))
         gdb.write(fiber.line(process) + "\n")
         gdb.execute("frame 1")
 
@@ -537,7 +561,7 @@ pages between them that Linux 6.13 and later keep without splitting it. A core t
         with open(name, "r+b") as core:
             sections = list(sections_of(core))
             for fiber in process.fibers:
-                for page, data in pages_from(self.stack_of(fiber)):
+                for page, data in (p for sp in self.stacks_of(process, fiber) for p in pages_from(sp)):
                     for address, size, offset in sections:
                         if address <= page and page + PAGE <= address + size:
                             core.seek(offset + page - address)
@@ -545,17 +569,17 @@ pages between them that Linux 6.13 and later keep without splitting it. A core t
                             break
 
     @staticmethod
-    def stack_of(fiber):
+    def stacks_of(process, fiber):
         if not fiber.thread:
-            return fiber.sp
+            return left_at(process, fiber)
         before = gdb.selected_thread()
         for thread in gdb.selected_inferior().threads():
             if thread.ptid[1] == fiber.thread:
                 thread.switch()
                 sp = int(gdb.newest_frame().read_register("sp"))
                 before.switch()
-                return sp
-        return 0
+                return [sp]
+        return []
 
 
 gdb.unwinder.register_unwinder(None, LEFT, replace=True)
