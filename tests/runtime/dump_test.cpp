@@ -74,20 +74,26 @@ TEST_P(dumps, say_what_a_fiber_waits_for_and_where) {
     EXPECT_EQ(f.join(), 2);
 }
 
-[[gnu::noinline]] void call_one_that_waits(latch& over) {
-    coroutine<void(int)> inner([&](auto&, int) { over.wait(); });
-    inner(1);
+[[gnu::noinline]] int wait_in_a_coroutine(latch& over) {
+    over.wait();
+    volatile int waited = 1;  // so that this is no jump to wait()
+    return waited;
+}
+
+[[gnu::noinline]] int call_one_that_waits(latch& over) {
+    coroutine<int(int)> inner([&](auto&, int n) { return n + wait_in_a_coroutine(over); });
+    return inner(1);
 }
 
 TEST_P(dumps, go_from_a_coroutine_to_its_caller) {
     watched_runtime rt(GetParam());
     latch over(1);
-    auto f = rt.spawn({.name = "caller"}, [&] { call_one_that_waits(over); });
+    auto f = rt.spawn({.name = "caller"}, [&] { return call_one_that_waits(over); });
     const auto seen = await_named("caller", "latch");
-    EXPECT_TRUE(goes_through(seen, "latch::wait"));
+    EXPECT_TRUE(goes_through(seen, "wait_in_a_coroutine"));
     EXPECT_TRUE(goes_through(seen, "call_one_that_waits"));
     over.count_down();
-    f.join();
+    EXPECT_EQ(f.join(), 2);
 }
 
 TEST_P(dumps, know_who_has_what_is_waited_for) {
