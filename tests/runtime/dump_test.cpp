@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <weft/channel.hpp>
 #include <weft/coroutine.hpp>
@@ -165,6 +166,24 @@ TEST_P(dumps, show_who_runs) {
         EXPECT_FALSE(me.waited);
         EXPECT_TRUE(me.stack.empty());
     });
+}
+
+TEST_P(dumps, show_those_that_are_alike_once) {
+    watched_runtime rt(GetParam());
+    channel<int> c(0);
+    std::vector<fiber<>> all;
+    for (int i = 0; i < 30; ++i) all.push_back(rt.spawn({.name = "eater"}, [&] { (void)c.receive(); }));
+    ASSERT_TRUE(eventually([&] { return waiting_for(rt, "channel receive") == 30; }));
+    std::ostringstream text;
+    dump(text);
+    EXPECT_NE(text.str().find("fibers: 30\n30 fibers ("), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find("waiting for channel receive, for "), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find(" and 10 more\n"), std::string::npos) << text.str();
+    std::ostringstream without;
+    dump(without, {.stacks = stacks::left_out});
+    EXPECT_EQ(without.str().find("weft_context_base"), std::string::npos) << without.str();
+    c.close();
+    for (auto& f : all) f.join();
 }
 
 TEST(dump, shows_the_stack_of_one_that_runs_if_there_is_a_signal) {
