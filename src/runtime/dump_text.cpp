@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/dump_forms.hpp"
 
@@ -17,19 +18,41 @@ struct group {
     std::vector<const fiber_snapshot*> members;
 };
 
+// The stack of one that waits, without what leads from its wait to the switch: that is one of several ways, whichever fiber comes next.
+class stacks_above_the_switch {
+public:
+    explicit stacks_above_the_switch(code_names& names) noexcept : names_(names) {}
+
+    std::vector<void*> of(const fiber_snapshot& f) {
+        if (f.thread != 0) return f.stack;
+        const auto first = std::find_if(f.stack.begin(), f.stack.end(), [this](void* code) { return !leads_to_switch(code); });
+        return std::vector<void*>(first, f.stack.end());
+    }
+
+private:
+    bool leads_to_switch(void* code) {
+        const auto [known, is_new] = known_.try_emplace(code);
+        if (is_new) known->second = names_.of_caller(code).starts_with("weft::detail::carrier::");
+        return known->second;
+    }
+
+    code_names& names_;
+    std::unordered_map<void*, bool> known_;
+};
+
 // What makes two fibers alike: all but who they are, where exactly they wait, and for how long.
-auto kind_of(const fiber_snapshot& f) {
+auto kind_of(const fiber_snapshot& f, stacks_above_the_switch& stacks) {
     return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for,
                       f.owners.empty() ? nullptr : f.object, std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value),
-                      f.stack);
+                      stacks.of(f));
 }
 
 // Largest last, so that what there is little of is seen first; else as they came.
-std::vector<group> groups_of(const std::vector<fiber_snapshot>& fibers) {
-    std::map<decltype(kind_of(fibers.front())), std::size_t> known;
+std::vector<group> groups_of(const std::vector<fiber_snapshot>& fibers, stacks_above_the_switch& stacks) {
+    std::map<decltype(kind_of(fibers.front(), stacks)), std::size_t> known;
     std::vector<group> groups;
     for (const auto& f : fibers) {
-        const auto [at, is_new] = known.emplace(kind_of(f), groups.size());
+        const auto [at, is_new] = known.emplace(kind_of(f, stacks), groups.size());
         if (is_new) groups.emplace_back();
         groups[at->second].members.push_back(&f);
     }
@@ -46,7 +69,8 @@ std::string seconds(std::chrono::milliseconds d) {
 
 class text_writer {
 public:
-    text_writer(std::ostream& to, const process_snapshot& all, code_names& names) : to_(to), all_(all), names_(names) {
+    text_writer(std::ostream& to, const process_snapshot& all, code_names& names)
+        : to_(to), all_(all), names_(names), stacks_(names) {
         for (const auto& r : all.runtimes)
             for (const auto& f : r.fibers) by_id_[f.id.value] = &f;
     }
@@ -55,7 +79,7 @@ public:
         if (all_.runtimes.empty()) to_ << "weft: no runtime\n";
         for (const auto& r : all_.runtimes) {
             to_ << "weft: runtime \"" << r.name << "\", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
-            for (const auto& g : groups_of(r.fibers)) write(g);
+            for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
         }
         for (const auto& c : all_.cycles) {
             to_ << "weft: these wait for one another, for ever unless one is stopped or has a deadline:\n";
@@ -81,9 +105,10 @@ private:
         write_times(g);
         to_ << '\n';
         if (g.members.size() > 1) write_members(g);
-        for (std::size_t i = 0; i < first.stack.size(); ++i) {
+        const auto stack = stacks_.of(first);
+        for (std::size_t i = 0; i < stack.size(); ++i) {
             const bool is_exact = i == 0 && first.thread != 0;  // where a signal came, not whither a call returns
-            to_ << "    " << (is_exact ? names_.of(first.stack[i]) : names_.of_caller(first.stack[i])) << '\n';
+            to_ << "    " << (is_exact ? names_.of(stack[i]) : names_.of_caller(stack[i])) << '\n';
         }
     }
 
@@ -147,6 +172,7 @@ private:
     std::ostream& to_;
     const process_snapshot& all_;
     code_names& names_;
+    stacks_above_the_switch stacks_;
     std::unordered_map<std::uint64_t, const fiber_snapshot*> by_id_;
 };
 

@@ -68,7 +68,7 @@ std::vector<void*> stack_of(const control_block& f) {
     auto n = read_left_stack(f.ctx, frames);
     for (const auto* core = f.rest().coroutines.innermost; core && n < frames.size(); core = link_of(*core).outer)
         n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
-    return {frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n)};
+    return std::vector<void*>(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));  // not in braces: a list of two pointers
 }
 
 // Held.

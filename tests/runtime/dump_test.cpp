@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <weft/channel.hpp>
 #include <weft/coroutine.hpp>
@@ -74,20 +75,26 @@ TEST_P(dumps, say_what_a_fiber_waits_for_and_where) {
     EXPECT_EQ(f.join(), 2);
 }
 
-[[gnu::noinline]] void call_one_that_waits(latch& over) {
-    coroutine<void(int)> inner([&](auto&, int) { over.wait(); });
-    inner(1);
+[[gnu::noinline]] int wait_in_a_coroutine(latch& over) {
+    over.wait();
+    volatile int waited = 1;  // so that this is no jump to wait()
+    return waited;
+}
+
+[[gnu::noinline]] int call_one_that_waits(latch& over) {
+    coroutine<int(int)> inner([&](auto&, int n) { return n + wait_in_a_coroutine(over); });
+    return inner(1);
 }
 
 TEST_P(dumps, go_from_a_coroutine_to_its_caller) {
     watched_runtime rt(GetParam());
     latch over(1);
-    auto f = rt.spawn({.name = "caller"}, [&] { call_one_that_waits(over); });
+    auto f = rt.spawn({.name = "caller"}, [&] { return call_one_that_waits(over); });
     const auto seen = await_named("caller", "latch");
-    EXPECT_TRUE(goes_through(seen, "latch::wait"));
+    EXPECT_TRUE(goes_through(seen, "wait_in_a_coroutine"));
     EXPECT_TRUE(goes_through(seen, "call_one_that_waits"));
     over.count_down();
-    f.join();
+    EXPECT_EQ(f.join(), 2);
 }
 
 TEST_P(dumps, know_who_has_what_is_waited_for) {
@@ -159,6 +166,24 @@ TEST_P(dumps, show_who_runs) {
         EXPECT_FALSE(me.waited);
         EXPECT_TRUE(me.stack.empty());
     });
+}
+
+TEST_P(dumps, show_those_that_are_alike_once) {
+    watched_runtime rt(GetParam());
+    channel<int> c(0);
+    std::vector<fiber<>> all;
+    for (int i = 0; i < 30; ++i) all.push_back(rt.spawn({.name = "eater"}, [&] { (void)c.receive(); }));
+    ASSERT_TRUE(eventually([&] { return waiting_for(rt, "channel receive") == 30; }));
+    std::ostringstream text;
+    dump(text);
+    EXPECT_NE(text.str().find("fibers: 30\n30 fibers ("), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find("waiting for channel receive, for "), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find(" and 10 more\n"), std::string::npos) << text.str();
+    std::ostringstream without;
+    dump(without, {.stacks = stacks::left_out});
+    EXPECT_EQ(without.str().find("weft_context_base"), std::string::npos) << without.str();
+    c.close();
+    for (auto& f : all) f.join();
 }
 
 TEST(dump, shows_the_stack_of_one_that_runs_if_there_is_a_signal) {

@@ -420,11 +420,16 @@ def print_stack(process, fiber, with_locals):
         gdb.write(f"  no stack: {why_there_is_none(fiber)}\n")
 
 
+def leads_to_switch(frame):
+    """The runtime's own way from a wait to the next fiber, of which there are several."""
+    return (frame.name() or "").startswith(("weft::detail::carrier::leave", "weft::detail::carrier::park", "weft::detail::switch"))
+
+
 def print_all_stacks(process):
     groups = {}
     for fiber in process.fibers:
         with Shown(process, fiber) as stacks:
-            groups.setdefault(tuple(f.pc() for frames in stacks for f in frames), []).append(fiber)
+            groups.setdefault(tuple(f.pc() for frames in stacks for f in frames if not leads_to_switch(f)), []).append(fiber)
     for fibers in sorted(groups.values(), key=len):
         for fiber in fibers[1:]:
             gdb.write(fiber.line(process) + "\n")
