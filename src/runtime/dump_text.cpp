@@ -88,7 +88,7 @@ public:
     }
     void write_fibers() {
         for (const auto& r : all_.runtimes)
-            for (const auto& g : groups_of(r.fibers)) write(g);
+            for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
         for (const auto& c : all_.cycles) write_cycle(c);
     }
 
