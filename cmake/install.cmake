@@ -58,6 +58,13 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${unbuilt})
 
+# gdb's commands, for people to source; and where gdb itself looks for them beside a library whose own copy has been stripped away.
+install(FILES tools/gdb/weft.py DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/gdb")
+if(BUILD_SHARED_LIBS)
+    install(FILES tools/gdb/weft.py DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}"
+            RENAME "libweft.so.${PROJECT_VERSION}-gdb.py")
+endif()
+
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
     if(BUILD_SHARED_LIBS)

@@ -45,6 +45,8 @@ struct hog_report {
     std::uint64_t left_out = 0;           ///< hogs not reported since the last report, because there were too many
 };
 
+struct deadlock;
+
 struct runtime_options {
     unsigned workers = 0;  ///< 0: usable CPUs (affinity mask, cgroup quota along the whole path); WEFT_WORKERS overrides
     std::size_t stack_bytes = std::size_t{256} * 1024;  ///< address space per fiber, guard excluded; 16 KiB to 1 GiB
@@ -54,9 +56,16 @@ struct runtime_options {
     /// Told of hogs on a thread of its own, one at a time: the first ten, then one in a second. It may take its time, and the runtime
     /// ends after it has returned; what it throws is printed and forgotten. Default: one line on stderr. Without a slice there are none.
     std::function<void(hog_report const&)> on_hog = {};
+    /// Told, on the same thread, of fibers that wait for one another or for nobody (deadlock.hpp), each time no fiber has run for a second;
+    /// of those that are certain, once. Default: a report on stderr; the program goes on waiting, so to end it is this function's to do.
+    /// Without a slice nobody looks.
+    std::function<void(deadlock const&)> on_deadlock = {};
     /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. It interrupts what the thread does at that time, and is
     /// to have no other user: std::invalid_argument if it has a handler. WEFT_HOG_SIGNAL overrides.
     int hog_signal = 0;
+    /// A signal that makes the process write a dump of all its runtimes (weft/dump.hpp) to stderr; 0: none. While a runtime has one, `weft
+    /// dump PID` is answered, too. It is to have no other user, and to be one and the same for all. WEFT_DUMP_SIGNAL overrides.
+    int dump_signal = 0;
     /// How much nicer than the runtime's threads one gets whose fiber computes and has lost its worker, 0 to 19; not one that other fibers are
     /// bound to. 10 keeps the others punctual beside a hundred hogs in most runs; but all threads of other kinds come before such a fiber
     /// then, and the threads and processes it starts are as nice, those of weft::blocking among them. WEFT_HOG_NICE overrides.

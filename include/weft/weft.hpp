@@ -11,6 +11,8 @@
 #include <weft/coroutine.hpp>
 #include <weft/dead_letter.hpp>
 #include <weft/deadline.hpp>
+#include <weft/deadlock.hpp>
+#include <weft/dump.hpp>
 #include <weft/event.hpp>
 #include <weft/event_source.hpp>
 #include <weft/exit_reason.hpp>

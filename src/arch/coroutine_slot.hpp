@@ -4,11 +4,21 @@
 // thread, and the slot has to go with it. Whoever runs fibers registers how to find it.
 #pragma once
 
+#include "arch/context.hpp"
+
 namespace weft::detail {
 
 struct coroutine_core;
 struct deadline_frame;
 struct shield_frame;
+
+/// What a coroutine_core begins with: how dumps get from its stack to that of its caller.
+struct coroutine_link {
+    context caller;  // valid while the coroutine runs
+    coroutine_core* outer = nullptr;
+};
+
+inline const coroutine_link& link_of(const coroutine_core& core) noexcept { return *reinterpret_cast<const coroutine_link*>(&core); }
 
 /// Where a fiber or a thread is in what it runs; its own only.
 struct coroutine_slot {

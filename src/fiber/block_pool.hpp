@@ -69,6 +69,7 @@ public:
     }
 
 private:
+    friend struct debug_layout;
     static constexpr std::size_t leaf_blocks = control_block::leaf, leaves_per_slab = 4;  // chosen: about 100 KiB a slab
     static constexpr std::size_t slab_blocks = leaf_blocks * leaves_per_slab;
     static constexpr std::size_t leaf_bytes = 2 * leaf_blocks * sizeof(control_block);  // with the rests

@@ -22,6 +22,7 @@
 #include <cstring>
 #include <memory>
 #include <source_location>
+#include <span>
 #include <stop_token>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,8 @@ public:
     virtual bool child_failed(control_block&, const std::exception_ptr&) noexcept = 0;
     /// The body has ended and its joiners were woken; the fiber goes on for a moment, its body may be gone.
     virtual void child_ended(control_block&, bool stop_siblings) noexcept = 0;
+    /// For dumps: addresses of children that have not ended, as many as there is room for. \returns how many.
+    virtual std::size_t list_children(std::span<const control_block*> into) noexcept = 0;
 
 protected:
     ~end_observer() = default;

@@ -108,6 +108,7 @@ public:
     void free_joined() noexcept { word_.store(0, relaxed); }
 
 private:
+    friend struct debug_layout;
     static constexpr std::uint32_t awaited = 1, done = 2, handle = 4, reference = 8;
 
     [[gnu::always_inline]] bool free_from(std::uint32_t only) noexcept {

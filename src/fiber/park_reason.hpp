@@ -8,7 +8,7 @@ namespace weft::detail {
 
 enum class park_reason : std::uint8_t {
     none, sleep, yield, join, scope_end, fiber_limit, mutex, condition_variable,
-    wait_group, channel_send, channel_receive, select, blocking, callback, read, write, accept, connect, signal,
+    wait_group, channel_send, channel_receive, select, select_readiness, blocking, callback, read, write, accept, connect, signal,
     shared_mutex, once, semaphore, event, latch, barrier, ivar, ticker, mailbox, mailbox_room, ask, process,
 };
 
@@ -25,7 +25,8 @@ inline std::string_view name(park_reason r) noexcept {
         case park_reason::wait_group: return "wait group";
         case park_reason::channel_send: return "channel send";
         case park_reason::channel_receive: return "channel receive";
-        case park_reason::select: return "select";
+        case park_reason::select:
+        case park_reason::select_readiness: return "select";
         case park_reason::blocking: return "blocking call";
         case park_reason::callback: return "callback";
         case park_reason::read: return "read";
@@ -47,6 +48,24 @@ inline std::string_view name(park_reason r) noexcept {
         case park_reason::process: return "child process";
     }
     return "?";
+}
+
+/// Whether time or something outside of the program's fibers may end such a wait.
+inline bool is_ended_from_outside(park_reason r) noexcept {
+    switch (r) {
+        case park_reason::sleep:
+        case park_reason::blocking:
+        case park_reason::callback:
+        case park_reason::read:
+        case park_reason::write:
+        case park_reason::accept:
+        case park_reason::connect:
+        case park_reason::signal:
+        case park_reason::ticker:
+        case park_reason::select_readiness:
+        case park_reason::process: return true;
+        default: return false;
+    }
 }
 
 }  // namespace weft::detail

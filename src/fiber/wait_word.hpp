@@ -134,6 +134,7 @@ public:
     wait_state state() const noexcept { return state_of(word_.load(relaxed)); }
 
 private:
+    friend struct debug_layout;
     static constexpr std::uint64_t state_mask = 7, interruptible_bit = 8;
     static constexpr int ticket_shift = 4;
     static constexpr std::uint32_t is_left = 0, on_it = 1, seized = 2;

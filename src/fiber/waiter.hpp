@@ -21,6 +21,7 @@
 
 #include "arch/coroutine_slot.hpp"
 #include "base/atomic.hpp"
+#include "base/coarse_time.hpp"
 #include "base/intrusive_list.hpp"
 #include "fiber/park_reason.hpp"
 #include "fiber/wait_word.hpp"
@@ -47,6 +48,7 @@ struct wait_cell {
     wait_outcome outcome = 0;
     /// What it waits for. Written by the owner before the wait, read by dumps.
     atomic<park_reason> reason{park_reason::none};
+    atomic<coarse_time> since{0};  // a fiber's last park
     atomic<const void*> object{nullptr};
     /// One of the two is set: how the owner is made to go on.
     atomic<void (*)(wait_cell&) noexcept> make_ready{nullptr};  // by the owner while active, or who alone may run the fiber

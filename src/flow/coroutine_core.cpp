@@ -14,6 +14,7 @@
 #include <exception>
 #include <new>
 #include <system_error>
+#include <type_traits>
 
 #include "arch/context.hpp"
 #include "arch/coroutine_slot.hpp"
@@ -24,10 +25,8 @@
 
 namespace weft::detail {
 
-struct coroutine_core {
+struct coroutine_core : coroutine_link {
     context self;
-    context caller;
-    coroutine_core* outer = nullptr;
     void* input = nullptr;
     void* output = nullptr;
     std::exception_ptr failure;   // on its way to the caller
@@ -40,6 +39,8 @@ struct coroutine_core {
     stack* home = nullptr;
     frames_aside frames;
 };
+
+static_assert(std::is_base_of_v<coroutine_link, coroutine_core> && !std::is_polymorphic_v<coroutine_core>, "link_of(): at its beginning");
 
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include <weft/detail/clock.hpp>
 
+#include "sched/quiet_threads.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {
@@ -258,6 +259,7 @@ blocking_job* blocking_pool::shared::take_front(member& me) noexcept {
 /// False: idle for too long, and out of the idle list.
 bool blocking_pool::shared::wait_for_job(member& me) noexcept {
     const auto until = futex_deadline(deadline_after(options.idle));
+    const quiet_thread of_weft;
     while (me.signal.load(acquire) == 0)  // pairs with submit()
         if (futex_wait(me.signal, 0, until) == futex_result::timed_out) return !leave_idle(me);
     return true;

@@ -1,13 +1,10 @@
 // hog_reports.cpp - how a user is told of hogs: by on_hog, or by a line on stderr; and whose the signal is that shows their stacks.
-#include <dlfcn.h>
-#include <signal.h>
-
-#include <array>
 #include <cstdio>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
+#include "runtime/chosen_signal.hpp"
+#include "runtime/code_names.hpp"
 #include "runtime/runtime_core.hpp"
 #include "stack/running_stack.hpp"
 
@@ -15,36 +12,6 @@ namespace weft::detail {
 namespace {
 
 constexpr std::size_t shown_frames = 12;  // chosen: a line can still be read
-
-int checked_hog_signal(const runtime_options& o) {
-    if (const auto n = from_environment("WEFT_HOG_SIGNAL", 0, static_cast<unsigned long>(SIGRTMAX))) return static_cast<int>(*n);
-    if (o.hog_signal < 0 || o.hog_signal > SIGRTMAX)
-        throw std::invalid_argument("weft: runtime_options::hog_signal must be 0 (none) to " + std::to_string(SIGRTMAX) +
-                                    ", not " + std::to_string(o.hog_signal));
-    return o.hog_signal;
-}
-
-// Those that say what the thread itself has done; and those in between are the C library's.
-bool is_taken_by_the_system(int number) noexcept {
-    for (const int n : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
-        if (number == n) return true;
-    return number >= __SIGRTMIN && number < SIGRTMIN;
-}
-
-std::string place_of(const void* code) {
-    Dl_info found{};
-    if (::dladdr(code, &found) == 0 || !found.dli_fname) {
-        std::array<char, 24> raw;
-        std::snprintf(raw.data(), raw.size(), "%p", code);
-        return raw.data();
-    }
-    const bool has_name = found.dli_sname != nullptr;
-    const auto* const from = static_cast<const char*>(has_name ? found.dli_saddr : found.dli_fbase);
-    const auto* const slash = std::strrchr(found.dli_fname, '/');
-    std::array<char, 24> offset;
-    std::snprintf(offset.data(), offset.size(), "+0x%zx", static_cast<std::size_t>(static_cast<const char*>(code) - from));
-    return std::string(has_name ? found.dli_sname : slash ? slash + 1 : found.dli_fname) + offset.data();
-}
 
 std::string line_of(const hog_report& r) {
     const auto text = [](std::string_view s) { return std::string(s); };
@@ -69,22 +36,17 @@ void print(std::string_view what) noexcept {
 
 }  // namespace
 
-stack_signal::stack_signal(const runtime_options& o) : number_(checked_hog_signal(o)) {
+stack_signal::stack_signal(const runtime_options& o) : number_(chosen_signal("WEFT_HOG_SIGNAL", "hog_signal", o.hog_signal)) {
     if (number_ == 0) return;
-    const std::string which =
-        "weft: runtime_options::hog_signal: signal " + std::to_string(number_) + " (" + ::strsignal(number_) + ')';
-    if (is_taken_by_the_system(number_)) throw std::invalid_argument(which + " has another use; take a real-time signal");
     switch (claim_stack_signal(number_)) {
         case signal_claim::granted: return;
-        case signal_claim::ignored: throw std::invalid_argument(which + " is ignored, by somebody's wish");
-        case signal_claim::refused: throw std::invalid_argument(which + " cannot have a handler");
+        case signal_claim::ignored:
+            throw std::invalid_argument(signal_in_words("hog_signal", number_) + " is ignored, by somebody's wish");
+        case signal_claim::refused:
+            throw std::invalid_argument(signal_in_words("hog_signal", number_) + " cannot have a handler");
         case signal_claim::has_handler: break;
     }
-    struct sigaction other = {};
-    ::sigaction(number_, nullptr, &other);
-    const auto* const handler = (other.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<const void*>(other.sa_sigaction)
-                                                                   : reinterpret_cast<const void*>(other.sa_handler);
-    throw std::invalid_argument(which + " has a handler already: " + place_of(handler));
+    refuse_signal_with_handler("hog_signal", number_);
 }
 
 stack_signal::~stack_signal() {

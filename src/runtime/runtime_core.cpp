@@ -10,6 +10,7 @@
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
 #include "io/current.hpp"
+#include "runtime/chosen_signal.hpp"
 #include "sched/niceness.hpp"
 
 namespace weft::detail {
@@ -137,6 +138,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     : facade_(facade), options_(std::move(options)), stack_signal_(options_) {
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
+    const int dump_signal = chosen_signal("WEFT_DUMP_SIGNAL", "dump_signal", options_.dump_signal);
     prints_census_ = from_environment("WEFT_STACK_CENSUS", 0, 1).value_or(0) == 1;
     scheduler_options o{.workers = workers,
                         .stack_bytes = checked_stack_bytes(options_),
@@ -157,10 +159,13 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                                 if (its_own && f->mark.detached) std::terminate();
                             },
                         .on_hog = [this](const hog& h) { report_hog(options_, h); },
+                        .on_all_asleep = [this] { deadlocks_.look(); },
                         .hog_nice = chosen_hog_nice(options_),
                         .hog_signal = stack_signal_.number(),
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
+    listed_.emplace(*scheduler_);
+    dumps_.emplace(dump_signal);
 }
 
 bool runtime_core::is_ended_by_own_exit() const noexcept {

@@ -8,6 +8,9 @@
 
 #include "io/blocking_pool.hpp"
 #include "io/epoll_driver.hpp"
+#include "runtime/all_runtimes.hpp"
+#include "runtime/deadlocks.hpp"
+#include "runtime/dump_service.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 
@@ -57,7 +60,10 @@ private:
     epoll_driver driver_;
     blocking_pool pool_;
     bool prints_census_ = false;
-    std::unique_ptr<scheduler> scheduler_;  // first to end: its threads use the others
+    deadlock_reporter deadlocks_{options_};
+    std::unique_ptr<scheduler> scheduler_;  // its threads use the others, so that it ends before them
+    std::optional<listed_runtime> listed_;
+    std::optional<dump_service> dumps_;
 };
 
 fiber_info info_of(const control_block&) noexcept;

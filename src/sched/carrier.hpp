@@ -136,6 +136,7 @@ public:
 
 private:
     friend class worker;
+    friend struct debug_layout;
 
     using holding = tenure<worker>::holder;
     enum class afterwards : std::uint8_t { nothing, commit_park, requeue, free_stack, free_own_stack };
@@ -187,6 +188,7 @@ private:
     // Switching. All of them inside.
     void leave_for(worker& w, control_block& self, control_block* next) noexcept;
     void leave_for_home(control_block& self, afterwards how) noexcept;
+    void park_at_home(control_block& self) noexcept;
     [[noreturn]] void go_on(worker& w, afterwards how, stack* leaving, control_block* next) noexcept;
     [[noreturn]] void go_home(afterwards how, stack* leaving) noexcept;
     static void arrive() noexcept;

@@ -216,9 +216,10 @@ void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
 void carrier::park(control_block& self) noexcept {
     parks_.store(parks_.load(relaxed) + 1, relaxed);  // own thread only
     if (!has_worker()) [[unlikely]]
-        return leave_for_home(self, afterwards::commit_park);
+        return park_at_home(self);
     worker& w = its_worker();
     control_block* const next = w.pick();
+    self.rest().since.store(w.coarse_now(), relaxed);  // a hint for dumps; after pick(), which may have read the clock
     if (next == &self) [[unlikely]] {  // woken already
         self.rest().word.left();
         dispatch(w, self);
@@ -227,6 +228,11 @@ void carrier::park(control_block& self) noexcept {
     after_ = afterwards::commit_park;
     after_what_ = &self;
     leave_for(w, self, next);
+}
+
+[[gnu::noinline]] void carrier::park_at_home(control_block& self) noexcept {
+    self.rest().since.store(coarse(clock::now()), relaxed);  // a hint for dumps
+    leave_for_home(self, afterwards::commit_park);
 }
 
 void carrier::yield(control_block& self) noexcept {

@@ -29,6 +29,7 @@ public:
         ::_exit(EXIT_FAILURE);
     }
     void child_ended(control_block&, bool) noexcept override { ::_exit(EXIT_SUCCESS); }
+    std::size_t list_children(std::span<const control_block*>) noexcept override { return 0; }  // nobody waits here
 };
 
 constinit end_of_child at_the_end;

@@ -221,7 +221,12 @@ void hand_off::run() noexcept {
             hogs_.start();
             hogs_.wake();
         }
-        sleep_until(owner_.demoted().is_waited_for() ? std::min(next, clock::now() + may_overstay) : next);
+        if (owner_.demoted().is_waited_for())
+            sleep_until(std::min(next, clock::now() + may_overstay));
+        else if (next == never && owner_.options().on_all_asleep)
+            sleep_until_quiet();
+        else
+            sleep_until(next);
     }
     withdraw_all();
 }
@@ -367,13 +372,28 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
 
 // ---- sleeping
 
-// If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake, fence, looks whether the monitor rests.)
-void hand_off::sleep_until(time_point next) noexcept {
-    alarm_.set(next == never ? after_timer_ : next);  // before others may
+// Nothing runs.
+void hand_off::sleep_until_quiet() noexcept {
+    std::uint64_t dispatches = 0;
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) dispatches += owner_.worker_at(i).dispatches();
+    if (quiet_.is_due(dispatches, clock::now())) {
+        quiet_.note_said();
+        if (owner_.live() != 0) {
+            hogs_.start();
+            hogs_.all_sleep();
+        }
+    }
+    sleep_until(quiet_.next(), quiet_.next());
+}
+
+// If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake, fence, looks whether the monitor rests.) `next` is
+// `nothing_runs` if nothing did when the monitor looked.
+void hand_off::sleep_until(time_point next, time_point nothing_runs) noexcept {
+    alarm_.set(next == nothing_runs ? std::min(next, after_timer_) : next);  // before others may
     if (next - clock::now() > may_miss) {
         rests_.store(true, relaxed);
         heavy_fence();
-        if (next == never && !all_sleep()) return rests_.store(false, relaxed);
+        if (next == nothing_runs && !all_sleep()) return rests_.store(false, relaxed);
     }
     alarm_.wait();
     rests_.store(false, relaxed);

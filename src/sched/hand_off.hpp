@@ -28,6 +28,7 @@
 #include "sched/hog_reporter.hpp"
 #include "sched/judge.hpp"
 #include "sched/niceness.hpp"
+#include "sched/quiescence.hpp"
 #include "sched/tenure.hpp"
 
 namespace weft::detail {
@@ -109,7 +110,8 @@ private:
     void look_again(worker& w, watched& seen) noexcept;
     void withdraw_all() noexcept;
     void serve_the_demoted(time_point now) noexcept;
-    void sleep_until(time_point next) noexcept;
+    void sleep_until_quiet() noexcept;
+    void sleep_until(time_point next, time_point nothing_runs = never) noexcept;
     bool all_sleep() const noexcept;
     [[gnu::cold]] void look_soon() noexcept;
 
@@ -135,6 +137,7 @@ private:
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     alarm alarm_;
+    quiescence quiet_;
     time_point after_timer_ = never;  // beside hogs: to look then though all sleep, since that makes the kernel choose anew
     std::vector<watched> seen_;  // of each worker
     bool says_no_more_ = false;  // that it has no carrier left

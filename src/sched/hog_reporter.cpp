@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "sched/blocked_in.hpp"
+#include "sched/new_thread.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/running_stack.hpp"
 
@@ -24,7 +25,7 @@ void hog_reporter::start() noexcept {
     if (thread_.joinable() || was_refused_ || !owner_.options().on_hog) return;
     try {
         seen_.resize(std::max(owner_.options().max_carriers, owner_.worker_count()));
-        thread_ = std::thread([this] {
+        thread_ = new_thread("weft: no thread for reports", [this] {
             char name[16];
             std::snprintf(name, sizeof name, "%.10s/hogs", owner_.options().name.c_str());
             pthread_setname_np(pthread_self(), name);
@@ -47,10 +48,16 @@ void hog_reporter::wake() noexcept {
     if (woken_.exchange(1, release) == 0) futex_wake(woken_, 1);  // release: the stretch, for who looks next
 }
 
+void hog_reporter::all_sleep() noexcept {
+    all_asleep_.store(true, relaxed);  // by wake()
+    wake();
+}
+
 void hog_reporter::run() noexcept {
     for (;;) {
         woken_.exchange(0, acquire);  // pairs with wake()
         if (ending_.load(acquire) != 0) return;
+        if (all_asleep_.exchange(false, relaxed)) owner_.options().on_all_asleep();  // pairs with all_sleep()
         if (look_at_all() == look_again::no) {
             if (woken_.load(relaxed) == 0) (void)futex_wait(woken_, 0);
         } else {

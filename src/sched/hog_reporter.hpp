@@ -1,7 +1,8 @@
 // hog_reporter.hpp - tells the runtime's owner of fibers that keep their thread for long: which, since when, and what they do.
 //
 // A thread of its own, so that neither a slow report nor what it asks of the kernel and of the hog holds the monitor up. It starts
-// with the first fiber that loses its worker, and sleeps unless a fiber runs without one that has not been reported.
+// with the first fiber that loses its worker, and sleeps unless a fiber runs without one that has not been reported. The same thread
+// looks for deadlocks when nothing has run for a while.
 //
 // Invariants
 //   G1  What it reads of carriers are hints, and of a fiber without a reference it reads nothing. It reports a fiber only with
@@ -72,6 +73,8 @@ public:
     void stop() noexcept;
     /// Any thread: a fiber runs without a worker now (G3).
     void wake() noexcept;
+    /// The monitor, after start(): nothing has run for a while, and it has not been said yet.
+    void all_sleep() noexcept;
 
 private:
     enum class look_again : bool { no, yes };
@@ -97,6 +100,7 @@ private:
     bool was_refused_ = false;
     futex_word ending_{0};
     futex_word woken_{0};
+    atomic<bool> all_asleep_{false};
     std::vector<stretch> seen_;  // of each carrier
     report_allowance allowance_;
     std::uint64_t left_out_ = 0;

@@ -310,8 +310,9 @@ time_point idle_worker::not_too_soon(time_point timer) const noexcept {
 }
 
 void idle_worker::note_wake(time_point timer) noexcept {
-    if (timer == never) return;
-    if (const auto now = clock::now(); timer <= now) w_.woke_for_timer_ = now;
+    const auto now = clock::now();
+    w_.coarse_now_ = coarse(now);
+    if (timer <= now) w_.woke_for_timer_ = now;
 }
 
 }  // namespace weft::detail

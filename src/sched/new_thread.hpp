@@ -5,13 +5,18 @@
 #include <thread>
 #include <utility>
 
+#include "sched/quiet_threads.hpp"
+
 namespace weft::detail {
 
 /// \throws std::system_error
 template <class F>
 std::thread new_thread(const char* refused, F&& body) {
     try {
-        return std::thread(std::forward<F>(body));
+        return std::thread([its = std::forward<F>(body)]() mutable {
+            const quiet_thread of_weft;
+            its();
+        });
     } catch (const std::system_error& e) {
         throw std::system_error(e.code(), refused);
     }

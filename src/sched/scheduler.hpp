@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct scheduler_options {
     std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
     /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
     std::function<void(const hog&)> on_hog = {};
+    /// Fibers are there and none has run for a second: told once, on the thread of on_hog. Must not throw. Empty: nobody is told.
+    std::function<void()> on_all_asleep = {};
     int hog_nice = 0;    // of a thread whose fiber has lost its worker by computing, added to that of the others
     int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
     /// The higher layer's object; scheduler only keeps it.
@@ -106,6 +109,11 @@ public:
     std::vector<held_fiber> living();
     /// The fiber that has this block now, with a reference; null if it has ended.
     held_fiber hold(control_block& f) noexcept;
+
+    /// Calls f for those of them that wait, each while it is held: nobody runs on its stack until f has returned (W7 of wait_word.hpp). Who
+    /// is woken waits for that, and so do up to `at_once` - 1 others. Nobody at all where the machine lacks what it takes.
+    void for_each_held(std::span<control_block* const> of_these, std::size_t at_once,
+                       const std::function<void(control_block&)>& f);
 
     /// The places for fibers; null if there is no limit.
     fiber_limit* limit() const noexcept { return limit_.get(); }
@@ -199,6 +207,7 @@ public:
     void set_napper(worker* w) noexcept { napper_.store(w, seq_cst); }
 
 private:
+    friend struct debug_layout;
     static void tell_and_interrupt(control_block&) noexcept;
     static held_fiber in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
@@ -227,7 +236,7 @@ private:
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
     atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written
-    std::mutex trimming_;  // W7 of wait_word.hpp
+    std::mutex holding_;  // W7 of wait_word.hpp
     alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};

@@ -30,6 +30,7 @@ public:
     pid_t id() const noexcept { return id_; }
 
 private:
+    friend struct debug_layout;
     pid_t id_ = 0;
     clockid_t clock_ = 0;  // 0: none; it is no thread's
 };

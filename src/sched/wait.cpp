@@ -3,9 +3,11 @@
 #include <time.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/fork.hpp"
 #include "base/futex.hpp"
+#include "sched/quiet_threads.hpp"
 #include "sched/scheduler.hpp"
 
 namespace weft::detail {
@@ -109,6 +111,8 @@ void wait::park_with_timer() noexcept {
 void wait::park_thread() noexcept {
     auto& signal = *cell_.thread_signal;
     wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
+    std::optional<quiet_thread> for_good;
+    if (timer.when() == never) for_good.emplace();
     while (signal.load(acquire) == 0) {  // pairs with unpark()
         const auto when = look_up_at(timer.when());
         const auto ns = when.time_since_epoch().count();

@@ -18,6 +18,7 @@ worker::worker(scheduler& owner, unsigned index)
       poll_at_(poll_every_most),
       poll_every_(poll_every_most),
       last_poll_(clock::now()),
+      coarse_now_(coarse(last_poll_)),
       next_poll_(poll_every_most),
       seen_(owner.options().workers),
       stacks_(owner.stacks()) {}
@@ -112,6 +113,7 @@ void worker::take_in() noexcept {
     next_poll_.store(ticks_.load(relaxed) + poll_every_, relaxed);  // the monitor's order to poll may be overwritten: it is obeyed here
     poll_at_.store(attends_ ? 0 : next_poll_.load(relaxed), relaxed);
     last_poll_ = now;
+    coarse_now_ = coarse(now);
     cpu_.store(placement::here(), relaxed);  // a hint
 
     taking_in_ = true;

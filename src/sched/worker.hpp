@@ -70,6 +70,8 @@ public:
     /// A thief that has borrowed.
     std::uint32_t take_half(control_block** out) noexcept;
     stack_cache& stacks() noexcept { return stacks_; }
+    /// When it has last read the clock: some milliseconds ago at most, since the monitor lets no worker that runs go for longer.
+    coarse_time coarse_now() const noexcept { return coarse_now_; }
     fiber_queue& queue() noexcept { return queue_; }
 
     // Any thread:
@@ -104,6 +106,7 @@ public:
 private:
     friend class idle_worker;  // idle.cpp: searching, napping and sleeping
     friend class carrier;  // worker_inline.hpp: spawns
+    friend struct debug_layout;
 
     void poll() noexcept;
     void take_in() noexcept;  // the same, but nobody is told of what has become ready
@@ -126,6 +129,7 @@ private:
     atomic<std::uint64_t> poll_at_;  // dispatches; 0 by the monitor
     std::uint32_t poll_every_;
     time_point last_poll_;
+    coarse_time coarse_now_;
     bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end
     // A timer was armed while others sleep and may not know of it, its carrier has fibers of its own, or K7.
     bool has_news_ = false;

@@ -2,6 +2,7 @@
 
 #include <weft/stop.hpp>
 
+#include "sync/holders.hpp"
 #include "sync/wake_all.hpp"
 
 namespace weft::detail {
@@ -342,6 +343,8 @@ std::size_t channel_core::size() noexcept {
     lock_.unlock();
     return n;
 }
+
+std::size_t handles_of_channel(const void* channel) noexcept { return static_cast<const channel_core*>(channel)->handles(); }
 
 void channel_core::add_handle() noexcept { handles_.fetch_add(1, relaxed); }  // made from a handle: it cannot be 0
 

@@ -1,9 +1,12 @@
 #include <weft/mutex.hpp>
 
+#include <cstddef>
+
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/wait.hpp"
+#include "sync/holders.hpp"
 #include "sync/whose.hpp"
 
 namespace weft {
@@ -115,5 +118,16 @@ bool recursive_mutex::enter_again() noexcept {
 void recursive_mutex::unlock() noexcept {
     if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();  // who is not the owner is refused there
 }
+
+// The lock's state is all there is of it, so that they have one address.
+const wait_cell* detail::holder_of_mutex(const void* lock) noexcept {
+    auto& s = static_cast<opaque<sizeof(weft::mutex)>*>(const_cast<void*>(lock))->as<mutex_state>();
+    s.lock.lock();
+    const wait_cell* const holder = s.owner;
+    s.lock.unlock();
+    return holder;
+}
+
+std::size_t detail::offset_of_mutex_holder() noexcept { return offsetof(mutex_state, owner); }
 
 }  // namespace weft

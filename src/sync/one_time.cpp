@@ -1,7 +1,10 @@
 #include <weft/detail/one_time.hpp>
 
+#include <cstddef>
+
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "sync/holders.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -79,5 +82,7 @@ bool one_time::await_done(time_point until, const std::stop_token* token) const 
     s.room.lock.unlock();
     return true;
 }
+
+std::size_t offset_of_once_runner() noexcept { return offsetof(one_time_state, runner); }
 
 }  // namespace weft::detail

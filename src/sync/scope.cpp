@@ -30,6 +30,7 @@ struct scope_core::state final : end_observer {
 
     bool child_failed(control_block& f, const std::exception_ptr& failure) noexcept override;
     void child_ended(control_block& f, bool stop_siblings) noexcept override;
+    std::size_t list_children(std::span<const control_block*> into) noexcept override;
     bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
     bool failure_is_open() const noexcept;
     using children = std::array<control_block*, 64>;  // chosen: a heavy fence for so many
@@ -188,6 +189,14 @@ void scope_core::state::request_stop() noexcept {
     tell.request_stop();
 }
 
+std::size_t scope_core::state::list_children(std::span<const control_block*> into) noexcept {
+    const std::lock_guard guard(lock);
+    std::size_t n = 0;
+    for (const auto* list : {&running, &told})
+        for (const control_block* f = list->front(); f && n < into.size(); f = list->next(*f)) into[n++] = f;
+    return n;
+}
+
 // Children that have not been told, each with a reference.
 std::size_t scope_core::state::take_untold(children& out) noexcept {
     const std::lock_guard guard(lock);
@@ -226,7 +235,7 @@ bool scope_core::state::wait_for_children() noexcept {
             return interrupted;
         }
         wait w({.reason = park_reason::scope_end,
-                .object = this,
+                .object = static_cast<end_observer*>(this),
                 .may_stop = stopped ? interruptible::no : interruptible::yes});
         waiter me(w.cell(), w.ticket());
         last_child.push_back(me);

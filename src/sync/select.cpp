@@ -151,7 +151,7 @@ std::size_t selection::run(std::size_t first) {
             return *otherwise_;
         }
         // 2. Or wait for all of them (E2).
-        wait w({.reason = park_reason::select, .deadline = std::min(until_, look_again_)});
+        wait w({.reason = has_watches_ ? park_reason::select_readiness : park_reason::select, .deadline = std::min(until_, look_again_)});
         link_all(w);
         unlock_all();
         if (const auto index = wait_for_any(w)) return *index;

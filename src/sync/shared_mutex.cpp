@@ -7,8 +7,11 @@
 //   N4  Who is claimed is counted: as the writer, or among the readers.
 #include <weft/shared_mutex.hpp>
 
+#include <cstddef>
+
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "sync/holders.hpp"
 #include "sync/waiting_room.hpp"
 #include "sync/wake_all.hpp"
 #include "sync/whose.hpp"
@@ -128,5 +131,16 @@ void shared_mutex::unlock_shared() noexcept {
     s.lock.unlock();
     unpark_all(admitted);
 }
+
+// The lock's state is all there is of it, so that they have one address.
+const wait_cell* detail::holder_of_shared_mutex(const void* lock) noexcept {
+    auto& s = static_cast<opaque<sizeof(weft::shared_mutex)>*>(const_cast<void*>(lock))->as<shared_mutex_state>();
+    s.lock.lock();
+    const wait_cell* const holder = s.writer;
+    s.lock.unlock();
+    return holder;
+}
+
+std::size_t detail::offset_of_shared_mutex_holder() noexcept { return offsetof(shared_mutex_state, writer); }
 
 }  // namespace weft

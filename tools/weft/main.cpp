@@ -5,6 +5,7 @@
 
 #include "bench/command.hpp"
 #include "command_line.hpp"
+#include "dump/command.hpp"
 
 int main(int argc, char** argv) {
     CLI::App program("weft: stackful fibers for C++20", "weft");
@@ -16,6 +17,8 @@ int main(int argc, char** argv) {
     users::add_serve(*program.add_subcommand("serve", "Serve users over HTTP from SQLite or Redis"), options);
     bench::bench_options benchmarks;
     bench::add_bench(*program.add_subcommand("bench", "Measure weft with the workloads of its seeds"), benchmarks);
+    dump::dump_options dumps;
+    dump::add_dump(*program.add_subcommand("dump", "Show the fibers of a process"), dumps);
     program.add_subcommand("version", "Print the version")->callback([] { std::cout << "weft " WEFT_VERSION << std::endl; });
     return users::run_command_line(program, argc, argv);
 }

@@ -132,6 +132,76 @@ weft_jump_context:
         .cfi_endproc
         .size   weft_jump_context, . - weft_jump_context
 
+// void weft_call_from_context(void* sp x0, void (*function)(void*) x1, void* argument x2)
+// Calls function(argument) on this stack; to unwinders the caller is whoever has left the stack at sp.
+        .globl  weft_call_from_context
+        .hidden weft_call_from_context
+        .type   weft_call_from_context, %function
+        .p2align 5
+weft_call_from_context:
+        .cfi_startproc
+        hint    #34                     // bti c
+        stp     x29, x30, [sp, #-32]!
+        str     x19, [sp, #16]
+        .cfi_adjust_cfa_offset 32
+        .cfi_rel_offset x29, 0
+        .cfi_rel_offset x30, 8
+        .cfi_rel_offset x19, 16
+        mov     x19, x0
+        .cfi_def_cfa x19, WEFT_FRAME_BYTES
+        .cfi_rel_offset x29, WEFT_FRAME_X29
+        .cfi_rel_offset x30, WEFT_FRAME_X30
+        .cfi_rel_offset x19, WEFT_FRAME_X19
+        .cfi_rel_offset x20, WEFT_FRAME_X20
+        .cfi_rel_offset x21, WEFT_FRAME_X21
+        .cfi_rel_offset x22, WEFT_FRAME_X22
+        .cfi_rel_offset x23, WEFT_FRAME_X23
+        .cfi_rel_offset x24, WEFT_FRAME_X24
+        .cfi_rel_offset x25, WEFT_FRAME_X25
+        .cfi_rel_offset x26, WEFT_FRAME_X26
+        .cfi_rel_offset x27, WEFT_FRAME_X27
+        .cfi_rel_offset x28, WEFT_FRAME_X28
+        .cfi_rel_offset d8, WEFT_FRAME_D8
+        .cfi_rel_offset d9, WEFT_FRAME_D9
+        .cfi_rel_offset d10, WEFT_FRAME_D10
+        .cfi_rel_offset d11, WEFT_FRAME_D11
+        .cfi_rel_offset d12, WEFT_FRAME_D12
+        .cfi_rel_offset d13, WEFT_FRAME_D13
+        .cfi_rel_offset d14, WEFT_FRAME_D14
+        .cfi_rel_offset d15, WEFT_FRAME_D15
+        mov     x0, x2
+        blr     x1
+        .cfi_restore x20
+        .cfi_restore x21
+        .cfi_restore x22
+        .cfi_restore x23
+        .cfi_restore x24
+        .cfi_restore x25
+        .cfi_restore x26
+        .cfi_restore x27
+        .cfi_restore x28
+        .cfi_restore d8
+        .cfi_restore d9
+        .cfi_restore d10
+        .cfi_restore d11
+        .cfi_restore d12
+        .cfi_restore d13
+        .cfi_restore d14
+        .cfi_restore d15
+        .cfi_def_cfa sp, 32
+        .cfi_rel_offset x29, 0
+        .cfi_rel_offset x30, 8
+        .cfi_rel_offset x19, 16
+        ldr     x19, [sp, #16]
+        ldp     x29, x30, [sp], #32
+        .cfi_adjust_cfa_offset -32
+        .cfi_restore x29
+        .cfi_restore x30
+        .cfi_restore x19
+        ret
+        .cfi_endproc
+        .size   weft_call_from_context, . - weft_call_from_context
+
 // The bottom of every made stack: nothing called it, and it never ends. The nop makes "just before the return address", where
 // unwinders look, lie inside it also while the stack has not started.
         .type   weft_context_base, %function

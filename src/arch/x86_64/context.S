@@ -113,6 +113,42 @@ weft_jump_context:
         .cfi_endproc
         .size   weft_jump_context, . - weft_jump_context
 
+// void weft_call_from_context(void* sp %rdi, void (*function)(void*) %rsi, void* argument %rdx)
+// Calls function(argument) on this stack; to unwinders the caller is whoever has left the stack at sp.
+        .globl  weft_call_from_context
+        .hidden weft_call_from_context
+        .type   weft_call_from_context, @function
+        .p2align 5
+weft_call_from_context:
+        .cfi_startproc
+        WEFT_LANDING
+        pushq   %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset %rbx, 0
+        movq    %rdi, %rbx
+        .cfi_def_cfa %rbx, WEFT_FRAME_BYTES
+        .cfi_rel_offset %r15, WEFT_FRAME_R15
+        .cfi_rel_offset %r14, WEFT_FRAME_R14
+        .cfi_rel_offset %r13, WEFT_FRAME_R13
+        .cfi_rel_offset %r12, WEFT_FRAME_R12
+        .cfi_rel_offset %rbx, WEFT_FRAME_RBX
+        .cfi_rel_offset %rbp, WEFT_FRAME_RBP
+        movq    %rdx, %rdi
+        call    *%rsi
+        .cfi_restore %r15
+        .cfi_restore %r14
+        .cfi_restore %r13
+        .cfi_restore %r12
+        .cfi_restore %rbp
+        .cfi_def_cfa %rsp, 16
+        .cfi_rel_offset %rbx, 0
+        popq    %rbx
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore %rbx
+        ret
+        .cfi_endproc
+        .size   weft_call_from_context, . - weft_call_from_context
+
 // The bottom of every made stack: nothing called it, and it never ends. The nop makes "one byte before the return address",
 // where unwinders look, lie inside it also while the stack has not started.
         .type   weft_context_base, @function

@@ -1,0 +1,26 @@
+// dump_service.hpp - dumps for who asks from outside: by a signal, on stderr, and by `weft dump PID`, there.
+//
+// One thread for the process, while any runtime wants it. The signal's handler does nothing but to wake it, so that the signal may come
+// at any instant, and a dump is made even if every worker hangs.
+//
+// Invariants
+//   V1  One signal for the process. Its handler stands, and the thread runs, while there is a user; both end with the last one.
+//   V2  The handler finds the descriptor that wakes the thread in an atomic; -1: nobody is there, and the signal is forgotten.
+//   V3  A forked child has no thread, and no users: it begins anew.
+#pragma once
+
+namespace weft::detail {
+
+class dump_service {
+public:
+    /// 0: none. \throws std::invalid_argument naming the option; std::system_error
+    explicit dump_service(int number);
+    ~dump_service();
+    dump_service(const dump_service&) = delete;
+    dump_service& operator=(const dump_service&) = delete;
+
+private:
+    const int number_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,184 @@
+// dump_text.cpp - a snapshot as text: fibers that are alike are shown once.
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/dump_forms.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t most_shown = 20;  // chosen: of those that are alike, or that are owners
+
+struct group {
+    std::vector<const fiber_snapshot*> members;
+};
+
+// The stack of one that waits, without what leads from its wait to the switch: that is one of several ways, whichever fiber comes next.
+class stacks_above_the_switch {
+public:
+    explicit stacks_above_the_switch(code_names& names) noexcept : names_(names) {}
+
+    std::vector<void*> of(const fiber_snapshot& f) {
+        if (f.thread != 0) return f.stack;
+        const auto first = std::find_if(f.stack.begin(), f.stack.end(), [this](void* code) { return !leads_to_switch(code); });
+        return std::vector<void*>(first, f.stack.end());
+    }
+
+private:
+    bool leads_to_switch(void* code) {
+        const auto [known, is_new] = known_.try_emplace(code);
+        if (is_new) known->second = names_.of_caller(code).starts_with("weft::detail::carrier::");
+        return known->second;
+    }
+
+    code_names& names_;
+    std::unordered_map<void*, bool> known_;
+};
+
+// What makes two fibers alike: all but who they are, where exactly they wait, and for how long.
+auto kind_of(const fiber_snapshot& f, stacks_above_the_switch& stacks) {
+    return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for,
+                      f.owners.empty() ? nullptr : f.object, std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value),
+                      stacks.of(f));
+}
+
+// Largest last, so that what there is little of is seen first; else as they came.
+std::vector<group> groups_of(const std::vector<fiber_snapshot>& fibers, stacks_above_the_switch& stacks) {
+    std::map<decltype(kind_of(fibers.front(), stacks)), std::size_t> known;
+    std::vector<group> groups;
+    for (const auto& f : fibers) {
+        const auto [at, is_new] = known.emplace(kind_of(f, stacks), groups.size());
+        if (is_new) groups.emplace_back();
+        groups[at->second].members.push_back(&f);
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const group& a, const group& b) { return a.members.size() < b.members.size(); });
+    return groups;
+}
+
+std::string seconds(std::chrono::milliseconds d) {
+    const auto ms = d.count();
+    const auto tenths = std::to_string(ms / 1000) + '.' + std::to_string(ms % 1000 / 100);
+    return ms < 1000 ? std::to_string(ms) + " ms" : tenths + " s";
+}
+
+class text_writer {
+public:
+    text_writer(std::ostream& to, const process_snapshot& all, code_names& names)
+        : to_(to), all_(all), names_(names), stacks_(names) {
+        for (const auto& r : all.runtimes)
+            for (const auto& f : r.fibers) by_id_[f.id.value] = &f;
+    }
+
+    void write() {
+        if (all_.runtimes.empty()) to_ << "weft: no runtime\n";
+        for (const auto& r : all_.runtimes) {
+            to_ << "weft: runtime \"" << r.name << "\", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
+            for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
+        }
+        for (const auto& c : all_.cycles) {
+            to_ << "weft: these wait for one another, for ever unless one is stopped or has a deadline:\n";
+            write_cycle(c);
+        }
+    }
+    void write_fibers() {
+        for (const auto& r : all_.runtimes)
+            for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
+        for (const auto& c : all_.cycles) write_cycle(c);
+    }
+
+private:
+    void write(const group& g) {
+        const auto& first = *g.members.front();
+        if (g.members.size() == 1)
+            write_fiber(first);
+        else
+            to_ << g.members.size() << " fibers";
+        if (first.site.line() != 0) to_ << " (" << first.site.file_name() << ':' << first.site.line() << ')';
+        to_ << ": ";
+        write_state(first);
+        write_times(g);
+        to_ << '\n';
+        if (g.members.size() > 1) write_members(g);
+        const auto stack = stacks_.of(first);
+        for (std::size_t i = 0; i < stack.size(); ++i) {
+            const bool is_exact = i == 0 && first.thread != 0;  // where a signal came, not whither a call returns
+            to_ << "    " << (is_exact ? names_.of(stack[i]) : names_.of_caller(stack[i])) << '\n';
+        }
+    }
+
+    void write_fiber(const fiber_snapshot& f) {
+        to_ << "fiber " << f.id.value;
+        if (!f.name.empty()) to_ << " \"" << f.name << '"';
+    }
+
+    void write_fiber(fiber_id id) {
+        if (const auto f = by_id_.find(id.value); f != by_id_.end()) return write_fiber(*f->second);
+        to_ << "fiber " << id.value;
+    }
+
+    void write_state(const fiber_snapshot& f) {
+        to_ << f.state;
+        if (f.worker)
+            to_ << " on worker " << *f.worker;
+        else if (f.thread != 0)
+            to_ << " without a worker";
+        if (f.thread != 0) to_ << ", thread " << f.thread;
+        if (f.waits_for == "nothing") return;
+        to_ << " for " << f.waits_for;
+        if (f.owners.empty()) return;
+        to_ << " of ";
+        for (std::size_t i = 0; i < f.owners.size() && i < most_shown; ++i) {
+            if (i != 0) to_ << ", ";
+            write_fiber(f.owners[i]);
+        }
+        if (f.owners.size() > most_shown) to_ << " and " << f.owners.size() - most_shown << " more";
+    }
+
+    void write_times(const group& g) {
+        const auto sooner = [](const fiber_snapshot* a, const fiber_snapshot* b) { return a->waited < b->waited; };
+        const auto [least, most] = std::minmax_element(g.members.begin(), g.members.end(), sooner);
+        if (!(*least)->waited) return;
+        to_ << ", for " << seconds(*(*least)->waited);
+        if ((*least)->waited != (*most)->waited) to_ << " to " << seconds(*(*most)->waited);
+    }
+
+    void write_members(const group& g) {
+        to_ << "  these:";
+        for (std::size_t i = 0; i < g.members.size() && i < most_shown; ++i) {
+            to_ << (i == 0 ? " " : ", ") << g.members[i]->id.value;
+            if (!g.members[i]->name.empty()) to_ << " \"" << g.members[i]->name << '"';
+        }
+        if (g.members.size() > most_shown) to_ << " and " << g.members.size() - most_shown << " more";
+        to_ << '\n';
+    }
+
+    void write_cycle(const std::vector<fiber_id>& cycle) {
+        for (std::size_t i = 0; i < cycle.size(); ++i) {
+            to_ << "  ";
+            write_fiber(cycle[i]);
+            to_ << " waits for ";
+            if (const auto f = by_id_.find(cycle[i].value); f != by_id_.end()) to_ << f->second->waits_for << " of ";
+            write_fiber(cycle[(i + 1) % cycle.size()]);
+            to_ << '\n';
+        }
+    }
+
+    std::ostream& to_;
+    const process_snapshot& all_;
+    code_names& names_;
+    stacks_above_the_switch stacks_;
+    std::unordered_map<std::uint64_t, const fiber_snapshot*> by_id_;
+};
+
+}  // namespace
+
+void write_text(std::ostream& to, const process_snapshot& all, code_names& names) { text_writer(to, all, names).write(); }
+void write_fibers(std::ostream& to, const process_snapshot& some, code_names& names) { text_writer(to, some, names).write_fibers(); }
+
+}  // namespace weft::detail

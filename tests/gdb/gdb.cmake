@@ -1,0 +1,18 @@
+# The commands of tools/gdb/weft.py, on a live process and on its core. Not of sanitized programs, which do not leave the core they should.
+if(WEFT_SANITIZE OR NOT WEFT_EMBED_GDB_SCRIPT)
+    return()
+endif()
+find_program(WEFT_GDB NAMES gdb)
+mark_as_advanced(WEFT_GDB)
+if(NOT WEFT_GDB)
+    message(STATUS "weft: tests of the gdb commands skipped: no gdb (scripts/setup build)")
+    return()
+endif()
+
+add_executable(gdb_parked "${CMAKE_CURRENT_LIST_DIR}/parked.cpp")
+weft_compile_options(gdb_parked LENIENT)
+target_compile_options(gdb_parked PRIVATE -g)   # its variables are looked at; weft needs none
+target_link_libraries(gdb_parked PRIVATE weft)
+add_test(NAME gdb.commands COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_gdb.py" "${WEFT_GDB}" $<TARGET_FILE:gdb_parked>
+         "${CMAKE_CURRENT_BINARY_DIR}/gdb")
+set_tests_properties(gdb.commands PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)

@@ -1,0 +1,83 @@
+#include "dump/command.hpp"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/dump_socket.hpp"
+
+namespace dump {
+namespace {
+
+constexpr timeval patience{.tv_sec = 60, .tv_usec = 0};  // chosen: a million fibers take half of it
+
+class connection {
+public:
+    explicit connection(int process) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        const weft::detail::dump_socket there(process);
+        if (fd_ < 0 || ::connect(fd_, there.get(), there.bytes) != 0) refuse(process, std::strerror(errno));
+        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        ucred who = {};
+        socklen_t bytes = sizeof who;
+        if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0 || who.pid != process)
+            refuse(process, "process " + std::to_string(who.pid) + " has taken its place");
+    }
+    ~connection() { ::close(fd_); }
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+
+    void ask(std::string_view line) {
+        if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) throw_errno();
+    }
+    std::string answer() {
+        std::string all;
+        std::array<char, 65536> some;
+        for (;;) {
+            const auto n = ::recv(fd_, some.data(), some.size(), 0);
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) throw_errno();
+            if (n == 0) return all;
+            all.append(some.data(), static_cast<std::size_t>(n));
+        }
+    }
+
+private:
+    [[noreturn]] void refuse(int process, const std::string& why) {
+        ::close(fd_);
+        throw std::runtime_error("dump: process " + std::to_string(process) + " does not serve dumps (" + why +
+                                 "); runtime_options::dump_signal or WEFT_DUMP_SIGNAL lets it");
+    }
+    [[noreturn]] static void throw_errno() { throw std::runtime_error(std::string("dump: ") + std::strerror(errno)); }
+
+    int fd_;
+};
+
+void run(const dump_options& options) {
+    connection there(options.process);
+    there.ask(options.json ? "json\n" : "text\n");
+    const auto text = there.answer();
+    if (text.empty()) throw std::runtime_error("dump: the process has hung up; it answers its own user and root");
+    std::cout << text << std::flush;
+}
+
+}  // namespace
+
+void add_dump(CLI::App& command, dump_options& options) {
+    command.add_option("PID", options.process, "a process with runtime_options::dump_signal, or started with WEFT_DUMP_SIGNAL")
+        ->required()
+        ->check(CLI::Range(1, 1 << 22))
+        ->type_name("");
+    command.add_flag("--json", options.json, "as one JSON object");
+    command.callback([&options] { run(options); });
+}
+
+}  // namespace dump

@@ -1,0 +1,18 @@
+// command.hpp - `weft dump PID`: asks a process for its fibers.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace dump {
+
+struct dump_options {
+    int process = 0;
+    bool json = false;
+};
+
+/// Adds PID and --json; the command then prints the dump. \throws std::runtime_error if the process does not answer
+void add_dump(CLI::App& command, dump_options&);
+
+}  // namespace dump
