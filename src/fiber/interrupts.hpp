@@ -28,8 +28,10 @@ inline bool is_freely_interruptible(const wait_cell& cell) noexcept {
 }
 
 /// Why the caller should stop now: operation_canceled (stop) or timed_out (a with_deadline() frame), if it may be
-/// interrupted here.
+/// interrupted here. A possible switch (switch_point.hpp).
 std::optional<std::errc> pending_interrupt() noexcept;
+/// The same where it may not switch, under a lock.
+std::optional<std::errc> pending_interrupt_in_lock() noexcept;
 
 [[noreturn]] void throw_cancelled();
 

@@ -104,6 +104,7 @@ public:
 private:
     friend class idle_worker;  // idle.cpp: searching, napping and sleeping
     friend class carrier;  // worker_inline.hpp: spawns
+    friend class simulator;  // which takes its place in choosing
 
     void poll() noexcept;
     void take_in() noexcept;  // the same, but nobody is told of what has become ready

@@ -9,6 +9,7 @@
 
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sync/waiting_room.hpp"
 #include "sync/wake_all.hpp"
 #include "sync/whose.hpp"
@@ -51,6 +52,7 @@ shared_mutex::~shared_mutex() {
 }
 
 bool shared_mutex::try_lock() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     s.lock.lock();
     const bool admitted = s.admits_writer();
@@ -60,6 +62,7 @@ bool shared_mutex::try_lock() noexcept {
 }
 
 bool shared_mutex::lock_until(time_point until) noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     auto* const self = &this_cell();
     s.lock.lock();
@@ -81,6 +84,7 @@ bool shared_mutex::lock_until(time_point until) noexcept {
 }
 
 void shared_mutex::unlock() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     wait_list admitted;
     s.lock.lock();
@@ -94,6 +98,7 @@ void shared_mutex::unlock() noexcept {
 }
 
 bool shared_mutex::try_lock_shared() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     s.lock.lock();
     const bool admitted = s.admits_reader();
@@ -103,6 +108,7 @@ bool shared_mutex::try_lock_shared() noexcept {
 }
 
 bool shared_mutex::lock_shared_until(time_point until) noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     s.lock.lock();
     if (s.admits_reader()) {
@@ -116,6 +122,7 @@ bool shared_mutex::lock_shared_until(time_point until) noexcept {
 }
 
 void shared_mutex::unlock_shared() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     wait_list admitted;
     s.lock.lock();

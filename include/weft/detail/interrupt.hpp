@@ -7,6 +7,7 @@ namespace weft::detail {
 
 /// One with_deadline() under way, on its caller's stack.
 struct deadline_frame {
+    constexpr deadline_frame() noexcept : own(never), effective(never), outer(nullptr) {}  // of nobody
     explicit deadline_frame(time_point t) noexcept;  // enters the calling fiber or thread
     ~deadline_frame();
     deadline_frame(const deadline_frame&) = delete;
