@@ -38,7 +38,7 @@ endforeach()
 
 # These check themselves and end with 0.
 if(WEFT_TESTS)
-    foreach(name IN ITEMS thousand walk_breathe philosophers spreadsheet bank round_robin)
+    foreach(name IN ITEMS thousand walk_breathe philosophers spreadsheet bank round_robin planted)
         add_test(NAME example.${name} COMMAND example_${name})
         set_tests_properties(example.${name} PROPERTIES TIMEOUT 30 LABELS guide)
     endforeach()

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include <weft/detail/at_limit.hpp>
 #include <weft/detail/priority.hpp>
 #include <weft/fiber.hpp>
+#include <weft/simulation.hpp>
 
 namespace weft {
 
@@ -81,6 +83,8 @@ struct runtime_options {
     /// count then.
     /// WEFT_MIGRATION=normal or =torture overrides.
     migration_policy migration = migration_policy::normal;
+    /// One seed decides what happens. With one worker; without a time slice, hogs and limits of carriers, whatever is said of them.
+    std::optional<simulation> simulate = {};
     /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached. Those of a scope's
     /// body on a plain thread come with id 0.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
@@ -117,7 +121,25 @@ struct runtime_stats {
 };
 
 namespace detail {
+class simulator;
 class runtime_core;
+
+/// One run() of a simulated runtime: from before its main fiber is started until that has ended.
+class simulated_run {
+public:
+    explicit simulated_run(runtime_core&);
+    /// Whether there is any need for it: not if the runtime is not simulated, or the caller is one of its own fibers.
+    explicit operator bool() const noexcept { return simulator_ != nullptr; }
+    void go(const fiber_ref& main) noexcept;
+    /// Waits. False: all fibers were stopped, or given up. \parks
+    bool succeeds() noexcept;
+    [[noreturn]] void fail();
+
+private:
+    runtime_core& core_;
+    simulator* simulator_;
+};
+
 scheduler& scheduler_of(const runtime&) noexcept;
 }  // namespace detail
 
@@ -153,9 +175,20 @@ public:
     }
 
     /// Runs main as a fiber and waits for it. Other fibers go on afterwards.
-    /// \returns its result. \throws what it threw. \parks if called by a fiber of another runtime.
+    /// In a simulated runtime the others go on only while a run is under way, and one is at a time: where nobody can go on, or a limit is
+    /// passed, all fibers are stopped, those that cannot be are left for good with all that they hold, and simulation_failed says who
+    /// waited for what. The runtime has had its last run then.
+    ///
+    /// \returns its result. \throws what it threw; simulation_failed. \parks if called by a fiber of another runtime.
     template <class F>
     auto run(F&& main) {
+        if (detail::simulated_run simulated{*core_}) [[unlikely]] {
+            auto f = spawn({.name = "main", .site = {}}, std::forward<F>(main));
+            simulated.go(f.ref());
+            if (simulated.succeeds()) return f.join();
+            if (!f.done()) f.detach();  // given up
+            simulated.fail();
+        }
         return spawn({.name = "main"}, std::forward<F>(main)).join();
     }
 

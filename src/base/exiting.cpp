@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/atomic.hpp"
 #include "base/panic.hpp"
 
 namespace weft::detail {
@@ -21,8 +22,16 @@ bool is_called_by_exit() noexcept {
     return found;
 }
 
+namespace {
+
+atomic<bool> some_were_abandoned{false};
+
+}  // namespace
+
+void note_abandoned_fibers() noexcept { some_were_abandoned.store(true, relaxed); }  // read by the same thread, or it does not matter
+
 void require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {
-    if (!condition && !is_called_by_exit()) [[unlikely]]
+    if (!condition && !some_were_abandoned.load(relaxed) && !is_called_by_exit()) [[unlikely]]
         panic(rule, detail);
 }
 

@@ -6,9 +6,11 @@
 
 #include "arch/exception_state.hpp"
 #include "base/panic.hpp"
+#include "base/virtual_clock.hpp"
 #include "fiber/control_block.hpp"
 #include "fiber/frames.hpp"
 #include "fiber/interrupts.hpp"
+#include "fiber/switch_point.hpp"
 
 namespace weft::detail {
 
@@ -20,6 +22,8 @@ constexpr std::string_view frames_end_in_turn =
 /// Whether `t` is over. Asked at each park point under a deadline, mostly of one that is far off: the kernel's coarse clock tells that
 /// for a sixth of the price (measured: 9 to 15 ns against 53 to 190 on a virtual machine). It is behind by a tick, seldom by more.
 bool has_passed(time_point t) noexcept {
+    if (time_is_asked_for()) [[unlikely]]
+        return t <= clock::now();
     constexpr auto well_behind = std::chrono::milliseconds(100);  // chosen: 10 ticks of the slowest, 100 Hz
     timespec coarse;
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);  // as steady_clock, which is CLOCK_MONOTONIC
@@ -62,12 +66,17 @@ interruption interruption_of(const wait_cell& cell) noexcept {
 }
 
 std::optional<std::errc> pending_interrupt(const wait_cell& cell) noexcept {
-    const bool stopped = cell.stops.load(relaxed) != 0;  // level-triggered
-    if (!stopped && !cell.slot.deadlines) [[likely]]
+    if (!may_be_interrupted(cell)) [[likely]]
         return std::nullopt;
+    switch_point();
+    return pending_interrupt_in_lock(cell);
+}
+
+std::optional<std::errc> pending_interrupt_in_lock(const wait_cell& cell) noexcept {
+    if (!may_be_interrupted(cell)) return std::nullopt;
     const auto when = interruption_of(cell);
     if (when.from != time_point::min()) return std::nullopt;
-    if (stopped) return std::errc::operation_canceled;
+    if (cell.stops.load(relaxed) != 0) return std::errc::operation_canceled;  // level-triggered
     if (has_passed(when.deadline)) return std::errc::timed_out;
     return std::nullopt;
 }

@@ -28,9 +28,12 @@ inline bool is_freely_interruptible(const wait_cell& cell) noexcept {
 }
 
 /// Why the caller should stop now: operation_canceled (stop) or timed_out (a with_deadline() frame), if it may be
-/// interrupted here.
+/// interrupted here. A possible switch (switch_point.hpp).
 std::optional<std::errc> pending_interrupt(const wait_cell& of_caller) noexcept;
 inline std::optional<std::errc> pending_interrupt() noexcept { return pending_interrupt(this_cell()); }
+/// The same where it may not switch, under a lock.
+std::optional<std::errc> pending_interrupt_in_lock(const wait_cell& of_caller) noexcept;
+inline std::optional<std::errc> pending_interrupt_in_lock() noexcept { return pending_interrupt_in_lock(this_cell()); }
 
 [[noreturn]] void throw_cancelled();
 

@@ -6,6 +6,7 @@
 
 #include "io/blocking_pool.hpp"
 #include "io/current.hpp"
+#include "sched/simulator.hpp"
 #include "sched/wait.hpp"
 
 namespace weft::detail {
@@ -110,6 +111,7 @@ void run_blocking_detached(std::unique_ptr<task> call) {
         (void)job.release();
         return;
     }
+    if (simulator_here()) return job.release()->run();
     std::thread([&job = *job] { job.run(); }).detach();
     (void)job.release();
 }

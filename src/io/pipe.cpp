@@ -12,6 +12,7 @@
 #include <weft/io/stream.hpp>
 
 #include "io/operation.hpp"
+#include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
 
 namespace weft::detail {
@@ -50,6 +51,7 @@ std::size_t report(io_result r, std::error_code& error) noexcept {
 }  // namespace
 
 std::array<int, 2> new_pipe() {
+    refuse_here("weft: pipe");
     std::array<int, 2> ends{};
     const long result = system_result([&] { return ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK); });
     if (result < 0) throw std::system_error(failure(result), "weft: pipe");

@@ -18,6 +18,7 @@
 
 #include "io/operation.hpp"
 #include "io/pipe.hpp"
+#include "io/refused_here.hpp"
 
 #if !defined(SYS_pidfd_open)
 #define SYS_pidfd_open 434
@@ -162,6 +163,7 @@ std::error_code look_until_ended(pid_t child, exit_status& status) {
 }  // namespace
 
 process::process(std::vector<std::string> words, process_options o) {
+    detail::refuse_here("weft: process");
     standard_stream in(o.in, child_does::read), out(o.out, child_does::write), err(o.err, child_does::write);
     child_steps steps;
     steps.start_in(o.directory);

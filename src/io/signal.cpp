@@ -23,6 +23,7 @@
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
 #include "io/operation.hpp"
+#include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
 
 namespace weft::io {
@@ -127,6 +128,7 @@ int claim_slot() {  // under table_lock
 }
 
 detail::io_handle make_event() {
+    detail::refuse_here("weft: signals");
     const long fd = detail::system_result([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
     if (fd < 0) throw std::system_error(detail::failure(fd), "weft: eventfd");
     if (auto* const s = detail::make_source(static_cast<int>(fd))) return detail::io_handle(s);

@@ -8,6 +8,7 @@
 #include "io/current.hpp"
 #include "io/epoll_driver.hpp"
 #include "io/poll_wait.hpp"
+#include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
 #include "io/system.hpp"
 #include "sched/wait.hpp"
@@ -79,7 +80,7 @@ long io_source::attach() noexcept {
         const std::lock_guard guard(lock_);
         if (driver_) return 0;
         mine = current_io();
-        if (!mine) return 0;
+        if (!mine) return refused_here() ? -EOPNOTSUPP : 0;
         driver_ = mine;
     }
     // Those who link a waiter from here on are woken by the event of the registration itself, if the descriptor is ready.

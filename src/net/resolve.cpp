@@ -9,6 +9,7 @@
 #include <weft/blocking.hpp>
 
 #include "io/operation.hpp"
+#include "io/refused_here.hpp"
 #include "net/socket_address.hpp"
 
 namespace weft::net {
@@ -72,6 +73,7 @@ std::vector<endpoint> resolve_or(std::string_view host, std::uint16_t port, std:
     if (host.empty()) return {{.host = "::1", .port = port}, {.host = "127.0.0.1", .port = port}};
     endpoint literal{.host = std::string(host), .port = port};
     if (detail::parse_numeric(literal)) return {std::move(literal)};
+    if ((error = detail::refused_here())) return {};
     auto found = look_up_elsewhere(std::string(host), port);
     error = found.error;
     return std::move(found.addresses);

@@ -3,11 +3,13 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
 
 namespace weft::detail {
 
 new_socket make_tcp_socket(int family) noexcept {
+    if (const auto error = refused_here()) return {{}, error};
     const long fd = system_result([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP); });
     if (fd < 0) return {{}, failure(fd)};
     return adopt(static_cast<int>(fd));

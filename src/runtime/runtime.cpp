@@ -9,9 +9,10 @@ namespace weft {
 runtime::runtime(runtime_options options) : core_(std::make_unique<detail::runtime_core>(*this, std::move(options))) {}
 
 // An inherited one is left where it is: its threads are not here to be joined, nor is what they were at complete. So is a static object
-// that ends on one of its own fibers: the process is about to end.
+// that ends on one of its own fibers: the process is about to end. And so is a simulated one with fibers that cannot go on: they may hold
+// anything.
 runtime::~runtime() {
-    if (core_->is_inherited() || core_->is_ended_by_own_exit()) static_cast<void>(core_.release());
+    if (core_->is_inherited() || core_->is_ended_by_own_exit() || !core_->ends_simulation()) static_cast<void>(core_.release());
 }
 
 bool runtime::shutdown(std::chrono::nanoseconds grace) {

@@ -3,22 +3,31 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 
+#include "arch/coroutine_slot.hpp"
+#include "arch/sanitizer.hpp"
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "sched/niceness.hpp"
+#include "sched/simulator.hpp"
+#include "stack/stack.hpp"
+
+#if WEFT_UNDER_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace weft::detail {
 namespace {
 
 io_context io_here() noexcept {
     auto* const core = current_runtime();
-    return core ? io_context{&core->driver(), &core->pool()} : io_context{};
+    return core && !core->fibers().simulated() ? io_context{&core->driver(), &core->pool()} : io_context{};
 }
 
 }  // namespace
@@ -38,6 +47,10 @@ namespace {
 
 unsigned chosen_workers(const runtime_options& o) {
     constexpr unsigned most = 1024;
+    if (o.simulate) {
+        if (o.workers <= 1) return 1;
+        throw std::invalid_argument("weft: runtime_options::workers must be 0 or 1 with simulate, not " + std::to_string(o.workers));
+    }
     if (const auto n = from_environment("WEFT_WORKERS", 1, most)) return static_cast<unsigned>(*n);
     if (o.workers > most)
         throw std::invalid_argument("weft: runtime_options::workers must be 0 (one per usable CPU) to 1024, not " +
@@ -54,6 +67,7 @@ std::size_t checked_stack_bytes(const runtime_options& o) {
 
 std::chrono::nanoseconds chosen_time_slice(const runtime_options& o) {
     using namespace std::chrono_literals;
+    if (o.simulate) return 0ns;
     constexpr unsigned long most_us = 10'000'000;
     if (const auto us = from_environment("WEFT_TIME_SLICE_US", 0, most_us)) return std::chrono::microseconds(*us);
     if (o.time_slice != 0ns && (o.time_slice < 100us || o.time_slice > 10s))
@@ -97,6 +111,10 @@ at_limit checked_at_limit(const runtime_options& o) {
 }
 
 migration_policy chosen_migration(const runtime_options& o) {
+    if (o.simulate) {
+        if (o.migration == migration_policy::normal) return migration_policy::normal;
+        throw std::invalid_argument("weft: runtime_options::migration must be normal with simulate: there is one thread");
+    }
     if (const char* const text = std::getenv("WEFT_MIGRATION"); text && *text) {
         if (std::string_view(text) == "normal") return migration_policy::normal;
         if (std::string_view(text) == "torture") return migration_policy::torture;
@@ -106,6 +124,21 @@ migration_policy chosen_migration(const runtime_options& o) {
         throw std::invalid_argument("weft: runtime_options::migration must be normal or torture, not " +
                                     std::to_string(static_cast<int>(o.migration)));
     return o.migration;
+}
+
+std::optional<simulation> chosen_simulation(const runtime_options& o) {
+    if (!o.simulate) return std::nullopt;
+    auto s = *o.simulate;
+    constexpr auto longest_step = std::chrono::seconds(1);
+    constexpr std::uint32_t rarest = 1'000'000;
+    if (s.step < s.step.zero() || s.step > longest_step)
+        throw std::invalid_argument("weft: simulation::step must be 0 to 1 s, not " + std::to_string(s.step.count()) + " ns");
+    if (s.switch_one_in > rarest)
+        throw std::invalid_argument("weft: simulation::switch_one_in must be 0 (drawn) to 1000000, not " + std::to_string(s.switch_one_in));
+    if (s.max_time < s.max_time.zero())
+        throw std::invalid_argument("weft: simulation::max_time must be 0 (no limit) or more, not " + std::to_string(s.max_time.count()) + " ns");
+    if (const auto seed = from_environment("WEFT_SEED", 0, std::numeric_limits<unsigned long>::max())) s.seed = *seed;
+    return s;
 }
 
 std::string what_of(const std::exception_ptr& e) {
@@ -144,11 +177,12 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .stack_bytes = checked_stack_bytes(options_),
                         .time_slice = chosen_time_slice(options_),
                         .max_carriers = chosen_max_carriers(options_, workers),
-                        .torture_hand_offs = from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1).value_or(0) == 1,
+                        .torture_hand_offs = !options_.simulate && from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1).value_or(0) == 1,
                         .max_fibers = checked_max_fibers(options_),
                         .census = options_.stack_census || prints_census_,
                         .when_full = checked_at_limit(options_),
                         .migration = chosen_migration(options_),
+                        .simulate = chosen_simulation(options_),
                         .name = options_.name,
                         .unhandled =
                             [this](control_block* f, const std::exception_ptr& e) {
@@ -168,6 +202,23 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     dumps_.emplace(dump_signal);
 }
 
+namespace {
+
+// What fibers that cannot go on hold is not lost to a leak checker, and objects they wait for may be destroyed.
+void keep_for_good(runtime_core& core) {
+    static std::mutex lock;
+    static auto& kept = *new std::vector<runtime_core*>;
+    const std::lock_guard guard(lock);
+    kept.push_back(&core);
+    note_abandoned_fibers();
+#if WEFT_UNDER_ASAN
+    for (const auto& f : core.fibers().living())
+        if (f->home) __lsan_register_root_region(f->home->span.low, static_cast<std::size_t>(f->home->span.high - f->home->span.low));
+#endif
+}
+
+}  // namespace
+
 bool runtime_core::is_ended_by_own_exit() const noexcept {
     return current_scheduler() == scheduler_.get() && is_called_by_exit();
 }
@@ -179,9 +230,22 @@ runtime_core::~runtime_core() {
 
 bool runtime_core::shutdown(time_point until) {
     require(current_scheduler() != scheduler_.get(), "a runtime is ended from outside, not by one of its own fibers");
+    auto* const simulated = scheduler_->simulated();
+    if (simulated) simulated->hold();  // so that all are stopped at one moment
     scheduler_->request_stop_of_all();
+    if (simulated) simulated->end();
     if (scheduler_->drain(until)) return true;
-    name_stragglers();
+    if (!simulated || !simulated->has_given_up()) name_stragglers();
+    return false;
+}
+
+bool runtime_core::ends_simulation() {
+    auto* const simulated = scheduler_->simulated();
+    if (!simulated) return true;
+    while (!simulated->has_given_up() && !shutdown(clock::now() + std::chrono::seconds(5))) {}
+    if (!simulated->has_given_up()) return true;
+    scheduler_->stop();
+    keep_for_good(*this);
     return false;
 }
 
@@ -205,6 +269,26 @@ void runtime_core::for_each_fiber(const std::function<void(const fiber_info&)>& 
         if (info.state != name(fiber_state::done)) f(info);
     }
 }
+
+// ---- a simulated run
+
+simulated_run::simulated_run(runtime_core& core) : core_(core), simulator_(core.fibers().simulated()) {
+    if (!simulator_) return;
+    if (current_scheduler() == &core.fibers())
+        simulator_ = nullptr;
+    else
+        simulator_->hold();
+}
+
+void simulated_run::go(const fiber_ref& main) noexcept { simulator_->begin_run(*main.block()); }
+
+bool simulated_run::succeeds() noexcept {
+    if (simulator_->await_run()) return true;
+    while (!simulator_->has_given_up() && !core_.shutdown(clock::now() + std::chrono::seconds(5))) {}
+    return false;
+}
+
+void simulated_run::fail() { throw simulator_->failure(); }
 
 fiber_info info_of(const control_block& f) noexcept {
     const auto state = state_of(f);

@@ -47,6 +47,8 @@ public:
     bool is_inherited() const noexcept { return scheduler_->is_inherited(); }
 
     bool shutdown(time_point until);
+    /// False: it was simulated, and fibers are left that cannot go on.
+    bool ends_simulation();
     void name_stragglers() noexcept;
     void for_each_fiber(const std::function<void(const fiber_info&)>& f);
 

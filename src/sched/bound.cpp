@@ -58,6 +58,7 @@ void bind(control_block& f, carrier& to) noexcept {
 }
 
 void bind_new(control_block& f, scheduler& where, migrate how) {
+    if (where.simulated()) return;  // all are on one thread
     switch (how) {
         case migrate::always:
             if (where.tortures()) bind_where_a_worker_is(f, where);
@@ -88,7 +89,17 @@ void let_go(control_block& f) noexcept {
     set_free(f);
 }
 
-pin::pin() noexcept : fiber_(this_fiber_block()) {
+namespace {
+
+// As in bind_new(): a simulated one is on its only thread anyway.
+control_block* fiber_that_may_move() noexcept {
+    auto* const f = this_fiber_block();
+    return f && f->owner->simulated() ? nullptr : f;
+}
+
+}  // namespace
+
+pin::pin() noexcept : fiber_(fiber_that_may_move()) {
     if (!fiber_ || fiber_->rest().pins++ != 0) return;
     if (fiber_->is_bound()) fiber_->rest().bound_to->count_bound(-1);  // B7; it may have come here inside another
     bind(*fiber_, *this_carrier());

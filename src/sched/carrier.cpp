@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "sched/new_thread.hpp"
+#include "sched/simulator.hpp"
 #include "sched/slice.hpp"
 #include "sched/worker_inline.hpp"
 #include "stack/overflow.hpp"
@@ -41,6 +42,7 @@ void carrier::start_thread() {
         const alternate_stack for_overflow;
         std::fesetenv(&owner_.floating_point());  // not that of whoever has started this thread
         probe_.store(thread_probe::here(), relaxed);
+        if (auto* const s = owner_.simulated()) s->begin_thread();
         set_this_carrier(this);
         live();
         set_this_carrier(nullptr);

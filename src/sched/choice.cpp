@@ -27,6 +27,14 @@ std::uint64_t fresh_seed() noexcept {
 
 }  // namespace
 
+// Neighbouring seeds are to differ at once: mixed as by splitmix64 of Vigna.
+void seed_choices(std::uint64_t seed) noexcept {
+    auto x = seed + 0x9e37'79b9'7f4a'7c15;
+    x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;
+    x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11eb;
+    state = (x ^ (x >> 31)) | 1;
+}
+
 std::uint32_t choose(std::uint32_t n) noexcept {
     if (n == 1) return 0;
     return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);  // the high bits are the good ones

@@ -23,7 +23,8 @@ namespace weft::detail {
 }
 
 [[gnu::always_inline]] inline void carrier::run_body(control_block& f) noexcept {
-    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    if (f.owner->looks_at_starts()) [[unlikely]]
+        f.owner->look_at_start(f);
     f.body->run();
 }
 

@@ -4,6 +4,7 @@
 
 #include "sched/choice.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/simulator.hpp"
 #include "sched/worker_inline.hpp"
 
 namespace weft::detail {
@@ -25,6 +26,7 @@ constexpr int relaxes_per_look = 20;  // chosen: a look at the others costs them
 }  // namespace
 
 control_block* idle_worker::find_work() noexcept {
+    if (auto* const s = w_.owner_.simulated()) return s->find_work(w_);
     judge_last_loot();
     if (w_.seeks_better_)
         if (auto* const f = take_better()) return found(f);

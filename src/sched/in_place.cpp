@@ -93,8 +93,8 @@ namespace {
 
 // \returns whether the child has failed, and its siblings are to be stopped.
 [[gnu::always_inline]] inline bool carrier::run_body_in_place(control_block& f) noexcept {
-    if (f.owner->all_are_stopped()) [[unlikely]]
-        scheduler::request_stop(f);
+    if (f.owner->looks_at_starts()) [[unlikely]]
+        f.owner->look_at_start(f);
     task& body = *f.body;
     body.run();
     if (body.failure()) [[unlikely]]
@@ -171,7 +171,7 @@ void carrier::run_inline(control_block& self, control_block& child) noexcept {
 
 // Nobody else has its handle, so nobody waits for it; the reference of its run stays with the caller.
 void carrier::run_inlined_body(control_block& f) noexcept {
-    if (f.owner->all_are_stopped()) scheduler::request_stop(f);
+    if (f.owner->looks_at_starts()) f.owner->look_at_start(f);
     f.body->run();
     const bool stop_siblings = f.body->failure() && body_failed(f);
     if (!f.life.end().had_handle) f.destroy_body();  // C2; user code, so as the fiber it belongs to

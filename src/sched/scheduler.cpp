@@ -1,6 +1,7 @@
 #include "sched/scheduler.hpp"
 
 #include "sched/forked.hpp"
+#include "sched/simulator.hpp"
 #include "sched/worker_inline.hpp"
 
 #include <algorithm>
@@ -45,7 +46,11 @@ runner current_runner() noexcept {
     const auto* const f = this_fiber_block();
     const auto name = current_name();
     const auto length = static_cast<int>(name.size());
-    if (f)
+    if (f && f->owner->simulated())
+        std::snprintf(who.text, sizeof who.text, "%.*s, fiber %llu, seed %llu", length, name.data(),
+                      static_cast<unsigned long long>(id_of(*f)),
+                      static_cast<unsigned long long>(f->owner->simulated()->options().seed));
+    else if (f)
         std::snprintf(who.text, sizeof who.text, "%.*s, fiber %llu", length, name.data(),
                       static_cast<unsigned long long>(id_of(*f)));
     else
@@ -102,7 +107,9 @@ scheduler::scheduler(scheduler_options options, driver& io)
       hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}, options_.hog_nice),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
       census_(options_.census ? std::make_unique<stack_census>() : nullptr),
-      looks_at_spawns_(limit_ != nullptr || census_ != nullptr || tortures()) {
+      simulator_(options_.simulate ? std::make_unique<simulator>(*this, *options_.simulate) : nullptr),
+      looks_at_spawns_(limit_ || census_ || simulator_ || tortures()),
+      looks_at_starts_(simulator_ != nullptr) {
     std::fegetenv(&floating_point_);
     prepare_heavy_fence();
     make_children_plain();
@@ -193,6 +200,8 @@ void scheduler::ready(control_block& f) noexcept {
 void scheduler::inject(control_block& f) noexcept {
     visitors_.fetch_add(1, relaxed);  // the push orders it before whatever the fiber does
     injected_.push(f);
+    if (simulator_) [[unlikely]]
+        simulator_->note_outsider();
     wake_searcher();
     visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
 }
@@ -249,6 +258,7 @@ void scheduler::tidy(control_block& f) noexcept {
     f.stop.store(stop_stage::none, relaxed);
     f.told = f.demoted = f.is_apart = false;
     f.failure_taken.store(false, relaxed);
+    if (f.owner->simulated()) f.rest().slot.deadlines = nullptr;
     f.keeps_worker.store(false, relaxed);
     f.rare.store(0, relaxed);
 }
@@ -311,6 +321,11 @@ void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
     if (const auto child = in_place_child_of(control_block::of(cell))) request_stop(*child);
 }
 
+void scheduler::look_at_start(control_block& f) noexcept {
+    if (simulator_) simulator_->begin(f);
+    if (all_stopped_.load(relaxed)) request_stop(f);
+}
+
 void scheduler::report_unhandled(control_block* f, const std::exception_ptr& failure) noexcept {
     if (failure && options_.unhandled && !is_cancellation(failure)) options_.unhandled(f, failure);
 }
@@ -332,7 +347,7 @@ std::uint64_t scheduler::born() const noexcept {
 bool scheduler::drain(time_point until) noexcept {
     auto nap = std::chrono::microseconds(50);  // chosen: a cold path, at shutdown only
     while (live() != 0) {
-        if (clock::now() >= until) return false;
+        if (clock::now() >= until || (simulator_ && simulator_->has_given_up())) return false;
         std::this_thread::sleep_for(nap);
         if (nap < std::chrono::milliseconds(10)) nap *= 2;
     }
@@ -341,7 +356,8 @@ bool scheduler::drain(time_point until) noexcept {
 
 void scheduler::request_stop_of_all() noexcept {
     all_stopped_.store(true, relaxed);
-    fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flag
+    looks_at_starts_.store(true, relaxed);
+    fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flags
     auto all = living();
     std::erase_if(all, [](const held_fiber& f) { return !raise_stop(*f); });
     heavy_fence();  // one for all

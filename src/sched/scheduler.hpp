@@ -6,12 +6,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <weft/detail/at_limit.hpp>
 #include <weft/detail/migrate.hpp>
+#include <weft/simulation.hpp>
 
 #include "base/fork.hpp"
 #include "fiber/block_pool.hpp"
@@ -29,6 +31,7 @@
 namespace weft::detail {
 
 struct hog;
+class simulator;
 
 struct scheduler_options {
     unsigned workers = 1;
@@ -40,6 +43,7 @@ struct scheduler_options {
     bool census = false;  // of what fibers need of their stacks
     weft::at_limit when_full = at_limit::park;
     migration_policy migration = migration_policy::normal;
+    std::optional<simulation> simulate = {};  // with one worker and no time slice
     std::string name = "weft";
     /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
     std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
@@ -98,7 +102,6 @@ public:
     bool drain(time_point until) noexcept;
     /// Stops every fiber that lives now; those born later start stopped.
     void request_stop_of_all() noexcept;
-    bool all_are_stopped() const noexcept { return all_stopped_.load(relaxed); }  // missed only by who is asked again: drain()
     /// Ends the carriers; no fiber may be left.
     void stop() noexcept;
     struct gives_back {
@@ -121,6 +124,12 @@ public:
     stack_census* census() const noexcept { return census_.get(); }
     /// Whether a spawn has to look at more than its attributes: at a limit, at the spawner's class, for the census, or at tortures().
     bool looks_at_spawns() const noexcept { return looks_at_spawns_.load(relaxed); }
+    bool all_are_stopped() const noexcept { return all_stopped_.load(relaxed); }  // missed only by who is asked again: drain()
+    /// Whether a fiber that begins is to be stopped at once, or is simulated.
+    bool looks_at_starts() const noexcept { return looks_at_starts_.load(relaxed); }  // as all_are_stopped()
+    [[gnu::cold]] void look_at_start(control_block&) noexcept;
+    /// Null unless it is.
+    simulator* simulated() const noexcept { return simulator_.get(); }
     /// Before the first fiber that is not normal is started, which thus comes after it.
     void begin_classes() noexcept { looks_at_spawns_.store(true, relaxed); }
     const scheduler_options& options() const noexcept { return options_; }
@@ -232,9 +241,11 @@ private:
     hand_off hand_off_;
     const std::unique_ptr<fiber_limit> limit_;  // beside what every fiber reads anyway
     const std::unique_ptr<stack_census> census_;
+    const std::unique_ptr<simulator> simulator_;  // before the workers begin
     atomic<bool> looks_at_spawns_;
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
+    atomic<bool> looks_at_starts_;
     atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written
     std::mutex holding_;  // W7 of wait_word.hpp
     alignas(64) atomic<lead> lead_{lead::free};

@@ -1,6 +1,7 @@
 #include "sched/worker.hpp"
 
 #include "sched/scheduler.hpp"
+#include "sched/simulator.hpp"
 #include "sched/worker_inline.hpp"
 
 namespace weft::detail {
@@ -21,13 +22,19 @@ worker::worker(scheduler& owner, unsigned index)
       coarse_now_(coarse(last_poll_)),
       next_poll_(poll_every_most),
       seen_(owner.options().workers),
-      stacks_(owner.stacks()) {}
+      stacks_(owner.stacks()) {
+    if (!owner.simulated()) return;
+    attends_ = has_news_ = true;  // as while a fiber of another class is queued (K7), for good
+    poll_at_.store(0, relaxed);
+    next_poll_.store(~std::uint64_t{0}, relaxed);
+}
 
 worker::~worker() = default;
 
 // One fiber of the carrier's own, then the others have their turn (B4 of bound.hpp). If it runs one or the other it may stay away
 // from its timers for long; else it minds them itself, asleep.
 control_block* worker::attend_news() noexcept {
+    if (auto* const s = owner_.simulated()) return s->pick(*this);
     has_news_ = attends_;
     auto* const bound = std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
     if ((bound || has_work()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
@@ -41,6 +48,7 @@ void worker::poll_before_pick() noexcept {
 }
 
 bool worker::attend() noexcept {
+    if (owner_.simulated()) return true;
     poll_before_pick();
     if (!attends_) return bound_has_turn_;
     turns_.charge(ticks_.load(relaxed));

@@ -107,6 +107,7 @@ private:
     friend class idle_worker;  // idle.cpp: searching, napping and sleeping
     friend class carrier;  // worker_inline.hpp: spawns
     friend struct debug_layout;
+    friend class simulator;  // which takes its place in choosing
 
     void poll() noexcept;
     void take_in() noexcept;  // the same, but nobody is told of what has become ready

@@ -2,6 +2,7 @@
 
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -15,6 +16,7 @@ waiting_room& barrier_core::room() const noexcept { return room_.as<waiting_room
 void barrier_core::enter() { check_interrupt(); }
 
 barrier_core::arrival barrier_core::arrive(std::ptrdiff_t n, leaves how) noexcept {
+    switch_point();
     require(n > 0, "barrier: arrives at least once");
     auto& r = room();
     r.lock.lock();

@@ -2,6 +2,7 @@
 
 #include <weft/stop.hpp>
 
+#include "fiber/switch_point.hpp"
 #include "sync/holders.hpp"
 #include "sync/wake_all.hpp"
 
@@ -136,6 +137,7 @@ channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* eleme
 }
 
 channel_op channel_core::try_operate(direction d, void* element) {
+    switch_point();
     lock_.lock();
     transfer t;
     const auto result = begin(d, element, t);
@@ -321,6 +323,7 @@ void channel_core::vacate(channel_node& node, channel_waiter* next_sender) noexc
 // Close, and the handles.
 
 void channel_core::close() noexcept {
+    switch_point();
     wait_list claimed;
     lock_.lock();
     closed_ = true;
@@ -331,6 +334,7 @@ void channel_core::close() noexcept {
 }
 
 bool channel_core::is_closed() noexcept {
+    switch_point();
     lock_.lock();
     const bool closed = closed_;
     lock_.unlock();
@@ -338,6 +342,7 @@ bool channel_core::is_closed() noexcept {
 }
 
 std::size_t channel_core::size() noexcept {
+    switch_point();
     lock_.lock();
     const auto n = buffer_.size();
     lock_.unlock();

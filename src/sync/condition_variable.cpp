@@ -7,6 +7,7 @@
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
+#include "fiber/switch_point.hpp"
 #include "sched/wait.hpp"
 #include "sync/stop_waiter.hpp"
 #include "sync/wake_all.hpp"
@@ -31,6 +32,7 @@ condition_variable::~condition_variable() {
 }
 
 void condition_variable::notify_one() noexcept {
+    switch_point();
     auto& s = state_.as<condition_state>();
     s.lock.lock();
     waiter* const oldest = s.waiters.claim_front();
@@ -39,6 +41,7 @@ void condition_variable::notify_one() noexcept {
 }
 
 void condition_variable::notify_all() noexcept {
+    switch_point();
     auto& s = state_.as<condition_state>();
     wait_list claimed;
     s.lock.lock();

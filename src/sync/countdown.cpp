@@ -2,6 +2,7 @@
 
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -22,6 +23,7 @@ countdown::~countdown() {
 waiting_room& countdown::room() const noexcept { return room_.as<waiting_room>(); }
 
 void countdown::add(std::ptrdiff_t n) noexcept {
+    switch_point();
     auto& r = room();
     r.lock.lock();
     require(!__builtin_add_overflow(count_, n, &count_), "wait_group: counts up to the largest std::ptrdiff_t");
@@ -49,6 +51,7 @@ void countdown::take_and_wait(std::ptrdiff_t n) {
 }
 
 bool countdown::is_zero() const noexcept {
+    switch_point();
     auto& r = room();
     r.lock.lock();
     const bool zero = count_ == 0;

@@ -2,6 +2,7 @@
 
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft {
@@ -19,6 +20,7 @@ event::~event() { detail::require_at_end(room().waiters.empty(), "event: destroy
 detail::waiting_room& event::room() const noexcept { return room_.as<detail::waiting_room>(); }
 
 void event::set() noexcept {
+    detail::switch_point();
     auto& r = room();
     r.lock.lock();
     if (kind_ == manual) return r.wake_all_in(set_already);
@@ -28,12 +30,14 @@ void event::set() noexcept {
 }
 
 void event::reset() noexcept {
+    detail::switch_point();
     auto& r = room();
     r.lock.lock();
     r.lock.unlock_in(unset);
 }
 
 bool event::try_wait() const noexcept {
+    detail::switch_point();
     auto& r = room();
     r.lock.lock();
     const bool was_set = r.lock.state() == set_already;
@@ -42,6 +46,7 @@ bool event::try_wait() const noexcept {
 }
 
 bool event::is_set() const noexcept {
+    detail::switch_point();
     auto& r = room();
     r.lock.lock();
     const bool now = r.lock.state() == set_already;

@@ -6,6 +6,7 @@
 
 #include <weft/fiber.hpp>
 
+#include "fiber/switch_point.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/wait.hpp"
 
@@ -70,6 +71,7 @@ void fiber_ref::wait_shielded() const noexcept {
 bool fiber_ref::done() const noexcept { return fiber_->has_ended(); }
 
 bool fiber_ref::request_stop() const noexcept {
+    switch_point();
     return !fiber_->owner->is_inherited() && scheduler::request_stop(*fiber_);
 }
 

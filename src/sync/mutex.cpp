@@ -5,6 +5,7 @@
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
+#include "fiber/switch_point.hpp"
 #include "sched/wait.hpp"
 #include "sync/holders.hpp"
 #include "sync/whose.hpp"
@@ -47,6 +48,7 @@ void mutex::lock() noexcept {
 }
 
 bool mutex::try_lock() noexcept {
+    switch_point();
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
     const bool is_free = s.owner == nullptr;
@@ -85,6 +87,7 @@ bool mutex::lock_until(time_point until) noexcept {
 }
 
 void mutex::unlock() noexcept {
+    switch_point();
     auto& s = state_.as<mutex_state>();
     s.lock.lock();
     if (s.owner != &caller_cell()) [[unlikely]]

@@ -4,6 +4,7 @@
 
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sync/holders.hpp"
 #include "sync/waiting_room.hpp"
 
@@ -28,6 +29,7 @@ one_time::~one_time() {
 bool one_time::is_done() const noexcept { return state_.as<one_time_state>().room.lock.rests_in(done); }
 
 bool one_time::begin() noexcept {
+    switch_point();
     auto& s = state_.as<one_time_state>();
     s.room.lock.lock();
     const bool mine = s.room.lock.state() == open;

@@ -223,7 +223,7 @@ bool scope_core::state::wait_for_children() noexcept {
     bool interrupted = false;
     for (;;) {
         lock.lock();
-        const bool from_outside = !stopped && pending_interrupt();  // under the lock: S2, so our own count is not in it
+        const bool from_outside = !stopped && pending_interrupt_in_lock();  // under the lock: S2, so our own count is not in it
         lock.unlock();
         if (from_outside) {
             interrupted = true;

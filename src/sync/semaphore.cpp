@@ -7,6 +7,7 @@
 
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -18,6 +19,7 @@ semaphore_core::~semaphore_core() { require_at_end(room().waiters.empty(), "sema
 waiting_room& semaphore_core::room() noexcept { return room_.as<waiting_room>(); }
 
 void semaphore_core::release(std::ptrdiff_t n) noexcept {
+    switch_point();
     require(n >= 0, "semaphore: a negative number of permits is released");
     auto& r = room();
     wait_list served;
@@ -34,6 +36,7 @@ void semaphore_core::release(std::ptrdiff_t n) noexcept {
 }
 
 bool semaphore_core::try_acquire() noexcept {
+    switch_point();
     auto& r = room();
     r.lock.lock();
     const bool taken = permits_ > 0;

@@ -11,6 +11,7 @@
 
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sync/holders.hpp"
 #include "sync/waiting_room.hpp"
 #include "sync/wake_all.hpp"
@@ -54,6 +55,7 @@ shared_mutex::~shared_mutex() {
 }
 
 bool shared_mutex::try_lock() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     s.lock.lock();
     const bool admitted = s.admits_writer();
@@ -63,6 +65,7 @@ bool shared_mutex::try_lock() noexcept {
 }
 
 bool shared_mutex::lock_until(time_point until) noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     auto* const self = &this_cell();
     s.lock.lock();
@@ -84,6 +87,7 @@ bool shared_mutex::lock_until(time_point until) noexcept {
 }
 
 void shared_mutex::unlock() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     wait_list admitted;
     s.lock.lock();
@@ -97,6 +101,7 @@ void shared_mutex::unlock() noexcept {
 }
 
 bool shared_mutex::try_lock_shared() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     s.lock.lock();
     const bool admitted = s.admits_reader();
@@ -106,6 +111,7 @@ bool shared_mutex::try_lock_shared() noexcept {
 }
 
 bool shared_mutex::lock_shared_until(time_point until) noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     s.lock.lock();
     if (s.admits_reader()) {
@@ -119,6 +125,7 @@ bool shared_mutex::lock_shared_until(time_point until) noexcept {
 }
 
 void shared_mutex::unlock_shared() noexcept {
+    switch_point();
     auto& s = state_.as<shared_mutex_state>();
     wait_list admitted;
     s.lock.lock();

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/panic.hpp"
+#include "fiber/switch_point.hpp"
 #include "sched/bound.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
@@ -135,6 +136,7 @@ new_fiber::made new_fiber::make(scheduler& where, const attributes& a, start_as 
 // The general case. `spill_alignment`: of a body that needs memory of its own; else 0.
 new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, start_as kind, std::size_t bytes,
                                        std::size_t spill_alignment) {
+    switch_point();
     const auto how = where.limit() ? admit(where, a) : admission::placed;
     half_made it(where, how);
     carrier* const c = this_carrier_of(&where);

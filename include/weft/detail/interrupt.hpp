@@ -9,6 +9,7 @@ struct coroutine_core;
 
 /// One with_deadline() under way, on its caller's stack.
 struct deadline_frame {
+    constexpr deadline_frame() noexcept : own(never), effective(never), outer(nullptr), list(nullptr), within(nullptr) {}  // of nobody
     explicit deadline_frame(time_point t) noexcept;  // enters the calling fiber or thread
     ~deadline_frame() {
         if (*list != this) [[unlikely]]
