@@ -376,14 +376,11 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
 void hand_off::sleep_until_quiet() noexcept {
     std::uint64_t dispatches = 0;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) dispatches += owner_.worker_at(i).dispatches();
-    if (quiet_.is_due(dispatches, clock::now())) {
-        quiet_.note_said();
-        if (owner_.live() != 0) {
-            hogs_.start();
-            hogs_.all_sleep();
-        }
+    if (quiet_.is_due(dispatches, clock::now()) && owner_.live() != 0) {
+        hogs_.start();
+        hogs_.all_sleep();
     }
-    sleep_until(quiet_.next(), quiet_.next());
+    sleep_until(quiet_.due(), quiet_.due());
 }
 
 // If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake, fence, looks whether the monitor rests.) `next` is

@@ -73,7 +73,7 @@ public:
     void stop() noexcept;
     /// Any thread: a fiber runs without a worker now (G3).
     void wake() noexcept;
-    /// The monitor, after start(): nothing has run for a while, and it has not been said yet.
+    /// The monitor, after start(): nothing has run for a while.
     void all_sleep() noexcept;
 
 private:

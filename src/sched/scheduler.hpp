@@ -49,7 +49,7 @@ struct scheduler_options {
     std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
     /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
     std::function<void(const hog&)> on_hog = {};
-    /// Fibers are there and none has run for a second: told once, on the thread of on_hog. Must not throw. Empty: nobody is told.
+    /// Fibers are there and none has run for a second: told on the thread of on_hog, more seldom as time goes by. Must not throw. Empty: nobody is told.
     std::function<void()> on_all_asleep = {};
     int hog_nice = 0;    // of a thread whose fiber has lost its worker by computing, added to that of the others
     int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
