@@ -18,37 +18,49 @@ struct group {
     std::vector<const fiber_snapshot*> members;
 };
 
-// The stack of one that waits, without what leads from its wait to the switch: that is one of several ways, whichever fiber comes next.
-class stacks_above_the_switch {
+// What of a stack is shown, and what of it counts when two are compared. Of one that waits the innermost frames are the runtime's: there are
+// several ways from a wait to the switch, whichever fiber comes next, and from a call to the wait, whoever else uses the object just then.
+class stack_views {
 public:
-    explicit stacks_above_the_switch(code_names& names) noexcept : names_(names) {}
+    explicit stack_views(code_names& names) noexcept : names_(names) {}
 
-    std::vector<void*> of(const fiber_snapshot& f) {
+    std::vector<void*> shown(const fiber_snapshot& f) { return without(frame::of_switch, f); }
+    std::vector<void*> compared(const fiber_snapshot& f) { return without(frame::of_runtime, f); }
+
+private:
+    enum class frame { of_switch, of_runtime, of_program };
+
+    std::vector<void*> without(frame most, const fiber_snapshot& f) {
         if (f.thread != 0) return f.stack;
-        const auto first = std::find_if(f.stack.begin(), f.stack.end(), [this](void* code) { return !leads_to_switch(code); });
+        const auto first = std::find_if(f.stack.begin(), f.stack.end(), [&](void* code) { return kind_of(code) > most; });
         return std::vector<void*>(first, f.stack.end());
     }
 
-private:
-    bool leads_to_switch(void* code) {
-        const auto [known, is_new] = known_.try_emplace(code);
-        if (is_new) known->second = names_.of_caller(code).starts_with("weft::detail::carrier::");
+    frame kind_of(void* code) {
+        const auto [known, is_new] = known_.try_emplace(code, frame::of_program);
+        if (!is_new) return known->second;
+        const auto name = names_.of_caller(code);
+        if (name.starts_with("weft::detail::carrier::") || name.starts_with("weft::detail::switch_"))
+            known->second = frame::of_switch;
+        else if (name.starts_with("weft::detail::") &&
+                 !name.starts_with("weft::detail::call_task"))  // which may have the body in it
+            known->second = frame::of_runtime;
         return known->second;
     }
 
     code_names& names_;
-    std::unordered_map<void*, bool> known_;
+    std::unordered_map<void*, frame> known_;
 };
 
 // What makes two fibers alike: all but who they are, where exactly they wait, and for how long.
-auto kind_of(const fiber_snapshot& f, stacks_above_the_switch& stacks) {
+auto kind_of(const fiber_snapshot& f, stack_views& stacks) {
     return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for,
                       f.owners.empty() ? nullptr : f.object, std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value),
-                      stacks.of(f));
+                      stacks.compared(f));
 }
 
 // Largest last, so that what there is little of is seen first; else as they came.
-std::vector<group> groups_of(const std::vector<fiber_snapshot>& fibers, stacks_above_the_switch& stacks) {
+std::vector<group> groups_of(const std::vector<fiber_snapshot>& fibers, stack_views& stacks) {
     std::map<decltype(kind_of(fibers.front(), stacks)), std::size_t> known;
     std::vector<group> groups;
     for (const auto& f : fibers) {
@@ -105,7 +117,7 @@ private:
         write_times(g);
         to_ << '\n';
         if (g.members.size() > 1) write_members(g);
-        const auto stack = stacks_.of(first);
+        const auto stack = stacks_.shown(first);
         for (std::size_t i = 0; i < stack.size(); ++i) {
             const bool is_exact = i == 0 && first.thread != 0;  // where a signal came, not whither a call returns
             to_ << "    " << (is_exact ? names_.of(stack[i]) : names_.of_caller(stack[i])) << '\n';
@@ -172,7 +184,7 @@ private:
     std::ostream& to_;
     const process_snapshot& all_;
     code_names& names_;
-    stacks_above_the_switch stacks_;
+    stack_views stacks_;
     std::unordered_map<std::uint64_t, const fiber_snapshot*> by_id_;
 };
 

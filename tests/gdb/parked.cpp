@@ -21,14 +21,18 @@ weft::latch never_opened(1);
     const std::lock_guard two(second);
 }
 
-[[gnu::noinline]] void wait_for_ever() { never_opened.wait(); }
+[[gnu::noinline]] void wait_for_ever() {
+    never_opened.wait();
+    asm volatile("");  // so that this is no jump to wait(), which would leave no frame
+}
 
 [[gnu::noinline]] void call_coroutine() {
     weft::coroutine<void(int)> inner([](auto&, int) { wait_for_ever(); });
     inner(1);
+    asm volatile("");
 }
 
-[[gnu::noinline]] void end_here() { std::abort(); }
+[[gnu::noinline]] void end_here() { std::abort(); }  // does not return, so it is called
 
 bool all_wait(const weft::runtime& rt, int expected) {
     int waiting = 0;

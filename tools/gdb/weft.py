@@ -12,6 +12,7 @@ Nothing is called in the process, and nothing is written to it. Fibers are found
 How a stack that no thread runs on is shown: an unwinder says of the innermost frame of the selected thread that its caller is the place
 where the fiber has left its stack. gdb goes on from there by itself.
 """
+import itertools
 import struct
 import time
 
@@ -420,16 +421,20 @@ def print_stack(process, fiber, with_locals):
         gdb.write(f"  no stack: {why_there_is_none(fiber)}\n")
 
 
-def leads_to_switch(frame):
-    """The runtime's own way from a wait to the next fiber, of which there are several."""
-    return (frame.name() or "").startswith(("weft::detail::carrier::leave", "weft::detail::carrier::park", "weft::detail::switch"))
+def compared(frames):
+    """Where those frames are that make two stacks different: not the innermost ones of the runtime, which has several ways from a call
+    to a wait and on to the next fiber. call_task may have the program's function in it."""
+    def is_runtime(frame):
+        name = frame.name() or ""
+        return name.startswith("weft::detail::") and not name.startswith("weft::detail::call_task")
+    return tuple(f.pc() for f in itertools.dropwhile(is_runtime, frames))
 
 
 def print_all_stacks(process):
     groups = {}
     for fiber in process.fibers:
         with Shown(process, fiber) as stacks:
-            groups.setdefault(tuple(f.pc() for frames in stacks for f in frames if not leads_to_switch(f)), []).append(fiber)
+            groups.setdefault(tuple(compared(frames) for frames in stacks), []).append(fiber)
     for fibers in sorted(groups.values(), key=len):
         for fiber in fibers[1:]:
             gdb.write(fiber.line(process) + "\n")
