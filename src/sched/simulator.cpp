@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/panic.hpp"
 #include "base/virtual_clock.hpp"
 #include "fiber/switch_point.hpp"
 #include "sched/choice.hpp"
@@ -207,7 +208,7 @@ void simulator::begin_run(control_block& main) noexcept {
         const std::lock_guard guard(lock_);
         run_is_over_ = false;
     }
-    main_.store(&main, relaxed);  // published by go()
+    require(main_.exchange(&main, relaxed) == nullptr, "run(): another run() of this simulated runtime is under way");  // published by go()
     go(phase::moving);
 }
 

@@ -7,9 +7,12 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -264,6 +267,24 @@ TEST(simulation, wrong_options_are_named) {
               std::string::npos);
     EXPECT_NE(complaint({.simulate = simulation{.max_time = -1s}}).find("simulation::max_time"), std::string::npos);
     EXPECT_EQ(complaint({.workers = 1, .simulate = simulation{}}), "none");
+}
+
+[[noreturn]] void run_twice_at_once() {
+    weft::runtime rt({.simulate = weft::simulation{.max_steps = 0}});
+    std::atomic<bool> running{false};
+    std::thread([&] {
+        rt.run([&] {
+            for (running = true;;) weft::this_fiber::yield();
+        });
+    }).detach();
+    while (!running) std::this_thread::yield();
+    rt.run([] {});
+    std::_Exit(0);
+}
+
+TEST(simulation_death, one_run_at_a_time) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(run_twice_at_once(), "weft: fatal: run\\(\\): another run\\(\\) of this simulated runtime is under way");
 }
 
 TEST(simulation, several_runs_and_plain_threads_get_along) {
