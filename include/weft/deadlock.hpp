@@ -1,10 +1,9 @@
 // deadlock.hpp - fibers that wait for each other, or for nobody: found when asked for, and told when a program has come to rest.
 //
-// Three kinds. A *circle* is exact: each of its fibers waits for a mutex, a fiber or a scope that another of them has; it was so at one moment, and
-// stays so unless one of the waits is stopped or has a limit of time. *All asleep* is Go's: no fiber runs, none waits for time, I/O, a
-// signal, a process or a blocking call, no timer is armed; certain if the process has no thread besides weft's and those that wait in
-// weft themselves, since any other could still wake one. A *lonely channel* is a suspicion: everybody who has a handle seems to
-// wait at it, as many fibers as it has handles; but a handle may be used by reference, so that somebody else may come.
+// Two kinds. A *circle*: each of its fibers waits for a mutex, a fiber or a scope that the next one has; it was so at one moment, and stays so unless one of
+// the waits is stopped or has a limit of time; certain if no timer is armed. *All asleep* is Go's: at one moment every fiber waited, none for time,
+// I/O, a signal, a process or a blocking call; certain if the process has no thread besides weft's and those that wait in weft
+// themselves, since any other could still wake one.
 #pragma once
 
 #include <chrono>
@@ -17,7 +16,7 @@
 namespace weft {
 
 struct deadlock {
-    enum class kind { circle, all_asleep, lonely_channel };
+    enum class kind { circle, all_asleep };
     kind what;
     bool certain;                        ///< else a suspicion
     std::vector<fiber_snapshot> fibers;  ///< of a circle: each waits for the next, and the last for the first; with their stacks
@@ -38,6 +37,7 @@ public:
     explicit fiber_census();
 
     /// Waits until all others have ended, for `patience` at most. From a plain thread or a fiber. \parks
+    /// One whose body has ended and that destroys what it was given is not seen any more.
     /// \returns those that have not, with stacks, as dump() writes them; empty if there is none. \throws std::bad_alloc
     std::string left_behind(std::chrono::nanoseconds patience = std::chrono::seconds(1)) const;
 

@@ -34,7 +34,6 @@ struct fiber_snapshot {
     std::optional<unsigned> worker;  ///< of the runtime's, if it runs and has one
     int thread = 0;  ///< the kernel's number of the thread, if it runs
     bool external = false;  ///< it waits for time, I/O, a signal, a process or a blocking call, and not for a fiber only
-    std::optional<std::size_t> handles;  ///< of the channel it waits at: how many there are, its own among them
     bool detached = false;
     weft::priority priority = weft::priority::normal;
     std::vector<void*> stack;  ///< return addresses, innermost first; may be empty
@@ -49,6 +48,8 @@ struct runtime_snapshot {
 
 struct process_snapshot {
     std::vector<runtime_snapshot> runtimes;
+    /// At one moment all fibers there were waited, each for another fiber or a thread: not for I/O, a signal, a process, a blocking call or time.
+    bool at_rest = false;
     std::vector<std::vector<fiber_id>> cycles;  ///< each of which waits for the next, and the last for the first
 };
 

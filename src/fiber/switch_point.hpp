@@ -11,7 +11,8 @@ namespace weft::detail {
 extern constinit atomic<bool> simulates;  // some runtime has, ever: of this process, for good
 
 /// The caller may be no fiber, of no simulated runtime, or inside the runtime: then nothing happens.
-[[gnu::cold]] void switch_now() noexcept;
+/// Not inlined, so that weft-lint knows it by its name.
+[[gnu::cold, gnu::noinline]] void switch_now() noexcept;
 
 inline void switch_point() noexcept {
     if (simulates.load(relaxed)) [[unlikely]]  // set before the simulated runtime, and so its fibers, began

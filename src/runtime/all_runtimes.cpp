@@ -9,23 +9,23 @@
 namespace weft::detail {
 namespace {
 
-constinit std::mutex lock;
+constinit std::mutex list_lock;
 constinit listed_runtime* first = nullptr;  // newest first
 
 [[gnu::constructor(before_static_objects)]] void lists_follow_forks() noexcept {  // F3
-    follow_forks({.before = [] { lock.lock(); },
-                  .in_parent = [] { lock.unlock(); },
+    follow_forks({.before = [] { list_lock.lock(); },
+                  .in_parent = [] { list_lock.unlock(); },
                   .in_child =
                       [] {
                           first = nullptr;  // A3
-                          lock.unlock();
+                          list_lock.unlock();
                       }});
 }
 
 }  // namespace
 
 listed_runtime::listed_runtime(scheduler& of_it) : fibers_(&of_it) {
-    const std::lock_guard guard(lock);
+    const std::lock_guard guard(list_lock);
     describe_layout(&first);
     next_ = first;
     first = this;
@@ -33,7 +33,7 @@ listed_runtime::listed_runtime(scheduler& of_it) : fibers_(&of_it) {
 
 listed_runtime::~listed_runtime() {
     {
-        const std::lock_guard guard(lock);
+        const std::lock_guard guard(list_lock);
         for (auto** at = &first; *at; at = &(*at)->next_)
             if (*at == this) {
                 *at = next_;
@@ -45,7 +45,7 @@ listed_runtime::~listed_runtime() {
 
 std::vector<listed_runtime::viewed> listed_runtime::all() {
     std::vector<viewed> found;
-    const std::lock_guard guard(lock);
+    const std::lock_guard guard(list_lock);
     for (auto* r = first; r; r = r->next_) {
         found.emplace_back();  // first, since it may throw
         r->viewers_.fetch_add(1, relaxed);  // under the lock, as the removal

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <ostream>
 #include <sstream>
+#include <thread>
 #include <unordered_map>
 
 #include <weft/runtime.hpp>
@@ -16,6 +16,8 @@ namespace weft {
 namespace detail {
 namespace {
 
+constexpr auto time_to_act = std::chrono::milliseconds(100);  // chosen: for a thread that was woken to get a CPU
+constexpr auto known_to = std::chrono::milliseconds(20);  // fiber_snapshot::waited
 constexpr int rest_after_look = 100;  // chosen: looks cost a hundredth of the time at most, however many fibers there are
 
 template <class F>
@@ -24,51 +26,26 @@ void for_each_fiber_of(const process_snapshot& all, F&& f) {
         for (const auto& one : r.fibers) f(one);
 }
 
-bool is_parked(const fiber_snapshot& f) noexcept { return f.waited.has_value(); }
-
 std::vector<deadlock> circles(const process_snapshot& all) {
     std::unordered_map<std::uint64_t, const fiber_snapshot*> by_id;
     for_each_fiber_of(all, [&](const fiber_snapshot& f) { by_id[f.id.value] = &f; });
+    const bool any_timers = std::ranges::any_of(all.runtimes, &runtime_snapshot::has_timers);
     std::vector<deadlock> found;
     for (const auto& cycle : all.cycles) {
-        auto& one = found.emplace_back(deadlock{deadlock::kind::circle, true, {}});
+        auto& one = found.emplace_back(deadlock{deadlock::kind::circle, !any_timers, {}});
         for (const auto id : cycle) one.fibers.push_back(*by_id.at(id.value));
-    }
-    return found;
-}
-
-bool are_all_asleep(const process_snapshot& all) {
-    bool any = false, asleep = true;
-    for (const auto& r : all.runtimes) asleep = asleep && !r.has_timers;
-    for_each_fiber_of(all, [&](const fiber_snapshot& f) {
-        any = true;
-        asleep = asleep && is_parked(f) && !f.external;
-    });
-    return any && asleep;
-}
-
-// Fibers at one channel all wait for the same: a sender and a receiver would have met.
-std::vector<deadlock> lonely_channels(const process_snapshot& all) {
-    std::map<const void*, std::vector<const fiber_snapshot*>> at;
-    for_each_fiber_of(all, [&](const fiber_snapshot& f) {
-        if (f.handles) at[f.object].push_back(&f);
-    });
-    std::vector<deadlock> found;
-    for (const auto& [channel, fibers] : at) {
-        if (fibers.size() < *fibers.front()->handles) continue;
-        auto& one = found.emplace_back(deadlock{deadlock::kind::lonely_channel, false, {}});
-        for (const auto* const f : fibers) one.fibers.push_back(*f);
     }
     return found;
 }
 
 std::string_view headline(const deadlock& d) noexcept {
     switch (d.what) {
-        case deadlock::kind::circle: return "they wait for one another, for ever unless one is stopped or has a deadline";
+        case deadlock::kind::circle:
+            return d.certain ? "they wait for one another, for ever unless one is stopped"
+                             : "they wait for one another, for ever unless one is stopped or has a limit of time";
         case deadlock::kind::all_asleep:
             return d.certain ? "all fibers wait, and nothing is left that could wake one"
                              : "all fibers wait, and only a thread that is not weft's could wake one";
-        case deadlock::kind::lonely_channel: return "as many fibers wait at a channel as it has handles, so that nobody else may come";
     }
     return "?";
 }
@@ -78,6 +55,18 @@ std::vector<fiber_id> ids_of(const deadlock& d) {
     std::ranges::transform(d.fibers, ids.begin(), &fiber_snapshot::id);
     std::ranges::sort(ids);
     return ids;
+}
+
+// Those worth telling of, all of whose fibers have waited for so long.
+std::vector<deadlock> among_those_seen(stacks which, duration waited) {
+    const bool before = others_may_act();
+    const auto all = take_snapshot(which);
+    auto found = deadlocks_among(all, others_may_act() || before);
+    const auto is_young = [&](const fiber_snapshot& f) { return !f.waited || *f.waited + known_to < waited; };
+    std::erase_if(found, [&](const deadlock& d) {
+        return (!d.certain && d.what != deadlock::kind::circle) || std::ranges::any_of(d.fibers, is_young);
+    });
+    return found;
 }
 
 void print(const deadlock& d) {
@@ -90,28 +79,26 @@ void print(const deadlock& d) {
 
 std::vector<deadlock> deadlocks_among(const process_snapshot& all, bool others_may_act) {
     auto found = circles(all);
-    if (are_all_asleep(all)) {
-        auto& one = found.emplace_back(deadlock{deadlock::kind::all_asleep, !others_may_act, {}});
-        for_each_fiber_of(all, [&](const fiber_snapshot& f) { one.fibers.push_back(f); });
-    } else {
-        std::ranges::move(lonely_channels(all), std::back_inserter(found));
-    }
+    if (!all.at_rest) return found;
+    auto& one = found.emplace_back(deadlock{deadlock::kind::all_asleep, !others_may_act, {}});
+    for_each_fiber_of(all, [&](const fiber_snapshot& f) { one.fibers.push_back(f); });
     return found;
 }
 
-// The first look is without stacks, since most find nothing. Who was found may have gone on by the second.
+// A plain thread that has been woken counts as one that waits until it gets a CPU. So two looks, with the same fibers waiting in between.
 void deadlock_reporter::look() noexcept {
     const auto from = clock::now();
     if (from < not_before_) return;
     try {
-        const auto is_certain = [](const deadlock& d) { return d.certain; };
-        if (std::ranges::any_of(deadlocks_among(take_snapshot(stacks::left_out), others_may_act()), is_certain))
-            for (const auto& d : deadlocks_among(take_snapshot(), others_may_act())) {
+        if (!among_those_seen(stacks::left_out, duration::zero()).empty()) {
+            std::this_thread::sleep_for(time_to_act);
+            for (const auto& d : among_those_seen(stacks::shown, time_to_act)) {
                 auto ids = ids_of(d);
-                if (!d.certain || std::ranges::find(told_, ids) != told_.end()) continue;
+                if (std::ranges::find(told_, ids) != told_.end()) continue;
                 told_.push_back(std::move(ids));
                 options_.on_deadlock ? options_.on_deadlock(d) : print(d);
             }
+        }
     } catch (const std::exception& e) {
         std::fprintf(stderr, "weft: a look for deadlocks, or on_deadlock, has thrown: %s\n", e.what());
     } catch (...) {
@@ -123,8 +110,9 @@ void deadlock_reporter::look() noexcept {
 }  // namespace detail
 
 std::vector<deadlock> find_deadlocks() {
-    const bool others = detail::others_may_act();
-    return detail::deadlocks_among(take_snapshot(), others);
+    const bool before = detail::others_may_act();
+    const auto all = take_snapshot();
+    return detail::deadlocks_among(all, detail::others_may_act() || before);
 }
 
 std::ostream& operator<<(std::ostream& to, const deadlock& d) {

@@ -26,11 +26,12 @@
 #include "base/fork.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "runtime/dump_socket.hpp"
+#include "sched/new_thread.hpp"
 
 namespace weft::detail {
 namespace {
 
-constexpr timeval patience{.tv_sec = 5, .tv_usec = 0};  // chosen: with who has connected, and may not read
+constexpr timeval peer_patience{.tv_sec = 5, .tv_usec = 0};  // chosen: with who has connected, and may not read
 
 constinit atomic<int> waker{-1};  // V2
 
@@ -70,7 +71,7 @@ public:
           wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
         if (wake_.get() < 0) throw std::system_error(errno, std::generic_category(), "weft: eventfd for dumps");
-        thread_ = std::thread([this] { run(); });
+        thread_ = new_thread("weft: no thread for dumps", [this] { run(); });
     }
     ~dump_server() {
         ending_.store(true, release);  // pairs with run()
@@ -127,8 +128,8 @@ private:
     void answer_next() noexcept {
         const unshared_descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (peer.get() < 0 || !may_ask(peer.get())) return;
-        ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        ::setsockopt(peer.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+        ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &peer_patience, sizeof peer_patience);
+        ::setsockopt(peer.get(), SOL_SOCKET, SO_SNDTIMEO, &peer_patience, sizeof peer_patience);
         std::array<char, 16> request;
         const auto n = ::recv(peer.get(), request.data(), request.size(), 0);
         if (n <= 0) return;
@@ -155,19 +156,19 @@ private:
     std::thread thread_;
 };
 
-constinit std::mutex lock;
-constinit unsigned users = 0;            // under the lock, as the next
+constinit std::mutex service_lock;
+constinit unsigned service_users = 0;  // under the lock, as the next
 constinit dump_server* server = nullptr;  // V1
 
 [[gnu::constructor(before_static_objects)]] void services_follow_forks() noexcept {  // F3 of base/fork.hpp
-    follow_forks({.before = [] { lock.lock(); },
-                  .in_parent = [] { lock.unlock(); },
+    follow_forks({.before = [] { service_lock.lock(); },
+                  .in_parent = [] { service_lock.unlock(); },
                   .in_child =
                       [] {
                           waker.store(-1, relaxed);  // V3; alone
-                          users = 0;
+                          service_users = 0;
                           server = nullptr;
-                          lock.unlock();
+                          service_lock.unlock();
                       }});
 }
 
@@ -199,7 +200,7 @@ void remove_handler(int number) noexcept {
 
 dump_service::dump_service(int number) : number_(number) {
     if (number == 0) return;
-    const std::lock_guard guard(lock);
+    const std::lock_guard guard(service_lock);
     if (server && server->number() != number)
         throw std::invalid_argument(signal_in_words("dump_signal", number) +
                                     ": another runtime of the process has chosen signal " + std::to_string(server->number()));
@@ -213,15 +214,15 @@ dump_service::dump_service(int number) : number_(number) {
         }
         waker.store(server->waker(), relaxed);
     }
-    ++users;
+    ++service_users;
 }
 
 dump_service::~dump_service() {
     if (number_ == 0) return;
     std::unique_ptr<dump_server> last;
     {
-        const std::lock_guard guard(lock);
-        if (--users != 0) return;
+        const std::lock_guard guard(service_lock);
+        if (--service_users != 0) return;
         waker.store(-1, relaxed);
         remove_handler(number_);
         last.reset(std::exchange(server, nullptr));

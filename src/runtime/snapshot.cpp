@@ -14,6 +14,7 @@
 #include "runtime/all_runtimes.hpp"
 #include "runtime/runtime_core.hpp"
 #include "runtime/wait_cycles.hpp"
+#include "sched/simulator.hpp"
 #include "stack/running_stack.hpp"
 #include "sync/holders.hpp"
 
@@ -38,6 +39,7 @@ struct seen_fiber {
 struct seen_runtime {
     listed_runtime::viewed runtime;
     std::vector<seen_fiber> fibers;
+    bool has_timers = false;
 };
 
 // Held.
@@ -79,8 +81,6 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
     seen.what.waits_for = name(cell.reason.load(relaxed));
     seen.what.object = cell.object.load(relaxed);
     seen.what.external = is_ended_from_outside(cell.reason.load(relaxed));
-    if (const auto r = cell.reason.load(relaxed); r == park_reason::channel_send || r == park_reason::channel_receive)
-        seen.what.handles = handles_of_channel(seen.what.object);
     seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
     seen.holders = holders_of(f);
     if (which == stacks::shown) seen.what.stack = stack_of(f);
@@ -118,13 +118,16 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
         for (unsigned i = 0; i < s.worker_count(); ++i)
             if (s.worker_at(i).held_by() == &c && c.hold().has_worker_hint()) what.worker = i;
         const int number = s.options().hog_signal;
-        if (which == stacks::left_out || number == 0) return;
+        if (which == stacks::left_out || number == 0 || simulator_here()) return;  // whose clock would stand still meanwhile
         std::array<void*, most_frames> frames;
         const auto n = read_running_stack(what.thread, number, frames, clock::now() + answer_within);
         if (c.current() != current) return;  // it has gone on: whose stack that was is not known
         what.stack.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));
     });
 }
+
+// A simulated one with fibers that nobody can stop: what they wait for may be gone.
+bool is_given_up(scheduler& s) noexcept { return s.simulated() && s.simulated()->has_given_up(); }
 
 bool has_timers(scheduler& s) noexcept {
     for (unsigned i = 0; i < s.worker_count(); ++i)
@@ -135,7 +138,8 @@ bool has_timers(scheduler& s) noexcept {
 class look_around {
 public:
     explicit look_around(stacks which) {
-        for (auto& r : listed_runtime::all()) runtimes_.push_back({.runtime = std::move(r), .fibers = {}});
+        for (auto& r : listed_runtime::all())
+            if (!is_given_up(r->fibers())) runtimes_.push_back({.runtime = std::move(r), .fibers = {}});
         for (auto& r : runtimes_) find_fibers(r);
         const auto now = clock::now();
         for (auto& r : runtimes_) {
@@ -144,6 +148,7 @@ public:
                             [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.rest()), now, which); });
             look_at_threads(s, by_cell_, which);
         }
+        for (auto& r : runtimes_) r.has_timers = has_timers(r.runtime->fibers());
         for (auto& [cell, seen] : by_cell_) seen->what.waited = waited(*seen);
         for (auto& [cell, seen] : by_cell_)
             for (const auto* const holder : seen->holders)
@@ -154,10 +159,11 @@ public:
     process_snapshot take() {
         process_snapshot all;
         all.cycles = cycles();
+        all.at_rest = are_at_rest();
         for (auto& r : runtimes_) {
             const auto& options = r.runtime->fibers().options();
             auto& to = all.runtimes.emplace_back(runtime_snapshot{
-                .name = options.name, .workers = options.workers, .has_timers = has_timers(r.runtime->fibers()), .fibers = {}});
+                .name = options.name, .workers = options.workers, .has_timers = r.has_timers, .fibers = {}});
             for (auto& f : r.fibers) to.fibers.push_back(std::move(f.what));
         }
         return all;
@@ -212,6 +218,20 @@ private:
             one = found->second;
         }
         return one->what.waited;
+    }
+
+    // No timer was armed after all had been seen, none lives that was not seen, and all still wait in the waits that were seen: then they all
+    // did when the timers were looked at.
+    bool are_at_rest() const {
+        bool any = false;
+        for (const auto& r : runtimes_)
+            if (r.has_timers || r.runtime->fibers().live() != r.fibers.size()) return false;
+        for (const auto& r : runtimes_)
+            for (const auto& f : r.fibers) {
+                any = true;
+                if (f.what.external || !still_waits(f)) return false;
+            }
+        return any;
     }
 
     static bool still_waits(const seen_fiber& f) noexcept {

@@ -376,6 +376,7 @@ void hand_off::serve_the_demoted(time_point now) noexcept {
 void hand_off::sleep_until_quiet() noexcept {
     std::uint64_t dispatches = 0;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) dispatches += owner_.worker_at(i).dispatches();
+    owner_.for_each_carrier([&](const carrier& c) { dispatches += c.parks(); });  // also of those who run without a worker
     if (quiet_.is_due(dispatches, clock::now()) && owner_.live() != 0) {
         hogs_.start();
         hogs_.all_sleep();

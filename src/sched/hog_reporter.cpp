@@ -25,7 +25,7 @@ void hog_reporter::start() noexcept {
     if (thread_.joinable() || was_refused_ || !owner_.options().on_hog) return;
     try {
         seen_.resize(std::max(owner_.options().max_carriers, owner_.worker_count()));
-        thread_ = new_thread("weft: no thread for reports", [this] {
+        thread_ = new_thread("no thread for it", [this] {
             char name[16];
             std::snprintf(name, sizeof name, "%.10s/hogs", owner_.options().name.c_str());
             pthread_setname_np(pthread_self(), name);

@@ -4,11 +4,21 @@
 
 #include "arch/sanitizer.hpp"
 #include "base/atomic.hpp"
+#include "base/fork.hpp"
 
 namespace weft::detail {
 namespace {
 
 constinit atomic<int> quiet{0};
+constinit thread_local int depth = 0;  // a thread of weft's may wait in weft besides
+
+// The child has one thread, which acts.
+[[gnu::constructor(before_static_objects)]] void quiet_threads_follow_forks() noexcept {  // F3
+    follow_forks({.in_child = [] {
+        quiet.store(0, relaxed);
+        depth = 0;
+    }});
+}
 
 #if WEFT_UNDER_TSAN
 constexpr int of_the_tools = 1;  // ThreadSanitizer has one of its own
@@ -28,8 +38,13 @@ int count_threads() noexcept {
 
 }  // namespace
 
-quiet_thread::quiet_thread() noexcept { quiet.fetch_add(1, relaxed); }
-quiet_thread::~quiet_thread() { quiet.fetch_sub(1, relaxed); }
+quiet_thread::quiet_thread() noexcept {
+    if (depth++ == 0) quiet.fetch_add(1, relaxed);
+}
+quiet_thread::~quiet_thread() {
+    if (depth == 0) return;  // it has begun before a fork
+    if (--depth == 0) quiet.fetch_sub(1, relaxed);
+}
 
 bool others_may_act() noexcept {
     const int all = count_threads();

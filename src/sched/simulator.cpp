@@ -220,7 +220,7 @@ bool simulator::await_run() noexcept {
             lock_.unlock();
             return well;
         }
-        wait w({.reason = park_reason::join, .may_stop = interruptible::no});
+        wait w({.reason = park_reason::callback, .may_stop = interruptible::no});  // another world's move
         waiter me(w.cell(), w.ticket());
         outside_.push_back(me);
         lock_.unlock();

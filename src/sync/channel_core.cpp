@@ -3,7 +3,6 @@
 #include <weft/stop.hpp>
 
 #include "fiber/switch_point.hpp"
-#include "sync/holders.hpp"
 #include "sync/wake_all.hpp"
 
 namespace weft::detail {
@@ -348,8 +347,6 @@ std::size_t channel_core::size() noexcept {
     lock_.unlock();
     return n;
 }
-
-std::size_t handles_of_channel(const void* channel) noexcept { return static_cast<const channel_core*>(channel)->handles(); }
 
 void channel_core::add_handle() noexcept { handles_.fetch_add(1, relaxed); }  // made from a handle: it cannot be 0
 

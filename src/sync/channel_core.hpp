@@ -73,7 +73,6 @@ public:
     bool is_closed() noexcept;
     std::size_t size() noexcept;
     std::size_t capacity() const noexcept { return buffer_.capacity(); }
-    std::size_t handles() const noexcept { return handles_.load(relaxed); }  // a count
 
     // The steps of an operation, for select, which has several channels locked at once.
     hot_lock& lock() noexcept { return lock_; }

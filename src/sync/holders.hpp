@@ -14,9 +14,6 @@ namespace weft::detail {
 const wait_cell* holder_of_mutex(const void* mutex) noexcept;
 const wait_cell* holder_of_shared_mutex(const void* shared_mutex) noexcept;
 
-/// How many handles refer to a channel (its core), those of its ends among them.
-std::size_t handles_of_channel(const void* channel) noexcept;
-
 /// Where those addresses lie in their objects, for debuggers.
 std::size_t offset_of_mutex_holder() noexcept;
 std::size_t offset_of_shared_mutex_holder() noexcept;

@@ -18,6 +18,7 @@ int main() {
             while (orders.receive()) ++cooked;
             return cooked;
         });
-        std::cout << "cooked: " << cook.join() << '\n';
+        const int cooked = cook.join();
+        std::cout << "cooked: " << cooked << '\n';
     });
 }

@@ -9,6 +9,8 @@ from . import flow, names
 SWITCHES = {"weft_switch_context", "weft_hop_context"}
 # These run the body of another fiber, an indirect call, and that may park.
 RUNS_OTHERS = re.compile(r"carrier13join_in_place|carrier10run_inline")
+# This switches in a simulated runtime only, which has one thread: nobody goes on on another.
+STAYS = re.compile(r"^_ZN4weft6detail10switch_nowEv")
 # Functions of the system that return an address which belongs to the calling thread.
 PER_THREAD = {"__errno_location": "errno", "__h_errno_location": "h_errno", "__tls_get_addr": "a thread_local",
               "___tls_get_addr": "a thread_local", "__cxa_get_globals": "the exception state",
@@ -84,7 +86,7 @@ class program:
                             keys |= self._keys(t)
                             if t.name in PER_THREAD or (t.name and WRAPPER.match(t.name)):
                                 self.takes.add(f)
-            self.callees[f] = keys
+            self.callees[f] = set() if STAYS.match(f.name) else keys
 
     def _stubs(self, base, code):
         for address, size, mnemonic, operands in self.decoder.disasm_lite(code, base):
