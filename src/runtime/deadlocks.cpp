@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <ostream>
 #include <sstream>
 #include <thread>
@@ -9,6 +10,7 @@
 
 #include <weft/runtime.hpp>
 
+#include "runtime/all_runtimes.hpp"
 #include "runtime/dump_forms.hpp"
 #include "sched/quiet_threads.hpp"
 
@@ -83,6 +85,26 @@ std::vector<deadlock> deadlocks_among(const process_snapshot& all, bool others_m
     auto& one = found.emplace_back(deadlock{deadlock::kind::all_asleep, !others_may_act, {}});
     for_each_fiber_of(all, [&](const fiber_snapshot& f) { one.fibers.push_back(f); });
     return found;
+}
+
+bool deadlock_reporter::may_find_any() noexcept try {
+    bool any_timers = false;
+    for (const auto& r : listed_runtime::all()) {
+        any_timers = any_timers || r->fibers().has_timers();
+        for (const auto& f : r->fibers().living()) {
+            if (f->rest().in_place.load(relaxed)) return true;
+            switch (f->rest().reason.load(relaxed)) {
+                case park_reason::mutex:
+                case park_reason::shared_mutex:
+                case park_reason::join:
+                case park_reason::scope_end: return true;
+                default: break;
+            }
+        }
+    }
+    return !any_timers && !others_may_act();
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 // A plain thread that has been woken counts as one that waits until it gets a CPU. So two looks, with the same fibers waiting in between.

@@ -12,6 +12,8 @@ std::vector<deadlock> deadlocks_among(const process_snapshot&, bool others_may_a
 class deadlock_reporter {
 public:
     explicit deadlock_reporter(const runtime_options& o) : options_(o) {}
+    /// By what may be read without holding anybody, so that a program that only rests pays little.
+    static bool may_find_any() noexcept;
     void look() noexcept;
 
 private:

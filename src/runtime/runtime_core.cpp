@@ -193,6 +193,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                                 if (its_own && f->mark.detached) std::terminate();
                             },
                         .on_hog = [this](const hog& h) { report_hog(options_, h); },
+                        .may_be_stuck = deadlock_reporter::may_find_any,
                         .on_all_asleep = [this] { deadlocks_.look(); },
                         .hog_nice = chosen_hog_nice(options_),
                         .hog_signal = stack_signal_.number(),

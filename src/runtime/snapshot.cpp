@@ -129,12 +129,6 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
 // A simulated one with fibers that nobody can stop: what they wait for may be gone.
 bool is_given_up(scheduler& s) noexcept { return s.simulated() && s.simulated()->has_given_up(); }
 
-bool has_timers(scheduler& s) noexcept {
-    for (unsigned i = 0; i < s.worker_count(); ++i)
-        if (s.worker_at(i).timers().earliest() != never) return true;
-    return false;
-}
-
 class look_around {
 public:
     explicit look_around(stacks which) {
@@ -148,7 +142,7 @@ public:
                             [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.rest()), now, which); });
             look_at_threads(s, by_cell_, which);
         }
-        for (auto& r : runtimes_) r.has_timers = has_timers(r.runtime->fibers());
+        for (auto& r : runtimes_) r.has_timers = r.runtime->fibers().has_timers();
         for (auto& [cell, seen] : by_cell_) seen->what.waited = waited(*seen);
         for (auto& [cell, seen] : by_cell_)
             for (const auto* const holder : seen->holders)

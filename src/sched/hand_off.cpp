@@ -377,7 +377,7 @@ void hand_off::sleep_until_quiet() noexcept {
     std::uint64_t dispatches = 0;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) dispatches += owner_.worker_at(i).dispatches();
     owner_.for_each_carrier([&](const carrier& c) { dispatches += c.parks(); });  // also of those who run without a worker
-    if (quiet_.is_due(dispatches, clock::now()) && owner_.live() != 0) {
+    if (quiet_.is_due(dispatches, clock::now()) && owner_.live() != 0 && owner_.options().may_be_stuck()) {
         hogs_.start();
         hogs_.all_sleep();
     }

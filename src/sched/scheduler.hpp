@@ -49,7 +49,10 @@ struct scheduler_options {
     std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
     /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
     std::function<void(const hog&)> on_hog = {};
-    /// Fibers are there and none has run for a second: told on the thread of on_hog, more seldom as time goes by. Must not throw. Empty: nobody is told.
+    /// Fibers are there and none has run for a second: whether on_all_asleep is to be told. On the monitor's thread, before that of on_hog is
+    /// started for it. Must not throw.
+    std::function<bool()> may_be_stuck = {};
+    /// The same, if so: on the thread of on_hog, more seldom as time goes by. Must not throw. Empty: nobody is told.
     std::function<void()> on_all_asleep = {};
     int hog_nice = 0;    // of a thread whose fiber has lost its worker by computing, added to that of the others
     int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
@@ -95,6 +98,8 @@ public:
     /// It was made before a fork: its carriers are in the parent.
     bool is_inherited() const noexcept { return generation_ != fork_generation(); }
 
+    /// Whether some wait has a limit of time, or some fiber sleeps.
+    bool has_timers() const noexcept;
     /// Fibers born and not yet ended. Exact once no fiber and no thread spawns.
     std::uint64_t live() const noexcept;
     std::uint64_t born() const noexcept;
