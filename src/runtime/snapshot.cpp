@@ -70,7 +70,8 @@ std::vector<void*> stack_of(const control_block& f) {
     auto n = read_left_stack(f.ctx, frames);
     for (const auto* core = f.rest().slot.innermost; core && n < frames.size(); core = link_of(*core).outer)
         n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
-    return std::vector<void*>(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));  // not in braces: a list of two pointers
+    return std::vector<void*>(frames.begin(),
+                              frames.begin() + static_cast<std::ptrdiff_t>(n));  // not in braces: a list of two pointers
 }
 
 // Held.
@@ -156,8 +157,8 @@ public:
         all.at_rest = are_at_rest();
         for (auto& r : runtimes_) {
             const auto& options = r.runtime->fibers().options();
-            auto& to = all.runtimes.emplace_back(runtime_snapshot{
-                .name = options.name, .workers = options.workers, .has_timers = r.has_timers, .fibers = {}});
+            auto& to = all.runtimes.emplace_back(
+                runtime_snapshot{.name = options.name, .workers = options.workers, .has_timers = r.has_timers, .fibers = {}});
             for (auto& f : r.fibers) to.fibers.push_back(std::move(f.what));
         }
         return all;
