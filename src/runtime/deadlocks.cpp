@@ -91,16 +91,7 @@ bool deadlock_reporter::may_find_any() noexcept try {
     bool any_timers = false;
     for (const auto& r : listed_runtime::all()) {
         any_timers = any_timers || r->fibers().has_timers();
-        for (const auto& f : r->fibers().living()) {
-            if (f->rest().in_place.load(relaxed)) return true;
-            switch (f->rest().reason.load(relaxed)) {
-                case park_reason::mutex:
-                case park_reason::shared_mutex:
-                case park_reason::join:
-                case park_reason::scope_end: return true;
-                default: break;
-            }
-        }
+        if (r->fibers().some_wait_for_another()) return true;
     }
     return !any_timers && !others_may_act();
 } catch (const std::bad_alloc&) {

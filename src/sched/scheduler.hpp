@@ -100,6 +100,8 @@ public:
 
     /// Whether some wait has a limit of time, or some fiber sleeps.
     bool has_timers() const noexcept;
+    /// Whether some fiber waits for a lock, another fiber or a scope: a hint.
+    bool some_wait_for_another() noexcept;
     /// Fibers born and not yet ended. Exact once no fiber and no thread spawns.
     std::uint64_t live() const noexcept;
     std::uint64_t born() const noexcept;
