@@ -59,7 +59,7 @@ struct runtime_options {
     /// ends after it has returned; what it throws is printed and forgotten. Default: one line on stderr. Without a slice there are none.
     std::function<void(hog_report const&)> on_hog = {};
     /// Told, on the same thread, of fibers that wait for one another or for nobody (deadlock.hpp) when no fiber of this runtime has run for a
-    /// second, whichever runtime they are of; of each once. `certain` ones, and circles that may have a limit of time. Default: a report on
+    /// second, whichever runtime they are of; of each that is certain, once. Default: a report on
     /// stderr; the program goes on waiting, so to end it is this function's to do. Without a slice nobody looks.
     std::function<void(deadlock const&)> on_deadlock = {};
     /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. It interrupts what the thread does at that time, and is

@@ -59,14 +59,14 @@ std::vector<fiber_id> ids_of(const deadlock& d) {
     return ids;
 }
 
-// Those worth telling of, all of whose fibers have waited for so long.
+// Those that are certain, all of whose fibers have waited for so long.
 std::vector<deadlock> among_those_seen(stacks which, duration waited) {
     const bool before = others_may_act();
     const auto all = take_snapshot(which);
     auto found = deadlocks_among(all, others_may_act() || before);
     const auto is_young = [&](const fiber_snapshot& f) { return !f.waited || *f.waited + known_to < waited; };
     std::erase_if(found, [&](const deadlock& d) {
-        return (!d.certain && d.what != deadlock::kind::circle) || std::ranges::any_of(d.fibers, is_young);
+        return !d.certain || std::ranges::any_of(d.fibers, is_young);
     });
     return found;
 }
@@ -88,12 +88,9 @@ std::vector<deadlock> deadlocks_among(const process_snapshot& all, bool others_m
 }
 
 bool deadlock_reporter::may_find_any() noexcept try {
-    bool any_timers = false;
-    for (const auto& r : listed_runtime::all()) {
-        any_timers = any_timers || r->fibers().has_timers();
-        if (r->fibers().some_wait_for_another()) return true;
-    }
-    return !any_timers && !others_may_act();
+    const auto all = listed_runtime::all();
+    if (std::ranges::any_of(all, [](const auto& r) { return r->fibers().has_timers(); })) return false;  // nothing is certain
+    return std::ranges::any_of(all, [](const auto& r) { return r->fibers().some_wait_for_another(); }) || !others_may_act();
 } catch (const std::bad_alloc&) {
     return false;
 }
