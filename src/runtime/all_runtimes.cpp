@@ -5,6 +5,7 @@
 
 #include "base/fork.hpp"
 #include "runtime/debug_layout.hpp"
+#include "sched/simulator.hpp"
 
 namespace weft::detail {
 namespace {
@@ -47,6 +48,7 @@ std::vector<listed_runtime::viewed> listed_runtime::all() {
     std::vector<viewed> found;
     const std::lock_guard guard(list_lock);
     for (auto* r = first; r; r = r->next_) {
+        if (const auto* const s = r->fibers().simulated(); s && s->has_given_up()) continue;  // A4
         found.emplace_back();  // first, since it may throw
         r->viewers_.fetch_add(1, relaxed);  // under the lock, as the removal
         found.back().reset(r);

@@ -5,6 +5,7 @@
 //   A2  Who has a runtime from all_runtimes() keeps it: its end waits until that is given back. The list's lock is not held meanwhile, so
 //       that it is a leaf (F1 of base/fork.hpp).
 //   A3  A forked child begins with an empty list.
+//   A4  all() leaves out a simulated runtime with fibers that nobody can stop: what they wait for may be gone.
 #pragma once
 
 #include <memory>

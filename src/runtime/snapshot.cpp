@@ -127,14 +127,10 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
     });
 }
 
-// A simulated one with fibers that nobody can stop: what they wait for may be gone.
-bool is_given_up(scheduler& s) noexcept { return s.simulated() && s.simulated()->has_given_up(); }
-
 class look_around {
 public:
     explicit look_around(stacks which) {
-        for (auto& r : listed_runtime::all())
-            if (!is_given_up(r->fibers())) runtimes_.push_back({.runtime = std::move(r), .fibers = {}});
+        for (auto& r : listed_runtime::all()) runtimes_.push_back({.runtime = std::move(r), .fibers = {}});
         for (auto& r : runtimes_) find_fibers(r);
         const auto now = clock::now();
         for (auto& r : runtimes_) {

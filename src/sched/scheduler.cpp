@@ -332,22 +332,6 @@ void scheduler::report_unhandled(control_block* f, const std::exception_ptr& fai
 
 // Ended before born: a fiber counted as ended was counted as born earlier, and whoever still lives was born by one that is
 // counted as born and not as ended. So equality means that nobody lived in between.
-bool scheduler::some_wait_for_another() noexcept {
-    bool some = false;
-    blocks_.for_each([&](control_block& f) {
-        const auto& rest = f.rest();
-        if (some || rest.in_place.load(relaxed)) return void(some = true);
-        if (rest.word.state() != wait_state::waiting) return;
-        const auto why = rest.reason.load(relaxed);
-        some = why == park_reason::mutex || why == park_reason::shared_mutex || why == park_reason::join || why == park_reason::scope_end;
-    });
-    return some;
-}
-
-bool scheduler::has_timers() const noexcept {
-    return std::ranges::any_of(workers_, [](const auto& w) { return w->timers().earliest() != never; });
-}
-
 std::uint64_t scheduler::live() const noexcept {
     std::uint64_t ended = 0;
     for_each_carrier([&](const carrier& c) { ended += c.ended(); });
