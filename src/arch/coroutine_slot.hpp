@@ -4,6 +4,8 @@
 // thread, and the slot has to go with it. Whoever runs fibers registers how to find it.
 #pragma once
 
+#include <cstdint>
+
 #include "arch/context.hpp"
 
 namespace weft::detail {
@@ -12,13 +14,21 @@ struct coroutine_core;
 struct deadline_frame;
 struct shield_frame;
 
-/// What a coroutine_core begins with: how dumps get from its stack to that of its caller.
+/// What its calls and yields must see to besides the hop. Both in a word, so that where there is nothing one test tells.
+enum : std::uint32_t {
+    due_frames = 1,   // deadlines or shields have begun in it; they may have ended: its next yield finds out
+    due_unwinding = 2,
+};
+
+/// What a coroutine_core begins with: how dumps get from its stack to that of its caller, and how frames make themselves known.
 struct coroutine_link {
     context caller;  // valid while the coroutine runs
     coroutine_core* outer = nullptr;
+    std::uint32_t due = 0;
 };
 
 inline const coroutine_link& link_of(const coroutine_core& core) noexcept { return *reinterpret_cast<const coroutine_link*>(&core); }
+inline coroutine_link& link_of(coroutine_core& core) noexcept { return *reinterpret_cast<coroutine_link*>(&core); }
 
 /// Where a fiber or a thread is in what it runs; its own only.
 struct coroutine_slot {

@@ -10,14 +10,13 @@
 #include <weft/detail/interrupt.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "arch/coroutine_slot.hpp"
 
 namespace weft::detail {
 
-/// Begins `f` as the innermost (D1).
+/// Makes `f` the innermost (D1).
 inline void enter_frame(deadline_frame*& list, deadline_frame& f) noexcept {
     f.list = &list;
     f.effective = list ? std::min(f.own, list->effective) : f.own;
@@ -28,9 +27,12 @@ inline void enter_frame(shield_frame*& list, shield_frame& f) noexcept {
     f.outer = std::exchange(list, &f);
 }
 
-/// One test for both lists, in the way of each yield.
-inline bool has_frames(const coroutine_slot& slot) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(slot.deadlines) | reinterpret_cast<std::uintptr_t>(slot.shields)) != 0;
+/// A frame begins in what runs in `slot`. A coroutine is told, whose yields look for frames only then.
+template <class Frame>
+void begin_frame(coroutine_slot& slot, Frame*& list, Frame& f) noexcept {
+    f.within = slot.innermost;
+    if (f.within) link_of(*f.within).due |= due_frames;
+    enter_frame(list, f);
 }
 
 /// Those of a coroutine that does not run (D2).

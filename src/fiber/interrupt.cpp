@@ -35,16 +35,14 @@ bool has_passed(time_point t) noexcept {
 
 deadline_frame::deadline_frame(time_point t) noexcept : own(t) {
     auto& slot = this_cell().slot;
-    within = slot.innermost;
-    enter_frame(slot.deadlines, *this);
+    begin_frame(slot, slot.deadlines, *this);
 }
 
 void deadline_frame::end_out_of_turn() noexcept { panic(frames_end_in_turn, "with_deadline: this one is not the innermost here"); }
 
 shield_frame::shield_frame(time_point until) noexcept : own(until) {
     auto& cell = this_cell();
-    within = cell.slot.innermost;
-    enter_frame(cell.slot.shields, *this);
+    begin_frame(cell.slot, cell.slot.shields, *this);
     if (cell.thread_signal) return;
     if (auto& f = control_block::of(cell); f.is_tidy()) f.leave_trace();  // its end has to look whether this one has ended
 }

@@ -5,7 +5,7 @@
 //       All of them are in state running; all others are suspended or done.
 //   C2  `caller` is valid while the coroutine runs. A transfer copies it, so that it does not matter who outlives whom.
 //   C3  The deadlines and shields that began in a coroutine are in the list of whoever runs it, while it runs; else in its own, and
-//       interrupt nobody.
+//       interrupt nobody. `due` says that there may be some.
 //   C4  The core and the body lie on the coroutine's own stack, above its first frame; they go with it.
 #include <weft/detail/coroutine_core.hpp>
 
@@ -32,8 +32,6 @@ struct coroutine_core : coroutine_link {
     std::exception_ptr failure;   // on its way to the caller
     coroutine_state state = coroutine_state::suspended;
     bool started = false;
-    bool unwinding = false;
-    bool has_frames = false;      // in `frames` (C3)
     coroutine_body const* type = nullptr;   // null until there is a body
     void* body = nullptr;
     stack* home = nullptr;
@@ -70,6 +68,7 @@ void* below(void* top, std::size_t bytes, std::size_t alignment) noexcept {
 
 void run(void* argument) noexcept {
     auto& core = *static_cast<coroutine_core*>(argument);
+    core.started = true;
     void* last = nullptr;
     try {
         last = core.type->run(core.body, core, core.input);
@@ -87,23 +86,40 @@ void become_innermost(coroutine_core& core, coroutine_core* outer, coroutine_slo
     core.outer = outer;
     slot.innermost = &core;
     core.state = coroutine_state::running;
-    core.started = true;
-    if (core.has_frames) [[unlikely]] {
-        core.has_frames = false;
-        core.frames.bring_back(slot);
-    }
 }
 
 void cease_innermost(coroutine_core& core, coroutine_slot& slot) noexcept {
     slot.innermost = core.outer;
     core.state = coroutine_state::suspended;
-    if (has_frames(slot)) [[unlikely]]
-        core.has_frames = core.frames.put_aside(slot, core);
 }
 
 void require_callable(coroutine_core const& core) {
     if (core.state == coroutine_state::done) throw_coroutine_done();
     require(core.state == coroutine_state::suspended, "a running coroutine cannot be called");
+}
+
+/// Whether its call is more than a hop: it may not be called, or something is due.
+bool takes_care_to_call(coroutine_core const& core) noexcept {
+    static_assert(static_cast<unsigned>(coroutine_state::suspended) == 0, "one test for both");
+    return (static_cast<unsigned>(core.state) | core.due) != 0;
+}
+
+[[gnu::noinline, gnu::cold]] void see_to_call(coroutine_core& core, coroutine_slot& slot) {
+    require_callable(core);
+    if ((core.due & due_frames) != 0) core.frames.bring_back(slot);
+}
+
+/// Before it ceases to be the innermost. \returns `slot`, which nobody has to keep then where nothing is due.
+[[gnu::noinline, gnu::cold]] coroutine_slot* see_to_yield(coroutine_core& core, coroutine_slot* slot) {
+    if ((core.due & due_unwinding) != 0) throw unwound{};   // or its body has caught the first one
+    if (!core.frames.put_aside(*slot, core)) core.due &= ~due_frames;
+    return slot;
+}
+
+/// The same. \returns null for a destructor that yields while the body unwinds, which must not throw.
+[[gnu::noinline, gnu::cold]] coroutine_slot* see_to_bare_yield(coroutine_core& core, coroutine_slot* slot) {
+    if ((core.due & due_unwinding) != 0 && std::uncaught_exceptions() > 0) return nullptr;
+    return see_to_yield(core, slot);
 }
 
 coroutine_core& innermost_of(coroutine_slot const& slot) noexcept {
@@ -144,37 +160,39 @@ void coroutine_deleter::operator()(coroutine_core* core) const noexcept {
 
 void unwind_coroutine(coroutine_core& core) noexcept {
     if (core.state != coroutine_state::suspended || !core.started) return;
-    core.unwinding = true;
+    core.due |= due_unwinding;
     call_coroutine(core, nullptr);
 }
 
 // Nothing follows the hop in these three, so that a call and a yield cost one predictable jump each and no return.
 
 coroutine_core* enter_coroutine(coroutine_core& core, void* input) {
-    require_callable(core);
     auto& slot = current_coroutine();
+    if (takes_care_to_call(core)) [[unlikely]]
+        see_to_call(core, slot);
     become_innermost(core, slot.innermost, slot);
     core.input = input;
     return static_cast<coroutine_core*>(hop_context(core.caller, core.self, &core));
 }
 
 void leave_coroutine(coroutine_core& core, void* output) {
-    if (core.unwinding) throw unwound{};   // its body has caught the first one
-    auto& slot = current_coroutine();
-    require(slot.innermost == &core, "a coroutine yields only from its own stack");
-    cease_innermost(core, slot);
+    auto* slot = &current_coroutine();
+    require(slot->innermost == &core, "a coroutine yields only from its own stack");
+    if (core.due != 0) [[unlikely]]
+        slot = see_to_yield(core, slot);
+    cease_innermost(core, *slot);
     core.output = output;
     hop_context(core.self, core.caller, &core);
 }
 
 coroutine_core* leave_innermost() {
-    auto& slot = current_coroutine();
-    auto& core = innermost_of(slot);
-    if (core.unwinding) [[unlikely]] {
-        if (std::uncaught_exceptions() > 0) return nullptr;
-        throw unwound{};
+    auto* slot = &current_coroutine();
+    auto& core = innermost_of(*slot);
+    if (core.due != 0) [[unlikely]] {
+        slot = see_to_bare_yield(core, slot);
+        if (slot == nullptr) return nullptr;
     }
-    cease_innermost(core, slot);
+    cease_innermost(core, *slot);
     core.output = nullptr;   // that of its last yield is gone
     return static_cast<coroutine_core*>(hop_context(core.self, core.caller, &core));
 }
@@ -186,7 +204,7 @@ void* take_output(coroutine_core& left) {
 }
 
 void* take_input(coroutine_core& core) {
-    if (core.unwinding) [[unlikely]]
+    if ((core.due & due_unwinding) != 0) [[unlikely]]
         throw unwound{};
     return core.input;
 }
@@ -194,9 +212,13 @@ void* take_input(coroutine_core& core) {
 void transfer_from_innermost(coroutine_core& other) {
     auto& slot = current_coroutine();
     auto& core = innermost_of(slot);
-    if (core.unwinding) throw unwound{};
+    if ((core.due & due_unwinding) != 0) throw unwound{};
     require_callable(other);
+    if (core.due != 0) [[unlikely]]
+        see_to_yield(core, &slot);
     cease_innermost(core, slot);
+    if (other.due != 0) [[unlikely]]
+        see_to_call(other, slot);
     become_innermost(other, core.outer, slot);
     other.caller = core.caller;   // C2
     hop_context(core.self, other.self, &other);
