@@ -1,7 +1,9 @@
 #include <weft/mutex.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
+#include "base/atomic.hpp"
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
@@ -15,10 +17,21 @@ namespace {
 
 using namespace detail;
 
+// The owner's cell, and in bit 0 whether it has to look at the waiters when it unlocks: where nobody waits there is but this word.
+//
+//   state of the word       who leaves it, and to what
+//   0                       anybody: to itself; under `lock` also to itself, crowded
+//   an owner                the owner: to 0; who queues, under `lock`: to the owner, crowded
+//   an owner, crowded       the owner, under `lock`: to 0 if it wakes a waiter, to the waiter it hands the mutex to, and if nobody is
+//                           due to itself, no longer crowded
+//
+//   M5  When `lock` is let go and somebody waits, the word is crowded or a woken waiter is on its way, who finds it free or crowds it.
+constexpr std::uintptr_t crowded = 1;
+
 struct mutex_state {  // zeros: free, nobody waits
-    spin_lock lock;
+    atomic<std::uintptr_t> word;
+    spin_lock lock;               // guards what follows
     bool waking = false;          // a woken waiter is on its way (M2)
-    wait_cell* owner = nullptr;
     wait_list waiters;
 };
 
@@ -29,18 +42,67 @@ struct mutex_waiter : waiter {
     bool handed_over = false;     // the claimer's: the mutex is already yours (M3)
 };
 
+std::uintptr_t owned_by(const wait_cell& c) noexcept { return reinterpret_cast<std::uintptr_t>(&c); }
+
+const wait_cell* owner_in(std::uintptr_t word) noexcept { return reinterpret_cast<const wait_cell*>(word & ~crowded); }
+
+std::uintptr_t crowded_if_waited_for(const mutex_state& s) noexcept { return s.waiters.empty() ? 0 : crowded; }
+
+bool take_free(mutex_state& s, const wait_cell& self) noexcept {
+    std::uintptr_t seen = 0;
+    return s.word.compare_exchange_strong(seen, owned_by(self), acquire, relaxed);  // pairs with give_free(), unlock_crowded()
+}
+
+bool give_free(mutex_state& s, const wait_cell& self) noexcept {
+    std::uintptr_t seen = owned_by(self);
+    return s.word.compare_exchange_strong(seen, 0, release, relaxed);  // pairs with take_free(), take_or_crowd(); M4
+}
+
+/// Under `lock`. \returns whether the mutex is the caller's; else its owner will look at the waiters (M5).
+bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept {
+    for (auto seen = s.word.load(relaxed);;) {
+        require(owner_in(seen) != &self, "mutex: locked again by its owner (M1)");
+        if (seen == 0) {
+            if (s.word.compare_exchange_weak(seen, owned_by(self) | crowded_if_waited_for(s), acquire, relaxed)) return true;
+        } else if ((seen & crowded) != 0 || s.word.compare_exchange_weak(seen, seen | crowded, relaxed, relaxed)) {
+            return false;
+        }
+    }
+}
+
 /// Whether unlock() has to wake somebody: not while another woken waiter is on its way, unless the oldest is owed the mutex.
 bool someone_is_due(mutex_state& s) noexcept {
     const waiter* const oldest = s.waiters.front();
     return oldest && (!s.waking || static_cast<const mutex_waiter*>(oldest)->overtaken);
 }
 
+[[gnu::noinline]] void unlock_crowded(mutex_state& s, const wait_cell& self) noexcept {
+    do {
+        s.lock.lock();
+        auto* const next = someone_is_due(s) ? static_cast<mutex_waiter*>(s.waiters.claim_front()) : nullptr;
+        if (next && next->overtaken) {
+            next->handed_over = true;
+            s.word.store(owned_by(next->cell()) | crowded_if_waited_for(s), relaxed);  // it knows by its wake-up
+            s.lock.unlock();
+            return next->unpark();
+        }
+        if (next) {
+            s.waking = true;
+            s.word.store(0, release);  // pairs with take_free(), take_or_crowd()
+            s.lock.unlock();           // M4: `next` has still to come by, so the mutex is still there
+            return next->unpark();
+        }
+        s.word.store(owned_by(self), relaxed);
+        s.lock.unlock();
+    } while (!give_free(s, self));  // M5: somebody has come, or come back, meanwhile
+}
+
 }  // namespace
 
 mutex::~mutex() {
     auto& s = state_.as<mutex_state>();
-    if (s.owner || !s.waiters.empty()) [[unlikely]]
-        require_at_end(false, "mutex: destroyed while locked", whose(s.owner));
+    if (const auto* const owner = owner_in(s.word.load(relaxed)); owner || !s.waiters.empty()) [[unlikely]]
+        require_at_end(false, "mutex: destroyed while locked", whose(owner));
 }
 
 void mutex::lock() noexcept {
@@ -49,26 +111,19 @@ void mutex::lock() noexcept {
 
 bool mutex::try_lock() noexcept {
     switch_point();
-    auto& s = state_.as<mutex_state>();
-    s.lock.lock();
-    const bool is_free = s.owner == nullptr;
-    if (is_free) s.owner = &caller_cell();
-    s.lock.unlock();
-    return is_free;
+    return take_free(state_.as<mutex_state>(), caller_cell());
 }
 
 bool mutex::lock_until(time_point until) noexcept {
     auto& s = state_.as<mutex_state>();
-    auto* const self = &caller_cell();
+    auto& self = caller_cell();
     for (bool woken = false;; woken = true) {
         s.lock.lock();
         if (woken) s.waking = false;
-        if (s.owner == nullptr) {
-            s.owner = self;
+        if (take_or_crowd(s, self)) {
             s.lock.unlock();
             return true;
         }
-        require(s.owner != self, "mutex: locked again by its owner (M1)");
         wait w({.reason = park_reason::mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
         mutex_waiter me(w, woken);
         if (woken)
@@ -89,28 +144,15 @@ bool mutex::lock_until(time_point until) noexcept {
 void mutex::unlock() noexcept {
     switch_point();
     auto& s = state_.as<mutex_state>();
-    s.lock.lock();
-    if (s.owner != &caller_cell()) [[unlikely]]
-        panic("mutex: unlocked by another than its owner (M1)", whose(s.owner));
-    s.owner = nullptr;
-    auto* const next = someone_is_due(s) ? static_cast<mutex_waiter*>(s.waiters.claim_front()) : nullptr;
-    if (next && next->overtaken) {
-        next->handed_over = true;
-        s.owner = &next->cell();
-    } else if (next) {
-        s.waking = true;
-    }
-    s.lock.unlock();  // M4: the last access
-    if (next) next->unpark();
+    const auto& self = caller_cell();
+    if (give_free(s, self)) [[likely]]
+        return;
+    if (const auto* const owner = owner_in(s.word.load(relaxed)); owner != &self)
+        panic("mutex: unlocked by another than its owner (M1)", whose(owner));
+    unlock_crowded(s, self);
 }
 
-bool mutex::is_callers() noexcept {
-    auto& s = state_.as<mutex_state>();
-    s.lock.lock();
-    const bool mine = s.owner == &caller_cell();
-    s.lock.unlock();
-    return mine;
-}
+bool mutex::is_callers() noexcept { return owner_in(state_.as<mutex_state>().word.load(relaxed)) == &caller_cell(); }
 
 bool recursive_mutex::enter_again() noexcept {
     if (!inner_.is_callers()) return false;
@@ -122,15 +164,10 @@ void recursive_mutex::unlock() noexcept {
     if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();  // who is not the owner is refused there
 }
 
-// The lock's state is all there is of it, so that they have one address.
-const wait_cell* detail::holder_of_mutex(const void* lock) noexcept {
-    auto& s = static_cast<opaque<sizeof(weft::mutex)>*>(const_cast<void*>(lock))->as<mutex_state>();
-    s.lock.lock();
-    const wait_cell* const holder = s.owner;
-    s.lock.unlock();
-    return holder;
+const wait_cell* detail::holder_of_mutex(const void* mutex) noexcept {
+    return owner_in(static_cast<opaque<sizeof(weft::mutex)>*>(const_cast<void*>(mutex))->as<mutex_state>().word.load(relaxed));
 }
 
-std::size_t detail::offset_of_mutex_holder() noexcept { return offsetof(mutex_state, owner); }
+std::size_t detail::offset_of_mutex_holder() noexcept { return offsetof(mutex_state, word); }
 
 }  // namespace weft

@@ -6,10 +6,13 @@
 #include <weft/shared_mutex.hpp>
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <shared_mutex>
+#include <vector>
 
 #include "model/primitives.hpp"
 
@@ -18,74 +21,68 @@ namespace {
 
 using namespace std::chrono_literals;
 
-model::result users_of_a_mutex(unsigned users, const model::options& o) {
-    return model::explore(o, [=](model::execution& t) {
+/// Each locks it so often; a negative number: gives up in time, at first.
+model::result users_of_a_mutex(const std::vector<int>& times, const model::options& o) {
+    return model::explore(o, [&](model::execution& t) {
         const parties all;
         alignas(weft::mutex) std::byte room[sizeof(weft::mutex)];
         auto& m = *new (room) weft::mutex;  // of a run that has failed it is left as it is
-        plain<int> count{0};  // two inside at once are a data race
-        for (unsigned i = 0; i < users; ++i)
-            t.thread([&] {
-                const std::lock_guard guard(m);
-                count.set(count.get() + 1);
-            });
-        t.join_all();
-        model::check(count.get() == static_cast<int>(users), "M2: each gets it");
-        m.~mutex();
-    });
-}
-
-TEST(mutex, M1_M2_two_users) { expect_holds(users_of_a_mutex(2, two_threads)); }
-TEST(mutex, M1_M2_three_users) { expect_holds(users_of_a_mutex(3, three_threads)); }
-
-TEST(mutex, M1_breaks_when_unlock_does_not_release) {
-    auto weak = two_threads;
-    weak.weaken = [](const model::operation& op) {
-        return op.kind == model::operation_kind::store ? std::memory_order_relaxed : op.order;
-    };
-    EXPECT_NE(users_of_a_mutex(2, weak).report.find("data race"), std::string::npos);
-}
-
-// One comes again and again, so that the waiter it has woken is overtaken and then owed the mutex.
-TEST(mutex, M3_who_was_overtaken_is_handed_it) {
-    holds(two_threads, [](model::execution& t) {
-        const parties all;
-        weft::mutex m;
-        plain<int> count{0};
-        for (const int times : {1, 3})
-            t.thread([&, times] {
-                for (int i = 0; i < times; ++i) {
+        plain<int> count{0};                // two inside at once are a data race
+        for (const int n : times)
+            t.thread([&, n] {
+                if (n < 0 && m.try_lock_for(1s)) m.unlock();
+                for (int i = 0; i < std::abs(n); ++i) {
                     const std::lock_guard guard(m);
                     count.set(count.get() + 1);
                 }
             });
         t.join_all();
-        model::check(count.get() == 4, "both end");
-    });
-}
-
-TEST(mutex, M2_a_waiter_that_gives_up_takes_nobodys_turn) {
-    holds(three_threads, [](model::execution& t) {
-        const parties all;
-        weft::mutex m;
-        plain<int> count{0};
-        for (const bool patient : {true, false, true})
-            t.thread([&, patient] {
-                if (patient)
-                    m.lock();
-                else if (!m.try_lock_for(1s))
-                    return;
-                count.set(count.get() + 1);
-                m.unlock();
-            });
-        t.join_all();
+        const int wanted = std::accumulate(times.begin(), times.end(), 0, [](int a, int b) { return a + std::abs(b); });
+        model::check(count.get() == wanted, "M2: each gets it");
         model::check(m.try_lock(), "it is free at last");
         m.unlock();
+        m.~mutex();
     });
 }
 
-TEST(mutex, M4_the_next_owner_may_destroy_it) {
-    holds(two_threads, [](model::execution& t) {
+const model::options closely = {.preemptions = 3, .reorderings = 1};
+const model::options three_closely = {.preemptions = 2, .reorderings = 1};
+
+TEST(mutex, M1_M2_two_users) { expect_holds(users_of_a_mutex({1, 1}, closely)); }
+TEST(mutex, M1_M2_three_users) { expect_holds(users_of_a_mutex({1, 1, 1}, three_closely)); }
+// One comes again and again, so that the waiter it has woken is overtaken and then owed the mutex.
+TEST(mutex, M3_who_was_overtaken_is_handed_it) { expect_holds(users_of_a_mutex({1, 3}, closely)); }
+TEST(mutex, M3_M5_who_was_overtaken_is_handed_it_before_others) { expect_holds(users_of_a_mutex({1, 1, 2}, three_closely)); }
+TEST(mutex, M2_M5_a_waiter_that_gives_up_takes_nobodys_turn) {
+    expect_holds(users_of_a_mutex({1, -1}, closely));
+    expect_holds(users_of_a_mutex({1, -1, 1}, three_closely));
+}
+
+TEST(mutex, M1_breaks_when_a_step_is_not_ordered) {
+    for (const auto order : {std::memory_order_acquire, std::memory_order_release}) {
+        auto weak = closely;
+        weak.weaken = [=](const model::operation& op) { return op.order == order ? std::memory_order_relaxed : op.order; };
+        expect_found(users_of_a_mutex({1, 1}, weak), "data race");
+    }
+}
+TEST(mutex, M3_breaks_when_who_is_handed_it_does_not_learn) {
+    expect_found(users_of_a_mutex({1, 3}, with(closely, "M3")), "locked again by its owner");
+}
+TEST(mutex, M5_breaks_when_who_queues_does_not_say_so) {
+    expect_found(users_of_a_mutex({1, 1}, with(closely, "M5 queue")), "deadlock");
+}
+TEST(mutex, M5_breaks_when_who_takes_it_forgets_the_others) {
+    expect_found(users_of_a_mutex({1, 1, 1}, with(three_closely, "M5 take")), "deadlock");
+}
+TEST(mutex, M5_breaks_when_who_is_handed_it_forgets_the_others) {
+    expect_found(users_of_a_mutex({1, 1, 2}, with(three_closely, "M5 hand over")), "deadlock");
+}
+TEST(mutex, M5_breaks_when_who_comes_after_the_last_look_is_not_seen) {
+    expect_found(users_of_a_mutex({1, -1}, with(closely, "M5 last look")), "deadlock");
+}
+
+model::result the_next_owner_destroys_it(const model::options& o) {
+    return model::explore(o, [](model::execution& t) {
         const parties all;
         auto m = std::make_unique<weft::mutex>();
         atomic<bool> first_has_it{false};
@@ -96,12 +93,17 @@ TEST(mutex, M4_the_next_owner_may_destroy_it) {
         });
         t.thread([&] {
             while (!first_has_it.load(acquire)) weft::detail::cpu_relax();
-            m->lock();
+            if (!m->try_lock_for(1s)) m->lock();
             m->unlock();
             m.reset();
         });
         t.join_all();
     });
+}
+
+TEST(mutex, M4_the_next_owner_may_destroy_it) { expect_holds(the_next_owner_destroys_it(closely)); }
+TEST(mutex, M4_breaks_when_the_lock_is_let_go_last) {
+    expect_found(the_next_owner_destroys_it(with(closely, "M4")), "destroyed while another thread");
 }
 
 TEST(condition_variable, C2_a_notification_is_not_used_up_by_a_wait_that_gave_up) {

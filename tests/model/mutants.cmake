@@ -35,6 +35,18 @@ if(SOURCE STREQUAL "src/sync/select.cpp")
     leave_out("E7" [[e.watch->open();]])
     mutate([[&& operate_now(entries[first])) return first;]]
            [[&& (operate_now(entries[first]) || ::model::mutant("E8"))) return first;]])
+elseif(SOURCE STREQUAL "src/sync/mutex.cpp")
+    leave_out("M3" [[next->handed_over = true;]])
+    mutate([[        s.lock.unlock();
+    } while (!give_free(s, self));]] [[        if (::model::mutant("M4") && give_free(s, self)) return s.lock.unlock();
+        s.lock.unlock();
+        if (::model::mutant("M5 last look")) return s.word.store(0, release);
+    } while (!give_free(s, self));]])
+    mutate([[(seen & crowded) != 0 ||]] [[(seen & crowded) != 0 || ::model::mutant("M5 queue") ||]])
+    mutate([[owned_by(self) | crowded_if_waited_for(s), acquire]]
+           [[owned_by(self) | (::model::mutant("M5 take") ? 0 : crowded_if_waited_for(s)), acquire]])
+    mutate([[owned_by(next->cell()) | crowded_if_waited_for(s)]]
+           [[owned_by(next->cell()) | (::model::mutant("M5 hand over") ? 0 : crowded_if_waited_for(s))]])
 elseif(SOURCE STREQUAL "src/actor/mailbox.cpp")
     mutate([[if (!r || !r->any) append(m);]] [[if (!r || (!r->any && !::model::mutant("K1"))) append(m);]])
     mutate([[oldest_ && oldest_ == cursor_ ?]] [[oldest_ && oldest_ == cursor_ && !::model::mutant("K2") ?]])

@@ -191,7 +191,7 @@ class Process:
         for lock in ("mutex", "shared_mutex", "once"):
             if reason == p[f"reason.{lock}"]:
                 try:
-                    return word_at(object + p[f"{lock}.holder"])
+                    return word_at(object + p[f"{lock}.holder"]) & ~1  # bit 0 of a mutex: somebody waits
                 except gdb.MemoryError:
                     return 0
         return 0
