@@ -50,7 +50,9 @@ struct hog_report {
 struct deadlock;
 
 struct runtime_options {
-    unsigned workers = 0;  ///< 0: usable CPUs (affinity mask, cgroup quota along the whole path); WEFT_WORKERS overrides
+    /// 0: usable CPUs (affinity mask, cgroup quota along the whole path). While it runs, the quota is looked at each second, and no more
+    /// workers than it allows are kept awake, nor more than there were CPUs at the start. WEFT_WORKERS overrides, also 0
+    unsigned workers = 0;
     std::size_t stack_bytes = std::size_t{256} * 1024;  ///< address space per fiber, guard excluded; 16 KiB to 1 GiB
     /// A fiber that computes for longer while others wait loses its worker, and goes on beside it; zero: never, and nor does one that
     /// blocks its thread. WEFT_TIME_SLICE_US overrides.

@@ -58,6 +58,9 @@ unsigned chosen_workers(const runtime_options& o) {
     return o.workers ? o.workers : usable_cpus();
 }
 
+/// Followed where nobody has said how many workers there are to be.
+bool follows_quota(const runtime_options& o) { return !o.simulate && o.workers == 0 && !std::getenv("WEFT_WORKERS"); }
+
 std::size_t checked_stack_bytes(const runtime_options& o) {
     if (o.stack_bytes < 16 * 1024 || o.stack_bytes > std::size_t{1} << 30)
         throw std::invalid_argument("weft: runtime_options::stack_bytes must be 16 KiB to 1 GiB, not " +
@@ -195,6 +198,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .on_hog = [this](const hog& h) { report_hog(options_, h); },
                         .may_be_stuck = deadlock_reporter::may_find_any,
                         .on_all_asleep = [this] { deadlocks_.look(); },
+                        .follows_quota = follows_quota(options_),
                         .hog_nice = chosen_hog_nice(options_),
                         .hog_signal = stack_signal_.number(),
                         .context = this};

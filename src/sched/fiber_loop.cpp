@@ -267,7 +267,7 @@ void carrier::yield_otherwise(control_block& self) noexcept {
 // By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
     if (is_watched()) tell_watcher(self, park_reason::yield);
-    if (!self.is_bound() && w.put_back(self)) {  // nobody else can run it before the visit ends
+    if (!self.is_bound() && !w.stands_down() && w.put_back(self)) {  // nobody else can run it before the visit ends
         control_block* const next = w.pick();
         if (next != &self) return leave_for(w, self, next);
         w.tick();

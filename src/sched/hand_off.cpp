@@ -18,6 +18,7 @@ namespace {
 
 constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
 constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
+constexpr auto quota_pace = std::chrono::seconds(1);  // chosen: reading it takes the monitor 0.1 ms
 constexpr unsigned most_crowd = 8;  // chosen: with 5 ms of slice a hog has had 400 us at least
 constexpr auto come_to_help = std::chrono::microseconds(150);  // chosen: a sleeper that has had its CPU has set the alarm anew by then
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
@@ -231,6 +232,7 @@ void hand_off::run() noexcept {
 
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
+    if (now >= look_at_quota_) follow_quota(now);
     const auto waits = what_waits();
     const bool profit = judge_.would_profit(waits, now);
     count_those_who_run();
@@ -259,6 +261,18 @@ time_point hand_off::round() noexcept {
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
+// While all sleep nobody looks; the first look after that is due at once.
+void hand_off::follow_quota(time_point now) noexcept {
+    if (!owner_.options().follows_quota) {
+        look_at_quota_ = never;
+        return;
+    }
+    look_at_quota_ = now + quota_pace;
+    const auto usable = usable_cpus();
+    cpus_.store(usable, relaxed);
+    if (owner_.idle().allow(std::min(usable, owner_.worker_count()))) owner_.wake_searcher();
+}
+
 void hand_off::count_those_who_run() noexcept {
     unsigned running = 0, apart = 0;
     owner_.for_each_carrier([&](const carrier& c) {
@@ -266,7 +280,7 @@ void hand_off::count_those_who_run() noexcept {
         running += runs;
         apart += runs && c.has_long_slice();
     });
-    crowd_ = std::clamp((running + cpus_ - 1) / cpus_, 1u, most_crowd);
+    crowd_ = std::clamp((running + cpus() - 1) / cpus(), 1u, most_crowd);
     computing_apart_.store(apart, relaxed);  // a hint
 }
 

@@ -75,7 +75,7 @@ public:
 
     /// How many carriers compute that have no worker: a hint.
     unsigned computing_apart() const noexcept { return computing_apart_.load(relaxed); }
-    unsigned cpus() const noexcept { return cpus_; }
+    unsigned cpus() const noexcept { return cpus_.load(relaxed); }  // a hint
 
     /// A demoted fiber waits for a place; the caller has passed a fence.
     void somebody_waits() noexcept {
@@ -103,6 +103,7 @@ private:
     void run() noexcept;
     time_point round() noexcept;
     void count_those_who_run() noexcept;
+    void follow_quota(time_point now) noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
@@ -144,7 +145,8 @@ private:
     bool lacked_ = false;  // in this round
     unsigned crowd_ = 1;   // the same: how many fibers that run share a CPU
     atomic<unsigned> computing_apart_{0};
-    const unsigned cpus_ = usable_cpus();
+    atomic<unsigned> cpus_{usable_cpus()};  // the monitor's
+    time_point look_at_quota_;
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;  // for the reporter
     atomic<std::uint64_t> taken_{0}, blocked_{0};

@@ -31,15 +31,31 @@ control_block* idle_worker::find_work() noexcept {
     if (w_.seeks_better_)
         if (auto* const f = take_better()) return found(f);
     for (;;) {
-        if (auto* const f = look()) return found(f);
-        if (w_.owner_.stopping()) return nullptr;
-        in_others_way_ = lacks_cpu();
-        if (!w_.searching_) w_.searching_ = w_.owner_.idle().begin_search();
-        if (w_.searching_)
-            if (auto* const f = search()) return found(f);
+        w_.stands_down_ = false;  // also what a poll in here has found
+        auto* const mine = look();
+        if (is_surplus(mine)) [[unlikely]] {
+            if (mine) give_away(*mine);
+        } else {
+            if (mine) return found(mine);
+            if (w_.owner_.stopping()) return nullptr;
+            in_others_way_ = lacks_cpu();
+            if (!w_.searching_) w_.searching_ = w_.owner_.idle().begin_search();
+            if (w_.searching_)
+                if (auto* const f = search()) return found(f);
+        }
         if (tidy()) continue;
         sleep();
     }
+}
+
+bool idle_worker::is_surplus(const control_block* f) const noexcept {
+    return w_.owner_.idle().too_many_awake() && !w_.owner_.stopping() && !(f && f->is_bound());
+}
+
+void idle_worker::give_away(control_block& f) noexcept {
+    const carrier::visit inside(*this_carrier());
+    w_.place(f);
+    w_.give_all_away();
 }
 
 // Takes in what has become ready and returns the first of it.
@@ -258,8 +274,8 @@ void idle_worker::sleep() noexcept {
     auto& s = w_.owner_;
     s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
     w_.asleep_.store(true, relaxed);  // a hint; found() makes good for a leader that believed it
-    // Step 3 of idle_set.hpp. A searcher that is about takes the work queued now upon itself (I2).
-    if ((!s.work_is_queued() || s.idle().anybody_searches()) && !this_carrier()->has_bound() && !s.stopping()) {
+    // Step 3 of idle_set.hpp. A searcher that is about takes the work queued now upon itself (I2), and so do those who may be awake (I7).
+    if ((!s.work_is_queued() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_bound() && !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
         sleep_until(tidy_at_);
     }

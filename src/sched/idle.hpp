@@ -5,6 +5,7 @@
 // then looks again every `nap` while others are busy. While it does so nobody need wake anybody (idle_set.hpp), and a fiber
 // that waits behind a neighbour's long computation is found within a nap. Only when `naps` looks in a row found nothing does
 // it sleep for good; an idle process therefore does not wake at all. Beside hogs nobody searches for long (lacks_cpu()).
+// Who is one too many (I7) does not look at the others at all, and leaves to them what its own timers or the driver bring.
 #pragma once
 
 #include <optional>
@@ -44,6 +45,8 @@ private:
     void note_wake(time_point timer) noexcept;
     bool others_are_busy() const noexcept;
     bool lacks_cpu() const noexcept;
+    bool is_surplus(const control_block* f) const noexcept;
+    void give_away(control_block& f) noexcept;
     time_point earliest_timer() const noexcept;
 
     worker& w_;

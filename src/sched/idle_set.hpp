@@ -19,6 +19,10 @@
 //       way, and it searches).
 //   I6  The last worker to announce itself needs no heavy fence: all the others have announced, which carried their work along,
 //       and whoever leaves again changes word_ later and so sees this announcement. Threads that are no workers fence.
+//   I7  No more are to be awake than allow() says, at least one: claim_sleeper() refuses then, as if nobody slept, and who has announced
+//       itself while enough are awake sleeps on without a look. For those awake announce later and look, the last of them in any case.
+//       `most_` is written under lock_, so that who raises it and wakes one sees to whatever was refused before. It bounds who is woken;
+//       those who are awake already see by too_many_awake() that they are to go.
 //
 // Remove either fence and both sides can miss each other: model test tests/model/idle_model.cpp expects that run.
 #pragma once
@@ -35,7 +39,7 @@ namespace weft::detail {
 
 class idle_set {
 public:
-    explicit idle_set(unsigned workers) : workers_(workers) { sleepers_.reserve(workers); }
+    explicit idle_set(unsigned workers) : workers_(workers), most_(workers) { sleepers_.reserve(workers); }
     idle_set(const idle_set&) = delete;
     idle_set& operator=(const idle_set&) = delete;
 
@@ -91,7 +95,7 @@ public:
     /// Claims the last one to fall asleep, unless somebody searches already.
     std::optional<unsigned> claim_sleeper() noexcept {
         const std::lock_guard guard(lock_);
-        if (sleepers_.empty()) return std::nullopt;
+        if (sleepers_.empty() || enough_awake()) return std::nullopt;
         auto now = word_.load(relaxed);
         do {
             if (searching(now) != 0) return std::nullopt;  // I2 again, for who raced us here
@@ -101,6 +105,17 @@ public:
         return worker;
     }
 
+    /// Any thread. \returns whether somebody is to be woken now, as after work was published from outside.
+    [[nodiscard]] bool allow(unsigned awake) noexcept {
+        const std::lock_guard guard(lock_);
+        const auto before = most_.load(relaxed);
+        most_.store(awake, relaxed);
+        return awake > before;
+    }
+    /// For who has announced itself (I7), or under lock_; else a hint.
+    bool enough_awake() const noexcept { return awake() >= most_.load(relaxed); }
+    bool too_many_awake() const noexcept { return awake() > most_.load(relaxed); }  // a hint
+
     bool anybody_searches() const noexcept { return searching(word_.load(relaxed)) != 0; }  // hints
     unsigned sleeping_count() const noexcept { return sleeping(word_.load(relaxed)); }
 
@@ -108,9 +123,11 @@ private:
     static constexpr std::uint32_t one_searching = 1, one_sleeping = 1u << 16;
     static std::uint32_t searching(std::uint32_t w) noexcept { return w & 0xffff; }
     static std::uint32_t sleeping(std::uint32_t w) noexcept { return w >> 16; }
+    unsigned awake() const noexcept { return workers_ - sleeping_count(); }
 
     alignas(64) atomic<std::uint32_t> word_{0};
     const unsigned workers_;
+    atomic<unsigned> most_;  // I7
     spin_lock lock_;                  // guards sleepers_
     std::vector<unsigned> sleepers_;  // reserved: never allocates later
 };

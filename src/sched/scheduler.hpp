@@ -54,6 +54,7 @@ struct scheduler_options {
     std::function<bool()> may_be_stuck = {};
     /// The same, if so: on the thread of on_hog, more seldom as time goes by. Must not throw. Empty: nobody is told.
     std::function<void()> on_all_asleep = {};
+    bool follows_quota = false;  // no more workers are to be awake than CPUs may be used, which is looked up again while it runs
     int hog_nice = 0;    // of a thread whose fiber has lost its worker by computing, added to that of the others
     int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
     /// The higher layer's object; scheduler only keeps it.

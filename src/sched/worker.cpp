@@ -35,6 +35,10 @@ worker::~worker() = default;
 // from its timers for long; else it minds them itself, asleep.
 control_block* worker::attend_news() noexcept {
     if (auto* const s = owner_.simulated()) return s->pick(*this);
+    if (stands_down_) {
+        give_all_away();
+        return nullptr;
+    }
     has_news_ = attends_;
     auto* const bound = std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
     if ((bound || has_work()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
@@ -50,6 +54,7 @@ void worker::poll_before_pick() noexcept {
 bool worker::attend() noexcept {
     if (owner_.simulated()) return true;
     poll_before_pick();
+    if (stands_down_) return true;
     if (!attends_) return bound_has_turn_;
     turns_.charge(ticks_.load(relaxed));
     auto ready = ready_here();
@@ -109,7 +114,21 @@ void worker::overflow(control_block& f) noexcept { owner_.injected().push(f); }
 
 void worker::poll() noexcept {
     take_in();
+    if (owner_.idle().too_many_awake() && !this_carrier()->has_bound()) [[unlikely]]
+        return stand_down();
     if (has_work()) notify();
+}
+
+void worker::stand_down() noexcept {
+    stands_down_ = has_news_ = true;
+    poll_at_.store(0, relaxed);
+}
+
+// None of them is about to leave its stack: who yields is not in a queue (K8), who parks is waited for by who runs it (W4).
+void worker::give_all_away() noexcept {
+    for (const auto p : class_turns::all)
+        while (auto* const f = queue_of(p).pop()) owner_.injected().push(*f);
+    notify();
 }
 
 // What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.

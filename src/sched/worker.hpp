@@ -9,6 +9,8 @@
 //   K7  A ready fiber is in the queue of its class. queue_, the normal one's, is all that the common way looks at: while a fiber of another
 //       class is queued here or such a class has its turn, attends_ holds, and then has_news_, and poll_at_ is not after the end of the
 //       turn. So each pick() comes to pick_by_class(), and who goes past pick() asks poll_if_due() or poll_is_due().
+//   K8  A worker that is to go, because too many are awake (idle_set.hpp, I7), learns it at a poll. Until it has nothing left to run each
+//       pick() puts what it has into the injector and finds nothing; who yields goes there when its stack is left (requeue()).
 #pragma once
 
 #include <cstdint>
@@ -73,6 +75,7 @@ public:
     /// When it has last read the clock: some milliseconds ago at most, since the monitor lets no worker that runs go for longer.
     coarse_time coarse_now() const noexcept { return coarse_now_; }
     fiber_queue& queue() noexcept { return queue_; }
+    bool stands_down() const noexcept { return stands_down_; }
 
     // Any thread:
 
@@ -121,6 +124,8 @@ private:
     [[gnu::cold]] control_block* pick_by_class() noexcept;
     [[gnu::cold]] void overflow(control_block& f) noexcept;
     [[gnu::cold]] control_block* attend_news() noexcept;
+    [[gnu::cold]] void stand_down() noexcept;
+    [[gnu::cold]] void give_all_away() noexcept;
 
     scheduler& owner_;
     const unsigned index_;
@@ -136,6 +141,7 @@ private:
     bool has_news_ = false;
     bool bound_has_turn_ = false;  // once per poll: B4 of bound.hpp
     bool attends_ = false;  // K7
+    bool stands_down_ = false;  // K8
     bool seeks_better_ = false;  // it has low fibers only: it is to look for others elsewhere before it runs them
     bool searching_ = false;  // counted by idle_set
     time_point looted_at_ = never;  // when fibers of another worker were taken over, until it is known how long they lasted

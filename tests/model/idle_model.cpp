@@ -29,6 +29,8 @@ struct steps {
     bool sleeper_looks = true;     // step 3 on the right
     bool found_hands_on = true;    // I2: who ends a search looks whether there is more
     bool outsider_fences = true;   // I6
+    bool somebody_looks = true;    // I7: the last one does
+    bool raise_wakes = true;       // I7
 };
 
 struct workers {
@@ -71,11 +73,13 @@ struct workers {
     /// One worker until it has an item, by the steps of idle_worker::find_work() and sleep().
     void work(unsigned me) {
         for (bool searching = false;;) {
-            if (take()) return found(searching);
-            if (!searching) searching = idle.begin_search();
-            if (searching && take()) return found(searching);
+            if (!idle.too_many_awake()) {
+                if (take()) return found(searching);
+                if (!searching) searching = idle.begin_search();
+                if (searching && take()) return found(searching);
+            }
             idle.announce_sleep(me, std::exchange(searching, false));
-            if (!does.sleeper_looks || !work_is_queued() || idle.anybody_searches()) {
+            if (!does.sleeper_looks || !work_is_queued() || idle.anybody_searches() || idle.enough_awake() || !does.somebody_looks) {
                 parkers[me].sleep(soon);
                 if (model::slept_until_deadline()) {
                     // only read-modify-writes change the queue, so this one reads the newest value
@@ -88,6 +92,23 @@ struct workers {
 
     static constexpr weft::detail::time_point soon{};
 };
+
+/// I7: at most so many awake; then, if `raised`, by one more.
+model::result run_few(unsigned n, int items, unsigned most, bool raised, model::options o, const steps& s = {}) {
+    o.timeouts = 0;
+    return model::explore(o, [=](model::execution& t) {
+        auto w = std::make_unique<workers>(n, 0, s);
+        (void)w->idle.allow(most);
+        t.thread([&w = *w, items, most, raised] {
+            for (int i = 0; i < items; ++i) w.publish_from_outside();
+            if (!raised || !w.idle.allow(most + 1) || !w.does.raise_wakes) return;
+            fence(seq_cst);
+            w.wake_sleeper();
+        });
+        for (unsigned i = 0; i < n; ++i) t.thread([&w = *w, i] { w.work(i); });
+        t.join_all();
+    });
+}
 
 /// A thread that publishes `items` one after the other, `n` workers, and `spawned` more items from those that find one.
 model::result run(unsigned n, int items, model::options o, const steps& s = {}, int spawned = 0) {
@@ -121,7 +142,14 @@ TEST(idle, I2_I6_two_workers_one_of_which_spawns) { expect_holds(run(2, 1, for_t
 TEST(idle, I2_three_workers_one_of_which_spawns) { expect_holds(run(3, 1, {.preemptions = 1, .reorderings = 1}, {}, 1)); }
 TEST(idle, I2_three_workers_two_items) { expect_holds(run(3, 2, {.preemptions = 1, .reorderings = 1})); }
 
+TEST(idle, I7_one_of_two_may_be_awake) { expect_holds(run_few(2, 1, 1, false, for_two)); }
+TEST(idle, I7_two_of_three_may_be_awake) { expect_holds(run_few(3, 2, 2, false, {.preemptions = 1, .reorderings = 1})); }
+TEST(idle, I7_the_second_when_it_may) { expect_holds(run_few(2, 2, 1, true, {.preemptions = 2, .reorderings = 1})); }
+
 // ---- each step of the two columns taken away
+
+TEST(idle, I7_lost_when_nobody_looks) { expect_lost(run_few(2, 1, 1, false, for_two, {.somebody_looks = false})); }
+TEST(idle, I7_lost_when_nobody_is_woken_though_more_may) { expect_lost(run_few(2, 2, 1, true, for_two, {.raise_wakes = false})); }
 
 TEST(idle, lost_when_the_publisher_does_not_look) { expect_lost(run(1, 1, for_one, {.publisher_looks = false})); }
 TEST(idle, lost_when_the_sleeper_does_not_look) { expect_lost(run(1, 1, for_one, {.sleeper_looks = false})); }

@@ -1,0 +1,181 @@
+// few_awake_test.cpp - I7, K8: a runtime that may keep fewer workers awake than it has goes on with those, and with all when it may again.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <weft/channel.hpp>
+#include <weft/runtime.hpp>
+#include <weft/scope.hpp>
+
+#include "base/cpus.hpp"
+#include "sched/scheduler.hpp"
+#include "support/eventually.hpp"
+#include "support/no_leaks.hpp"
+
+using namespace std::chrono_literals;
+
+namespace weft::test {
+namespace {
+
+using detail::scheduler;
+
+constexpr unsigned workers = 4;
+
+/// One turn of a fiber.
+struct load {
+    const char* name;
+    std::function<void()> turn;
+};
+
+class few_awake : public no_leaks, public ::testing::WithParamInterface<load> {
+protected:
+    watched_runtime rt{workers};
+    std::atomic<std::uint64_t> turns{0};
+    std::atomic<bool> over{false};
+
+    /// Calls `look` in a plain thread, with many fibers at their turns.
+    void beside_many(const std::function<void(scheduler&)>& look) {
+        rt.run([&] {
+            with_scope([&](scope& all) {
+                for (unsigned i = 0; i < 8 * workers; ++i)
+                    all.spawn([&] {
+                        for (; !over; ++turns) GetParam().turn();
+                    });
+                std::thread looks([&, s = detail::current_scheduler()] {
+                    look(*s);
+                    over = true;
+                });
+                while (!over) this_fiber::sleep_for(1ms);
+                looks.join();
+            });
+        });
+    }
+    static void allow(scheduler& s, unsigned awake) {
+        if (s.idle().allow(awake)) s.wake_searcher();
+    }
+    static unsigned awake(scheduler& s) { return workers - s.idle().sleeping_count(); }
+    /// Of so many looks, how many found more than `most` awake.
+    static int looks_that_found_more(scheduler& s, unsigned most, int looks) {
+        int n = 0;
+        for (int i = 0; i < looks; ++i) {
+            n += awake(s) > most;
+            std::this_thread::sleep_for(500us);
+        }
+        return n;
+    }
+    bool goes_on() {
+        const auto before = turns.load();
+        return eventually([&] { return turns > before + 8 * workers; });
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(loads, few_awake,
+                         ::testing::Values(load{"that_yield", [] { this_fiber::yield(); }},
+                                           load{"that_compute", [] { compute_for(100us), this_fiber::yield(); }},
+                                           load{"that_wait_for_each_other",
+                                                [] {
+                                                    channel<int> c(1);
+                                                    auto answer = spawn([&] { c.send(1); });
+                                                    c.receive();
+                                                    compute_for(50us);
+                                                    answer.join();
+                                                }},
+                                           load{"with_timers", [] { compute_for(200us), this_fiber::sleep_for(100us); }}),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_P(few_awake, I7_K8_no_more_than_allowed_until_it_may_again) {
+    beside_many([&](scheduler& s) {
+        for (const unsigned most : {1u, 2u}) {
+            allow(s, most);
+            EXPECT_TRUE(eventually([&] { return awake(s) <= most; })) << awake(s) << " of " << most;
+            EXPECT_LE(looks_that_found_more(s, most, 100), 50) << "but for moments, in which a timer or the driver wakes one: " << most;
+            EXPECT_TRUE(goes_on()) << most;
+        }
+        allow(s, workers);
+        EXPECT_TRUE(eventually([&] { return awake(s) > 2; }));
+        EXPECT_TRUE(goes_on());
+    });
+}
+
+TEST_P(few_awake, I7_nothing_is_lost_while_it_changes_all_the_time) {
+    beside_many([&](scheduler& s) {
+        for (unsigned i = 0; i < 300; ++i) {
+            allow(s, 1 + i * 7 % workers);
+            std::this_thread::sleep_for(std::chrono::microseconds(i * 37 % 1000));
+        }
+        allow(s, 1);
+        EXPECT_TRUE(goes_on());
+    });
+}
+
+class quota_followed : public ::testing::Test {
+protected:
+    quota_followed() : base_(std::filesystem::temp_directory_path() / ("weft_quota_" + std::to_string(::getpid()))) {
+        std::filesystem::create_directories(base_);
+        std::ofstream(base_ / "membership") << "0::/\n";
+        set("max 100000");
+        detail::usual_places() = {.root = base_, .membership = base_ / "membership"};
+    }
+    ~quota_followed() override {
+        detail::usual_places() = {};
+        std::filesystem::remove_all(base_);
+    }
+    void set(const std::string& quota) const {
+        std::ofstream(base_ / "next") << quota << '\n';
+        std::filesystem::rename(base_ / "next", base_ / "cpu.max");
+    }
+
+private:
+    const std::filesystem::path base_;
+};
+
+TEST_F(quota_followed, down_and_up_again_while_fibers_compute) {
+    const auto cpus = detail::usable_cpus();
+    if (cpus == 1) GTEST_SKIP() << "one CPU: there is nothing to take away";
+    runtime rt;
+    rt.run([&] {
+        auto& s = *detail::current_scheduler();
+        const auto awake = [&] { return cpus - s.idle().sleeping_count(); };
+        std::atomic<bool> over{false};
+        with_scope([&](scope& all) {
+            for (unsigned i = 0; i < 4 * cpus; ++i)
+                all.spawn([&] {
+                    while (!over) compute_for(100us), this_fiber::yield();
+                });
+            EXPECT_TRUE(eventually_here([&] { return awake() == cpus; }));
+            set("100000 100000");
+            EXPECT_TRUE(eventually_here([&] { return s.hand_offs().cpus() == 1 && awake() == 1; }));
+            set("max 100000");
+            EXPECT_TRUE(eventually_here([&] { return s.hand_offs().cpus() == cpus && awake() == cpus; }));
+            over = true;
+        });
+    });
+}
+
+TEST_F(quota_followed, not_by_a_runtime_whose_workers_were_chosen) {
+    set("100000 100000");
+    runtime rt({.workers = 2});
+    rt.run([&] {
+        auto& s = *detail::current_scheduler();
+        std::atomic<bool> over{false};
+        with_scope([&](scope& all) {
+            for (int i = 0; i < 8; ++i)
+                all.spawn([&] {
+                    while (!over) compute_for(100us), this_fiber::yield();
+                });
+            this_fiber::sleep_for(1500ms);  // required: more than the monitor takes to look
+            EXPECT_TRUE(eventually_here([&] { return s.idle().sleeping_count() == 0; }));
+            over = true;
+        });
+    });
+}
+
+}  // namespace
+}  // namespace weft::test
