@@ -9,11 +9,11 @@ import sys
 
 # Of each fault: how many operations lie between two, what must be named, and what else may be, since one thing leads to another.
 FAULTS = {
-    "fiber": (200, {"fibers", "end", "reports"}, {"RSS"}),          # it is there when the server ends, too, and is named then
-    "descriptor": (200, {"descriptors"}, set()),
-    "memory": (40, {"RSS"}, set()),                                 # a megabyte each
-    "thread": (200, {"threads"}, {"RSS"}),
-    "answer": (2000, {"answers"}, set()),
+    "fiber": (1000, {"fibers", "end", "reports"}, {"RSS"}),          # it is there when the server ends, too, and is named then
+    "descriptor": (1000, {"descriptors"}, set()),
+    "memory": (500, {"RSS"}, set()),                                 # a megabyte each
+    "thread": (1000, {"threads"}, {"RSS"}),
+    "answer": (200, {"answers"}, set()),
     "line": (2000, {"reports"}, set()),
     "straggler": (2000, {"fibers", "end", "reports"}, {"RSS"}),
 }

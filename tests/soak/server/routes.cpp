@@ -46,7 +46,7 @@ http::response find_limited(users::store& data, const http::request& q) {
 
 http::response find_stopped(users::store& data, const http::request& q) {
     return with_failures_as_500([&] {
-        auto finder = weft::spawn([&] { return data.get(q.path("id")); });
+        auto finder = weft::spawn({.name = "http finder"}, [&] { return data.get(q.path("id")); });
         weft::this_fiber::sleep_for(limit_of(q));
         finder.request_stop();
         try {

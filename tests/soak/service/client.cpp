@@ -142,19 +142,18 @@ void client::retire_uncertain() {
 /// After a pause: whatever has become of them, it must be one of the things it may be.
 void client::check_retired() {
     while (!retired_.empty()) {
-        auto u = retired_.back();
-        retired_.pop_back();
+        std::swap(retired_.back(), users_.front());
         try {
             if (!line_) line_.emplace(service_.port, plan_.patience);
             sent_ = clock::now();
-            std::swap(u, users_.front());
             line_->send(bytes_of({.what = wish::find, .user = 0}, users_.front(), 0));
             judge({.what = wish::find, .user = 0}, line_->receive(), sent_);
         } catch (const std::runtime_error& why) {
             complain(why.what());
             line_.reset();
         }
-        std::swap(u, users_.front());
+        std::swap(retired_.back(), users_.front());
+        retired_.pop_back();
     }
 }
 

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const std::regex hog_line(R"(weft: fiber \d+ "soak hog" \(.*\) has kept its thread for \d+ ms and (computes|blocks it)( .*)?)");
-const std::regex lock_line(R"(weft: fiber \d+ "http connection" \(.*\) has kept its thread for \d+ ms and blocks it( .*)?)");
+const std::regex lock_line(R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and blocks it( .*)?)!");
 const std::regex accept_line(R"(weft: accept on 127\.0\.0\.1:\d+: Too many open files; trying again until it passes)");
 const std::regex failure_line(R"(users: (?:GET|POST|DELETE) /users\S*: (.*))");
 

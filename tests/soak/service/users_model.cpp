@@ -54,12 +54,13 @@ bool is_right(const request& q, owned_user& u, int status, const std::string& bo
 bool owned_user::may_be(version v) const noexcept { return std::ranges::find(possible, v) != possible.end(); }
 
 void owned_user::perhaps(version v) {
+    has_pending = true;
     if (!may_be(v)) possible.push_back(v);
 }
 
 void owned_user::becomes(version v) {
-    if (is_certain()) possible.front() = v;
-    else perhaps(v);
+    if (has_pending) perhaps(v);
+    else possible.front() = v;
 }
 
 std::string name_of(const owned_user& u, version v) {

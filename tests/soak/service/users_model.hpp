@@ -15,8 +15,9 @@ using version = unsigned;
 struct owned_user {
     std::string id;
     std::vector<version> possible{0};
+    bool has_pending = false;  ///< a change that may yet be made, also one to what it is now
 
-    bool is_certain() const noexcept { return possible.size() == 1; }
+    bool is_certain() const noexcept { return !has_pending; }
     bool may_be(version) const noexcept;
     /// A change of which nobody knows whether it was made, or will be.
     void perhaps(version);

@@ -3,17 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
 namespace soak {
 
 namespace {
 
-std::optional<double> greatest(const std::vector<point>& of, double from, double to) {
-    std::optional<double> most;
-    for (const auto& p : of)
-        if (p.seconds >= from && p.seconds < to) most = std::max(most.value_or(p.value), p.value);
-    return most;
+double greatest(std::span<const point> of) {
+    return std::ranges::max(of, {}, &point::value).value;
 }
 
 std::string words_of(const series& s, double second, double last, double trend, double allowance) {
@@ -25,7 +21,7 @@ std::string words_of(const series& s, double second, double last, double trend, 
 
 }  // namespace
 
-double theil_sen_slope(const std::vector<point>& points) {
+double theil_sen_slope(std::span<const point> points) {
     std::vector<double> slopes;
     for (std::size_t i = 0; i < points.size(); ++i)
         for (std::size_t j = i + 1; j < points.size(); ++j)
@@ -37,15 +33,15 @@ double theil_sen_slope(const std::vector<point>& points) {
     return *middle;
 }
 
-judgement judge(const series& s, double seconds) {
-    const double quarter = seconds / 4;
-    const auto second = greatest(s.points, quarter, 2 * quarter), last = greatest(s.points, 3 * quarter, 2 * seconds);
-    if (!second || !last) return {false, s.name + ": the second or the last quarter has no quiet point"};
-    std::vector<point> warm;
-    std::ranges::copy_if(s.points, std::back_inserter(warm), [&](const point& p) { return p.seconds >= quarter; });
-    const double trend = theil_sen_slope(warm) * 3 * quarter;
-    const double allowance = std::max(s.least_allowance, s.allowed_share * *second);
-    return {*last - *second <= allowance && trend <= allowance, words_of(s, *second, *last, trend, allowance)};
+judgement judge(const series& s) {
+    const std::span<const point> all(s.points);
+    const auto quarter = all.size() / 4;
+    if (quarter < 2) return {false, s.name + ": fewer than eight quiet points"};
+    const auto warm = all.subspan(quarter);
+    const double second = greatest(warm.first(quarter)), last = greatest(warm.last(quarter));
+    const double trend = theil_sen_slope(warm) * (warm.back().seconds - warm.front().seconds);
+    const double allowance = std::max(s.least_allowance, s.allowed_share * second);
+    return {last - second <= allowance && trend <= allowance, words_of(s, second, last, trend, allowance)};
 }
 
 }  // namespace soak
