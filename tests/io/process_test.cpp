@@ -65,7 +65,8 @@ TEST_P(processes, E4_have_none_of_wefts_descriptors) {
         process counts(shell("for fd in /proc/$$/fd/*; do readlink $fd; done"), {.out = redirect::pipe});
         const auto open = all_of(counts.out());
         EXPECT_NE(open.find("pipe:"), std::string::npos) << open;
-        for (const char* const kind : {"socket:", "[eventpoll]", "[eventfd]", "[timerfd]"}) EXPECT_EQ(open.find(kind), std::string::npos) << open;
+        for (const char* const kind : {"socket:", "[eventpoll]", "[eventfd]", "[timerfd]"})
+            EXPECT_EQ(open.find(kind), std::string::npos) << open;
         waits.join();
     });
 }

@@ -27,7 +27,8 @@ int is_over(void* end) { return clock::now() >= *static_cast<const clock::time_p
 
 void query_until(clock::time_point end) {
     sqlite3* opened = nullptr;
-    const int result = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int result =
+        sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, nullptr);
     const std::unique_ptr<sqlite3, int (*)(sqlite3*)> db(opened, sqlite3_close_v2);
     if (result != SQLITE_OK) throw std::runtime_error(sqlite3_errstr(result));
     constexpr int steps = 10'000;
@@ -41,8 +42,10 @@ void query_until(clock::time_point end) {
 
 void compute_for(std::chrono::milliseconds time, code of) {
     const auto end = clock::now() + time;
-    if (of == code::own) calculate_until(end);
-    else query_until(end);
+    if (of == code::own)
+        calculate_until(end);
+    else
+        query_until(end);
 }
 
 void hog_herd::run() {
@@ -51,7 +54,8 @@ void hog_herd::run() {
             weft::this_fiber::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution(100, 800)(random_)));
             if (!on_.load()) continue;
             for (int together = std::uniform_int_distribution(1, 2)(random_); together > 0; --together) {
-                const std::chrono::milliseconds time(static_cast<int>(5 * std::pow(100.0, std::uniform_real_distribution(0.0, 1.0)(random_))));
+                const std::chrono::milliseconds time(
+                    static_cast<int>(5 * std::pow(100.0, std::uniform_real_distribution(0.0, 1.0)(random_))));
                 const code of = random_() % 2 == 0 ? code::own : code::foreign;
                 hogs.spawn({.name = hog_name}, [time, of] { compute_for(time, of); });
                 started_.fetch_add(1);

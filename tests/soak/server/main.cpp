@@ -29,7 +29,7 @@ namespace http = weft::http;
 struct options {
     std::string redis = "redis://127.0.0.1:6379";
     std::string sqlite = "users.db";
-    std::size_t descriptors = 1200;      // fewer than a flood brings connections
+    std::size_t descriptors = 1200;  // fewer than a flood brings connections
     std::size_t sqlite_connections = 500;  // one of the two services has a limit of its own, the other the system's only
     unsigned idle_ms = 5000;
     unsigned header_ms = 10000;
@@ -79,8 +79,8 @@ std::string state_of(const weft::runtime& rt, const soak::hog_herd& hogs) {
     unsigned connections = 0;
     rt.for_each_fiber([&](const weft::fiber_info& f) { connections += f.name == "http connection" ? 1 : 0; });
     return "fibers " + std::to_string(stats.fibers) + " carriers " + std::to_string(stats.carriers) + " connections " +
-           std::to_string(connections) + " hand_offs " + std::to_string(stats.hand_offs) + " spawned " + std::to_string(stats.spawned) +
-           " hogs " + std::to_string(hogs.started()) + '\n';
+           std::to_string(connections) + " hand_offs " + std::to_string(stats.hand_offs) + " spawned " +
+           std::to_string(stats.spawned) + " hogs " + std::to_string(hogs.started()) + '\n';
 }
 
 /// The soak's own door. Its one connection is not closed however long it is idle.

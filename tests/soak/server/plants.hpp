@@ -22,7 +22,8 @@ fault fault_from(const std::string& name);
 /// A store that hands everything on; every `every`-th operation it commits its fault.
 class faulty_store final : public users::store {
 public:
-    faulty_store(std::unique_ptr<users::store> real, fault f, std::uint64_t every) : real_(std::move(real)), fault_(f), every_(every) {}
+    faulty_store(std::unique_ptr<users::store> real, fault f, std::uint64_t every)
+        : real_(std::move(real)), fault_(f), every_(every) {}
 
     std::optional<users::user> get(std::string_view id) override;
     void put(const users::user&) override;

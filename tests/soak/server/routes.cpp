@@ -39,9 +39,7 @@ http::response with_failures_as_500(F&& f) {
 }
 
 http::response find_limited(users::store& data, const http::request& q) {
-    return with_failures_as_500([&] {
-        return found(weft::with_timeout(limit_of(q), [&] { return data.get(q.path("id")); }));
-    });
+    return with_failures_as_500([&] { return found(weft::with_timeout(limit_of(q), [&] { return data.get(q.path("id")); })); });
 }
 
 http::response find_stopped(users::store& data, const http::request& q) {

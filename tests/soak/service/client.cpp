@@ -100,8 +100,8 @@ void client::judge(const request& q, const reply& got, clock::time_point sent) {
     }
     std::string may_be;
     for (const version v : u.possible) may_be += ' ' + std::to_string(v);
-    complain("request " + std::to_string(static_cast<int>(q.what)) + " of " + u.id + " (version " + std::to_string(q.next) + "; may be" + may_be +
-             "): " + std::to_string(got.status) + ' ' + got.body);
+    complain("request " + std::to_string(static_cast<int>(q.what)) + " of " + u.id + " (version " + std::to_string(q.next) +
+             "; may be" + may_be + "): " + std::to_string(got.status) + ' ' + got.body);
 }
 
 bool client::is_excused(const reply& got, clock::time_point sent) const {

@@ -15,7 +15,8 @@ std::size_t number_after(std::string_view text, std::string_view label) {
     std::size_t n = 0;
     if (at == text.npos) throw garbled("no \"" + std::string(label) + "\" in: " + std::string(text));
     const auto rest = text.substr(at + label.size());
-    if (std::from_chars(rest.data(), rest.data() + rest.size(), n).ec != std::errc()) throw garbled("no number in: " + std::string(text));
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), n).ec != std::errc())
+        throw garbled("no number in: " + std::string(text));
     return n;
 }
 

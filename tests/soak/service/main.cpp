@@ -39,8 +39,10 @@ public:
     void flat(const std::vector<series>& taken) {
         for (const auto& s : taken) {
             const auto j = judge(s);
-            if (j.flat) std::printf("flat %s\n", j.words.c_str());
-            else failed(s.name, j.words);
+            if (j.flat)
+                std::printf("flat %s\n", j.words.c_str());
+            else
+                failed(s.name, j.words);
         }
     }
     void none(const std::string& what, const complaints& c) {
@@ -57,7 +59,9 @@ void start_load(weft::scope& load, const plan& p, const service (&services)[2], 
     std::mt19937_64 seeds(p.seed);
     for (const auto& s : services) {
         for (unsigned i = 0; i < p.clients; ++i)
-            load.spawn({.name = "client"}, [&p, &s, &g, &f, seed = seeds(), name = s.name + std::to_string(i)] { client(p, s, name, seed, f).run(g); });
+            load.spawn({.name = "client"}, [&p, &s, &g, &f, seed = seeds(), name = s.name + std::to_string(i)] {
+                client(p, s, name, seed, f).run(g);
+            });
         for (unsigned i = 0; i < p.slow_clients; ++i) {
             load.spawn({.name = "trickle"}, [&p, &s, &g, &f, seed = seeds()] { trickle(p, s, seed, g, f); });
             load.spawn({.name = "never read"}, [&p, &s, &g, &f, seed = seeds()] { never_read(p, s, seed, g, f); });
@@ -102,15 +106,17 @@ bool somebody_is_left() { return ::waitpid(-1, nullptr, WNOHANG) >= 0; }
 void print_totals(const server_process& server, const findings& f, const survey& figures) {
     const auto number = [](const std::atomic<std::uint64_t>& of) { return static_cast<unsigned long long>(of.load()); };
     const auto& lines = server.lines();
-    std::printf("%zu quiet points; %llu answers, %llu hogs asked for\n", figures.points(), number(f.n.requests), number(f.n.hogs));
-    std::printf("lines expected: %llu of hogs, %llu of connections that wait in SQLite, %llu of accept, %llu of failing Redis\n", number(lines.hogs),
-                number(lines.locks), number(lines.accepts), number(lines.failures));
+    std::printf("%zu quiet points; %llu answers, %llu hogs asked for\n", figures.points(), number(f.n.requests),
+                number(f.n.hogs));
+    std::printf("lines expected: %llu of hogs, %llu of connections that wait in SQLite, %llu of accept, %llu of failing Redis\n",
+                number(lines.hogs), number(lines.locks), number(lines.accepts), number(lines.failures));
 }
 
 int soak_it(const plan& p) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     weft::io::raise_descriptor_limit();
-    std::printf("soak of the users service for %lld s, seed %llu\n", static_cast<long long>(p.length.count()), static_cast<unsigned long long>(p.seed));
+    std::printf("soak of the users service for %lld s, seed %llu\n", static_cast<long long>(p.length.count()),
+                static_cast<unsigned long long>(p.seed));
     const weft::test::temporary_folder folder;
     verdict v;
     findings found;

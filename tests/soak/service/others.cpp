@@ -16,7 +16,9 @@ using namespace std::chrono_literals;
 using generator = std::mt19937_64;
 
 unsigned below(generator& random, unsigned n) { return std::uniform_int_distribution<unsigned>(0, n - 1)(random); }
-milliseconds up_to(generator& random, milliseconds most) { return milliseconds(below(random, static_cast<unsigned>(most.count()) + 1)); }
+milliseconds up_to(generator& random, milliseconds most) {
+    return milliseconds(below(random, static_cast<unsigned>(most.count()) + 1));
+}
 
 /// \returns  whether the gate has begun to close meanwhile.
 bool sleep_unless_closing(const gate& g, milliseconds time) {
@@ -25,13 +27,25 @@ bool sleep_unless_closing(const gate& g, milliseconds time) {
     return g.closing();
 }
 
+/// What should not happen to a connection is a wrong answer, too.
+template <class F>
+void with_complaints(findings& f, const std::string& who, F&& work) {
+    try {
+        work();
+    } catch (const std::runtime_error& why) {
+        f.wrong.add(who + ": " + why.what());
+    }
+}
+
 /// The server may end the connection of who is slow, whenever it likes.
 bool send_slowly(http_line& line, const std::string& bytes, const plan& p, const gate& g) {
     for (const char& c : bytes) {
         if (sleep_unless_closing(g, p.byte_gap())) return false;
         try {
             line.send({&c, 1});
-        } catch (const ended&) { break; }  // it may have said why
+        } catch (const ended&) {
+            break;  // it may have said why
+        }
     }
     return true;
 }
@@ -51,7 +65,9 @@ void trickle_once(const plan& p, const service& s, generator& random, const gate
         f.n.slow.fetch_add(1);
     } catch (const ended&) {
         if (clock::now() - from < p.header_limit() / 2) f.wrong.add(s.name + ", slow: no answer");
-    } catch (const garbled& why) { f.wrong.add(s.name + ", slow: " + why.what()); }
+    } catch (const garbled& why) {
+        f.wrong.add(s.name + ", slow: " + why.what());
+    }
 }
 
 /// Sends until nothing fits any more and the server has had enough.
@@ -82,7 +98,8 @@ void flood_once(const plan& p, const service& s, generator& random, const gate& 
                 generator own(seed);
                 for (unsigned n = p.flood / 50; n > 0 && !g.closing(); --n) {
                     std::error_code error;
-                    auto made = weft::with_timeout(5s, [&] { return weft::tcp::stream::connect({.host = "127.0.0.1", .port = s.port}, error); });
+                    auto made = weft::with_timeout(
+                        5s, [&] { return weft::tcp::stream::connect({.host = "127.0.0.1", .port = s.port}, error); });
                     if (error) continue;  // the system has refused it: that, too, is a flood
                     send_nonsense(made, below(own, 3));
                     mine.push_back(std::move(made));
@@ -97,19 +114,31 @@ void flood_once(const plan& p, const service& s, generator& random, const gate& 
         }
 }
 
+void ask_for_a_hog(const plan& p, const service& s, generator& random, findings& f) {
+    http_line line(s.port, p.patience);
+    const auto ms = static_cast<unsigned>(5 * std::pow(100.0, std::uniform_real_distribution(0.0, 1.0)(random)));
+    const std::string what = std::to_string(ms) + (below(random, 2) == 0 ? "/own" : "/foreign");
+    line.send("POST /hog/" + what + " HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    const auto got = line.receive();
+    if (got.status != 200 || got.body != "computed\n")
+        f.wrong.add(s.name + ", hog: " + std::to_string(got.status) + ' ' + got.body);
+    f.n.hogs.fetch_add(1);
+}
+
 }  // namespace
 
 void trickle(const plan& p, const service& s, std::uint64_t seed, gate& g, findings& f) {
     generator random(seed);
     work_while_open(g, [&] {
-        while (!g.closing()) trickle_once(p, s, random, g, f);
+        while (!g.closing()) with_complaints(f, s.name + ", slow", [&] { trickle_once(p, s, random, g, f); });
     });
 }
 
 void never_read(const plan& p, const service& s, std::uint64_t seed, gate& g, findings& f) {
     generator random(seed);
     work_while_open(g, [&] {
-        while (!sleep_unless_closing(g, up_to(random, 500ms))) send_unread(p, s, g, f);
+        while (!sleep_unless_closing(g, up_to(random, 500ms)))
+            with_complaints(f, s.name + ", never reads", [&] { send_unread(p, s, g, f); });
     });
 }
 
@@ -127,15 +156,8 @@ void flood(const plan& p, const service& s, std::uint64_t seed, gate& g, finding
 void ask_for_hogs(const plan& p, const service& s, std::uint64_t seed, gate& g, findings& f) {
     generator random(seed);
     work_while_open(g, [&] {
-        while (!sleep_unless_closing(g, 500ms + up_to(random, 1500ms))) {
-            http_line line(s.port, p.patience);
-            const auto ms = static_cast<unsigned>(5 * std::pow(100.0, std::uniform_real_distribution(0.0, 1.0)(random)));
-            const std::string what = std::to_string(ms) + (below(random, 2) == 0 ? "/own" : "/foreign");
-            line.send("POST /hog/" + what + " HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-            const auto got = line.receive();
-            if (got.status != 200 || got.body != "computed\n") f.wrong.add(s.name + ", hog: " + std::to_string(got.status) + ' ' + got.body);
-            f.n.hogs.fetch_add(1);
-        }
+        while (!sleep_unless_closing(g, 500ms + up_to(random, 1500ms)))
+            with_complaints(f, s.name + ", hog", [&] { ask_for_a_hog(p, s, random, f); });
     });
 }
 

@@ -23,10 +23,13 @@ struct plan {
     /// In a soak of some minutes everything takes its own time; in a short one more often, so that it happens at all.
     bool is_short() const noexcept { return length < std::chrono::minutes(3); }
     milliseconds between_quiet_points() const noexcept {
-        return is_short() ? std::max<milliseconds>(length / 12, milliseconds(500)) : std::min<milliseconds>(length / 24, milliseconds(30'000));
+        return is_short() ? std::max<milliseconds>(length / 12, milliseconds(500))
+                          : std::min<milliseconds>(length / 24, milliseconds(30'000));
     }
-    milliseconds settling() const noexcept { return milliseconds(is_short() ? 700 : 2500); }  // hogs end, and threads without work
-    milliseconds redis_life() const noexcept { return milliseconds(is_short() ? 300 : 10'000); }  ///< at least, and thrice as long at most
+    /// Until hogs have ended, and threads without work.
+    milliseconds settling() const noexcept { return milliseconds(is_short() ? 700 : 2500); }
+    /// At least; at most thrice as long.
+    milliseconds redis_life() const noexcept { return milliseconds(is_short() ? 300 : 10'000); }
     milliseconds redis_trouble() const noexcept { return milliseconds(is_short() ? 500 : 3000); }  ///< at most
     milliseconds flood_gap() const noexcept { return milliseconds(is_short() ? 1000 : 8000); }     ///< at most
     milliseconds flood_stay() const noexcept { return milliseconds(is_short() ? 500 : 4000); }     ///< at most
@@ -43,7 +46,7 @@ struct plan {
     unsigned users_each = 20;
     unsigned slow_clients = 10;     ///< of each kind
     unsigned flood = static_cast<unsigned>(weft::test::scaled(2400, 2));  ///< connections; the server may have 1200 descriptors
-    milliseconds patience{weft::test::sanitized ? 120'000 : 60'000};      ///< for any answer at all
+    milliseconds patience{weft::test::sanitized ? 120'000 : 60'000};  ///< for any answer at all
     /// After the last fault of Redis or the last flood: clients of Redis try again after two seconds at most.
     milliseconds aftermath{weft::test::sanitized ? 15'000 : 5000};
 };

@@ -15,7 +15,9 @@ using namespace std::chrono_literals;
 
 /// Waits until it answers, and has loaded what it had. On a plain thread.
 void await_answers(std::uint16_t port) {
+    const auto until = clock::now() + 60s;
     for (std::string answer; !answer.starts_with("+PONG");) {
+        if (clock::now() > until) throw std::runtime_error("redis-server does not answer");
         std::this_thread::sleep_for(5ms);
         std::error_code error;
         auto stream = weft::tcp::stream::connect({.host = "127.0.0.1", .port = port}, error);
@@ -28,10 +30,12 @@ void await_answers(std::uint16_t port) {
 
 redis_keeper::redis_keeper(const plan& p, const std::string& folder, trouble& t, counts& n)
     : plan_(p), trouble_(t), counts_(n), random_(p.seed), thread_([this, folder] { run(folder); }) {
-    wait_until_spared();
-    if (failure_.empty()) return;
-    thread_.join();
-    throw std::runtime_error(failure_);
+    try {
+        wait_until_spared();
+    } catch (...) {
+        thread_.join();
+        throw;
+    }
 }
 
 redis_keeper::~redis_keeper() {
@@ -54,7 +58,8 @@ void redis_keeper::set(mode m) {
 
 void redis_keeper::wait_until_spared() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return mode_ == mode::spared; });
+    changed_.wait(lock, [&] { return mode_ == mode::spared || !failure_.empty(); });
+    if (!failure_.empty()) throw std::runtime_error(failure_);
 }
 
 bool redis_keeper::sleep(milliseconds time) {
@@ -63,7 +68,8 @@ bool redis_keeper::sleep(milliseconds time) {
 }
 
 void redis_keeper::run(const std::string& folder) try {
-    weft::test::redis_server server({"--appendonly", "yes", "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0", "--dir", folder});
+    weft::test::redis_server server(
+        {"--appendonly", "yes", "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0", "--dir", folder});
     await_answers(server.port());
     url_ = server.url();
     set(mode::spared);
@@ -77,8 +83,9 @@ void redis_keeper::run(const std::string& folder) try {
         if (now == mode::harming && sleep(plan_.redis_life() + plan_.redis_life() * (random_() % 1000) / 500)) harm_once(server);
     }
 } catch (const std::exception& failure) {
+    const std::lock_guard lock(mutex_);
     failure_ = failure.what();
-    set(mode::spared);
+    changed_.notify_all();
 }
 
 void redis_keeper::harm_once(weft::test::redis_server& server) {

@@ -20,19 +20,29 @@ namespace {
 using namespace std::chrono_literals;
 
 const std::regex hog_line(R"(weft: fiber \d+ "soak hog" \(.*\) has kept its thread for \d+ ms and (computes|blocks it)( .*)?)");
-const std::regex lock_line(R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and blocks it( .*)?)!");
+const std::regex lock_line(
+    R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and blocks it( .*)?)!");
 const std::regex accept_line(R"(weft: accept on 127\.0\.0\.1:\d+: Too many open files; trying again until it passes)");
 const std::regex failure_line(R"(users: (?:GET|POST|DELETE) /users\S*: (.*))");
 
 std::vector<std::string> words_for(const plan& p, const std::string& redis_url, const std::string& sqlite_file) {
-    const auto ms = [](milliseconds t) { return std::to_string(t.count()); };
-    return {p.server, "--redis", redis_url, "--sqlite", sqlite_file, "--idle-ms", ms(plan::idle_limit), "--header-ms", ms(p.header_limit()),
-            "--write-ms", ms(p.write_limit()), "--seed", std::to_string(p.seed), "--fault", p.fault, "--every", std::to_string(p.every)};
+    const std::pair<const char*, std::string> options[] = {{"--redis", redis_url},
+                                                           {"--sqlite", sqlite_file},
+                                                           {"--idle-ms", std::to_string(plan::idle_limit.count())},
+                                                           {"--header-ms", std::to_string(p.header_limit().count())},
+                                                           {"--write-ms", std::to_string(p.write_limit().count())},
+                                                           {"--seed", std::to_string(p.seed)},
+                                                           {"--fault", p.fault},
+                                                           {"--every", std::to_string(p.every)}};
+    std::vector<std::string> words{p.server};
+    for (const auto& [name, value] : options) words.insert(words.end(), {name, value});
+    return words;
 }
 
 }  // namespace
 
-server_process::server_process(const plan& p, const std::string& redis_url, const std::string& sqlite_file, const trouble& t, findings& f)
+server_process::server_process(const plan& p, const std::string& redis_url, const std::string& sqlite_file, const trouble& t,
+                               findings& f)
     : trouble_(t), found_(f) {
     start(words_for(p, redis_url, sqlite_file));
 }
@@ -67,7 +77,8 @@ void server_process::start(const std::vector<std::string>& words) {
 void server_process::read_ports(int from) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(::fdopen(from, "r"), std::fclose);
     unsigned ports[3];
-    if (std::fscanf(out.get(), "ports %u %u %u", &ports[0], &ports[1], &ports[2]) != 3) throw std::runtime_error("the server does not start");
+    if (std::fscanf(out.get(), "ports %u %u %u", &ports[0], &ports[1], &ports[2]) != 3)
+        throw std::runtime_error("the server does not start");
     for (int i = 0; i < 3; ++i) ports_[i] = static_cast<std::uint16_t>(ports[i]);
 }
 
@@ -87,11 +98,17 @@ void server_process::read_lines(int from) {
 
 void server_process::judge(const std::string& line) {
     std::smatch parts;
-    if (std::regex_match(line, hog_line)) ++lines_.hogs;
-    else if (std::regex_match(line, lock_line)) ++lines_.locks;
-    else if (std::regex_match(line, accept_line)) ++lines_.accepts;
-    else if (std::regex_match(line, parts, failure_line) && trouble::is_about_redis(parts.str(1)) && trouble_.excuses(clock::now())) ++lines_.failures;
-    else found_.reports.add(line);
+    if (std::regex_match(line, hog_line))
+        ++lines_.hogs;
+    else if (std::regex_match(line, lock_line))
+        ++lines_.locks;
+    else if (std::regex_match(line, accept_line))
+        ++lines_.accepts;
+    else if (std::regex_match(line, parts, failure_line) && trouble::is_about_redis(parts.str(1)) &&
+             trouble_.excuses(clock::now()))
+        ++lines_.failures;
+    else
+        found_.reports.add(line);
 }
 
 footprint server_process::look() const {

@@ -24,7 +24,11 @@ constexpr double mib_of_arenas = WEFT_UNDER_ASAN ? 64 : WEFT_UNDER_TSAN ? 96 : 1
 
 std::vector<series> nothing_yet(const plan& p) {
     const double hurry = p.is_short() ? 5 : 1;  // arenas are still being made, and threads have no time to end
-    return {{.name = "RSS", .unit = " MiB", .least_allowance = mib_of_arenas * (p.is_short() ? 3 : 1), .allowed_share = 0.1, .points = {}},
+    return {{.name = "RSS",
+             .unit = " MiB",
+             .least_allowance = mib_of_arenas * (p.is_short() ? 3 : 1),
+             .allowed_share = 0.1,
+             .points = {}},
             {.name = "descriptors", .unit = "", .least_allowance = workers, .points = {}},
             {.name = "fibers", .unit = "", .least_allowance = workers, .points = {}},
             {.name = "threads", .unit = "", .least_allowance = threads_of_the_pool * hurry, .points = {}},
@@ -35,7 +39,9 @@ std::vector<series> nothing_yet(const plan& p) {
 
 survey::survey(const plan& p, const server_process& s, findings& f)
     : plan_(p), server_(s), found_(f), line_(s.control_port(), p.patience), taken_(nothing_yet(p)) {
-    std::puts("      s   requests   failed  stopped hang-ups     slow  flooded kills frozen   RSS MiB  fds  fibers carriers threads hand-offs wrong");
+    std::puts(
+        "      s   requests   failed  stopped hang-ups     slow  flooded kills frozen   RSS MiB  fds  fibers carriers threads "
+        "hand-offs wrong");
 }
 
 std::string survey::call(const std::string& method, const std::string& path) {
@@ -65,10 +71,10 @@ void survey::print_line() {
     const auto has = server_.look();
     const auto& n = found_.n;
     const auto number = [](const std::atomic<std::uint64_t>& of) { return static_cast<unsigned long long>(of.load()); };
-    std::printf("%7.0f %10llu %8llu %8llu %8llu %8llu %8llu %5llu %6llu %9.1f %4u %7u %8u %7u %9llu %5llu\n", seconds(), number(n.requests),
-                number(n.failed), number(n.stopped), number(n.hang_ups), number(n.slow), number(n.flooded), number(n.kills), number(n.freezes),
-                has.resident_mib, has.descriptors, is.fibers, is.carriers, has.threads, static_cast<unsigned long long>(is.hand_offs),
-                static_cast<unsigned long long>(found_.wrong.count()));
+    std::printf("%7.0f %10llu %8llu %8llu %8llu %8llu %8llu %5llu %6llu %9.1f %4u %7u %8u %7u %9llu %5llu\n", seconds(),
+                number(n.requests), number(n.failed), number(n.stopped), number(n.hang_ups), number(n.slow), number(n.flooded),
+                number(n.kills), number(n.freezes), has.resident_mib, has.descriptors, is.fibers, is.carriers, has.threads,
+                static_cast<unsigned long long>(is.hand_offs), static_cast<unsigned long long>(found_.wrong.count()));
     std::fflush(stdout);
 }
 
@@ -76,7 +82,8 @@ void survey::print_line() {
 void survey::await_no_connections() {
     const auto until = clock::now() + plan_.patience;
     while (ask().connections > 1) {
-        if (clock::now() > until) return found_.wrong.add(std::to_string(ask().connections - 1) + " connections do not end after their clients have");
+        if (clock::now() > until)
+            return found_.wrong.add(std::to_string(ask().connections - 1) + " connections do not end after their clients have");
         weft::this_fiber::sleep_for(50ms);
     }
 }

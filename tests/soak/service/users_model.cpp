@@ -14,7 +14,9 @@ std::string post(const std::string& path, const std::string& body) {
     return "POST " + path + " HTTP/1.1\r\nHost: soak\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-std::string without_body(const std::string& method, const std::string& path) { return method + ' ' + path + " HTTP/1.1\r\nHost: soak\r\n\r\n"; }
+std::string without_body(const std::string& method, const std::string& path) {
+    return method + ' ' + path + " HTTP/1.1\r\nHost: soak\r\n\r\n";
+}
 
 /// The answer to GET, whoever has asked: the user as it may be, or that there is none.
 bool is_found(owned_user& u, int status, const std::string& body, const std::string& absent) {
@@ -59,8 +61,10 @@ void owned_user::perhaps(version v) {
 }
 
 void owned_user::becomes(version v) {
-    if (has_pending) perhaps(v);
-    else possible.front() = v;
+    if (has_pending)
+        perhaps(v);
+    else
+        possible.front() = v;
 }
 
 std::string name_of(const owned_user& u, version v) {

@@ -35,8 +35,8 @@ inline constexpr std::size_t wishes = 7;
 
 struct request {
     wish what;
-    std::size_t user;     ///< by its place
-    version next = 0;     ///< of a create
+    std::size_t user;  ///< by its place
+    version next = 0;  ///< of a create
 
     bool changes() const noexcept { return what == wish::create || what == wish::create_limited || what == wish::remove; }
 };

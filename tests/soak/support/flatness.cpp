@@ -8,14 +8,13 @@ namespace soak {
 
 namespace {
 
-double greatest(std::span<const point> of) {
-    return std::ranges::max(of, {}, &point::value).value;
-}
+double greatest(std::span<const point> of) { return std::ranges::max(of, {}, &point::value).value; }
 
 std::string words_of(const series& s, double second, double last, double trend, double allowance) {
     char line[256];
-    std::snprintf(line, sizeof line, "%s: at most %.0f%s in the 2nd quarter, %.0f%s in the last (%+.0f); trend %+.1f; allowed +%.1f",
-                  s.name.c_str(), second, s.unit.c_str(), last, s.unit.c_str(), last - second, trend, allowance);
+    std::snprintf(line, sizeof line,
+                  "%s: at most %.0f%s in the 2nd quarter, %.0f%s in the last (%+.0f); trend %+.1f; allowed +%.1f", s.name.c_str(),
+                  second, s.unit.c_str(), last, s.unit.c_str(), last - second, trend, allowance);
     return line;
 }
 

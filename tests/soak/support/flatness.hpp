@@ -19,7 +19,7 @@ struct point {
 
 struct series {
     std::string name;
-    std::string unit;   ///< may be empty
+    std::string unit;  ///< may be empty
     double least_allowance = 0;
     double allowed_share = 0;
     std::vector<point> points;
