@@ -9,10 +9,10 @@ STRESS_JOBS ?= 8
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan chaos fuzz arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos fuzz arm64 format tidy install clean
 
 help: ## shows this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
 
 setup: ## installs what is missing to build and test (Debian 12, Ubuntu 24.04); changes nothing else
 	@scripts/setup build
@@ -58,14 +58,23 @@ stress-tsan: setup-tsan ## the same under ThreadSanitizer, 20 times unless REPEA
 	$(call build,tsan)
 	$(FIXED_ADDRESSES) ctest --preset tsan -L stress --repeat until-fail:$(if $(filter file,$(origin REPEAT)),20,$(REPEAT)) --parallel $(STRESS_JOBS)
 
-soak: setup ## takes workers from fibers at random, HAND_OFFS=1000000 times
-	$(call soak,release,1000000)
+soak: setup ## the users service among hogs, floods, slow clients and Redis restarts for MINUTES=40
+	$(call soak,release,40)
 
-soak-tsan: setup-tsan ## the same under ThreadSanitizer, 100,000 times
-	$(call soak,tsan,100000,$(FIXED_ADDRESSES))
+soak-tsan: setup-tsan ## the same under ThreadSanitizer, 10 minutes unless MINUTES says otherwise
+	$(call soak,tsan,10,$(FIXED_ADDRESSES))
 
-soak-asan: setup ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, 100,000 times
-	$(call soak,asan,100000,$(FIXED_ADDRESSES))
+soak-asan: setup ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, 10 minutes
+	$(call soak,asan,10,$(FIXED_ADDRESSES))
+
+soak-hand-offs: setup ## takes workers from fibers at random, HAND_OFFS=1000000 times
+	$(call soak_hand_offs,release,1000000)
+
+soak-hand-offs-tsan: setup-tsan ## the same under ThreadSanitizer, 100,000 times
+	$(call soak_hand_offs,tsan,100000,$(FIXED_ADDRESSES))
+
+soak-hand-offs-asan: setup ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, 100,000 times
+	$(call soak_hand_offs,asan,100000,$(FIXED_ADDRESSES))
 
 chaos: setup ## kills actors at random in a tree of supervisors for SECONDS=60
 	$(call configure,release)
@@ -110,6 +119,12 @@ cmake --build --preset $(1) --parallel $(JOBS)
 endef
 
 define soak
+$(call configure,$(1))
+cmake --build --preset $(1) --target service_soak --parallel $(JOBS)
+$(3) build/$(1)/tests/service_soak build/$(1)/tests/service_soak_server --minutes $(or $(MINUTES),$(2)) $(if $(SEED),--seed $(SEED))
+endef
+
+define soak_hand_offs
 $(call configure,$(1))
 cmake --build --preset $(1) --target soak_test --parallel $(JOBS)
 WEFT_SOAK_HAND_OFFS=$(or $(HAND_OFFS),$(2)) $(3) build/$(1)/tests/soak_test

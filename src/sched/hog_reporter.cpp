@@ -104,7 +104,7 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     if (held < most) return look_again::yes;
     const auto activity = probe.activity();
     const bool blocks = activity == thread_activity::sleeps || (activity == thread_activity::unknown && computed < most);
-    if (!blocks && computed < most) return look_again::yes;  // waits for a CPU
+    if (!blocks && computed < most) return look_again::yes;  // waits for a CPU; or who knows, without a descriptor to ask by
     return report(c, seen, {*fiber, probe.id(), blocks, held, computed, {}, {}, 0});
 }
 

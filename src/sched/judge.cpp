@@ -30,7 +30,8 @@ bool judge::blocks(const watch& eye, const thread_probe& probe, time_point now) 
     switch (probe.activity()) {
         case thread_activity::sleeps: return true;
         case thread_activity::runs: return false;  // waits for a CPU
-        case thread_activity::unknown: break;
+        case thread_activity::unknown:
+        case thread_activity::not_asked: break;
     }
     return now - eye.still_since() >= slice_;
 }

@@ -15,11 +15,10 @@
 namespace weft::detail {
 namespace {
 
-// Not for want of a descriptor or of memory, nor because the thread has just ended.
-bool is_refused(int error) noexcept {
-    if (error == ENOENT) return ::access("/proc/self/stat", F_OK) != 0;
-    return error != EMFILE && error != ENFILE && error != ENOMEM && error != EINTR;
-}
+bool is_scarcity(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR; }
+
+// Not because the thread has just ended.
+bool is_refused(int error) noexcept { return error != ENOENT || ::access("/proc/self/stat", F_OK) != 0; }
 
 void say_refused(int error) noexcept {
     static constinit atomic<bool> said{false};
@@ -56,7 +55,9 @@ thread_activity thread_probe::activity() const noexcept {
     std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(id_));
     const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        if (const int error = errno; is_refused(error)) say_refused(error);
+        const int error = errno;
+        if (is_scarcity(error)) return thread_activity::not_asked;
+        if (is_refused(error)) say_refused(error);
         return thread_activity::unknown;
     }
     std::array<char, 128> text;  // id, name of 15 letters at most, state

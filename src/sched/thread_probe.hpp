@@ -15,7 +15,8 @@
 namespace weft::detail {
 
 /// `runs`: has a CPU or waits for one. `sleeps`: in a system call or a page fault. `unknown`: the kernel does not say.
-enum class thread_activity : std::uint8_t { runs, sleeps, unknown };
+/// `not_asked`: it could not be asked now, for want of a descriptor or of memory.
+enum class thread_activity : std::uint8_t { runs, sleeps, unknown, not_asked };
 
 class thread_probe {
 public:

@@ -89,6 +89,7 @@ def check_count():
 work.mkdir(parents=True, exist_ok=True)
 check_source_rules("check_layers", "layers")
 check_source_rules("check_atomics", "atomics")
+check_source_rules("check_guarantees", "guarantees")
 check_header_rule()
 check_expected_output()
 check_count()

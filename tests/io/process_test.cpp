@@ -13,6 +13,7 @@
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
 #include <weft/io/stream.hpp>
+#include <weft/net/tcp.hpp>
 #include <weft/runtime.hpp>
 
 #include "support/no_leaks.hpp"
@@ -53,6 +54,20 @@ TEST_P(processes, E4_end_with_a_code_or_a_signal) {
         const auto killed = process(shell("kill -9 $$")).wait();
         EXPECT_EQ(killed.signal, SIGKILL);
         EXPECT_FALSE(killed.success());
+    });
+}
+
+TEST_P(processes, E4_have_none_of_wefts_descriptors) {
+    rt.run([] {
+        tcp::listener listener({.host = "127.0.0.1", .port = 0});
+        auto waits = spawn([&] { listener.accept(); });
+        const auto one = tcp::stream::connect({.host = "127.0.0.1", .port = listener.local().port});
+        process counts(shell("for fd in /proc/$$/fd/*; do readlink $fd; done"), {.out = redirect::pipe});
+        const auto open = all_of(counts.out());
+        EXPECT_NE(open.find("pipe:"), std::string::npos) << open;
+        for (const char* const kind : {"socket:", "[eventpoll]", "[eventfd]", "[timerfd]"})
+            EXPECT_EQ(open.find(kind), std::string::npos) << open;
+        waits.join();
     });
 }
 

@@ -1,6 +1,7 @@
 // hog_report_test.cpp - fibers that keep their thread are named: to on_hog, or on stderr; not too many, and never in the way of others.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -64,6 +65,41 @@ TEST_F(hog_reports, C3_one_that_blocks_its_thread_is_named_with_the_system_call)
     EXPECT_LT(first.computed, first.held);
     EXPECT_TRUE(first.blocked_in.starts_with("read")) << first.blocked_in;
     EXPECT_TRUE(first.stack.empty());
+}
+
+/// While it lives this process can open nothing more.
+class no_descriptors {
+public:
+    no_descriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &kept_);
+        const int lowest_free = ::dup(0);
+        ::close(lowest_free);
+        const rlimit low{.rlim_cur = static_cast<rlim_t>(lowest_free), .rlim_max = kept_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &low);
+    }
+    ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &kept_); }
+
+private:
+    rlimit kept_{};
+};
+
+// Their threads wait for a CPU most of the time, and what the kernel knows of that cannot be read.
+TEST_F(hog_reports, of_many_that_compute_say_so_also_without_descriptors) {
+    watched_runtime rt(listening());
+    auto t = ticker(rt);
+    {
+        const no_descriptors here;
+        std::vector<fiber<>> hogs;
+        for (int i = 0; i < 20; ++i) hogs.push_back(grinder(rt, "grinder"));
+        EXPECT_TRUE(eventually([&] { return of("grinder").size() >= 5; }));
+        over = true;
+        for (auto& h : hogs) h.join();
+    }
+    t.join();
+    for (const auto& r : of("grinder")) {
+        EXPECT_EQ(r.what, hog_report::doing::computes) << r.held / 1us << " us, of which " << r.computed / 1us << " on a CPU";
+        EXPECT_GE(r.computed, 10ms);
+    }
 }
 
 TEST_F(hog_reports, are_few_however_many_the_hogs) {

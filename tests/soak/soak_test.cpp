@@ -1,6 +1,6 @@
 // soak_test.cpp - workers are taken at random, hundreds of thousands of times, under fibers that do all they can: nobody is lost.
 //
-// In the normal suite a short form of it; `make soak` and its sanitized brothers run it to the figures of the project
+// In the normal suite a short form of it; `make soak-hand-offs` and its sanitized brothers run it to the figures of the project
 // (WEFT_SOAK_HAND_OFFS). It prints its seed and what it has done.
 #include <gtest/gtest.h>
 

@@ -11,6 +11,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <fstream>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -18,18 +20,28 @@
 
 namespace weft::test {
 
-/// A loopback port that was free a moment ago.
-inline std::uint16_t free_port() {
+/// Whether a loopback port is free at this moment.
+inline bool is_free(std::uint16_t port) {
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    const bool bound = ::bind(probe, reinterpret_cast<sockaddr*>(&at), size) == 0 &&
-                       ::getsockname(probe, reinterpret_cast<sockaddr*>(&at), &size) == 0;
+    at.sin_port = htons(port);
+    const bool bound = ::bind(probe, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
     ::close(probe);
-    if (!bound) throw std::runtime_error("no free port on loopback");
-    return ntohs(at.sin_port);
+    return bound;
+}
+
+/// A loopback port that was free a moment ago, and that the system gives to nobody who connects: so a server may come back to it.
+inline std::uint16_t free_port() {
+    unsigned lowest_given = 32768;
+    std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> lowest_given;
+    if (lowest_given < 4096) throw std::runtime_error("no port on loopback that a server may come back to");
+    std::random_device random;
+    std::uniform_int_distribution<unsigned> any(lowest_given / 2, lowest_given - 1);
+    for (int tries = 0; tries < 100; ++tries)
+        if (const auto port = static_cast<std::uint16_t>(any(random)); is_free(port)) return port;
+    throw std::runtime_error("no free port on loopback");
 }
 
 class redis_server {

@@ -1,0 +1,1 @@
+TEST(known, is_there) {}

@@ -1,0 +1,46 @@
+// flatness.cpp - quarters and slopes.
+#include "soak/support/flatness.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace soak {
+
+namespace {
+
+double greatest(std::span<const point> of) { return std::ranges::max(of, {}, &point::value).value; }
+
+std::string words_of(const series& s, double second, double last, double trend, double allowance) {
+    char line[256];
+    std::snprintf(line, sizeof line,
+                  "%s: at most %.0f%s in the 2nd quarter, %.0f%s in the last (%+.0f); trend %+.1f; allowed +%.1f", s.name.c_str(),
+                  second, s.unit.c_str(), last, s.unit.c_str(), last - second, trend, allowance);
+    return line;
+}
+
+}  // namespace
+
+double theil_sen_slope(std::span<const point> points) {
+    std::vector<double> slopes;
+    for (std::size_t i = 0; i < points.size(); ++i)
+        for (std::size_t j = i + 1; j < points.size(); ++j)
+            if (points[j].seconds > points[i].seconds)
+                slopes.push_back((points[j].value - points[i].value) / (points[j].seconds - points[i].seconds));
+    if (slopes.empty()) return 0;
+    const auto middle = slopes.begin() + static_cast<std::ptrdiff_t>(slopes.size() / 2);
+    std::ranges::nth_element(slopes, middle);
+    return *middle;
+}
+
+judgement judge(const series& s) {
+    const std::span<const point> all(s.points);
+    const auto quarter = all.size() / 4;
+    if (quarter < 2) return {false, s.name + ": fewer than eight quiet points"};
+    const auto warm = all.subspan(quarter);
+    const double second = greatest(warm.first(quarter)), last = greatest(warm.last(quarter));
+    const double trend = theil_sen_slope(warm) * (warm.back().seconds - warm.front().seconds);
+    const double allowance = std::max(s.least_allowance, s.allowed_share * second);
+    return {last - second <= allowance && trend <= allowance, words_of(s, second, last, trend, allowance)};
+}
+
+}  // namespace soak
