@@ -9,7 +9,7 @@ STRESS_JOBS ?= 8
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan chaos fuzz arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan chaos fuzz valgrind arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
@@ -78,6 +78,10 @@ fuzz: setup-tsan ## feeds mutated bytes to the HTTP decoder for SECONDS=60
 	cmake --build build/fuzz --target http_fuzz --parallel $(JOBS)
 	mkdir -p build/fuzz/corpus
 	$(FIXED_ADDRESSES) build/fuzz/http_fuzz -max_len=4096 -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus
+
+valgrind: setup ## the core's tests under Valgrind, with those that take long
+	$(call configure,dev)
+	cmake --build --preset dev --target weft_valgrind --parallel $(JOBS)
 
 arm64: ## switch, stacks and coroutines, built for aarch64 and run under emulation
 	@scripts/setup build arm64
