@@ -20,12 +20,13 @@ inline std::uintptr_t ask_valgrind(std::uintptr_t what, std::uintptr_t first = 0
                  : "a"(&question[0])
                  : "cc", "memory");
 #elif defined(__aarch64__)
-    asm volatile("mov x3, %0\n\tmov x4, %1\n\t"
-                 "ror x12, x12, #3\n\tror x12, x12, #13\n\tror x12, x12, #51\n\tror x12, x12, #61\n\torr x10, x10, x10\n\t"
-                 "mov %0, x3"
-                 : "+r"(answer)
-                 : "r"(&question[0])
-                 : "cc", "memory", "x3", "x4");
+    asm volatile(
+        "mov x3, %0\n\tmov x4, %1\n\t"
+        "ror x12, x12, #3\n\tror x12, x12, #13\n\tror x12, x12, #51\n\tror x12, x12, #61\n\torr x10, x10, x10\n\t"
+        "mov %0, x3"
+        : "+r"(answer)
+        : "r"(&question[0])
+        : "cc", "memory", "x3", "x4");
 #endif
     return answer;
 }

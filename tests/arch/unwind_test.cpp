@@ -95,7 +95,9 @@ std::vector<passage> passages_of(journey& j, void (*scene)(journey&)) {
     return j.steps.passages();
 }
 
-bool contains(const codes& in, const codes& what) { return std::search(in.begin(), in.end(), what.begin(), what.end()) != in.end(); }
+bool contains(const codes& in, const codes& what) {
+    return std::search(in.begin(), in.end(), what.begin(), what.end()) != in.end();
+}
 codes of(const callers& c) { return {c.code.begin(), c.code.begin() + static_cast<std::ptrdiff_t>(c.count)}; }
 codes of(const frame_chain& c) { return {c.code.begin(), c.code.begin() + static_cast<std::ptrdiff_t>(c.count)}; }
 bool ends_in_base(const codes& c) {

@@ -6,6 +6,7 @@ With an emulator (qemu-user) the program runs there and gdb steps it from outsid
 here. gdb's unwinder is not the compiler's, which tests/arch/unwind_test.cpp uses.
 """
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ except ImportError:
 
 KINDS = {"weft_switch_context": 5, "weft_hop_context": 2, "weft_jump_context": 2, "weft_call_from_context": 1}  # from runs_on_main to the end
 PRESERVED = {"x86-64": ["rbx", "rbp", "r12", "r13", "r14", "r15"],
-             "aarch64": [f"x{n}" for n in range(19, 30)] + [f"d{n}" for n in range(8, 16)]}
+             "aarch64": [f"x{n}" for n in range(19, 30)] + [f"v{n}" for n in range(8, 16)]}
 
 
 # ---- outside
@@ -53,8 +54,11 @@ def value(text):
     return int(gdb.parse_and_eval(text))
 
 
-def text_of(register_value):
-    return str(register_value)
+def read(frame, register):
+    found = frame.read_register(register)
+    # Of a vector register a call preserves the lower half. Its own name, d8, will not do: gdb 13
+    # reads that of the innermost frame, as it does of v8 where there are longer vectors.
+    return str(found["d"]["u"][0] if register[0] == "v" else found)
 
 
 class callers:
@@ -69,7 +73,7 @@ class callers:
             if older is None:
                 break
             if self.registers is None:
-                self.registers = [text_of(older.read_register(r)) for r in preserved]
+                self.registers = [read(older, r) for r in preserved]
             self.code.append(older.pc())
             self.stacks.append(int(older.read_register("sp")))
             self.names.append(older.name())
@@ -78,6 +82,11 @@ class callers:
 
     def key(self):
         return self.code, self.stacks, self.registers
+
+    def difference(self, other):
+        """What other has instead."""
+        return [pair for pair in zip([*self.code, *self.stacks, *self.registers], [*other.code, *other.stacks, *other.registers])
+                if pair[0] != pair[1]][:4]
 
 
 class judge:
@@ -89,10 +98,14 @@ class judge:
         self.last = self.base + 32
         self.faults, self.instructions, self.left, self.as_left = 0, 0, {}, 0
 
-    def wants(self, right, what, c):
-        if not right:
-            self.faults += 1
-            print(f"judge: at weft_switch_context+{c.at - self.first}: {what}: {c.names}")
+    def wants(self, right, what, c, other=None):
+        if right:
+            return
+        self.faults += 1
+        if self.faults <= 20:
+            names = [re.sub(r".*::|<.*|\(.*", "", n or "?") for n in c.names]
+            print(f"judge: at weft_switch_context+{c.at - self.first}: {what}: {' < '.join(names)}"
+                  + (f"; not {c.difference(other)}" if other else ""))
 
     def passage(self):
         """From the first instruction of a switch to the first one elsewhere."""
@@ -115,7 +128,7 @@ class judge:
             if self.in_base(c.at):
                 self.wants(c.code == [], what + ", the base has callers", c)
             else:
-                self.wants(c.key() == wanted.key(), what + ", other callers", c)
+                self.wants(c.key() == wanted.key(), what + ", other callers", c, wanted)
                 self.wants(c.names[-1] == ("weft_not_begun" if c.code == [self.base] else "weft_context_base"), what + ", no base", c)
 
     def switch(self):

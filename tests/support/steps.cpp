@@ -150,7 +150,8 @@ void expect_same_callers(const std::vector<step>& part, const callers& wanted, c
             continue;
         }
         EXPECT_GE(s.by_tables.count, 1u);
-        EXPECT_TRUE(s.by_tables == wanted) << what << ", at +" << offset << ": " << s.by_tables.count << " callers, not " << wanted.count;
+        EXPECT_TRUE(s.by_tables == wanted) << what << ", at +" << offset << ": " << s.by_tables.count << " callers, not "
+                                           << wanted.count;
     }
 }
 

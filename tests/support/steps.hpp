@@ -21,8 +21,8 @@ namespace weft::test {
 /// Who would go on when the switch's own frame has returned, and how it would find its registers.
 struct callers {
     static constexpr std::size_t most = 48;
-    std::array<std::uintptr_t, most> code{};    // innermost first
-    std::array<std::uintptr_t, most> stack{};   // its stack pointer
+    std::array<std::uintptr_t, most> code{};  // innermost first
+    std::array<std::uintptr_t, most> stack{};  // its stack pointer
     std::array<std::uintptr_t, 6> registers{};  // of the innermost: those a call preserves
     std::size_t count = 0;
     bool complete = false;  // the unwinder found the end
@@ -47,7 +47,7 @@ struct step {
 struct passage {
     std::vector<step> leaving;
     std::vector<step> arriving;  // empty, if the stack stayed the same
-    std::uintptr_t then = 0;     // where it went on outside
+    std::uintptr_t then = 0;  // where it went on outside
 };
 
 enum class frame_pointers : bool { not_kept, kept };  // by the code that is stepped through
