@@ -147,10 +147,10 @@ weft_call_from_context:
         .cfi_startproc
         hint    #34                     // bti c
         stp     x29, x30, [sp, #-32]!
-        str     x19, [sp, #16]
         .cfi_adjust_cfa_offset 32
         .cfi_rel_offset x29, 0
         .cfi_rel_offset x30, 8
+        str     x19, [sp, #16]
         .cfi_rel_offset x19, 16
         .cfi_remember_state
         mov     x19, x0
