@@ -9,10 +9,10 @@ STRESS_JOBS ?= 8
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan chaos fuzz valgrind arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan chaos fuzz valgrind arm64 arm64-core setup-arm64 format tidy install clean
 
 help: ## shows this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-20s%s\n", $$1, $$2 }'
 
 setup: ## installs what is missing to build and test (Debian 12, Ubuntu 24.04); changes nothing else
 	@scripts/setup build
@@ -83,9 +83,14 @@ valgrind: setup ## the core's tests under Valgrind, with those that take long
 	$(call configure,dev)
 	cmake --build --preset dev --target weft_valgrind --parallel $(JOBS)
 
-arm64: ## switch, stacks and coroutines, built for aarch64 and run under emulation
+arm64: setup-arm64 ## the core's tests, built for aarch64 and run under emulation
+	$(call suite,arm64)
+
+arm64-core: setup-arm64 ## the part of them that every change must pass
+	$(call suite,arm64-core)
+
+setup-arm64:
 	@scripts/setup build arm64
-	tests/arch/aarch64.sh build/arm64
 
 setup-lint:
 	@scripts/setup build lint
