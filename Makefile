@@ -9,10 +9,10 @@ STRESS_JOBS ?= 8
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos fuzz arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos fuzz valgrind arm64 arm64-core setup-arm64 format tidy install clean
 
 help: ## shows this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
 
 setup: ## installs what is missing to build and test (Debian 12, Ubuntu 24.04); changes nothing else
 	@scripts/setup build
@@ -88,9 +88,18 @@ fuzz: setup-tsan ## feeds mutated bytes to the HTTP decoder for SECONDS=60
 	mkdir -p build/fuzz/corpus
 	$(FIXED_ADDRESSES) build/fuzz/http_fuzz -max_len=4096 -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus
 
-arm64: ## switch, stacks and coroutines, built for aarch64 and run under emulation
+valgrind: setup ## the core's tests under Valgrind, with those that take long
+	$(call configure,dev)
+	cmake --build --preset dev --target weft_valgrind --parallel $(JOBS)
+
+arm64: setup-arm64 ## the core's tests, built for aarch64 and run under emulation
+	$(call suite,arm64)
+
+arm64-core: setup-arm64 ## the part of them that every change must pass
+	$(call suite,arm64-core)
+
+setup-arm64:
 	@scripts/setup build arm64
-	tests/arch/aarch64.sh build/arm64
 
 setup-lint:
 	@scripts/setup build lint

@@ -6,11 +6,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
+#include "arch/valgrind.hpp"
 #include "base/atomic.hpp"
-#include "stack/valgrind.hpp"
 
 #if defined(__clang__)
 #define WEFT_NOT_INSTRUMENTED __attribute__((disable_sanitizer_instrumentation, no_sanitize("address", "thread", "undefined")))
@@ -86,6 +87,7 @@ guard_kind install_guard(std::byte* page, guard_choice choice, std::size_t mprot
     if (choice == guard_choice::none) return guard_kind::none;
     if (choice == guard_choice::automatic && madvise_guards_work() && ::madvise(page, page_bytes(), advise_guard_install) == 0)
         return guard_kind::madvise;
+    if (running_on_valgrind()) mprotect_limit = std::min(mprotect_limit, mprotect_guards_on_valgrind);
     return install_by_mprotect(page, mprotect_limit) ? guard_kind::mprotect : guard_kind::none;
 }
 

@@ -15,6 +15,7 @@ enum class guard_kind : std::uint8_t { none, mprotect, madvise };
 enum class guard_choice : std::uint8_t { automatic, mprotect, none };   // the last two are for tests and measurements
 
 inline constexpr std::size_t default_mprotect_guards = 30'000;   // chosen: 60,000 of 65,530 mappings
+inline constexpr std::size_t mprotect_guards_on_valgrind = 10'000;   // chosen: 20,000 of 30,000, after which it ends the program
 
 /// The size of a page, asked for once.
 std::size_t page_bytes() noexcept;

@@ -7,13 +7,16 @@
 #include <unistd.h>
 #include <algorithm>
 
+#include "arch/valgrind.hpp"
+
 namespace weft::detail {
 namespace {
 
 constexpr int this_process = -10000;  // PIDFD_SELF of linux/pidfd.h, which is younger than the headers we build with
 
-// False: the kernel knows it not, allows it not, or has stopped half-way.
+// False: the kernel knows it not, allows it not, or has stopped half-way. Valgrind knows it not, and says so each time.
 bool give_back_at_once(const iovec* stretches, std::size_t n, std::size_t bytes) noexcept {
+    if (running_on_valgrind()) return false;
     const auto done = ::syscall(SYS_process_madvise, this_process, stretches, n, MADV_DONTNEED, 0);
     return done >= 0 && static_cast<std::size_t>(done) == bytes;
 }

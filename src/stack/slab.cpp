@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "arch/valgrind.hpp"
 #include "base/panic.hpp"
-#include "stack/valgrind.hpp"
 
 namespace weft::detail {
 namespace {

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "arch/context.hpp"
-#include "stack/valgrind.hpp"
+#include "arch/valgrind.hpp"
 
 namespace weft::detail {
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "arch/valgrind.hpp"
 #include "support/eventually.hpp"
 #include "support/scale.hpp"
 
@@ -37,6 +38,11 @@ void print(const weft::runtime& rt) {
     const std::lock_guard guard(watched_lock);
     for (const auto* rt : watched) print(*rt);
     std::abort();
+}
+
+std::chrono::seconds patience() {
+    if (detail::running_on_valgrind()) return std::chrono::seconds(600);
+    return std::chrono::seconds(sanitized ? 100 : 50);
 }
 
 /// Counted once there is one thread besides: a sanitizer then starts its own.
@@ -92,8 +98,7 @@ watchdog::~watchdog() {
     thread_.join();
 }
 
-no_leaks::no_leaks()
-    : descriptors_(open_descriptors()), threads_(threads_alive_at_first()), watchdog_(std::chrono::seconds(sanitized ? 100 : 50)) {}
+no_leaks::no_leaks() : descriptors_(open_descriptors()), threads_(threads_alive_at_first()), watchdog_(patience()) {}
 
 no_leaks::~no_leaks() {
     EXPECT_EQ(open_descriptors(), descriptors_) << "a descriptor survives";

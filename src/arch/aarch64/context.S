@@ -44,6 +44,30 @@
         ret
 .endm
 
+// Rules only: the frame has all preserved registers.
+.macro weft_all_saved
+        .cfi_rel_offset x29, WEFT_FRAME_X29
+        .cfi_rel_offset x30, WEFT_FRAME_X30
+        .cfi_rel_offset x19, WEFT_FRAME_X19
+        .cfi_rel_offset x20, WEFT_FRAME_X20
+        .cfi_rel_offset x21, WEFT_FRAME_X21
+        .cfi_rel_offset x22, WEFT_FRAME_X22
+        .cfi_rel_offset x23, WEFT_FRAME_X23
+        .cfi_rel_offset x24, WEFT_FRAME_X24
+        .cfi_rel_offset x25, WEFT_FRAME_X25
+        .cfi_rel_offset x26, WEFT_FRAME_X26
+        .cfi_rel_offset x27, WEFT_FRAME_X27
+        .cfi_rel_offset x28, WEFT_FRAME_X28
+        .cfi_rel_offset d8, WEFT_FRAME_D8
+        .cfi_rel_offset d9, WEFT_FRAME_D9
+        .cfi_rel_offset d10, WEFT_FRAME_D10
+        .cfi_rel_offset d11, WEFT_FRAME_D11
+        .cfi_rel_offset d12, WEFT_FRAME_D12
+        .cfi_rel_offset d13, WEFT_FRAME_D13
+        .cfi_rel_offset d14, WEFT_FRAME_D14
+        .cfi_rel_offset d15, WEFT_FRAME_D15
+.endm
+
 // A hop is a switch here: a jump to an unmarked return address is refused under branch protection.
         .globl  weft_hop_context
         .hidden weft_hop_context
@@ -107,26 +131,7 @@ weft_jump_context:
         hint    #34                     // bti c
         mov     sp, x0
         .cfi_def_cfa_offset WEFT_FRAME_BYTES
-        .cfi_rel_offset x29, WEFT_FRAME_X29
-        .cfi_rel_offset x30, WEFT_FRAME_X30
-        .cfi_rel_offset x19, WEFT_FRAME_X19
-        .cfi_rel_offset x20, WEFT_FRAME_X20
-        .cfi_rel_offset x21, WEFT_FRAME_X21
-        .cfi_rel_offset x22, WEFT_FRAME_X22
-        .cfi_rel_offset x23, WEFT_FRAME_X23
-        .cfi_rel_offset x24, WEFT_FRAME_X24
-        .cfi_rel_offset x25, WEFT_FRAME_X25
-        .cfi_rel_offset x26, WEFT_FRAME_X26
-        .cfi_rel_offset x27, WEFT_FRAME_X27
-        .cfi_rel_offset x28, WEFT_FRAME_X28
-        .cfi_rel_offset d8, WEFT_FRAME_D8
-        .cfi_rel_offset d9, WEFT_FRAME_D9
-        .cfi_rel_offset d10, WEFT_FRAME_D10
-        .cfi_rel_offset d11, WEFT_FRAME_D11
-        .cfi_rel_offset d12, WEFT_FRAME_D12
-        .cfi_rel_offset d13, WEFT_FRAME_D13
-        .cfi_rel_offset d14, WEFT_FRAME_D14
-        .cfi_rel_offset d15, WEFT_FRAME_D15
+        weft_all_saved
         mov     x0, x1
         weft_resume
         .cfi_endproc
@@ -142,56 +147,18 @@ weft_call_from_context:
         .cfi_startproc
         hint    #34                     // bti c
         stp     x29, x30, [sp, #-32]!
-        str     x19, [sp, #16]
         .cfi_adjust_cfa_offset 32
         .cfi_rel_offset x29, 0
         .cfi_rel_offset x30, 8
+        str     x19, [sp, #16]
         .cfi_rel_offset x19, 16
+        .cfi_remember_state
         mov     x19, x0
         .cfi_def_cfa x19, WEFT_FRAME_BYTES
-        .cfi_rel_offset x29, WEFT_FRAME_X29
-        .cfi_rel_offset x30, WEFT_FRAME_X30
-        .cfi_rel_offset x19, WEFT_FRAME_X19
-        .cfi_rel_offset x20, WEFT_FRAME_X20
-        .cfi_rel_offset x21, WEFT_FRAME_X21
-        .cfi_rel_offset x22, WEFT_FRAME_X22
-        .cfi_rel_offset x23, WEFT_FRAME_X23
-        .cfi_rel_offset x24, WEFT_FRAME_X24
-        .cfi_rel_offset x25, WEFT_FRAME_X25
-        .cfi_rel_offset x26, WEFT_FRAME_X26
-        .cfi_rel_offset x27, WEFT_FRAME_X27
-        .cfi_rel_offset x28, WEFT_FRAME_X28
-        .cfi_rel_offset d8, WEFT_FRAME_D8
-        .cfi_rel_offset d9, WEFT_FRAME_D9
-        .cfi_rel_offset d10, WEFT_FRAME_D10
-        .cfi_rel_offset d11, WEFT_FRAME_D11
-        .cfi_rel_offset d12, WEFT_FRAME_D12
-        .cfi_rel_offset d13, WEFT_FRAME_D13
-        .cfi_rel_offset d14, WEFT_FRAME_D14
-        .cfi_rel_offset d15, WEFT_FRAME_D15
+        weft_all_saved
         mov     x0, x2
         blr     x1
-        .cfi_restore x20
-        .cfi_restore x21
-        .cfi_restore x22
-        .cfi_restore x23
-        .cfi_restore x24
-        .cfi_restore x25
-        .cfi_restore x26
-        .cfi_restore x27
-        .cfi_restore x28
-        .cfi_restore d8
-        .cfi_restore d9
-        .cfi_restore d10
-        .cfi_restore d11
-        .cfi_restore d12
-        .cfi_restore d13
-        .cfi_restore d14
-        .cfi_restore d15
-        .cfi_def_cfa sp, 32
-        .cfi_rel_offset x29, 0
-        .cfi_rel_offset x30, 8
-        .cfi_rel_offset x19, 16
+        .cfi_restore_state
         ldr     x19, [sp, #16]
         ldp     x29, x30, [sp], #32
         .cfi_adjust_cfa_offset -32
@@ -209,7 +176,10 @@ weft_call_from_context:
         .cfi_startproc
         .cfi_undefined x30
         .cfi_undefined x29
+        .type   weft_not_begun, %function
+weft_not_begun:                         // what debuggers call it then
         nop
+        .size   weft_not_begun, . - weft_not_begun
         .globl  weft_context_base
         .hidden weft_context_base
 weft_context_base:

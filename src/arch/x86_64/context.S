@@ -59,6 +59,16 @@
         ret
 .endm
 
+// Rules only: the frame has all preserved registers.
+.macro weft_all_saved
+        .cfi_rel_offset %r15, WEFT_FRAME_R15
+        .cfi_rel_offset %r14, WEFT_FRAME_R14
+        .cfi_rel_offset %r13, WEFT_FRAME_R13
+        .cfi_rel_offset %r12, WEFT_FRAME_R12
+        .cfi_rel_offset %rbx, WEFT_FRAME_RBX
+        .cfi_rel_offset %rbp, WEFT_FRAME_RBP
+.endm
+
 // void* weft_switch_context(void** save_sp %rdi, void* to_sp %rsi, void* passed %rdx)
         .globl  weft_switch_context
         .hidden weft_switch_context
@@ -102,12 +112,7 @@ weft_jump_context:
         movq    %rsi, %rax
         movq    %rdi, %rsp
         .cfi_def_cfa_offset WEFT_FRAME_BYTES
-        .cfi_rel_offset %r15, WEFT_FRAME_R15
-        .cfi_rel_offset %r14, WEFT_FRAME_R14
-        .cfi_rel_offset %r13, WEFT_FRAME_R13
-        .cfi_rel_offset %r12, WEFT_FRAME_R12
-        .cfi_rel_offset %rbx, WEFT_FRAME_RBX
-        .cfi_rel_offset %rbp, WEFT_FRAME_RBP
+        weft_all_saved
         weft_resume
         weft_return
         .cfi_endproc
@@ -125,23 +130,13 @@ weft_call_from_context:
         pushq   %rbx
         .cfi_adjust_cfa_offset 8
         .cfi_rel_offset %rbx, 0
+        .cfi_remember_state
         movq    %rdi, %rbx
         .cfi_def_cfa %rbx, WEFT_FRAME_BYTES
-        .cfi_rel_offset %r15, WEFT_FRAME_R15
-        .cfi_rel_offset %r14, WEFT_FRAME_R14
-        .cfi_rel_offset %r13, WEFT_FRAME_R13
-        .cfi_rel_offset %r12, WEFT_FRAME_R12
-        .cfi_rel_offset %rbx, WEFT_FRAME_RBX
-        .cfi_rel_offset %rbp, WEFT_FRAME_RBP
+        weft_all_saved
         movq    %rdx, %rdi
         call    *%rsi
-        .cfi_restore %r15
-        .cfi_restore %r14
-        .cfi_restore %r13
-        .cfi_restore %r12
-        .cfi_restore %rbp
-        .cfi_def_cfa %rsp, 16
-        .cfi_rel_offset %rbx, 0
+        .cfi_restore_state
         popq    %rbx
         .cfi_adjust_cfa_offset -8
         .cfi_restore %rbx
@@ -156,7 +151,10 @@ weft_call_from_context:
         .cfi_startproc
         .cfi_undefined %rip
         .cfi_undefined %rbp
+        .type   weft_not_begun, @function
+weft_not_begun:                         // what debuggers call it then
         nop
+        .size   weft_not_begun, . - weft_not_begun
         .globl  weft_context_base
         .hidden weft_context_base
 weft_context_base:

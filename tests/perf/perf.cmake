@@ -1,0 +1,20 @@
+# `perf record -g` on fibers. It follows frame pointers, so the program is compiled with them, and weft once more: as a few large units,
+# which takes a third of the time, without the warnings, of which such units give false ones. In dev alone, as the callers do not depend on optimisation.
+if(WEFT_SANITIZE OR CMAKE_CROSSCOMPILING OR NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    return()
+endif()
+set(framed_sources)
+foreach(folder IN ITEMS base arch stack fiber sched sync io runtime)
+    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
+    list(APPEND framed_sources ${found})
+endforeach()
+file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/arch/${WEFT_ARCH}/*.cpp" "${PROJECT_SOURCE_DIR}/src/arch/${WEFT_ARCH}/*.S")
+add_executable(perf_fruit "${CMAKE_CURRENT_LIST_DIR}/fruit.cpp" ${framed_sources} ${found})
+target_compile_features(perf_fruit PRIVATE cxx_std_20)
+target_compile_options(perf_fruit PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer;-O2;-g0;-w;-fstack-clash-protection>)
+target_include_directories(perf_fruit PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(perf_fruit PRIVATE Threads::Threads)
+set_target_properties(perf_fruit PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
+add_test(NAME perf.callers COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_perf.py" $<TARGET_FILE:perf_fruit>
+         "${CMAKE_CURRENT_BINARY_DIR}/perf")
+set_tests_properties(perf.callers PROPERTIES TIMEOUT 120 LABELS perf)
