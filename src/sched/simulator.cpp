@@ -18,6 +18,7 @@ constinit atomic<bool> simulates{false};
 namespace {
 
 constexpr time_point beginning(std::chrono::hours(24));  // chosen: a program may subtract from it
+constexpr std::uint64_t least_steps_to_end = 100'000;    // chosen: what is not unwound stays for good
 constexpr std::uint32_t halvings = 5;                    // chosen: switch_one_in of 1, 2, 4, 8 or 16
 
 std::optional<time_point> simulated_time() noexcept {
@@ -175,10 +176,10 @@ void simulator::report_failure() {
     stand_still();
 }
 
-// The end has as many steps as the run.
+// The end has as many steps as the run, and enough for that of a small program.
 void simulator::extend_for_end() noexcept {
     if (phase_.load(relaxed) != phase::ending || std::exchange(is_ending_, true)) return;
-    if (options_.max_steps != 0) most_steps_ = steps_ + options_.max_steps;
+    if (options_.max_steps != 0) most_steps_ = std::max({steps_ + std::max(options_.max_steps, least_steps_to_end), options_.max_steps, least_steps_to_end});  // may wrap
 }
 
 void simulator::stand_still() noexcept {

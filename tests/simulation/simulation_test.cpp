@@ -110,6 +110,31 @@ TEST(simulation, a_loop_until_a_time_ends) {  // each switch takes virtual time
         seeded(1));
 }
 
+TEST(simulation, there_are_steps_enough_to_unwind) {
+    struct counted {
+        int& n;
+        explicit counted(int& of) : n(of) { ++n; }
+        ~counted() { --n; }
+    };
+    for (const auto& [most, why] : {std::pair{std::uint64_t{12}, "as many steps"}, {~std::uint64_t{0}, "nobody can run"}}) {
+        int alive = 0;
+        const auto what = failure_of(
+            [&] {
+                weft::channel<int> never;
+                weft::with_scope([&](weft::scope& s) {
+                    for (int i = 0; i < 20; ++i)
+                        s.spawn([&] {
+                            const counted me(alive);
+                            never.receive();
+                        });
+                });
+            },
+            {.simulate = weft::simulation{.seed = 1, .max_steps = most}});
+        EXPECT_NE(what.find(why), std::string::npos) << what;
+        EXPECT_EQ(alive, 0) << most;
+    }
+}
+
 TEST(simulation, all_cases_of_a_select_are_drawn) {
     std::set<std::size_t> taken;
     for (std::uint64_t seed = 0; seed < 40; ++seed)
