@@ -110,13 +110,20 @@ TEST(simulation, a_loop_until_a_time_ends) {  // each switch takes virtual time
         seeded(1));
 }
 
-TEST(simulation, there_are_steps_enough_to_unwind) {
+TEST(simulation, a_run_that_has_failed_is_unwound_whatever_its_limits_are) {
     struct counted {
         int& n;
         explicit counted(int& of) : n(of) { ++n; }
         ~counted() { --n; }
     };
-    for (const auto& [most, why] : {std::pair{std::uint64_t{12}, "as many steps"}, {~std::uint64_t{0}, "nobody can run"}}) {
+    struct limits {
+        std::uint64_t steps;
+        std::chrono::nanoseconds time;
+        const char* why;
+    };
+    constexpr limits all[] = {{12, 0ns, "as many steps"}, {~std::uint64_t{0}, 0ns, "nobody can run"}, {0, 10us, "lasted longer"}, {1000, 1ns, "lasted longer"}};
+    for (int run = 0; run < 80; ++run) {  // its end begins whenever the thread outside comes to it
+        const auto& [steps, time, why] = all[run % 4];
         int alive = 0;
         const auto what = failure_of(
             [&] {
@@ -129,9 +136,9 @@ TEST(simulation, there_are_steps_enough_to_unwind) {
                         });
                 });
             },
-            {.simulate = weft::simulation{.seed = 1, .max_steps = most}});
+            {.simulate = weft::simulation{.seed = 1, .max_steps = steps, .max_time = time}});
         EXPECT_NE(what.find(why), std::string::npos) << what;
-        EXPECT_EQ(alive, 0) << most;
+        EXPECT_EQ(alive, 0) << why;
     }
 }
 
