@@ -14,7 +14,8 @@ using namespace weft::test;
 constexpr weft::detail::decode_limits limits{.max_header_bytes = 8192, .max_body_bytes = 256};
 
 std::string in_words(const transcript& t) {
-    std::string text = "\n  refused " + std::to_string(t.refused) + " (" + t.words + "), " + std::to_string(t.expectations) + " expectations";
+    std::string text =
+        "\n  refused " + std::to_string(t.refused) + " (" + t.words + "), " + std::to_string(t.expectations) + " expectations";
     for (const auto& q : t.requests) text += "\n    " + q;
     return text;
 }

@@ -22,9 +22,36 @@ using namespace std::chrono_literals;
 
 /// Limits and their neighbours.
 std::uint64_t number(choices& from) {
-    constexpr std::uint64_t values[] = {0,    1,     2,     3,         10,        19,           20,         64,       100'000,   512,
-                                        1024, 16383, 16384, 65536,     65537,     262144,       1 << 30,    99'999,   1'000'000, 1'000'001,
-                                        1025, ~0ull, ~1ull, 1ull << 63, (1ull << 63) - 1, (1ull << 30) + 1, 1'000'000'000, 1'000'000'001, 10'000'000'000, 10'000'000'001};
+    constexpr std::uint64_t values[] = {0,
+                                        1,
+                                        2,
+                                        3,
+                                        10,
+                                        19,
+                                        20,
+                                        64,
+                                        100'000,
+                                        512,
+                                        1024,
+                                        16383,
+                                        16384,
+                                        65536,
+                                        65537,
+                                        262144,
+                                        1 << 30,
+                                        99'999,
+                                        1'000'000,
+                                        1'000'001,
+                                        1025,
+                                        ~0ull,
+                                        ~1ull,
+                                        1ull << 63,
+                                        (1ull << 63) - 1,
+                                        (1ull << 30) + 1,
+                                        1'000'000'000,
+                                        1'000'000'001,
+                                        10'000'000'000,
+                                        10'000'000'001};
     const auto which = from.below(static_cast<unsigned>(std::size(values)) + 2);
     return which < std::size(values) ? values[which] : from.word();
 }
@@ -85,8 +112,11 @@ weft::runtime_options drawn_options(choices& from) {
             case 10: o.name = text_of(from.take(from.byte())); break;
             case 11: o.stack_census = true; break;
             case 12:
-                o.simulate = weft::simulation{.seed = number(from), .switch_one_in = static_cast<std::uint32_t>(number(from)), .step = length(from),
-                                              .max_steps = number(from), .max_time = length(from)};
+                o.simulate = weft::simulation{.seed = number(from),
+                                              .switch_one_in = static_cast<std::uint32_t>(number(from)),
+                                              .step = length(from),
+                                              .max_steps = number(from),
+                                              .max_time = length(from)};
                 break;
         }
     return o;
@@ -101,7 +131,8 @@ void make_a_runtime(choices& from) {
                 weft::runtime rt(o);
                 rt.run(work);
             } catch (const weft::simulation_failed& e) {
-                require(o.simulate && e.why() == weft::simulation_failed::kind::too_long, "a small program fails in a simulation", e.what());
+                require(o.simulate && e.why() == weft::simulation_failed::kind::too_long, "a small program fails in a simulation",
+                        e.what());
             } catch (const std::system_error& e) {
                 const bool may_fail = o.max_fibers != 0 && e.code() == std::errc::resource_unavailable_try_again;
                 require(may_fail, "a runtime that was not refused cannot run", e.what());
@@ -112,8 +143,9 @@ void make_a_runtime(choices& from) {
 
 // ---- the environment
 
-constexpr std::array variables = {"WEFT_WORKERS",      "WEFT_TIME_SLICE_US", "WEFT_MAX_CARRIERS", "WEFT_HOG_NICE",  "WEFT_HOG_SIGNAL",
-                                  "WEFT_DUMP_SIGNAL",  "WEFT_STACK_CENSUS",  "WEFT_MIGRATION",    "WEFT_SEED",      "WEFT_TORTURE_HAND_OFFS"};
+constexpr std::array variables = {"WEFT_WORKERS",    "WEFT_TIME_SLICE_US",    "WEFT_MAX_CARRIERS", "WEFT_HOG_NICE",
+                                  "WEFT_HOG_SIGNAL", "WEFT_DUMP_SIGNAL",      "WEFT_STACK_CENSUS", "WEFT_MIGRATION",
+                                  "WEFT_SEED",       "WEFT_TORTURE_HAND_OFFS"};
 
 /// A variable as long as this lives.
 class variable {
@@ -179,11 +211,17 @@ void make_channels(choices& from) {
     weft::channel<std::string> c(capacity);
     require(c.capacity() == capacity, "a channel has got another capacity");
     for (int i = 0; i < 4; ++i)
-        require(c.try_send("x") == (static_cast<std::uint64_t>(i) < capacity), "a channel takes another number of values than it should");
+        require(c.try_send("x") == (static_cast<std::uint64_t>(i) < capacity),
+                "a channel takes another number of values than it should");
     const auto d = length(from);
     accepted([&] { static_cast<void>(weft::after(d).try_receive()); }, {"after"});
     accepted([&] { static_cast<void>(weft::every(d).try_receive()); }, {"every"});
-    accepted([&] { auto price = weft::cell<int>::with_history(from.byte(), 1); price.set(2); }, {"cell"});
+    accepted(
+        [&] {
+            auto price = weft::cell<int>::with_history(from.byte(), 1);
+            price.set(2);
+        },
+        {"cell"});
 }
 
 void make_timeouts(choices& from) {
@@ -203,8 +241,13 @@ void make_timeouts(choices& from) {
 }
 
 void serve(choices& from) {
-    weft::http::server_options o{.max_header_bytes = number(from), .max_body_bytes = number(from), .header_timeout = length(from), .idle_timeout = length(from),
-                                 .body_timeout = length(from), .write_timeout = length(from), .max_connections = number(from)};
+    weft::http::server_options o{.max_header_bytes = number(from),
+                                 .max_body_bytes = number(from),
+                                 .header_timeout = length(from),
+                                 .idle_timeout = length(from),
+                                 .body_timeout = length(from),
+                                 .write_timeout = length(from),
+                                 .max_connections = number(from)};
     const auto grace = std::min<std::chrono::nanoseconds>(length(from), 1ms);
     const std::string pattern(text_of(from.rest()));
     weft::http::server s;
@@ -223,7 +266,9 @@ void serve(choices& from) {
 }
 
 void ask(choices& from) {
-    weft::redis::client_options o{.connections = static_cast<unsigned>(number(from) % 8), .connect_timeout = length(from), .max_reply_bytes = number(from),
+    weft::redis::client_options o{.connections = static_cast<unsigned>(number(from) % 8),
+                                  .connect_timeout = length(from),
+                                  .max_reply_bytes = number(from),
                                   .max_waiting = number(from)};
     weft::redis::client db("redis://127.0.0.1:1", o);  // where nobody listens
     try {

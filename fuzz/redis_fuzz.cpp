@@ -71,7 +71,8 @@ void write_commands(std::string_view sent, std::size_t words_each) {
     require(back.refused.empty() && back.replies.size() == 1, "a command is not spelled as one array", back.refused);
     const auto& elements = back.replies[0].elements();
     require(elements.size() == texts.size(), "a command has got another number of words");
-    for (std::size_t i = 0; i < texts.size(); ++i) require(elements[i].text() == texts[i], "a word of a command has changed", texts[i]);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        require(elements[i].text() == texts[i], "a word of a command has changed", texts[i]);
 }
 
 /// Runs for the whole process: making one for each input would be most of the work.
@@ -86,7 +87,8 @@ void serve_once(tcp::listener& at, std::string_view sent, std::size_t piece) {
     std::byte asked[4096];
     std::error_code ignored;
     static_cast<void>(peer.read_some(asked, ignored));
-    for (; !sent.empty() && !ignored; sent.remove_prefix(std::min(piece, sent.size()))) peer.write_all(sent.substr(0, piece), ignored);
+    for (; !sent.empty() && !ignored; sent.remove_prefix(std::min(piece, sent.size())))
+        peer.write_all(sent.substr(0, piece), ignored);
 }
 
 /// Through a client, its connection and the loopback.
@@ -99,9 +101,12 @@ void ask_a_server(std::string_view sent, std::size_t piece) {
         try {
             weft::redis::client db("redis://127.0.0.1:" + std::to_string(listener.local().port),
                                    {.connections = 1, .max_reply_bytes = longest_reply});
-            const auto got = weft::with_timeout(std::chrono::seconds(20), [&] { return db.pipeline({{"GET", "a"}, {"GET", "b"}, {"GET", "c"}}); });
+            const auto got = weft::with_timeout(std::chrono::seconds(20), [&] {
+                return db.pipeline({{"GET", "a"}, {"GET", "b"}, {"GET", "c"}});
+            });
             require(got.size() == asked && said.replies.size() >= asked, "a client has got more replies than were sent");
-            for (std::size_t i = 0; i < asked; ++i) require(got[i] == said.replies[i], "a client has got another reply than was sent");
+            for (std::size_t i = 0; i < asked; ++i)
+                require(got[i] == said.replies[i], "a client has got another reply than was sent");
         } catch (const weft::redis::error& e) {
             require_one_line(e.what());
             require(said.replies.size() != asked || !said.refused.empty(), "a client has refused what is right", e.what());

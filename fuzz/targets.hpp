@@ -44,7 +44,8 @@ inline void require(bool holds, std::string_view what, std::string_view about = 
 inline void require_one_line(std::string_view message) {
     require(!message.empty(), "a refusal without words");
     for (const char c : message)
-        require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "a refusal of more than one line, or with control bytes", message);
+        require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f, "a refusal of more than one line, or with control bytes",
+                message);
 }
 
 /// Bytes as choices; zeros once they are used up.

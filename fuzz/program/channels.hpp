@@ -18,7 +18,9 @@ namespace weft::fuzz {
 /// A number that is moved, never copied, and counted.
 class owned_number {
 public:
-    explicit owned_number(std::uint64_t n) : n_(std::make_unique<std::uint64_t>(n)) { alive.fetch_add(1, std::memory_order_relaxed); }
+    explicit owned_number(std::uint64_t n) : n_(std::make_unique<std::uint64_t>(n)) {
+        alive.fetch_add(1, std::memory_order_relaxed);
+    }
     owned_number(owned_number&& other) noexcept : n_(std::move(other.n_)) {}
     owned_number& operator=(owned_number&& other) noexcept {
         drop();
@@ -84,9 +86,12 @@ public:
     }
     void close() override { channel_.close(); }
     weft::select_case receiving(received f) override {
-        return weft::on_receive(channel_, [f = std::move(f)](std::optional<T> v) { f(v ? std::optional(value_of(*v)) : std::nullopt); });
+        return weft::on_receive(channel_,
+                                [f = std::move(f)](std::optional<T> v) { f(v ? std::optional(value_of(*v)) : std::nullopt); });
     }
-    weft::select_case sending(std::uint64_t value, std::function<void()> f) override { return weft::on_send(channel_, T(value), std::move(f)); }
+    weft::select_case sending(std::uint64_t value, std::function<void()> f) override {
+        return weft::on_send(channel_, T(value), std::move(f));
+    }
 
 private:
     ending receive_well(std::uint64_t& value, form how, std::chrono::microseconds limit) {

@@ -6,8 +6,10 @@
 namespace weft::fuzz {
 
 std::string_view name(deed d) noexcept {
-    constexpr std::string_view names[] = {"send", "receive", "close", "select", "lock", "unlock", "put", "take", "acquire", "release", "set", "reset",
-                                          "wait", "spawn", "join", "drop", "stop", "scope", "stop_scope", "group_wait", "group_done", "yield", "sleep", "alarm"};
+    constexpr std::string_view names[] = {"send",       "receive",    "close",      "select",  "lock",  "unlock",
+                                          "put",        "take",       "acquire",    "release", "set",   "reset",
+                                          "wait",       "spawn",      "join",       "drop",    "stop",  "scope",
+                                          "stop_scope", "group_wait", "group_done", "yield",   "sleep", "alarm"};
     return names[static_cast<std::size_t>(d)];
 }
 
@@ -18,7 +20,9 @@ std::string_view name(ending e) noexcept {
 
 namespace {
 
-std::string value_in_words(std::uint64_t v) { return v >> 32 ? std::to_string(v >> 32) + '.' + std::to_string(v & 0xffff'ffff) : std::to_string(v); }
+std::string value_in_words(std::uint64_t v) {
+    return v >> 32 ? std::to_string(v >> 32) + '.' + std::to_string(v & 0xffff'ffff) : std::to_string(v);
+}
 
 std::string in_words(const case_log& c) {
     constexpr std::string_view kinds[] = {"receive", "send", "timeout", "otherwise", "join", "alarm"};
@@ -33,8 +37,9 @@ std::string in_words(const case_log& c) {
 
 std::string in_words(const operation& op, unsigned fiber) {
     constexpr std::string_view forms[] = {"", " (at once)", " (limited)", " (or alarm)"};
-    std::string text = std::to_string(op.begun) + '-' + std::to_string(op.over) + " fiber " + std::to_string(fiber) + ": " + std::string(name(op.what)) +
-                       std::string(forms[static_cast<std::size_t>(op.how)]) + " #" + std::to_string(op.object);
+    std::string text = std::to_string(op.begun) + '-' + std::to_string(op.over) + " fiber " + std::to_string(fiber) + ": " +
+                       std::string(name(op.what)) + std::string(forms[static_cast<std::size_t>(op.how)]) + " #" +
+                       std::to_string(op.object);
     if (op.value != 0) text += " value " + value_in_words(op.value);
     for (const auto& c : op.cases) text += " | " + in_words(c);
     return text + " -> " + std::string(name(op.ended));
@@ -48,7 +53,8 @@ std::string written(const history& h) {
     std::vector<line> lines;
     for (const auto& b : h.books()) {
         for (const auto& op : b.operations) lines.push_back({op.begun, in_words(op, b.number)});
-        lines.push_back({b.ended, std::to_string(b.ended) + " fiber " + std::to_string(b.number) + (b.failed != 0 ? " has failed" : " has ended")});
+        lines.push_back({b.ended, std::to_string(b.ended) + " fiber " + std::to_string(b.number) +
+                                      (b.failed != 0 ? " has failed" : " has ended")});
     }
     std::ranges::sort(lines, {}, &line::begun);
     std::string text;

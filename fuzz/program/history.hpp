@@ -24,8 +24,30 @@ using stamp = std::uint64_t;  // 0: not yet
 using nanoseconds = std::int64_t;
 
 enum class deed : std::uint8_t {
-    send, receive, close, select, lock, unlock, put, take, acquire, release, set, reset, wait, spawn, join, drop, stop, scope_end, stop_scope,
-    group_wait, group_done, yield, sleep, alarm,
+    send,
+    receive,
+    close,
+    select,
+    lock,
+    unlock,
+    put,
+    take,
+    acquire,
+    release,
+    set,
+    reset,
+    wait,
+    spawn,
+    join,
+    drop,
+    stop,
+    scope_end,
+    stop_scope,
+    group_wait,
+    group_done,
+    yield,
+    sleep,
+    alarm,
 };
 std::string_view name(deed) noexcept;
 
@@ -48,7 +70,7 @@ struct case_log {
 struct operation {
     deed what = deed::yield;
     form how = form::waits;
-    unsigned object = 0;      // channel, mutex, event, scope or group
+    unsigned object = 0;  // channel, mutex, event, scope or group
     std::uint64_t value = 0;  // sent or received; the number of a fiber; how many members
     nanoseconds limit = no_limit;  // not earlier than then may it be over for lack of time
     std::vector<case_log> cases = {};
@@ -66,11 +88,11 @@ struct enclosure {
 
 struct book {
     unsigned number = 0;  // 1, 2, ...
-    int scope = -1;       // whose child it is
+    int scope = -1;  // whose child it is
     std::vector<operation> operations;
     std::vector<enclosure> deadlines, shields;
     std::atomic<stamp> ended{0};
-    stamp failed = 0;     // its body threw what a program throws
+    stamp failed = 0;  // its body threw what a program throws
     std::uint32_t sent = 0;
 };
 
@@ -115,7 +137,7 @@ public:
     std::vector<std::string>& complaints() noexcept { return complaints_; }
 
     stamp all_stopped = 0;  // before everybody was asked to
-    stamp last_call = 0;    // when all had ended, and what was left was taken out
+    stamp last_call = 0;  // when all had ended, and what was left was taken out
 
 private:
     std::atomic<stamp> stamps_{0};

@@ -17,7 +17,8 @@ std::unique_ptr<any_channel> made(const channel_kind& k, plant wrong) {
 
 }  // namespace
 
-machine::machine(const program_text& text, history& h, plant wrong) : text_(text), history_(h), wrong_(wrong), permits_(text.permits) {
+machine::machine(const program_text& text, history& h, plant wrong)
+    : text_(text), history_(h), wrong_(wrong), permits_(text.permits) {
     for (std::size_t i = 0; i < channels_.size(); ++i) channels_[i] = made(text.channels[i], wrong);
 }
 
@@ -158,8 +159,10 @@ void machine::run(frame& f, const statement& s) {
             const auto which = s.object % event_count;
             perform(f, {.what = s.what == verb::set ? deed::set : deed::reset, .object = which}, [&](operation&) {
                 auto& e = which == 0 ? manual_ : automatic_;
-                if (s.what == verb::reset) e.reset();
-                else if (wrong_ != plant::lost_set || s.us != 0) e.set();
+                if (s.what == verb::reset)
+                    e.reset();
+                else if (wrong_ != plant::lost_set || s.us != 0)
+                    e.set();
                 return ending::done;
             });
             return;
@@ -204,7 +207,12 @@ std::uint64_t next_value(book& log) { return (std::uint64_t{log.number} << 32) +
 
 void machine::send(frame& f, const statement& s, form how) {
     const auto which = s.object % channel_count;
-    perform(f, {.what = deed::send, .how = how, .object = which, .value = next_value(f.log), .limit = how == form::timed ? after(s.us) : no_limit},
+    perform(f,
+            {.what = deed::send,
+             .how = how,
+             .object = which,
+             .value = next_value(f.log),
+             .limit = how == form::timed ? after(s.us) : no_limit},
             [&](operation& op) { return channels_[which]->send(op.value, how, limit_of(s)); });
 }
 
@@ -250,8 +258,10 @@ void machine::select(frame& f, const statement& s) {
         std::size_t index = 0;
         for (const auto& a : s.arms)
             if (a.what != arm::kind::join || !f.handles.empty()) cases.push_back(make(f, a, at, index++));
-        if (s.what == verb::select_all) static_cast<void>(weft::select_all(cases));
-        else static_cast<void>(weft::select(cases));
+        if (s.what == verb::select_all)
+            static_cast<void>(weft::select_all(cases));
+        else
+            static_cast<void>(weft::select(cases));
         return ending::done;
     });
 }
@@ -276,13 +286,15 @@ void machine::lock(frame& f, const statement& s, form how) {
     const unsigned which = s.object;
     auto& m = mutexes_[which];
     const bool open = wrong_ == plant::open_mutex && counted_.fetch_add(1) % 4 == 0;
-    const auto got = perform(f, {.what = deed::lock, .how = how, .object = which, .limit = how == form::timed ? after(s.us) : no_limit}, [&](operation&) {
-        if (open) return ending::done;
-        if (how == form::tries) return m.try_lock() ? ending::done : ending::not_now;
-        if (how == form::timed) return m.try_lock_for(limit_of(s)) ? ending::done : ending::timeout;
-        m.lock();
-        return ending::done;
-    });
+    const auto got =
+        perform(f, {.what = deed::lock, .how = how, .object = which, .limit = how == form::timed ? after(s.us) : no_limit},
+                [&](operation&) {
+                    if (open) return ending::done;
+                    if (how == form::tries) return m.try_lock() ? ending::done : ending::not_now;
+                    if (how == form::timed) return m.try_lock_for(limit_of(s)) ? ending::done : ending::timeout;
+                    m.lock();
+                    return ending::done;
+                });
     if (got != ending::done) return;
     const held guard{*this, f, which, open};
     run(f, s.bodies[0]);
@@ -308,8 +320,10 @@ void machine::take(frame& f, const statement& s, form how) {
     perform(f, {.what = deed::take, .how = how, .limit = how == form::timed ? after(s.us) : no_limit}, [&](operation&) {
         std::unique_lock guard(box_);
         const auto is_there = [&] { return tokens_ > 0; };
-        if (how == form::waits) token_added_.wait(guard, is_there);
-        else if (!token_added_.wait_for(guard, limit_of(s), is_there)) return ending::timeout;
+        if (how == form::waits)
+            token_added_.wait(guard, is_there);
+        else if (!token_added_.wait_for(guard, limit_of(s), is_there))
+            return ending::timeout;
         --tokens_;
         return ending::done;
     });
@@ -330,15 +344,16 @@ void machine::acquire(frame& f, const statement& s, form how) {
 void machine::wait(frame& f, const statement& s, form how) {
     const auto which = s.object % event_count;
     const auto& e = which == 0 ? manual_ : automatic_;
-    perform(f, {.what = deed::wait, .how = how, .object = which, .limit = how == form::timed ? after(s.us) : no_limit}, [&](operation&) {
-        switch (how) {
-            case form::waits: e.wait(); return ending::done;
-            case form::tries: return e.try_wait() ? ending::done : ending::not_now;
-            case form::timed: return e.wait_for(limit_of(s)) ? ending::done : ending::timeout;
-            case form::alarmed: break;
-        }
-        return e.wait(alarm_.get_token()) ? ending::done : ending::alarmed;
-    });
+    perform(f, {.what = deed::wait, .how = how, .object = which, .limit = how == form::timed ? after(s.us) : no_limit},
+            [&](operation&) {
+                switch (how) {
+                    case form::waits: e.wait(); return ending::done;
+                    case form::tries: return e.try_wait() ? ending::done : ending::not_now;
+                    case form::timed: return e.wait_for(limit_of(s)) ? ending::done : ending::timeout;
+                    case form::alarmed: break;
+                }
+                return e.wait(alarm_.get_token()) ? ending::done : ending::alarmed;
+            });
 }
 
 // ---- fibers of fibers
@@ -401,8 +416,10 @@ void machine::scope(frame& f, const statement& s) {
             for (std::size_t i = 1; i < s.bodies.size(); ++i) {
                 auto& child = history_.new_book(number);
                 const auto start = [this, &child, &b = s.bodies[i], &inner, number] { body(child, b, &inner, number); };
-                if (wrong_ == plant::forgotten_fiber) weft::spawn_detached([this, &child, &b = s.bodies[i], number] { body(child, b, nullptr, number); });
-                else inner.spawn(start);
+                if (wrong_ == plant::forgotten_fiber)
+                    weft::spawn_detached([this, &child, &b = s.bodies[i], number] { body(child, b, nullptr, number); });
+                else
+                    inner.spawn(start);
             }
             auto* const outer = std::exchange(f.scope, &inner);
             const int outer_number = std::exchange(f.scope_number, number);
@@ -459,7 +476,12 @@ void machine::group(frame& f, const statement& s) {
     }
     try {
         const bool timed = s.what == verb::group_for;
-        perform(f, {.what = deed::group_wait, .how = timed ? form::timed : form::waits, .object = number, .value = members, .limit = timed ? after(s.us) : no_limit},
+        perform(f,
+                {.what = deed::group_wait,
+                 .how = timed ? form::timed : form::waits,
+                 .object = number,
+                 .value = members,
+                 .limit = timed ? after(s.us) : no_limit},
                 [&](operation&) {
                     if (!timed) {
                         under_way.wait();
@@ -502,7 +524,8 @@ void machine::timeout(frame& f, const statement& s) {
             run(f, s.bodies[0]);
         });
     } catch (const weft::timeout_error&) {
-        if (history::time() < earliest) history_.complain("fiber " + std::to_string(f.log.number) + ": a with_timeout was over before its time");
+        if (history::time() < earliest)
+            history_.complain("fiber " + std::to_string(f.log.number) + ": a with_timeout was over before its time");
     }
 }
 

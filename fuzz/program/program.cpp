@@ -8,15 +8,14 @@ namespace weft::fuzz {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(verb::last) + 1> names = {
-    "send", "try_send", "send_for", "receive", "try_receive", "receive_for", "close",
-    "select", "select_all",
-    "lock", "try_lock", "lock_for",
-    "put", "put_quietly", "take", "take_for",
-    "acquire", "acquire_or_alarm", "try_acquire", "acquire_for", "release",
-    "set", "reset", "wait", "try_wait", "wait_for", "wait_or_alarm",
-    "spawn", "join", "join_for", "drop", "detach", "stop",
-    "scope", "stop_scope", "group", "group_for",
-    "yield", "sleep", "timeout", "shield", "repeat", "fail", "alarm",
+    "send",        "try_send",    "send_for",      "receive",  "try_receive", "receive_for",
+    "close",       "select",      "select_all",    "lock",     "try_lock",    "lock_for",
+    "put",         "put_quietly", "take",          "take_for", "acquire",     "acquire_or_alarm",
+    "try_acquire", "acquire_for", "release",       "set",      "reset",       "wait",
+    "try_wait",    "wait_for",    "wait_or_alarm", "spawn",    "join",        "join_for",
+    "drop",        "detach",      "stop",          "scope",    "stop_scope",  "group",
+    "group_for",   "yield",       "sleep",         "timeout",  "shield",      "repeat",
+    "fail",        "alarm",
 };
 
 /// What may stand where: all of it depends on what encloses a statement in its own fiber.
@@ -157,7 +156,13 @@ std::string described(const arm& a) {
 }
 
 void write(std::string& to, const statement& s, std::size_t indent) {
-    to.append(indent, ' ').append(name(s.what)).append(" ").append(std::to_string(s.object)).append(" ").append(std::to_string(s.us)).append("us");
+    to.append(indent, ' ')
+        .append(name(s.what))
+        .append(" ")
+        .append(std::to_string(s.object))
+        .append(" ")
+        .append(std::to_string(s.us))
+        .append("us");
     if (s.flag) to += " *";
     for (const auto& a : s.arms) to += " | " + described(a);
     to += '\n';
@@ -192,9 +197,11 @@ std::vector<std::uint8_t> bytes_of(std::uint64_t seed) {
 }
 
 std::string written(const program_text& p) {
-    std::string text = "seed " + std::to_string(p.seed) + ", a switch one in " + std::to_string(p.switch_one_in) + ", permits " + std::to_string(p.permits);
+    std::string text = "seed " + std::to_string(p.seed) + ", a switch one in " + std::to_string(p.switch_one_in) + ", permits " +
+                       std::to_string(p.permits);
     for (const auto& c : p.channels)
-        text += std::string(", ") + (c.owns ? "owning" : "plain") + " channel of " + (c.capacity == unbounded ? "any" : std::to_string(c.capacity));
+        text += std::string(", ") + (c.owns ? "owning" : "plain") + " channel of " +
+                (c.capacity == unbounded ? "any" : std::to_string(c.capacity));
     for (std::size_t i = 0; i < p.fibers.size(); ++i) {
         text += "\nfiber " + std::to_string(i + 1) + ":\n";
         write(text, p.fibers[i], 2);

@@ -17,15 +17,50 @@ namespace weft::fuzz {
 constexpr unsigned channel_count = 3, mutex_count = 3, event_count = 2;
 
 enum class verb : std::uint8_t {
-    send, try_send, send_for, receive, try_receive, receive_for, close,
-    select, select_all,
-    lock, try_lock, lock_for,
-    put, put_quietly, take, take_for,
-    acquire, acquire_or_alarm, try_acquire, acquire_for, release,
-    set, reset, wait, try_wait, wait_for, wait_or_alarm,
-    spawn, join, join_for, drop, detach, stop,
-    scope, stop_scope, group, group_for,
-    yield, sleep, timeout, shield, repeat, fail, alarm,
+    send,
+    try_send,
+    send_for,
+    receive,
+    try_receive,
+    receive_for,
+    close,
+    select,
+    select_all,
+    lock,
+    try_lock,
+    lock_for,
+    put,
+    put_quietly,
+    take,
+    take_for,
+    acquire,
+    acquire_or_alarm,
+    try_acquire,
+    acquire_for,
+    release,
+    set,
+    reset,
+    wait,
+    try_wait,
+    wait_for,
+    wait_or_alarm,
+    spawn,
+    join,
+    join_for,
+    drop,
+    detach,
+    stop,
+    scope,
+    stop_scope,
+    group,
+    group_for,
+    yield,
+    sleep,
+    timeout,
+    shield,
+    repeat,
+    fail,
+    alarm,
     last = alarm
 };
 
@@ -44,11 +79,12 @@ using block = std::vector<statement>;
 
 struct statement {
     verb what = verb::yield;
-    std::uint8_t object = 0;     // which channel, mutex, event or handle
-    std::uint16_t us = 0;        // of what has a limit
-    bool flag = false;           // scope: failures are only reported; spawn: by a low fiber
+    std::uint8_t object = 0;  // which channel, mutex, event or handle
+    std::uint16_t us = 0;  // of what has a limit
+    bool flag = false;  // scope: failures are only reported; spawn: by a low fiber
     std::vector<arm> arms = {};  // select
-    std::vector<block> bodies = {};  // spawn, lock, timeout, shield, repeat: one; scope: its body and its children; group: its members
+    std::vector<block> bodies =
+        {};  // spawn, lock, timeout, shield, repeat: one; scope: its body and its children; group: its members
 };
 
 /// What there is of each channel: its capacity, and whether values are copied bit by bit or own memory.

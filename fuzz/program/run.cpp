@@ -26,7 +26,8 @@ void add(std::string& to, const std::vector<std::string>& lines) {
 }
 
 weft::runtime_options options_for(const program_text& text, bool simulated) {
-    weft::runtime_options o{.workers = simulated ? 1u : 2u, .on_unhandled = [](const weft::fiber_info&, const std::exception_ptr&) {}};
+    weft::runtime_options o{.workers = simulated ? 1u : 2u,
+                            .on_unhandled = [](const weft::fiber_info&, const std::exception_ptr&) {}};
     if (simulated) o.simulate = weft::simulation{.seed = text.seed, .switch_one_in = text.switch_one_in};
     return o;
 }
@@ -54,7 +55,8 @@ run_report run(const program_text& text, plant wrong, bool simulated) {
                 m.start();
                 wait_for_rest(m);
                 if (!simulated) return;
-                report.asleep = static_cast<std::size_t>(std::ranges::count_if(h.books(), [](const book& b) { return b.ended == 0; }));
+                report.asleep =
+                    static_cast<std::size_t>(std::ranges::count_if(h.books(), [](const book& b) { return b.ended == 0; }));
                 add(report.wrong, judge_at_rest(text, h, standing_of(m)));
             });
         } catch (const weft::simulation_failed& e) {
@@ -77,7 +79,8 @@ run_report run(const program_text& text, plant wrong, bool simulated) {
     report.fibers = h.books().size();
     for (const auto& b : h.books()) report.operations += b.operations.size();
     w.reset();
-    if (const auto alive = owned_number::alive.load(); alive != 0) report.wrong += std::to_string(alive) + " values outlive their channels\n";
+    if (const auto alive = owned_number::alive.load(); alive != 0)
+        report.wrong += std::to_string(alive) + " values outlive their channels\n";
     return report;
 }
 
@@ -92,7 +95,8 @@ std::string find_wrong(const program_text& text, plant wrong) {
     auto what = first.wrong;
     if (what.empty()) {
         const auto again = run_simulated(text, wrong);
-        if (again.trace != first.trace || again.course != first.course) what = "a second run took another course\n" + again.course;
+        if (again.trace != first.trace || again.course != first.course)
+            what = "a second run took another course\n" + again.course;
     }
     return what.empty() ? what : what + written(text) + first.course;
 }

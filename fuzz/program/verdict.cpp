@@ -45,7 +45,8 @@ public:
     judgement(const program_text& text, const history& h, standing s) : text_(text), history_(h), standing_(s) {
         for (const auto& b : h.books())
             for (const auto& op : b.operations) by_deed_[op.what].push_back({&op, b.number});
-        for (const auto& e : all(deed::send)) sends_[e.op->object].push_back({e.op->value, e.op->begun, e.op->over, e.op->ended == ending::done, e});
+        for (const auto& e : all(deed::send))
+            sends_[e.op->object].push_back({e.op->value, e.op->begun, e.op->over, e.op->ended == ending::done, e});
         for (const auto& e : all(deed::receive))
             if (e.op->ended == ending::done) receives_[e.op->object].push_back({e.op->value, e.op->begun, e.op->over, true, e});
         for (const auto& e : all(deed::send)) note_refusal(e, false);
@@ -96,17 +97,20 @@ private:
 
     void note_refusal(const entry& e, bool of_receive) {
         const auto how = e.op->ended;
-        if (how == ending::not_now || how == ending::timeout || how == ending::closed) refusals_.push_back({e.op->object, of_receive, how, e});
+        if (how == ending::not_now || how == ending::timeout || how == ending::closed)
+            refusals_.push_back({e.op->object, of_receive, how, e});
     }
 
     void take_apart(const entry& e) {
-        const bool nothing_else = std::ranges::any_of(
-            e.op->cases, [](const case_log& c) { return c.chosen && (c.what == arm::kind::timeout || c.what == arm::kind::otherwise); });
+        const bool nothing_else = std::ranges::any_of(e.op->cases, [](const case_log& c) {
+            return c.chosen && (c.what == arm::kind::timeout || c.what == arm::kind::otherwise);
+        });
         for (const auto& c : e.op->cases) {
             if (c.what == arm::kind::send) sends_[c.object].push_back({c.value, e.op->begun, e.op->over, c.chosen, e});
             if (c.what != arm::kind::receive && c.what != arm::kind::send) continue;
             const bool of_receive = c.what == arm::kind::receive;
-            if (of_receive && c.chosen && !c.closed) receives_[c.object].push_back({c.received, e.op->begun, e.op->over, true, e});
+            if (of_receive && c.chosen && !c.closed)
+                receives_[c.object].push_back({c.received, e.op->begun, e.op->over, true, e});
             if (of_receive && c.chosen && c.closed) refusals_.push_back({c.object, true, ending::closed, e});
             if (!c.chosen && nothing_else) refusals_.push_back({c.object, of_receive, ending::not_now, e});
         }
@@ -123,9 +127,12 @@ private:
         for (const auto& s : sent) sent_as[s.value] = &s;
         for (const auto& r : received) {
             const auto s = sent_as.find(r.value);
-            if (s == sent_as.end() || s->second->begun > r.over) complain("a value comes from nowhere", r.from);
-            else if (!s->second->done) complain("a value comes whose send has failed", r.from, s->second->from);
-            if (const auto [first, fresh] = received_as.emplace(r.value, &r); !fresh) complain("a value comes twice", first->second->from, r.from);
+            if (s == sent_as.end() || s->second->begun > r.over)
+                complain("a value comes from nowhere", r.from);
+            else if (!s->second->done)
+                complain("a value comes whose send has failed", r.from, s->second->from);
+            if (const auto [first, fresh] = received_as.emplace(r.value, &r); !fresh)
+                complain("a value comes twice", first->second->from, r.from);
         }
         for (const auto& s : sent)
             if (s.done && !received_as.contains(s.value)) complain("a value is lost", s.from);
@@ -143,7 +150,8 @@ private:
                 if (!a.done || !b.done || a.over >= b.begun) continue;
                 const auto ra = received_as.find(a.value), rb = received_as.find(b.value);
                 if (ra == received_as.end() || rb == received_as.end()) continue;
-                if (rb->second->over < ra->second->begun) complain("values come out of order", ra->second->from, rb->second->from);
+                if (rb->second->over < ra->second->begun)
+                    complain("values come out of order", ra->second->from, rb->second->from);
             }
     }
 
@@ -153,15 +161,18 @@ private:
             if (!s.done) continue;
             const auto in = std::ranges::count_if(sends_[c], [&](const passage& p) { return p.done && p.over <= s.over; });
             const auto out = std::ranges::count_if(receives_[c], [&](const passage& p) { return p.begun < s.over; });
-            if (in > out && static_cast<std::size_t>(in - out) > capacity) complain("a channel holds more than it has room for", s.from);
+            if (in > out && static_cast<std::size_t>(in - out) > capacity)
+                complain("a channel holds more than it has room for", s.from);
         }
     }
 
     void look_at_refusal(const refusal& r, std::map<std::uint64_t, const passage*>& received_as) {
         const auto& op = *r.from.op;
-        const bool may_be_closed = any(deed::close, [&](const operation& c) { return c.object == r.channel && c.begun < op.over; });
+        const bool may_be_closed =
+            any(deed::close, [&](const operation& c) { return c.object == r.channel && c.begun < op.over; });
         if (r.how == ending::closed && !may_be_closed) complain("closed, by nobody", r.from);
-        if (r.how != ending::closed && closed_before(r.channel, op)) complain("a closed channel is not said to be closed", r.from);
+        if (r.how != ending::closed && closed_before(r.channel, op))
+            complain("a closed channel is not said to be closed", r.from);
         if (!r.of_receive) return look_at_refused_send(r);
         for (const auto& s : sends_[r.channel]) {
             if (!s.done || s.over >= op.begun) continue;
@@ -176,7 +187,8 @@ private:
         if (r.how == ending::closed || capacity == 0) return;
         const auto in = std::ranges::count_if(sends_[r.channel], [&](const passage& p) { return p.done && p.begun < op.over; });
         const auto out = std::ranges::count_if(receives_[r.channel], [&](const passage& p) { return p.over < op.begun; });
-        if (in <= out || static_cast<std::size_t>(in - out) < capacity) complain("a channel with room has refused a value", r.from);
+        if (in <= out || static_cast<std::size_t>(in - out) < capacity)
+            complain("a channel with room has refused a value", r.from);
     }
 
     // ---- locks
@@ -209,7 +221,8 @@ private:
                     complain("two have the mutex", {a.lock, a.fiber}, {b.lock, b.fiber});
         for (const auto& e : all(deed::lock)) {
             if (e.op->object != mutex || e.op->ended == ending::done) continue;
-            const bool somebody = std::ranges::any_of(held, [&](const holding& h) { return h.lock->begun < e.op->over && h.unlock->over > e.op->begun; });
+            const bool somebody = std::ranges::any_of(
+                held, [&](const holding& h) { return h.lock->begun < e.op->over && h.unlock->over > e.op->begun; });
             if (!somebody) complain("a free mutex was not to be had", e);
         }
     }
@@ -240,7 +253,8 @@ private:
         const auto put = count(deed::put, [](const operation&) { return true; });
         const auto taken = count(deed::take, [](const operation& t) { return t.ended == ending::done; });
         if (put - taken != standing_.tokens)
-            complaints_.push_back(std::to_string(put) + " tokens were put and " + std::to_string(taken) + " taken, but " + std::to_string(standing_.tokens) + " are left");
+            complaints_.push_back(std::to_string(put) + " tokens were put and " + std::to_string(taken) + " taken, but " +
+                                  std::to_string(standing_.tokens) + " are left");
     }
 
     void look_at_groups() {
@@ -248,9 +262,11 @@ private:
             const auto& op = *e.op;
             const auto members = static_cast<std::ptrdiff_t>(op.value);
             const auto of_it = [&](const operation& d) { return d.object == op.object; };
-            if (op.ended == ending::done && count(deed::group_done, [&](const operation& d) { return of_it(d) && d.begun < op.over; }) < members)
+            if (op.ended == ending::done &&
+                count(deed::group_done, [&](const operation& d) { return of_it(d) && d.begun < op.over; }) < members)
                 complain("a wait for a group was over too early", e);
-            if (op.ended == ending::timeout && count(deed::group_done, [&](const operation& d) { return of_it(d) && before(d, op); }) == members)
+            if (op.ended == ending::timeout &&
+                count(deed::group_done, [&](const operation& d) { return of_it(d) && before(d, op); }) == members)
                 complain("a group that was done was waited for", e);
         }
     }
@@ -290,7 +306,9 @@ private:
             if (used(op) && count(deed::wait, [&](const operation& w) { return used(w) && w.over <= op.over; }) > sets)
                 complain("more waits are over than the event was set", e);
             const bool refused = op.ended == ending::not_now || op.ended == ending::timeout || op.ended == ending::alarmed;
-            if (refused && surely_set(1, op, [&](auto& since) { return any(deed::wait, [&](const operation& w) { return used(w) && since(w); }); }))
+            if (refused && surely_set(1, op, [&](auto& since) {
+                    return any(deed::wait, [&](const operation& w) { return used(w) && since(w); });
+                }))
                 complain("an event that was set was waited for", e);
         }
     }
@@ -309,12 +327,15 @@ private:
                     complain("a scope has ended before fiber " + std::to_string(b.number), e);
         for (const auto& e : all(deed::select))
             for (const auto& c : e.op->cases)
-                if (c.chosen && c.what == arm::kind::join && book_of(c.value).ended > e.op->over) complain("a fiber is said to have ended, and lives", e);
+                if (c.chosen && c.what == arm::kind::join && book_of(c.value).ended > e.op->over)
+                    complain("a fiber is said to have ended, and lives", e);
     }
 
     // ---- time and stop
 
-    static bool encloses(const enclosure& e, const operation& op) noexcept { return e.begun < op.begun && (e.over == 0 || e.over > op.begun); }
+    static bool encloses(const enclosure& e, const operation& op) noexcept {
+        return e.begun < op.begun && (e.over == 0 || e.over > op.begun);
+    }
 
     static bool is_shielded(const book& b, const operation& op) {
         return std::ranges::any_of(b.shields, [&](const enclosure& s) { return encloses(s, op); });
@@ -324,10 +345,12 @@ private:
         const entry e{&op, b.number};
         if (op.ended == ending::timeout && op.until < op.limit) complain("a limit was over before its time", e);
         for (const auto& c : op.cases)
-            if (c.chosen && c.what == arm::kind::timeout && op.until < op.limit) complain("a timeout was chosen before its time", e);
+            if (c.chosen && c.what == arm::kind::timeout && op.until < op.limit)
+                complain("a timeout was chosen before its time", e);
         const auto alarm_may_be_on = [&] { return any(deed::alarm, [&](const operation& a) { return a.begun < op.over; }); };
         if (op.ended == ending::alarmed && !alarm_may_be_on()) complain("an alarm, by nobody", e);
-        if (op.ended == ending::cancelled) look_at_cancelled(b, e);
+        if (op.ended == ending::cancelled)
+            look_at_cancelled(b, e);
         else if (is_interrupted_always(op) && !is_shielded(b, op) && op.over != 0 && must_be_interrupted(b, op))
             complain("a fiber that was stopped, or whose time was over, went on", e);
     }
@@ -355,7 +378,8 @@ private:
         for (const auto& s : b.shields)
             if (encloses(s, *e.op) && e.op->until < s.earliest) return complain("a shield does not hold", e);
         std::set<unsigned> asked;
-        const bool by_deadline = std::ranges::any_of(b.deadlines, [&](const enclosure& d) { return encloses(d, *e.op) && d.earliest <= e.op->until; });
+        const bool by_deadline =
+            std::ranges::any_of(b.deadlines, [&](const enclosure& d) { return encloses(d, *e.op) && d.earliest <= e.op->until; });
         if (!by_deadline && !may_be_stopped(b.number, e.op->over, e.op->until, asked)) complain("cancelled, by nobody", e);
     }
 
@@ -372,18 +396,23 @@ private:
             if (is_child && (may_be_interrupted(s.owner, by, at) || may_be_stopped(s.owner, by, at, asked))) return true;
         }
         for (const auto& e : all(deed::join))
-            if (e.op->value == fiber && e.op->begun < by && (may_be_interrupted(e.fiber, by, at) || may_be_stopped(e.fiber, by, at, asked))) return true;
+            if (e.op->value == fiber && e.op->begun < by &&
+                (may_be_interrupted(e.fiber, by, at) || may_be_stopped(e.fiber, by, at, asked)))
+                return true;
         return false;
     }
 
     bool may_be_interrupted(unsigned fiber, stamp by, nanoseconds at) const {
-        return std::ranges::any_of(book_of(fiber).deadlines, [&](const enclosure& d) { return d.begun < by && d.earliest <= at; });
+        return std::ranges::any_of(book_of(fiber).deadlines,
+                                   [&](const enclosure& d) { return d.begun < by && d.earliest <= at; });
     }
 
     bool scope_may_be_stopped(std::size_t scope, stamp by) {
         if (any(deed::stop_scope, [&](const operation& s) { return s.object == scope && s.begun < by; })) return true;
         if (const auto failed = history_.scopes()[scope].body_failed; failed != 0 && failed < by) return true;
-        return std::ranges::any_of(history_.books(), [&](const book& b) { return b.scope == static_cast<int>(scope) && b.failed != 0 && b.failed < by; });
+        return std::ranges::any_of(history_.books(), [&](const book& b) {
+            return b.scope == static_cast<int>(scope) && b.failed != 0 && b.failed < by;
+        });
     }
 
     // ---- at rest
@@ -402,7 +431,8 @@ private:
     std::string what_it_misses(const book& b, const operation& op) {
         if (op.limit != no_limit) return "its time is over, or no timer is set";
         if (is_stoppable(op)) {
-            if (std::ranges::any_of(b.deadlines, [&](const enclosure& d) { return encloses(d, op); })) return "its deadline is over, or no timer is set";
+            if (std::ranges::any_of(b.deadlines, [&](const enclosure& d) { return encloses(d, op); }))
+                return "its deadline is over, or no timer is set";
             if (is_surely_stopped(b)) return "it was stopped";
         }
         if (op.how == form::alarmed && standing_.alarm_is_on) return "the alarm is on";
@@ -410,7 +440,11 @@ private:
             case deed::send: return sendable(op.object, b.number) ? "it could send" : "";
             case deed::receive: return receivable(op.object, b.number) ? "it could receive" : "";
             case deed::select: return missed_case(b, op);
-            case deed::lock: return std::ranges::none_of(holdings(op.object), [](const holding& h) { return !h.unlock || h.unlock->over == 0; }) ? "the mutex is free" : "";
+            case deed::lock:
+                return std::ranges::none_of(holdings(op.object),
+                                            [](const holding& h) { return !h.unlock || h.unlock->over == 0; })
+                           ? "the mutex is free"
+                           : "";
             case deed::take: return standing_.tokens > 0 ? "there is a token" : "";
             case deed::acquire:
                 return text_.permits + count(deed::release, [](const operation& r) { return r.over != 0; }) >
@@ -419,25 +453,30 @@ private:
                            : "";
             case deed::wait: return is_set_at_rest(op) ? "the event is set" : "";
             case deed::group_wait:
-                return count(deed::group_done, [&](const operation& d) { return d.object == op.object && d.over != 0; }) == static_cast<std::ptrdiff_t>(op.value)
+                return count(deed::group_done, [&](const operation& d) { return d.object == op.object && d.over != 0; }) ==
+                               static_cast<std::ptrdiff_t>(op.value)
                            ? "the group is done"
                            : "";
             case deed::join:
             case deed::drop: return book_of(op.value).ended != 0 ? "the fiber has ended" : "";
             case deed::scope_end:
-                return std::ranges::none_of(history_.books(), [&](const book& c) { return c.scope == static_cast<int>(op.object) && c.ended == 0; })
+                return std::ranges::none_of(history_.books(),
+                                            [&](const book& c) { return c.scope == static_cast<int>(op.object) && c.ended == 0; })
                            ? "all its children have ended"
                            : "";
             default: return "it never waits";
         }
     }
 
-    static bool is_stoppable(const operation& op) noexcept { return op.what != deed::lock && op.what != deed::drop && op.what != deed::scope_end; }
+    static bool is_stoppable(const operation& op) noexcept {
+        return op.what != deed::lock && op.what != deed::drop && op.what != deed::scope_end;
+    }
 
     bool is_surely_stopped(const book& b) {
         for (const deed d : {deed::stop, deed::drop})
             if (any(d, [&](const operation& s) { return s.value == b.number; })) return true;
-        return b.scope >= 0 && any(deed::stop_scope, [&](const operation& s) { return s.object == static_cast<unsigned>(b.scope) && s.over != 0; });
+        return b.scope >= 0 && any(deed::stop_scope,
+                                   [&](const operation& s) { return s.object == static_cast<unsigned>(b.scope) && s.over != 0; });
     }
 
     std::ptrdiff_t stored(unsigned channel) {
@@ -450,8 +489,11 @@ private:
     bool somebody_waits(deed d, arm::kind kind, unsigned channel, unsigned but) {
         const auto pending = [](const entry& e) { return e.op->ended == ending::pending; };
         const auto offers = [&](const case_log& c) { return c.what == kind && c.object == channel; };
-        return std::ranges::any_of(all(d), [&](const entry& e) { return pending(e) && e.fiber != but && e.op->object == channel; }) ||
-               std::ranges::any_of(all(deed::select), [&](const entry& e) { return pending(e) && e.fiber != but && std::ranges::any_of(e.op->cases, offers); });
+        return std::ranges::any_of(all(d),
+                                   [&](const entry& e) { return pending(e) && e.fiber != but && e.op->object == channel; }) ||
+               std::ranges::any_of(all(deed::select), [&](const entry& e) {
+                   return pending(e) && e.fiber != but && std::ranges::any_of(e.op->cases, offers);
+               });
     }
     bool receivable(unsigned channel, unsigned fiber) {
         return stored(channel) > 0 || is_closed(channel) || somebody_waits(deed::send, arm::kind::send, channel, fiber);
@@ -500,8 +542,12 @@ private:
 
 }  // namespace
 
-std::vector<std::string> judge_at_rest(const program_text& text, const history& h, standing s) { return judgement(text, h, s).at_rest(); }
+std::vector<std::string> judge_at_rest(const program_text& text, const history& h, standing s) {
+    return judgement(text, h, s).at_rest();
+}
 
-std::vector<std::string> judge(const program_text& text, const history& h, standing s) { return judgement(text, h, s).at_the_end(); }
+std::vector<std::string> judge(const program_text& text, const history& h, standing s) {
+    return judgement(text, h, s).at_the_end();
+}
 
 }  // namespace weft::fuzz

@@ -12,8 +12,10 @@ inline std::string quoted(std::string_view text) {
     std::string q = "\"";
     for (const char c : text) {
         const auto b = static_cast<unsigned char>(c);
-        if (b >= 0x20 && b != 0x7f) q += c;
-        else q.append("\\x").append(1, digits[b / 16]).append(1, digits[b % 16]);
+        if (b >= 0x20 && b != 0x7f)
+            q += c;
+        else
+            q.append("\\x").append(1, digits[b / 16]).append(1, digits[b % 16]);
     }
     return q += '"';
 }

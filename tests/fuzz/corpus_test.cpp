@@ -41,8 +41,9 @@ TEST_P(corpus, keeps_the_promises) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, corpus,
-                         ::testing::Values(named_target{"http", fuzz::http}, named_target{"redis", fuzz::redis}, named_target{"endpoint", fuzz::endpoint},
-                                           named_target{"options", fuzz::options}, named_target{"program", fuzz::program}),
+                         ::testing::Values(named_target{"http", fuzz::http}, named_target{"redis", fuzz::redis},
+                                           named_target{"endpoint", fuzz::endpoint}, named_target{"options", fuzz::options},
+                                           named_target{"program", fuzz::program}),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

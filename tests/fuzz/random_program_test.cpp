@@ -1,6 +1,6 @@
 // random_program_test.cpp - random programs over the whole vocabulary, in the simulation and by two workers; and that planted faults are found.
 //
-// WEFT_TEST_SEED=17 runs the program of that number alone, WEFT_TEST_PROGRAMS=100000 so many, however long that takes.
+// WEFT_TEST_SEED=17 runs the program of that number alone, --gtest_repeat=100 goes on with others.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,21 +20,20 @@ class random_program : public no_leaks {};
 
 fuzz::program_text program_number(std::uint64_t seed) { return fuzz::program_of(fuzz::bytes_of(seed)); }
 
-/// From one on, so many or as many as there is time for, but not less than a few.
+/// From the first on, and where the test is repeated from the next; so many or as many as there is time for, but not less than a few.
 struct numbers {
     std::uint64_t first = 1, count = 0;
     std::chrono::milliseconds time{};
 
     template <class F>
     std::uint64_t for_each(F f) const {
+        static std::uint64_t past = 0;  // one for each F, and so for each test
         if (const char* const only = std::getenv("WEFT_TEST_SEED")) return f(std::strtoull(only, nullptr, 10)), 1;
-        const char* const many = std::getenv("WEFT_TEST_PROGRAMS");
-        const auto most = many ? std::strtoull(many, nullptr, 10) : count;
         const auto end = std::chrono::steady_clock::now() + time;
         constexpr std::uint64_t few = 20;
         std::uint64_t i = 0;
-        for (; i < most && (many || i < few || std::chrono::steady_clock::now() < end); ++i)
-            if (!f(first + i)) break;
+        for (; i < count && (i < few || std::chrono::steady_clock::now() < end); ++i)
+            if (!f(first + past++)) break;
         return i;
     }
 };
@@ -48,7 +47,8 @@ struct planted {
 std::optional<std::uint64_t> found_by(const planted& fault, std::uint64_t most) {
     for (std::uint64_t seed = 1; seed <= most; ++seed) {
         const auto text = program_number(seed);
-        const auto wrong = fault.what == plant::chance ? fuzz::find_wrong(text, fault.what) : fuzz::run_simulated(text, fault.what).wrong;
+        const auto wrong =
+            fault.what == plant::chance ? fuzz::find_wrong(text, fault.what) : fuzz::run_simulated(text, fault.what).wrong;
         if (wrong.find(fault.found_as) != wrong.npos) return seed;
     }
     return std::nullopt;
@@ -64,7 +64,8 @@ TEST_F(random_program, keeps_the_promises_in_the_simulation) {
         asleep += r.asleep != 0;
         return !HasFailure();
     });
-    std::printf("%llu programs, %zu operations, %zu at rest with somebody asleep\n", static_cast<unsigned long long>(programs), operations, asleep);
+    std::printf("%llu programs, %zu operations, %zu at rest with somebody asleep\n", static_cast<unsigned long long>(programs),
+                operations, asleep);
 }
 
 TEST_F(random_program, takes_the_same_course_twice) {
