@@ -8,6 +8,8 @@ STRESS_JOBS ?= 8
 # The sanitizers of g++ 12 and clang 16 stop where the kernel randomises addresses more than they expect (Ubuntu 24.04).
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
+FUZZ = $(or $(TARGET),http redis endpoint options program)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos fuzz valgrind arm64 arm64-core setup-arm64 format tidy install clean
 
@@ -81,12 +83,11 @@ chaos: setup ## kills actors at random in a tree of supervisors for SECONDS=60
 	cmake --build --preset release --target actor_test --parallel $(JOBS)
 	WEFT_CHAOS_SECONDS=$(or $(SECONDS),60) build/release/tests/actor_test --gtest_filter='*chaos*'
 
-fuzz: setup-tsan ## feeds mutated bytes to the HTTP decoder for SECONDS=60
+fuzz: setup-tsan ## each fuzzer for SECONDS=60; TARGET=program chooses one (fuzz/README.md)
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 -DWEFT_FUZZ=ON -DWEFT_TESTS=OFF -DWEFT_EXAMPLES=OFF \
 	    -DWEFT_BENCH=OFF -DWEFT_TOOLS=OFF
-	cmake --build build/fuzz --target http_fuzz --parallel $(JOBS)
-	mkdir -p build/fuzz/corpus
-	$(FIXED_ADDRESSES) build/fuzz/http_fuzz -max_len=4096 -max_total_time=$(or $(SECONDS),60) build/fuzz/corpus
+	cmake --build build/fuzz --target $(FUZZ:%=%_fuzz) --parallel $(JOBS)
+	@set -e; for t in $(FUZZ); do scripts/fuzz build/fuzz $$t $(or $(SECONDS),60) $(FIXED_ADDRESSES); done
 
 valgrind: setup ## the core's tests under Valgrind, with those that take long
 	$(call configure,dev)

@@ -1,36 +1,35 @@
 // http_fuzz.cpp - any bytes, cut anywhere, through the request decoder: no crash, and the cuts change nothing.
 //
-// The first byte chooses the cuts, the rest is what a client sends. Build and run: make fuzz
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-
+// The first byte chooses the cuts, the rest is what a client sends. The decoder is all that reads a client's bytes: heads, bodies of a
+// known length and chunked ones. weft has neither an HTTP client nor WebSockets.
 #include "http/support/decoding.hpp"
+#include "targets.hpp"
 
+namespace weft::fuzz {
 namespace {
 
 using namespace weft::test;
 
-/// The head limit is above -max_len, the body limit below: cuts decide only when, not whether, a limit is noticed.
+/// The head limit is above the input's length, the body limit below: cuts decide only when, not whether, a limit is noticed.
 constexpr weft::detail::decode_limits limits{.max_header_bytes = 8192, .max_body_bytes = 256};
 
-void require_equal(const transcript& whole, const transcript& cut) {
-    if (whole == cut) return;
-    for (const auto* t : {&whole, &cut}) {
-        std::fprintf(stderr, "refused %d (%s), %u expectations\n", t->refused, t->words.c_str(), t->expectations);
-        for (const auto& q : t->requests) std::fprintf(stderr, "  %s\n", q.c_str());
-    }
-    std::abort();
+std::string in_words(const transcript& t) {
+    std::string text =
+        "\n  refused " + std::to_string(t.refused) + " (" + t.words + "), " + std::to_string(t.expectations) + " expectations";
+    for (const auto& q : t.requests) text += "\n    " + q;
+    return text;
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size < 2) return 0;
-    const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-    auto whole = decode(bytes, limits);
-    auto cut = decode_in_pieces(bytes, 1 + data[0] % 64, limits);
-    whole.expectations = cut.expectations = 0;     // a body that came along with its head was not waited for
-    require_equal(whole, cut);
-    return 0;
+void http(bytes data) {
+    if (data.size() < 2 || data.size() > 4096) return;
+    const auto sent = text_of(data.subspan(1));
+    auto whole = decode(sent, limits);
+    auto cut = decode_in_pieces(sent, 1 + data[0] % 64, limits);
+    whole.expectations = cut.expectations = 0;  // a body that came along with its head was not waited for
+    if (!(whole == cut)) broken("whole and cut differ:" + in_words(whole) + in_words(cut));
+    if (whole.refused != 0) require_one_line(whole.words);
 }
+
+}  // namespace weft::fuzz

@@ -1,13 +1,16 @@
 #include <weft/net/endpoint.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
+
+#include "base/quoted.hpp"
 
 namespace weft::net {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-    throw std::invalid_argument("\"" + std::string(text) + "\" is no HOST:PORT: " + std::string(why));
+    throw std::invalid_argument(detail::quoted(text) + " is no HOST:PORT: " + std::string(why));
 }
 
 std::uint16_t parse_port(std::string_view text, std::string_view digits) {
@@ -19,6 +22,16 @@ std::uint16_t parse_port(std::string_view text, std::string_view digits) {
     return port;
 }
 
+/// What neither a name nor an address has, and would not be read again as it is written.
+bool is_host(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f && c != '[' && c != ']'; });
+}
+
+endpoint checked(std::string_view text, std::string_view host, std::string_view digits) {
+    if (!is_host(host)) refuse(text, "the host has a space, a bracket or a control byte");
+    return {.host = std::string(host), .port = parse_port(text, digits)};
+}
+
 }  // namespace
 
 endpoint endpoint::parse(std::string_view text) {
@@ -28,12 +41,12 @@ endpoint endpoint::parse(std::string_view text) {
         const auto rest = text.substr(close + 1);
         if (!rest.starts_with(':')) refuse(text, "after the bracket comes a colon and the port");
         if (close == 1) refuse(text, "there is no address between the brackets");
-        return {.host = std::string(text.substr(1, close - 1)), .port = parse_port(text, rest.substr(1))};
+        return checked(text, text.substr(1, close - 1), rest.substr(1));
     }
     const auto colon = text.find(':');
     if (colon == std::string_view::npos) refuse(text, "the port is missing");
     if (text.find(':', colon + 1) != std::string_view::npos) refuse(text, "an IPv6 address stands in brackets, as in [::1]:80");
-    return {.host = std::string(text.substr(0, colon)), .port = parse_port(text, text.substr(colon + 1))};
+    return checked(text, text.substr(0, colon), text.substr(colon + 1));
 }
 
 std::string to_string(const endpoint& e) {

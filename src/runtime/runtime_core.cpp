@@ -1,8 +1,10 @@
 #include "runtime/runtime_core.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "arch/sanitizer.hpp"
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
+#include "base/quoted.hpp"
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "sched/niceness.hpp"
@@ -35,11 +38,12 @@ io_context io_here() noexcept {
 std::optional<unsigned long> from_environment(const char* variable, unsigned long least, unsigned long most) {
     const char* const text = std::getenv(variable);
     if (!text || !*text) return std::nullopt;
-    char* end = nullptr;
-    const auto n = std::strtoul(text, &end, 10);
-    if (*end != '\0' || n < least || n > most)
+    unsigned long n = 0;
+    const char* const end = text + std::strlen(text);
+    const auto [stop, problem] = std::from_chars(text, end, n);  // digits alone: no sign, no spaces, nothing that wraps around
+    if (problem != std::errc() || stop != end || n < least || n > most)
         throw std::invalid_argument("weft: " + std::string(variable) + " must be a number from " + std::to_string(least) +
-                                    " to " + std::to_string(most) + ", not \"" + text + '"');
+                                    " to " + std::to_string(most) + ", not " + quoted(text));
     return n;
 }
 
@@ -121,7 +125,7 @@ migration_policy chosen_migration(const runtime_options& o) {
     if (const char* const text = std::getenv("WEFT_MIGRATION"); text && *text) {
         if (std::string_view(text) == "normal") return migration_policy::normal;
         if (std::string_view(text) == "torture") return migration_policy::torture;
-        throw std::invalid_argument("weft: WEFT_MIGRATION must be normal or torture, not \"" + std::string(text) + '"');
+        throw std::invalid_argument("weft: WEFT_MIGRATION must be normal or torture, not " + quoted(text));
     }
     if (o.migration != migration_policy::normal && o.migration != migration_policy::torture)
         throw std::invalid_argument("weft: runtime_options::migration must be normal or torture, not " +

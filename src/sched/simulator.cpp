@@ -18,6 +18,7 @@ constinit atomic<bool> simulates{false};
 namespace {
 
 constexpr time_point beginning(std::chrono::hours(24));  // chosen: a program may subtract from it
+constexpr std::uint64_t least_steps_to_end = 100'000;    // chosen: what is not unwound stays for good
 constexpr std::uint32_t halvings = 5;                    // chosen: switch_one_in of 1, 2, 4, 8 or 16
 
 std::optional<time_point> simulated_time() noexcept {
@@ -99,7 +100,7 @@ void simulator::count_step(std::uint64_t what) noexcept {
     if (const auto most = 2 * options_.step.count(); most > 0) now_ += duration(choose(static_cast<std::uint32_t>(most) + 1));
     mix(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
     if (++steps_ > most_steps_) fail(kind::too_long, "it has made as many steps as simulation::max_steps allows");
-    if (options_.max_time != duration::zero() && now_ - beginning > options_.max_time)
+    if (!is_ending_ && options_.max_time != duration::zero() && now_ - beginning > options_.max_time)
         fail(kind::too_long, "it has lasted longer than simulation::max_time allows");
 }
 
@@ -120,7 +121,8 @@ control_block* simulator::find_work(worker& w) noexcept {
 
 // \returns whether somebody may be able to run now.
 bool simulator::pass_time(worker& w) {
-    if (!owner_.injected().empty() || is_over()) return true;
+    // The world may have begun to move after pick() found it standing still, and gathered who is ready.
+    if (!ready_.empty() || !owner_.injected().empty() || is_over()) return true;
     if (const auto t = w.timers_.earliest(); t != never) {
         now_ = std::max(now_, t);
         return true;
@@ -175,10 +177,12 @@ void simulator::report_failure() {
     stand_still();
 }
 
-// The end has as many steps as the run.
+// The end has as many steps as the run, enough for that of a small program, and as much time as it takes.
 void simulator::extend_for_end() noexcept {
     if (phase_.load(relaxed) != phase::ending || std::exchange(is_ending_, true)) return;
-    if (options_.max_steps != 0) most_steps_ = steps_ + options_.max_steps;
+    if (options_.max_steps == 0 && options_.max_time == duration::zero()) return;
+    const auto more = std::max({options_.max_steps, steps_, least_steps_to_end});
+    most_steps_ = more > ~steps_ ? ~std::uint64_t{0} : steps_ + more;
 }
 
 void simulator::stand_still() noexcept {

@@ -80,6 +80,10 @@ stack* stack_pool::take(std::size_t bytes) noexcept {
 
 std::size_t stack_pool::take_batch(stack** out, std::size_t n) noexcept {
     if (n == 0) return 0;
+    if (default_bytes() > std::size_t{1} << largest_class) {   // of no class, so there are no warm ones
+        out[0] = take_alone(default_bytes());
+        return out[0] != nullptr ? 1 : 0;
+    }
     std::size_t taken = 0;
     {
         std::scoped_lock const lock(mutex_);

@@ -41,6 +41,15 @@ TEST(endpoint, a_refusal_quotes_the_text_and_says_what_is_wrong) {
     EXPECT_THAT(refusal("[]:80"), HasSubstr("no address"));
 }
 
+TEST(endpoint, a_refusal_is_one_line_whatever_the_text_is) {
+    EXPECT_EQ(refusal("a\n\x1b"), "\"a\\x0a\\x1b\" is no HOST:PORT: the port is missing");
+}
+
+TEST(endpoint, refuses_hosts_that_it_would_not_read_again) {
+    using testing::HasSubstr;
+    for (const char* text : {"[[a]:80", "a]:80", "a b:80", "a\n:80", "[::1 ]:80"}) EXPECT_THAT(refusal(text), HasSubstr("the host has")) << text;
+}
+
 TEST(endpoint, prints_what_it_parses) {
     for (const char* text : {"localhost:80", "127.0.0.1:65535", "[::1]:80", ":7000"})
         EXPECT_EQ(to_string(endpoint::parse(text)), text);

@@ -55,6 +55,8 @@ TEST(redis_url, a_wrong_part_is_named_and_the_password_is_not_shown) {
         {"redis://[::1]x", "port"},        {"redis://u:hush%zz@h", "login"},
         {"redis://hush@h", "password"},    {"redis://u:@h", "password"},
         {"redis://:hush@h:x", "port"},     {"redis://h?db=1", "'?'"},
+        {"redis://a\nb", "host"},           {"redis://[[h]", "host"},
+        {"redis://:hush@a b:1", "host"},
     };
     for (const auto& [text, part] : wrong)
         EXPECT_THAT([&] { parse_url(text); },

@@ -154,7 +154,7 @@ TEST(runtime_options, workers_default_to_the_usable_cpus_and_the_environment_ove
     EXPECT_GE(runtime().stats().workers, 1u);
     ::setenv("WEFT_WORKERS", "3", 1);
     EXPECT_EQ(runtime({.workers = 1}).stats().workers, 3u);
-    for (const char* const bad : {"0", "x", "3x", "-1", "99999"}) {
+    for (const char* const bad : {"0", "x", "3x", "-1", "99999", "+3", " 3", "3 ", "-18446744073709551613", "18446744073709551619"}) {
         ::setenv("WEFT_WORKERS", bad, 1);
         EXPECT_THROW(runtime(), std::invalid_argument) << bad;
     }

@@ -110,6 +110,38 @@ TEST(simulation, a_loop_until_a_time_ends) {  // each switch takes virtual time
         seeded(1));
 }
 
+TEST(simulation, a_run_that_has_failed_is_unwound_whatever_its_limits_are) {
+    struct counted {
+        int& n;
+        explicit counted(int& of) : n(of) { ++n; }
+        ~counted() { --n; }
+    };
+    struct limits {
+        std::uint64_t steps;
+        std::chrono::nanoseconds time;
+        const char* why;
+    };
+    constexpr limits all[] = {{12, 0ns, "as many steps"}, {~std::uint64_t{0}, 0ns, "nobody can run"}, {0, 10us, "lasted longer"}, {1000, 1ns, "lasted longer"}};
+    for (int run = 0; run < 80; ++run) {  // its end begins whenever the thread outside comes to it
+        const auto& [steps, time, why] = all[run % 4];
+        int alive = 0;
+        const auto what = failure_of(
+            [&] {
+                weft::channel<int> never;
+                weft::with_scope([&](weft::scope& s) {
+                    for (int i = 0; i < 20; ++i)
+                        s.spawn([&] {
+                            const counted me(alive);
+                            never.receive();
+                        });
+                });
+            },
+            {.simulate = weft::simulation{.seed = 1, .max_steps = steps, .max_time = time}});
+        EXPECT_NE(what.find(why), std::string::npos) << what;
+        EXPECT_EQ(alive, 0) << why;
+    }
+}
+
 TEST(simulation, all_cases_of_a_select_are_drawn) {
     std::set<std::size_t> taken;
     for (std::uint64_t seed = 0; seed < 40; ++seed)

@@ -147,6 +147,16 @@ TEST(stack_pool, take_batch_hands_out_warm_stacks_or_one_new) {
     pool.give_batch(stacks.data(), 5);
 }
 
+TEST(stack_pool, take_batch_hands_out_stacks_that_are_mapped_alone) {
+    stack_pool pool({.default_bytes = 100 * MiB});
+    auto const before = pool.statistics().mapped_bytes;
+    std::vector<stack*> stacks(10);
+    ASSERT_EQ(pool.take_batch(stacks.data(), 10), 1U);
+    EXPECT_GE(stacks[0]->bytes() + overhead, 100 * MiB);
+    pool.give_batch(stacks.data(), 1);
+    EXPECT_EQ(pool.statistics().mapped_bytes, before);
+}
+
 TEST(stack_pool, every_kind_of_guard_faults_also_after_its_stack_was_closed) {
     for (auto const choice : {guard_choice::automatic, guard_choice::mprotect}) {
         stack_pool pool({.warm_bytes = 1, .guards = {.choice = choice}});
