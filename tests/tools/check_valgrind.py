@@ -32,7 +32,7 @@ slow = {
 # Unless --whole, these alone.
 quick = {
     "sync": "channel.*:select.*:select_all.*:select_join.*:channel_cancel.*:cell.*:ivar.*:wait_group.*:shared_mutex.*:fiber_local.*:"
-            "priorities.*:any_function.*:join_in_place.*:workers/fibers.*/2",
+            "any_function.*:join_in_place.*:workers/fibers.*/2",
 }
 
 
