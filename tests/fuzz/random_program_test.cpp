@@ -56,7 +56,7 @@ std::optional<std::uint64_t> found_by(const planted& fault, std::uint64_t most) 
 
 TEST_F(random_program, keeps_the_promises_in_the_simulation) {
     std::size_t operations = 0, asleep = 0;
-    const auto programs = numbers{.count = 1500, .time = 1500ms}.for_each([&](std::uint64_t seed) {
+    const auto programs = numbers{.count = 1500, .time = 1000ms}.for_each([&](std::uint64_t seed) {
         const auto text = program_number(seed);
         const auto r = fuzz::run_simulated(text);
         EXPECT_EQ(r.wrong, "") << "program " << seed << " (WEFT_TEST_SEED=" << seed << ")\n" << written(text) << r.course;
@@ -69,19 +69,20 @@ TEST_F(random_program, keeps_the_promises_in_the_simulation) {
 }
 
 TEST_F(random_program, takes_the_same_course_twice) {
-    numbers{.first = 5000, .count = 200, .time = 300ms}.for_each([&](std::uint64_t seed) {
+    numbers{.first = 5000, .count = 200, .time = 200ms}.for_each([&](std::uint64_t seed) {
         EXPECT_EQ(fuzz::find_wrong(program_number(seed)), "") << "program " << seed;
         return !HasFailure();
     });
 }
 
 TEST_F(random_program, keeps_the_promises_by_two_workers) {
-    numbers{.first = 10'000, .count = 500, .time = 800ms}.for_each([&](std::uint64_t seed) {
+    const auto programs = numbers{.first = 10'000, .count = 500, .time = 600ms}.for_each([&](std::uint64_t seed) {
         const auto text = program_number(seed);
         const auto r = fuzz::run_by_two_workers(text);
         EXPECT_EQ(r.wrong, "") << "program " << seed << " (WEFT_TEST_SEED=" << seed << ")\n" << written(text) << r.course;
         return !HasFailure();
     });
+    std::printf("%llu programs by two workers\n", static_cast<unsigned long long>(programs));
 }
 
 TEST_F(random_program, every_planted_fault_is_found) {
