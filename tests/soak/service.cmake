@@ -17,7 +17,8 @@ endfunction()
 weft_soak_program(service_soak_server server)
 target_link_libraries(service_soak_server PRIVATE users_service)
 
-weft_soak_program(service_soak service "${CMAKE_CURRENT_SOURCE_DIR}/soak/support/flatness.cpp")
+weft_soak_program(service_soak service "${CMAKE_CURRENT_SOURCE_DIR}/soak/support/flatness.cpp"
+                   "${CMAKE_CURRENT_SOURCE_DIR}/soak/support/expected_line.cpp")
 target_include_directories(service_soak PRIVATE "${PROJECT_SOURCE_DIR}/examples/users")
 target_link_libraries(service_soak PRIVATE weft weft_redis weft_http)
 add_dependencies(service_soak service_soak_server)

@@ -23,7 +23,7 @@ struct plan {
     /// In a soak of some minutes everything takes its own time; in a short one more often, so that it happens at all.
     bool is_short() const noexcept { return length < std::chrono::minutes(3); }
     milliseconds between_quiet_points() const noexcept {
-        return is_short() ? std::max<milliseconds>(length / 12, milliseconds(500))
+        return is_short() ? std::max<milliseconds>(length / 10, milliseconds(500))
                           : std::min<milliseconds>(length / 24, milliseconds(30'000));
     }
     /// Until hogs have ended, and threads without work.
@@ -33,7 +33,7 @@ struct plan {
     milliseconds redis_trouble() const noexcept { return milliseconds(is_short() ? 500 : 3000); }  ///< at most
     milliseconds flood_gap() const noexcept { return milliseconds(is_short() ? 1000 : 8000); }     ///< at most
     milliseconds flood_stay() const noexcept { return milliseconds(is_short() ? 500 : 4000); }     ///< at most
-    milliseconds byte_gap() const noexcept { return milliseconds(is_short() ? 15 : 100); }
+    milliseconds byte_gap() const noexcept { return milliseconds(is_short() ? 5 : 100); }
     milliseconds report_gap() const noexcept { return milliseconds(5000); }
 
     /// The server's limits.

@@ -1,4 +1,4 @@
-// server_process.cpp - fork, pipes, /proc, and the lines that may be printed.
+// server_process.cpp - fork, pipes and /proc.
 #include "soak/service/server_process.hpp"
 
 #include <fcntl.h>
@@ -10,20 +10,16 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <regex>
 #include <stdexcept>
+#include <utility>
+
+#include "soak/support/expected_line.hpp"
 
 namespace soak {
 
 namespace {
 
 using namespace std::chrono_literals;
-
-const std::regex hog_line(R"(weft: fiber \d+ "soak hog" \(.*\) has kept its thread for \d+ ms and (computes|blocks it)( .*)?)");
-const std::regex lock_line(
-    R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and blocks it( .*)?)!");
-const std::regex accept_line(R"(weft: accept on 127\.0\.0\.1:\d+: Too many open files; trying again until it passes)");
-const std::regex failure_line(R"(users: (?:GET|POST|DELETE) /users\S*: (.*))");
 
 std::vector<std::string> words_for(const plan& p, const std::string& redis_url, const std::string& sqlite_file) {
     const std::pair<const char*, std::string> options[] = {{"--redis", redis_url},
@@ -97,18 +93,18 @@ void server_process::read_lines(int from) {
 }
 
 void server_process::judge(const std::string& line) {
-    std::smatch parts;
-    if (std::regex_match(line, hog_line))
-        ++lines_.hogs;
-    else if (std::regex_match(line, lock_line))
-        ++lines_.locks;
-    else if (std::regex_match(line, accept_line))
-        ++lines_.accepts;
-    else if (std::regex_match(line, parts, failure_line) && trouble::is_about_redis(parts.str(1)) &&
-             trouble_.excuses(clock::now()))
-        ++lines_.failures;
-    else
-        found_.reports.add(line);
+    const auto [kind, reason] = read(line);
+    switch (kind) {
+        case line_kind::hog: ++lines_.hogs; return;
+        case line_kind::lock: ++lines_.locks; return;
+        case line_kind::accept: ++lines_.accepts; return;
+        case line_kind::failure:
+            if (!trouble::is_about_redis(reason) || !trouble_.excuses(clock::now())) break;
+            ++lines_.failures;
+            return;
+        case line_kind::other: break;
+    }
+    found_.reports.add(line);
 }
 
 footprint server_process::look() const {

@@ -22,13 +22,9 @@ struct footprint {
     unsigned threads = 0;
 };
 
-/// How many lines of which kind the server has printed. They are expected by construction:
+/// How many lines of which kind the server has printed (support/expected_line.hpp); failures while the trouble of Redis lasts.
 struct expected_lines {
-    std::atomic<std::uint64_t> hogs{0};      ///< a fiber called "soak hog" keeps its thread
-    std::atomic<std::uint64_t> locks{
-        0};     ///< a connection waits in SQLite, which it calls on the spot: for the disk, or for a lock of the library
-    std::atomic<std::uint64_t> accepts{0};   ///< out of descriptors
-    std::atomic<std::uint64_t> failures{0};  ///< of Redis, while its trouble lasts
+    std::atomic<std::uint64_t> hogs{0}, locks{0}, accepts{0}, failures{0};
 };
 
 class server_process {
