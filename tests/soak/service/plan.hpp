@@ -29,7 +29,7 @@ struct plan {
     /// Until hogs have ended, and threads without work.
     milliseconds settling() const noexcept { return milliseconds(is_short() ? 700 : 2500); }
     /// At least; at most thrice as long.
-    milliseconds redis_life() const noexcept { return milliseconds(is_short() ? 300 : 10'000); }
+    milliseconds redis_life() const noexcept { return is_short() ? milliseconds(300) : between_quiet_points() / 3; }
     milliseconds redis_trouble() const noexcept { return milliseconds(is_short() ? 500 : 3000); }  ///< at most
     milliseconds flood_gap() const noexcept { return milliseconds(is_short() ? 1000 : 8000); }     ///< at most
     milliseconds flood_stay() const noexcept { return milliseconds(is_short() ? 500 : 4000); }     ///< at most

@@ -2,10 +2,10 @@
 #include "soak/service/server_process.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +55,7 @@ void server_process::start(const std::vector<std::string>& words) {
     int out[2], err[2];
     if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (const auto& w : words) argv.push_back(const_cast<char*>(w.c_str()));
     argv.push_back(nullptr);
     child_ = ::fork();
