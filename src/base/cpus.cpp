@@ -94,4 +94,12 @@ unsigned usable_cpus(const group_places& where) noexcept {
     return by_quota ? std::min(by_mask, by_quota) : by_mask;
 }
 
+unsigned usable_cpus() noexcept {
+    try {
+        return instead_of_the_usual_places ? usable_cpus(*instead_of_the_usual_places) : usable_cpus(group_places{});
+    } catch (...) {
+        return allowed_by_mask();  // no memory for the paths
+    }
+}
+
 }  // namespace weft::detail

@@ -13,14 +13,12 @@ struct group_places {
     std::filesystem::path membership = "/proc/self/cgroup";  // the process's paths below it
 };
 
-/// Where they are looked for unless somebody says otherwise. Tests write it, before anybody looks.
-inline group_places& usual_places() noexcept {
-    static auto& places = *new group_places;  // for threads that outlive static objects
-    return places;
-}
+/// A test's, set before anybody looks. A pointer, for threads that outlive static objects.
+inline constinit const group_places* instead_of_the_usual_places = nullptr;
 
 /// At least 1.
-unsigned usable_cpus(const group_places& where = usual_places()) noexcept;
+unsigned usable_cpus(const group_places& where) noexcept;
+unsigned usable_cpus() noexcept;
 
 /// The smallest quota in CPUs, rounded up; 0: none.
 unsigned quota_of_groups(const group_places& where) noexcept;

@@ -121,10 +121,10 @@ protected:
         std::filesystem::create_directories(base_);
         std::ofstream(base_ / "membership") << "0::/\n";
         set("max 100000");
-        detail::usual_places() = {.root = base_, .membership = base_ / "membership"};
+        detail::instead_of_the_usual_places = &places_;
     }
     ~quota_followed() override {
-        detail::usual_places() = {};
+        detail::instead_of_the_usual_places = nullptr;
         std::filesystem::remove_all(base_);
     }
     void set(const std::string& quota) const {
@@ -134,6 +134,7 @@ protected:
 
 private:
     const std::filesystem::path base_;
+    const detail::group_places places_{.root = base_, .membership = base_ / "membership"};
 };
 
 TEST_F(quota_followed, down_and_up_again_while_fibers_compute) {
