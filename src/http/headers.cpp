@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "base/quoted.hpp"
+#include "base/in_quotes.hpp"
 #include "http/ascii.hpp"
 
 namespace weft::http {
@@ -13,7 +13,7 @@ headers::headers(std::initializer_list<field> fields) {
 }
 
 void headers::add(std::string_view name, std::string_view value) {
-    if (!detail::is_token(name)) throw std::invalid_argument("weft: not a header name: " + detail::quoted(name));
+    if (!detail::is_token(name)) throw std::invalid_argument("weft: not a header name: " + detail::in_quotes(name));
     if (!detail::is_field_value(value))
         throw std::invalid_argument("weft: control byte in the value of header " + std::string(name));
     add(detail::checked_field{name, value});

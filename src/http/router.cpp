@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/quoted.hpp"
+#include "base/in_quotes.hpp"
 #include "http/ascii.hpp"
 #include "http/uri.hpp"
 
@@ -39,7 +39,7 @@ bool means(std::string_view segment, std::string_view literal) {
 }
 
 [[noreturn]] void reject(std::string_view pattern, const char* why) {
-    throw std::invalid_argument("weft: route pattern " + detail::quoted(pattern) + ": " + why);
+    throw std::invalid_argument("weft: route pattern " + detail::in_quotes(pattern) + ": " + why);
 }
 
 void check_segment(std::string_view pattern, std::string_view segment, const std::vector<std::string>& names) {

@@ -4,13 +4,13 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "base/quoted.hpp"
+#include "base/in_quotes.hpp"
 
 namespace weft::net {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-    throw std::invalid_argument(detail::quoted(text) + " is no HOST:PORT: " + std::string(why));
+    throw std::invalid_argument(detail::in_quotes(text) + " is no HOST:PORT: " + std::string(why));
 }
 
 std::uint16_t parse_port(std::string_view text, std::string_view digits) {

@@ -14,7 +14,7 @@
 #include "arch/sanitizer.hpp"
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
-#include "base/quoted.hpp"
+#include "base/in_quotes.hpp"
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "sched/niceness.hpp"
@@ -43,7 +43,7 @@ std::optional<unsigned long> from_environment(const char* variable, unsigned lon
     const auto [stop, problem] = std::from_chars(text, end, n);  // digits alone: no sign, no spaces, nothing that wraps around
     if (problem != std::errc() || stop != end || n < least || n > most)
         throw std::invalid_argument("weft: " + std::string(variable) + " must be a number from " + std::to_string(least) +
-                                    " to " + std::to_string(most) + ", not " + quoted(text));
+                                    " to " + std::to_string(most) + ", not " + in_quotes(text));
     return n;
 }
 
@@ -125,7 +125,7 @@ migration_policy chosen_migration(const runtime_options& o) {
     if (const char* const text = std::getenv("WEFT_MIGRATION"); text && *text) {
         if (std::string_view(text) == "normal") return migration_policy::normal;
         if (std::string_view(text) == "torture") return migration_policy::torture;
-        throw std::invalid_argument("weft: WEFT_MIGRATION must be normal or torture, not " + quoted(text));
+        throw std::invalid_argument("weft: WEFT_MIGRATION must be normal or torture, not " + in_quotes(text));
     }
     if (o.migration != migration_policy::normal && o.migration != migration_policy::torture)
         throw std::invalid_argument("weft: runtime_options::migration must be normal or torture, not " +

@@ -232,7 +232,6 @@ void hand_off::run() noexcept {
 
 time_point hand_off::round() noexcept {
     const auto now = clock::now();
-    if (now >= look_at_quota_) follow_quota(now);
     const auto waits = what_waits();
     const bool profit = judge_.would_profit(waits, now);
     count_those_who_run();
@@ -257,20 +256,22 @@ time_point hand_off::round() noexcept {
     for (auto& seen : seen_)
         if (seen.holder) any_runs = true, suspect = suspicion::yes;
     lacks_carriers_.store(std::exchange(lacked_, false), relaxed);  // a hint
+    if (owner_.options().follows_quota) follow_quota(now, std::exchange(stuck_, 0));
     serve_the_demoted(now);
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
-// While all sleep nobody looks; the first look after that is due at once.
-void hand_off::follow_quota(time_point now) noexcept {
-    if (!owner_.options().follows_quota) {
-        look_at_quota_ = never;
+// While all sleep nobody looks; the first look after that is due at once. A worker that is stuck in a fiber and cannot be taken from it looks
+// at nothing (I7 counts on those awake to look): another goes in its place, until the next look at the quota at least.
+void hand_off::follow_quota(time_point now, unsigned stuck) noexcept {
+    if (now >= look_at_quota_) {
+        look_at_quota_ = now + quota_pace;
+        cpus_.store(usable_cpus(), relaxed);
+    } else if (stuck <= lent_) {
         return;
     }
-    look_at_quota_ = now + quota_pace;
-    const auto usable = usable_cpus();
-    cpus_.store(usable, relaxed);
-    if (owner_.idle().allow(std::min(usable, owner_.worker_count()))) owner_.wake_searcher();
+    lent_ = stuck;
+    if (owner_.idle().allow(std::min(cpus() + lent_, owner_.worker_count()))) owner_.wake_searcher();
 }
 
 void hand_off::count_those_who_run() noexcept {
@@ -305,8 +306,13 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
                      .crowd = crowd_,
                      .runs_fiber = fiber != nullptr && cpu};
     const auto what = judge_.look(seen.eye, s, probe, profit);
-    if (what == verdict::leave || fiber->keeps_worker.load(relaxed)) return suspicion::no;
+    const bool stays = fiber && fiber->keeps_worker.load(relaxed);
+    if (what == verdict::leave || (stays && what == verdict::suspect)) return suspicion::no;
     if (what == verdict::suspect) return suspicion::yes;
+    if (stays) {
+        ++stuck_;
+        return suspicion::no;
+    }
     seen.dispatches = s.dispatches;
     demand(w, seen, holder, what == verdict::computes ? cause_of_loss::computing : cause_of_loss::blocked);
     return suspicion::yes;
@@ -316,6 +322,7 @@ void hand_off::demand(worker& w, watched& seen, carrier& holder, cause_of_loss w
     auto* const next = take_spare();  // O2
     if (!next) {
         has_news_ = lacked_ = true;
+        ++stuck_;
         return;
     }
     holder.note_alone_since(seen.eye.since());

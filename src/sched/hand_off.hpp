@@ -103,7 +103,7 @@ private:
     void run() noexcept;
     time_point round() noexcept;
     void count_those_who_run() noexcept;
-    void follow_quota(time_point now) noexcept;
+    void follow_quota(time_point now, unsigned stuck) noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
@@ -147,6 +147,8 @@ private:
     atomic<unsigned> computing_apart_{0};
     atomic<unsigned> cpus_{usable_cpus()};  // the monitor's
     time_point look_at_quota_;
+    unsigned stuck_ = 0;  // in this round: workers of fibers that cannot lose them
+    unsigned lent_ = 0;   // awake beyond the quota for those
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;  // for the reporter
     atomic<std::uint64_t> taken_{0}, blocked_{0};

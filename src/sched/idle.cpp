@@ -34,7 +34,7 @@ control_block* idle_worker::find_work() noexcept {
         w_.stands_down_ = false;  // also what a poll in here has found
         auto* const mine = look();
         if (is_surplus(mine)) [[unlikely]] {
-            if (mine) give_away(*mine);
+            give_away(mine);
         } else {
             if (mine) return found(mine);
             if (w_.owner_.stopping()) return nullptr;
@@ -52,10 +52,10 @@ bool idle_worker::is_surplus(const control_block* f) const noexcept {
     return w_.owner_.idle().too_many_awake() && !w_.owner_.stopping() && !(f && f->is_bound());
 }
 
-void idle_worker::give_away(control_block& f) noexcept {
+void idle_worker::give_away(control_block* f) noexcept {
     const carrier::visit inside(*this_carrier());
-    w_.place(f);
-    w_.give_all_away();
+    if (f) w_.place(*f);
+    if (w_.has_work()) w_.give_all_away();  // also without `f`: low ones, which look() leaves while it is to seek better
 }
 
 // Takes in what has become ready and returns the first of it.

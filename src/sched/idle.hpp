@@ -46,7 +46,7 @@ private:
     bool others_are_busy() const noexcept;
     bool lacks_cpu() const noexcept;
     bool is_surplus(const control_block* f) const noexcept;
-    void give_away(control_block& f) noexcept;
+    void give_away(control_block* f) noexcept;
     time_point earliest_timer() const noexcept;
 
     worker& w_;

@@ -40,7 +40,10 @@ control_block* worker::attend_news() noexcept {
         return nullptr;
     }
     has_news_ = attends_;
-    auto* const bound = std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
+    const bool others_first = std::exchange(bound_went_last_, false) && bound_has_turn_ && has_work();  // polls may come before each pick
+    auto* const bound = !others_first && std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
+    if (others_first) has_news_ = true;
+    bound_went_last_ = bound != nullptr;
     if ((bound || has_work()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
     return bound || !attends_ ? bound : pick_by_class();
 }
@@ -124,10 +127,16 @@ void worker::stand_down() noexcept {
     poll_at_.store(0, relaxed);
 }
 
-// None of them is about to leave its stack: who yields is not in a queue (K8), who parks is waited for by who runs it (W4).
+// But the one whose code this is: it has put itself into the queue to yield, and is on its stack still. Whoever runs next here finds it.
 void worker::give_all_away() noexcept {
+    control_block* const here = this_carrier()->current();
+    bool is_there = false;
     for (const auto p : class_turns::all)
-        while (auto* const f = queue_of(p).pop()) owner_.injected().push(*f);
+        while (auto* const f = queue_of(p).pop()) {
+            if (f == here) is_there = true;
+            else owner_.injected().push(*f);
+        }
+    if (is_there) place(*here);
     notify();
 }
 

@@ -10,7 +10,7 @@
 //       class is queued here or such a class has its turn, attends_ holds, and then has_news_, and poll_at_ is not after the end of the
 //       turn. So each pick() comes to pick_by_class(), and who goes past pick() asks poll_if_due() or poll_is_due().
 //   K8  A worker that is to go, because too many are awake (idle_set.hpp, I7), learns it at a poll. Until it has nothing left to run each
-//       pick() puts what it has into the injector and finds nothing; who yields goes there when its stack is left (requeue()).
+//       pick() puts what it has into the injector and finds nothing; who yields goes there when its stack is left, by the pick() after.
 #pragma once
 
 #include <cstdint>
@@ -140,6 +140,7 @@ private:
     // A timer was armed while others sleep and may not know of it, its carrier has fibers of its own, or K7.
     bool has_news_ = false;
     bool bound_has_turn_ = false;  // once per poll: B4 of bound.hpp
+    bool bound_went_last_ = false;
     bool attends_ = false;  // K7
     bool stands_down_ = false;  // K8
     bool seeks_better_ = false;  // it has low fibers only: it is to look for others elsewhere before it runs them

@@ -28,10 +28,11 @@ using detail::scheduler;
 
 constexpr unsigned workers = 4;
 
-/// One turn of a fiber.
+/// One turn of a fiber, whose class is its own number's if there are several.
 struct load {
     const char* name;
     std::function<void()> turn;
+    std::vector<priority> classes = {priority::normal};
 };
 
 class few_awake : public no_leaks, public ::testing::WithParamInterface<load> {
@@ -45,7 +46,7 @@ protected:
         rt.run([&] {
             with_scope([&](scope& all) {
                 for (unsigned i = 0; i < 8 * workers; ++i)
-                    all.spawn([&] {
+                    all.spawn(attributes{.priority = GetParam().classes[i % GetParam().classes.size()]}, [&] {
                         for (; !over; ++turns) GetParam().turn();
                     });
                 std::thread looks([&, s = detail::current_scheduler()] {
@@ -78,6 +79,10 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(loads, few_awake,
                          ::testing::Values(load{"that_yield", [] { this_fiber::yield(); }},
+                                           load{"of_high_class_that_yield", [] { this_fiber::yield(); }, {priority::high}},
+                                           load{"of_all_classes_that_yield",
+                                                [] { this_fiber::yield(); },
+                                                {priority::high, priority::normal, priority::low}},
                                            load{"that_compute", [] { compute_for(100us), this_fiber::yield(); }},
                                            load{"that_wait_for_each_other",
                                                 [] {
@@ -157,6 +162,30 @@ TEST_F(quota_followed, down_and_up_again_while_fibers_compute) {
             EXPECT_TRUE(eventually_here([&] { return s.hand_offs().cpus() == cpus && awake() == cpus; }));
             over = true;
         });
+    });
+}
+
+// It uses no CPU, or has it to itself, and nobody can take its worker.
+TEST_F(quota_followed, beside_a_fiber_that_keeps_its_worker_another_is_awake) {
+    if (detail::usable_cpus() == 1) GTEST_SKIP() << "one CPU: there is but one worker, which such a fiber has";
+    set("100000 100000");
+    runtime rt({.on_hog = [](const hog_report&) {}});
+    EXPECT_EQ(rt.stats().workers, 1u);
+    set("max 100000");
+    runtime more({.on_hog = [](const hog_report&) {}});
+    more.run([&] {
+        set("100000 100000");
+        auto& s = *detail::current_scheduler();
+        EXPECT_TRUE(eventually_here([&] { return s.hand_offs().cpus() == 1; }));
+        std::atomic<bool> over{false};
+        auto keeps = spawn(attributes{.preempt = false}, [&] {
+            while (!over) std::this_thread::sleep_for(1ms);
+        });
+        int ticks = 0;
+        for (const auto end = std::chrono::steady_clock::now() + 10s; ticks < 200 && std::chrono::steady_clock::now() < end; ++ticks)
+            this_fiber::sleep_for(1ms);
+        over = true;
+        EXPECT_EQ(ticks, 200);
     });
 }
 

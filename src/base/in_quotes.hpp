@@ -1,4 +1,4 @@
-// quoted.hpp - a text of somebody else's, as it may stand in a message of one line.
+// in_quotes.hpp - a text of somebody else's, as it may stand in a message of one line.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace weft::detail {
 
 /// In quotes, with control bytes as \x0a: a message that quotes cannot break a line, nor a terminal.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string q = "\"";
     for (const char c : text) {
