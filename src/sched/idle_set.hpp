@@ -20,7 +20,8 @@
 //   I6  The last worker to announce itself needs no heavy fence: all the others have announced, which carried their work along,
 //       and whoever leaves again changes word_ later and so sees this announcement. Threads that are no workers fence.
 //   I7  No more are to be awake than allow() says, at least one: claim_sleeper() refuses then, as if nobody slept, and who has announced
-//       itself while enough are awake sleeps on without a look. For those awake announce later and look, the last of them in any case.
+//       itself while enough are awake sleeps on without a look. For those awake announce later and look, the last of them in any case
+//       (and the monitor sees to those that are stuck: hand_off::follow_quota()).
 //       `most_` is written under lock_, so that who raises it and wakes one sees to whatever was refused before. It bounds who is woken;
 //       those who are awake already see by too_many_awake() that they are to go.
 //

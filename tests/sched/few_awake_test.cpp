@@ -115,6 +115,8 @@ TEST_P(few_awake, I7_nothing_is_lost_while_it_changes_all_the_time) {
             allow(s, 1 + i * 7 % workers);
             std::this_thread::sleep_for(std::chrono::microseconds(i * 37 % 1000));
         }
+        for (const auto end = std::chrono::steady_clock::now() + 200ms; std::chrono::steady_clock::now() < end;)  // at once again
+            for (unsigned i = 0; i < 100; ++i) allow(s, 1 + i % 2 * (workers - 1));
         allow(s, 1);
         EXPECT_TRUE(goes_on());
     });

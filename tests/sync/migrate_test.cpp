@@ -300,28 +300,24 @@ TEST(carriers_of_their_own, are_used_again_and_run_out) {
 
 // Their bodies last longer than the worker goes without a poll, so that there is one before each pick.
 TEST(bound_fibers, leave_turns_to_others_however_long_they_compute) {
-    watched_runtime rt({.workers = 1, .time_slice = 1s});
+    watched_runtime rt({.workers = 1});
     std::atomic<bool> over{false};
     std::atomic<int> turns{0}, turns_of_bound{0};
-    rt.run([&] {
-        with_scope([&](scope& all) {
-            for (int i = 0; i < 2; ++i)
-                all.spawn({.move = migrate::never}, [&] {
-                    for (; !over; this_fiber::yield()) compute_for(400us), ++turns_of_bound;
-                });
-            for (int i = 0; i < 4; ++i)
-                all.spawn([&] {
-                    for (; !over; this_fiber::yield()) ++turns;
-                });
-            all.spawn({.move = migrate::never}, [&] {
-                const auto end = steady::now() + 10s;
-                while ((turns < 50 || turns_of_bound < 50) && steady::now() < end) this_fiber::yield();
-                over = true;
-            });
-        });
-    });
-    EXPECT_GE(turns, 50);
-    EXPECT_GE(turns_of_bound, 50);
+    std::vector<fiber<>> all;
+    for (int i = 0; i < 2; ++i)
+        all.push_back(rt.spawn({.move = migrate::never}, [&] {
+            for (; !over; this_fiber::yield()) compute_for(400us), ++turns_of_bound;
+        }));
+    EXPECT_TRUE(eventually([&] { return turns_of_bound > 20; }));
+    for (int i = 0; i < 4; ++i)
+        all.push_back(rt.spawn([&] {
+            for (; !over; this_fiber::yield()) ++turns;
+        }));
+    EXPECT_TRUE(eventually([&] { return turns >= 50; })) << turns << " beside " << turns_of_bound;
+    const int before = turns_of_bound;
+    EXPECT_TRUE(eventually([&] { return turns_of_bound > before + 50; }));
+    over = true;
+    for (auto& f : all) f.join();
 }
 
 TEST(fibers_that_keep_their_worker, R6_compute_while_others_wait) {
