@@ -12,7 +12,9 @@ namespace weft::detail {
 
 void panic(std::string_view rule, std::string_view) noexcept {
     auto& run = model::execution::running();
-    run.fail("panic: " + std::string(rule));  // does not return to a modelled thread
+    static std::string why;  // what a run that has failed has on its stacks is not destroyed
+    why.assign("panic: ").append(rule);
+    run.fail(why);  // does not return to a modelled thread
     std::fputs(run.report().c_str(), stderr);
     std::abort();
 }
