@@ -11,6 +11,8 @@ namespace {
 const std::regex hog(R"(weft: fiber \d+ "soak hog" \(.*\) has kept its thread for \d+ ms and (computes|blocks it)([ ;].*)?)");
 const std::regex lock(
     R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and blocks it([ ;].*)?)!");
+const std::regex slow(
+    R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and computes([ ;].*)?)!");
 const std::regex accept(R"(weft: accept on 127\.0\.0\.1:\d+: Too many open files; trying again until it passes)");
 const std::regex failure(R"(users: (?:GET|POST|DELETE) /users\S*: (.*))");
 
@@ -20,6 +22,7 @@ read_line read(const std::string& line) {
     std::smatch parts;
     if (std::regex_match(line, hog)) return {line_kind::hog, {}};
     if (std::regex_match(line, lock)) return {line_kind::lock, {}};
+    if (std::regex_match(line, slow)) return {line_kind::slow, {}};
     if (std::regex_match(line, accept)) return {line_kind::accept, {}};
     if (std::regex_match(line, parts, failure)) return {line_kind::failure, parts.str(1)};
     return {line_kind::other, {}};

@@ -8,6 +8,7 @@ namespace soak {
 enum class line_kind {
     hog,      ///< a fiber called "soak hog" keeps its thread
     lock,     ///< a connection waits in SQLite, which it calls on the spot: for the disk, or for a lock of the library
+    slow,     ///< a connection computes for as long as a hog: to be expected of an instrumented build only
     accept,   ///< out of descriptors
     failure,  ///< a request has failed, for the reason behind it
     other     ///< not to be expected
