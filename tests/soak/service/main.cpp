@@ -108,7 +108,8 @@ void print_totals(const server_process& server, const findings& f, const survey&
     const auto& lines = server.lines();
     std::printf("%zu quiet points; %llu answers, %llu hogs asked for\n", figures.points(), number(f.n.requests),
                 number(f.n.hogs));
-    std::printf("lines expected: %llu of hogs, %llu of connections that wait in SQLite, %llu that an instrumented build makes slow, %llu of accept, %llu of failing Redis\n",
+    std::printf("lines expected: %llu of hogs, %llu of connections that wait in SQLite, %llu that an instrumented build makes slow, "
+                "%llu of accept, %llu of failing Redis\n",
                 number(lines.hogs), number(lines.locks), number(lines.slow), number(lines.accepts), number(lines.failures));
 }
 
