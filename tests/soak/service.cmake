@@ -25,11 +25,11 @@ add_dependencies(service_soak service_soak_server)
 
 # A short form of what `make soak` runs; and the same with a fault planted in the server, which it must find, and nothing else.
 add_test(NAME soak.service COMMAND service_soak $<TARGET_FILE:service_soak_server> --seconds 20)
-set_tests_properties(soak.service PROPERTIES TIMEOUT 300 LABELS soak)
+set_tests_properties(soak.service PROPERTIES TIMEOUT 300 LABELS soak RESOURCE_LOCK service_soak)
 if(NOT WEFT_SANITIZE)   # the verdict is the same program everywhere
     foreach(fault IN ITEMS fiber descriptor memory thread answer line straggler)
         add_test(NAME soak.finds_a_planted_${fault} COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/soak/check_fault.py"
                  $<TARGET_FILE:service_soak> $<TARGET_FILE:service_soak_server> ${fault})
-        set_tests_properties(soak.finds_a_planted_${fault} PROPERTIES TIMEOUT 180 LABELS soak)
+        set_tests_properties(soak.finds_a_planted_${fault} PROPERTIES TIMEOUT 180 LABELS soak RESOURCE_LOCK service_soak)
     endforeach()
 endif()
