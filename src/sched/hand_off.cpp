@@ -18,7 +18,7 @@ namespace {
 
 constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
 constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
-constexpr auto quota_pace = std::chrono::seconds(1);  // chosen: reading it takes the monitor 0.1 ms
+constexpr auto quota_pace = std::chrono::seconds(1);  // chosen: a few files are read each time
 constexpr unsigned most_crowd = 8;  // chosen: with 5 ms of slice a hog has had 400 us at least
 constexpr auto come_to_help = std::chrono::microseconds(150);  // chosen: a sleeper that has had its CPU has set the alarm anew by then
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
@@ -306,13 +306,12 @@ suspicion hand_off::look_at(worker& w, watched& seen, time_point now, bool profi
                      .crowd = crowd_,
                      .runs_fiber = fiber != nullptr && cpu};
     const auto what = judge_.look(seen.eye, s, probe, profit);
-    const bool stays = fiber && fiber->keeps_worker.load(relaxed);
-    if (what == verdict::leave || (stays && what == verdict::suspect)) return suspicion::no;
-    if (what == verdict::suspect) return suspicion::yes;
-    if (stays) {
-        ++stuck_;
+    if (what == verdict::leave) return suspicion::no;
+    if (fiber->keeps_worker.load(relaxed)) {
+        if (what != verdict::suspect) ++stuck_;
         return suspicion::no;
     }
+    if (what == verdict::suspect) return suspicion::yes;
     seen.dispatches = s.dispatches;
     demand(w, seen, holder, what == verdict::computes ? cause_of_loss::computing : cause_of_loss::blocked);
     return suspicion::yes;
