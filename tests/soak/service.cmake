@@ -23,7 +23,7 @@ target_include_directories(service_soak PRIVATE "${PROJECT_SOURCE_DIR}/examples/
 target_link_libraries(service_soak PRIVATE weft weft_redis weft_http)
 add_dependencies(service_soak service_soak_server)
 
-# A short form of what `make soak` runs; and the same with a fault planted in the server, which it must find, and nothing else.
+# A short form of what `make soak` runs; and the same with a fault planted in the server, which it must find.
 add_test(NAME soak.service COMMAND service_soak $<TARGET_FILE:service_soak_server> --seconds 20)
 set_tests_properties(soak.service PROPERTIES TIMEOUT 300 LABELS soak RESOURCE_LOCK service_soak)
 if(NOT WEFT_SANITIZE)   # the verdict is the same program everywhere

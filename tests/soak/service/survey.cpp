@@ -22,20 +22,25 @@ constexpr double threads_of_the_pool = 4;  // chosen: what a pause leaves of the
 // The allocator keeps what a burst has needed: an arena of some MiB for each thread that takes part in one.
 constexpr double mib_of_arenas = WEFT_UNDER_ASAN ? 64 : WEFT_UNDER_TSAN ? 96 : 12;
 
-// A short run is over before spare carriers have ended; on a crowded machine (two soaks side by side) 36 were seen.
-constexpr double carriers_of_a_burst = 64;
+// Spare carriers need a second without work to end, and a short run has none: how many it had says nothing. What comes and goes between
+// the look at the threads and that at the carriers is taken for a thread.
+constexpr double carriers_that_end_meanwhile = 32;
 
 std::vector<series> nothing_yet(const plan& p) {
-    const double spare = p.is_short() ? carriers_of_a_burst : 0;
-    return {{.name = "RSS",
-             .unit = " MiB",
-             .least_allowance = mib_of_arenas * (p.is_short() ? 3 : 1),
-             .allowed_share = 0.1,
-             .points = {}},
-            {.name = "descriptors", .unit = "", .least_allowance = workers, .points = {}},
-            {.name = "fibers", .unit = "", .least_allowance = workers, .points = {}},
-            {.name = "threads", .unit = "", .least_allowance = threads_of_the_pool + spare, .points = {}},
-            {.name = "carriers", .unit = "", .least_allowance = workers + spare, .points = {}}};
+    std::vector<series> all{
+        {.name = "RSS",
+         .unit = " MiB",
+         .least_allowance = mib_of_arenas * (p.is_short() ? 3 : 1),
+         .allowed_share = 0.1,
+         .points = {}},
+        {.name = "descriptors", .unit = "", .least_allowance = workers, .points = {}},
+        {.name = "fibers", .unit = "", .least_allowance = workers, .points = {}},
+        {.name = "threads",
+         .unit = " besides carriers",
+         .least_allowance = threads_of_the_pool + (p.is_short() ? carriers_that_end_meanwhile : 0),
+         .points = {}}};
+    if (!p.is_short()) all.push_back({.name = "carriers", .unit = "", .least_allowance = workers, .points = {}});
+    return all;
 }
 
 }  // namespace
@@ -97,8 +102,9 @@ void survey::take_quiet_point() {
     weft::this_fiber::sleep_for(plan_.settling());
     const auto is = ask();
     const auto has = server_.look();
+    const double carriers = is.carriers;
     const double values[] = {has.resident_mib, static_cast<double>(has.descriptors), static_cast<double>(is.fibers),
-                             static_cast<double>(has.threads), static_cast<double>(is.carriers)};
+                             std::max(0.0, has.threads - carriers), carriers};
     for (std::size_t i = 0; i < taken_.size(); ++i) taken_[i].points.push_back({seconds(), values[i]});
     let_hogs_compute(true);
 }
