@@ -26,8 +26,6 @@
 namespace soak {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t fewest_points = 8;  // required: flatness.hpp
 
 class verdict {
@@ -134,7 +132,7 @@ int soak_it(const plan& p) {
             print_totals(server, found, figures);
         });
         v.flat(taken);
-        if (const auto bad_end = server.end(30s)) v.failed("end", *bad_end);
+        if (const auto bad_end = server.end(p.patience_at_end())) v.failed("end", *bad_end);
     }
     v.none("answers", found.wrong);
     v.none("reports", found.reports);

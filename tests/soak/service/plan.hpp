@@ -34,6 +34,8 @@ struct plan {
     milliseconds flood_gap() const noexcept { return milliseconds(is_short() ? 1000 : 8000); }     ///< at most
     milliseconds flood_stay() const noexcept { return milliseconds(is_short() ? 500 : 4000); }     ///< at most
     milliseconds byte_gap() const noexcept { return milliseconds(is_short() ? 5 : 100); }
+    /// A server with a fault that keeps it from ending has shown it by then.
+    milliseconds patience_at_end() const noexcept { return milliseconds(fault == "none" ? 30'000 : 8000); }
     milliseconds report_gap() const noexcept { return milliseconds(5000); }
 
     /// The server's limits.
