@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
 #include <thread>
 #include <typeinfo>
 
@@ -263,64 +262,6 @@ void scheduler::tidy(control_block& f) noexcept {
     f.rare.store(0, relaxed);
 }
 
-bool scheduler::request_stop(control_block& f) noexcept {
-    const bool first = raise_stop(f);
-    if (!first && f.stop.load(acquire) == stop_stage::delivered) return false;
-    heavy_fence();
-    deliver_stop(f);  // also for a first who is held up by somebody's callback
-    return first;
-}
-
-bool scheduler::raise_stop(control_block& f) noexcept {
-    if (f.stop.load(acquire) != stop_stage::none) return false;
-    f.leave_trace();
-    f.rest().stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
-    auto none = stop_stage::none;
-    if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
-    f.rest().stops.fetch_sub(1, relaxed);  // one count per fiber
-    return false;
-}
-
-// A fiber that joins a child in place waits for it, which may join in its turn: all of them, one after the other.
-void scheduler::deliver_stop(control_block& first) noexcept {
-    held_fiber held;
-    for (control_block* f = &first; f;) {
-        auto raised = stop_stage::raised;
-        if (!f->stop.compare_exchange_strong(raised, stop_stage::delivered, acq_rel, acquire)) return;
-        tell_and_interrupt(*f);
-        held_fiber child = in_place_child_of(*f);
-        if (child) {
-            raise_stop(*child);
-            heavy_fence();
-        }
-        held = std::move(child);
-        f = held.get();
-    }
-}
-
-void scheduler::tell_and_interrupt(control_block& f) noexcept {
-    std::stop_source tell(std::nostopstate);
-    {
-        const std::lock_guard guard(f.lock);
-        if (f.rest().stop_source) tell = *f.rest().stop_source;
-    }
-    tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
-    interrupt(f.rest());         // W5
-}
-
-// After a heavy fence, which pairs with the light ones of join_in_place(): it sees the stop, or we see the child.
-scheduler::held_fiber scheduler::in_place_child_of(control_block& f) noexcept {
-    const std::lock_guard guard(f.lock);
-    control_block* const child = f.rest().in_place.load(relaxed);
-    if (child) child->life.refer();  // the joiner holds one until it has passed the lock
-    return held_fiber(child);
-}
-
-void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
-    if (cell.thread_signal) return;  // a plain thread
-    if (const auto child = in_place_child_of(control_block::of(cell))) request_stop(*child);
-}
-
 void scheduler::look_at_start(control_block& f) noexcept {
     if (simulator_) simulator_->begin(f);
     if (all_stopped_.load(relaxed)) request_stop(f);
@@ -354,53 +295,6 @@ bool scheduler::drain(time_point until) noexcept {
     return true;
 }
 
-void scheduler::request_stop_of_all() noexcept {
-    all_stopped_.store(true, relaxed);
-    looks_at_starts_.store(true, relaxed);
-    fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flags
-    auto all = living();
-    std::erase_if(all, [](const held_fiber& f) { return !raise_stop(*f); });
-    heavy_fence();  // one for all
-    for (const auto& f : all) deliver_stop(*f);
-}
-
-// While it lives, references may be taken of fibers one has none of (F3).
-class scheduler::observation {
-public:
-    explicit observation(scheduler& s) noexcept : count_(s.observers_) {
-        count_.fetch_add(1, relaxed);
-        heavy_fence();  // pairs with the light fence of a visit
-        s.for_each_carrier([](carrier& c) { c.hold().await_outside(); });
-    }
-    ~observation() { count_.fetch_sub(1, release); }  // pairs with is_observed(): who sees none sees the references
-    observation(const observation&) = delete;
-    observation& operator=(const observation&) = delete;
-
-private:
-    atomic<std::uint32_t>& count_;
-};
-
-std::vector<scheduler::held_fiber> scheduler::living() {
-    std::vector<held_fiber> found;
-    const observation meanwhile(*this);
-    blocks_.for_each([&](control_block& f) {
-        found.emplace_back();  // first, since it may throw
-        if (f.life.try_refer())
-            found.back().reset(&f);
-        else
-            found.pop_back();
-    });
-    return found;  // those that are done are given back outside the pool's lock
-}
-
-scheduler::held_fiber scheduler::hold(control_block& f) noexcept {
-    const observation meanwhile(*this);
-    blocks_.catch_up();
-    if (!f.life.try_refer()) return nullptr;
-    held_fiber held(&f);
-    return f.has_ended() ? nullptr : std::move(held);
-}
-
 void scheduler::stop() noexcept {
     hand_off_.stop();                // no worker changes hands any more
     stopping_.store(true, release);  // pairs with stopping()
@@ -424,20 +318,6 @@ void scheduler::wake_searcher() noexcept {
     fence(seq_cst);  // pairs with those of announce_sleep() and nap(): the caller may be no worker
     wake_sleeper();
     if (auto* const napper = napper_.load(relaxed)) napper->wake();
-}
-
-std::stop_token stop_token_of(control_block& f) {
-    auto fresh = std::make_unique<std::stop_source>();
-    std::stop_source source(std::nostopstate);
-    {
-        const std::lock_guard guard(f.lock);
-        if (!f.rest().stop_source) f.rest().stop_source = std::move(fresh);
-        f.mark.has_stop_source = true;
-        f.leave_trace();
-        source = *f.rest().stop_source;
-    }
-    if (f.stop.load(acquire) != stop_stage::none) source.request_stop();  // who requested before has not seen the source
-    return source.get_token();
 }
 
 std::uint64_t id_of(const control_block& f) noexcept { return (std::uint64_t{f.generation.load(relaxed)} << 32) | (f.index + 1); }
