@@ -55,7 +55,8 @@ TEST(allocations, of_every_kind_are_counted) {
     std::free(keep);
     EXPECT_EQ(each([&] { keep = std::calloc(10, 10); }), 1u);
     std::free(keep);
-    EXPECT_EQ(each([&] { keep = std::aligned_alloc(64, 128); }), WEFT_UNDER_TSAN ? 0u : 1u) << "of which ThreadSanitizer says nothing";
+    EXPECT_EQ(each([&] { keep = std::aligned_alloc(64, 128); }), WEFT_UNDER_TSAN ? 0u : 1u)
+        << "of which ThreadSanitizer says nothing";
     std::free(keep);
     std::unique_ptr<broad> one;
     EXPECT_EQ(each([&] { one = std::make_unique<broad>(); }), 1u);
@@ -76,7 +77,9 @@ protected:
     static void expect_at_most(std::uint64_t most, unsigned workers) {
         watched_runtime rt(runtime_options{.workers = workers, .time_slice = 0ns});
         rt.run([&] {
-            GetParam().run([&](const std::function<void()>& turn) { EXPECT_LE(allocations_of(turns, turn), most) << "in " << turns << " turns"; });
+            GetParam().run([&](const std::function<void()>& turn) {
+                EXPECT_LE(allocations_of(turns, turn), most) << "in " << turns << " turns";
+            });
         });
     }
 };
@@ -189,7 +192,8 @@ const operation those_that_promise_it[] = {
          measure([&] {
              for (auto* const e : {&one, &another}) {
                  select(on_send(e->there, 1), on_timeout(1h));
-                 select(on_receive(one.back, [](std::optional<int>) {}), on_receive(another.back, [](std::optional<int>) {}), on_timeout(1h));
+                 select(on_receive(one.back, [](std::optional<int>) {}), on_receive(another.back, [](std::optional<int>) {}),
+                        on_timeout(1h));
              }
          });
      }},
@@ -268,7 +272,8 @@ const operation those_that_promise_it[] = {
      }},
 };
 
-INSTANTIATE_TEST_SUITE_P(of, no_allocations, ::testing::ValuesIn(those_that_promise_it), [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(of, no_allocations, ::testing::ValuesIn(those_that_promise_it),
+                         [](const auto& each) { return each.param.name; });
 
 TEST_P(no_allocations, on_one_worker) { expect_at_most(0, 1); }
 // A worker's queue is made when it gets its first fiber, perhaps only now.

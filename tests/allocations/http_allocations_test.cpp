@@ -63,7 +63,8 @@ TEST(http_allocations, of_a_usual_request_are_those_of_its_handler) {
             for (int i = 0; i < turns / 2; ++i) ask(client);
             this_fiber::sleep_for(1s);  // so that there is another Date to write
             for (int i = 0; i < turns / 2; ++i) ask(client);
-            EXPECT_EQ(allocations() - before, handlers - of_warm_up) << "in " << turns << " requests, of which the handler's are the second";
+            EXPECT_EQ(allocations() - before, handlers - of_warm_up)
+                << "in " << turns << " requests, of which the handler's are the second";
             EXPECT_EQ(handled, 2 * turns);
         }
         app.stop(1s);

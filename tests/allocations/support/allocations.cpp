@@ -24,7 +24,8 @@ std::uint64_t allocations() noexcept { return count.load(std::memory_order_relax
 
 // Of sanitizer/allocator_interface.h, which g++ does not install.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t), void (*)(const volatile void*));
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t),
+                                                         void (*)(const volatile void*));
 
 namespace weft::test {
 namespace {
