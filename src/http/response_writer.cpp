@@ -35,10 +35,10 @@ bool may_have_body(int status) noexcept { return status != 204 && status != 304;
 std::string_view date_line::now() {
     const auto second = std::time(nullptr);
     if (second != second_) {
-        text_ = http_date(second);
+        length_ = http_date(second, room_).size();
         second_ = second;
     }
-    return text_;
+    return {room_.data(), length_};
 }
 
 void append_head(std::string& out, const http::response& r, framing f, std::string_view date) {
@@ -61,16 +61,15 @@ void append_head(std::string& out, const http::response& r, framing f, std::stri
 
 bool has_body(const http::response& r, framing f) noexcept { return !f.head_only && may_have_body(r.status) && !r.body.empty(); }
 
-std::string http_date(std::time_t when) {
+std::string_view http_date(std::time_t when, date_room& room) {
     static constexpr std::array days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     std::tm t{};
     ::gmtime_r(&when, &t);
-    std::array<char, 64> text;
     const int n =
-        std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT", days[static_cast<std::size_t>(t.tm_wday)],
+        std::snprintf(room.data(), room.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT", days[static_cast<std::size_t>(t.tm_wday)],
                       t.tm_mday, months[static_cast<std::size_t>(t.tm_mon)], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
-    return {text.data(), static_cast<std::size_t>(n)};
+    return {room.data(), static_cast<std::size_t>(n)};
 }
 
 }  // namespace weft::detail

@@ -1,6 +1,7 @@
 // response_writer.hpp - responses as bytes, many into one buffer.
 #pragma once
 
+#include <array>
 #include <ctime>
 #include <string>
 #include <string_view>
@@ -9,6 +10,11 @@
 
 namespace weft::detail {
 
+using date_room = std::array<char, 64>;
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT", in `room`. [RFC9110, 5.6.7]
+std::string_view http_date(std::time_t when, date_room& room);
+
 /// The time of an answer as HTTP writes it, made once a second.
 class date_line {
 public:
@@ -16,7 +22,8 @@ public:
 
 private:
     std::time_t second_ = -1;
-    std::string text_;
+    date_room room_{};
+    std::size_t length_ = 0;
 };
 
 struct framing {
@@ -30,8 +37,5 @@ void append_head(std::string& out, const http::response& r, framing f, std::stri
 
 /// Whether the body follows the head on the wire.
 bool has_body(const http::response& r, framing f) noexcept;
-
-/// "Sun, 06 Nov 1994 08:49:37 GMT" [RFC9110, 5.6.7]
-std::string http_date(std::time_t when);
 
 }  // namespace weft::detail

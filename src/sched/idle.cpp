@@ -89,6 +89,8 @@ control_block* idle_worker::found(control_block* f) noexcept {
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
         w_.place(*first);
+        w_.turns_.give(f->priority());  // end_call() has given the turn to the class of `first`, but `f` runs
+        w_.note_class(*f);
     }
     const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();  // I2: now look for more
     // It goes away for as long as a body lasts: somebody must mind its timers, and the driver.

@@ -1,4 +1,7 @@
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <weft/io/stream.hpp>
 
@@ -336,6 +339,50 @@ TEST_P(tcp_stream, knows_both_ends_and_moves) {
         c.far.read_exact(one);
         c.near = std::move(c.far);  // closes what it was
         EXPECT_EQ(c.near.read_some(one), 0u);
+    });
+}
+
+// What the system then does with it is its own: minutes pass before it gives a silent peer up.
+TEST_P(tcp_stream, keep_alive_has_the_system_probe_an_idle_peer) {
+    const auto option = [](const tcp::stream& s, int level, int name) {
+        int value = -1;
+        socklen_t size = sizeof value;
+        EXPECT_EQ(::getsockopt(s.native_handle(), level, name, &value, &size), 0);
+        return value;
+    };
+    run([&] {
+        auto l = local_listener();
+        connection c(l);
+        for (auto* const s : {&c.near, &c.far}) {
+            EXPECT_EQ(option(*s, SOL_SOCKET, SO_KEEPALIVE), 0) << "never is the default";
+            s->set_keep_alive(30s);
+            EXPECT_EQ(option(*s, SOL_SOCKET, SO_KEEPALIVE), 1);
+            EXPECT_EQ(option(*s, IPPROTO_TCP, TCP_KEEPIDLE), 30);
+            s->set_keep_alive(std::chrono::hours(1'000'000));
+            EXPECT_EQ(option(*s, IPPROTO_TCP, TCP_KEEPIDLE), 32767) << "the system's limit";
+            s->set_keep_alive(0s);
+            EXPECT_EQ(option(*s, SOL_SOCKET, SO_KEEPALIVE), 0);
+        }
+    });
+}
+
+TEST_P(tcp_stream, small_writes_leave_at_once_unless_told_otherwise) {
+    const auto is_on = [](const tcp::stream& s) {
+        int value = -1;
+        socklen_t size = sizeof value;
+        EXPECT_EQ(::getsockopt(s.native_handle(), IPPROTO_TCP, TCP_NODELAY, &value, &size), 0);
+        return value != 0;
+    };
+    run([&] {
+        auto l = local_listener();
+        connection c(l);
+        for (auto* const s : {&c.near, &c.far}) {
+            EXPECT_TRUE(is_on(*s));
+            s->set_no_delay(false);
+            EXPECT_FALSE(is_on(*s));
+            s->set_no_delay(true);
+            EXPECT_TRUE(is_on(*s));
+        }
     });
 }
 

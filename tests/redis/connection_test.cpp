@@ -238,6 +238,62 @@ TEST(redis_connection, a_connection_that_is_never_made_is_given_up_in_time) {
     });
 }
 
+// Each moment is taken before the server refuses, so the next comes after the whole pause however busy the machine is; what it may come later
+// is less than a doubling too many would be.
+TEST(redis_connection, pauses_between_attempts_double_up_to_two_seconds_and_begin_anew_after_an_answer) {
+    using steady = std::chrono::steady_clock;
+    constexpr auto late = 1s;
+    constexpr std::chrono::milliseconds pauses[] = {50ms, 100ms, 200ms, 400ms, 800ms, 1600ms, 2s};
+    std::vector<steady::duration> waited;
+    steady::duration after_answer{}, anew{};
+    std::atomic<bool> over{false};
+    fake_server server([&](fake_server& s) {
+        const auto refuse = [&] {
+            auto peer = s.accept();
+            peer.command();
+            const auto now = steady::now();
+            peer.send("-ERR no\r\n");
+            peer.await_end();
+            return now;
+        };
+        auto before = refuse();
+        for (std::size_t i = 0; i + 1 < std::size(pauses); ++i) {
+            const auto now = refuse();
+            waited.push_back(now - before);
+            before = now;
+        }
+        {
+            auto peer = s.accept();
+            waited.push_back(steady::now() - before);
+            peer.command();
+            peer.send("+OK\r\n");
+            peer.command();
+            peer.send("$-1\r\n");
+            before = steady::now();
+        }
+        const auto first = refuse();
+        after_answer = first - before;
+        anew = refuse() - first;
+        over = true;
+    });
+    weft::run([&] {
+        redis::client db("redis://:x@127.0.0.1:" + std::to_string(server.port()), single);
+        for (; !over; weft::this_fiber::sleep_for(1ms)) try {
+                db.get("k");
+            } catch (const redis::error& failure) {
+                EXPECT_EQ(failure.kind(), redis::error_kind::connection);
+            }
+    });
+    ASSERT_EQ(waited.size(), std::size(pauses));
+    for (std::size_t i = 0; i < waited.size(); ++i) {
+        EXPECT_GE(waited[i], pauses[i]) << i;
+        EXPECT_LT(waited[i], pauses[i] + late) << i;
+    }
+    EXPECT_LT(after_answer, late) << "at once";
+    EXPECT_GE(anew, pauses[0]);
+    EXPECT_LT(anew, pauses[0] + late);
+}
+
 TEST(redis_connection, more_commands_than_may_wait_are_refused) {
     std::atomic<bool> all_wait{false}, refused{false};
     fake_server server([&](fake_server& s) {

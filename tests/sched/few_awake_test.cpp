@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -120,6 +121,41 @@ TEST_P(few_awake, I7_nothing_is_lost_while_it_changes_all_the_time) {
         allow(s, 1);
         EXPECT_TRUE(goes_on());
     });
+}
+
+// A worker whose thief's call was answered only when it had found something else: what it had found ran on the account of the loot's class, and if it
+// never parked, fibers of that class had no turn any more.
+TEST(few_awake_of_low_class, P4_have_their_turns_however_often_workers_come_and_go) {
+    watched_runtime rt(runtime_options{.workers = 2, .time_slice = 0ns});
+    scheduler& s = *rt.run([] { return detail::current_scheduler(); });
+    std::atomic<bool> over{false};
+    std::array<std::atomic<std::uint64_t>, 6> turns{};
+    std::vector<fiber<>> all;
+    all.push_back(rt.spawn([&] {
+        while (!over) this_fiber::yield();
+    }));
+    for (auto& mine : turns)
+        all.push_back(rt.spawn(attributes{.priority = priority::low}, [&] {
+            for (; !over; ++mine) this_fiber::yield();
+        }));
+    const auto allow = [&](unsigned awake) {
+        if (s.idle().allow(awake)) s.wake_searcher();
+    };
+    bool goes_on = true;
+    for (int round = 0; goes_on && round < 300; ++round) {
+        for (int i = 0; i < 500; ++i) {
+            allow(1 + static_cast<unsigned>(i) % 2);
+            for (int polls = 0; polls < i % 7; ++polls)
+                for (const unsigned w : {0u, 1u}) s.worker_at(w).poll_soon();  // as the monitor does
+        }
+        allow(1);
+        for (auto& each : turns) goes_on = goes_on && eventually([&, before = each.load()] { return each > before; });
+        EXPECT_TRUE(goes_on) << "round " << round;
+        allow(2);
+    }
+    over = true;
+    allow(2);
+    for (auto& f : all) f.join();
 }
 
 class quota_followed : public ::testing::Test {
