@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos fuzz valgrind arm64 arm64-core setup-arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -92,6 +92,10 @@ fuzz: setup-tsan ## each fuzzer for SECONDS=60; TARGET=program chooses one (fuzz
 valgrind: setup ## the core's tests under Valgrind, with those that take long
 	$(call configure,dev)
 	cmake --build --preset dev --target weft_valgrind --parallel $(JOBS)
+
+matrix: setup setup-tsan ## the migration tests at -O3, by g++ and clang++, as one unit and with LTO static and shared
+	tests/migration/matrix g++ build/matrix/g++ --jobs $(JOBS)
+	tests/migration/matrix clang++-16 build/matrix/clang++-16 --jobs $(JOBS)
 
 arm64: setup-arm64 ## the core's tests, built for aarch64 and run under emulation
 	$(call suite,arm64)

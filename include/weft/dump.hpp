@@ -22,7 +22,7 @@ namespace weft {
 struct fiber_snapshot {
     fiber_id id;
     std::string name;  ///< may be empty
-    std::source_location site;  ///< line 0 if it was spawned without attributes
+    std::source_location site;  ///< line 0 if it was spawned with arguments and without attributes
     std::string_view state;  ///< created, runnable, running, waiting
     std::string_view waits_for;  ///< "mutex", "channel receive", ...; or "nothing"
     const void* object =

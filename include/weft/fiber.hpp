@@ -32,7 +32,7 @@ struct attributes {
     std::string_view name = {};          ///< for dumps and reports; copied, at most 47 bytes are kept
     std::size_t stack_bytes = 0;         ///< address space of the stack; 0: the runtime's default
     migrate move = migrate::always;      ///< spawn() throws std::system_error (EAGAIN) where no carrier can be had
-    bool preempt = true;                 ///< false: others wait while it computes or blocks, however long (runtime_options::time_slice)
+    bool preempt = true;  ///< false: others wait while it computes or blocks, however long (runtime_options::time_slice)
     detail::priority_choice priority = {};  ///< a weft::priority; not given: the spawner's, and normal if that is a plain thread
     std::source_location site = std::source_location::current();
 };
@@ -119,18 +119,25 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 
 /// Starts f(args...) as a fiber of the current runtime. Function and arguments are copied or moved into it; a leading
 /// std::stop_token parameter is supplied, as by std::jthread. The body always runs: a fiber stopped before it started sees
-/// it at its first park point.
+/// it at its first park point. `site` is what dumps and reports say of where it comes from; a fiber with arguments has one only if its
+/// attributes do.
 ///
 /// \returns  the handle; dropping it stops and joins the fiber.
 /// \parks    only in a runtime that has runtime_options::max_fibers, when there are so many and at_limit says so.
 /// \throws   std::bad_alloc; at that limit std::system_error (at_limit::fail), and cancelled if the caller is stopped before there
 ///           is a place. On a plain thread the program stops with a message: use weft::run or runtime::spawn.
-template <class F, class... A>
+template <class F>
     requires detail::not_attributes<F>
+auto spawn(F&& f, std::source_location site = std::source_location::current()) {
+    using R = detail::spawn_result_t<F>;
+    return fiber<R>(detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", site, std::forward<F>(f)));
+}
+template <class F, class... A>
+    requires(detail::not_attributes<F> && sizeof...(A) > 0)
 auto spawn(F&& f, A&&... args) {
     using R = detail::spawn_result_t<F, A...>;
-    return fiber<R>(detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", std::forward<F>(f),
-                                                                         std::forward<A>(args)...));
+    return fiber<R>(
+        detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", {}, std::forward<F>(f), std::forward<A>(args)...));
 }
 template <class F, class... A>
 auto spawn(const attributes& a, F&& f, A&&... args) {
@@ -138,6 +145,11 @@ auto spawn(const attributes& a, F&& f, A&&... args) {
 }
 
 /// In `rt`, from any thread: rt.spawn(a...).
+template <std::same_as<runtime> Runtime, class F>
+    requires detail::not_attributes<F>
+auto spawn(Runtime& rt, F&& f, std::source_location site = std::source_location::current()) {
+    return rt.spawn(std::forward<F>(f), site);
+}
 template <std::same_as<runtime> Runtime, class... A>
 auto spawn(Runtime& rt, A&&... a) {
     return rt.spawn(std::forward<A>(a)...);
@@ -153,10 +165,21 @@ void spawn_detached(const attributes& a, F&& f, A&&... args) {
     detail::start_fiber<detail::start_as::detached>(detail::runtime_here("weft::spawn_detached"), a, std::forward<F>(f),
                                                     std::forward<A>(args)...);
 }
-template <class F, class... A>
+template <class F>
     requires detail::not_attributes<F>
+void spawn_detached(F&& f, std::source_location site = std::source_location::current()) {
+    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", site, std::forward<F>(f));
+}
+template <class F, class... A>
+    requires(detail::not_attributes<F> && sizeof...(A) > 0)
 void spawn_detached(F&& f, A&&... args) {
-    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", std::forward<F>(f), std::forward<A>(args)...);
+    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", {}, std::forward<F>(f),
+                                                         std::forward<A>(args)...);
+}
+template <std::same_as<runtime> Runtime, class F>
+    requires detail::not_attributes<F>
+void spawn_detached(Runtime& rt, F&& f, std::source_location site = std::source_location::current()) {
+    rt.spawn_detached(std::forward<F>(f), site);
 }
 template <std::same_as<runtime> Runtime, class... A>
 void spawn_detached(Runtime& rt, A&&... a) {
@@ -179,9 +202,9 @@ template <class Rep, class Period>
 void sleep_for(const std::chrono::duration<Rep, Period>& d) {
     sleep_until(detail::deadline_in(d));
 }
-fiber_id id() noexcept;                         ///< 0 on a plain thread
-std::string_view name() noexcept;               ///< valid until set_name(); empty on a plain thread
-void set_name(std::string_view) noexcept;       ///< nothing happens on a plain thread
+fiber_id id() noexcept;  ///< 0 on a plain thread
+std::string_view name() noexcept;  ///< valid until set_name(); empty on a plain thread
+void set_name(std::string_view) noexcept;  ///< nothing happens on a plain thread
 std::stop_token stop_token();
 weft::priority priority() noexcept;  ///< normal on a plain thread
 /// Bytes left below the caller's frame; of a plain thread's stack 0, since it is not weft's.

@@ -26,7 +26,7 @@ namespace weft {
 struct fiber_info {
     fiber_id id;
     std::string_view name;           ///< may be empty
-    std::source_location site;       ///< line 0 if it was spawned without attributes
+    std::source_location site;       ///< line 0 if it was spawned with arguments and without attributes
     std::string_view state;          ///< created, runnable, running, waiting, done
     std::string_view waits_for;      ///< why it waits, or "nothing"
     bool detached = false;
@@ -95,9 +95,9 @@ struct runtime_options {
 
 /// What the fibers that were spawned at one place needed of their stacks. In bytes, counted from the upper end of the stack.
 struct stack_use {
-    std::source_location site;    ///< line 0 if they were spawned without attributes
-    std::string body;             ///< the type of what the first of them ran
-    std::uint64_t fibers = 0;     ///< that have ended
+    std::source_location site;  ///< line 0 if they were spawned with arguments and without attributes
+    std::string body;  ///< the type of what the first of them ran
+    std::uint64_t fibers = 0;  ///< that have ended
     std::size_t most_bytes = 0;
     std::size_t mean_bytes = 0;
     std::size_t stack_bytes = 0;  ///< the size of the stack of the one that needed most
@@ -157,8 +157,13 @@ public:
     runtime& operator=(const runtime&) = delete;
 
     /// As weft::spawn(), from any thread.
-    template <class F, class... A>
+    template <class F>
         requires detail::not_attributes<F>
+    auto spawn(F&& f, std::source_location site = std::source_location::current()) {
+        return spawn(attributes{.site = site}, std::forward<F>(f));
+    }
+    template <class F, class... A>
+        requires(detail::not_attributes<F> && sizeof...(A) > 0)
     auto spawn(F&& f, A&&... args) {
         return spawn(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
     }
@@ -166,8 +171,13 @@ public:
     auto spawn(const attributes& a, F&& f, A&&... args) {
         return detail::spawn_in(scheduler(), a, std::forward<F>(f), std::forward<A>(args)...);
     }
-    template <class F, class... A>
+    template <class F>
         requires detail::not_attributes<F>
+    void spawn_detached(F&& f, std::source_location site = std::source_location::current()) {
+        spawn_detached(attributes{.site = site}, std::forward<F>(f));
+    }
+    template <class F, class... A>
+        requires(detail::not_attributes<F> && sizeof...(A) > 0)
     void spawn_detached(F&& f, A&&... args) {
         spawn_detached(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
     }
@@ -183,15 +193,15 @@ public:
     ///
     /// \returns its result. \throws what it threw; simulation_failed. \parks if called by a fiber of another runtime.
     template <class F>
-    auto run(F&& main) {
+    auto run(F&& main, std::source_location site = std::source_location::current()) {
         if (detail::simulated_run simulated{*core_}) [[unlikely]] {
-            auto f = spawn({.name = "main", .site = {}}, std::forward<F>(main));
+            auto f = spawn({.name = "main", .site = site}, std::forward<F>(main));
             simulated.go(f.ref());
             if (simulated.succeeds()) return f.join();
             if (!f.done()) f.detach();  // given up
             simulated.fail();
         }
-        return spawn({.name = "main"}, std::forward<F>(main)).join();
+        return spawn({.name = "main", .site = site}, std::forward<F>(main)).join();
     }
 
     /// Stops all fibers and waits up to `grace`; fibers started later start stopped. False: stragglers were named on stderr.
@@ -226,9 +236,9 @@ private:
 
 /// runtime rt(options); return rt.run(main);
 template <class F>
-auto run(F&& main, runtime_options options = {}) {
+auto run(F&& main, runtime_options options = {}, std::source_location site = std::source_location::current()) {
     runtime rt(std::move(options));
-    return rt.run(std::forward<F>(main));
+    return rt.run(std::forward<F>(main), site);
 }
 
 }  // namespace weft

@@ -64,10 +64,16 @@ private:
 class scope {
 public:
     /// Starts a child, as weft::spawn(). In a stopped scope the child starts stopped.
-    template <class F, class... A>
+    template <class F>
         requires detail::not_attributes<F>
+    auto spawn(F&& f, std::source_location site = std::source_location::current()) {
+        detail::made_fiber<detail::start_as::joinable, F> made(&core_.where(), site, std::forward<F>(f));
+        return child<detail::spawn_result_t<F>>(core_.start(made, made.body));
+    }
+    template <class F, class... A>
+        requires(detail::not_attributes<F> && sizeof...(A) > 0)
     auto spawn(F&& f, A&&... args) {
-        detail::made_fiber<detail::start_as::joinable, F, A...> made(&core_.where(), std::forward<F>(f),
+        detail::made_fiber<detail::start_as::joinable, F, A...> made(&core_.where(), {}, std::forward<F>(f),
                                                                      std::forward<A>(args)...);
         return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body));
     }

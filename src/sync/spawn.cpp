@@ -100,30 +100,26 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a, adm
         launch_rare(f);
 }
 
-constexpr attributes nothing_said{.site = {}};
-
 }  // namespace
 
-const attributes& no_attributes() noexcept { return nothing_said; }
-
 template <start_as kind>
-new_fiber::made new_fiber::make_plain(const char* what) {
+new_fiber::made new_fiber::make_plain(const char* what, std::source_location site) {
     if (carrier* const c = this_carrier(); c && !c->owner().looks_at_spawns()) [[likely]]
-        if (control_block* const f = take_block(*c, {}, kind)) [[likely]]
+        if (control_block* const f = take_block(*c, site, kind)) [[likely]]
             return {f, f->room};
-    return make_slowly(runtime_here(what), nothing_said, kind, 0, 0);
+    return make_plain_slowly(what, site, kind);
 }
 template <start_as kind>
-new_fiber::made new_fiber::make_plain(scheduler& where) {
+new_fiber::made new_fiber::make_plain(scheduler& where, std::source_location site) {
     if (carrier* const c = this_carrier_of(&where); c && !where.looks_at_spawns()) [[likely]]
-        if (control_block* const f = take_block(*c, {}, kind)) [[likely]]
+        if (control_block* const f = take_block(*c, site, kind)) [[likely]]
             return {f, f->room};
-    return make_slowly(where, nothing_said, kind, 0, 0);
+    return make_plain_slowly(where, site, kind);
 }
-template new_fiber::made new_fiber::make_plain<start_as::joinable>(scheduler&);
-template new_fiber::made new_fiber::make_plain<start_as::detached>(scheduler&);
-template new_fiber::made new_fiber::make_plain<start_as::joinable>(const char*);
-template new_fiber::made new_fiber::make_plain<start_as::detached>(const char*);
+template new_fiber::made new_fiber::make_plain<start_as::joinable>(scheduler&, std::source_location);
+template new_fiber::made new_fiber::make_plain<start_as::detached>(scheduler&, std::source_location);
+template new_fiber::made new_fiber::make_plain<start_as::joinable>(const char*, std::source_location);
+template new_fiber::made new_fiber::make_plain<start_as::detached>(const char*, std::source_location);
 
 new_fiber::made new_fiber::make(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment) {
     const bool fits = bytes <= body_room && alignment <= body_alignment;
@@ -131,6 +127,18 @@ new_fiber::made new_fiber::make(scheduler& where, const attributes& a, start_as 
         if (control_block* const f = take_block(*c, a.site, kind)) [[likely]]
             return {f, f->room};
     return make_slowly(where, a, kind, bytes, fits ? 0 : alignment);
+}
+
+new_fiber::made new_fiber::make(scheduler& where, std::source_location site, start_as kind, std::size_t bytes,
+                                std::size_t alignment) {
+    return make(where, {.site = site}, kind, bytes, alignment);
+}
+
+[[gnu::noinline]] new_fiber::made new_fiber::make_plain_slowly(const char* what, std::source_location site, start_as kind) {
+    return make_slowly(runtime_here(what), {.site = site}, kind, 0, 0);
+}
+[[gnu::noinline]] new_fiber::made new_fiber::make_plain_slowly(scheduler& where, std::source_location site, start_as kind) {
+    return make_slowly(where, {.site = site}, kind, 0, 0);
 }
 
 // The general case. `spill_alignment`: of a body that needs memory of its own; else 0.

@@ -34,7 +34,7 @@ TEST_F(block_pools, give_a_block_to_one_taker_at_a_time) {
     for (auto* b : seen) mine.give(*b);
 }
 
-TEST_F(block_pools, B2_reuse_blocks_and_do_not_grow) {
+TEST_F(block_pools, L11_B2_reuse_blocks_and_do_not_grow) {
     block_cache cache(pool);
     std::vector<control_block*> blocks(700);
     for (auto& b : blocks) b = cache.take();

@@ -93,17 +93,17 @@ TEST_P(stack_census, A6_a_stack_that_was_used_before_counts_from_nothing) {
 
 #endif
 
-struct without_attributes {
-    void operator()() const { this_fiber::yield(); }
+struct with_arguments_alone {
+    void operator()(int) const { this_fiber::yield(); }
 };
 
 TEST_P(stack_census, A6_those_without_a_site_are_told_apart_by_what_they_run) {
     watched_runtime rt({.workers = GetParam(), .stack_census = true});
-    for (int i = 0; i < 5; ++i) rt.spawn(without_attributes()).join();
+    for (int i = 0; i < 5; ++i) rt.spawn(with_arguments_alone(), i).join();
     const auto all = rt.stack_census();
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].fibers, 5u);
-    EXPECT_NE(all[0].body.find("without_attributes"), std::string::npos) << all[0].body;
+    EXPECT_NE(all[0].body.find("with_arguments_alone"), std::string::npos) << all[0].body;
 }
 
 TEST_P(stack_census, is_empty_unless_asked_for) {

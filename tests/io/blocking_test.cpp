@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-TEST(blocking, returns_what_the_call_returns_and_runs_elsewhere) {
+TEST(blocking, Q16_returns_what_the_call_returns_and_runs_elsewhere) {
     weft::run([] {
         const auto here = std::this_thread::get_id();
         const auto there = weft::blocking([] { return std::this_thread::get_id(); });
@@ -47,7 +47,7 @@ TEST(blocking, on_a_plain_thread_the_call_runs_inline) {
     EXPECT_FALSE(weft::blocking([](std::stop_token t) { return t.stop_requested(); }));
 }
 
-TEST(blocking, does_not_stall_other_fibers) {
+TEST(blocking, L12_does_not_stall_other_fibers) {
     weft::run(
         [] {
             std::atomic<bool> may_end{false};

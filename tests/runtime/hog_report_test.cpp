@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 namespace weft::test {
 namespace {
 
-TEST_F(hog_reports, C3_one_that_computes_is_named) {
+TEST_F(hog_reports, Q13_C3_one_that_computes_is_named) {
     watched_runtime rt(listening());
     auto t = ticker(rt);
     auto hog = grinder(rt, "grinder");

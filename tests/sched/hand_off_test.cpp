@@ -51,7 +51,7 @@ protected:
     watched_runtime rt{runtime_options{.workers = GetParam(), .time_slice = 2ms}};
 };
 
-TEST_P(hand_off, R1_R2_R3_sleepers_wake_although_every_worker_computes) {
+TEST_P(hand_off, R1_R2_R3_Q15_sleepers_wake_although_every_worker_computes) {
     auto busy = hogs();
     const auto from = steady::now();
     std::vector<fiber<>> sleepers;
@@ -75,7 +75,7 @@ TEST_P(hand_off, C2_fibers_that_block_their_thread_delay_nobody) {
     EXPECT_GE(rt.stats().blocked, 1u);
 }
 
-TEST_P(hand_off, O4_threads_that_nobody_wants_any_more_end_and_come_again) {
+TEST_P(hand_off, L13_O4_threads_that_nobody_wants_any_more_end_and_come_again) {
     for (int burst = 0; burst < 3; ++burst) {
         std::vector<fiber<>> blocked;
         for (int i = 0; i < 20; ++i) blocked.push_back(rt.spawn([] { ::usleep(100'000); }));
@@ -320,7 +320,7 @@ TEST(hand_off_threads, O4_one_that_takes_long_to_end_holds_up_nobody) {
     may_go = true;
 }
 
-TEST(hand_off_options, R6_without_a_slice_there_is_no_monitor_and_no_hand_off) {
+TEST(hand_off_options, R6_R13_without_a_slice_there_is_no_monitor_and_no_hand_off) {
     runtime rt({.workers = 1, .time_slice = 0ns});
     auto sleeper = rt.spawn([] { this_fiber::sleep_for(1ms); });
     rt.spawn([] { compute_for(40ms); }).join();

@@ -44,7 +44,7 @@ protected:
     std::array<item, 2000> items;
 };
 
-TEST_F(run_queue_order, started_items_leave_in_order_of_arrival) {
+TEST_F(run_queue_order, L5_started_items_leave_in_order_of_arrival) {
     for (std::size_t round = 0; round < 3; ++round) {
         for (std::size_t i = 0; i < 10; ++i) ASSERT_TRUE(mine.push(started(i)));
         for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(mine.pop(), &items[i]);

@@ -59,7 +59,7 @@ TEST_F(one_tenure, T1_a_carrier_outside_loses_its_worker_and_one_inside_does_not
     EXPECT_FALSE(me.give_up());
 }
 
-TEST_F(one_tenure, T2_an_entry_refuses_a_demand_or_concedes_it) {
+TEST_F(one_tenure, R4_T2_an_entry_refuses_a_demand_or_concedes_it) {
     EXPECT_EQ(monitor.demand(), &w);
     EXPECT_TRUE(me.enter(on_demand::refuse));
     EXPECT_EQ(look(), outcome::refused);

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <new>
+#include <source_location>
 #include <string_view>
 #include <utility>
 
@@ -51,15 +52,20 @@ protected:
     explicit new_fiber(made m) noexcept : fiber_(m.fiber), room_(m.room) {}
 
     static made make(scheduler& where, const attributes&, start_as, std::size_t bytes, std::size_t alignment);
+    static made make(scheduler& where, std::source_location site, start_as, std::size_t bytes, std::size_t alignment);
     /// Of the caller's runtime and without attributes, if the body fits. `what` the user has called: for runtime_here().
     template <start_as>
-    static made make_plain(const char* what);
+    static made make_plain(const char* what, std::source_location site);
     /// The same of `where`.
     template <start_as>
-    static made make_plain(scheduler& where);
+    static made make_plain(scheduler& where, std::source_location site);
 
 private:
-    [[gnu::cold]] static made make_slowly(scheduler&, const attributes&, start_as, std::size_t bytes, std::size_t spill_alignment);
+    // Functions of their own, so that the common case needs no frame.
+    [[gnu::cold]] static made make_plain_slowly(const char* what, std::source_location, start_as);
+    [[gnu::cold]] static made make_plain_slowly(scheduler&, std::source_location, start_as);
+    [[gnu::cold]] static made make_slowly(scheduler&, const attributes&, start_as, std::size_t bytes,
+                                          std::size_t spill_alignment);
     static void start(control_block&, task&) noexcept;
     static void discard(control_block&, void* room) noexcept;
 
@@ -70,8 +76,6 @@ private:
 /// The runtime of the calling fiber. On a plain thread stops the program with a message that names weft::run and `what`.
 scheduler& runtime_here(std::string_view what) noexcept;
 
-const attributes& no_attributes() noexcept;
-
 /// The body of a fiber that calls f(args...), made in its room.
 template <start_as kind, class F, class... A>
 class made_fiber : public new_fiber {
@@ -81,11 +85,11 @@ public:
     template <class G, class... B>
     made_fiber(scheduler& where, const attributes& a, G&& f, B&&... args)
         : new_fiber(where, a, kind, sizeof(body_type), alignof(body_type)),
-          body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
+          body(*new(room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
     template <class Where, class G, class... B>
         requires std::same_as<Where, const char*> || std::same_as<Where, scheduler*>
-    explicit made_fiber(Where where, G&& f, B&&... args)
-        : new_fiber(make_there(where)), body(*new (room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
+    made_fiber(Where where, std::source_location site, G&& f, B&&... args)
+        : new_fiber(make_there(where, site)), body(*new(room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
 
     /// The handle is empty if the fiber is detached, which may be gone.
     fiber_ref start() noexcept {
@@ -101,17 +105,17 @@ public:
 private:
     static constexpr bool fits = sizeof(body_type) <= body_room && alignof(body_type) <= body_alignment;
 
-    static made make_there(const char* what) {
+    static made make_there(const char* what, std::source_location site) {
         if constexpr (fits)
-            return make_plain<kind>(what);
+            return make_plain<kind>(what, site);
         else
-            return make_there(&runtime_here(what));
+            return make_there(&runtime_here(what), site);
     }
-    static made make_there(scheduler* where) {
+    static made make_there(scheduler* where, std::source_location site) {
         if constexpr (fits)
-            return make_plain<kind>(*where);
+            return make_plain<kind>(*where, site);
         else
-            return make(*where, no_attributes(), kind, sizeof(body_type), alignof(body_type));
+            return make(*where, site, kind, sizeof(body_type), alignof(body_type));
     }
 };
 
@@ -121,8 +125,8 @@ fiber_ref start_fiber(scheduler& where, const attributes& a, F&& f, A&&... args)
 }
 /// The same in the caller's runtime, without attributes.
 template <start_as kind, class F, class... A>
-fiber_ref start_fiber_here(const char* what, F&& f, A&&... args) {
-    return made_fiber<kind, F, A...>(what, std::forward<F>(f), std::forward<A>(args)...).start();
+fiber_ref start_fiber_here(const char* what, std::source_location site, F&& f, A&&... args) {
+    return made_fiber<kind, F, A...>(what, site, std::forward<F>(f), std::forward<A>(args)...).start();
 }
 
 /// For a fiber that may wait for what its starter does next: it is not run inline by it (at_limit), which waits for a place instead.
