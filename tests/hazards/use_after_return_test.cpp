@@ -37,7 +37,7 @@ void move_about() {
 
 /// Locals live over parks, on whatever thread, and over exceptions.
 int sum_of_many() {
-    weft::runtime rt({.workers = 2, .migrate = weft::migration_policy::torture});
+    weft::runtime rt({.workers = 2, .migration = weft::migration_policy::torture});
     return rt.run([] {
         std::vector<weft::fiber<int>> all;
         for (int i = 0; i < 100; ++i)
