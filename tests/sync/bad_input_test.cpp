@@ -133,6 +133,13 @@ TEST_F(bad_input_death, what_starts_fibers_on_a_plain_thread) {
     EXPECT_DEATH(cell<int>([] { return 1; }), fatal_here("weft::cell"));
 }
 
+TEST_F(bad_input_death, a_failure_without_an_exception) {
+    EXPECT_DEATH(culprit([] { ivar<std::string>().fail(nullptr); }),
+                 fatal("a failure needs an exception, not a null pointer", "ivar::fail"));
+    EXPECT_DEATH(ivar<int>().fail(std::exception_ptr()),
+                 "a failure needs an exception, .*\\(ivar::fail\\) \\[in a plain thread\\]");
+}
+
 TEST_F(bad_input_death, counts_that_cannot_be) {
     constexpr auto largest = std::numeric_limits<std::ptrdiff_t>::max();
     EXPECT_DEATH(counting_semaphore<>(-1), "semaphore: begins with 0 to max\\(\\) permits");
