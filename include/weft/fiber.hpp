@@ -39,6 +39,10 @@ struct attributes {
 
 /// A handle to a fiber with a result of type T. Move-only. The destructor requests stop and joins, shielded, as std::jthread's;
 /// a failure that nobody took then goes to runtime_options::on_unhandled.
+///
+/// A handle is for one at a time, as any object; but several may be in join_for(), join_until() and on_join() at once while nobody
+/// joins, detaches, moves or destroys it. A join() that finds another one waiting stops the program; one that comes when the other is
+/// just about to return is not noticed, since that would cost every join an atomic operation.
 template <class T = void>
 class [[nodiscard]] fiber {
 public:

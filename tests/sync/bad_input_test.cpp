@@ -64,6 +64,32 @@ TEST_F(bad_input_death, a_fiber_joined_twice) {
                  fatal("join.* need a handle that names a fiber", "this one was joined, detached or moved from.*"));
 }
 
+TEST_F(bad_input_death, a_fiber_joined_by_two_at_a_time) {
+    EXPECT_DEATH(run([] {
+                     auto f = spawn([] { this_fiber::sleep_for(100ms); });
+                     static_cast<void>(f.join_for(1ms));  // it has begun: nobody runs it in place
+                     auto first = spawn([&] { f.join(); });
+                     auto second = spawn({.name = "culprit"}, [&] {
+                         this_fiber::sleep_for(10ms);
+                         f.join();
+                     });
+                     this_fiber::sleep_for(1s);
+                 }),
+                 fatal("join\\(\\) of a handle is for one at a time", "another is in it"));
+    EXPECT_DEATH(run(
+                     [] {
+                         fiber<> f;
+                         auto first = spawn({.name = "culprit"}, [&] {
+                             f = spawn([] { this_fiber::sleep_for(10ms); });
+                             f.join();  // runs it in place
+                         });
+                         while (!f.joinable()) this_fiber::yield();
+                         f.join();
+                     },
+                     {.workers = 1}),
+                 fatal("join\\(\\) of a handle is for one at a time", "another is in it"));
+}
+
 TEST_F(bad_input_death, a_fiber_that_joins_itself) {
     EXPECT_DEATH(run([] {
                      fiber<> self;
