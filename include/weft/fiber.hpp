@@ -178,6 +178,10 @@ namespace this_fiber {
 void yield();
 /// \parks \throws cancelled
 void sleep_until(steady_time_point);
+template <class Clock, class Duration>
+void sleep_until(const std::chrono::time_point<Clock, Duration>& t) {
+    sleep_until(detail::deadline_at(t));
+}
 /// \parks \throws cancelled
 template <class Rep, class Period>
 void sleep_for(const std::chrono::duration<Rep, Period>& d) {
