@@ -30,7 +30,7 @@ struct fiber_id {
 
 struct attributes {
     std::string_view name = {};          ///< for dumps and reports; copied, at most 47 bytes are kept
-    std::size_t stack_bytes = 0;         ///< address space of the stack; 0: the runtime's default
+    std::size_t stack_bytes = 0;         ///< address space of the stack, 16 KiB to 1 GiB; 0: the runtime's default
     migrate move = migrate::always;      ///< spawn() throws std::system_error (EAGAIN) where no carrier can be had
     bool preempt = true;                 ///< false: others wait while it computes or blocks, however long (runtime_options::time_slice)
     detail::priority_choice priority = {};  ///< a weft::priority; not given: the spawner's, and normal if that is a plain thread
@@ -127,8 +127,8 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 ///
 /// \returns  the handle; dropping it stops and joins the fiber.
 /// \parks    only in a runtime that has runtime_options::max_fibers, when there are so many and at_limit says so.
-/// \throws   std::bad_alloc; at that limit std::system_error (at_limit::fail), and cancelled if the caller is stopped before there
-///           is a place. On a plain thread the program stops with a message: use weft::run or runtime::spawn.
+/// \throws   std::bad_alloc; std::invalid_argument: attributes::stack_bytes; at that limit std::system_error (at_limit::fail), and
+///           cancelled if the caller is stopped before there is a place. On a plain thread the program stops: use weft::run.
 template <class F, class... A>
     requires detail::not_attributes<F>
 auto spawn(F&& f, A&&... args) {

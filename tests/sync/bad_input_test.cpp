@@ -195,6 +195,29 @@ TEST(bad_input, sends_to_a_closed_channel_throw) {
     EXPECT_THROW(static_cast<void>(all.subscribe()), channel_closed);
 }
 
+TEST(bad_input, stacks_of_absurd_sizes_are_refused) {
+    constexpr std::size_t kib = 1024, gib = kib * kib * kib;
+    run([] {
+        for (const std::size_t size : {std::size_t{1}, 16 * kib - 1, gib + 1, std::size_t{1} << 46, most / 2, most}) {
+            const attributes a{.stack_bytes = size};
+            try {
+                spawn(a, [] {}).join();
+                ADD_FAILURE() << size;
+            } catch (const std::invalid_argument& e) {
+                EXPECT_EQ(e.what(), "weft: attributes::stack_bytes must be 0 (the runtime's) or 16 KiB to 1 GiB, not " +
+                                        std::to_string(size));
+            }
+            EXPECT_THROW(spawn_detached(a, [] {}), std::invalid_argument);
+            EXPECT_THROW(with_scope([&](scope& s) { s.spawn(a, [] {}); }), std::invalid_argument);
+        }
+        for (const std::size_t size : {16 * kib, gib})
+            EXPECT_GT(spawn({.stack_bytes = size}, [] { return this_fiber::stack_remaining(); }).join(), size / 2);
+    });
+    runtime rt;
+    EXPECT_THROW(rt.spawn_detached({.stack_bytes = most}, [] {}), std::invalid_argument);
+    EXPECT_EQ(rt.stats().fibers, 0u);
+}
+
 TEST(bad_input, an_ivar_that_is_set_is_not_set_again) {
     ivar<int> v;
     v.set(1);
