@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <weft/detail/callback.hpp>
+#include <weft/detail/failure.hpp>
 #include <weft/detail/task.hpp>
 #include <weft/stop.hpp>
 
@@ -81,7 +82,7 @@ void blocking_detached(F&& f) {
 
 /// Continues a fiber in await_callback(). Copyable; any copy may be called, from any thread, before or after the fiber parks.
 /// The first call counts; later ones, and one after the fiber has given up, are ignored and counted. If the last copy goes
-/// without a call, await_callback() throws std::future_error (broken_promise).
+/// without a call, await_callback() throws std::future_error (broken_promise). A null std::exception_ptr stops the program.
 template <class T>
 class resumer {
 public:
@@ -93,6 +94,7 @@ public:
         s.resume([&] { s.value.emplace(std::move(value)); });
     }
     void operator()(std::exception_ptr error) const noexcept {
+        detail::require_failure(error, "await_callback: resume");
         auto& s = *ticket_->state;
         s.resume([&] { s.error = std::move(error); });
     }
@@ -111,6 +113,7 @@ public:
         ticket_->state->resume([] {});
     }
     void operator()(std::exception_ptr error) const noexcept {
+        detail::require_failure(error, "await_callback: resume");
         auto& s = *ticket_->state;
         s.resume([&] { s.error = std::move(error); });
     }

@@ -30,7 +30,7 @@ struct fiber_id {
 
 struct attributes {
     std::string_view name = {};          ///< for dumps and reports; copied, at most 47 bytes are kept
-    std::size_t stack_bytes = 0;         ///< address space of the stack; 0: the runtime's default
+    std::size_t stack_bytes = 0;         ///< address space of the stack, 16 KiB to 1 GiB; 0: the runtime's default
     migrate move = migrate::always;      ///< spawn() throws std::system_error (EAGAIN) where no carrier can be had
     bool preempt = true;  ///< false: others wait while it computes or blocks, however long (runtime_options::time_slice)
     detail::priority_choice priority = {};  ///< a weft::priority; not given: the spawner's, and normal if that is a plain thread
@@ -39,6 +39,10 @@ struct attributes {
 
 /// A handle to a fiber with a result of type T. Move-only. The destructor requests stop and joins, shielded, as std::jthread's;
 /// a failure that nobody took then goes to runtime_options::on_unhandled.
+///
+/// A handle is for one at a time, as any object; but several may be in join_for(), join_until() and on_join() at once while nobody
+/// joins, detaches, moves or destroys it. A join() that finds another one waiting stops the program; one that comes when the other is
+/// just about to return is not noticed, since that would cost every join an atomic operation.
 template <class T = void>
 class [[nodiscard]] fiber {
 public:
@@ -124,8 +128,8 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 ///
 /// \returns  the handle; dropping it stops and joins the fiber.
 /// \parks    only in a runtime that has runtime_options::max_fibers, when there are so many and at_limit says so.
-/// \throws   std::bad_alloc; at that limit std::system_error (at_limit::fail), and cancelled if the caller is stopped before there
-///           is a place. On a plain thread the program stops with a message: use weft::run or runtime::spawn.
+/// \throws   std::bad_alloc; std::invalid_argument: attributes::stack_bytes; at that limit std::system_error (at_limit::fail), and
+///           cancelled if the caller is stopped before there is a place. On a plain thread the program stops: use weft::run.
 template <class F>
     requires detail::not_attributes<F>
 auto spawn(F&& f, std::source_location site = std::source_location::current()) {
@@ -197,6 +201,10 @@ namespace this_fiber {
 void yield();
 /// \parks \throws cancelled
 void sleep_until(steady_time_point);
+template <class Clock, class Duration>
+void sleep_until(const std::chrono::time_point<Clock, Duration>& t) {
+    sleep_until(detail::deadline_at(t));
+}
 /// \parks \throws cancelled
 template <class Rep, class Period>
 void sleep_for(const std::chrono::duration<Rep, Period>& d) {

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include <weft/detail/dataflow.hpp>
+#include <weft/detail/failure.hpp>
 #include <weft/detail/one_time.hpp>
 #include <weft/detail/timeouts.hpp>
 #include <weft/fiber.hpp>
@@ -73,8 +74,9 @@ public:
         begin();
         emplace([&]() -> T&& { return std::move(v); });
     }
-    /// get() throws `e` from now on. \throws already_set
+    /// get() throws `e` from now on. A null `e` stops the program. \throws already_set
     void fail(std::exception_ptr e) {
+        detail::require_failure(e, "ivar::fail");
         begin();
         failure_ = std::move(e);
         state_.finish();

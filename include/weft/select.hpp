@@ -37,19 +37,19 @@ auto on_receive(Ch&& ch, F&& f) {
     return detail::receive_case<value, std::decay_t<F>>(detail::channel_access::ref(ch), std::forward<F>(f));
 }
 
-/// Sends a value into a channel or sender, then calls f().
+/// Sends a value into a channel or sender, then calls f(). A temporary sender lives as long as the case.
 template <detail::sending_handle Ch, class V, class F = detail::do_nothing>
     requires(!std::same_as<std::remove_cvref_t<V>, std::reference_wrapper<typename std::remove_cvref_t<Ch>::value_type>>)
 auto on_send(Ch&& ch, V&& value, F&& f = {}) {
     using element = typename std::remove_cvref_t<Ch>::value_type;
-    return detail::send_case<element, element, std::decay_t<F>>(detail::channel_access::ref(ch), std::in_place,
-                                                                std::forward<V>(value), std::forward<F>(f));
+    return detail::send_case<element, element, detail::kept_handle<Ch>, std::decay_t<F>>(
+        detail::keep_handle(std::forward<Ch>(ch)), std::in_place, std::forward<V>(value), std::forward<F>(f));
 }
 template <detail::sending_handle Ch, class F = detail::do_nothing>
 auto on_send(Ch&& ch, std::reference_wrapper<typename std::remove_cvref_t<Ch>::value_type> value, F&& f = {}) {
     using element = typename std::remove_cvref_t<Ch>::value_type;
-    return detail::send_case<element, element&, std::decay_t<F>>(detail::channel_access::ref(ch), std::in_place, value.get(),
-                                                                 std::forward<F>(f));
+    return detail::send_case<element, element&, detail::kept_handle<Ch>, std::decay_t<F>>(
+        detail::keep_handle(std::forward<Ch>(ch)), std::in_place, value.get(), std::forward<F>(f));
 }
 
 /// Is chosen if nothing else has become ready within `d` of making the case.

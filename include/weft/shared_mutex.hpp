@@ -5,8 +5,10 @@
 // the oldest comes first, and the mutex is handed over: nobody who comes later takes it away.
 //
 // Rules
-//   1  Only the fiber or thread that locked it unlocks it, and it does not lock it again in either way: anything else stops the
-//      program. A reader that locks it again, shared, waits for ever if a writer has come in between; this is not noticed.
+//   1  Only the fiber or thread that locked it unlocks it, and it does not lock it again in either way. Of a writer anything else stops the
+//      program, and so does an unlock_shared() where no reader is. Readers are counted, not known: one that asks for the mutex alone waits
+//      for itself, for ever, and so does one that locks it again, shared, if a writer has come in between. That is not noticed here; if
+//      nobody else can go on either, it is reported as a deadlock (deadlock.hpp).
 //   2  unlock() and unlock_shared() do not touch the mutex after giving it away: the next owner may destroy it.
 #pragma once
 

@@ -20,6 +20,7 @@
 #include "sched/niceness.hpp"
 #include "sched/simulator.hpp"
 #include "stack/stack.hpp"
+#include "sync/admission.hpp"
 
 #if WEFT_UNDER_ASAN
 #include <sanitizer/lsan_interface.h>
@@ -66,7 +67,7 @@ unsigned chosen_workers(const runtime_options& o) {
 bool follows_quota(const runtime_options& o) { return !o.simulate && o.workers == 0 && !std::getenv("WEFT_WORKERS"); }
 
 std::size_t checked_stack_bytes(const runtime_options& o) {
-    if (o.stack_bytes < 16 * 1024 || o.stack_bytes > std::size_t{1} << 30)
+    if (o.stack_bytes < least_stack_bytes || o.stack_bytes > most_stack_bytes)
         throw std::invalid_argument("weft: runtime_options::stack_bytes must be 16 KiB to 1 GiB, not " +
                                     std::to_string(o.stack_bytes));
     return o.stack_bytes;

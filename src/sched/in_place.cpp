@@ -1,7 +1,10 @@
 // in_place.cpp - a fiber that runs another inside itself: by joining an unstarted child, or because there is no room for a new one
 // beside it (at_limit::run_inline). K5 of carrier.hpp.
+#include <mutex>
+
 #include "arch/exception_state.hpp"
 #include "sched/bound.hpp"
+#include "sched/joiners.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
 
@@ -48,10 +51,17 @@ namespace {
         let_stopper_pass(self);
 }
 
-// The handle is in use by the joiner, so it is there, and nobody else waits.
-[[gnu::cold]] void end_beside_others(control_block& child) noexcept {
-    child.life.end();
+// The handle is in use by the joiner, so it is there. \returns whether others wait, or have waited.
+[[gnu::cold]] bool end_beside_others(control_block& child) noexcept {
+    const bool awaited = child.life.end().was_awaited;
     static_cast<void>(child.life.drop());  // the handle has another reference
+    return awaited;
+}
+
+// Others may wait for the end, but the handle is the joiner's.
+[[gnu::cold]] void require_sole_joiner(control_block& child) noexcept {
+    const std::lock_guard guard(child.lock);
+    require_no_join(child.rest().joiners);
 }
 
 // Of two that are not both common.
@@ -116,11 +126,16 @@ bool carrier::join_in_place(control_block& child) noexcept {
     if (self->rest().stops.load(relaxed) != 0) [[unlikely]]
         let_stopper_pass(*self);
     c.end_in_place(*self);
+    bool others = false;
     if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]]  // F3
-        end_beside_others(child);
+        others = end_beside_others(child);
     c.count_end();
     c.give_back_room();
     c.leave();
+    if (others) [[unlikely]] {
+        require_sole_joiner(child);
+        wake_joiners(child);  // C4
+    }
     return true;
 }
 

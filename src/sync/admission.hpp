@@ -9,6 +9,9 @@ namespace weft::detail {
 
 class scheduler;
 
+inline constexpr std::size_t least_stack_bytes = std::size_t{16} << 10,
+                             most_stack_bytes = std::size_t{1} << 30;  // chosen: of what is asked for
+
 /// Whether a fiber with these may begin on a worker's hot stack.
 inline bool has_common_stack(const attributes& a) noexcept {
     return a.stack_bytes == 0 && a.move == migrate::always && a.preempt;

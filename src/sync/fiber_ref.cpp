@@ -7,21 +7,26 @@
 #include <weft/fiber.hpp>
 
 #include "fiber/switch_point.hpp"
+#include "sched/joiners.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/wait.hpp"
 
 namespace weft::detail {
 namespace {
 
+enum class with_handle : bool { stays, ends };
+
 // Waits for the body's end. The result tells how the wait ended; `notified` also if there was nothing to wait for.
-wake wait_for_end(control_block& f, time_point until, interruptible may_stop, park_reason reason) noexcept {
+wake wait_for_end(control_block& f, time_point until, interruptible may_stop, with_handle handle) noexcept {
     f.lock.lock();
     if (!f.life.await()) {  // C4
         f.lock.unlock();
         return wake::notified;
     }
-    wait w({.reason = reason, .object = &f, .deadline = until, .may_stop = may_stop});
-    waiter me(w.cell(), w.ticket());
+    const bool joins = handle == with_handle::ends;
+    if (joins) require_no_join(f.rest().joiners);
+    wait w({.reason = park_reason::join, .object = &f, .deadline = until, .may_stop = may_stop});
+    waiter me(w.cell(), w.ticket(), 0, joins ? mark_of_join(w.cell()) : nullptr);
     f.rest().joiners.push_back(me);
     f.lock.unlock();
     const auto how = w.park();
@@ -32,11 +37,27 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, pa
     return how;
 }
 
+bool await_end(control_block& f, time_point until, with_handle handle) {
+    check_interrupt();
+    if (f.has_ended()) return true;
+    require(this_fiber_block() != &f, "a fiber cannot join itself");
+    if (f.owner->is_inherited()) [[unlikely]]
+        throw std::system_error(std::make_error_code(std::errc::no_child_process),
+                                "weft: join of a fiber that runs in the parent process");
+    switch (wait_for_end(f, until, interruptible::yes, handle)) {
+        case wake::notified: return true;
+        case wake::timed_out: return false;
+        case wake::stopped: break;
+    }
+    throw cancelled();
+}
+
 }  // namespace
 
 fiber_ref::joined fiber_ref::join() {
     require_joinable(fiber_ != nullptr);
-    if (done() || !carrier::join_in_place(*fiber_)) wait_until(never);  // ended: no visit, in which a demand would be refused (H4)
+    if (done() || !carrier::join_in_place(*fiber_))
+        await_end(*fiber_, never, with_handle::ends);  // ended: no visit, in which a demand would be refused (H4)
     control_block* const f = std::exchange(fiber_, nullptr);
     return {f, f->body};
 }
@@ -48,24 +69,12 @@ void fiber_ref::drop_joined(control_block& f) noexcept {
         scheduler::drop_handle(f);
 }
 
-bool fiber_ref::wait_until(time_point until) const {
-    check_interrupt();
-    if (done()) return true;
-    require(this_fiber_block() != fiber_, "a fiber cannot join itself");
-    if (fiber_->owner->is_inherited()) [[unlikely]]
-        throw std::system_error(std::make_error_code(std::errc::no_child_process), "weft: join of a fiber that runs in the parent process");
-    switch (wait_for_end(*fiber_, until, interruptible::yes, park_reason::join)) {
-        case wake::notified: return true;
-        case wake::timed_out: return false;
-        case wake::stopped: break;
-    }
-    throw cancelled();
-}
+bool fiber_ref::wait_until(time_point until) const { return await_end(*fiber_, until, with_handle::stays); }
 
 void fiber_ref::wait_shielded() const noexcept {
     require(this_fiber_block() != fiber_, "a fiber cannot destroy its own handle");
     if (fiber_->owner->is_inherited()) return;  // it will not end here
-    wait_for_end(*fiber_, never, interruptible::no, park_reason::join);
+    wait_for_end(*fiber_, never, interruptible::no, with_handle::ends);
 }
 
 bool fiber_ref::done() const noexcept { return fiber_->has_ended(); }

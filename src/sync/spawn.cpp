@@ -3,6 +3,8 @@
 #include <weft/fiber.hpp>
 
 #include <mutex>
+#include <stdexcept>
+#include <string>
 
 #include "base/panic.hpp"
 #include "fiber/switch_point.hpp"
@@ -30,6 +32,12 @@ namespace {
     f.site = site;
     f.generation.store(f.generation.load(relaxed) + 1, relaxed);
     f.life.begin(detached);
+}
+
+void check_stack_bytes(std::size_t bytes) {
+    if (bytes < least_stack_bytes || bytes > most_stack_bytes)
+        throw std::invalid_argument("weft: attributes::stack_bytes must be 0 (the runtime's) or 16 KiB to 1 GiB, not " +
+                                    std::to_string(bytes));
 }
 
 // Gives back what was made of a fiber, unless it is kept.
@@ -144,6 +152,7 @@ new_fiber::made new_fiber::make(scheduler& where, std::source_location site, sta
 // The general case. `spill_alignment`: of a body that needs memory of its own; else 0.
 new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, start_as kind, std::size_t bytes,
                                        std::size_t spill_alignment) {
+    if (a.stack_bytes != 0) check_stack_bytes(a.stack_bytes);
     switch_point();
     const auto how = where.limit() ? admit(where, a) : admission::placed;
     half_made it(where, how);

@@ -45,6 +45,21 @@ TEST(await_callback, N5_an_error_of_the_callback_is_thrown_at_the_call_site) {
     weft::run([] { EXPECT_THROW(add(-1, 2), std::domain_error); });
 }
 
+TEST(await_callback_death, an_error_that_is_null_stops_the_program) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto message = "weft: fatal: a failure needs an exception, not a null pointer \\(await_callback: resume\\)";
+    EXPECT_DEATH(static_cast<void>(weft::await_callback<std::string>([](auto resume) { resume(std::exception_ptr()); })),
+                 message);
+    EXPECT_DEATH(weft::await_callback<void>([](auto resume) { resume(std::exception_ptr()); }), message);
+    EXPECT_DEATH(weft::run([] {
+                     weft::await_callback<int>([](auto resume) {
+                         resume(1);
+                         resume(std::exception_ptr());
+                     });
+                 }),
+                 message);
+}
+
 TEST(await_callback, N4_a_callback_in_the_same_call_loses_nothing) {
     weft::run([] {
         EXPECT_EQ(weft::await_callback<std::string>([](auto resume) { resume("at once"); }), "at once");

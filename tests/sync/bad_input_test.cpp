@@ -64,6 +64,32 @@ TEST_F(bad_input_death, a_fiber_joined_twice) {
                  fatal("join.* need a handle that names a fiber", "this one was joined, detached or moved from.*"));
 }
 
+TEST_F(bad_input_death, a_fiber_joined_by_two_at_a_time) {
+    EXPECT_DEATH(run([] {
+                     auto f = spawn([] { this_fiber::sleep_for(100ms); });
+                     static_cast<void>(f.join_for(1ms));  // it has begun: nobody runs it in place
+                     auto first = spawn([&] { f.join(); });
+                     auto second = spawn({.name = "culprit"}, [&] {
+                         this_fiber::sleep_for(10ms);
+                         f.join();
+                     });
+                     this_fiber::sleep_for(1s);
+                 }),
+                 fatal("join\\(\\) of a handle is for one at a time", "another is in it"));
+    EXPECT_DEATH(run(
+                     [] {
+                         fiber<> f;
+                         auto first = spawn({.name = "culprit"}, [&] {
+                             f = spawn([] { this_fiber::sleep_for(10ms); });
+                             f.join();  // runs it in place
+                         });
+                         while (!f.joinable()) this_fiber::yield();
+                         f.join();
+                     },
+                     {.workers = 1}),
+                 fatal("join\\(\\) of a handle is for one at a time", "another is in it"));
+}
+
 TEST_F(bad_input_death, a_fiber_that_joins_itself) {
     EXPECT_DEATH(run([] {
                      fiber<> self;
@@ -133,6 +159,13 @@ TEST_F(bad_input_death, what_starts_fibers_on_a_plain_thread) {
     EXPECT_DEATH(cell<int>([] { return 1; }), fatal_here("weft::cell"));
 }
 
+TEST_F(bad_input_death, a_failure_without_an_exception) {
+    EXPECT_DEATH(culprit([] { ivar<std::string>().fail(nullptr); }),
+                 fatal("a failure needs an exception, not a null pointer", "ivar::fail"));
+    EXPECT_DEATH(ivar<int>().fail(std::exception_ptr()),
+                 "a failure needs an exception, .*\\(ivar::fail\\) \\[in a plain thread\\]");
+}
+
 TEST_F(bad_input_death, counts_that_cannot_be) {
     constexpr auto largest = std::numeric_limits<std::ptrdiff_t>::max();
     EXPECT_DEATH(counting_semaphore<>(-1), "semaphore: begins with 0 to max\\(\\) permits");
@@ -160,6 +193,29 @@ TEST(bad_input, sends_to_a_closed_channel_throw) {
     all.close();
     EXPECT_THROW(all.send(1), channel_closed);
     EXPECT_THROW(static_cast<void>(all.subscribe()), channel_closed);
+}
+
+TEST(bad_input, stacks_of_absurd_sizes_are_refused) {
+    constexpr std::size_t kib = 1024, gib = kib * kib * kib;
+    run([] {
+        for (const std::size_t size : {std::size_t{1}, 16 * kib - 1, gib + 1, std::size_t{1} << 46, most / 2, most}) {
+            const attributes a{.stack_bytes = size};
+            try {
+                spawn(a, [] {}).join();
+                ADD_FAILURE() << size;
+            } catch (const std::invalid_argument& e) {
+                EXPECT_EQ(e.what(), "weft: attributes::stack_bytes must be 0 (the runtime's) or 16 KiB to 1 GiB, not " +
+                                        std::to_string(size));
+            }
+            EXPECT_THROW(spawn_detached(a, [] {}), std::invalid_argument);
+            EXPECT_THROW(with_scope([&](scope& s) { s.spawn(a, [] {}); }), std::invalid_argument);
+        }
+        for (const std::size_t size : {16 * kib, gib})
+            EXPECT_GT(spawn({.stack_bytes = size}, [] { return this_fiber::stack_remaining(); }).join(), size / 2);
+    });
+    runtime rt;
+    EXPECT_THROW(rt.spawn_detached({.stack_bytes = most}, [] {}), std::invalid_argument);
+    EXPECT_EQ(rt.stats().fibers, 0u);
 }
 
 TEST(bad_input, an_ivar_that_is_set_is_not_set_again) {

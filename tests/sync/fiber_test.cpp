@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -10,6 +11,8 @@
 #include <thread>
 #include <unordered_set>
 #include <vector>
+
+#include <weft/deadline.hpp>
 
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
@@ -257,6 +260,25 @@ TEST(plain_thread, has_no_identity_but_can_sleep_and_yield) {
     const auto start = std::chrono::steady_clock::now();
     this_fiber::sleep_for(2ms);
     EXPECT_GE(std::chrono::steady_clock::now() - start, 2ms);
+}
+
+/// On a fiber and on a plain thread.
+TEST(this_fiber_sleeps, until_a_time_point_of_any_clock) {
+    const auto naps = [] {
+        using std::chrono::steady_clock, std::chrono::system_clock;
+        const auto start = steady_clock::now();
+        this_fiber::sleep_until(system_clock::now() + 5ms);
+        EXPECT_GE(steady_clock::now() - start, 4ms) << "the other clock may be set meanwhile";
+        const auto until = std::chrono::ceil<std::chrono::milliseconds>(steady_clock::now() + 2ms);
+        this_fiber::sleep_until(until);
+        EXPECT_GE(steady_clock::now(), until);
+        this_fiber::sleep_until(steady_clock::now() + std::chrono::duration<double, std::milli>(0.5));
+        this_fiber::sleep_until(system_clock::time_point::min());
+        this_fiber::sleep_until(std::chrono::sys_days(std::chrono::January / 1 / 2000));
+        EXPECT_THROW(with_timeout(5ms, [] { this_fiber::sleep_until(system_clock::time_point::max()); }), timeout_error);
+    };
+    naps();
+    run(naps);
 }
 
 TEST(empty_handle, names_no_fiber) {

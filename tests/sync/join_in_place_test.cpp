@@ -9,6 +9,7 @@
 
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
+#include <weft/select.hpp>
 
 #include "support/baton.hpp"
 #include "support/eventually.hpp"
@@ -244,6 +245,22 @@ TEST_F(join_in_place, a_child_with_a_stack_of_its_own_gets_it) {
             return this_fiber::stack_remaining();
         });
         EXPECT_GT(child.join(), std::size_t{1} << 19);
+    });
+}
+
+TEST_F(join_in_place, others_who_only_wait_for_its_end_are_woken) {
+    rt.run([] {
+        fiber<> child;
+        auto waits = spawn([&] { return child.join_for(10s); });
+        auto selects = spawn([&] { return select(on_join(child), on_timeout(10s)); });
+        const char mark = 0;
+        child = spawn([&] {
+            EXPECT_TRUE(near(&mark));
+            this_fiber::sleep_for(2ms);
+        });
+        child.join();
+        EXPECT_TRUE(waits.join());
+        EXPECT_EQ(selects.join(), 0u);
     });
 }
 

@@ -174,6 +174,34 @@ TEST(select, views_and_temporaries_are_channels_too) {
     EXPECT_EQ(select(on_receive(channel<int>(), unexpected), on_timeout(1ms)), 1u);
 }
 
+TEST(select, a_case_keeps_the_sender_it_was_made_from) {
+    const channel<int> a(2);
+    {
+        auto kept = on_send(a.tx(), 1);
+        std::vector<weft::select_case> many;
+        many.emplace_back(on_send(a.tx(), 2));
+        EXPECT_FALSE(a.closed());
+        EXPECT_EQ(select(kept), 0u);
+        EXPECT_EQ(select(many), 0u);
+        EXPECT_EQ(a.receive(), 1);
+        EXPECT_EQ(a.receive(), 2);
+        EXPECT_FALSE(a.closed());
+    }
+    EXPECT_TRUE(a.closed()) << "its last sender went with its case";
+}
+
+TEST(select, a_case_leaves_the_sender_where_it_is_alone) {
+    const channel<int> a(2);
+    auto tx = a.tx();
+    EXPECT_EQ(select(on_send(tx, 1)), 0u);
+    EXPECT_FALSE(a.closed());
+    EXPECT_EQ(select(on_send(std::as_const(tx), 2)), 0u);
+    auto moved = on_send(std::move(tx), 3);
+    EXPECT_FALSE(a.closed());
+    EXPECT_EQ(select(on_receive(a, [](auto v) { EXPECT_EQ(v, 1); })), 0u);
+    EXPECT_EQ(select(moved), 0u);
+}
+
 TEST(select, a_value_by_reference_is_moved_only_if_chosen) {
     channel<std::unique_ptr<int>> a(1);
     auto v = std::make_unique<int>(1);

@@ -2,12 +2,14 @@
 #include <weft/shared_mutex.hpp>
 
 #include <weft/deadline.hpp>
+#include <weft/deadlock.hpp>
 
 #include <cstdio>
 #include <memory>
 #include <random>
 
 #include "fiber/park_reason.hpp"
+#include "support/eventually.hpp"
 #include "sync/crew.hpp"
 
 namespace {
@@ -216,6 +218,25 @@ TEST(shared_mutex, rule_2_stress_the_next_owner_may_destroy_it) {
         n % 2 ? m->unlock() : m->unlock_shared();
         f.join();
     }
+}
+
+TEST(shared_mutex, rule_1_a_reader_that_asks_for_it_alone_waits_for_itself_and_is_reported) {
+    weft::shared_mutex m;
+    m.lock_shared();
+    EXPECT_FALSE(m.try_lock());
+    EXPECT_FALSE(m.try_lock_for(2ms));
+    m.unlock_shared();
+
+    weft::runtime rt({.workers = 1});
+    auto f = rt.spawn([&] {
+        m.lock_shared();
+        m.lock();
+        m.unlock();
+    });
+    EXPECT_TRUE(weft::test::eventually([] { return !weft::find_deadlocks().empty(); }));
+    EXPECT_FALSE(f.done());
+    m.unlock_shared();  // for that fiber; nobody notices
+    f.join();
 }
 
 TEST(shared_mutex_death, rule_1) {

@@ -56,18 +56,37 @@ private:
     F f_;
 };
 
+/// What an on_send keeps of the handle Ch it was given. A temporary is kept itself: it may be the channel's last sender.
+template <class Ch>
+using kept_handle = std::conditional_t<std::is_lvalue_reference_v<Ch>, channel_ref, std::remove_cvref_t<Ch>>;
+
+template <class Ch>
+kept_handle<Ch> keep_handle(Ch&& ch) {
+    if constexpr (std::is_lvalue_reference_v<Ch>)
+        return channel_access::ref(ch);
+    else
+        return std::forward<Ch>(ch);
+}
+
 /// Value is T, or T& for a value that stays where it is until the case is chosen.
-template <class T, class Value, class F>
+template <class T, class Value, class Handle, class F>
 class send_case {
 public:
     template <class V>
-    send_case(channel_ref ch, std::in_place_t, V&& value, F f)
+    send_case(Handle ch, std::in_place_t, V&& value, F f)
         : ch_(std::move(ch)), value_(static_cast<Value>(std::forward<V>(value))), f_(std::move(f)) {}
-    select_entry entry() { return {.kind = select_kind::send, .channel = &ch_.core(), .element = std::addressof(value_)}; }
+    select_entry entry() { return {.kind = select_kind::send, .channel = &core(), .element = std::addressof(value_)}; }
     void run() { std::invoke(f_); }
 
 private:
-    channel_ref ch_;
+    channel_core& core() const noexcept {
+        if constexpr (std::same_as<Handle, channel_ref>)
+            return ch_.core();
+        else
+            return channel_access::ref(ch_).core();
+    }
+
+    Handle ch_;
     Value value_;
     F f_;
 };

@@ -21,30 +21,46 @@ constexpr std::intmax_t whole_nanoseconds() noexcept {
     return 0;
 }
 
-/// The deadline `d` from now. Rounds up; what the clock cannot represent means never.
+using any_duration = std::chrono::duration<long double>;  // represents every duration, if not exactly
+
+/// `d`, rounded up; of what is negative, or no number, 0, and of what a count of nanoseconds cannot represent the largest.
 template <class Rep, class Period>
-time_point deadline_in(const std::chrono::duration<Rep, Period>& d) noexcept {
+constexpr std::chrono::nanoseconds saturated(const std::chrono::duration<Rep, Period>& d) noexcept {
+    using std::chrono::nanoseconds;
     constexpr auto each = whole_nanoseconds<Period>();
     if constexpr (each != 0 && std::is_integral_v<Rep> && sizeof(Rep) <= sizeof(std::intmax_t)) {
-        if (d <= d.zero()) return clock::now();
-        constexpr auto most = static_cast<std::uintmax_t>(std::chrono::nanoseconds::max().count() / each);
+        if (d <= d.zero()) return nanoseconds::zero();
+        constexpr auto most = static_cast<std::uintmax_t>(nanoseconds::max().count() / each);
         const auto n = static_cast<std::uintmax_t>(d.count());
-        return n > most ? never : deadline_after(std::chrono::nanoseconds(static_cast<std::intmax_t>(n) * each));
+        return n > most ? nanoseconds::max() : nanoseconds(static_cast<std::intmax_t>(n) * each);
     } else {
-        using wide = std::chrono::duration<long double>;  // represents every duration, if not exactly
-        if (wide(d) >= wide(std::chrono::nanoseconds::max())) return never;
-        if (wide(d) <= wide::zero()) return clock::now();
-        return deadline_after(std::chrono::ceil<std::chrono::nanoseconds>(d));
+        const any_duration wide(d);
+        if (!(wide > wide.zero())) return nanoseconds::zero();
+        if (wide >= any_duration(nanoseconds::max())) return nanoseconds::max();
+        if constexpr (std::is_floating_point_v<Rep>)
+            return std::chrono::ceil<nanoseconds>(d);
+        else
+            return std::chrono::ceil<nanoseconds>(wide);  // of whole numbers the product might not fit
     }
 }
 
-/// The deadline `t`. A time point of another clock is read off now: later jumps of that clock do not count.
+/// The deadline `d` from now. Rounds up; what the clock cannot represent means never.
+template <class Rep, class Period>
+time_point deadline_in(const std::chrono::duration<Rep, Period>& d) noexcept {
+    return deadline_after(saturated(d));
+}
+
+/// The deadline `t`; its type's largest value means never. One of another clock is read off now: later jumps of that clock do not count.
 template <class Clock, class Duration>
 time_point deadline_at(const std::chrono::time_point<Clock, Duration>& t) noexcept {
     if constexpr (std::same_as<std::chrono::time_point<Clock, Duration>, time_point>)
         return t;
-    else
-        return deadline_in(t - Clock::now());
+    else if constexpr (std::same_as<Clock, time_point::clock>)
+        return time_point(saturated(t.time_since_epoch()));
+    else if (t == t.max())
+        return never;
+    else  // both may lie further from their epoch than a common type can tell
+        return deadline_in(any_duration(t.time_since_epoch()) - any_duration(Clock::now().time_since_epoch()));
 }
 
 }  // namespace weft::detail
