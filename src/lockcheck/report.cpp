@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/in_quotes.hpp"
 #include "base/park_watch.hpp"
 #include "lockcheck/held_locks.hpp"
 
@@ -206,7 +207,7 @@ mode chosen_mode() noexcept {
 }
 
 std::string called(const detail::parking_fiber& f) {
-    auto text = f.name.empty() ? std::string("fiber ") : "fiber \"" + std::string(f.name) + "\", ";
+    auto text = f.name.empty() ? std::string("fiber ") : "fiber " + detail::in_quotes(f.name) + ", ";
     text += std::to_string(f.id);
     if (f.line != 0) text += " (" + std::string(f.file) + ":" + std::to_string(f.line) + ")";
     return text;

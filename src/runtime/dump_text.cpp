@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/in_quotes.hpp"
 #include "runtime/dump_forms.hpp"
 
 namespace weft::detail {
@@ -90,7 +91,7 @@ public:
     void write() {
         if (all_.runtimes.empty()) to_ << "weft: no runtime\n";
         for (const auto& r : all_.runtimes) {
-            to_ << "weft: runtime \"" << r.name << "\", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
+            to_ << "weft: runtime " << in_quotes(r.name) << ", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
             for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
         }
         for (const auto& c : all_.cycles) {
@@ -126,7 +127,7 @@ private:
 
     void write_fiber(const fiber_snapshot& f) {
         to_ << "fiber " << f.id.value;
-        if (!f.name.empty()) to_ << " \"" << f.name << '"';
+        if (!f.name.empty()) to_ << ' ' << in_quotes(f.name);
     }
 
     void write_fiber(fiber_id id) {
@@ -164,7 +165,7 @@ private:
         to_ << "  these:";
         for (std::size_t i = 0; i < g.members.size() && i < most_shown; ++i) {
             to_ << (i == 0 ? " " : ", ") << g.members[i]->id.value;
-            if (!g.members[i]->name.empty()) to_ << " \"" << g.members[i]->name << '"';
+            if (!g.members[i]->name.empty()) to_ << ' ' << in_quotes(g.members[i]->name);
         }
         if (g.members.size() > most_shown) to_ << " and " << g.members.size() - most_shown << " more";
         to_ << '\n';

@@ -186,6 +186,23 @@ TEST_P(dumps, show_those_that_are_alike_once) {
     for (auto& f : all) f.join();
 }
 
+// A name may come from anywhere, and a dump be read by whoever looks at a terminal or searches for lines.
+TEST_P(dumps, names_break_no_line_and_tell_a_terminal_nothing) {
+    watched_runtime rt({.workers = GetParam(), .name = "r\nfiber 1: running"});
+    latch over(1);
+    std::vector<fiber<>> all;
+    for (int i = 0; i < 2; ++i)
+        all.push_back(rt.spawn({.name = "z\xc3\xbcgig\nfiber 2: \x1b[31m\x7f\xc2\x9b"}, [&] { over.wait(); }));
+    ASSERT_TRUE(eventually([&] { return waiting_for(rt, "latch") == 2; }));
+    std::ostringstream text;
+    dump(text, {.stacks = stacks::left_out});
+    EXPECT_NE(text.str().find("runtime \"r\\x0afiber 1: running\", workers"), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find("\"z\xc3\xbcgig\\x0afiber 2: \\x1b[31m\\x7f\\xc2\\x9b\""), std::string::npos) << text.str();
+    EXPECT_EQ(std::ranges::count(text.str(), '\n'), 3) << text.str();  // the runtime, the two, their numbers
+    over.count_down();
+    for (auto& f : all) f.join();
+}
+
 TEST(dump, shows_the_stack_of_one_that_runs_if_there_is_a_signal) {
     watched_runtime rt({.workers = 1, .hog_signal = SIGRTMIN + 6});
     std::vector<void*> stack;

@@ -13,6 +13,7 @@ How a stack that no thread runs on is shown: an unwinder says of the innermost f
 where the fiber has left its stack. gdb goes on from there by itself.
 """
 import itertools
+import re
 import struct
 import time
 
@@ -72,6 +73,11 @@ def read_layout():
     return layout
 
 
+def printable(name):
+    """As add_printable() of base/in_quotes.hpp."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda control: "".join(f"\\x{b:02x}" for b in control.group().encode()), name)
+
+
 class Fiber:
     """What is read of one control block."""
 
@@ -109,7 +115,7 @@ class Fiber:
             self.holder = self.in_place + p["block.to_rest"]
 
     def title(self):
-        return f"fiber {self.id}" + (f' "{self.name}"' if self.name else "")
+        return f"fiber {self.id}" + (f' "{printable(self.name)}"' if self.name else "")
 
     def line(self, process):
         text = self.title()
@@ -228,7 +234,7 @@ class Process:
                 fiber.state = "running"
 
     def find(self, what):
-        found = [f for f in self.fibers if str(f.id) == what or (f.name and f.name == what)]
+        found = [f for f in self.fibers if str(f.id) == what or (f.name and what in (f.name, printable(f.name)))]
         if not found:
             raise gdb.GdbError(f"weft: no fiber has the number or the name {what}")
         if len(found) > 1:
