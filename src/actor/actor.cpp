@@ -11,6 +11,7 @@
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
+#include "base/in_quotes.hpp"
 #include "base/panic.hpp"
 #include "sched/scheduler.hpp"
 
@@ -22,10 +23,10 @@ using asked = mailbox_core::asked;
 
 [[noreturn]] void throw_no_room(const actor_core& a) {
     throw std::system_error(std::make_error_code(std::errc::no_buffer_space),
-                            "weft: no room in the mailbox of actor \"" + std::string(a.name()) + '"');
+                            "weft: no room in the mailbox of actor " + in_quotes(a.name()));
 }
 
-std::string quoted(const actor_core& a) { return '"' + std::string(a.name()) + '"'; }
+std::string quoted(const actor_core& a) { return in_quotes(a.name()); }
 
 /// While alive, one actor waits for another's answer. \throws actor_deadlock
 class waiting_for {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "arch/sanitizer.hpp"
+#include "base/in_quotes.hpp"
 
 namespace weft {
 namespace {
@@ -19,9 +20,7 @@ std::string text_of(const std::exception_ptr& failure) {
     }
 }
 
-std::string quoted(std::string_view actor) {
-    return actor.empty() ? std::string("without a name") : '"' + std::string(actor) + '"';
-}
+std::string quoted(std::string_view actor) { return actor.empty() ? std::string("without a name") : detail::in_quotes(actor); }
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/atomic.hpp"
+
 namespace weft::lockcheck {
 namespace {
 
@@ -17,6 +19,8 @@ struct thread_list {
 
 // Zero at the start and without a constructor: the first lock of a thread may come before anything else.
 __attribute__((tls_model("initial-exec"))) constinit thread_local thread_list mine{};
+
+constinit detail::atomic<detail::fiber_asker> asks{nullptr};
 
 struct collector {
     trace frames{};
@@ -46,7 +50,8 @@ _Unwind_Reason_Code collect(_Unwind_Context* context, void* argument) noexcept {
     if (mine.busy != 0 || mine.count == most) return;
     const busy while_unwinding;
     auto& entry = mine.locks[mine.count];
-    entry = {lock, what, here()};
+    const auto ask = asks.load(detail::relaxed);  // code, which is there at all times
+    entry = {lock, what, here(), ask ? ask() : detail::running_fiber{}};
     ++mine.count;
 }
 
@@ -69,3 +74,7 @@ busy::busy() noexcept { ++mine.busy; }
 busy::~busy() { --mine.busy; }
 
 }  // namespace weft::lockcheck
+
+extern "C" __attribute__((visibility("default"))) void weft_who_runs(weft::detail::fiber_asker ask) noexcept {
+    weft::lockcheck::asks.store(ask, weft::detail::relaxed);
+}

@@ -1,4 +1,4 @@
-// held_locks.hpp - the locks of the system's threads library that the calling thread holds, and where it took them.
+// held_locks.hpp - the locks of the system's threads library that the calling thread holds, and where and in which fiber it took them.
 //
 // L1  The list is of one thread and is read and written by that thread only. A fiber keeps its thread between parks, so until it parks
 //     the list is of its locks: a fiber that goes on after a park leaves none behind, or it was reported and they were dropped.
@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "base/running_fiber.hpp"
 
 namespace weft::lockcheck {
 
@@ -21,6 +23,7 @@ struct held_lock {
     const void* lock;
     kind what;
     trace taken_at;
+    detail::running_fiber taker;  // not always the one that parks: a join may run the other fiber inside the one that joins
 };
 
 /// Where the caller of the library's entry was called.

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/in_quotes.hpp"
 #include "base/park_watch.hpp"
 #include "lockcheck/held_locks.hpp"
 
@@ -31,6 +32,7 @@ namespace {
 
 struct report {
     std::string fiber;
+    std::uint64_t id;
     std::string reason;
     std::vector<held_lock> locks;
     trace parks_at;
@@ -91,6 +93,15 @@ std::string described(void* return_address) {
 
 // ---- printing
 
+std::string called(const auto& fiber, std::string_view its_name) {
+    auto text = its_name.empty() ? std::string("fiber ") : "fiber " + detail::in_quotes(its_name) + ", ";
+    text += std::to_string(fiber.id);
+    if (fiber.line != 0) text += " (" + std::string(fiber.file) + ":" + std::to_string(fiber.line) + ")";
+    return text;
+}
+std::string called(const detail::running_fiber& f) { return called(f, f.name.data()); }
+std::string called(const detail::parking_fiber& f) { return called(f, f.name); }
+
 const char* name(kind k) noexcept {
     switch (k) {
         case kind::mutex: return "mutex";
@@ -125,12 +136,15 @@ std::string lines(const trace& from, frames which) {
 }
 
 void print(const report& r) {
-    std::string text = "weft: lockcheck: " + r.fiber + " parks (" + r.reason + ") and holds " +
-                       (r.locks.size() == 1 ? "a lock" : "locks") + " of its thread:\n";
+    const auto is_anothers = [&](const held_lock& l) { return l.taker.id != 0 && l.taker.id != r.id; };
+    const std::string held = r.locks.size() == 1 ? "a lock" : "locks";
+    std::string text = "weft: lockcheck: " + r.fiber + " parks (" + r.reason + ") " +
+                       (std::ranges::any_of(r.locks, is_anothers) ? "on a thread with " + held + " held:\n"
+                                                                  : "and holds " + held + " of its thread:\n");
     for (const auto& l : r.locks) {
         char address[64];
-        std::snprintf(address, sizeof address, "    pthread %s %p, taken at\n", name(l.what), l.lock);
-        text += address + lines(l.taken_at, frames::of_users);
+        std::snprintf(address, sizeof address, "    pthread %s %p, taken ", name(l.what), l.lock);
+        text += address + (is_anothers(l) ? "by " + called(l.taker) + " at\n" : "at\n") + lines(l.taken_at, frames::of_users);
     }
     text += "    parks at\n" + lines(r.parks_at, frames::of_users);
     std::fputs(text.c_str(), stderr);
@@ -205,13 +219,6 @@ mode chosen_mode() noexcept {
     return std::strcmp(text, "off") == 0 ? mode::off : mode::report;
 }
 
-std::string called(const detail::parking_fiber& f) {
-    auto text = f.name.empty() ? std::string("fiber ") : "fiber \"" + std::string(f.name) + "\", ";
-    text += std::to_string(f.id);
-    if (f.line != 0) text += " (" + std::string(f.file) + ":" + std::to_string(f.line) + ")";
-    return text;
-}
-
 }  // namespace
 
 void about_to_park(const detail::parking_fiber& f) noexcept {
@@ -221,7 +228,7 @@ void about_to_park(const detail::parking_fiber& f) noexcept {
     if (how == mode::off) return;
     const busy of_this_library;
     const auto held = held_here();
-    reporter::get().hand_over({called(f), std::string(f.reason), {held.begin(), held.end()}, here()});
+    reporter::get().hand_over({called(f), f.id, std::string(f.reason), {held.begin(), held.end()}, here()});
     forget_all();  // else the next fiber on this thread would be blamed (L1)
     if (how != mode::stop) return;
     reporter::get().flush();

@@ -7,15 +7,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/in_quotes.hpp"
 #include "runtime/dump_forms.hpp"
 
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t most_shown = 20;  // chosen: of those that are alike, or that are owners
+constexpr std::size_t most_shown = 20;  // chosen: of those that are alike, that are owners, or that are waited for
+
+using fibers_of_group = std::vector<const fiber_snapshot*>;
 
 struct group {
-    std::vector<const fiber_snapshot*> members;
+    fibers_of_group members;
 };
 
 // What of a stack is shown, and what of it counts when two are compared. Of one that waits the innermost frames are the runtime's: there are
@@ -52,7 +55,8 @@ private:
     std::unordered_map<void*, frame> known_;
 };
 
-// What makes two fibers alike: all but who they are, where exactly they wait, and for how long.
+// What makes two fibers alike: all but who they are, where exactly they wait, for how long, and at which of the objects that nobody has:
+// those are told apart below the group.
 auto kind_of(const fiber_snapshot& f, stack_views& stacks) {
     return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for,
                       f.owners.empty() ? nullptr : f.object, std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value),
@@ -90,7 +94,7 @@ public:
     void write() {
         if (all_.runtimes.empty()) to_ << "weft: no runtime\n";
         for (const auto& r : all_.runtimes) {
-            to_ << "weft: runtime \"" << r.name << "\", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
+            to_ << "weft: runtime " << in_quotes(r.name) << ", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
             for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
         }
         for (const auto& c : all_.cycles) {
@@ -113,10 +117,11 @@ private:
             to_ << g.members.size() << " fibers";
         if (first.site.line() != 0) to_ << " (" << first.site.file_name() << ':' << first.site.line() << ')';
         to_ << ": ";
-        write_state(first);
+        const auto by_object = parts_by_object(g);
+        write_state(first, by_object.size() == 1 ? first.object : nullptr);
         write_times(g);
         to_ << '\n';
-        if (g.members.size() > 1) write_members(g);
+        if (g.members.size() > 1) write_parts(by_object);
         const auto stack = stacks_.shown(first);
         for (std::size_t i = 0; i < stack.size(); ++i) {
             const bool is_exact = i == 0 && first.thread != 0;  // where a signal came, not whither a call returns
@@ -126,7 +131,7 @@ private:
 
     void write_fiber(const fiber_snapshot& f) {
         to_ << "fiber " << f.id.value;
-        if (!f.name.empty()) to_ << " \"" << f.name << '"';
+        if (!f.name.empty()) to_ << ' ' << in_quotes(f.name);
     }
 
     void write_fiber(fiber_id id) {
@@ -134,7 +139,19 @@ private:
         to_ << "fiber " << id.value;
     }
 
-    void write_state(const fiber_snapshot& f) {
+    // At one object each, as they came.
+    static std::vector<fibers_of_group> parts_by_object(const group& g) {
+        std::unordered_map<const void*, std::size_t> known;
+        std::vector<fibers_of_group> parts;
+        for (const auto* f : g.members) {
+            const auto [at, is_new] = known.emplace(f->object, parts.size());
+            if (is_new) parts.emplace_back();
+            parts[at->second].push_back(f);
+        }
+        return parts;
+    }
+
+    void write_state(const fiber_snapshot& f, const void* object) {
         to_ << f.state;
         if (f.worker)
             to_ << " on worker " << *f.worker;
@@ -143,6 +160,7 @@ private:
         if (f.thread != 0) to_ << ", thread " << f.thread;
         if (f.waits_for == "nothing") return;
         to_ << " for " << f.waits_for;
+        if (object) to_ << " at " << object;
         if (f.owners.empty()) return;
         to_ << " of ";
         for (std::size_t i = 0; i < f.owners.size() && i < most_shown; ++i) {
@@ -160,13 +178,22 @@ private:
         if ((*least)->waited != (*most)->waited) to_ << " to " << seconds(*(*most)->waited);
     }
 
-    void write_members(const group& g) {
-        to_ << "  these:";
-        for (std::size_t i = 0; i < g.members.size() && i < most_shown; ++i) {
-            to_ << (i == 0 ? " " : ", ") << g.members[i]->id.value;
-            if (!g.members[i]->name.empty()) to_ << " \"" << g.members[i]->name << '"';
+    void write_parts(const std::vector<fibers_of_group>& by_object) {
+        for (std::size_t i = 0; i < by_object.size() && i < most_shown; ++i) {
+            to_ << "  these";
+            if (by_object.size() > 1) to_ << " at " << by_object[i].front()->object;
+            write_members(by_object[i]);
         }
-        if (g.members.size() > most_shown) to_ << " and " << g.members.size() - most_shown << " more";
+        if (by_object.size() > most_shown) to_ << "  and others at " << by_object.size() - most_shown << " more\n";
+    }
+
+    void write_members(const fibers_of_group& members) {
+        to_ << ':';
+        for (std::size_t i = 0; i < members.size() && i < most_shown; ++i) {
+            to_ << (i == 0 ? " " : ", ") << members[i]->id.value;
+            if (!members[i]->name.empty()) to_ << ' ' << in_quotes(members[i]->name);
+        }
+        if (members.size() > most_shown) to_ << " and " << members.size() - most_shown << " more";
         to_ << '\n';
     }
 

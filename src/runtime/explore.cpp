@@ -4,6 +4,7 @@
 #include <limits>
 #include <mutex>
 
+#include "base/in_quotes.hpp"
 #include "runtime/runtime_core.hpp"
 #include "sched/simulator.hpp"
 
@@ -30,7 +31,7 @@ public:
     void take(const fiber_info& f, const std::exception_ptr& e) {
         const std::lock_guard guard(lock_);
         if (!text_.empty()) return;
-        text_ = "fiber \"" + std::string(f.name) + "\", which nobody joins, has failed: " + in_words(e);
+        text_ = "fiber " + in_quotes(f.name) + ", which nobody joins, has failed: " + in_words(e);
     }
     std::string text() {
         const std::lock_guard guard(lock_);

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/in_quotes.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "runtime/code_names.hpp"
 #include "runtime/runtime_core.hpp"
@@ -17,7 +18,7 @@ std::string line_of(const hog_report& r) {
     const auto text = [](std::string_view s) { return std::string(s); };
     const auto ms = [](std::chrono::nanoseconds d) { return std::to_string(d / std::chrono::milliseconds(1)) + " ms"; };
     std::string line = "weft: fiber " + std::to_string(r.fiber.id.value);
-    if (!r.fiber.name.empty()) line += " \"" + text(r.fiber.name) + '"';
+    if (!r.fiber.name.empty()) line += ' ' + in_quotes(r.fiber.name);
     if (r.fiber.site.line() != 0) line += " (" + text(r.fiber.site.file_name()) + ':' + std::to_string(r.fiber.site.line()) + ')';
     if (r.what == hog_report::doing::blocks) {
         line += " has kept its thread for " + ms(r.held) + " and blocks it";

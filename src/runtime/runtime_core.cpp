@@ -169,8 +169,8 @@ fiber_info info_of_a_plain_thread() noexcept {
 }
 
 void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
-    std::fprintf(stderr, "weft: fiber \"%.*s\" (%s:%u) failed and nobody joined it: %s\n", static_cast<int>(f.name.size()),
-                 f.name.data(), f.site.file_name(), static_cast<unsigned>(f.site.line()), what_of(e).c_str());
+    std::fprintf(stderr, "weft: fiber %s (%s:%u) failed and nobody joined it: %s\n", in_quotes(f.name).c_str(),
+                 f.site.file_name(), static_cast<unsigned>(f.site.line()), what_of(e).c_str());
 }
 
 }  // namespace
@@ -260,14 +260,13 @@ bool runtime_core::ends_simulation() {
 }
 
 void runtime_core::name_stragglers() noexcept {
-    std::fprintf(stderr, "weft: runtime \"%s\" waits for fibers that were asked to stop:\n", options_.name.c_str());
+    std::fprintf(stderr, "weft: runtime %s waits for fibers that were asked to stop:\n", in_quotes(options_.name).c_str());
     int left = 20;  // chosen: a screenful
     for_each_fiber([&](const fiber_info& info) {
         if (--left >= 0)
-            std::fprintf(stderr, "  fiber \"%.*s\" (%s:%u): %.*s, waits for %.*s\n", static_cast<int>(info.name.size()),
-                         info.name.data(), info.site.file_name(), static_cast<unsigned>(info.site.line()),
-                         static_cast<int>(info.state.size()), info.state.data(), static_cast<int>(info.waits_for.size()),
-                         info.waits_for.data());
+            std::fprintf(stderr, "  fiber %s (%s:%u): %.*s, waits for %.*s\n", in_quotes(info.name).c_str(),
+                         info.site.file_name(), static_cast<unsigned>(info.site.line()), static_cast<int>(info.state.size()),
+                         info.state.data(), static_cast<int>(info.waits_for.size()), info.waits_for.data());
     });
     if (left < 0) std::fprintf(stderr, "  and %d more\n", -left);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/in_quotes.hpp"
 #include "runtime/runtime_core.hpp"
 
 namespace weft {
@@ -43,14 +44,14 @@ std::vector<stack_use> runtime::stack_census() const {
 std::size_t runtime::trim_stacks() { return core_->is_inherited() ? 0 : core_->fibers().trim_waiting_stacks(); }
 
 void detail::runtime_core::print_census() noexcept {
-    std::fprintf(stderr, "weft: stacks of runtime \"%s\", in bytes\n%10s %10s %10s %10s  spawned at\n", options_.name.c_str(),
-                 "most", "mean", "of", "fibers");
     try {
+        std::fprintf(stderr, "weft: stacks of runtime %s, in bytes\n%10s %10s %10s %10s  spawned at\n",
+                     in_quotes(options_.name).c_str(), "most", "mean", "of", "fibers");
         for (const auto& use : uses_in(scheduler_->census()))
             std::fprintf(stderr, "%10zu %10zu %10zu %10llu  %s\n", use.most_bytes, use.mean_bytes, use.stack_bytes,
                          static_cast<unsigned long long>(use.fibers), site_of(use).c_str());
     } catch (const std::bad_alloc&) {
-        std::fputs("weft: no memory for the rest\n", stderr);
+        std::fputs("weft: no memory for the rest of the table of stacks\n", stderr);
     }
 }
 

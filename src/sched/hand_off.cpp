@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/in_quotes.hpp"
 #include "sched/new_thread.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/slice.hpp"
@@ -144,10 +145,11 @@ carrier* hand_off::take_without_thread() {
 carrier* hand_off::start_another() noexcept {
     const char* what = nullptr;
     if (auto* const made = make_carrier(what)) return made;
-    if (!std::exchange(says_no_more_, true))
-        std::fprintf(
-            stderr, "weft: runtime \"%s\" keeps fibers waiting behind others that compute or block: it has %u carriers, and %s\n",
-            owner_.options().name.c_str(), owner_.carrier_count(), what);
+    if (std::exchange(says_no_more_, true)) return nullptr;
+    const printable_text name(owner_.options().name);
+    std::fprintf(stderr,
+                 "weft: runtime \"%.*s\" keeps fibers waiting behind others that compute or block: it has %u carriers, and %s\n",
+                 static_cast<int>(name.view().size()), name.view().data(), owner_.carrier_count(), what);
     return nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/in_quotes.hpp"
 #include "sched/blocked_in.hpp"
 #include "sched/new_thread.hpp"
 #include "sched/scheduler.hpp"
@@ -33,7 +34,9 @@ void hog_reporter::start() noexcept {
         });
     } catch (const std::exception& e) {  // no memory, or no thread
         was_refused_ = true;
-        std::fprintf(stderr, "weft: runtime \"%s\" does not report hogs: %s\n", owner_.options().name.c_str(), e.what());
+        const printable_text name(owner_.options().name);
+        std::fprintf(stderr, "weft: runtime \"%.*s\" does not report hogs: %s\n", static_cast<int>(name.view().size()),
+                     name.view().data(), e.what());
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include <weft/stop.hpp>
 
+#include "base/in_quotes.hpp"
 #include "sched/bound.hpp"
 #include "sched/park_watch.hpp"
 #include "stack/overflow.hpp"
@@ -43,7 +44,8 @@ overflown current_overflow() noexcept {
 runner current_runner() noexcept {
     runner who{};
     const auto* const f = this_fiber_block();
-    const auto name = current_name();
+    const printable_text shown(current_name());
+    const auto name = shown.view();
     const auto length = static_cast<int>(name.size());
     if (f && f->owner->simulated())
         std::snprintf(who.text, sizeof who.text, "%.*s, fiber %llu, seed %llu", length, name.data(),
@@ -249,7 +251,7 @@ void scheduler::give_back(control_block& f) noexcept {
 }
 
 void scheduler::tidy(control_block& f) noexcept {
-    if (f.rest().slot.shields) panic("a fiber ends within a shield of its own", f.name());
+    if (f.rest().slot.shields) panic("a fiber ends within a shield of its own", printable_text(f.name()).view());
     if (f.mark.has_stop_source) f.rest().stop_source.reset();
     if (f.stop.load(relaxed) != stop_stage::none) f.rest().stops.store(0, relaxed);
     if (f.demoted || f.is_classed()) f.rest().make_ready.store(ready_fiber, relaxed);

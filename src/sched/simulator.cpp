@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/in_quotes.hpp"
 #include "base/panic.hpp"
 #include "base/virtual_clock.hpp"
 #include "fiber/switch_point.hpp"
@@ -34,7 +35,7 @@ deadline_frame& endless() noexcept {
     return frame;
 }
 
-std::string quoted(std::string_view name) { return name.empty() ? "unnamed" : '"' + std::string(name) + '"'; }
+std::string quoted(std::string_view name) { return name.empty() ? "unnamed" : in_quotes(name); }
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
+#include "base/in_quotes.hpp"
 #include "stack/guard.hpp"
 #include "stack/high_water.hpp"
 #include "stack/stack_map.hpp"
@@ -70,7 +71,7 @@ void print_report(std::byte* address, std::size_t stack_bytes) noexcept {
     text.add("weft: stack overflow");
     if (!who.name.empty()) {
         text.add(" in fiber \"");
-        text.add(who.name.substr(0, 100));
+        add_printable(who.name.substr(0, 100), [&](std::string_view piece) { text.add(piece); });
         text.add("\"");
     }
     text.add(" (stack ");

@@ -9,8 +9,14 @@ weft::channel<int> silent(0);
 weft::mutex left_lock, right_lock;
 weft::latch never_opened(1);
 
+struct slip {
+    int number;
+};
+
 [[gnu::noinline]] int await_order(int table) {
     volatile int dishes = table * 10 + 3;
+    slip kept{table};
+    asm volatile("" : : "r"(&kept) : "memory");  // so that it is there
     const auto order = silent.receive();
     return order ? *order + dishes : 0;
 }
@@ -48,7 +54,7 @@ int main() {
     auto waiter = rt.spawn({.name = "waiter"}, [] { return await_order(4); });
     auto left = rt.spawn({.name = "left"}, [&] { take_both(left_lock, right_lock, both); });
     auto right = rt.spawn({.name = "right"}, [&] { take_both(right_lock, left_lock, both); });
-    auto guest = rt.spawn({.name = "guest"}, [&] { waiter.join(); });
+    auto guest = rt.spawn({.name = "guest\nfiber 1: \x1b[31m"}, [&] { waiter.join(); });
     weft::fiber<> crowd[3];
     for (auto& one : crowd) one = rt.spawn({.name = "crowd"}, wait_for_ever);
     auto generating = rt.spawn({.name = "inside a coroutine"}, [] {

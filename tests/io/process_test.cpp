@@ -2,6 +2,7 @@
 #include <weft/io/process.hpp>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -69,6 +70,26 @@ TEST_P(processes, E4_have_none_of_wefts_descriptors) {
             EXPECT_EQ(open.find(kind), std::string::npos) << open;
         waits.join();
     });
+}
+
+// Handlers of fork() run in every way to a child but posix_spawn() and vfork(). That they are called here at all is shown by a fork.
+TEST_P(processes, E4_are_started_without_fork) {
+    static std::atomic<int> forks{0};
+    static const int not_installed = ::pthread_atfork([] { ++forks; }, nullptr, nullptr);
+    ASSERT_EQ(not_installed, 0);
+    const pid_t forked = ::fork();
+    if (forked == 0) ::_exit(0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(forked, &status, 0), forked);
+    const int before = forks;
+    ASSERT_GT(before, 0);
+    rt.run([] {
+        EXPECT_TRUE(process({"true"}).wait().success());
+        process with_all({"cat"}, {.in = redirect::pipe, .out = redirect::pipe, .directory = "/"});
+        with_all.in().close();
+        EXPECT_TRUE(with_all.wait().success());
+    });
+    EXPECT_EQ(forks, before);
 }
 
 TEST_P(processes, E4_many_are_waited_for_at_once_and_nobody_blocks) {

@@ -40,6 +40,11 @@ for deed, what in reported.items():
     taken, parks = said.stderr.partition("parks at")[::2]
     expect(f"{deed}: says where it was taken, and where it parks", deed in taken and lines_in(taken) > 1 and lines_in(parks) > 0, said.stderr)
 
+said = run("across_a_join")
+expect("across_a_join: names who took it, not the child that runs inside",
+       re.search(r'fiber "innocent", \d+ \([^)]*\) parks \(sleep\) on a thread with a lock held:\n'
+                 r' +pthread mutex 0x[0-9a-f]+, taken by fiber "culprit", \d+ \([^)\n]*held\.cpp:\d+\) at\n', said.stderr)
+       and not re.search(r'"innocent", [^\n]* and holds', said.stderr), said.stderr)
 said = run("mutex_across_a_park", WEFT_MIGRATION="torture")
 expect("a fiber that moves is reported as well", said.stderr.count("lockcheck: fiber") == 1, said.stderr)
 said = run("across_a_yield", WEFT_MIGRATION="torture")

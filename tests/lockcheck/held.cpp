@@ -78,6 +78,14 @@ void two_across_a_park() {
     const std::scoped_lock hold(plain, timed);
     park();
 }
+// Its child, run inside it by the join, is the one that parks. A few times: others may have their turn at a join, which then waits.
+void across_a_join() {
+    for (int i = 0; i < 5; ++i) {
+        const std::lock_guard hold(plain);
+        auto child = weft::spawn({.name = "innocent"}, park);
+        child.join();
+    }
+}
 
 // ---- to be left alone
 
@@ -147,6 +155,7 @@ const std::map<std::string, std::function<void()>> deeds{
     {"shared_across_a_park", shared_across_a_park},
     {"exclusive_across_a_park", exclusive_across_a_park},
     {"across_a_channel", across_a_channel},
+    {"across_a_join", across_a_join},
     {"across_a_yield", across_a_yield},
     {"two_across_a_park", two_across_a_park},
     {"released_before", released_before},
@@ -162,7 +171,8 @@ const std::map<std::string, std::function<void()>> deeds{
 int main(int argc, char** argv) {
     const auto found = deeds.find(argc > 1 ? argv[1] : "");
     if (found == deeds.end()) return 2;
-    weft::runtime rt({.workers = 2, .time_slice = 1ms});
+    const unsigned workers = found->first == "across_a_join" ? 1 : 2;  // nobody else starts the child
+    weft::runtime rt({.workers = workers, .time_slice = 1ms});
     rt.spawn({.name = "culprit"}, [&] {
           weft::spawn({.name = "bystander"}, [] { park(); }).join();  // who has nothing to do with it
           found->second();

@@ -177,12 +177,65 @@ TEST_P(dumps, show_those_that_are_alike_once) {
     std::ostringstream text;
     dump(text);
     EXPECT_NE(text.str().find("fibers: 30\n30 fibers ("), std::string::npos) << text.str();
-    EXPECT_NE(text.str().find("waiting for channel receive, for "), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find("waiting for channel receive at 0x"), std::string::npos) << text.str();
     EXPECT_NE(text.str().find(" and 10 more\n"), std::string::npos) << text.str();
     std::ostringstream without;
     dump(without, {.stacks = stacks::left_out});
     EXPECT_EQ(without.str().find("weft_context_base"), std::string::npos) << without.str();
     c.close();
+    for (auto& f : all) f.join();
+}
+
+// Alike as they are, who has to act is another.
+TEST_P(dumps, say_at_which_object_each_waits) {
+    watched_runtime rt(GetParam());
+    channel<int> first(0), second(0);
+    std::vector<fiber<>> all;
+    for (int i = 0; i < 3; ++i) all.push_back(rt.spawn({.name = "w"}, [&c = i == 0 ? first : second] { wait_deep_inside(c); }));
+    auto alone = rt.spawn({.name = "alone"}, [&] { wait_deep_inside(first); });
+    ASSERT_TRUE(eventually([&] { return waiting_for(rt, "channel receive") == 4; }));
+    const auto seen = take_snapshot();
+    const auto at = [&](const fiber<>& f) {
+        const auto& those = seen.runtimes.front().fibers;
+        std::ostringstream address;
+        address << std::ranges::find(those, f.id(), &fiber_snapshot::id)->object;
+        return address.str();
+    };
+    const auto numbered = [](const fiber<>& f) { return std::to_string(f.id().value); };
+    EXPECT_NE(at(all[0]), at(all[1]));
+    EXPECT_EQ(at(all[1]), at(all[2]));
+    std::ostringstream to;
+    dump(to);
+    const auto text = to.str();
+    EXPECT_NE(text.find("fiber " + numbered(alone) + " \"alone\" ("), std::string::npos) << text;
+    EXPECT_NE(text.find("waiting for channel receive at " + at(alone) + ", for "), std::string::npos) << text;
+    EXPECT_NE(text.find("\n3 fibers ("), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  these at " + at(all[0]) + ": " + numbered(all[0]) + " \"w\"\n"), std::string::npos) << text;
+    const auto both = numbered(all[1]) + " \"w\", " + numbered(all[2]) + " \"w\"",
+               turned = numbered(all[2]) + " \"w\", " + numbered(all[1]) + " \"w\"";
+    EXPECT_TRUE(text.find("\n  these at " + at(all[1]) + ": " + both + '\n') != std::string::npos ||
+                text.find("\n  these at " + at(all[1]) + ": " + turned + '\n') != std::string::npos)
+        << text;
+    first.close();
+    second.close();
+    for (auto& f : all) f.join();
+    alone.join();
+}
+
+// A name may come from anywhere, and a dump be read by whoever looks at a terminal or searches for lines.
+TEST_P(dumps, names_break_no_line_and_tell_a_terminal_nothing) {
+    watched_runtime rt({.workers = GetParam(), .name = "r\nfiber 1: running"});
+    latch over(1);
+    std::vector<fiber<>> all;
+    for (int i = 0; i < 2; ++i)
+        all.push_back(rt.spawn({.name = "z\xc3\xbcgig\nfiber 2: \x1b[31m\x7f\xc2\x9b"}, [&] { over.wait(); }));
+    ASSERT_TRUE(eventually([&] { return waiting_for(rt, "latch") == 2; }));
+    std::ostringstream text;
+    dump(text, {.stacks = stacks::left_out});
+    EXPECT_NE(text.str().find("runtime \"r\\x0afiber 1: running\", workers"), std::string::npos) << text.str();
+    EXPECT_NE(text.str().find("\"z\xc3\xbcgig\\x0afiber 2: \\x1b[31m\\x7f\\xc2\\x9b\""), std::string::npos) << text.str();
+    EXPECT_EQ(std::ranges::count(text.str(), '\n'), 3) << text.str();  // the runtime, the two, their numbers
+    over.count_down();
     for (auto& f : all) f.join();
 }
 

@@ -12,7 +12,9 @@ Nothing is called in the process, and nothing is written to it. Fibers are found
 How a stack that no thread runs on is shown: an unwinder says of the innermost frame of the selected thread that its caller is the place
 where the fiber has left its stack. gdb goes on from there by itself.
 """
+import contextlib
 import itertools
+import re
 import struct
 import time
 
@@ -72,6 +74,11 @@ def read_layout():
     return layout
 
 
+def printable(name):
+    """As add_printable() of base/in_quotes.hpp."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda control: "".join(f"\\x{b:02x}" for b in control.group().encode()), name)
+
+
 class Fiber:
     """What is read of one control block."""
 
@@ -109,7 +116,7 @@ class Fiber:
             self.holder = self.in_place + p["block.to_rest"]
 
     def title(self):
-        return f"fiber {self.id}" + (f' "{self.name}"' if self.name else "")
+        return f"fiber {self.id}" + (f' "{printable(self.name)}"' if self.name else "")
 
     def line(self, process):
         text = self.title()
@@ -228,7 +235,7 @@ class Process:
                 fiber.state = "running"
 
     def find(self, what):
-        found = [f for f in self.fibers if str(f.id) == what or (f.name and f.name == what)]
+        found = [f for f in self.fibers if str(f.id) == what or (f.name and what in (f.name, printable(f.name)))]
         if not found:
             raise gdb.GdbError(f"weft: no fiber has the number or the name {what}")
         if len(found) > 1:
@@ -316,11 +323,23 @@ def registers_at(process, sp):
     return registers
 
 
+HOW_TO_HAVE_STACKS = "gdb's generate-core-file and gcore leave them out; `weft core FILE` on the live process, and the kernel, write them"
+
+
+def lacks_stack(process, fiber):
+    """Whether a core leaves it out: gdb then reads nothing, or zeros, to which no fiber returns."""
+    try:
+        return any(registers_at(process, sp)["pc"] == 0 for sp in left_at(process, fiber))
+    except gdb.MemoryError:
+        return True
+
+
 class Shown:
     """The stacks of a fiber, each as its frames, innermost first. Frames are valid until the next stack; what was selected comes back."""
 
     def __init__(self, process, fiber):
         self.process, self.fiber = process, fiber
+        self.is_cut = False  # of one that runs: its callers are not in this core
 
     def __enter__(self):
         self.thread = gdb.selected_thread()
@@ -341,6 +360,8 @@ class Shown:
             thread.switch()
             yield self.frames(gdb.newest_frame())
             return
+        if lacks_stack(self.process, self.fiber):
+            return
         for sp in left_at(self.process, self.fiber):
             LEFT.show(registers_at(self.process, sp))
             frame = gdb.newest_frame()
@@ -348,10 +369,12 @@ class Shown:
                 frame = frame.older()
             yield self.frames(frame)
 
-    @staticmethod
-    def frames(frame):
+    def frames(self, frame):
         found = []
         while frame and len(found) < 1000:
+            if found and frame.pc() == 0:  # read from a page that is not there
+                self.is_cut = True
+                break
             found.append(frame)
             frame = frame.older()
         return found
@@ -369,6 +392,20 @@ class Shown:
                 pass
 
 
+def text_of(value):
+    """A printer meets what the compiler has left out only when it is called, and gdb would report that at large."""
+    try:
+        printer = gdb.default_visualizer(value)
+        if hasattr(printer, "to_string"):
+            printer.to_string()
+        if hasattr(printer, "children"):
+            for _ in itertools.islice(printer.children(), 64):
+                pass
+        return value.format_string(max_elements=64, max_depth=4)
+    except (gdb.error, RuntimeError) as e:
+        return "<optimized out>" if "optimized out" in str(e) else f"<{e}>"
+
+
 def variables_of(frame, want):
     """(name, text) of the symbols of a frame's blocks up to its function."""
     try:
@@ -379,7 +416,7 @@ def variables_of(frame, want):
         for symbol in block:
             if want(symbol):
                 try:
-                    text = symbol.value(frame).format_string(max_elements=64, max_depth=4)
+                    text = text_of(symbol.value(frame))
                 except (gdb.error, RuntimeError) as e:
                     text = f"<{e}>"
                 yield symbol.name, text
@@ -406,19 +443,35 @@ def print_frames(frames, first, with_locals):
                 gdb.write(f"        {name} = {text}\n")
 
 
-def why_there_is_none(fiber):
+def why_there_is_none(process, fiber):
+    if lacks_stack(process, fiber):
+        return "it is not in this core: " + HOW_TO_HAVE_STACKS
     return "it runs another fiber on its own stack, and is shown with that" if fiber.in_place else "it has not started"
+
+
+@contextlib.contextmanager
+def silent_printers():
+    """What a printer inside another's value meets: gdb shows the value without it."""
+    before = gdb.parameter("python print-stack")
+    gdb.execute("set python print-stack none", to_string=True)
+    try:
+        yield
+    finally:
+        gdb.execute(f"set python print-stack {before}", to_string=True)
 
 
 def print_stack(process, fiber, with_locals):
     gdb.write(fiber.line(process) + "\n")
     shown = 0
-    with Shown(process, fiber) as stacks:
+    of_fiber = Shown(process, fiber)
+    with silent_printers(), of_fiber as stacks:
         for frames in stacks:
             print_frames(frames, shown, with_locals)
             shown += len(frames)
+    if of_fiber.is_cut:
+        gdb.write(f"  the rest of it is not in this core: {HOW_TO_HAVE_STACKS}\n")
     if not shown:
-        gdb.write(f"  no stack: {why_there_is_none(fiber)}\n")
+        gdb.write(f"  no stack: {why_there_is_none(process, fiber)}\n")
 
 
 def compared(frames):
@@ -434,7 +487,7 @@ def print_all_stacks(process):
     groups = {}
     for fiber in process.fibers:
         with Shown(process, fiber) as stacks:
-            groups.setdefault(tuple(compared(frames) for frames in stacks), []).append(fiber)
+            groups.setdefault((lacks_stack(process, fiber), *(compared(frames) for frames in stacks)), []).append(fiber)
     for fibers in sorted(groups.values(), key=len):
         for fiber in fibers[1:]:
             gdb.write(fiber.line(process) + "\n")
@@ -476,6 +529,9 @@ class FibersCommand(gdb.Command):
         gdb.write(f"{len(shown)} of {len(process.fibers)} fibers\n")
         for cycle in process.cycles():
             gdb.write("these wait for one another: " + ", ".join(f.title() for f in cycle) + "\n")
+        lacking = sum(not f.thread and lacks_stack(process, f) for f in process.fibers)
+        if lacking:
+            gdb.write(f"stacks of {lacking} fibers are not in this core, nor are locks on them, whose owners are unknown: {HOW_TO_HAVE_STACKS}\n")
 
 
 class BtCommand(gdb.Command):
@@ -520,9 +576,9 @@ process goes on, or weft fiber is said without an argument."""
         fiber = process.find(one_argument(arguments, "weft fiber [ID|NAME]"))
         if fiber.thread:
             raise gdb.GdbError(f"weft: {fiber.title()} runs: choose its thread, {fiber.thread}")
-        stacks = left_at(process, fiber)
+        stacks = () if lacks_stack(process, fiber) else left_at(process, fiber)
         if not stacks:
-            raise gdb.GdbError(f"weft: no stack: {why_there_is_none(fiber)}")
+            raise gdb.GdbError(f"weft: no stack: {why_there_is_none(process, fiber)}")
         LEFT.show(registers_at(process, stacks[0]))
         gdb.write(fiber.line(process) + "\n")
         gdb.execute("frame 1")

@@ -26,17 +26,16 @@ public:
         const weft::detail::dump_socket there(process);
         if (fd_ < 0 || ::connect(fd_, there.get(), there.bytes) != 0) refuse(process, std::strerror(errno));
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        ucred who = {};
-        socklen_t bytes = sizeof who;
-        if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0 || who.pid != process)
-            refuse(process, "process " + std::to_string(who.pid) + " has taken its place");
+        socklen_t bytes = sizeof who_;
+        if (::getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &who_, &bytes) != 0 || who_.pid != process)
+            refuse(process, "process " + std::to_string(who_.pid) + " has taken its place");
     }
     ~connection() { ::close(fd_); }
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
 
     void ask(std::string_view line) {
-        if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) throw_errno();
+        if (::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) fail();
     }
     std::string answer() {
         std::string all;
@@ -44,7 +43,8 @@ public:
         for (;;) {
             const auto n = ::recv(fd_, some.data(), some.size(), 0);
             if (n < 0 && errno == EINTR) continue;
-            if (n < 0) throw_errno();
+            if (n < 0) fail();
+            if (n == 0 && all.empty()) hung_up();
             if (n == 0) return all;
             all.append(some.data(), static_cast<std::size_t>(n));
         }
@@ -56,16 +56,27 @@ private:
         throw std::runtime_error("dump: process " + std::to_string(process) + " does not serve dumps (" + why +
                                  "); runtime_options::dump_signal or WEFT_DUMP_SIGNAL lets it");
     }
-    [[noreturn]] static void throw_errno() { throw std::runtime_error(std::string("dump: ") + std::strerror(errno)); }
+    // Who is not answered is hung up on at once: the request, or the answer, then meets a closed connection.
+    [[noreturn]] void fail() const {
+        if (errno == EPIPE || errno == ECONNRESET) hung_up();
+        throw std::runtime_error(std::string("dump: ") + std::strerror(errno));
+    }
+    [[noreturn]] void hung_up() const {
+        const auto process = "dump: process " + std::to_string(who_.pid), user = std::to_string(who_.uid);
+        if (const auto me = ::geteuid(); me != 0 && me != who_.uid)
+            throw std::runtime_error(process + " answers its own user and root, and not user " + std::to_string(me) +
+                                     ": run weft dump as user " + user + " or as root");
+        throw std::runtime_error(process + " has hung up: it has ended, or now runs as another user than " + user);
+    }
 
     int fd_;
+    ucred who_ = {};
 };
 
 void run(const dump_options& options) {
     connection there(options.process);
     there.ask(options.json ? "json\n" : "text\n");
     const auto text = there.answer();
-    if (text.empty()) throw std::runtime_error("dump: the process has hung up; it answers its own user and root");
     std::cout << text << std::flush;
 }
 
