@@ -16,7 +16,8 @@ struct running_fiber {
 /// Of the fiber whose body runs, also if it runs inside another that joins it. Callable anywhere, with any lock held.
 using fiber_asker = running_fiber (*)() noexcept;
 
-/// What such a library exports, as weft_who_runs. Called when a runtime starts.
-using fiber_asker_taker = void (*)(fiber_asker) noexcept;
+/// What such a library exports, as weft_who_runs: takes the second for the first, if that is what it has. Called when a runtime starts,
+/// with none and a way to ask, and the other way round before a library that has weft inside is closed: of several, the first is asked.
+using fiber_asker_taker = void (*)(fiber_asker, fiber_asker) noexcept;
 
 }  // namespace weft::detail

@@ -50,7 +50,7 @@ _Unwind_Reason_Code collect(_Unwind_Context* context, void* argument) noexcept {
     if (mine.busy != 0 || mine.count == most) return;
     const busy while_unwinding;
     auto& entry = mine.locks[mine.count];
-    const auto ask = asks.load(detail::relaxed);  // code, which is there at all times
+    const auto ask = asks.load(detail::relaxed);  // code, and nothing else, is reached through it
     entry = {lock, what, here(), ask ? ask() : detail::running_fiber{}};
     ++mine.count;
 }
@@ -75,6 +75,7 @@ busy::~busy() { --mine.busy; }
 
 }  // namespace weft::lockcheck
 
-extern "C" __attribute__((visibility("default"))) void weft_who_runs(weft::detail::fiber_asker ask) noexcept {
-    weft::lockcheck::asks.store(ask, weft::detail::relaxed);
+extern "C" __attribute__((visibility("default"))) void weft_who_runs(weft::detail::fiber_asker from,
+                                                                     weft::detail::fiber_asker to) noexcept {
+    static_cast<void>(weft::lockcheck::asks.compare_exchange_strong(from, to, weft::detail::relaxed, weft::detail::relaxed));
 }

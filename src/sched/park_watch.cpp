@@ -19,13 +19,19 @@ running_fiber who_runs() noexcept {
     return who;
 }
 
+fiber_asker_taker found_taker() noexcept { return reinterpret_cast<fiber_asker_taker>(::dlsym(RTLD_DEFAULT, "weft_who_runs")); }
+
+[[gnu::destructor]] void nobody_is_asked() noexcept {
+    if (const auto take = found_taker()) take(who_runs, nullptr);
+}
+
 }  // namespace
 
 void find_park_watcher() noexcept {
     static constinit atomic<bool> looked{false};  // no local static that is made here: F3 of base/fork.hpp
     if (looked.load(acquire)) return;  // pairs with the store; who looks at the same time finds the same
     const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
-    if (const auto take = reinterpret_cast<fiber_asker_taker>(::dlsym(RTLD_DEFAULT, "weft_who_runs"))) take(who_runs);
+    if (const auto take = found_taker()) take(nullptr, who_runs);
     watcher_of_parks.store(found, relaxed);  // ordered by the start of whoever reads it
     looked.store(true, release);  // pairs with the load
 }

@@ -1,15 +1,15 @@
 """Proves that the lock check names who parks with a lock of its thread held, and nobody else (R18, B5 of the asks).
 
-    check_lockcheck.py PROGRAM LIBRARY
+    check_lockcheck.py PROGRAM LIBRARY PLUGIN
 
-PROGRAM is held.cpp, LIBRARY libweft_lockcheck.so, which is loaded before it.
+PROGRAM is held.cpp, LIBRARY libweft_lockcheck.so, which is loaded before it, PLUGIN a library with weft inside.
 """
 import os
 import re
 import subprocess
 import sys
 
-program, library = sys.argv[1:3]
+program, library, plugin = sys.argv[1:4]
 failures = []
 
 
@@ -21,7 +21,7 @@ def expect(what, fact, detail=""):
 
 def run(deed, **variables):
     environment = {**os.environ, "LD_PRELOAD": library, **variables}
-    return subprocess.run([program, deed], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, timeout=60)
+    return subprocess.run([program, deed, plugin], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, timeout=60)
 
 
 def lines_in(text):
@@ -55,6 +55,9 @@ expect("all locks are named", len(re.findall("pthread mutex 0x", said.stderr)) =
 for deed in ("released_before", "of_weft", "not_got", "in_a_condition_variable", "beside_a_hand_off", "by_other_threads"):
     said = run(deed)
     expect(f"{deed}: is left alone", said.returncode == 0 and said.stderr == "", said.stderr)
+
+said = run("after_a_closed_library")
+expect("after_a_closed_library: nobody asks what is gone", said.returncode == 0 and said.stderr == "", f"{said.returncode}\n{said.stderr}")
 
 said = run("mutex_across_a_park", WEFT_LOCKCHECK="stop")
 expect("stop: reports and aborts", said.returncode == -6 and "lockcheck: fiber" in said.stderr, said.stderr)

@@ -1,4 +1,5 @@
 // held.cpp - one fiber that does what its argument says with locks of the system's threads library, for check_lockcheck.py.
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -166,9 +167,21 @@ const std::map<std::string, std::function<void()>> deeds{
     {"by_other_threads", by_other_threads},
 };
 
+// Before a runtime of this program's starts, which would be asked first.
+int lock_after_a_closed_library(const char* path) {
+    void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return std::fprintf(stderr, "%s\n", ::dlerror()), 3;
+    const auto work = reinterpret_cast<int (*)()>(::dlsym(library, "weft_plugin_work"));
+    if (!work || work() != 5050 || ::dlclose(library) != 0) return 4;
+    if (::dlopen(path, RTLD_NOW | RTLD_NOLOAD)) return 5;  // it would still be there to be asked
+    const std::lock_guard hold(plain);
+    return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 2 && std::string(argv[1]) == "after_a_closed_library") return lock_after_a_closed_library(argv[2]);
     const auto found = deeds.find(argc > 1 ? argv[1] : "");
     if (found == deeds.end()) return 2;
     const unsigned workers = found->first == "across_a_join" ? 1 : 2;  // nobody else starts the child

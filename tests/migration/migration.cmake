@@ -35,6 +35,7 @@ if(TARGET weft_lockcheck)
     target_compile_options(lockcheck_held PRIVATE -g)   # its report names lines
     target_link_libraries(lockcheck_held PRIVATE weft)
     add_test(NAME lockcheck.held COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/lockcheck/check_lockcheck.py"
-             $<TARGET_FILE:lockcheck_held> $<TARGET_FILE:weft_lockcheck>)
+             $<TARGET_FILE:lockcheck_held> $<TARGET_FILE:weft_lockcheck> $<TARGET_FILE:hazards_plugin_gone>)
+    add_dependencies(lockcheck_held hazards_plugin_gone)
     set_tests_properties(lockcheck.held PROPERTIES TIMEOUT 120 LABELS lint)
 endif()
