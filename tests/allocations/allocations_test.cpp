@@ -127,12 +127,12 @@ private:
 
 const operation those_that_promise_it[] = {
     {"mutex",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          mutex m;
          measure([&] { const std::scoped_lock guard(m); });
      }},
     {"mutex_that_is_fought_for",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          mutex m;
          locks_that_are_fought_for(measure, [&](auto&& inside) {
              const std::scoped_lock guard(m);
@@ -140,7 +140,7 @@ const operation those_that_promise_it[] = {
          });
      }},
     {"shared_mutex",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          shared_mutex m;
          measure([&] {
              { const std::scoped_lock guard(m); }
@@ -148,7 +148,7 @@ const operation those_that_promise_it[] = {
          });
      }},
     {"shared_mutex_that_is_fought_for",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          shared_mutex m;
          locks_that_are_fought_for(measure, [&](auto&& inside) {
              {
@@ -160,12 +160,12 @@ const operation those_that_promise_it[] = {
          });
      }},
     {"semaphore",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          counting_semaphore s(1);
          measure([&] { s.acquire(), s.release(); });
      }},
     {"semaphore_that_is_waited_for",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          counting_semaphore there(0), back(0);
          std::atomic<bool> over{false};
          const auto partner = spawn([&] {
@@ -177,7 +177,7 @@ const operation those_that_promise_it[] = {
          back.acquire();
      }},
     {"select_of_what_is_ready",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          channel<int> a(1), b(1);
          measure([&] {
              a.send(1);
@@ -187,7 +187,7 @@ const operation those_that_promise_it[] = {
          });
      }},
     {"select_that_waits",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          echo one, another;
          measure([&] {
              for (auto* const e : {&one, &another}) {
@@ -198,42 +198,42 @@ const operation those_that_promise_it[] = {
          });
      }},
     {"select_that_runs_out_of_time",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          channel<int> silent;
          measure([&] { select(on_receive(silent, [](std::optional<int>) {}), on_timeout(20us)); });
      }},
     {"calls_of_a_coroutine",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          coroutine<int(int)> c([](auto& yield, int x) -> int {
              for (;;) x = yield(x + 1);
          });
          measure([&] { c(1); });
      }},
     {"calls_of_a_coroutine_that_parks",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          coroutine<> c([] {
              for (;; coroutine<>::yield()) this_fiber::yield();
          });
          measure([&] { c.call(); });
      }},
     {"fiber_local_after_the_first_call",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          fiber_local<int> mine;
          measure([&] { ++*mine; });
      }},
-    {"sleep", [](const auto& measure) { measure([] { this_fiber::sleep_for(20us); }); }},
+    {"sleep", [](const operation::measured& measure) { measure([] { this_fiber::sleep_for(20us); }); }},
     {"yield",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          const beside other([] { this_fiber::yield(); });
          measure([] { this_fiber::yield(); });
      }},
     {"channel_without_a_buffer",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          echo e;
          measure([&] { e.there.send(1), e.back.receive(); });
      }},
     {"channel_with_a_buffer",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          echo e(8);
          measure([&] {
              for (int i = 0; i < 8; ++i) e.there.send(i);
@@ -241,7 +241,7 @@ const operation those_that_promise_it[] = {
          });
      }},
     {"channel_of_values_that_are_not_trivial",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          channel<std::string> c(8);
          measure([&] {
              for (int i = 0; i < 8; ++i) c.send("short");
@@ -249,7 +249,7 @@ const operation those_that_promise_it[] = {
          });
      }},
     {"event_that_is_waited_for",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          event there(event::kind::automatic), back(event::kind::automatic);
          std::atomic<bool> over{false};
          const auto partner = spawn([&] {
@@ -260,9 +260,9 @@ const operation those_that_promise_it[] = {
          there.set();
          back.wait();
      }},
-    {"with_timeout", [](const auto& measure) { measure([] { with_timeout(1h, [] { this_fiber::yield(); }); }); }},
+    {"with_timeout", [](const operation::measured& measure) { measure([] { with_timeout(1h, [] { this_fiber::yield(); }); }); }},
     {"ivar_that_is_waited_for",
-     [](const auto& measure) {
+     [](const operation::measured& measure) {
          std::vector<ivar<int>> all(2 * turns);
          std::size_t next = 0;
          const auto sets = spawn([&] {
