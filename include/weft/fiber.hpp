@@ -132,9 +132,9 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 ///           cancelled if the caller is stopped before there is a place. On a plain thread the program stops: use weft::run.
 template <class F>
     requires detail::not_attributes<F>
-auto spawn(F&& f, std::source_location site = std::source_location::current()) {
+auto spawn(F&& f, detail::call_site site = {}) {
     using R = detail::spawn_result_t<F>;
-    return fiber<R>(detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", site, std::forward<F>(f)));
+    return fiber<R>(detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", site.where, std::forward<F>(f)));
 }
 template <class F, class... A>
     requires(detail::not_attributes<F> && sizeof...(A) > 0)
@@ -151,7 +151,7 @@ auto spawn(const attributes& a, F&& f, A&&... args) {
 /// In `rt`, from any thread: rt.spawn(a...).
 template <std::same_as<runtime> Runtime, class F>
     requires detail::not_attributes<F>
-auto spawn(Runtime& rt, F&& f, std::source_location site = std::source_location::current()) {
+auto spawn(Runtime& rt, F&& f, detail::call_site site = {}) {
     return rt.spawn(std::forward<F>(f), site);
 }
 template <std::same_as<runtime> Runtime, class... A>
@@ -171,8 +171,8 @@ void spawn_detached(const attributes& a, F&& f, A&&... args) {
 }
 template <class F>
     requires detail::not_attributes<F>
-void spawn_detached(F&& f, std::source_location site = std::source_location::current()) {
-    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", site, std::forward<F>(f));
+void spawn_detached(F&& f, detail::call_site site = {}) {
+    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", site.where, std::forward<F>(f));
 }
 template <class F, class... A>
     requires(detail::not_attributes<F> && sizeof...(A) > 0)
@@ -182,7 +182,7 @@ void spawn_detached(F&& f, A&&... args) {
 }
 template <std::same_as<runtime> Runtime, class F>
     requires detail::not_attributes<F>
-void spawn_detached(Runtime& rt, F&& f, std::source_location site = std::source_location::current()) {
+void spawn_detached(Runtime& rt, F&& f, detail::call_site site = {}) {
     rt.spawn_detached(std::forward<F>(f), site);
 }
 template <std::same_as<runtime> Runtime, class... A>

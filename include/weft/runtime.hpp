@@ -159,8 +159,8 @@ public:
     /// As weft::spawn(), from any thread.
     template <class F>
         requires detail::not_attributes<F>
-    auto spawn(F&& f, std::source_location site = std::source_location::current()) {
-        return spawn(attributes{.site = site}, std::forward<F>(f));
+    auto spawn(F&& f, detail::call_site site = {}) {
+        return spawn(attributes{.site = site.where}, std::forward<F>(f));
     }
     template <class F, class... A>
         requires(detail::not_attributes<F> && sizeof...(A) > 0)
@@ -173,8 +173,8 @@ public:
     }
     template <class F>
         requires detail::not_attributes<F>
-    void spawn_detached(F&& f, std::source_location site = std::source_location::current()) {
-        spawn_detached(attributes{.site = site}, std::forward<F>(f));
+    void spawn_detached(F&& f, detail::call_site site = {}) {
+        spawn_detached(attributes{.site = site.where}, std::forward<F>(f));
     }
     template <class F, class... A>
         requires(detail::not_attributes<F> && sizeof...(A) > 0)
@@ -193,15 +193,15 @@ public:
     ///
     /// \returns its result. \throws what it threw; simulation_failed. \parks if called by a fiber of another runtime.
     template <class F>
-    auto run(F&& main, std::source_location site = std::source_location::current()) {
+    auto run(F&& main, detail::call_site site = {}) {
         if (detail::simulated_run simulated{*core_}) [[unlikely]] {
-            auto f = spawn({.name = "main", .site = site}, std::forward<F>(main));
+            auto f = spawn({.name = "main", .site = site.where}, std::forward<F>(main));
             simulated.go(f.ref());
             if (simulated.succeeds()) return f.join();
             if (!f.done()) f.detach();  // given up
             simulated.fail();
         }
-        return spawn({.name = "main", .site = site}, std::forward<F>(main)).join();
+        return spawn({.name = "main", .site = site.where}, std::forward<F>(main)).join();
     }
 
     /// Stops all fibers and waits up to `grace`; fibers started later start stopped. False: stragglers were named on stderr.
@@ -236,7 +236,7 @@ private:
 
 /// runtime rt(options); return rt.run(main);
 template <class F>
-auto run(F&& main, runtime_options options = {}, std::source_location site = std::source_location::current()) {
+auto run(F&& main, runtime_options options = {}, detail::call_site site = {}) {
     runtime rt(std::move(options));
     return rt.run(std::forward<F>(main), site);
 }

@@ -66,8 +66,8 @@ public:
     /// Starts a child, as weft::spawn(). In a stopped scope the child starts stopped.
     template <class F>
         requires detail::not_attributes<F>
-    auto spawn(F&& f, std::source_location site = std::source_location::current()) {
-        detail::made_fiber<detail::start_as::joinable, F> made(&core_.where(), site, std::forward<F>(f));
+    auto spawn(F&& f, detail::call_site site = {}) {
+        detail::made_fiber<detail::start_as::joinable, F> made(&core_.where(), site.where, std::forward<F>(f));
         return child<detail::spawn_result_t<F>>(core_.start(made, made.body));
     }
     template <class F, class... A>

@@ -18,6 +18,11 @@ namespace weft::detail {
 
 enum class start_as : bool { joinable, detached };
 
+/// A parameter that nobody gives. Not a std::source_location itself: as a default argument in a member's initializer clang 16 has it fail.
+struct call_site {
+    std::source_location where = std::source_location::current();
+};
+
 /// A fiber whose body is being made; given back unless it starts. What is compiled gets and returns values, so that all of this stays
 /// in registers.
 class new_fiber {
