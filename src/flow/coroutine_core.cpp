@@ -29,23 +29,24 @@ struct coroutine_core : coroutine_link {
     context self;
     void* input = nullptr;
     void* output = nullptr;
-    std::exception_ptr failure;   // on its way to the caller
+    std::exception_ptr failure;  // on its way to the caller
     coroutine_state state = coroutine_state::suspended;
     bool started = false;
-    coroutine_body const* type = nullptr;   // null until there is a body
+    coroutine_body const* type = nullptr;  // null until there is a body
     void* body = nullptr;
     stack* home = nullptr;
     frames_aside frames;
 };
 
-static_assert(std::is_base_of_v<coroutine_link, coroutine_core> && !std::is_polymorphic_v<coroutine_core>, "link_of(): at its beginning");
+static_assert(std::is_base_of_v<coroutine_link, coroutine_core> && !std::is_polymorphic_v<coroutine_core>,
+              "link_of(): at its beginning");
 
 namespace {
 
 /// Thrown by the yield of a coroutine that is being destroyed. Nobody else can name it.
 struct unwound {};
 
-constexpr std::size_t body_fits_anyway = 1024;   // chosen: what may come out of the stack size asked for
+constexpr std::size_t body_fits_anyway = 1024;  // chosen: what may come out of the stack size asked for
 
 // Never destroyed: a static coroutine may end after it would be.
 stack_pool& coroutine_stacks() {
@@ -72,8 +73,10 @@ void run(void* argument) noexcept {
     void* last = nullptr;
     try {
         last = core.type->run(core.body, core, core.input);
-    } catch (unwound const&) {   // its destruction asked for this
-    } catch (...) { core.failure = std::current_exception(); }
+    } catch (unwound const&) {  // its destruction asked for this
+    } catch (...) {
+        core.failure = std::current_exception();
+    }
     auto& slot = current_coroutine();
     require(!slot.shields || slot.shields->within != &core, "a coroutine ends within a shield of its own");
     slot.innermost = core.outer;
@@ -111,7 +114,7 @@ bool takes_care_to_call(coroutine_core const& core) noexcept {
 
 /// Before it ceases to be the innermost. \returns `slot`, which nobody has to keep then where nothing is due.
 [[gnu::noinline, gnu::cold]] coroutine_slot* see_to_yield(coroutine_core& core, coroutine_slot* slot) {
-    if ((core.due & due_unwinding) != 0) throw unwound{};   // or its body has caught the first one
+    if ((core.due & due_unwinding) != 0) throw unwound{};  // or its body has caught the first one
     if (!core.frames.put_aside(*slot, core)) core.due &= ~due_frames;
     return slot;
 }
@@ -132,7 +135,7 @@ coroutine_core& innermost_of(coroutine_slot const& slot) noexcept {
 coroutine_ptr new_coroutine(coroutine_options options, std::size_t body_bytes, std::size_t body_alignment) {
     auto& pool = coroutine_stacks();
     std::size_t wanted = options.stack_bytes != 0 ? options.stack_bytes : pool.default_bytes();
-    if (body_bytes + body_alignment > body_fits_anyway) wanted += body_bytes + body_alignment;
+    if (const auto more = body_bytes + body_alignment; more > body_fits_anyway) wanted = std::max(wanted, wanted + more);
     stack* const home = pool.take(wanted);
     if (home == nullptr)
         throw std::system_error(std::make_error_code(std::errc::not_enough_memory), "weft: stack of a coroutine");
@@ -193,7 +196,7 @@ coroutine_core* leave_innermost() {
         if (slot == nullptr) return nullptr;
     }
     cease_innermost(core, *slot);
-    core.output = nullptr;   // that of its last yield is gone
+    core.output = nullptr;  // that of its last yield is gone
     return static_cast<coroutine_core*>(hop_context(core.self, core.caller, &core));
 }
 
@@ -220,7 +223,7 @@ void transfer_from_innermost(coroutine_core& other) {
     if (other.due != 0) [[unlikely]]
         see_to_call(other, slot);
     become_innermost(other, core.outer, slot);
-    other.caller = core.caller;   // C2
+    other.caller = core.caller;  // C2
     hop_context(core.self, other.self, &other);
     take_input(core);
 }

@@ -162,7 +162,9 @@ TEST(coroutine, D6_calling_a_done_one_is_refused_and_it_can_be_dropped) {
         try {
             c->call();
             FAIL();
-        } catch (coroutine_done const& e) { EXPECT_STREQ(e.what(), "the coroutine is done and cannot be called"); }
+        } catch (coroutine_done const& e) {
+            EXPECT_STREQ(e.what(), "the coroutine is done and cannot be called");
+        }
     }
     c.reset();
     EXPECT_EQ(c, nullptr);
@@ -253,7 +255,9 @@ TEST(coroutine, an_exception_leaves_through_the_callers_call_and_ends_it) {
     try {
         c.call();
         FAIL();
-    } catch (std::runtime_error const& e) { EXPECT_STREQ(e.what(), "spilt"); }
+    } catch (std::runtime_error const& e) {
+        EXPECT_STREQ(e.what(), "spilt");
+    }
     EXPECT_EQ(c.state(), coroutine_state::done);
     EXPECT_THROW(c.call(), coroutine_done);
     EXPECT_EQ(detail::current_coroutine().innermost, nullptr);
@@ -276,12 +280,16 @@ TEST(coroutine, yields_inside_a_handler_and_rethrows_its_own_exception) {
             coroutine<>::yield();
             try {
                 throw;
-            } catch (std::exception& e) { got = e.what(); }
+            } catch (std::exception& e) {
+                got = e.what();
+            }
         }
     });
     try {
         throw std::logic_error("callers");
-    } catch (std::logic_error&) { c.call(); }
+    } catch (std::logic_error&) {
+        c.call();
+    }
     std::thread([&] { c.call(); }).join();
     EXPECT_EQ(got, "mine");
 }
@@ -301,7 +309,9 @@ TEST(coroutine, destroying_a_suspended_one_unwinds_its_stack) {
             try {
                 coroutine<>::yield();
                 went_on = true;
-            } catch (std::exception const&) { seen_as_std_exception = true; }
+            } catch (std::exception const&) {
+                seen_as_std_exception = true;
+            }
         });
         c.call();
         EXPECT_FALSE(unwound);
@@ -388,7 +398,9 @@ TEST(coroutine, is_destroyed_while_an_exception_is_in_flight) {
         });
         c.call();
         throw 7;
-    } catch (int n) { EXPECT_EQ(n, 7); }
+    } catch (int n) {
+        EXPECT_EQ(n, 7);
+    }
     EXPECT_TRUE(unwound);
 }
 
@@ -523,7 +535,11 @@ TEST(coroutine, stack_size_is_an_option) {
         {.stack_bytes = 1024 * 1024});
     c.call();
     EXPECT_EQ(c.state(), coroutine_state::done);
-    EXPECT_THROW(coroutine<>([] {}, {.stack_bytes = std::size_t{1} << 60}), std::system_error);
+    for (const std::size_t absurd : {std::size_t{1} << 60, ~std::size_t{0}}) {
+        EXPECT_THROW(coroutine<>([] {}, {.stack_bytes = absurd}), std::system_error);
+        EXPECT_THROW(coroutine<>([large = std::array<char, 100'000>()] { (void)large; }, {.stack_bytes = absurd}),
+                     std::system_error);
+    }
 }
 
 TEST(coroutine, large_and_over_aligned_closures_fit) {
@@ -587,7 +603,9 @@ TEST(coroutine, misuse_stops_the_program_naming_the_rule) {
             coroutine<> c([] {
                 try {
                     coroutine<>::yield();
-                } catch (...) { throw std::runtime_error("instead"); }
+                } catch (...) {
+                    throw std::runtime_error("instead");
+                }
             });
             c.call();
         },
@@ -621,7 +639,9 @@ TEST(coroutine, stress_many_are_made_called_and_dropped_on_several_threads) {
                         try {
                             coroutine<>::yield();
                             if (i % 3 == 2) throw i;
-                        } catch (int) { coroutine<>::yield(); }
+                        } catch (int) {
+                            coroutine<>::yield();
+                        }
                     }
                     ++ends;
                 });
