@@ -273,7 +273,7 @@ TEST(redis_client, a_deadline_and_a_stop_end_the_wait) {
 TEST(redis_client, a_server_that_goes_and_returns) {
     redis_server server;
     weft::run([&] {
-        redis::client db(server.url());
+        redis::client db(server.url(), {.connections = 1});  // each has its own pause between attempts
         db.set("k", "v");
         server.kill();
         weft::this_fiber::sleep_for(20ms);
