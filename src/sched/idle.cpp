@@ -88,7 +88,12 @@ control_block* idle_worker::found(control_block* f) noexcept {
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
-        w_.place(*first);
+        if (first->is_bound()) [[unlikely]] {  // B2: begin_with() has found it to be the turn of one of the carrier's own
+            this_carrier()->bound().push(*first);
+            w_.has_news_ = w_.bound_has_turn_ = true;
+        } else {
+            w_.place(*first);
+        }
         w_.turns_.give(f->priority());  // end_call() has given the turn to the class of `first`, but `f` runs
         w_.note_class(*f);
     }

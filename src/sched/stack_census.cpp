@@ -16,8 +16,7 @@ bool stack_census::end(const control_block& f) noexcept {
     const task& body = *f.body;
     try {
         const bool has_site = f.site.line() != 0;
-        const key place(has_site ? f.site.file_name() : "", f.site.line(), f.site.column(),
-                        has_site ? 0 : typeid(body).hash_code());
+        const key place(has_site ? f.site.file_name() : "", f.site.line(), f.site.column(), typeid(body).hash_code());
         const std::lock_guard guard(lock_);
         auto& mine = all_[place];
         if (mine.fibers++ == 0) mine.site = f.site, mine.body = &typeid(body);

@@ -38,7 +38,7 @@ public:
     std::vector<entry> entries() const;
 
 private:
-    // Fibers without a site are told apart by what they run.
+    // Those of one place are told apart by what they run: a function that spawns for others is one place for all.
     using key = std::tuple<std::string_view, std::uint_least32_t, std::uint_least32_t, std::size_t>;
 
     mutable std::mutex lock_;

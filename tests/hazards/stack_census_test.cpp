@@ -106,6 +106,16 @@ TEST_P(stack_census, A6_those_without_a_site_are_told_apart_by_what_they_run) {
     EXPECT_NE(all[0].body.find("with_arguments_alone"), std::string::npos) << all[0].body;
 }
 
+TEST_P(stack_census, A6_those_of_one_place_are_told_apart_by_what_they_run) {
+    watched_runtime rt({.workers = GetParam(), .stack_census = true});
+    const auto start = [&](auto body) { rt.spawn(std::move(body)).join(); };
+    start([] { this_fiber::yield(); });
+    start([] { this_fiber::yield(), this_fiber::yield(); });
+    const auto all = rt.stack_census();
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_NE(all[0].body, all[1].body);
+}
+
 TEST_P(stack_census, is_empty_unless_asked_for) {
     watched_runtime rt(GetParam());
     rt.run([] { spawn([] {}).join(); });

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <weft/channel.hpp>
@@ -64,7 +65,9 @@ protected:
             channel<int> values;
             mutex lock;
             std::vector<fiber<>> others;
-            others.push_back(spawn([&] { while (values.receive()) {} }));
+            others.push_back(spawn([&] {
+                while (values.receive()) {}
+            }));
             for (unsigned i = 0; i < 2 * GetParam() + 2; ++i)
                 others.push_back(spawn([&, i] {
                     while (!over) {
@@ -193,11 +196,61 @@ TEST_P(fibers_that_stay, give_back_results_and_references) {
     EXPECT_EQ(this_fiber::pinned([] { return 3; }), 3) << "a plain thread stays anyway";
 }
 
+priority class_of(unsigned n) {
+    constexpr priority classes[] = {priority::low, priority::normal, priority::high};
+    return classes[n % 3];
+}
+
+/// Whether one that sleeps for moments woke on the same thread each time.
+bool sleeps_in_place(std::minstd_rand random, const std::atomic<bool>& over) {
+    const pid_t here = ::gettid();
+    bool same = true;
+    while (!over) {
+        this_fiber::sleep_for(std::chrono::microseconds(random() % 100));
+        same = same && ::gettid() == here;
+    }
+    return same;
+}
+
+/// Thieves that are answered after they have found something else put what they got back: but not one that stays (B2).
+TEST_P(fibers_that_stay, beside_thieves_and_classes_stress) {
+    const seed choices;
+    std::atomic<bool> over{false};
+    std::thread outside([&] {
+        auto random = choices.of(1);
+        for (unsigned i = 0; !over; ++i) {
+            rt.spawn_detached({.priority = class_of(i)}, [i] { compute_for(std::chrono::microseconds(i % 7 * 4)); });
+            if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 90));
+        }
+    });
+    rt.run([&] {
+        std::vector<fiber<bool>> stay;
+        for (unsigned i = 0; i < 12; ++i)
+            stay.push_back(spawn({.move = i % 2 != 0 ? migrate::before_start : migrate::never, .priority = class_of(i)},
+                                 [&, i] { return sleeps_in_place(choices.of(2 + i), over); }));
+        const auto end = steady::now() + 300ms;
+        with_scope([&](scope& s) {
+            for (int crowd = 0; crowd < 2; ++crowd)
+                s.spawn({.priority = priority::low}, [&] {
+                    while (steady::now() < end)
+                        with_scope([](scope& bodies) {
+                            for (unsigned i = 0; i < 30; ++i) bodies.spawn({.priority = class_of(i)}, [] { compute_for(8us); });
+                        });
+                });
+        });
+        over = true;
+        for (auto& f : stay) EXPECT_TRUE(f.join());
+    });
+    outside.join();
+}
+
 TEST_P(fibers_that_stay, mixed_at_random_stress) {
     const seed choices;
     channel<int> values(8);
     mutex lock;
-    auto reader = rt.spawn([&] { while (values.receive()) {} });
+    auto reader = rt.spawn([&] {
+        while (values.receive()) {}
+    });
     std::atomic<int> strayed{0};
     rt.run([&] {
         with_scope([&](scope& s) {
@@ -217,14 +270,12 @@ TEST_P(fibers_that_stay, mixed_at_random_stress) {
                     if (random() % 2 == 0) {
                         try {
                             f.join();
-                        } catch (const cancelled&) {
-                        }
+                        } catch (const cancelled&) {}
                     } else {
                         s.spawn([f = std::move(f)]() mutable {
                             try {
                                 f.join();
-                            } catch (const cancelled&) {
-                            }
+                            } catch (const cancelled&) {}
                         });
                     }
                 } catch (const std::system_error& e) {
@@ -333,7 +384,9 @@ TEST(fibers_that_keep_their_worker, R6_compute_while_others_wait) {
     f.join();
     EXPECT_EQ(rt.stats().hand_offs, 0u);
     std::atomic<bool> over{false};
-    auto usual = rt.spawn([&] { while (!over) {} });
+    auto usual = rt.spawn([&] {
+        while (!over) {}
+    });
     rt.spawn([&] { over = true; }).join();  // the block of the first, used again, has forgotten it
     usual.join();
 }

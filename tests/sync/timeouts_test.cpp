@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 #include <weft/deadline.hpp>
@@ -18,7 +19,7 @@ using namespace std::chrono_literals;
 namespace weft::test {
 namespace {
 
-using std::chrono::steady_clock, std::chrono::system_clock;
+using std::chrono::nanoseconds, std::chrono::steady_clock, std::chrono::system_clock;
 using seconds_in_double = std::chrono::duration<double>;
 using seconds_in_float = std::chrono::duration<float>;
 using thirds_of_a_second = std::chrono::duration<std::int64_t, std::ratio<1, 3>>;
@@ -100,6 +101,24 @@ TEST(floating_timeouts, are_saturated) {
     are_told_by_a_floating_count<float>();
     are_told_by_a_floating_count<double>();
     are_told_by_a_floating_count<long double>();
+}
+
+template <class Duration>
+void largest_is_never(std::string_view what) {
+    EXPECT_EQ(detail::saturated(Duration(nanoseconds::max())), nanoseconds::max()) << what;
+    EXPECT_EQ(detail::saturated(Duration(nanoseconds::max()) * 2), nanoseconds::max()) << what;
+}
+
+TEST(floating_timeouts, near_the_largest_are_never_in_any_unit) {
+    largest_is_never<std::chrono::duration<float>>("float seconds");
+    largest_is_never<std::chrono::duration<float, std::milli>>("float milliseconds");
+    largest_is_never<std::chrono::duration<float, std::ratio<3600>>>("float hours");
+    largest_is_never<std::chrono::duration<double, std::milli>>("double milliseconds");
+    largest_is_never<std::chrono::duration<double, std::ratio<86400>>>("double days");
+    largest_is_never<std::chrono::duration<double, std::ratio<604800>>>("double weeks");
+    EXPECT_EQ(detail::saturated(std::chrono::duration<double, std::exa>(1)), nanoseconds::max());
+    EXPECT_EQ(detail::saturated(std::chrono::duration<double, std::tera>(1e-12)), 1s);
+    EXPECT_EQ(detail::saturated(std::chrono::duration<double>(0.1)), 100ms) << "as std::chrono rounds it";
 }
 
 TEST(odd_timeouts, of_centuries_do_not_overflow_on_the_way) {

@@ -23,6 +23,9 @@ constexpr std::intmax_t whole_nanoseconds() noexcept {
 
 using any_duration = std::chrono::duration<long double>;  // represents every duration, if not exactly
 
+/// Where a product of floats, rounded, might not be a count of nanoseconds any more: a quarter of an hour before the largest.
+inline constexpr any_duration nearly_the_largest(std::chrono::nanoseconds::max().count() / 1e9L * (1 - 0x1p-22L));
+
 /// `d`, rounded up; of what is negative, or no number, 0, and of what a count of nanoseconds cannot represent the largest.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds saturated(const std::chrono::duration<Rep, Period>& d) noexcept {
@@ -36,11 +39,11 @@ constexpr std::chrono::nanoseconds saturated(const std::chrono::duration<Rep, Pe
     } else {
         const any_duration wide(d);
         if (!(wide > wide.zero())) return nanoseconds::zero();
-        if (wide >= any_duration(nanoseconds::max())) return nanoseconds::max();
-        if constexpr (std::is_floating_point_v<Rep>)
+        if (wide >= nearly_the_largest) return nanoseconds::max();
+        if constexpr (std::is_floating_point_v<Rep> && std::ratio_less_equal_v<Period, std::ratio<86400 * 366>>)
             return std::chrono::ceil<nanoseconds>(d);
         else
-            return std::chrono::ceil<nanoseconds>(wide);  // of whole numbers the product might not fit
+            return std::chrono::ceil<nanoseconds>(wide);  // of whole numbers the product might not fit, nor the ratio of long periods
     }
 }
 
