@@ -21,7 +21,7 @@ everywhere = [("*stress*:*soak*", "Valgrind runs one thread at a time, so they r
 left_out = {
     "stack": [("alternate_stack.nests_and_restores_what_was_there",
                "Valgrind goes on using an alternate signal stack after it was disabled, for the next signal of that thread")],
-    "sched": [("workers/hand_off.C2_*:hand_off_alone.a_demoted_fiber_*:workers/several_workers.*_stolen*:hog_nice.*:quota_followed.*:*few_awake.*",
+    "sched": [("workers/hand_off.C2_*:hand_off_alone.a_demoted_fiber_*:workers/several_workers.*_stolen*:hog_nice.*:quota_followed.*:*few_awake*",
                "they need two threads to run at once")],
 }
 # Left out unless --whole.
