@@ -3,6 +3,7 @@
 // Without slices, so that no monitor allocates meanwhile; what is counted is the whole process.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -39,6 +40,7 @@ namespace weft::test {
 namespace {
 
 constexpr int turns = scaled(1000);
+constexpr int attempts = 10;  // chosen: more than a worker has first times
 
 TEST(allocations, of_every_kind_are_counted) {
     const auto each = [](auto&& f) {
@@ -72,13 +74,20 @@ struct operation {
     std::function<void(const measured&)> run;
 };
 
+/// What a turn allocates it allocates each time; what a worker needs for the first fibers it ever gets comes at any time, but once.
+std::uint64_t fewest_allocations_of(const std::function<void()>& turn, std::uint64_t enough) {
+    auto fewest = allocations_of(turns, turn);
+    for (int i = 1; i < attempts && fewest > enough; ++i) fewest = std::min(fewest, allocations_of(turns, turn));
+    return fewest;
+}
+
 class no_allocations : public no_leaks, public ::testing::WithParamInterface<operation> {
 protected:
     static void expect_at_most(std::uint64_t most, unsigned workers) {
         watched_runtime rt(runtime_options{.workers = workers, .time_slice = 0ns});
         rt.run([&] {
             GetParam().run([&](const std::function<void()>& turn) {
-                EXPECT_LE(allocations_of(turns, turn), most) << "in " << turns << " turns";
+                EXPECT_LE(fewest_allocations_of(turn, most), most) << "in " << turns << " turns";
             });
         });
     }
@@ -263,7 +272,7 @@ const operation those_that_promise_it[] = {
     {"with_timeout", [](const operation::measured& measure) { measure([] { with_timeout(1h, [] { this_fiber::yield(); }); }); }},
     {"ivar_that_is_waited_for",
      [](const operation::measured& measure) {
-         std::vector<ivar<int>> all(2 * turns);
+         std::vector<ivar<int>> all(2 * turns * attempts);
          std::size_t next = 0;
          const auto sets = spawn([&] {
              for (auto& each : all) this_fiber::yield(), each.set(1);
