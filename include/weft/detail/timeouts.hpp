@@ -23,7 +23,7 @@ constexpr std::intmax_t whole_nanoseconds() noexcept {
 
 using any_duration = std::chrono::duration<long double>;  // represents every duration, if not exactly
 
-/// Where a product of floats, rounded, might not be a count of nanoseconds any more: a quarter of an hour before the largest.
+/// Where a product of floats, rounded, might not be a count of nanoseconds any more: 37 minutes before the largest.
 inline constexpr any_duration nearly_the_largest(std::chrono::nanoseconds::max().count() / 1e9L * (1 - 0x1p-22L));
 
 /// `d`, rounded up; of what is negative, or no number, 0, and of what a count of nanoseconds cannot represent the largest.
