@@ -42,6 +42,20 @@ TEST(flatness, a_step_at_the_end_is_not) {
     EXPECT_FALSE(judge(made_of([](double t) { return t > 380 ? 10.0 : 7.0; })).flat);
 }
 
+TEST(flatness, a_step_within_the_allowance_is_flat_wherever_it_is) {
+    for (int step = 0; step < 8; ++step) {
+        auto s = made_of([&](double t) { return t < 10 * step + 10 ? 8.0 : 10.0; });
+        s.points.resize(8);
+        EXPECT_TRUE(judge(s).flat) << judge(s).words;
+    }
+}
+
+TEST(flatness, what_is_not_flat_says_all_its_values) {
+    auto s = made_of([](double t) { return t > 60 ? 10.5 : 7.0; });
+    s.points.resize(8);
+    EXPECT_NE(judge(s).words.find("at the points: 7 7 7 7 7 7 10.5 10.5"), std::string::npos) << judge(s).words;
+}
+
 TEST(flatness, the_share_counts_where_it_is_more) {
     auto s = made_of([](double t) { return 1000 + t / 10; });
     EXPECT_FALSE(judge(s).flat);

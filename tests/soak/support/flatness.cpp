@@ -10,12 +10,28 @@ namespace {
 
 double greatest(std::span<const point> of) { return std::ranges::max(of, {}, &point::value).value; }
 
+/// What the slope has added from the first to the last. Of a few points with one step it would be more than the step, hence the limit.
+double trend_of(std::span<const point> points) {
+    const double least = std::ranges::min(points, {}, &point::value).value;
+    return std::min(theil_sen_slope(points) * (points.back().seconds - points.front().seconds), greatest(points) - least);
+}
+
 std::string words_of(const series& s, double second, double last, double trend, double allowance) {
     char line[256];
     std::snprintf(line, sizeof line,
                   "%s: at most %.0f%s in the 2nd quarter, %.0f%s in the last (%+.0f); trend %+.1f; allowed +%.1f", s.name.c_str(),
                   second, s.unit.c_str(), last, s.unit.c_str(), last - second, trend, allowance);
     return line;
+}
+
+std::string values_of(const series& s) {
+    std::string all = "; at the points:";
+    for (const auto& p : s.points) {
+        char one[32];
+        std::snprintf(one, sizeof one, " %.5g", p.value);
+        all += one;
+    }
+    return all;
 }
 
 }  // namespace
@@ -38,9 +54,10 @@ judgement judge(const series& s) {
     if (quarter < 2) return {false, s.name + ": fewer than eight quiet points"};
     const auto warm = all.subspan(quarter);
     const double second = greatest(warm.first(quarter)), last = greatest(warm.last(quarter));
-    const double trend = theil_sen_slope(warm) * (warm.back().seconds - warm.front().seconds);
+    const double trend = trend_of(warm);
     const double allowance = std::max(s.least_allowance, s.allowed_share * second);
-    return {last - second <= allowance && trend <= allowance, words_of(s, second, last, trend, allowance)};
+    const bool flat = last - second <= allowance && trend <= allowance;
+    return {flat, words_of(s, second, last, trend, allowance) + (flat ? "" : values_of(s))};
 }
 
 }  // namespace soak

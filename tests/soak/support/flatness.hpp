@@ -2,7 +2,8 @@
 //
 // It is taken at points, at least eight, in four quarters. The first is warm-up. Of the rest two things must hold, either with the series' allowance:
 //   the greatest value of the last quarter exceeds the greatest of the second quarter by no more;
-//   the slope (Theil-Sen: the median of the slopes between all pairs) has added no more from the end of the warm-up to the end.
+//   the slope (Theil-Sen: the median of the slopes between all pairs) has added no more from the end of the warm-up to the end,
+//     where it is taken to have added no more than lies between the least and the greatest.
 // The allowance is a number, or a share of the second quarter's greatest value where that is more.
 #pragma once
 
@@ -27,7 +28,7 @@ struct series {
 
 struct judgement {
     bool flat;
-    std::string words;  ///< the figures behind it, in one line
+    std::string words;  ///< the figures behind it, in one line; all of them if it is not flat
 };
 
 /// The slope of a line through the points that a few outliers do not bend, per second; 0 for fewer than two. [Sen68]
