@@ -97,7 +97,8 @@ matrix: setup setup-tsan ## the migration tests at -O3, by g++ and clang++, as o
 	tests/migration/matrix g++ build/matrix/g++ --jobs $(JOBS)
 	tests/migration/matrix clang++-16 build/matrix/clang++-16 --jobs $(JOBS)
 
-arm64: setup-arm64 ## the core's tests, built for aarch64 and run under emulation
+arm64: setup-arm64 ## the tests, built for aarch64 and run under emulation
+	@scripts/arm64-libraries build/arm64-libraries
 	$(call suite,arm64)
 
 arm64-core: setup-arm64 ## the part of them that every change must pass
