@@ -6,6 +6,7 @@
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
+#include "base/never_destroyed.hpp"
 
 namespace weft {
 namespace {
@@ -19,8 +20,8 @@ struct letter_box {
 };
 
 letter_box& letters() noexcept {
-    static auto& one = *new letter_box;  // outlives every actor
-    return one;
+    static detail::never_destroyed<letter_box> one;  // outlives every actor
+    return *one;
 }
 
 [[gnu::constructor(detail::before_static_objects)]] void dead_letters_follow_forks() noexcept {  // F3

@@ -12,6 +12,7 @@
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
+#include "base/never_destroyed.hpp"
 
 namespace weft::detail {
 namespace {
@@ -24,8 +25,8 @@ struct all_relations {
 };
 
 all_relations& relations() noexcept {
-    static auto& one = *new all_relations;  // outlives every actor and static object
-    return one;
+    static never_destroyed<all_relations> one;  // outlives every actor and static object
+    return *one;
 }
 
 [[gnu::constructor(before_static_objects)]] void relations_follow_forks() noexcept { hold_lock_across_forks<relations>(); }  // F3

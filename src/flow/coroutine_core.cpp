@@ -19,6 +19,7 @@
 #include "arch/context.hpp"
 #include "arch/coroutine_slot.hpp"
 #include "base/fork.hpp"
+#include "base/never_destroyed.hpp"
 #include "base/panic.hpp"
 #include "fiber/frames.hpp"
 #include "stack/stack_pool.hpp"
@@ -50,9 +51,12 @@ constexpr std::size_t body_fits_anyway = 1024;  // chosen: what may come out of 
 
 // Never destroyed: a static coroutine may end after it would be.
 stack_pool& coroutine_stacks() {
-    static auto& pool = *new stack_pool;
-    return pool;
+    static never_destroyed<stack_pool> pool;
+    return *pool;
 }
+
+// Before the stack map gives back its entries, of which each slab has one.
+[[gnu::destructor(after_static_objects + 1)]] void give_back_idle_stacks() noexcept { coroutine_stacks().close_idle(); }
 
 // Behind the handlers of stack_map.cpp, whose lock is taken under the pool's: they are registered at load, before static objects (F1).
 const bool follows_forks = [] {

@@ -32,8 +32,7 @@ void forget_others() noexcept {
     follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
 }
 
-// When the library is closed, or the process ends; after all static objects.
-[[gnu::destructor]] void free_slabs() noexcept {
+[[gnu::destructor(after_static_objects)]] void free_slabs() noexcept {
     const std::lock_guard guard(lock);
     if (in_use != 0 || drivers != 0) return;
     free_sources = nullptr;

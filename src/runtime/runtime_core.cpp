@@ -15,6 +15,7 @@
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
 #include "base/in_quotes.hpp"
+#include "base/never_destroyed.hpp"
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "sched/niceness.hpp"
@@ -217,9 +218,9 @@ namespace {
 // What fibers that cannot go on hold is not lost to a leak checker, and objects they wait for may be destroyed.
 void keep_for_good(runtime_core& core) {
     static std::mutex lock;
-    static auto& kept = *new std::vector<runtime_core*>;
+    static never_destroyed<std::vector<runtime_core*>> kept;
     const std::lock_guard guard(lock);
-    kept.push_back(&core);
+    (*kept).push_back(&core);
     note_abandoned_fibers();
 #if WEFT_UNDER_ASAN
     for (const auto& f : core.fibers().living())

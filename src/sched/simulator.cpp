@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/in_quotes.hpp"
+#include "base/never_destroyed.hpp"
 #include "base/panic.hpp"
 #include "base/virtual_clock.hpp"
 #include "fiber/switch_point.hpp"
@@ -31,8 +32,8 @@ std::optional<time_point> simulated_time() noexcept {
 // A frame like those of with_deadline(), that is never over: check_interrupt() asks pending_interrupt() because of it. Never destroyed,
 // since that would take it off the fiber of whoever does.
 deadline_frame& endless() noexcept {
-    static deadline_frame& frame = *new deadline_frame();
-    return frame;
+    static never_destroyed<deadline_frame> frame;
+    return *frame;
 }
 
 std::string quoted(std::string_view name) { return name.empty() ? "unnamed" : in_quotes(name); }

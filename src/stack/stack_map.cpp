@@ -40,8 +40,8 @@ stack_map_entry* free_entry() noexcept {
 
 [[gnu::constructor(before_static_objects)]] void stack_map_follows_forks() noexcept { hold_across_forks<writers>(); }  // F3
 
-// When the library that this code is in is closed, or the process ends; only if nobody has an entry, and thus nobody reads.
-[[gnu::destructor]] void free_entries() noexcept {
+// Only if nobody has an entry, and thus nobody reads.
+[[gnu::destructor(after_static_objects)]] void free_entries() noexcept {
     std::scoped_lock const lock(writers);
     for (auto* e = newest.load(relaxed); e != nullptr; e = e->next)
         if (e->bytes.load(relaxed) != 0) return;

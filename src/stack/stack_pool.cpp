@@ -41,17 +41,7 @@ stack_pool::stack_pool(stack_options options) noexcept : options_(options) {
 
 stack_pool::~stack_pool() {
     require(counts_.in_use == 0, "a stack pool ends after its last stack was given back");
-    for (auto& c : classes_) {
-        close_all(c.warm);
-        close_all(c.surplus);
-        close_all(c.to_close);
-    }
-    for (slab* const list : {slabs_, leaving_})
-        for (slab* s = list; s != nullptr;) {
-            slab* const next = s->next;
-            delete s;
-            s = next;
-        }
+    close_idle();
 }
 
 std::size_t stack_pool::rounded(std::size_t bytes) const noexcept {
@@ -260,6 +250,30 @@ time_point stack_pool::trim(time_point now, std::size_t n) noexcept {
         n -= std::max<std::size_t>(closed, 1);
     }
     return has_surplus() ? now : never;
+}
+
+void stack_pool::close_idle() noexcept {
+    close_all_chosen();
+    {
+        std::scoped_lock const lock(mutex_);
+        for (auto& c : classes_) {
+            choose_to_close(c, c.warm_count + spare_stacks);
+            c.unneeded_warm.fell_to(c.warm_count);
+        }
+    }
+    close_all_chosen();
+    {
+        std::scoped_lock const lock(mutex_);
+        for (auto& c : classes_) {
+            unlink_unused(c, c.unused_slabs + spare_slabs);
+            c.unneeded_slabs.fell_to(c.unused_slabs);
+        }
+    }
+    while (unmap_one()) {}
+}
+
+void stack_pool::close_all_chosen() noexcept {
+    while (close_chosen(std::numeric_limits<std::size_t>::max()) != 0) {}
 }
 
 // \returns now if there is something to be given back, else when to look again.

@@ -60,6 +60,9 @@ public:
     /// \returns when it has more to do: not after `now` if at once, `never` if there is nothing left.
     time_point trim(time_point now, std::size_t n) noexcept;
 
+    /// Gives back at once what is not in use. Nobody calls trim() meanwhile.
+    void close_idle() noexcept;
+
     [[nodiscard]] stack_statistics statistics() const noexcept;
     [[nodiscard]] std::size_t default_bytes() const noexcept;
 
@@ -98,6 +101,7 @@ private:
     void choose_to_close(size_class& c, std::size_t least_warm) noexcept;
     void unlink_unused(size_class& c, std::size_t n) noexcept;
     std::size_t close_chosen(std::size_t n) noexcept;
+    void close_all_chosen() noexcept;
     bool unmap_one() noexcept;
     bool is_giving_back() const noexcept;
     void note_surplus() noexcept;

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/fork.hpp"
+#include "base/never_destroyed.hpp"
 
 namespace weft::detail {
 namespace {
@@ -16,8 +17,8 @@ bool contains(const std::vector<T>& all, const T& one) noexcept {
 }  // namespace
 
 cell_graph& cell_graph::one() noexcept {
-    static auto& all = *new cell_graph;  // outlives every cell
-    return all;
+    static never_destroyed<cell_graph> all;  // outlives every cell
+    return *all;
 }
 
 namespace {

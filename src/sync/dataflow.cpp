@@ -10,6 +10,7 @@
 #include <weft/detail/local_core.hpp>
 
 #include "base/fork.hpp"
+#include "base/never_destroyed.hpp"
 #include "base/spin_lock.hpp"
 
 namespace weft {
@@ -26,8 +27,8 @@ struct current_value final : local_value {
 };
 
 const local_key& current_key() {
-    static const auto& one = *new local_key;  // outlives every static variable
-    return one;
+    static never_destroyed<local_key> one;  // outlives every static variable
+    return *one;
 }
 
 [[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept {  // F3

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fork.hpp"
+#include "base/never_destroyed.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/worker_inline.hpp"
 
@@ -38,7 +39,7 @@ struct local_table {
 
 namespace {
 
-/// All tables of fibers, in chunks that are never given back.
+/// All tables of fibers, in chunks that stay until the library is closed.
 class table_store {
 public:
     local_table& operator[](std::uint32_t number) noexcept {
@@ -51,6 +52,7 @@ public:
                 const std::lock_guard guard(lock);
                 if (const auto number = free_) {
                     free_ = (*this)[number].next_free;
+                    ++in_use_;
                     return number;
                 }
             }
@@ -61,6 +63,13 @@ public:
         const std::lock_guard guard(lock);
         (*this)[number].next_free = free_;
         free_ = number;
+        --in_use_;
+    }
+    void free_if_unused() noexcept {
+        const std::lock_guard guard(lock);
+        if (in_use_ != 0) return;
+        free_ = 0;
+        while (used_ > 0) delete[] chunks_[--used_].exchange(nullptr, relaxed);  // nobody has a number to read it by
     }
 
     spin_lock lock;
@@ -82,13 +91,14 @@ private:
     }
 
     std::uint32_t free_ = 0;
-    std::uint32_t used_ = 0;
+    std::uint32_t used_ = 0;  // chunks
+    std::uint32_t in_use_ = 0;
     atomic<local_table*> chunks_[most_chunks]{};
 };
 
 table_store& tables() noexcept {
-    static table_store& all = *new table_store;  // outlives every fiber and static object
-    return all;
+    static never_destroyed<table_store> all;  // outlives every fiber and static object
+    return *all;
 }
 
 /// A plain thread's.
@@ -127,13 +137,19 @@ struct slot_store {
 };
 
 slot_store& slots() noexcept {
-    static slot_store& all = *new slot_store;  // as tables()
-    return all;
+    static never_destroyed<slot_store> all;  // as tables()
+    return *all;
 }
 
 [[gnu::constructor(before_static_objects)]] void locals_follow_forks() noexcept {  // F3
     hold_lock_across_forks<tables>();
     hold_lock_across_forks<slots>();
+}
+
+[[gnu::destructor(after_static_objects)]] void free_tables_and_slots() noexcept {
+    tables().free_if_unused();
+    const std::lock_guard guard(slots().lock);
+    std::vector<std::size_t>().swap(slots().free);  // the numbers are not used again; whoever is left makes others
 }
 
 }  // namespace

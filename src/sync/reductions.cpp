@@ -11,6 +11,7 @@
 #include "arch/exception_state.hpp"
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
+#include "base/never_destroyed.hpp"
 #include "sched/carrier.hpp"
 
 namespace weft::detail {
@@ -34,8 +35,8 @@ struct holds : local_value {
     unsigned alive = 0;
 };
 local_key& holds_key() {
-    static local_key& key = *new local_key;  // never destroyed: fibers may hold until the process ends
-    return key;
+    static never_destroyed<local_key> key;  // fibers may hold until the process ends
+    return *key;
 }
 [[gnu::constructor(before_static_objects)]] void key_of_holds_is_made() noexcept { holds_key(); }  // F3 of base/fork.hpp
 holds* holds_here() { return static_cast<holds*>(holds_key().find()); }

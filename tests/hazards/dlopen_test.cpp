@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -21,6 +22,13 @@ int mappings() {
     return n;
 }
 
+/// In MiB.
+std::size_t address_space() {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * static_cast<std::size_t>(::getpagesize()) >> 20;
+}
+
 bool is_mapped(const std::string& what) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);)
@@ -31,10 +39,11 @@ bool is_mapped(const std::string& what) {
 class libraries : public no_leaks {};
 
 void open_and_close_fifty_times(const char* path) {
+    ::mallopt(M_ARENA_MAX, 4);
     struct sigaction before = {}, after = {};
     ::sigaction(SIGSEGV, nullptr, &before);
     int mapped = 0;
-    std::size_t allocated = 0;
+    std::size_t allocated = 0, mapped_by_malloc = 0, addresses = 0;
     for (int i = 0; i < 50; ++i) {
         void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
         ASSERT_TRUE(library) << ::dlerror();
@@ -45,12 +54,16 @@ void open_and_close_fifty_times(const char* path) {
         if (i == 4) {  // after what libc and the loader keep
             mapped = mappings();
             allocated = ::mallinfo2().uordblks;
+            mapped_by_malloc = ::mallinfo2().hblkhd;
+            addresses = address_space();
         }
     }
     EXPECT_LE(mappings(),
               mapped + (sanitized ? 20 : 2));  // malloc may have taken another arena, and a sanitizer has maps of its own
     if (!sanitized) {
         EXPECT_LT(::mallinfo2().uordblks, allocated + 45 * 256) << "less than a quarter of a KiB each time";
+        EXPECT_LE(::mallinfo2().hblkhd, mapped_by_malloc);
+        EXPECT_LT(address_space(), addresses + 500) << "a slab of stacks has 64 MiB, and so has an arena of malloc's";
     }
     ::sigaction(SIGSEGV, nullptr, &after);
     EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);

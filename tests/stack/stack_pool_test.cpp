@@ -314,6 +314,36 @@ TEST(stack_pool, P3_unmaps_slabs_that_nobody_needed_for_a_period) {
     pool.give_batch(all.data(), all.size());
 }
 
+TEST(stack_pool, what_is_idle_can_be_closed_at_once) {
+    auto const start = clock::now();
+    stack_pool pool({.warm_bytes = 1024 * KiB});
+    std::vector<stack*> all(1000);
+    for (auto& s : all) s = pool.take(16 * KiB);
+    stack* const large = pool.take(256 * KiB);
+    std::vector<stack*> const kept(all.end() - 3, all.end());
+    all.resize(997);
+    pool.give_batch(all.data(), all.size());
+    EXPECT_GT(trim(pool, start), start);   // a period is under way
+    pool.close_idle();
+    auto const left = pool.statistics();
+    EXPECT_EQ(left.in_use, 4U);
+    EXPECT_EQ(left.idle, 0U);
+    EXPECT_EQ(left.mapped_slots, 2 * 256U);   // the last three are of one slab
+    EXPECT_FALSE(pool.has_surplus());
+    for (auto* s : kept) {
+        touch(s->span.high - 1);
+        pool.give(s);
+    }
+    pool.give(large);
+    trim(pool, start + period);   // of what there is now
+    pool.close_idle();
+    EXPECT_EQ(pool.statistics().mapped_slots, 0U);
+    EXPECT_EQ(pool.statistics().mapped_bytes, 0U);
+    stack* const again = pool.take(0);
+    touch(again->span.high - 1);
+    pool.give(again);
+}
+
 TEST(stack_pool, keeps_slabs_that_bursts_come_back_to) {
     auto const start = clock::now();
     stack_pool pool({.warm_bytes = 1});
