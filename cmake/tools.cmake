@@ -1,6 +1,10 @@
 # Programs for the project's own use: tools/<name>/*.cpp becomes build/<preset>/bin/<name>, which is not installed.
 file(GLOB tool_sources CONFIGURE_DEPENDS "tools/*/*.cpp")
 list(FILTER tool_sources EXCLUDE REGEX "/tools/weft/")
+weft_buildable(tools "${tool_sources}" CLI11::CLI11)
+if(NOT WEFT_BUILD_tools)
+    return()
+endif()
 foreach(source IN LISTS tool_sources)
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(GET folder FILENAME name)

@@ -8,7 +8,7 @@ set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 # Libraries and headers of that processor only: what the host has is none of it. scripts/arm64-libraries unpacks some.
 set(weft_arm64_libraries "${CMAKE_CURRENT_LIST_DIR}/../../build/arm64-libraries")
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
-if(EXISTS "${weft_arm64_libraries}")
+if(EXISTS "${weft_arm64_libraries}/complete")
     list(APPEND CMAKE_FIND_ROOT_PATH "${weft_arm64_libraries}")
     set(ENV{PKG_CONFIG_SYSROOT_DIR} "${weft_arm64_libraries}")
 endif()

@@ -1,11 +1,15 @@
 #include "base/exiting.hpp"
 
+#include <cxxabi.h>
 #include <unwind.h>
 
 #include <cstdlib>
 
 #include "base/atomic.hpp"
 #include "base/panic.hpp"
+
+// Of the compiler's start files: null in an executable at a fixed address. Its own address names the library.
+extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace weft::detail {
 
@@ -22,13 +26,19 @@ bool is_called_by_exit() noexcept {
     return found;
 }
 
+bool library_is_closed() noexcept { return __dso_handle != nullptr && !is_called_by_exit(); }
+
+bool call_at_thread_end(void (*f)(void*)) noexcept { return abi::__cxa_thread_atexit(f, nullptr, &__dso_handle) == 0; }
+
 namespace {
 
 atomic<bool> some_were_abandoned{false};
 
 }  // namespace
 
-void note_abandoned_fibers() noexcept { some_were_abandoned.store(true, relaxed); }  // read by the same thread, or it does not matter
+void note_abandoned_fibers() noexcept {
+    some_were_abandoned.store(true, relaxed);
+}  // read by the same thread, or it does not matter
 
 void require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {
     if (!condition && !some_were_abandoned.load(relaxed) && !is_called_by_exit()) [[unlikely]]

@@ -1,5 +1,5 @@
-// exiting.hpp - whether the process is about to end, so that what is an error at any other time is none: static objects end then while
-// threads and fibers go on.
+// exiting.hpp - what ends: the process, so that what is an error at any other time is none, since static objects end then while threads and
+// fibers go on; only the library; a thread.
 #pragma once
 
 #include <string_view>
@@ -8,6 +8,14 @@ namespace weft::detail {
 
 /// Whether the caller is called, from afar, by exit(). A cold path: it reads unwind tables.
 bool is_called_by_exit() noexcept;
+
+/// For a destructor function: whether the library with this code in it is closed, not the process ended. Only then what it owns is to be
+/// given back; at the end of a process others may still use it, and a static executable has no unwind tables any more.
+bool library_is_closed() noexcept;
+
+/// Calls `f(nullptr)` when the calling thread ends, as if it destroyed a thread_local object made now; the loader keeps the library so
+/// long. May be called while the thread is ending, too. \returns false if there is no memory for it.
+bool call_at_thread_end(void (*f)(void*)) noexcept;
 
 /// From now on fibers exist that wait for what others own, and never run again (a simulated run that could not go on).
 void note_abandoned_fibers() noexcept;

@@ -20,7 +20,7 @@ namespace weft::detail {
 
 /// For [[gnu::constructor]]: the first that the compiler leaves to programs. Static objects are made later, in whatever file.
 inline constexpr int before_static_objects = 101;
-/// For [[gnu::destructor]]: when the library is closed, or the process ends. The lower the number, the later.
+/// For [[gnu::destructor]]: when the library is closed, or the process ends (library_is_closed()). The lower the number, the later.
 inline constexpr int after_static_objects = before_static_objects;
 
 struct fork_steps {

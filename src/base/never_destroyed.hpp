@@ -1,7 +1,7 @@
 // never_destroyed.hpp - a static object without an end, so that whoever is left when static objects end may still use it.
 //
 // It lies in the library's own memory and goes with it when that is closed. What it owns does not: who keeps memory in it gives that back
-// in a function with [[gnu::destructor(after_static_objects)]], if nobody uses it any more.
+// in a function with [[gnu::destructor(after_static_objects)]], if nobody uses it any more and library_is_closed().
 #pragma once
 
 #include <cstddef>

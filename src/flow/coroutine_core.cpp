@@ -18,6 +18,7 @@
 
 #include "arch/context.hpp"
 #include "arch/coroutine_slot.hpp"
+#include "base/exiting.hpp"
 #include "base/fork.hpp"
 #include "base/never_destroyed.hpp"
 #include "base/panic.hpp"
@@ -56,7 +57,9 @@ stack_pool& coroutine_stacks() {
 }
 
 // Before the stack map gives back its entries, of which each slab has one.
-[[gnu::destructor(after_static_objects + 1)]] void give_back_idle_stacks() noexcept { coroutine_stacks().close_idle(); }
+[[gnu::destructor(after_static_objects + 1)]] void give_back_idle_stacks() noexcept {
+    if (library_is_closed()) coroutine_stacks().close_idle();
+}
 
 // Behind the handlers of stack_map.cpp, whose lock is taken under the pool's: they are registered at load, before static objects (F1).
 const bool follows_forks = [] {

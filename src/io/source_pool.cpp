@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/exiting.hpp"
 #include "base/fork.hpp"
 
 namespace weft::detail {
@@ -33,6 +34,7 @@ void forget_others() noexcept {
 }
 
 [[gnu::destructor(after_static_objects)]] void free_slabs() noexcept {
+    if (!library_is_closed()) return;
     const std::lock_guard guard(lock);
     if (in_use != 0 || drivers != 0) return;
     free_sources = nullptr;

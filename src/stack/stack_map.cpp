@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/atomic.hpp"
+#include "base/exiting.hpp"
 #include "base/fork.hpp"
 #include "stack/guard.hpp"
 
@@ -42,6 +43,7 @@ stack_map_entry* free_entry() noexcept {
 
 // Only if nobody has an entry, and thus nobody reads.
 [[gnu::destructor(after_static_objects)]] void free_entries() noexcept {
+    if (!library_is_closed()) return;
     std::scoped_lock const lock(writers);
     for (auto* e = newest.load(relaxed); e != nullptr; e = e->next)
         if (e->bytes.load(relaxed) != 0) return;

@@ -5,12 +5,16 @@
 //   J2  A slot belongs to one key at a time; a value that an earlier key left there is not found, and goes with its fiber.
 //   J3  Tables keep their address: fibers give them back, and others take them. What runs on a fiber after its values
 //       were destroyed, such as the destructor of its result, has the thread's.
+//   J4  A thread's table is there or is not, and both are valid at any time, also after thread_local objects have ended.
 #include <weft/detail/local_core.hpp>
 #include <weft/detail/task.hpp>
 
 #include <mutex>
+#include <new>
+#include <utility>
 #include <vector>
 
+#include "base/exiting.hpp"
 #include "base/fork.hpp"
 #include "base/never_destroyed.hpp"
 #include "base/spin_lock.hpp"
@@ -101,31 +105,48 @@ table_store& tables() noexcept {
     return *all;
 }
 
-/// A plain thread's.
-struct thread_table : local_table {
-    ~thread_table() { destroy_values(); }
-};
+/// A plain thread's table, made when it keeps its first value; who never does has nothing that keeps the library from being closed.
+constinit thread_local local_table* table_of_thread = nullptr;
 
-[[gnu::noinline]] local_table& this_thread_table() noexcept {
-    static thread_local thread_table mine;
+[[gnu::noinline]] local_table*& this_thread_table() noexcept {
     asm volatile("" ::: "memory");  // the caller may run on another thread the next time
-    return mine;
+    return table_of_thread;
+}
+
+void end_thread_table(void*) noexcept {
+    auto*& mine = this_thread_table();
+    mine->destroy_values();
+    delete std::exchange(mine, nullptr);
+}
+
+/// Not a thread_local object, which has one life: what ends with the thread after the table, or with the process, may need another one (J4).
+local_table& make_thread_table() {
+    auto made = std::make_unique<local_table>();
+    if (!call_at_thread_end(end_thread_table)) throw std::bad_alloc();
+    return *(this_thread_table() = made.release());
+}
+
+/// Where the number of the calling fiber's table is, or null where the thread's table is meant.
+std::uint32_t* number_here() noexcept {
+    auto* const f = this_fiber_block();
+    if (!f || !f->body) return nullptr;
+    auto& number = locals_of(*f->body);
+    return number == no_more_locals ? nullptr : &number;  // J3
 }
 
 /// The caller's table, or null if it has none yet.
 local_table* table_here() noexcept {
-    auto* const f = this_fiber_block();
-    if (!f) return &this_thread_table();
-    const auto number = f->body ? locals_of(*f->body) : no_more_locals;
-    if (number == no_more_locals) return &this_thread_table();  // J3
-    return number == no_locals ? nullptr : &tables()[number];
+    const auto* const number = number_here();
+    if (!number) return this_thread_table();
+    return *number == no_locals ? nullptr : &tables()[*number];
 }
 
 local_table& made_table_here() {
     if (auto* const t = table_here()) return *t;
-    auto& number = locals_of(*this_fiber_block()->body);
-    number = tables().take();
-    return tables()[number];
+    auto* const number = number_here();
+    if (!number) return make_thread_table();
+    *number = tables().take();
+    return tables()[*number];
 }
 
 /// Which slots keys have.
@@ -147,6 +168,7 @@ slot_store& slots() noexcept {
 }
 
 [[gnu::destructor(after_static_objects)]] void free_tables_and_slots() noexcept {
+    if (!library_is_closed()) return;
     tables().free_if_unused();
     const std::lock_guard guard(slots().lock);
     std::vector<std::size_t>().swap(slots().free);  // the numbers are not used again; whoever is left makes others
@@ -175,7 +197,7 @@ local_key::local_key() {
 local_key::~local_key() {
     auto& s = slots();
     const std::lock_guard guard(s.lock);
-    s.free.push_back(slot_);
+    if (s.free.size() < s.free.capacity()) s.free.push_back(slot_);  // not when the library's memory was given back
 }
 
 local_value* local_key::find() const noexcept {

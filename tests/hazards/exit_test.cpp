@@ -7,8 +7,10 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "support/eventually.hpp"
@@ -246,6 +248,42 @@ TEST_F(exits, E2_static_objects_with_members_of_weft_end_after_every_runtime) {
             std::exit(3);
         },
         ends_with(3), is_silent);
+}
+
+/// The main thread's values have ended when static objects do.
+struct has_values_at_exit {
+    fiber_local<int> before;
+    ~has_values_at_exit() {
+        if (before.get() != 0) ::_exit(5);
+        fiber_local<std::string> made_here;
+        made_here.get() = "a value of nobody's";
+        if (made_here.get().empty()) ::_exit(6);
+    }
+};
+
+TEST_F(exits, E2_static_objects_use_values_of_the_main_thread) {
+    EXPECT_EXIT(
+        {
+            static has_values_at_exit one;
+            one.before.get() = 1;
+            std::exit(3);
+        },
+        ends_with(3), is_silent);
+}
+
+TEST_F(exits, E2_while_other_threads_use_coroutines) {
+    for (int round = 0; round < 10; ++round)
+        EXPECT_EXIT(
+            {
+                std::atomic<int> begun{0};
+                for (int i = 0; i < 2; ++i)
+                    std::thread([&] {
+                        for (++begun;;) coroutine<>([] { coroutine<>::yield(); }).call();
+                    }).detach();
+                eventually([&] { return begun == 2; });
+                std::exit(3);
+            },
+            ends_with(3), is_silent);
 }
 
 TEST_F(exits, E2_static_objects_used_by_fibers_that_are_never_stopped) {

@@ -129,6 +129,31 @@ TEST(fiber_local, a_plain_thread_has_its_own) {
     EXPECT_EQ(*number, 1);
 }
 
+/// A thread_local object made before the thread's first value ends after that.
+struct uses_at_thread_end {
+    fiber_local<std::shared_ptr<int>>* local = nullptr;
+    std::shared_ptr<int> last;
+    ~uses_at_thread_end() {
+        if (!local) return;
+        EXPECT_FALSE(local->get()) << "what the thread had has ended";
+        local->get() = last;
+        EXPECT_EQ(local->get(), last);
+    }
+};
+
+TEST(fiber_local, J4_what_a_thread_keeps_while_it_ends_ends_too) {
+    fiber_local<std::shared_ptr<int>> local;
+    const auto first = std::make_shared<int>(1), last = std::make_shared<int>(2);
+    std::thread([&] {
+        static thread_local uses_at_thread_end late;
+        late.local = &local;
+        late.last = last;
+        local.get() = first;
+    }).join();
+    EXPECT_EQ(first.use_count(), 1);
+    EXPECT_EQ(last.use_count(), 1);
+}
+
 TEST(fiber_local, a_fiber_joined_in_place_has_its_own) {
     fiber_local<int> number;
     run(

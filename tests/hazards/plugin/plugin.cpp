@@ -32,7 +32,8 @@ int use_what_outlives_runtimes() {
 /// Starts a runtime, does a little of everything, and ends it. \returns 5050 if all went well.
 extern "C" __attribute__((visibility("default"))) int weft_plugin_work() {
     using namespace std::chrono_literals;
-    std::atomic<int> sum{0};
+    const weft::cell<int> nothing(0);
+    std::atomic<int> sum{nothing.get()};  // a thread that only reads keeps nothing
     weft::run(
         [&] {
             weft::channel<int> numbers(4);
@@ -55,6 +56,8 @@ extern "C" __attribute__((visibility("default"))) int weft_plugin_work() {
             sum += same.get() + use_what_outlives_runtimes() - 100;
         },
         {.workers = 2});
-    std::thread([&] { sum += use_what_outlives_runtimes() - 30; }).join();  // the loader keeps a library while a thread has locals of it
+    std::thread([&] {
+        sum += use_what_outlives_runtimes() - 30;
+    }).join();  // the loader keeps a library while a thread has locals of it
     return sum;
 }
