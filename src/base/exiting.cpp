@@ -1,6 +1,7 @@
 #include "base/exiting.hpp"
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 #include <unwind.h>
 
 #include <cstdlib>
@@ -14,16 +15,22 @@ extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 namespace weft::detail {
 
 bool is_called_by_exit() noexcept {
-    bool found = false;
+    struct search {
+        _Unwind_Ptr here, there;
+        bool found = false;
+    };
+    search exits{
+        .here = reinterpret_cast<_Unwind_Ptr>(static_cast<void (*)(int)>(&std::exit)),
+        .there = reinterpret_cast<_Unwind_Ptr>(::dlsym(RTLD_NEXT, "exit"))};  // here it may be a jump of the executable's own
     _Unwind_Backtrace(
         [](_Unwind_Context* frame, void* data) {
+            auto& of = *static_cast<search*>(data);
             const auto function = _Unwind_GetRegionStart(frame);
-            if (function != reinterpret_cast<_Unwind_Ptr>(static_cast<void (*)(int)>(&std::exit))) return _URC_NO_REASON;
-            *static_cast<bool*>(data) = true;
-            return _URC_END_OF_STACK;
+            of.found = function == of.here || function == of.there;
+            return of.found ? _URC_END_OF_STACK : _URC_NO_REASON;
         },
-        &found);
-    return found;
+        &exits);
+    return exits.found;
 }
 
 bool library_is_closed() noexcept { return __dso_handle != nullptr && !is_called_by_exit(); }
