@@ -13,24 +13,29 @@
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace weft::detail {
+namespace {
+
+/// By its name as well: in an executable that is no PIE its address may be a jump, and a preloaded library may have one of its own.
+bool is_exit(_Unwind_Ptr function) noexcept {
+    if (function == reinterpret_cast<_Unwind_Ptr>(static_cast<void (*)(int)>(&std::exit))) return true;
+    const auto start = reinterpret_cast<const void*>(function);
+    Dl_info known = {};
+    return ::dladdr(start, &known) != 0 && known.dli_saddr == start && known.dli_sname &&
+           known.dli_sname == std::string_view("exit");
+}
+
+}  // namespace
 
 bool is_called_by_exit() noexcept {
-    struct search {
-        _Unwind_Ptr here, there;
-        bool found = false;
-    };
-    search exits{
-        .here = reinterpret_cast<_Unwind_Ptr>(static_cast<void (*)(int)>(&std::exit)),
-        .there = reinterpret_cast<_Unwind_Ptr>(::dlsym(RTLD_NEXT, "exit"))};  // here it may be a jump of the executable's own
+    bool found = false;
     _Unwind_Backtrace(
         [](_Unwind_Context* frame, void* data) {
-            auto& of = *static_cast<search*>(data);
-            const auto function = _Unwind_GetRegionStart(frame);
-            of.found = function == of.here || function == of.there;
-            return of.found ? _URC_END_OF_STACK : _URC_NO_REASON;
+            if (!is_exit(_Unwind_GetRegionStart(frame))) return _URC_NO_REASON;
+            *static_cast<bool*>(data) = true;
+            return _URC_END_OF_STACK;
         },
-        &exits);
-    return exits.found;
+        &found);
+    return found;
 }
 
 bool library_is_closed() noexcept { return __dso_handle != nullptr && !is_called_by_exit(); }
@@ -43,9 +48,8 @@ atomic<bool> some_were_abandoned{false};
 
 }  // namespace
 
-void note_abandoned_fibers() noexcept {
-    some_were_abandoned.store(true, relaxed);
-}  // read by the same thread, or it does not matter
+// Read by the same thread, or it does not matter.
+void note_abandoned_fibers() noexcept { some_were_abandoned.store(true, relaxed); }
 
 void require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {
     if (!condition && !some_were_abandoned.load(relaxed) && !is_called_by_exit()) [[unlikely]]

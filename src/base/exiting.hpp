@@ -10,7 +10,7 @@ namespace weft::detail {
 bool is_called_by_exit() noexcept;
 
 /// For a destructor function: whether the library with this code in it is closed, not the process ended. Only then what it owns is to be
-/// given back; at the end of a process others may still use it, and a static executable has no unwind tables any more.
+/// given back; at the end of a process others may still use it. What exit() closes counts as its end.
 bool library_is_closed() noexcept;
 
 /// Calls `f(nullptr)` when the calling thread ends, as if it destroyed a thread_local object made now; the loader keeps the library so

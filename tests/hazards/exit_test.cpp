@@ -7,12 +7,13 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "base/exiting.hpp"
+#include "base/fork.hpp"
 #include "support/eventually.hpp"
 
 using namespace std::chrono_literals;
@@ -271,20 +272,13 @@ TEST_F(exits, E2_static_objects_use_values_of_the_main_thread) {
         ends_with(3), is_silent);
 }
 
-TEST_F(exits, E2_while_other_threads_use_coroutines) {
-    for (int round = 0; round < 10; ++round)
-        EXPECT_EXIT(
-            {
-                std::atomic<int> begun{0};
-                for (int i = 0; i < 2; ++i)
-                    std::thread([&] {
-                        for (++begun;;) coroutine<>([] { coroutine<>::yield(); }).call();
-                    }).detach();
-                eventually([&] { return begun == 2; });
-                std::exit(3);
-            },
-            ends_with(3), is_silent);
+bool asks_last = false;
+
+[[gnu::destructor(detail::after_static_objects)]] void ask_last() noexcept {
+    if (asks_last) ::_exit(detail::library_is_closed() ? 4 : 3);
 }
+
+TEST_F(exits, E2_is_no_closing_of_a_library) { EXPECT_EXIT((asks_last = true, std::exit(0)), ends_with(3), is_silent); }
 
 TEST_F(exits, E2_static_objects_used_by_fibers_that_are_never_stopped) {
     EXPECT_EXIT(

@@ -56,8 +56,7 @@ extern "C" __attribute__((visibility("default"))) int weft_plugin_work() {
             sum += same.get() + use_what_outlives_runtimes() - 100;
         },
         {.workers = 2});
-    std::thread([&] {
-        sum += use_what_outlives_runtimes() - 30;
-    }).join();  // the loader keeps a library while a thread has locals of it
+    // Not here: the loader keeps a library while a thread has locals of it.
+    std::thread([&] { sum += use_what_outlives_runtimes() - 30; }).join();
     return sum;
 }
