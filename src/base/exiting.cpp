@@ -15,30 +15,42 @@ extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 namespace weft::detail {
 namespace {
 
-/// By its name as well: in an executable that is no PIE its address may be a jump, and a preloaded library may have one of its own.
-bool is_exit(_Unwind_Ptr function) noexcept {
-    if (function == reinterpret_cast<_Unwind_Ptr>(static_cast<void (*)(int)>(&std::exit))) return true;
+/// By name, since the address that a program knows may be a jump of its own (an executable that is no PIE), or a preloaded library's function.
+bool is_named(_Unwind_Ptr function, std::string_view name) noexcept {
     const auto start = reinterpret_cast<const void*>(function);
     Dl_info known = {};
-    return ::dladdr(start, &known) != 0 && known.dli_saddr == start && known.dli_sname &&
-           known.dli_sname == std::string_view("exit");
+    return ::dladdr(start, &known) != 0 && known.dli_saddr == start && known.dli_sname && known.dli_sname == name;
 }
 
-}  // namespace
+struct callers {
+    bool exit = false;
+    bool dlclose = false;  // nearer than exit
+};
 
-bool is_called_by_exit() noexcept {
-    bool found = false;
+callers who_calls() noexcept {
+    callers found;
     _Unwind_Backtrace(
         [](_Unwind_Context* frame, void* data) {
-            if (!is_exit(_Unwind_GetRegionStart(frame))) return _URC_NO_REASON;
-            *static_cast<bool*>(data) = true;
-            return _URC_END_OF_STACK;
+            auto& so_far = *static_cast<callers*>(data);
+            const auto function = _Unwind_GetRegionStart(frame);
+            constexpr void (*of_static_executables)(int) = &std::exit;  // where names are not known
+            so_far.exit = function == reinterpret_cast<_Unwind_Ptr>(of_static_executables) || is_named(function, "exit");
+            so_far.dlclose = so_far.dlclose || is_named(function, "dlclose");
+            return so_far.exit ? _URC_END_OF_STACK : _URC_NO_REASON;
         },
         &found);
     return found;
 }
 
-bool library_is_closed() noexcept { return __dso_handle != nullptr && !is_called_by_exit(); }
+}  // namespace
+
+bool is_called_by_exit() noexcept { return who_calls().exit; }
+
+bool library_is_closed() noexcept {
+    if (__dso_handle == nullptr) return false;  // first, for a static executable has left its unwind tables
+    const auto found = who_calls();
+    return found.dlclose || !found.exit;
+}
 
 bool call_at_thread_end(void (*f)(void*)) noexcept { return abi::__cxa_thread_atexit(f, nullptr, &__dso_handle) == 0; }
 

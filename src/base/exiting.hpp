@@ -10,11 +10,11 @@ namespace weft::detail {
 bool is_called_by_exit() noexcept;
 
 /// For a destructor function: whether the library with this code in it is closed, not the process ended. Only then what it owns is to be
-/// given back; at the end of a process others may still use it. What exit() closes counts as its end.
+/// given back; at the end of a process others may still use it.
 bool library_is_closed() noexcept;
 
 /// Calls `f(nullptr)` when the calling thread ends, as if it destroyed a thread_local object made now; the loader keeps the library so
-/// long. May be called while the thread is ending, too. \returns false if there is no memory for it.
+/// long. May be called while the thread is ending, too, but what the destructor of a pthread key does is too late: it is never called. \returns false if there is no memory for it.
 bool call_at_thread_end(void (*f)(void*)) noexcept;
 
 /// From now on fibers exist that wait for what others own, and never run again (a simulated run that could not go on).

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -77,6 +78,32 @@ TEST_F(libraries, E2_that_use_weft_are_opened_and_closed_fifty_times_and_leave_n
 }
 
 TEST_F(libraries, E2_the_loader_keeps_are_used_again_and_grow_nothing) { open_and_close_fifty_times(WEFT_PLUGIN_KEPT); }
+
+void* opened_and_used() {
+    void* const library = ::dlopen(WEFT_PLUGIN_GONE, RTLD_NOW | RTLD_LOCAL);
+    if (!library || reinterpret_cast<int (*)()>(::dlsym(library, "weft_plugin_work"))() != 5050) ::_exit(5);
+    return library;
+}
+
+void* closed_at_exit = nullptr;
+
+/// A sanitizer looks for leaks itself, later, and has a malloc of its own.
+void close_at_exit() {
+    const auto before = ::mallinfo2().uordblks;
+    if (::dlclose(closed_at_exit) != 0) ::_exit(6);
+    if (!sanitized) ::_exit(::mallinfo2().uordblks + 30 * 1024 < before ? 3 : 4);  // tables of values alone have 40 KiB
+}
+
+TEST_F(libraries, E2_that_are_closed_while_the_process_ends_leave_nothing_either) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            closed_at_exit = opened_and_used();
+            std::atexit(close_at_exit);
+            std::exit(3);
+        },
+        ::testing::ExitedWithCode(3), "");
+}
 
 }  // namespace
 }  // namespace weft::test
