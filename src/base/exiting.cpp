@@ -63,9 +63,11 @@ atomic<bool> some_were_abandoned{false};
 // Read by the same thread, or it does not matter.
 void note_abandoned_fibers() noexcept { some_were_abandoned.store(true, relaxed); }
 
-void require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {
-    if (!condition && !some_were_abandoned.load(relaxed) && !is_called_by_exit()) [[unlikely]]
-        panic(rule, detail);
+bool require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {
+    if (condition || some_were_abandoned.load(relaxed)) [[likely]]
+        return true;
+    if (!is_called_by_exit()) panic(rule, detail);
+    return false;
 }
 
 }  // namespace weft::detail

@@ -21,7 +21,7 @@ bool call_at_thread_end(void (*f)(void*)) noexcept;
 void note_abandoned_fibers() noexcept;
 
 /// As require(), in a destructor. exit() may destroy a static object with which fibers have to do that are never stopped;
-/// so may anybody where such fibers were abandoned.
-void require_at_end(bool condition, std::string_view rule, std::string_view detail = {}) noexcept;
+/// so may anybody where such fibers were abandoned. \returns whether nobody uses the object any more: false where exit() destroys it too early.
+bool require_at_end(bool condition, std::string_view rule, std::string_view detail = {}) noexcept;
 
 }  // namespace weft::detail

@@ -2,6 +2,7 @@
 
 #include <weft/stop.hpp>
 
+#include "base/exiting.hpp"
 #include "fiber/switch_point.hpp"
 #include "sync/wake_all.hpp"
 
@@ -16,7 +17,8 @@ inline channel_waiter* channel_core::claim(direction d) noexcept {
 /// The calling fiber, unless there is anything to look into before it operates; null for a plain thread, too.
 inline wait_cell* undisturbed_caller() noexcept {
     auto* const f = this_fiber_block();
-    return f && f->rest().stops.load(relaxed) == 0 && !f->rest().slot.deadlines ? &f->rest() : nullptr;  // else check_interrupt() decides
+    return f && f->rest().stops.load(relaxed) == 0 && !f->rest().slot.deadlines ? &f->rest()
+                                                                                : nullptr;  // else check_interrupt() decides
 }
 
 inline void channel_core::hand_over(channel_waiter& partner, void* place, void* from) {
@@ -354,7 +356,11 @@ void channel_core::drop_handle() noexcept {
     if (kept_) [[unlikely]]
         return drop_kept_handle();
     // release: what this handle did; acquire: what the others did, before the end
-    if (handles_.fetch_sub(1, acq_rel) == 1) delete this;
+    if (handles_.fetch_sub(1, acq_rel) == 1) end();
+}
+
+void channel_core::end() noexcept {
+    if (require_at_end(senders_.empty() && receivers_.empty(), "channel: destroyed while somebody waits")) delete this;  // H8
 }
 
 void channel_core::drop_kept_handle() noexcept {

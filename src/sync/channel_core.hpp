@@ -18,6 +18,7 @@
 //   H6  Of a wait that was stopped or timed out no value was taken and none was given: it was not claimed by a partner (W2).
 //   H7  A channel that is kept (a ticker's, a subscriber's) loses its handles under the lock: when its keeper has the last one
 //       it is closed and the keeper woken, who leaves the lock behind before it drops that.
+//   H8  Nobody waits in a channel that ends, but where exit() destroys it (it stays then, for who waits) or fibers were abandoned.
 #pragma once
 
 #include <optional>
@@ -95,7 +96,7 @@ public:
     bool await_abandoned(time_point until);
 
 private:
-    ~channel_core() = default;  // by drop_handle()
+    ~channel_core() = default;  // by end()
 
     [[gnu::noinline]] channel_op send_patiently(void* from, time_point until);
     [[gnu::noinline]] channel_op receive_patiently(void* place, time_point until);
@@ -118,6 +119,7 @@ private:
     void admit_sender(wait_list& claimed) noexcept;
     void end_receivers_if_drained(wait_list& claimed) noexcept;
     void drop_kept_handle() noexcept;
+    void end() noexcept;
     wait_list& list(direction d) noexcept { return d == direction::send ? senders_ : receivers_; }
 
     hot_lock lock_;

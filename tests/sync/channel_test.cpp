@@ -309,4 +309,17 @@ TEST(channel_death, a_handle_moved_from_is_not_used) {
         "channel: a handle is not used after it was moved from");
 }
 
+TEST(channel_death, it_is_not_destroyed_while_somebody_waits) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            weft::runtime rt({.workers = 1});
+            auto c = std::make_unique<channel<int>>();
+            auto f = rt.spawn([&] { c->receive(); });
+            eventually_wait_for(rt, "channel receive", 1);
+            c.reset();
+        },
+        "channel: destroyed while somebody waits");
+}
+
 }  // namespace
