@@ -14,7 +14,8 @@ bool is_called_by_exit() noexcept;
 bool library_is_closed() noexcept;
 
 /// Calls `f(nullptr)` when the calling thread ends, as if it destroyed a thread_local object made now; the loader keeps the library so
-/// long. May be called while the thread is ending, too, but what the destructor of a pthread key does is too late: it is never called. \returns false if there is no memory for it.
+/// long. May be called while the thread is ending, too; but from the destructor of a pthread key it is too late, and `f` is never called.
+/// \returns false if there is no memory for it.
 bool call_at_thread_end(void (*f)(void*)) noexcept;
 
 /// From now on fibers exist that wait for what others own, and never run again (a simulated run that could not go on).

@@ -17,8 +17,8 @@ inline channel_waiter* channel_core::claim(direction d) noexcept {
 /// The calling fiber, unless there is anything to look into before it operates; null for a plain thread, too.
 inline wait_cell* undisturbed_caller() noexcept {
     auto* const f = this_fiber_block();
-    return f && f->rest().stops.load(relaxed) == 0 && !f->rest().slot.deadlines ? &f->rest()
-                                                                                : nullptr;  // else check_interrupt() decides
+    // else check_interrupt() decides
+    return f && f->rest().stops.load(relaxed) == 0 && !f->rest().slot.deadlines ? &f->rest() : nullptr;
 }
 
 inline void channel_core::hand_over(channel_waiter& partner, void* place, void* from) {
