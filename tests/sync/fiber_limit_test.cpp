@@ -338,16 +338,14 @@ TEST_P(fiber_limits, run_inline_hands_a_stop_on_unless_shielded) {
     baton inside;
     auto spawner = rt.spawn([&] {
         EXPECT_THROW(spawn([&] {
-                         inside.post();
-                         this_fiber::sleep_for(1h);
-                     }).join(),
-                     cancelled);
+            inside.post();
+            this_fiber::sleep_for(1h);
+        }).join(), cancelled);
         const shield no_stop;
         return spawn([&] {
-                   this_fiber::sleep_for(1ms);
-                   return 3;
-               })
-            .join();
+            this_fiber::sleep_for(1ms);
+            return 3;
+        }).join();
     });
     inside.take();
     spawner.request_stop();
@@ -366,9 +364,7 @@ TEST_P(fiber_limits, run_inline_lets_others_run_now_and_then) {
             spawn_detached([] {});
         }
         EXPECT_TRUE(other_ran);
-        if (GetParam() == 1) {
-            EXPECT_LE(inlined, 65);
-        }
+        if (GetParam() == 1) { EXPECT_LE(inlined, 65); }
         other.join();
     });
 }
@@ -511,12 +507,8 @@ void race_for_places(unsigned workers, weft::at_limit what, std::size_t most) {
     EXPECT_TRUE(eventually([&] { return rt.stats().fibers == 0; }));
     EXPECT_EQ(bodies + stopped + refused, tried);
     EXPECT_LE(placed.most(), static_cast<int>(most));
-    if (what != at_limit::run_inline) {
-        EXPECT_GE(placed.most(), 2);
-    }
-    if (what != at_limit::fail) {
-        EXPECT_EQ(refused, 0);
-    }
+    if (what != at_limit::run_inline) { EXPECT_GE(placed.most(), 2); }
+    if (what != at_limit::fail) { EXPECT_EQ(refused, 0); }
     for (std::size_t i = 0; i < most; ++i) rt.spawn_detached([] { this_fiber::sleep_for(1ms); });  // all places are back
 }
 
