@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -68,12 +69,21 @@ def includes(compiler, header):
     return subprocess.run([*compiler, "-x", "c++", "-fsyntax-only", "-"], input=text, text=True, capture_output=True).returncode == 0
 
 
+def links(compiler, flags):
+    """Whether a program links with these flags. A package may bring the headers of a library without the library itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*compiler, "-x", "c++", "-", "-o", os.path.join(folder, "program"), "-pthread", *flags]
+        return subprocess.run(command, input="int main() {}\n", text=True, capture_output=True).returncode == 0
+
+
 def build_cxx(name, out, workers, *, header, install, flags):
-    """g++ or $CXX; `header` is the one that shows whether the library is there, `install` the package that has it."""
+    """g++ or $CXX; `header` and `flags` show whether the library is there, `install` is the package that has both."""
     compiler = shlex.split(os.environ.get("CXX", "")) or [program("g++", "g++")]
     if header and not includes(compiler, header):
         raise Missing(f"there is no <{header}>; install {install}")
-    if includes(compiler, "gmp.h"):
+    if flags and not links(compiler, flags):
+        raise Missing(f"nothing links with {shlex.join(flags)}; install {install}")
+    if includes(compiler, "gmp.h") and links(compiler, ["-lgmp"]):
         flags = [*flags, "-DPEER_GMP", "-lgmp"]
     sources = sorted((HERE / name).glob("*.cpp"))
     headers = sorted((HERE / "common").glob("*.hpp")) + sorted((HERE / name).glob("*.hpp"))

@@ -46,10 +46,10 @@ def check_figures():
 
 
 def check_lateness():
-    """The C++ peer of preempt, where its library is installed; otherwise it is named."""
+    """The C++ peer of preempt, where this machine has its library; otherwise its package is named."""
     done = run("preempt", "--workers", "1", "--runs", "1", "--n", "5", "--only", "boost_fiber")
     if done.returncode == 1:
-        expect("boost_fiber is named as missing", "libboost-fiber-dev" in done.stderr and not done.stdout)
+        expect("boost_fiber is named as missing", names_its_package(done))
         return
     figures = {r["variant"].removeprefix("boost_fiber/"): r["median"] for r in map(json.loads, done.stdout.splitlines())}
     kinds = [f"{kind}-{hogs}" for kind in ("recursion", "loop") for hogs in (1, 4, 16)]
@@ -57,6 +57,40 @@ def check_lateness():
            {"sleepers-beside-fib"} | {f"{kind}/{figure}" for kind in kinds for figure in ("p50", "p90", "p99", "max")})
     expect("R1 who is not preempted makes two who sleep for 5 ms wait for fib's 15", figures.get("sleepers-beside-fib", 0) >= 15)
     expect("and ticks wait for all sixteen hogs", figures.get("recursion-16/p50", 0) >= 70_000)
+
+
+def names_its_package(done):
+    return re.fullmatch(r"peers: boost_fiber left out: [^\n]+; install libboost-fiber-dev\n", done.stderr) is not None and not done.stdout
+
+
+# Stands for a compiler on a machine that has nothing of Boost.Fiber, only its headers (package libboost-dev), or its library as well.
+COMPILER = """#!/bin/sh
+has={has}
+case "$*" in
+    *-fsyntax-only*) grep -q boost/fiber && [ $has = nothing ] && exit 1 ;;
+    *-lboost_fiber*) [ $has = library ] || exit 1 ;;
+esac
+while [ $# -gt 1 ]; do
+    if [ "$1" = -o ]; then
+        printf '#!/bin/sh\necho channels 20 us 1.5\n' > "$2" && chmod +x "$2"
+    fi
+    shift
+done
+"""
+
+
+def check_parts_of_a_library():
+    for has in ("nothing", "headers", "library"):
+        compiler = work / f"compiler-with-{has}"
+        compiler.write_text(COMPILER.replace("{has}", has))
+        compiler.chmod(0o755)
+        done = run("ring", "--n", "20", "--only", "boost_fiber", "--build", str(work / f"with-{has}"), CXX=str(compiler))
+        if has == "library":
+            figures = [json.loads(line) for line in done.stdout.splitlines()]
+            expect("with headers and library boost_fiber is built and measured", done.returncode == 0 and not done.stderr and
+                   [(r["variant"], r["median"]) for r in figures] == [("boost_fiber/channels", 1.5)])
+        else:
+            expect(f"with {has} of it boost_fiber is named as missing", done.returncode == 1 and names_its_package(done))
 
 
 def check_what_is_missing():
@@ -76,5 +110,6 @@ work.mkdir(parents=True, exist_ok=True)
 check_refusals()
 check_figures()
 check_lateness()
+check_parts_of_a_library()
 check_what_is_missing()
 sys.exit(1 if failures else 0)
