@@ -42,9 +42,9 @@ void http_service::leave(http_presence& c) noexcept {
     connections_.remove(c);
 }
 
-void http_service::stop(std::chrono::nanoseconds grace) {
+void http_service::stop(time_point grace_end) {
     std::lock_guard lock(mutex_);
-    grace_end_ = std::min(grace_end_, deadline_after(grace));
+    grace_end_ = std::min(grace_end_, grace_end);
     stopping_.store(true, seq_cst);        // V2
     changed_.notify_all();
 }

@@ -70,7 +70,8 @@ public:
     void enter(http_presence& c);
     void leave(http_presence& c) noexcept;
 
-    void stop(std::chrono::nanoseconds grace);
+    /// What is under way may go on until then. A second call can only bring the end forward.
+    void stop(time_point grace_end);
     bool stopping() const noexcept { return stopping_.load(seq_cst); }                  // V2
     void hang_up_idle();
 

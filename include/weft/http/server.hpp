@@ -27,13 +27,14 @@ struct server_options {
     std::function<void(const request&, std::exception_ptr)> on_error = {};  ///< a handler threw; default: one line on stderr
 };
 
-/// Set up by one fiber or thread (routes, listen()), then served. stop() may come from anywhere.
+/// Set up by one fiber or thread (routes), then served. listen(), serve(), local() and stop() may be called by several at once, at any
+/// time: src/http/server_life.hpp has the table of what each finds.
 ///
 /// What a client may do wrong is answered and stays its own problem: see docs/design/http.md for the table.
 class server {
 public:
     server();
-    ~server();  ///< serve() must have returned
+    ~server();  ///< serve() and listen() must have returned; a stop() that has begun is waited for
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
@@ -47,23 +48,27 @@ public:
     /// router::add(). The method is written as it is sent: "GET". "" stands for every one.
     server& route(std::string_view method, std::string_view pattern, handler handle);
 
-    /// Takes the port; connections queue up from here on. Once per server.
+    /// Takes the port; connections queue up from here on. Once per server, unless it throws.
     ///
-    /// \throws  std::system_error whose what() names the endpoint; std::invalid_argument naming the option.
+    /// \throws  std::system_error whose what() names the endpoint; std::invalid_argument naming the option; std::logic_error if it
+    ///          listens already.
+    /// \parks   only to look up a name.
     void listen(const net::endpoint& at, server_options options = {});
 
     /// Where it listens, with the port that was picked for port 0.
     const net::endpoint& local() const;
 
-    /// Accepts and answers until stop().
+    /// Accepts and answers until stop(). A connection for which there is no fiber (at_limit::fail, no memory) is answered by 503, which is
+    /// said on stderr now and then; where spawning waits for a fiber (at_limit::park, and run_inline as well) further ones wait to be accepted.
     ///
     /// \parks   until stopped and all connections have ended.
-    /// \throws  std::logic_error without listen(); weft::cancelled if this fiber is stopped: requests under way are cut.
+    /// \throws  std::logic_error without listen(), and while another serve() runs; std::system_error if the port can accept no more, for
+    ///          another reason than want of memory or descriptors; weft::cancelled if this fiber is stopped: requests under way are cut.
     void serve();
 
     /// Ends serve(), at once if it comes first: no new connection, idle ones are closed, requests under way are answered with
-    /// `Connection: close`. Those not done after `grace` are cancelled. Does not wait; a handler may call it. A second call
-    /// can only shorten the grace.
+    /// `Connection: close`. Those not done after `grace`, from now on, are cancelled. Does not wait; any fiber or thread may call it at any
+    /// time, a handler and one beside listen() as well, but no signal handler. A second call can only shorten the grace.
     void stop(std::chrono::nanoseconds grace = std::chrono::nanoseconds::zero());
 
 private:

@@ -1,0 +1,33 @@
+// newcomer.hpp - a client that has been accepted and has no fiber yet.
+#pragma once
+
+#include <weft/net/tcp.hpp>
+
+#include "http/service.hpp"
+
+namespace weft::detail {
+
+/// Served, or turned away when it goes: so a spawn that fails answers by 503.
+class newcomer {
+public:
+    newcomer(http_service& service, http_service::place place, tcp::stream peer) noexcept
+        : service_(&service), place_(std::move(place)), peer_(std::move(peer)) {}
+    newcomer(newcomer&&) noexcept = default;
+    newcomer& operator=(newcomer&&) = delete;
+    ~newcomer() {
+        if (peer_.is_open()) turn_away();
+    }
+
+    /// \parks   until the connection has ended.
+    /// \throws  weft::cancelled if a handler was stopped.
+    void serve();
+
+private:
+    void turn_away() noexcept;
+
+    http_service* service_;
+    http_service::place place_;
+    tcp::stream peer_;
+};
+
+}  // namespace weft::detail
