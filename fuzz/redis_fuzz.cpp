@@ -63,7 +63,7 @@ void write_commands(std::string_view sent, std::size_t words_each) {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < sent.size(); i += words_each) texts.emplace_back(sent.substr(i, words_each));
     const std::vector<weft::redis::argument> words(texts.begin(), texts.end());
-    static_cast<void>(weft::detail::redis::refusal(words));
+    static_cast<void>(weft::detail::redis::command_rules().refusal(words));
     if (words.empty()) return;
     std::string spelled;
     weft::detail::redis::append_command(spelled, words);

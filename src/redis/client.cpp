@@ -7,6 +7,7 @@
 
 #include <weft/fiber.hpp>
 
+#include "base/in_quotes.hpp"
 #include "redis/codec.hpp"
 #include "redis/connection.hpp"
 #include "redis/refusal.hpp"
@@ -17,30 +18,39 @@ namespace weft::redis {
 
 namespace {
 
-void check(std::span<const argument> words) {
-    const auto reason = detail::redis::refusal(words);
-    if (reason.empty()) return;
-    const auto name = words.empty() ? std::string_view() : words[0].view();
-    throw error(error_kind::refused, "redis: " + std::string(name) + " refused: " + std::string(reason));
+/// The scheduler of the calling fiber's runtime.
+detail::scheduler& scheduler_here() {
+    if (auto* const here = detail::current_scheduler()) return *here;
+    throw std::logic_error("weft: redis::client needs a runtime: create it inside weft::run()");
 }
 
-unsigned connection_count(const client_options& options) noexcept {
-    if (options.connections != 0) return options.connections;
-    const auto* const here = detail::current_scheduler();
-    return here ? here->worker_count() : 1;
+unsigned connection_count(const client_options& options) {
+    const unsigned workers = scheduler_here().worker_count();
+    return options.connections != 0 ? options.connections : workers;
 }
 
 }  // namespace
 
 struct client::impl {
-    impl(std::string_view address, const client_options& o) : url(detail::redis::parse_url(address)), options(o) {
-        for (unsigned i = 0; i < connection_count(options); ++i) {
+    impl(std::string_view address, const client_options& o)
+        : url(detail::redis::parse_url(address)), options(o), rules(options.module_commands) {
+        const unsigned count = connection_count(options);
+        for (unsigned i = 0; i < count; ++i) {
             auto& made = *connections.emplace_back(std::make_unique<detail::redis::connection>(url, options));
             fibers.push_back(weft::spawn({.name = "redis-reader"}, [&made] { made.run(); }));
         }
     }
     ~impl() {
         for (auto& f : fibers) f.request_stop();  // all of them, before the first is joined
+    }
+
+    /// \throws  redis::error of kind refused.
+    void check(std::span<const argument> words) const {
+        const auto reason = rules.refusal(words);
+        if (reason.empty()) return;
+        const auto name = words.empty() ? std::string_view() : words[0].view();
+        const auto who = name.empty() ? std::string("redis: ") : "redis: " + detail::in_quotes(name) + " refused: ";
+        throw error(error_kind::refused, who + std::string(reason));
     }
 
     std::vector<value> call(std::string bytes, std::size_t replies) {
@@ -50,6 +60,7 @@ struct client::impl {
 
     const detail::redis::server_url url;
     const client_options options;
+    const detail::redis::command_rules rules;
     std::vector<std::unique_ptr<detail::redis::connection>> connections;
     std::vector<weft::fiber<>> fibers;  // after what they use: joined first
 };
@@ -58,7 +69,7 @@ client::client(std::string_view url, client_options options) : impl_(std::make_u
 client::~client() = default;
 
 value client::run(std::span<const argument> words) {
-    check(words);
+    impl_->check(words);
     std::string bytes;
     detail::redis::append_command(bytes, words);
     auto reply = std::move(impl_->call(std::move(bytes), 1).front());
@@ -85,7 +96,7 @@ void client::set(std::string_view key, std::string_view text, std::chrono::milli
 }
 
 std::vector<value> client::pipeline(std::initializer_list<std::initializer_list<argument>> commands) {
-    for (const auto& words : commands) check(words);
+    for (const auto& words : commands) impl_->check(words);
     std::string bytes;
     for (const auto& words : commands) detail::redis::append_command(bytes, words);
     return commands.size() == 0 ? std::vector<value>() : impl_->call(std::move(bytes), commands.size());
@@ -95,7 +106,7 @@ std::vector<value> client::pipeline(std::span<const std::vector<std::string>> co
     std::string bytes;
     for (const auto& texts : commands) {
         const std::vector<argument> words(texts.begin(), texts.end());
-        check(words);
+        impl_->check(words);
         detail::redis::append_command(bytes, words);
     }
     return commands.empty() ? std::vector<value>() : impl_->call(std::move(bytes), commands.size());

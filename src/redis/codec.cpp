@@ -103,13 +103,21 @@ decoder::~decoder() = default;
 
 void decoder::feed(std::span<const std::byte> bytes) {
     unfinished_bytes_ += bytes.size();
-    if (redisReaderFeed(reader_.get(), reinterpret_cast<const char*>(bytes.data()), bytes.size()) != REDIS_OK) fail();
+    lines_.pass({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, [this](std::string_view whole) {
+        if (redisReaderFeed(reader_.get(), whole.data(), whole.size()) != REDIS_OK) fail();
+    });
 }
+
+static_assert(line_guard::max_line == 65536, "the message of next() names it");
 
 std::optional<value> decoder::next() {
     void* complete = nullptr;
     if (redisReaderGetReply(reader_.get(), &complete) != REDIS_OK) fail();
     if (!complete) {
+        if (lines_.refused()) {
+            target_->refusal = "a line is longer than 65536 bytes";
+            fail();
+        }
         if (unfinished_bytes_ > max_reply_bytes_)
             throw std::runtime_error("a reply is longer than " + std::to_string(max_reply_bytes_) + " bytes");
         return std::nullopt;

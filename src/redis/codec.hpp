@@ -11,6 +11,8 @@
 #include <weft/redis/argument.hpp>
 #include <weft/redis/value.hpp>
 
+#include "redis/line_guard.hpp"
+
 struct redisReader;
 
 namespace weft::detail::redis {
@@ -24,7 +26,8 @@ void append_command(std::string& to, std::span<const weft::redis::argument> word
 /// Invariants
 ///   C1  A reply is given only when it is complete, and exactly once.
 ///   C2  What a peer announces reserves no memory; only what it has sent does, and of one reply at most `max_reply_bytes`.
-///   C3  After a failure the stream cannot be understood any more; the decoder is not used again.
+///   C3  A stream costs as much as it has bytes, wherever it is cut; a line longer than line_guard::max_line is refused.
+///   C4  After a failure the stream cannot be understood any more; the decoder is not used again.
 class decoder {
 public:
     explicit decoder(std::size_t max_reply_bytes);
@@ -45,6 +48,7 @@ private:
 
     std::unique_ptr<target> target_;
     std::unique_ptr<redisReader, void (*)(redisReader*)> reader_;
+    line_guard lines_;
     const std::size_t max_reply_bytes_;
     std::size_t unfinished_bytes_ = 0;  // fed since the last reply that was given
 };

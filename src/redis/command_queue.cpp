@@ -174,6 +174,7 @@ bool command_queue::deliver(std::vector<weft::redis::value>& replies) {
     bool expected = true;
     {
         const std::lock_guard guard(lock_);
+        ++arrivals_;
         for (auto& reply : replies) {
             slot* const first = sent_.front();
             if (!first) {
@@ -187,6 +188,11 @@ bool command_queue::deliver(std::vector<weft::redis::value>& replies) {
     }
     finished.wake();
     return expected;
+}
+
+command_queue::progress command_queue::look() noexcept {
+    const std::lock_guard guard(lock_);
+    return {.reply_due = sent_.front() != nullptr, .arrivals = arrivals_};
 }
 
 void command_queue::lost(const std::string& reason, time_point retry_at) {

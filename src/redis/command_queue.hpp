@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -90,9 +91,16 @@ public:
     void wait_queued();
     /// Spells all queued commands, except those whose callers have left, into `bytes`.
     void take(std::string& bytes);
-    /// Hands the replies to their callers, moving from them.
+    /// Something has arrived: hands the replies in it, perhaps none, to their callers, moving from them.
     /// \returns  false if there are more replies than commands.
     bool deliver(std::vector<weft::redis::value>& replies);
+
+    /// How the conversation goes, for those who look from time to time.
+    struct progress {
+        bool reply_due;           // something was sent and not answered yet
+        std::uint64_t arrivals;   // how often something has arrived
+    };
+    progress look() noexcept;
 
 private:
     enum class state : std::uint8_t { idle, opening, open, closed };
@@ -108,6 +116,7 @@ private:
     time_point retry_at_{};
     std::shared_ptr<const std::string> reason_;  // of the last loss
     std::size_t waiting_ = 0;                    // commands in the queues
+    std::uint64_t arrivals_ = 0;
     slot_queue queued_;
     slot_queue taken_;
     slot_queue sent_;

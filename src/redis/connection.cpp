@@ -8,6 +8,8 @@
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
 
+#include "base/duration_text.hpp"
+
 namespace weft::detail::redis {
 
 using namespace std::chrono_literals;
@@ -46,10 +48,13 @@ std::string connection::serve_once() {
         stage = "connection lost: ";
         commands_.opened();
         std::error_code write_failure;
+        std::string given_up;
         {
             const auto writer = weft::spawn({.name = "redis-writer"}, [&] { write_commands(stream, write_failure); });
+            const auto watch = weft::spawn({.name = "redis-silence"}, [&] { watch_silence(stream, given_up); });
             read_replies(stream, replies);
         }
+        if (!given_up.empty()) return stage + given_up;
         return stage + (write_failure ? write_failure.message() : "closed by the server");
     } catch (const timeout_error&) {
         return stage + "no answer in time";
@@ -113,6 +118,23 @@ void connection::write_commands(tcp::stream& stream, std::error_code& failed) {
     }
     std::error_code ignored;
     stream.shutdown(tcp::side::both, ignored);  // the reader sees the end and gives the connection up
+}
+
+/// A peer that vanished without a word would else be noticed by the system after a quarter of an hour, and one reply that never comes
+/// by nobody. Looks four times per limit, so that commands and replies cost nothing more.
+void connection::watch_silence(tcp::stream& stream, std::string& given_up) {
+    const auto limit = options_.silence_timeout;
+    if (limit <= 0ns) return;
+    auto seen = commands_.look();
+    for (auto since = clock::now(); !seen.reply_due || clock::now() - since < limit;) {
+        this_fiber::sleep_for(std::max<duration>(limit / 4, 1ms));
+        const auto now = commands_.look();
+        if (!seen.reply_due || !now.reply_due || now.arrivals != seen.arrivals) since = clock::now();
+        seen = now;
+    }
+    given_up = "no reply for " + duration_text(limit);
+    std::error_code ignored;
+    stream.shutdown(tcp::side::both, ignored);
 }
 
 void connection::read_replies(tcp::stream& stream, decoder& replies) {

@@ -1,4 +1,4 @@
-// connection.hpp - one connection to a server: a fiber that opens it and reads replies, and one that writes commands.
+// connection.hpp - one connection to a server: fibers that open it and read replies, write commands, and notice silence.
 #pragma once
 
 #include <string>
@@ -27,6 +27,7 @@ private:
     void log_in(tcp::stream&, decoder&);
     void write_commands(tcp::stream&, std::error_code& failed);
     void read_replies(tcp::stream&, decoder&);
+    void watch_silence(tcp::stream&, std::string& given_up);
     time_point next_attempt() const noexcept;
 
     const server_url& url_;

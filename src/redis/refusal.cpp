@@ -1,33 +1,33 @@
-// refusal.cpp - the table of refused commands.
+// refusal.cpp - from the words of a command to its row in the table, and what XREAD's words say beyond that.
 #include "redis/refusal.hpp"
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
+
+#include "base/in_quotes.hpp"
+#include "redis/command_table.hpp"
 
 namespace weft::detail::redis {
 
 namespace {
 
-constexpr std::string_view blocks = "it would block everybody on this shared connection";
-constexpr std::string_view transaction = "a transaction needs a connection of its own";
-constexpr std::string_view changes = "it would change this shared connection for everybody";
-constexpr std::string_view streams = "it has no single reply; it needs a connection of its own";
+constexpr std::string_view not_known =
+    "it is not known here that it answers exactly once; if it does, name it in client_options::module_commands";
+constexpr std::string_view unknown_option = "it has an option that is not known here; it might block everybody";
 
-struct rule {
-    std::string_view name;
-    std::string_view reason;
-};
-
-constexpr std::array rules = {
-    rule{"AUTH", changes},        rule{"BLMOVE", blocks},      rule{"BLMPOP", blocks},        rule{"BLPOP", blocks},
-    rule{"BRPOP", blocks},        rule{"BRPOPLPUSH", blocks},  rule{"BZMPOP", blocks},        rule{"BZPOPMAX", blocks},
-    rule{"BZPOPMIN", blocks},     rule{"DISCARD", transaction}, rule{"EXEC", transaction},    rule{"HELLO", changes},
-    rule{"MONITOR", streams},     rule{"MULTI", transaction},  rule{"PSUBSCRIBE", streams},   rule{"PSYNC", streams},
-    rule{"PUNSUBSCRIBE", streams}, rule{"QUIT", changes},      rule{"RESET", changes},        rule{"SELECT", changes},
-    rule{"SSUBSCRIBE", streams},  rule{"SUBSCRIBE", streams},  rule{"SUNSUBSCRIBE", streams}, rule{"SYNC", streams},
-    rule{"UNSUBSCRIBE", streams}, rule{"UNWATCH", transaction}, rule{"WAIT", blocks},         rule{"WAITAOF", blocks},
-    rule{"WATCH", transaction},
-};
+std::string_view reason(command_kind kind) noexcept {
+    switch (kind) {
+        case command_kind::single: return {};
+        case command_kind::blocks: return "it would block everybody on this shared connection";
+        case command_kind::transaction: return "a transaction needs a connection of its own";
+        case command_kind::changes: return "it would change this shared connection for everybody";
+        case command_kind::streams: return "it has no single reply; it needs a connection of its own";
+        case command_kind::ends: return "it would end this shared connection for everybody";
+        case command_kind::internal: return "it is for those who develop the server";
+    }
+    return not_known;
+}
 
 char upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
@@ -35,23 +35,71 @@ bool same(std::string_view a, std::string_view b) noexcept {
     return std::ranges::equal(a, b, {}, upper, upper);
 }
 
-bool has_word(std::span<const weft::redis::argument> words, std::string_view wanted) noexcept {
-    return std::ranges::any_of(words, [wanted](const auto& word) { return same(word.view(), wanted); });
+/// A command, or a command and its subcommand, as the table spells it. Longer ones are nobody's.
+class spelled {
+public:
+    spelled& add(std::string_view word) noexcept {
+        fits_ = fits_ && size_ + word.size() <= room_.size();
+        if (!fits_) return *this;
+        std::ranges::transform(word, room_.data() + size_, upper);
+        size_ += word.size();
+        return *this;
+    }
+    std::string_view view() const noexcept { return fits_ ? std::string_view(room_.data(), size_) : std::string_view(); }
+
+private:
+    std::array<char, 64> room_{};  // chosen: the longest in the table has 34
+    std::size_t size_ = 0;
+    bool fits_ = true;
+};
+
+/// Reads the options as the server does: a group, a consumer or a stream may be named as an option is.
+std::string_view reason_of_read(std::span<const weft::redis::argument> words) noexcept {
+    for (std::size_t i = 1; i < words.size();) {
+        const auto option = words[i].view();
+        if (same(option, "STREAMS")) return {};
+        if (same(option, "BLOCK")) return reason(command_kind::blocks);
+        if (same(option, "NOACK"))
+            i += 1;
+        else if (same(option, "COUNT") || same(option, "CLAIM"))
+            i += 2;
+        else if (same(option, "GROUP"))
+            i += 3;
+        else
+            return unknown_option;
+    }
+    return {};  // the server says that something is missing
 }
 
 }  // namespace
 
-std::string_view refusal(std::span<const weft::redis::argument> words) noexcept {
-    if (words.empty() || words[0].view().empty()) return "a command needs a name";
-    const auto name = words[0].view();
-    for (const auto& [refused, reason] : rules)
-        if (same(name, refused)) return reason;
-    // BLOCK stands before STREAMS; behind it the same word would be a key.
-    if (same(name, "XREAD") || same(name, "XREADGROUP")) {
-        const auto streams_at = std::ranges::find_if(words, [](const auto& w) { return same(w.view(), "STREAMS"); });
-        if (has_word({words.begin(), streams_at}, "BLOCK")) return blocks;
+command_rules::command_rules(std::span<const std::string> vouched_for) {
+    for (const auto& name : vouched_for) {
+        const spelled s = spelled().add(name);
+        if (s.view().empty())
+            throw std::invalid_argument("redis: " + in_quotes(name) + " in module_commands is no name of a command");
+        if (const auto kind = kind_of(s.view()); kind && !reason(*kind).empty())
+            throw std::invalid_argument("redis: " + in_quotes(name) +
+                                        " in module_commands cannot be allowed: " + std::string(reason(*kind)));
+        more_.emplace_back(s.view());
     }
-    if (same(name, "CLIENT") && words.size() > 1 && same(words[1].view(), "REPLY")) return changes;
+    std::ranges::sort(more_);
+}
+
+std::string_view command_rules::reason_for(std::string_view name) const noexcept {
+    if (const auto kind = kind_of(name)) return reason(*kind);
+    return std::ranges::binary_search(more_, name) ? std::string_view() : not_known;
+}
+
+std::string_view command_rules::refusal(std::span<const weft::redis::argument> words) const noexcept {
+    if (words.empty() || words[0].view().empty()) return "a command needs a name";
+    spelled name;
+    name.add(words[0].view());
+    if (words[0].view().find('|') != std::string_view::npos) return "a subcommand is a word of its own";
+    if (const auto refused = reason_for(name.view()); !refused.empty()) return refused;
+    if (name.view() == "XREAD" || name.view() == "XREADGROUP") return reason_of_read(words);
+    if (words.size() > 1)
+        if (spelled sub = name; has_subcommands(sub.add("|").view())) return reason_for(sub.add(words[1].view()).view());
     return {};
 }
 

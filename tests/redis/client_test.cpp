@@ -19,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 using weft::test::redis_server;
@@ -148,8 +149,31 @@ TEST(redis_client, what_does_not_belong_on_a_shared_connection_is_refused) {
         EXPECT_THAT([&] { db.command("BLPOP", "k", 0); }, refused("BLPOP", "block"));
         EXPECT_THAT([&] { db.command("subscribe", "news"); }, refused("subscribe", "connection of its own"));
         EXPECT_THAT([&] { db.pipeline({{"PING"}, {"SELECT", 1}}); }, refused("SELECT", "change"));
+        EXPECT_THAT([&] { db.command("REPLCONF", "ACK", 0); }, refused("REPLCONF", "no single reply"));
+        EXPECT_THAT([&] { db.command("SCRIPT", "DEBUG", "YES"); }, refused("SCRIPT", "develop"));
+        EXPECT_THAT([&] { db.command("NO.SUCH\n"); }, refused("NO.SUCH\\x0a", "module_commands"));
+        EXPECT_THAT([&] { db.command(""); }, ThrowsMessage<redis::error>("redis: a command needs a name"));
         EXPECT_EQ(db.command("PING").text(), "PONG");
     });
+}
+
+TEST(redis_client, a_command_that_the_program_vouches_for_is_sent) {
+    redis_server server;
+    weft::run([&] {
+        redis::client db(server.url(), {.module_commands = {"No.Such"}});
+        try {
+            db.command("no.such", 1);
+            ADD_FAILURE() << "no error";
+        } catch (const redis::error& failure) {
+            EXPECT_EQ(failure.kind(), redis::error_kind::reply);
+        }
+        EXPECT_THROW(redis::client(server.url(), {.module_commands = {"BLPOP"}}), std::invalid_argument);
+    });
+}
+
+TEST(redis_client, needs_a_runtime_and_says_so) {
+    EXPECT_THAT([] { redis::client db("redis://localhost"); },
+                ThrowsMessage<std::logic_error>(AllOf(HasSubstr("redis::client"), HasSubstr("weft::run()"))));
 }
 
 TEST(redis_client, the_url_chooses_database_and_password) {

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <time.h>
+
+#include <algorithm>
 
 #include <weft/redis/error.hpp>
 
@@ -99,6 +102,33 @@ TEST(redis_codec, a_reply_longer_than_the_limit_is_refused_once_it_is_sent) {
     EXPECT_FALSE(d.next());
     feed(d, part);
     EXPECT_THAT([&] { (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("longer than 1000 bytes")));
+}
+
+TEST(redis_codec, C3_a_long_line_is_refused_after_the_replies_before_it) {
+    decoder d(plenty);
+    feed(d, "+OK\r\n+" + std::string(70'000, 'a'));
+    EXPECT_EQ(d.next(), of(status{"OK"}));
+    EXPECT_THAT([&] { (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("line is longer than 65536 bytes")));
+}
+
+/// CPU time of this thread for one status line that comes byte by byte; the best of three.
+double seconds_for_a_line_of(std::size_t bytes) {
+    const auto once = [&] {
+        const auto now = [] {
+            timespec t;
+            ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+            return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+        };
+        const auto begin = now();
+        EXPECT_EQ(replies_in('+' + std::string(bytes, 'a') + "\r\n", 1).size(), 1u);
+        return now() - begin;
+    };
+    return std::min({once(), once(), once()});
+}
+
+TEST(redis_codec, C3_a_line_costs_its_length_and_not_its_square) {
+    const double quarter = seconds_for_a_line_of(15'000);
+    EXPECT_LT(seconds_for_a_line_of(60'000), 10 * quarter) << "4 were linear, 16 are the square";
 }
 
 TEST(redis_codec, many_replies_in_one_piece_do_not_add_up_to_the_limit) {

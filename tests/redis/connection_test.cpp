@@ -53,7 +53,7 @@ TEST(redis_connection, replies_split_at_every_byte) {
         });
         weft::run([&] {
             redis::client db(server.url(), single);
-            const auto list = db.command("X");
+            const auto list = db.command("TIME");
             ASSERT_EQ(list.elements().size(), 3u);
             EXPECT_EQ(list.elements()[0].text(), "ab\r\n");
             EXPECT_EQ(list.elements()[1].integer(), 12);
@@ -123,6 +123,54 @@ TEST(redis_connection, what_was_given_up_before_it_was_sent_is_not_sent) {
         EXPECT_THROW(weft::with_timeout(20ms, [&] { db.set("given", "up"); }), weft::timeout_error);
         weft::this_fiber::sleep_for(150ms);
     }, weft::test::one_fiber_at_a_time);
+}
+
+TEST(redis_connection, a_server_that_says_nothing_while_a_reply_is_due_is_given_up) {
+    fake_server server([](fake_server& s) {
+        auto silent = s.accept();
+        silent.command();
+        silent.await_end();
+        auto sound = s.accept();
+        sound.command();
+        sound.send("$2\r\nit\r\n");
+        sound.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), {.connections = 1, .silence_timeout = 50ms});
+        EXPECT_THROW(weft::with_timeout(1ms, [&] { db.get("left early"); }), weft::timeout_error);
+        expect_lost([&] { db.get("a"); }, "no reply for 50 ms");
+        for (int tries = 0; tries < 100; ++tries) {
+            try {
+                EXPECT_EQ(db.get("b"), "it");
+                return;
+            } catch (const redis::error&) {
+                weft::this_fiber::sleep_for(20ms);
+            }  // the pause before the next attempt
+        }
+        ADD_FAILURE() << "did not recover";
+    });
+}
+
+TEST(redis_connection, a_slow_reply_and_an_idle_connection_are_no_silence) {
+    fake_server server([](fake_server& s) {
+        auto peer = s.accept();
+        peer.command();
+        peer.send("$200\r\n");
+        for (int i = 0; i < 20; ++i) {
+            peer.send("0123456789");
+            std::this_thread::sleep_for(20ms);
+        }
+        peer.send("\r\n");
+        EXPECT_EQ(peer.command().size(), 2u) << "on the same connection";
+        peer.send("$-1\r\n");
+        peer.await_end();
+    });
+    weft::run([&] {
+        redis::client db(server.url(), {.connections = 1, .silence_timeout = 300ms});
+        EXPECT_EQ(db.get("slow")->size(), 200u);
+        weft::this_fiber::sleep_for(400ms);
+        EXPECT_EQ(db.get("later"), std::nullopt);
+    });
 }
 
 TEST(redis_connection, a_loss_fails_what_is_in_flight_and_repeats_nothing) {
@@ -218,10 +266,10 @@ TEST(redis_connection, a_reply_that_nothing_asked_for_ends_the_connection) {
     });
     weft::run([&] {
         redis::client db(server.url(), single);
-        EXPECT_EQ(db.command("X").text(), "one");
+        EXPECT_EQ(db.command("TIME").text(), "one");
         for (int i = 0; i < 2; ++i) {
             try {
-                EXPECT_EQ(db.command("X").text(), "three");
+                EXPECT_EQ(db.command("TIME").text(), "three");
                 return;
             } catch (const redis::error& failure) {  // sent before the loss was seen
                 EXPECT_THAT(failure.what(), HasSubstr("nothing asked for"));

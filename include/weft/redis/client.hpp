@@ -22,6 +22,11 @@ struct client_options {
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds(5);
     std::size_t max_reply_bytes = std::size_t{512} << 20;         ///< a longer reply ends the connection
     std::size_t max_waiting = std::size_t{1} << 20;               ///< commands per connection; one more is refused
+    /// Nothing has come from the server for so long though a reply is due: the connection is lost. Zero: never.
+    std::chrono::nanoseconds silence_timeout = std::chrono::seconds(60);
+    /// Commands of modules, and of servers newer than this client, that the program vouches for: each answers exactly once and leaves the
+    /// connection as it was. {"GRAPH.QUERY", "CLIENT|NEW-SUBCOMMAND"}
+    std::vector<std::string> module_commands = {};
 };
 
 /// Talks RESP2 to one server. Made and destroyed inside a runtime; its members may be called from any fiber or thread.
@@ -37,7 +42,7 @@ struct client_options {
 class client {
 public:
     /// `url` is redis://[[user]:password@]host[:port][/database]. Does not wait for the server.
-    /// \throws  std::invalid_argument naming the part of the URL.
+    /// \throws  std::invalid_argument naming the part of the URL, or the option; std::logic_error outside a runtime.
     explicit client(std::string_view url, client_options = {});
 
     /// Fails what still waits, closes, and waits for its fibers, shielded.
@@ -59,9 +64,10 @@ public:
         return command("DEL", keys...).integer();
     }
 
-    /// Any command that leaves the connection as it was: db.command("HSET", "user:1", "age", 42).
+    /// Any command that answers exactly once and leaves the connection as it was: db.command("HSET", "user:1", "age", 42). Those of
+    /// Redis up to 8.4, its modules, Valkey and Sentinel are known; others are named in client_options::module_commands.
     /// \throws  redis::error of kind reply if the server answers with an error; of kind refused for what would block or
-    ///          change the connection for everybody: MULTI, WATCH, SUBSCRIBE, SELECT, BLPOP, ...
+    ///          change the connection for everybody (MULTI, WATCH, SUBSCRIBE, SELECT, BLPOP, ...) and for what is not known.
     template <class... Words>
     value command(std::string_view name, const Words&... words) {
         const argument line[] = {name, words...};
