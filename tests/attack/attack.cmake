@@ -59,4 +59,12 @@ if(with_differences)
     weft_attack(http_differences http/check_differences.py 120)
 endif()
 
+weft_attack_program(refused "${attack_folder}/calls/refused.cpp" "${attack_folder}/calls/small_program.cpp")
+target_link_libraries(attack_refused PRIVATE weft)
+weft_attack(refused_calls calls/check_refused.py 120)
+
+weft_attack_program(failing "${attack_folder}/memory/failing.cpp" "${attack_folder}/calls/small_program.cpp")
+target_link_libraries(attack_failing PRIVATE weft)
+weft_attack(failed_allocations memory/check_failing.py 120)
+
 add_custom_target(weft_attack DEPENDS ${attack_programs})
