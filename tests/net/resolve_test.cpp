@@ -26,15 +26,9 @@ TEST(resolve, an_empty_host_is_loopback) {
     EXPECT_NE(std::find(found.begin(), found.end(), endpoint{.host = "127.0.0.1", .port = 5}), found.end());
 }
 
+// "127.1" is no address to weft's own parser, so it is looked up; getaddrinfo() knows it on every machine, also where no file names localhost.
 TEST(resolve, a_name_is_looked_up_on_fibers_and_threads) {
-    const auto check = [] {
-        const auto found = net::resolve("localhost", 80);
-        ASSERT_FALSE(found.empty());
-        for (const auto& e : found) {
-            EXPECT_TRUE(e.host == "127.0.0.1" || e.host == "::1") << e.host;
-            EXPECT_EQ(e.port, 80);
-        }
-    };
+    const auto check = [] { EXPECT_EQ(net::resolve("127.1", 80), (std::vector<endpoint>{{.host = "127.0.0.1", .port = 80}})); };
     check();
     weft::run(check);
 }
@@ -59,10 +53,10 @@ TEST(resolve, try_again_is_the_standard_condition) {
 
 TEST(resolve, a_passed_deadline_is_seen_on_entry) {
     weft::run([] {
-        EXPECT_THROW(weft::with_timeout(0ns, [] { net::resolve("localhost", 80); }), weft::timeout_error);
+        EXPECT_THROW(weft::with_timeout(0ns, [] { net::resolve("127.1", 80); }), weft::timeout_error);
         weft::with_timeout(0ns, [] {
             std::error_code error;
-            net::resolve("localhost", 80, error);
+            net::resolve("127.1", 80, error);
             EXPECT_EQ(error, std::errc::timed_out);
         });
     });
@@ -75,7 +69,7 @@ TEST(socket_address, numbers_survive_the_way_to_the_system_and_back) {
         ASSERT_TRUE(a) << text;
         EXPECT_EQ(detail::to_endpoint(*a), e);
     }
-    for (const char* host : {"localhost", "1.2.3", "1.2.3.4.5", "::g", "fe80::1%no-such-interface", ""})
+    for (const char* host : {"localhost", "127.1", "1.2.3", "1.2.3.4.5", "::g", "fe80::1%no-such-interface", ""})
         EXPECT_FALSE(detail::parse_numeric({.host = host, .port = 1})) << host;
 }
 
