@@ -9,6 +9,8 @@
 //   4  Who ends a phase does not touch the barrier afterwards: a waiter may destroy it.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,8 @@
 // blocking.hpp - how a fiber deals with code that knows nothing of fibers: calls that block, and calls that call back.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <exception>

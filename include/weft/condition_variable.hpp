@@ -6,6 +6,8 @@
 //   C3  After the waits were notified the condition variable may be destroyed, before they have returned.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <condition_variable>  // std::cv_status
 #include <mutex>

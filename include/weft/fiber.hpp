@@ -1,6 +1,8 @@
 // fiber.hpp - straight-line threads of control: start one, wait for its result, ask it to stop.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <compare>
 #include <cstdint>

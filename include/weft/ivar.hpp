@@ -7,6 +7,8 @@
 //   4  A computed one that needs its own value, directly or through others, fails with dataflow_cycle instead of waiting for ever.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <cstddef>

@@ -1,6 +1,8 @@
 // scope.hpp - structured concurrency: children that end before the block that started them does.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <functional>

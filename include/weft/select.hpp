@@ -10,6 +10,8 @@
 //   6  select_all() does not choose: it does every case that is ready.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <array>
 #include <chrono>
 #include <concepts>

@@ -8,6 +8,8 @@
 //   4  release() does not touch the semaphore after handing the last permit over: its new holder may destroy it.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <limits>

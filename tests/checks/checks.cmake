@@ -21,13 +21,15 @@ add_test(NAME check.negative COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_
          "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}" "${CMAKE_CXX_COMPILER}" "${work}/negative")
 add_test(NAME check.peers COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_peers.py"
          "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}" "${work}/peers")
-set_tests_properties(check.headers check.negative check.peers PROPERTIES TIMEOUT 300 LABELS check)
+add_test(NAME check.flags COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_flags.py"
+         "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}" "${work}/flags")
+set_tests_properties(check.headers check.negative check.peers check.flags PROPERTIES TIMEOUT 300 LABELS check)
 
 # The installation is made once for both tests of it.
 if(NOT WEFT_INSTALL)
     return()
 endif()
-set(components reductions)
+set(components reductions lockcheck)
 foreach(component IN ITEMS http redis)
     if(WEFT_BUILD_${component})
         list(APPEND components ${component})
@@ -43,9 +45,11 @@ add_test(NAME package.find_package COMMAND ${CMAKE_COMMAND} ${outside} -D "WORK=
          -D "GENERATOR=${CMAKE_GENERATOR}" -P "${package}/find_package.cmake")
 add_test(NAME package.pkg_config COMMAND ${CMAKE_COMMAND} ${outside} -D "WORK=${work}/package/pkg_config"
          -P "${package}/pkg_config.cmake")
+add_test(NAME package.switches COMMAND Python3::Interpreter "${package}/check_switches.py" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
+         "${CMAKE_GENERATOR}" "${CMAKE_CXX_COMPILER}" "${prefix}" "${work}/package/switches")
 set_tests_properties(package.install PROPERTIES FIXTURES_SETUP installed)
-set_tests_properties(package.find_package package.pkg_config PROPERTIES FIXTURES_REQUIRED installed)
-set_tests_properties(package.install package.find_package package.pkg_config PROPERTIES TIMEOUT 300 LABELS package)
+set_tests_properties(package.find_package package.pkg_config package.switches PROPERTIES FIXTURES_REQUIRED installed)
+set_tests_properties(package.install package.find_package package.pkg_config package.switches PROPERTIES TIMEOUT 300 LABELS package)
 if(lint_program)
     add_test(NAME package.lint COMMAND "${prefix}/bin/weft-lint" --help)   # finds its modules where they were installed
     set_tests_properties(package.lint PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 30 LABELS package)

@@ -1,6 +1,8 @@
 // clock.hpp - the one clock of the runtime: steady, in nanoseconds, with a value for "never". In a simulated runtime it is virtual.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 
 namespace weft::detail {

@@ -1,6 +1,8 @@
 // coroutine_core.hpp - what coroutine<> and coroutine<R(A)> share: a compiled core that does not know the type of its body.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <stdexcept>

@@ -6,6 +6,8 @@
 //   G3  Who makes the count zero does not touch it afterwards: a waiter may destroy it.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>

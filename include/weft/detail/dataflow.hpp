@@ -1,6 +1,8 @@
 // dataflow.hpp - what computed variables have in common: the fiber that computes, and the error of those that need each other.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <stdexcept>
 #include <utility>
 

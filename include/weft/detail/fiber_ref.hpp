@@ -1,6 +1,8 @@
 // fiber_ref.hpp - the compiled half of a handle: one reference to a fiber's control block.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstdint>
 #include <source_location>
 #include <stop_token>

@@ -1,6 +1,8 @@
 // io_handle.hpp - sole ownership of one descriptor known to the I/O layer; what streams and listeners are made of.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <utility>
 
 namespace weft::detail {

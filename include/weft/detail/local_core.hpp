@@ -1,6 +1,8 @@
 // local_core.hpp - the compiled half of fiber_local<T>: a key, and under it one value per fiber.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstdint>
 #include <memory>
 

@@ -10,6 +10,8 @@
 //   Y2  Who sees `done` sees what was done before finish(), and finish() does not touch the object afterwards.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstdint>
 #include <stop_token>
 

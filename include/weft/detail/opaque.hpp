@@ -15,6 +15,8 @@
 // Not taken: a constructor that makes the State. It would know the State, so be compiled, and a static mutex would not be constant-initialized.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
 #include <new>
 #include <type_traits>

@@ -1,6 +1,8 @@
 // scope_core.hpp - the compiled half of with_scope(): children, first failure, stop, and the wait for the last one.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
 #include <exception>
 #include <memory>

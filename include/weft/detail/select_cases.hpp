@@ -1,6 +1,8 @@
 // select_cases.hpp - the cases of a select, typed: what each tells the core, and what it calls back.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <functional>

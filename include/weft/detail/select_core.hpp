@@ -1,6 +1,8 @@
 // select_core.hpp - a select as the compiled core sees it: entries, one per case.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,8 @@
 // task.hpp - the body of a fiber and the place of its result, type-erased for the compiled core.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>

@@ -1,6 +1,8 @@
 // timed_wait.hpp - the forms of wait() that wait_group, latch and event have in common.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <stop_token>
 

@@ -5,6 +5,8 @@
 //   H2  A name is a token and a value holds no control byte but tab, so writing a field out cannot forge another.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

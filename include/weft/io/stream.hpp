@@ -1,6 +1,8 @@
 // stream.hpp - what a stream of bytes is, so that protocols can be written once and tested in memory.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <span>

@@ -1,6 +1,8 @@
 // endpoint.hpp - where to listen or connect: a host, by name or number, and a port.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <compare>
 #include <cstdint>
 #include <string>

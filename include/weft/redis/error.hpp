@@ -1,6 +1,8 @@
 // error.hpp - what goes wrong between a program and its Redis, in one type.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <stdexcept>
 #include <string>
 
