@@ -1,6 +1,8 @@
 # What is looked for outside the project. Nothing but threads is required by the core; docs/dependencies.md says who uses what.
 find_package(Threads REQUIRED)
-find_package(Boost 1.74 QUIET)
+if(WEFT_HTTP)   # AUTO is true, too
+    find_package(Boost 1.74 QUIET)
+endif()
 find_package(nlohmann_json 3.10 QUIET)
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)

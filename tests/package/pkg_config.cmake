@@ -5,11 +5,11 @@ cmake_path(GET modules PARENT_PATH libraries)
 file(MAKE_DIRECTORY "${WORK}")
 
 foreach(program IN ITEMS core ${COMPONENTS})
-    set(module weft)
+    set(modules_used weft)
     if(NOT program STREQUAL "core")
-        set(module weft-${program})
+        set(modules_used weft-${program} weft)   # the lock check stands beside weft, and asks for nothing
     endif()
-    execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${modules}" pkg-config --cflags --libs ${module}
+    execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${modules}" pkg-config --cflags --libs ${modules_used}
                     OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     separate_arguments(flags UNIX_COMMAND "${flags}")
     execute_process(COMMAND "${COMPILER}" -std=c++20 "${CMAKE_CURRENT_LIST_DIR}/${program}.cpp" -o "${WORK}/${program}" ${flags}

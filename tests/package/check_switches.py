@@ -1,0 +1,136 @@
+"""Configures weft with its switches, and an outside project against what find_package(weft) would then find. Compiles nothing.
+
+    check_switches.py SOURCE_DIR CMAKE GENERATOR COMPILER PREFIX WORK_DIR
+
+PREFIX has an installation, whose lists of targets are taken; what is missing on a machine is left out by CMAKE_DISABLE_FIND_PACKAGE.
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+
+source, cmake, generator, compiler, prefix, work = sys.argv[1:]
+source, prefix, work = pathlib.Path(source), pathlib.Path(prefix), pathlib.Path(work)
+failures = []
+NOTHING_ELSE = ["-DWEFT_TESTS=OFF", "-DWEFT_TOOLS=OFF", "-DWEFT_EXAMPLES=OFF", "-DWEFT_BENCH=OFF"]
+BARE_MACHINE = ["-DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON"]
+
+
+def expect(what, fact, said=""):
+    print(("ok      " if fact else "FAILED  ") + what)
+    if not fact:
+        failures.append(what)
+        print(said)
+
+
+def configure(name, project, *options):
+    """Whether it went well, and what it said in one line, as CMake breaks lines where it likes."""
+    folder = work / name
+    shutil.rmtree(folder, ignore_errors=True)
+    done = subprocess.run([cmake, "-G", generator, "-S", project, "-B", folder, f"-DCMAKE_CXX_COMPILER={compiler}", *options],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode == 0, " ".join(done.stdout.split())
+
+
+def weft(name, *options):
+    return configure(name, source, *NOTHING_ELSE, *options)
+
+
+def targets(name):
+    return subprocess.run([cmake, "--build", work / name, "--target", "help"], text=True, stdout=subprocess.PIPE).stdout
+
+
+def check_switches():
+    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF")
+    expect("OFF leaves both libraries out", well and "weft_http" not in targets("off") and "weft_redis" not in targets("off")
+           and "http skipped: WEFT_HTTP is OFF" in said and "redis skipped: WEFT_REDIS is OFF" in said, said)
+    well, said = weft("auto", *BARE_MACHINE)
+    expect("AUTO leaves out what cannot be built", well and "weft_http" not in targets("auto") and "weft_redis" not in targets("auto"), said)
+    well, said = weft("http", "-DWEFT_HTTP=ON", *BARE_MACHINE)
+    expect("ON without Boost is an error that names its package", not well and "WEFT_HTTP is ON, but libboost-dev" in said, said)
+    well, said = weft("redis", "-DWEFT_REDIS=on", "-DWEFT_HTTP=OFF", *BARE_MACHINE)
+    expect("ON without hiredis is an error that names its package", not well and "WEFT_REDIS is ON, but libhiredis-dev" in said, said)
+    well, said = weft("perhaps", "-DWEFT_HTTP=perhaps")
+    expect("another word is an error that names the three", not well and 'WEFT_HTTP is AUTO, ON or OFF, not "perhaps"' in said, said)
+
+
+def check_flags():
+    other = work / "another-library"
+    other.mkdir(parents=True, exist_ok=True)
+    (other / "version").write_text("")
+    for name, flags, sentence in (("rtti", "-fno-rtti", "weft: weft needs run-time type information"),
+                                  ("exceptions", "-fno-exceptions", "weft: weft needs exceptions"),
+                                  ("library", f"-nostdinc++ -isystem '{other}'", "weft: weft needs libstdc++")):
+        well, said = weft(name, f"-DCMAKE_CXX_FLAGS={flags}")
+        expect(f"{flags.split()[0]} is refused: '{sentence}'", not well and sentence in said, said)
+
+
+def check_parts_of_another_project():
+    project = work / "parent"
+    project.mkdir(parents=True, exist_ok=True)
+    (project / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(parent LANGUAGES CXX)
+set(WEFT_HTTP OFF)
+set(WEFT_REDIS OFF)
+add_subdirectory("{source}" weft)
+foreach(target IN ITEMS weft::weft weft::reductions)
+    if(NOT TARGET ${{target}})
+        message(FATAL_ERROR "there is no ${{target}}")
+    endif()
+endforeach()
+foreach(target IN ITEMS weft::http weft::redis weft_cli)
+    if(TARGET ${{target}})
+        message(FATAL_ERROR "there is ${{target}}")
+    endif()
+endforeach()
+""")
+    well, said = configure("child", project)
+    expect("a parent project switches by variables", well, said)
+
+
+def check_components():
+    def installation(name, configured, *without):
+        """The package files of a configured build beside the lists of targets of PREFIX."""
+        there = next(prefix.rglob("weft-config.cmake")).parent
+        folder = work / f"package-{name}"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(there, folder / "lib/cmake/weft", ignore=shutil.ignore_patterns("weft-config*", *(f"weft_{w}-*" for w in without)))
+        for file in (work / configured).glob("weft-config*.cmake"):
+            shutil.copy(file, folder / "lib/cmake/weft")
+        (folder / "include").mkdir()
+        for library in there.parent.parent.glob("libweft*"):
+            shutil.copy(library, folder / "lib", follow_symlinks=False)
+        return folder
+
+    outside = work / "outside"
+    outside.mkdir(parents=True, exist_ok=True)
+    (outside / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
+project(outside LANGUAGES CXX)
+find_package(weft ${ASKED})
+message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_redis_FOUND}")
+""")
+
+    def ask(folder, asked):
+        return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}")
+
+    off, bare = installation("off", "off", "http", "redis"), installation("auto", "auto", "http", "redis")
+    for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core reductions lockcheck",
+                  "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis"):
+        well, said = ask(off, asked)
+        expect(f"find_package(weft {asked}) succeeds without http and redis", well and "core=TRUE http=FALSE redis=FALSE" in said, said)
+    for folder, asked, sentence in (
+            (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, reductions, lockcheck"),
+            (off, "core redis", "component redis was not built: WEFT_REDIS was OFF; here are"),
+            (bare, "weft http", "component http was not built: libboost-dev (1.74 or later) was missing; here are"),
+            (bare, "redis", "component redis was not built: libhiredis-dev, or pkg-config to find it, was missing; here are"),
+            (bare, "htpt", "weft has no component htpt; here are: core, reductions, lockcheck")):
+        well, said = ask(folder, f"REQUIRED COMPONENTS {asked}")
+        expect(f"COMPONENTS {asked}: '{sentence}'", not well and sentence in said, said)
+
+
+work.mkdir(parents=True, exist_ok=True)
+check_switches()
+check_flags()
+check_parts_of_another_project()
+check_components()
+sys.exit(1 if failures else 0)
