@@ -67,4 +67,11 @@ weft_attack_program(failing "${attack_folder}/memory/failing.cpp" "${attack_fold
 target_link_libraries(attack_failing PRIVATE weft)
 weft_attack(failed_allocations memory/check_failing.py 120)
 
+if(TARGET CLI11::CLI11)
+    file(GLOB chaos_sources CONFIGURE_DEPENDS "${attack_folder}/chaos/*.cpp")
+    weft_attack_program(chaos ${chaos_sources})
+    target_link_libraries(attack_chaos PRIVATE weft CLI11::CLI11)
+    weft_attack(chaos chaos/check_chaos.py 120)
+endif()
+
 add_custom_target(weft_attack DEPENDS ${attack_programs})
