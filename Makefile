@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -82,6 +82,11 @@ chaos: setup ## kills actors at random in a tree of supervisors for SECONDS=60
 	$(call configure,release)
 	cmake --build --preset release --target actor_test --parallel $(JOBS)
 	WEFT_CHAOS_SECONDS=$(or $(SECONDS),60) build/release/tests/actor_test --gtest_filter='*chaos*'
+
+attack: setup ## requests, resets, refused system calls, failing memory, chaos: all of tests/attack, with its counts; SEED=n
+	$(call configure,dev)
+	cmake --build --preset dev --target weft_attack --parallel $(JOBS)
+	@tests/attack/run build/dev/attack $(if $(SEED),--seed $(SEED))
 
 fuzz: setup-tsan ## each fuzzer for SECONDS=60; TARGET=program chooses one (fuzz/README.md)
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 -DWEFT_FUZZ=ON -DWEFT_TESTS=OFF -DWEFT_EXAMPLES=OFF \

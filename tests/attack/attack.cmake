@@ -18,12 +18,6 @@ function(weft_attack_program name)
     set(attack_programs ${attack_programs} attack_${name} PARENT_SCOPE)
 endfunction()
 
-# An attack's sample: `check_NAME.py`, given the folder of the programs.
-function(weft_attack name script seconds)
-    add_test(NAME attack.${name} COMMAND "${attack_python}" "${attack_folder}/${script}" "${PROJECT_BINARY_DIR}/attack" ${ARGN})
-    set_tests_properties(attack.${name} PROPERTIES TIMEOUT ${seconds} LABELS attack)
-endfunction()
-
 # Debian's Python has h11; another Python that is found first may not.
 set(attack_python)
 foreach(candidate IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3)
@@ -45,7 +39,6 @@ endif()
 
 weft_attack_program(server "${attack_folder}/http/server.cpp")
 target_link_libraries(attack_server PRIVATE weft_http)
-weft_attack(http_table http/check_table.py 120)
 
 if(with_differences)
     enable_language(C)
@@ -56,22 +49,28 @@ if(with_differences)
     weft_attack_program(readers "${attack_folder}/http/readers.cpp" "${attack_folder}/http/weft_reader.cpp"
                         "${attack_folder}/http/llhttp_reader.cpp")
     target_link_libraries(attack_readers PRIVATE weft_http attack_llhttp)
-    weft_attack(http_differences http/check_differences.py 120)
 endif()
 
 weft_attack_program(refused "${attack_folder}/calls/refused.cpp" "${attack_folder}/calls/small_program.cpp")
 target_link_libraries(attack_refused PRIVATE weft)
-weft_attack(refused_calls calls/check_refused.py 120)
 
 weft_attack_program(failing "${attack_folder}/memory/failing.cpp" "${attack_folder}/calls/small_program.cpp")
 target_link_libraries(attack_failing PRIVATE weft)
-weft_attack(failed_allocations memory/check_failing.py 120)
 
 if(TARGET CLI11::CLI11)
     file(GLOB chaos_sources CONFIGURE_DEPENDS "${attack_folder}/chaos/*.cpp")
     weft_attack_program(chaos ${chaos_sources})
     target_link_libraries(attack_chaos PRIVATE weft CLI11::CLI11)
-    weft_attack(chaos chaos/check_chaos.py 120)
 endif()
+
+# The samples: check_NAME.py, given the folder of the programs.
+foreach(attack IN ITEMS table differences resets memory refused failing chaos)
+    if((attack STREQUAL differences AND NOT with_differences) OR (attack STREQUAL chaos AND NOT TARGET attack_chaos))
+        continue()
+    endif()
+    file(GLOB script "${attack_folder}/*/check_${attack}.py")
+    add_test(NAME attack.${attack} COMMAND "${attack_python}" "${script}" "${PROJECT_BINARY_DIR}/attack")
+    set_tests_properties(attack.${attack} PROPERTIES TIMEOUT 300 LABELS attack)
+endforeach()
 
 add_custom_target(weft_attack DEPENDS ${attack_programs})
