@@ -2,6 +2,7 @@
 
     check_flags.py SOURCE_DIR COMPILER WORK_DIR
 """
+import os
 import pathlib
 import re
 import shlex
@@ -10,6 +11,7 @@ import sys
 
 source, compiler, work = pathlib.Path(sys.argv[1]), shlex.split(sys.argv[2]), pathlib.Path(sys.argv[3])
 failures = []
+os.environ["LC_ALL"] = "C"   # in which the compiler says error
 
 HEADERS = ["weft.hpp", "runtime.hpp", "fiber.hpp", "scope.hpp", "channel.hpp", "mutex.hpp", "semaphore.hpp", "ivar.hpp", "blocking.hpp",
            "coroutine.hpp", "generator.hpp", "actor.hpp", "net/tcp.hpp", "io/process.hpp", "http/server.hpp", "redis/client.hpp"]

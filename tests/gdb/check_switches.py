@@ -5,6 +5,7 @@
 With an emulator (qemu-user) the program runs there and gdb steps it from outside; so this looks at processors that have no trap flag
 here. gdb's unwinder is not the compiler's, which tests/arch/unwind_test.cpp uses.
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -25,7 +26,7 @@ PRESERVED = {"x86-64": ["rbx", "rbp", "r12", "r13", "r14", "r15"],
 
 def run(debugger, program, emulator):
     words = [debugger, "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set pagination off", "-ex", "set confirm off",
-             "-ex", "set width 0"]
+             "-ex", "set width 0", "-ex", "set startup-with-shell off"]   # $SHELL may be anything
     with tempfile.TemporaryDirectory() as work:
         other = None
         if emulator:
@@ -38,12 +39,16 @@ def run(debugger, program, emulator):
         else:
             words += ["-ex", "break main", "-ex", "run"]
         try:
-            done = subprocess.run([*words, "-x", __file__, program], capture_output=True, text=True, timeout=250)
+            done = subprocess.run([*words, "-x", __file__, program], capture_output=True, text=True, timeout=250,
+                                  env=os.environ | {"LC_ALL": "C.UTF-8"})
         finally:
             if other:
                 other.kill()
                 other.wait()
     print("".join(line + "\n" for line in done.stdout.splitlines() if line.startswith(("judge: ", "all switches"))))
+    if re.search(r"ptrace: Operation not permitted|Could not trace the inferior|Couldn't get CS register", done.stdout + done.stderr):
+        print("left out: this system lets nobody be traced")
+        return
     if "all switches have right callers" not in done.stdout:
         sys.exit(f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}\nnot all switches have right callers")
 
