@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots demo test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare demo test bare-test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -30,7 +30,7 @@ demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 choose
 	cmake --build --preset release --target weft_cli --parallel $(JOBS)
 	@scripts/demo build/release/bin/weft $(LISTEN)
 
-test: setup ## builds everything and runs every test
+test: setup ## builds everything and runs every test; TESTS=regex and TARGETS='a b' choose
 	$(call suite,dev)
 
 asan: setup ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -59,6 +59,9 @@ stress: setup ## repeats each test labelled stress REPEAT=200 times
 stress-tsan: setup-tsan ## the same under ThreadSanitizer, 20 times unless REPEAT says otherwise
 	$(call build,tsan)
 	$(FIXED_ADDRESSES) ctest --preset tsan -L stress --repeat until-fail:$(if $(filter file,$(origin REPEAT)),20,$(REPEAT)) --parallel $(STRESS_JOBS)
+
+bare-test: setup-bare ## the two commands on a fresh Debian 12 in a folder; as root
+	@scripts/bare_test
 
 soak: setup ## the users service among hogs, floods, slow clients and Redis restarts for MINUTES=40
 	$(call soak,release,40)
@@ -109,6 +112,12 @@ arm64: setup-arm64 ## the tests, built for aarch64 and run under emulation
 arm64-core: setup-arm64 ## the part of them that every change must pass
 	$(call suite,arm64-core)
 
+setup-install:
+	@scripts/setup install
+
+setup-bare:
+	@scripts/setup bare
+
 setup-arm64:
 	@scripts/setup build arm64
 
@@ -122,9 +131,9 @@ tidy: setup-lint ## clang-tidy on the sources that differ from the last commit
 	$(call configure,dev)
 	@scripts/tidy build/dev
 
-install: setup ## builds release and installs it under PREFIX=/usr/local
-	$(call build,release)
-	cmake --install build/release --prefix $(PREFIX)
+install: setup-install ## builds what is installed, without tests, and installs it under PREFIX=/usr/local
+	$(call build,install)
+	cmake --install build/install --prefix $(PREFIX)
 
 clean: ## removes build/
 	rm -rf build
@@ -135,7 +144,7 @@ endef
 
 define build
 $(call configure,$(1))
-cmake --build --preset $(1) --parallel $(JOBS)
+cmake --build --preset $(1) $(if $(TARGETS),--target $(TARGETS)) --parallel $(JOBS)
 endef
 
 define soak
@@ -154,5 +163,5 @@ endef
 define suite
 rm -f build/$(1)/junit.xml
 $(call build,$(1))
-$(2) ctest --preset $(1) --output-junit junit.xml
+$(2) ctest --preset $(1) $(if $(TESTS),-R '$(TESTS)') --output-junit junit.xml
 endef

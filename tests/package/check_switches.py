@@ -41,8 +41,10 @@ def targets(name):
 
 
 def check_switches():
-    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF")
-    expect("OFF leaves both libraries out", well and "weft_http" not in targets("off") and "weft_redis" not in targets("off")
+    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF", "-DWEFT_EXAMPLES=ON")
+    made = targets("off") if well else ""
+    expect("OFF leaves both libraries out, and the programs that need them", "guide_echo" in made
+           and not any(target in made for target in ("weft_http", "weft_redis", "guide_service"))
            and "http skipped: WEFT_HTTP is OFF" in said and "redis skipped: WEFT_REDIS is OFF" in said, said)
     well, said = weft("auto", *BARE_MACHINE)
     expect("AUTO leaves out what cannot be built", well and "weft_http" not in targets("auto") and "weft_redis" not in targets("auto"), said)

@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
         if (program.get_subcommands().empty()) throw CLI::RequiredError("a command");
     });
 
+    program.set_version_flag("--version", "weft " WEFT_VERSION, "Print the version");
+
     users::serve_options options;
     users::add_serve(*program.add_subcommand("serve", "Serve users over HTTP from SQLite or Redis"), options);
     bench::bench_options benchmarks;
