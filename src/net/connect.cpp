@@ -5,6 +5,7 @@
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
 
+#include "net/host.hpp"
 #include "net/race.hpp"
 
 namespace weft::tcp {
@@ -28,7 +29,7 @@ stream stream::connect(const net::endpoint& to, const connect_options& options, 
 stream stream::connect(const net::endpoint& to, const connect_options& options) {
     std::error_code error;
     stream s = connector::connect(to, options, error);
-    if (error) detail::throw_io_error(error, ("weft: connect to " + to_string(to)).c_str());
+    if (error) detail::throw_io_error(error, ("weft: connect to " + detail::shown(to)).c_str());
     return s;
 }
 

@@ -1,10 +1,10 @@
 #include <weft/net/endpoint.hpp>
 
-#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
 #include "base/in_quotes.hpp"
+#include "net/host.hpp"
 
 namespace weft::net {
 namespace {
@@ -22,13 +22,8 @@ std::uint16_t parse_port(std::string_view text, std::string_view digits) {
     return port;
 }
 
-/// What neither a name nor an address has, and would not be read again as it is written.
-bool is_host(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f && c != '[' && c != ']'; });
-}
-
 endpoint checked(std::string_view text, std::string_view host, std::string_view digits) {
-    if (!is_host(host)) refuse(text, "the host has a space, a bracket or a control byte");
+    if (!detail::is_host(host)) refuse(text, detail::not_a_host);
     return {.host = std::string(host), .port = parse_port(text, digits)};
 }
 

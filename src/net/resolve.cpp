@@ -10,16 +10,22 @@
 
 #include "io/operation.hpp"
 #include "io/refused_here.hpp"
+#include "net/host.hpp"
 #include "net/socket_address.hpp"
 
 namespace weft::net {
 namespace {
 
+constexpr int bad_host = 1;  // getaddrinfo's own numbers are negative
+
 class resolve_errors final : public std::error_category {
     const char* name() const noexcept override { return "resolve"; }
-    std::string message(int code) const override { return ::gai_strerror(code); }
+    std::string message(int code) const override {
+        return code == bad_host ? std::string(detail::not_a_host) : ::gai_strerror(code);
+    }
     std::error_condition default_error_condition(int code) const noexcept override {
         if (code == EAI_AGAIN) return std::errc::resource_unavailable_try_again;
+        if (code == bad_host) return std::errc::invalid_argument;
         if (code == EAI_MEMORY) return std::errc::not_enough_memory;
         return {code, *this};
     }
@@ -70,6 +76,10 @@ answer look_up_elsewhere(std::string host, std::uint16_t port) {
 
 std::vector<endpoint> resolve_or(std::string_view host, std::uint16_t port, std::error_code& error) {
     error.clear();
+    if (!detail::is_host(host)) {
+        error = {bad_host, resolve_category()};
+        return {};
+    }
     if (host.empty()) return {{.host = "::1", .port = port}, {.host = "127.0.0.1", .port = port}};
     endpoint literal{.host = std::string(host), .port = port};
     if (detail::parse_numeric(literal)) return {std::move(literal)};
@@ -90,7 +100,8 @@ std::vector<endpoint> resolve(std::string_view host, std::uint16_t port) {
     detail::check_interrupt();
     std::error_code error;
     auto found = resolve_or(host, port, error);
-    if (error) throw std::system_error(error, "weft: resolve " + std::string(host));
+    if (error)
+        throw std::system_error(error, "weft: resolve " + (detail::is_host(host) ? std::string(host) : detail::in_quotes(host)));
     return found;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "io/system.hpp"
+#include "net/host.hpp"
 
 namespace weft::detail {
 namespace {
@@ -61,6 +62,7 @@ net::endpoint ask(Query query, int fd, const char* what) {
 }  // namespace
 
 std::optional<socket_address> parse_numeric(const net::endpoint& e) {
+    if (!is_host(e.host)) return std::nullopt;  // what a NUL would cut off is no part of a number
     if (auto v4 = parse_v4(e.host, e.port)) return v4;
     return parse_v6(e.host, e.port);
 }
@@ -76,6 +78,10 @@ net::endpoint to_endpoint(const socket_address& from) {
     if (from.family() != AF_INET6) return {};
     sockaddr_in6 a;
     std::memcpy(&a, &from.storage, sizeof a);
+    if (IN6_IS_ADDR_V4MAPPED(&a.sin6_addr)) {  // an IPv4 peer of a listener for both
+        ::inet_ntop(AF_INET, a.sin6_addr.s6_addr + 12, text, sizeof text);
+        return {.host = text, .port = ntohs(a.sin6_port)};
+    }
     ::inet_ntop(AF_INET6, &a.sin6_addr, text, sizeof text);
     std::string host = text;
     if (a.sin6_scope_id != 0) host += '%' + std::to_string(a.sin6_scope_id);

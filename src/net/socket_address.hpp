@@ -21,6 +21,7 @@ struct socket_address {
 /// Empty: the host is not a number. IPv6 numbers may carry a zone: fe80::1%eth0.
 std::optional<socket_address> parse_numeric(const net::endpoint&);
 
+/// An IPv4 address that is mapped into IPv6 is given as IPv4: it is the same host, and filters know it so.
 net::endpoint to_endpoint(const socket_address&);
 
 /// The address of this end (getsockname) or of the other (getpeername). Throws std::system_error.

@@ -6,6 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "net/host.hpp"
+
 namespace weft::detail::redis {
 
 namespace {
@@ -49,9 +51,6 @@ void parse_login(std::string_view login, server_url& url) {
     url.password = *password;
 }
 
-/// Others are in no name and in no address, and messages name the host.
-bool is_of_host(char c) noexcept { return static_cast<unsigned char>(c) > ' ' && c != 0x7f && c != '[' && c != ']'; }
-
 void parse_host_and_port(std::string_view text, server_url& url) {
     std::string_view after;
     if (text.starts_with('[')) {
@@ -65,7 +64,7 @@ void parse_host_and_port(std::string_view text, server_url& url) {
         after = text.substr(colon);
     }
     if (url.host.empty()) refuse("the host is missing");
-    if (!std::ranges::all_of(url.host, is_of_host)) refuse("the host has a space, a bracket or a control byte");
+    if (!is_host(url.host)) refuse(not_a_host);
     if (after.empty()) return;
     if (after[0] != ':' || !parse_number(after.substr(1), url.port) || url.port == 0)
         refuse("the port must be a number from 1 to 65535");

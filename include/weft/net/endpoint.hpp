@@ -11,7 +11,9 @@
 namespace weft::net {
 
 struct endpoint {
-    std::string host;  ///< a name, an IPv4 address or an IPv6 address without brackets; empty: every address of this machine
+    /// A name, an IPv4 address or an IPv6 address without brackets; empty: every address of this machine. A text with a space, a
+    /// bracket or a control byte is none: connecting, listening and resolving refuse it.
+    std::string host;
     std::uint16_t port = 0;  ///< 0: listen on a free one
 
     /// Reads `host:port`, `[ipv6]:port` or `:port`.

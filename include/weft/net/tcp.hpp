@@ -111,11 +111,17 @@ public:
     /// Ends one direction: after `send` the peer reads end of stream and may still answer.
     void shutdown(side which);
     void shutdown(side which, std::error_code& error) noexcept;
+    /// As shutdown(side::send), and no matter if the connection has ended already: for those who only hand an end on.
+    void shutdown_send() noexcept {
+        std::error_code ignored;
+        shutdown(side::send, ignored);
+    }
 
     /// Ends the connection. Operations under way wake with bad_file_descriptor. May be called again, and from any thread.
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
 
+    /// The addresses of this end and of the other. IPv4 is IPv4, also on a listener for IPv6 and IPv4.
     net::endpoint local() const;
     net::endpoint remote() const;
 
@@ -131,6 +137,8 @@ public:
 
     /// For on_readable().
     friend detail::io_readiness watch_readable(const stream& s) noexcept { return detail::io_readiness(s.handle_.get()); }
+    /// For io::copy().
+    friend detail::io_source* source_of(const stream& s) noexcept { return s.handle_.get(); }
 
 private:
     friend class listener;

@@ -1,0 +1,25 @@
+// host.hpp - which texts can be the host of an endpoint, and how a message shows an endpoint that has none of them.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include <weft/net/endpoint.hpp>
+
+#include "base/in_quotes.hpp"
+
+namespace weft::detail {
+
+/// Neither a name nor an address has a space, a bracket or a control byte. A NUL would end it for the system, but not for a check.
+inline bool is_host(std::string_view text) noexcept {
+    return std::ranges::all_of(text,
+                               [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f && c != '[' && c != ']'; });
+}
+
+inline constexpr std::string_view not_a_host = "the host has a space, a bracket or a control byte";
+
+/// As to_string(), and in one line that no byte cuts short.
+inline std::string shown(const net::endpoint& e) { return is_host(e.host) ? to_string(e) : in_quotes(to_string(e)); }
+
+}  // namespace weft::detail
