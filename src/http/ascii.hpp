@@ -1,6 +1,9 @@
 // ascii.hpp - the character classes of RFC 9110 and comparison without regard to case, independent of any locale.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace weft::detail {
@@ -16,10 +19,17 @@ constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) noexc
 
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-constexpr bool is_token_char(char c) noexcept {
-    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
+constexpr bool is_letter(char c) noexcept { return lower(c) >= 'a' && lower(c) <= 'z'; }
+
+inline constexpr auto token_characters = [] {
+    std::array<bool, 256> are{};
+    for (unsigned char c : std::string_view("!#$%&'*+-.^_`|~")) are[c] = true;
+    for (unsigned c = 0; c < 256; ++c)
+        if (is_digit(static_cast<char>(c)) || is_letter(static_cast<char>(c))) are[c] = true;
+    return are;
+}();
+
+constexpr bool is_token_char(char c) noexcept { return token_characters[static_cast<unsigned char>(c)]; }
 
 constexpr bool is_token(std::string_view s) noexcept {
     for (char c : s)
@@ -31,6 +41,19 @@ constexpr bool is_token(std::string_view s) noexcept {
 constexpr bool is_field_value(std::string_view s) noexcept {
     for (char c : s)
         if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) return false;
+    return true;
+}
+
+/// No byte from 0x80 on.
+inline bool is_ascii(std::string_view s) noexcept {
+    constexpr std::uint64_t high_bits = 0x8080808080808080;
+    std::uint64_t eight;
+    for (; s.size() >= sizeof eight; s.remove_prefix(sizeof eight)) {
+        std::memcpy(&eight, s.data(), sizeof eight);
+        if (eight & high_bits) return false;
+    }
+    for (char c : s)
+        if (static_cast<unsigned char>(c) >= 0x80) return false;
     return true;
 }
 

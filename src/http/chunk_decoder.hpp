@@ -26,11 +26,6 @@
 
 namespace weft::detail {
 
-struct decode_limits {
-    std::size_t max_header_bytes = 16384;  // also of all extensions and trailers of one body
-    std::size_t max_body_bytes = std::size_t{1} << 20;
-};
-
 class chunk_decoder {
 public:
     /// Takes bytes from the front, up to the end of the body, and appends what they carry.

@@ -1,20 +1,50 @@
 // exchange.cpp - lends exchanges and keeps a bounded number of them.
 #include "http/exchange.hpp"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <mutex>
+#include <utility>
 
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kept_exchanges = 256;         // chosen: more are seldom busy at once, and each holds up to 20 KB
-constexpr std::size_t kept_bytes = 64 * 1024;       // chosen: of one string
+constexpr std::size_t kept_exchanges = 256;  // chosen: more are seldom busy at once, and they hold up to 12 MB together
+constexpr std::size_t told_from = std::size_t{8} << 20;         // chosen: worth some milliseconds of one carrier
 
-void shrink(std::string& s) noexcept {
-    s.clear();
-    if (s.capacity() > kept_bytes) std::string().swap(s);
+void give_back_free_pages() noexcept {
+#if defined(__GLIBC__)
+    ::malloc_trim(0);
+#endif
+}
+
+std::size_t bytes_of(const http::request_parts::pairs& of) noexcept {
+    std::size_t n = of.capacity() * sizeof(http::request_parts::pairs::value_type);
+    for (const auto& [name, value] : of) n += name.capacity() + value.capacity();
+    return n;
 }
 
 }  // namespace
+
+std::size_t exchange::held_bytes() const noexcept {
+    const auto& parts = request.parts();
+    return in.capacity() + out.capacity() + parts.method.capacity() + parts.target.capacity() + parts.body.capacity() +
+           detail::held_bytes(parts.headers) + bytes_of(parts.path_parameters) + bytes_of(parts.query_parameters);
+}
+
+std::size_t exchange::rest() noexcept {
+    in.clear();
+    out.clear();
+    decoder.restart();
+    clear(request.parts());
+    const auto held = held_bytes();
+    if (held <= kept_bytes) return 0;
+    in.release();
+    std::string().swap(out);
+    const http::request gone = std::move(request);          // an assignment would let it keep the memory of its texts
+    return held;
+}
 
 exchange_pool::~exchange_pool() {
     while (free_) delete std::exchange(free_, free_->next_free);
@@ -26,27 +56,45 @@ exchange_pool::lease exchange_pool::take() {
         if (exchange* x = free_) {
             free_ = x->next_free;
             --count_;
+            count_lent();
             return lease(x, {this});
         }
     }
-    return lease(new exchange(limits_), {this});
+    auto* const made = new exchange(limits_);
+    std::lock_guard guard(lock_);
+    count_lent();
+    return lease(made, {this});
 }
 
+void exchange_pool::count_lent() noexcept { most_lent_ = std::max(most_lent_, ++lent_); }
+
 void exchange_pool::give_back(exchange* x) noexcept {
-    x->in.clear();
-    x->decoder.restart();
-    shrink(x->out);
-    shrink(x->request.parts().body);
+    auto freed = x->rest();
+    bool is_over;
     {
         std::lock_guard guard(lock_);
         if (count_ < kept_exchanges) {
-            x->next_free = free_;
-            free_ = x;
+            x->next_free = std::exchange(free_, x);
             ++count_;
-            return;
+            x = nullptr;
+        } else {
+            freed += x->held_bytes();
         }
+        --lent_;
+        freed_ += freed;
+        is_over = burst_is_over();
     }
     delete x;
+    if (is_over) give_back_free_pages();
+}
+
+bool exchange_pool::burst_is_over() noexcept {
+    if (most_lent_ <= kept_exchanges || lent_ > most_lent_ / 8) return false;
+    most_lent_ = lent_;
+    if (freed_ < told_from) return false;
+    freed_ = 0;
+    ++bursts_;
+    return true;
 }
 
 }  // namespace weft::detail

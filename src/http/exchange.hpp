@@ -2,7 +2,14 @@
 //
 // Invariants
 //   E1  A connection holds an exchange from its first received byte until everything received has been answered.
-//   E2  An exchange in the pool holds no byte of any connection, and little memory: what grew large is given back.
+//   E2  An exchange in the pool holds no byte of any connection, and at most kept_bytes of the heap, all its parts together.
+//   E3  While a connection waits for the rest of a request, its exchange holds at most what it came with, its first input buffer, and four
+//       times what the connection has sent of that request: the input buffer and each text are at most doubled as they grow, fields
+//       are limited in number, nothing is reserved for what a client only announces, and a query is not taken apart.
+//   E4  After a burst, of which the pool keeps little, the heap gives back to the system what is free in it: when an eighth of the exchanges
+//       that were lent at once are left, and 8 MB or more have been freed since the last time. Measured on glibc: without this 1500
+//       connections with heads of 16 KB left 55 MB resident, and 115 MB after fifteen rounds; free pieces lie between used ones, in
+//       the arena of each thread.
 #pragma once
 
 #include <memory>
@@ -22,6 +29,14 @@ struct exchange {
     std::string out;
     date_line date;
     exchange* next_free = nullptr;
+
+    static constexpr std::size_t kept_bytes = 48 * 1024;  // chosen: both buffers as a client fills them that pipelines
+
+    /// What its parts hold of the heap.
+    std::size_t held_bytes() const noexcept;
+
+    /// Ready for another connection: E2. \returns  how many bytes it has given back to the heap.
+    std::size_t rest() noexcept;
 };
 
 /// Last in, first out: the exchange just used is the one in the cache.
@@ -40,13 +55,22 @@ public:
 
     lease take();
 
+    /// How often E4 has come true.
+    std::size_t bursts() const noexcept { return bursts_; }
+
 private:
     void give_back(exchange* x) noexcept;
+    void count_lent() noexcept;
+    bool burst_is_over() noexcept;
 
     decode_limits limits_;
     spin_lock lock_;
     exchange* free_ = nullptr;
     std::size_t count_ = 0;
+    std::size_t lent_ = 0;
+    std::size_t most_lent_ = 0;  // since the last burst
+    std::size_t freed_ = 0;  // bytes, since the heap was told last
+    std::size_t bursts_ = 0;
 };
 
 }  // namespace weft::detail

@@ -3,8 +3,10 @@
 // Stricter than Beast, each against a way to read one stream of bytes as different requests:
 //   R1  Content-Length: once, digits only (Beast takes lists and repetitions of the same number).
 //   R2  Transfer-Encoding: once, exactly "chunked", never in HTTP/1.0, never with Content-Length.
-//   R3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and only bytes that a host may have.
-//   R4  The target is a path, absolute, or the '*' of OPTIONS.
+//   R3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and a host with or without a port: see is_host().
+//   R4  The target is a path, absolute with a host, or the '*' of OPTIONS, and ASCII.
+// And against a way to make a server hold many times what was sent:
+//   R5  Fields and query parameters are limited in number, not only in bytes: of each there may be thousands in one head.
 #include "http/head_parser.hpp"
 
 #include <algorithm>
@@ -32,13 +34,6 @@ bool is_number(std::string_view s) noexcept {
     return !s.empty();
 }
 
-/// reg-name, IPv4, bracketed IPv6, and a port: the characters only (RFC 3986, 3.2.2).
-bool is_host(std::string_view s) noexcept {
-    for (char c : s)
-        if (!is_token_char(c) && std::string_view("[]:();=,").find(c) == std::string_view::npos) return false;
-    return s.find(',') == s.npos;
-}
-
 /// "HTTP/2.0" is a version we do not speak; "HTTP/x" is no version.
 bool names_another_version(std::string_view line) noexcept {
     const auto at = line.rfind(' ');
@@ -57,7 +52,7 @@ refusal explained(error_code ec, std::string_view head) {
 
 class beast_parser final : public beast::http::basic_parser<true> {
 public:
-    beast_parser(http::request_parts& into, std::size_t head_size) : into_(into) {
+    beast_parser(http::request_parts& into, std::size_t head_size, const decode_limits& limits) : into_(into), limits_(limits) {
         header_limit(static_cast<std::uint32_t>(head_size + 1));       // head_scan has measured it already
         body_limit((std::numeric_limits<std::uint64_t>::max)());       // the decoder's business
     }
@@ -86,12 +81,15 @@ private:
         const auto origin = origin_form(view(method), view(target));
         if (view(method) == "CONNECT") return fail(ec, 501, "this is no proxy");
         if (!origin) return fail(ec, 400, "bad request target");
+        if (has_more_parameters_than(limits_.max_query_parameters, query_of(*origin)))
+            return fail(ec, 414, "too many query parameters");
         into_.method.assign(view(method));
         into_.target.assign(*origin);
         into_.minor_version = version % 10;
     }
 
     void on_field_impl(field f, text name, text value, error_code& ec) override {
+        if (into_.headers.size() >= limits_.max_header_fields) return fail(ec, 431, "too many header fields");
         switch (f) {
             case field::host:
                 if (++hosts_ > 1) return fail(ec, 400, "more than one Host");
@@ -127,6 +125,7 @@ private:
     void on_chunk_header_impl(std::uint64_t, text, error_code&) override {}
 
     http::request_parts& into_;
+    const decode_limits& limits_;
     unsigned hosts_ = 0;
     unsigned lengths_ = 0;
     unsigned encodings_ = 0;
@@ -134,16 +133,14 @@ private:
 
 }  // namespace
 
-refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts) {
-    beast_parser parser(into, head.size());
+refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts, const decode_limits& limits) {
+    beast_parser parser(into, head.size(), limits);
     error_code ec;
     const auto used = parser.put({head.data(), head.size()}, ec);
     if (parser.why) return parser.why;
     if (ec) return explained(ec, head);
     if (used != head.size() || !parser.is_header_done()) return {400, "bad header"};
     if (auto contradiction = parser.check_head()) return contradiction;
-    if (const auto question = into.target.find('?'); question != into.target.npos)
-        parse_query(std::string_view(into.target).substr(question + 1), into.query_parameters);
     facts = {.content_length = parser.content_length().value_or(0),
              .chunked = parser.chunked(),
              .keep_alive = parser.keep_alive(),
@@ -151,9 +148,9 @@ refusal parse_head(std::string_view head, http::request_parts& into, head_facts&
     return {};
 }
 
-refusal check_request_line(std::string_view line) {
+refusal check_request_line(std::string_view line, const decode_limits& limits) {
     http::request_parts ignored;
-    beast_parser parser(ignored, line.size());
+    beast_parser parser(ignored, line.size(), limits);
     error_code ec;
     parser.put({line.data(), line.size()}, ec);
     if (parser.why) return parser.why;

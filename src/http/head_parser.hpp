@@ -28,10 +28,17 @@ struct head_facts {
     bool expects_continue = false;
 };
 
-/// Parses a head as head_scan found it, its empty line included. Fills in everything but the body.
-refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts);
+struct decode_limits {
+    std::size_t max_header_bytes = 16384;  // also of all extensions and trailers of one body
+    std::size_t max_body_bytes = std::size_t{1} << 20;
+    std::size_t max_header_fields = 128;
+    std::size_t max_query_parameters = 1000;
+};
+
+/// Parses a head as head_scan found it, its empty line included. Fills in everything but the body and the parameters.
+refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts, const decode_limits& limits);
 
 /// What the request line alone would be refused for.
-refusal check_request_line(std::string_view line);
+refusal check_request_line(std::string_view line, const decode_limits& limits);
 
 }  // namespace weft::detail

@@ -60,3 +60,12 @@ headers::field headers::operator[](std::size_t i) const noexcept {
 }
 
 }  // namespace weft::http
+
+namespace weft::detail {
+
+/// Of the heap, used or kept.
+std::size_t held_bytes(const http::headers& of) noexcept {
+    return of.text_.capacity() + of.entries_.capacity() * sizeof(http::headers::entry);
+}
+
+}  // namespace weft::detail

@@ -40,18 +40,20 @@ public:
 
     void received(std::size_t n) noexcept { end_ += n; }
 
-    /// Forgets the bytes, and the memory if it has become much.
-    void clear() noexcept {
-        begin_ = end_ = 0;
-        if (capacity_ <= kept_capacity) return;
+    /// Forgets the bytes.
+    void clear() noexcept { begin_ = end_ = 0; }
+
+    /// The same, and gives the memory back.
+    void release() noexcept {
         bytes_.reset();
-        capacity_ = 0;
+        begin_ = end_ = capacity_ = 0;
     }
+
+    std::size_t capacity() const noexcept { return capacity_; }
 
 private:
     // chosen: a small request and then some; ten thousand slow senders hold 40 MB, not 160
     static constexpr std::size_t first_capacity = 4096;
-    static constexpr std::size_t kept_capacity = 64 * 1024;  // chosen: beyond the usual limit of a head
 
     void slide() noexcept {
         std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);

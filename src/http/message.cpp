@@ -2,6 +2,67 @@
 #include <weft/http/message.hpp>
 
 #include <stdexcept>
+#include <utility>
+
+#include "base/atomic.hpp"
+#include "http/uri.hpp"
+
+namespace weft::detail {
+namespace {
+
+struct asked_parameter {
+    std::string name;
+    std::string value;
+    const asked_parameter* next;
+};
+
+struct asked_list {
+    atomic<const asked_parameter*> first;
+};
+
+}  // namespace
+
+asked_parameters::asked_parameters(asked_parameters&& other) noexcept {
+    // relaxed: ASKED-2, both are this thread's alone
+    list_.as<asked_list>().first.store(other.list_.as<asked_list>().first.exchange(nullptr, relaxed), relaxed);
+}
+
+asked_parameters& asked_parameters::operator=(const asked_parameters& other) noexcept {
+    if (this != &other) clear();
+    return *this;
+}
+
+asked_parameters& asked_parameters::operator=(asked_parameters&& other) noexcept {
+    const auto* moved = other.list_.as<asked_list>().first.exchange(nullptr, relaxed);   // relaxed, both: ASKED-2
+    clear();
+    list_.as<asked_list>().first.store(moved, relaxed);
+    return *this;
+}
+
+const std::string* asked_parameters::find(std::string_view name) const noexcept {
+    // pairs with the release in add(): what is in the list is whole
+    for (const auto* p = list_.as<asked_list>().first.load(acquire); p; p = p->next)
+        if (p->name == name) return &p->value;
+    return nullptr;
+}
+
+const std::string& asked_parameters::add(std::string_view name, std::string value) const {
+    auto& first = list_.as<asked_list>().first;
+    auto* added = new asked_parameter{std::string(name), std::move(value), first.load(acquire)};
+    // release pairs with the acquire in find(); acquire: the next one may be another thread's, and find() goes on to it from ours
+    while (!first.compare_exchange_weak(added->next, added, acq_rel, acquire)) {}
+    return added->value;
+}
+
+void asked_parameters::clear() noexcept {
+    // relaxed, both: ASKED-2
+    const auto* p = list_.as<asked_list>().first.load(relaxed);
+    if (!p) return;
+    list_.as<asked_list>().first.store(nullptr, relaxed);
+    while (p) delete std::exchange(p, p->next);
+}
+
+}  // namespace weft::detail
 
 namespace weft::http {
 namespace {
@@ -32,12 +93,29 @@ const std::string& request::path(std::string_view name) const {
     throw std::out_of_range("weft: no {" + std::string(name) + "} in the pattern that matched " + parts_.target);
 }
 
-const std::string& request::query(std::string_view name) const noexcept {
-    const auto* value = find(parts_.query_parameters, name);
-    return value ? *value : nothing;
+std::string_view request::query_text() const noexcept { return detail::query_of(parts_.target); }
+
+const std::string& request::query(std::string_view name) const {
+    if (!parts_.query_parameters.empty()) {
+        const auto* value = find(parts_.query_parameters, name);
+        return value ? *value : nothing;
+    }
+    if (const auto* known = asked_.find(name)) return *known;
+    const auto value = detail::find_parameter(query_text(), name);
+    return value && !value->empty() ? asked_.add(name, detail::form_decoded(*value)) : nothing;
 }
 
-bool request::has_query(std::string_view name) const noexcept { return find(parts_.query_parameters, name) != nullptr; }
+bool request::has_query(std::string_view name) const noexcept {
+    if (!parts_.query_parameters.empty()) return find(parts_.query_parameters, name) != nullptr;
+    return detail::find_parameter(query_text(), name).has_value();
+}
+
+request_parts::pairs request::query_parameters() const {
+    if (!parts_.query_parameters.empty()) return parts_.query_parameters;
+    request_parts::pairs all;
+    detail::parse_query(query_text(), all);
+    return all;
+}
 
 std::string_view request::header(std::string_view name) const noexcept {
     return parts_.headers.find(name).value_or(std::string_view{});

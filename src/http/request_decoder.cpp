@@ -7,17 +7,15 @@
 #include "http/ascii.hpp"
 
 namespace weft::detail {
-namespace {
 
-/// Keeps the memory for the next request.
 void clear(http::request_parts& parts) noexcept {
+    parts.method.clear();
+    parts.target.clear();
     parts.headers.clear();
     parts.body.clear();
     parts.path_parameters.clear();
     parts.query_parameters.clear();
 }
-
-}  // namespace
 
 decoded request_decoder::next(input_buffer& in, http::request& into) {
     switch (phase_) {
@@ -41,7 +39,7 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
     }
     const auto head = bytes.substr(0, scan_.length());
     clear(into.parts());
-    if (auto why = parse_head(head, into.parts(), facts_)) return refuse(std::move(why));
+    if (auto why = parse_head(head, into.parts(), facts_, limits_)) return refuse(std::move(why));
     in.consume(head.size());
     return begin_body(in, into);
 }
@@ -76,7 +74,7 @@ refusal request_decoder::examine_incomplete(std::string_view head, head_scan::re
     if (!is_token_char(head.front())) return {400, "not an HTTP request"};
     if (scan_.first_line() > 0 && !line_checked_) {
         line_checked_ = true;
-        if (auto why = check_request_line(head.substr(0, scan_.first_line()))) return why;
+        if (auto why = check_request_line(head.substr(0, scan_.first_line()), limits_)) return why;
     }
     if (scanned == head_scan::result::bad_line_end) return {400, "a line must end in CR LF and hold no CR or NUL"};
     if (scanned == head_scan::result::folded_line) return {400, "folded header line"};

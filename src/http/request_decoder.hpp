@@ -19,6 +19,9 @@ namespace weft::detail {
 enum class decode_phase : std::uint8_t { idle, head, body, refused };
 enum class [[nodiscard]] decoded : std::uint8_t { more, request, refused };
 
+/// Makes the parts empty. Their memory stays, for the next request.
+void clear(http::request_parts& parts) noexcept;
+
 class request_decoder {
 public:
     explicit request_decoder(decode_limits limits) : limits_(limits) {}

@@ -17,7 +17,12 @@ void http_presence::hang_up() noexcept {
 }
 
 http_service::http_service(const http::router& r, http::server_options o)
-    : routes(r), options(std::move(o)), exchanges({options.max_header_bytes, options.max_body_bytes}) {}
+    : routes(r),
+      options(std::move(o)),
+      exchanges({.max_header_bytes = options.max_header_bytes,
+                 .max_body_bytes = options.max_body_bytes,
+                 .max_header_fields = options.max_header_fields,
+                 .max_query_parameters = options.max_query_parameters}) {}
 
 http_service::place http_service::wait_for_place() {
     std::unique_lock lock(mutex_);

@@ -1,5 +1,10 @@
-// uri.cpp - percent-decoding, query parameters and request targets.
+// uri.cpp - percent-decoding, query parameters, hosts and request targets.
 #include "http/uri.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
 
 #include "http/ascii.hpp"
 
@@ -13,15 +18,71 @@ int escaped_byte(std::string_view text, std::size_t at) noexcept {
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-std::string form_decoded(std::string_view text) {
-    std::string decoded;
-    decoded.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const int byte = text[i] == '%' ? escaped_byte(text, i) : -1;
-        if (byte >= 0) i += 2;
-        decoded.push_back(byte >= 0 ? static_cast<char>(byte) : text[i] == '+' ? ' ' : text[i]);
+/// Takes the next byte of what form_decoded() makes of it.
+char next_of_form(std::string_view& text) noexcept {
+    const int byte = text[0] == '%' ? escaped_byte(text, 0) : -1;
+    const char c = byte >= 0 ? static_cast<char>(byte) : text[0] == '+' ? ' ' : text[0];
+    text.remove_prefix(byte >= 0 ? 3 : 1);
+    return c;
+}
+
+bool means_in_form(std::string_view text, std::string_view decoded) noexcept {
+    for (; !text.empty() && !decoded.empty(); decoded.remove_prefix(1))
+        if (next_of_form(text) != decoded.front()) return false;
+    return text.empty() && decoded.empty();
+}
+
+struct parameter {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// Takes the next parameter off the query, as it is written there; nothing at its end.
+std::optional<parameter> next_parameter(std::string_view& query) noexcept {
+    while (!query.empty()) {
+        const auto item = query.substr(0, query.find('&'));
+        query.remove_prefix(std::min(item.size() + 1, query.size()));
+        if (item.empty()) continue;
+        const auto equals = item.find('=');
+        return parameter{item.substr(0, equals), equals == item.npos ? std::string_view{} : item.substr(equals + 1)};
     }
-    return decoded;
+    return std::nullopt;
+}
+
+/// Of the characters of RFC 3986's reg-name those that hosts have; '%' begins an escape.
+constexpr auto host_characters = [] {
+    std::array<bool, 256> are{};
+    for (unsigned char c : std::string_view("-._~!$&'*+;=")) are[c] = true;
+    for (unsigned c = 0; c < 256; ++c)
+        if (is_digit(static_cast<char>(c)) || is_letter(static_cast<char>(c))) are[c] = true;
+    return are;
+}();
+
+bool is_name_of_host(std::string_view s) noexcept {
+    for (std::size_t i = 0; i < s.size(); ++i) {
+        if (host_characters[static_cast<unsigned char>(s[i])]) continue;
+        if (s[i] != '%' || escaped_byte(s, i) < 0) return false;
+        i += 2;
+    }
+    return true;
+}
+
+bool is_ipv6(std::string_view s) noexcept {
+    std::array<char, INET6_ADDRSTRLEN> text{};  // ended by a zero: `text` has room for one more than the longest
+    if (s.size() >= text.size()) return false;
+    s.copy(text.data(), s.size());
+    in6_addr ignored;
+    return ::inet_pton(AF_INET6, text.data(), &ignored) == 1;
+}
+
+bool is_port(std::string_view s) noexcept {
+    unsigned number = 0;
+    for (char c : s) {
+        if (!is_digit(c)) return false;
+        number = number * 10 + static_cast<unsigned>(c - '0');
+        if (number > 65535) return false;
+    }
+    return true;
 }
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) noexcept {
@@ -46,30 +107,58 @@ std::optional<std::string> percent_decoded(std::string_view text) {
     return decoded;
 }
 
+std::string_view query_of(std::string_view target) noexcept {
+    const auto question = target.find('?');
+    return question == target.npos ? std::string_view{} : target.substr(question + 1);
+}
+
 void parse_query(std::string_view query, http::request_parts::pairs& into) {
-    while (!query.empty()) {
-        const auto end = query.find('&');
-        const auto item = query.substr(0, end);
-        query.remove_prefix(end == query.npos ? query.size() : end + 1);
-        if (item.empty()) continue;
-        const auto equals = item.find('=');
-        const auto value = equals == item.npos ? std::string_view{} : item.substr(equals + 1);
-        into.emplace_back(form_decoded(item.substr(0, equals)), form_decoded(value));
-    }
+    while (const auto p = next_parameter(query)) into.emplace_back(form_decoded(p->name), form_decoded(p->value));
+}
+
+std::string form_decoded(std::string_view text) {
+    std::string decoded;
+    decoded.reserve(text.size());
+    while (!text.empty()) decoded.push_back(next_of_form(text));
+    return decoded;
+}
+
+std::optional<std::string_view> find_parameter(std::string_view query, std::string_view name) noexcept {
+    while (const auto p = next_parameter(query))
+        if (means_in_form(p->name, name)) return p->value;
+    return std::nullopt;
+}
+
+bool has_more_parameters_than(std::size_t limit, std::string_view query) noexcept {
+    if (query.size() <= limit) return false;  // each has a byte of its own
+    std::size_t n = 0;
+    while (next_parameter(query))
+        if (++n > limit) return true;
+    return false;
+}
+
+bool is_host(std::string_view text) noexcept {
+    const bool in_brackets = text.starts_with('[');
+    const auto end = in_brackets ? text.find(']') : std::min(text.find(':'), text.size());
+    if (end == text.npos) return false;
+    const auto port = text.substr(in_brackets ? end + 1 : end);
+    if (!port.empty() && (end == 0 || port.front() != ':' || !is_port(port.substr(1)))) return false;
+    return in_brackets ? is_ipv6(text.substr(1, end - 1)) : is_name_of_host(text.substr(0, end));
 }
 
 std::optional<std::string_view> origin_form(std::string_view method, std::string_view target) noexcept {
-    if (target.find('#') != target.npos) return std::nullopt;
+    if (target.find('#') != target.npos || !is_ascii(target)) return std::nullopt;
     if (target.starts_with('/')) return target;
     if (target == "*" && method == "OPTIONS") return target;
     for (std::string_view scheme : {"http://", "https://"}) {
         if (!starts_with_ignoring_case(target, scheme)) continue;
         const auto rest = target.substr(scheme.size());
         const auto path = rest.find_first_of("/?");
-        if (path == 0 || rest.empty()) return std::nullopt;      // no host
+        const auto host = rest.substr(0, path);
+        if (host.empty() || !is_host(host)) return std::nullopt;
         if (path == rest.npos) return std::string_view("/");
         if (rest[path] == '/') return rest.substr(path);
-        return std::nullopt;                                     // a query without a path: nobody sends it
+        return std::nullopt;  // a query without a path: nobody sends it
     }
     return std::nullopt;
 }

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace weft::detail;
+namespace http = weft::http;
 
 TEST(input_buffer, keeps_what_is_unread) {
     input_buffer in(8192);
@@ -59,10 +60,53 @@ TEST(exchange_pool, E2_takes_them_back_clean_and_small) {
     ASSERT_EQ(x.get(), same);
     EXPECT_TRUE(x->in.unread().empty());
     EXPECT_EQ(x->decoder.phase(), decode_phase::idle);
-    EXPECT_LE(x->out.capacity(), 64u * 1024);
-    EXPECT_LE(x->request.body().capacity(), 64u * 1024);
+    EXPECT_LE(x->held_bytes(), exchange::kept_bytes);
     x->in.append("GET / HTTP/1.0\r\n\r\n");
     EXPECT_EQ(x->decoder.next(x->in, x->request), decoded::request);
+}
+
+TEST(exchange_pool, E2_each_part_that_grew_large_is_given_back) {
+    const auto part_of = [](http::request_parts& p, int i) -> std::string& {
+        return i == 0 ? p.method : i == 1 ? p.target : i == 2 ? p.body : p.path_parameters.emplace_back().second;
+    };
+    for (int i = 0; i < 6; ++i) {
+        exchange_pool pool({});
+        auto x = pool.take();
+        exchange* const same = x.get();
+        if (i < 4) part_of(x->request.parts(), i).assign(1 << 20, 'x');
+        if (i == 4) x->request.parts().query_parameters.resize(10'000);
+        if (i == 5)
+            for (int field = 0; field < 10'000; ++field) x->request.parts().headers.add("a", "b");
+        EXPECT_GT(x->held_bytes(), exchange::kept_bytes) << i;
+        x.reset();
+        x = pool.take();
+        ASSERT_EQ(x.get(), same);
+        EXPECT_LE(x->held_bytes(), exchange::kept_bytes) << i;
+        EXPECT_TRUE(x->request.target().empty() && x->request.headers().empty() && x->request.query_parameters().empty()) << i;
+    }
+}
+
+TEST(exchange_pool, E4_the_heap_is_told_once_after_a_burst) {
+    exchange_pool pool({});
+    std::vector<exchange_pool::lease> lent;
+    const auto lend = [&](std::size_t count, std::size_t bytes_each) {
+        while (lent.size() < count) (lent.emplace_back(pool.take()))->request.parts().body.assign(bytes_each, 'b');
+    };
+    lend(1000, 20'000);
+    lent.resize(200);
+    EXPECT_EQ(pool.bursts(), 0u) << "a fifth is busy still";
+    lent.resize(100);
+    EXPECT_EQ(pool.bursts(), 1u);
+    lent.clear();
+    EXPECT_EQ(pool.bursts(), 1u);
+    for (int i = 0; i < 10'000; ++i) pool.take()->request.parts().body.assign(100'000, 'b');
+    EXPECT_EQ(pool.bursts(), 1u) << "one after the other is no burst, however large";
+    lend(200, 1'000'000);
+    lent.clear();
+    EXPECT_EQ(pool.bursts(), 1u) << "nor are so few as the pool keeps";
+    lend(1000, 20'000);
+    lent.clear();
+    EXPECT_EQ(pool.bursts(), 2u);
 }
 
 TEST(exchange_pool, keeps_a_bounded_number) {

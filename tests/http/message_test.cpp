@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "http/response_writer.hpp"
 #include "http/uri.hpp"
@@ -42,9 +46,8 @@ TEST(headers, cannot_be_split_by_a_value) {
 TEST(request, answers_about_its_parts) {
     http::request_parts parts;
     parts.method = "PUT";
-    parts.target = "/a/b?x=1&x=2&y";
+    parts.target = "/a/b?x=1&x=2&y&z=%41+%zz&&=v";
     parts.path_parameters = {{"id", "7"}};
-    detail::parse_query("x=1&x=2&y&z=%41+%zz&&=v", parts.query_parameters);
     const http::request q(parts);
     const http::request copy = q;
     EXPECT_EQ(copy.path(), "/a/b");
@@ -57,6 +60,97 @@ TEST(request, answers_about_its_parts) {
     EXPECT_FALSE(copy.has_query("w"));
     EXPECT_EQ(copy.query("w"), "");
     EXPECT_EQ(copy.header("Host"), "");
+}
+
+http::request asked_for(std::string target) {
+    http::request_parts parts;
+    parts.target = std::move(target);
+    return http::request(std::move(parts));
+}
+
+TEST(request, lists_all_query_parameters_in_order) {
+    const auto q = asked_for("/?x=1&x=2&y&z=%41+%zz&&=v&%61%3d=b%26c&k=a=b");
+    const http::request_parts::pairs all{{"x", "1"}, {"x", "2"},    {"y", ""},   {"z", "A %zz"},
+                                         {"", "v"},  {"a=", "b&c"}, {"k", "a=b"}};
+    EXPECT_EQ(q.query_parameters(), all);
+    for (const auto& [name, value] : all) EXPECT_TRUE(q.has_query(name)) << name;
+    EXPECT_EQ(q.query(""), "v");
+    EXPECT_EQ(q.query("a="), "b&c");
+    EXPECT_EQ(q.query("k"), "a=b");
+    for (const char* none : {"/", "/?", "/?&&", "*"}) EXPECT_TRUE(asked_for(none).query_parameters().empty()) << none;
+}
+
+TEST(request, finds_in_any_query_what_the_list_of_all_has) {
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE(seed);
+    std::minstd_rand random(seed);
+    constexpr std::string_view alphabet = "ab&&==%%4146+";
+    for (int round = 0; round < 2000; ++round) {
+        std::string target = "/?";
+        for (auto n = random() % 40; n > 0; --n) target += alphabet[random() % alphabet.size()];
+        const auto q = asked_for(target);
+        const auto all = q.query_parameters();
+        for (const auto& [name, value] : all) {
+            const auto first = std::ranges::find(all, name, &std::pair<std::string, std::string>::first);
+            ASSERT_TRUE(q.has_query(name)) << target;
+            ASSERT_EQ(q.query(name), first->second) << target << " asked for " << name;
+        }
+        ASSERT_EQ(q.has_query("aa"), std::ranges::count(all, "aa", &std::pair<std::string, std::string>::first) > 0) << target;
+    }
+}
+
+TEST(request, query_parameters_made_by_hand_stand_for_those_of_the_target) {
+    http::request_parts parts;
+    parts.target = "/?x=1";
+    parts.query_parameters = {{"y", "2"}};
+    const http::request q(parts);
+    EXPECT_EQ(q.query("y"), "2");
+    EXPECT_FALSE(q.has_query("x"));
+    EXPECT_EQ(q.query("x"), "");
+    EXPECT_EQ(q.query_parameters(), parts.query_parameters);
+}
+
+TEST(request, ASKED_1_references_to_query_parameters_hold_as_long_as_the_request) {
+    const std::string value(100, 'v');
+    auto q = asked_for("/?a=" + value + "&b=" + value + "b");
+    const std::string& a = q.query("a");
+    const std::string& b = q.query("b");
+    EXPECT_EQ(&q.query("a"), &a);
+    const http::request copy = q;
+    EXPECT_NE(&copy.query("a"), &a) << "a copy has its own";
+    const http::request moved = std::move(q);
+    EXPECT_EQ(&moved.query("a"), &a) << "who moves takes them along";
+    EXPECT_EQ(a, value);
+    EXPECT_EQ(b, value + "b");
+}
+
+TEST(request, asks_anew_once_its_parts_have_changed) {
+    auto q = asked_for("/?a=1");
+    EXPECT_EQ(q.query("a"), "1");
+    q.parts().target = "/?a=2";
+    EXPECT_EQ(q.query("a"), "2");
+    q = asked_for("/?a=3");
+    EXPECT_EQ(q.query("a"), "3");
+    const auto other = asked_for("/?a=4");
+    q = other;
+    EXPECT_EQ(q.query("a"), "4");
+}
+
+TEST(request, ASKED_2_stress_many_ask_at_once) {
+    std::string target = "/?";
+    for (int i = 0; i < 50; ++i)
+        target += "n" + std::to_string(i) + "=a+value+of+more+than+fifteen+bytes+" + std::to_string(i) + "&";
+    for (int round = 0; round < 50; ++round) {
+        const auto q = asked_for(target);
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t)
+            threads.emplace_back([&q] {
+                for (int i = 0; i < 50; ++i) {
+                    const auto number = std::to_string(i);
+                    EXPECT_EQ(q.query("n" + number), "a value of more than fifteen bytes " + number);
+                }
+            });
+    }
 }
 
 TEST(response, is_made_of_text_or_json) {

@@ -89,7 +89,19 @@ TEST(request_decoder, refuses_other_targets) {
     expect_refused(400, "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n");
     expect_refused(400, "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n");
     expect_refused(400, "GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n");
+    for (const char* host : {"u:p@a", "a:b:c", ":80", "[::1", "a|b", "a\x80"})
+        expect_refused(400, "GET http://" + std::string(host) + "/x HTTP/1.1\r\nHost: a\r\n\r\n");
     expect_refused(501, "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n");
+}
+
+TEST(request_decoder, refuses_raw_bytes_from_0x80_in_targets) {
+    for (const char* target : {"/\xff", "/\x80", "/caf\xc3\xa9", "/1234567\xff",
+                               "/12345678\xff"
+                               "123456789",
+                               "/?a=\xc3\xa9", "http://a/\xff"})
+        expect_refused(400, "GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect_one("GET /caf%C3%A9?a=\x7e|^{} HTTP/1.1\r\nHost: a\r\nX: \xc3\xa9\r\n\r\n",
+               "GET /caf%C3%A9?a=~|^{} 1.1 keep Host=a X=\xc3\xa9 []");
 }
 
 TEST(request_decoder, refuses_what_is_no_request_line) {
@@ -149,6 +161,50 @@ TEST(request_decoder, wants_one_good_host) {
     expect_refused(400, "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n");
     expect_refused(400, "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n");
     expect_one("GET / HTTP/1.1\r\nhost: [::1]:80\r\n\r\n", "GET / 1.1 keep host=[::1]:80 []");
+    for (const char* host : {"a", "a.b-c_d~e", "a:80", "a:", "a:65535", "127.0.0.1:8080", "[::1]", "[::1]:", "[::ffff:1.2.3.4]:1",
+                             "xn--9ca", "a%C3%A9b", "!$&'*+;=", "A"})
+        EXPECT_EQ(decode("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n").refused, 0) << host;
+    for (const char* host : {"a#b",
+                             "a^b",
+                             "a`b",
+                             "a|b",
+                             "a%zz",
+                             "a%4",
+                             "a%",
+                             "::::",
+                             ":",
+                             ":80",
+                             "[",
+                             "]",
+                             "[]",
+                             "[::1",
+                             "::1]",
+                             "[::1]80",
+                             "[::1]:x",
+                             "[::1]]",
+                             "[g::1]",
+                             "[1.2.3.4]",
+                             "[a]",
+                             "[v1.a]",
+                             "[fe80::1%25eth0]",
+                             "a[b]c",
+                             "()",
+                             "a:b:c",
+                             "a:80:80",
+                             "a:99999999",
+                             "a:65536",
+                             "a:-1",
+                             "a:8o",
+                             "::1",
+                             "a,b",
+                             "a\\b",
+                             "<a>",
+                             "\"a\"",
+                             "a?b",
+                             "a\x80",
+                             "\xc3\xa4",
+                             "[0000:0000:0000:0000:0000:0000:0000:0000:0000:0000]"})
+        EXPECT_EQ(decode("GET / HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n").refused, 400) << host;
     expect_one("GET / HTTP/1.1\r\nHost:\r\n\r\n", "GET / 1.1 keep Host= []");
 }
 
@@ -206,6 +262,31 @@ TEST(request_decoder, limits_the_head) {
     expect_refused(431, head + std::string(64 - head.size() - 3, 'x') + "\r\n\r\n", limits);
     expect_refused(431, "GET /" + std::string(200, 'a'), limits);
     expect_refused(431, head + std::string(5000, 'x'), limits);
+}
+
+TEST(request_decoder, limits_the_number_of_fields) {
+    const std::string head = "GET / HTTP/1.1\r\nHost: a\r\n", field = "a:\r\n";
+    const decode_limits limits{.max_header_fields = 3};
+    EXPECT_EQ(decode_every_way(head + field + field + "\r\n", limits).requests.size(), 1u);
+    expect_refused(431, head + field + field + field + "\r\n", limits);
+    std::string many = head;
+    for (int i = 0; i < 127; ++i) many += field;
+    EXPECT_EQ(decode(many + "\r\n").requests.size(), 1u);
+    EXPECT_EQ(decode(many + field + "\r\n").refused, 431);
+}
+
+TEST(request_decoder, limits_the_number_of_query_parameters) {
+    const std::string rest = " HTTP/1.1\r\nHost: a\r\n\r\n";
+    const decode_limits limits{.max_query_parameters = 3};
+    EXPECT_EQ(decode_every_way("GET /?a&b=1&&&c&" + rest, limits).requests.size(), 1u);
+    expect_refused(414, "GET /?a&b=1&&&c&d" + rest, limits);
+    expect_refused(414, "GET http://a/?a&b&c&d" + rest, limits);
+    expect_refused(414, "GET /?a" + rest, {.max_query_parameters = 0});
+    EXPECT_EQ(decode("GET /?" + rest, {.max_query_parameters = 0}).requests.size(), 1u);
+    std::string many = "GET /?a";
+    for (int i = 1; i < 1000; ++i) many += "&a";
+    EXPECT_EQ(decode(many + rest).requests.size(), 1u);
+    EXPECT_EQ(decode(many + "&a" + rest).refused, 414);
 }
 
 TEST(request_decoder, limits_the_body) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -14,6 +13,7 @@
 
 #include "service/support/http_call.hpp"
 #include "service/support/places.hpp"
+#include "service/support/resident.hpp"
 #include "service/support/service_process.hpp"
 #include "support/scale.hpp"
 
@@ -24,6 +24,7 @@ using testing::HasSubstr;
 using weft::test::http_call;
 using weft::test::http_connection;
 using weft::test::redis_server;
+using weft::test::resident_kilobytes;
 using weft::test::service_process;
 using weft::test::sqlite_place;
 
@@ -169,13 +170,6 @@ TEST(weft_command, version_and_help) {
     EXPECT_EQ(version_help.exit_code(), 0);
 }
 
-std::size_t resident_kilobytes(pid_t process) {
-    std::ifstream status("/proc/" + std::to_string(process) + "/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
-    return 0;
-}
-
 TEST(weft_command, idle_connections_by_the_thousand_stay_open_while_others_work) {
     const auto allowed = weft::io::raise_descriptor_limit();
     const std::size_t wanted = std::min<std::size_t>(10'000, allowed - 200);
@@ -190,8 +184,7 @@ TEST(weft_command, idle_connections_by_the_thousand_stay_open_while_others_work)
     keep_busy();
     const auto before = resident_kilobytes(weft.id());
     std::vector<weft::tcp::stream> idle;
-    for (std::size_t i = 0; i < wanted; ++i)
-        idle.push_back(weft::tcp::stream::connect({.host = "127.0.0.1", .port = port}));
+    for (std::size_t i = 0; i < wanted; ++i) idle.push_back(weft::tcp::stream::connect({.host = "127.0.0.1", .port = port}));
     EXPECT_EQ(http_call(port, "GET", "/users/1").status, 404) << "who comes after all of them";
     for (int round = 0; round < 3; ++round) keep_busy();
     const auto bytes_each = (resident_kilobytes(weft.id()) - before) * 1024 / wanted;

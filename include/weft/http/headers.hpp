@@ -26,6 +26,14 @@ struct checked_field {
 }  // namespace weft::detail
 
 namespace weft::http {
+class headers;
+}
+
+namespace weft::detail {
+std::size_t held_bytes(const http::headers& of) noexcept;
+}  // namespace weft::detail
+
+namespace weft::http {
 
 class headers {
 public:
@@ -86,6 +94,8 @@ public:
     iterator end() const noexcept { return {this, entries_.size()}; }
 
 private:
+    friend std::size_t detail::held_bytes(const headers& of) noexcept;
+
     struct entry {
         std::uint32_t begin;
         std::uint32_t name_size;

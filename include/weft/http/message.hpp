@@ -6,9 +6,39 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/opaque.hpp>
 #include <weft/http/headers.hpp>
 
+namespace weft::detail {
+
+/// The query parameters of one request that were asked for, decoded. A copy begins empty: it can ask again.
+///
+/// Invariants
+///   ASKED-1  A value that was added stays where it is until clear(), assignment or the end: references to it hold until then.
+///   ASKED-2  find() and add() may be called by several fibers and threads at once; everything else by one alone.
+///            Two that add the same name at the same time leave two equal values, of which either may be found.
+class asked_parameters {
+public:
+    asked_parameters() noexcept = default;
+    asked_parameters(const asked_parameters&) noexcept {}
+    asked_parameters(asked_parameters&& other) noexcept;
+    asked_parameters& operator=(const asked_parameters& other) noexcept;
+    asked_parameters& operator=(asked_parameters&& other) noexcept;
+    ~asked_parameters() { clear(); }
+
+    const std::string* find(std::string_view name) const noexcept;
+    const std::string& add(std::string_view name, std::string value) const;
+    void clear() noexcept;
+
+private:
+    mutable opaque<sizeof(void*)> list_;
+};
+
+}  // namespace weft::detail
+
 namespace weft::http {
+
+class router;
 
 /// What a request is made of, for whoever makes one: the parser, the router, a test of a handler.
 struct request_parts {
@@ -20,7 +50,7 @@ struct request_parts {
     http::headers headers = {};
     std::string body = {};                 // whole, chunks put together
     pairs path_parameters = {};            // by the router, decoded
-    pairs query_parameters = {};           // in order of appearance, decoded
+    pairs query_parameters = {};           // by hand: if there are any, query() knows these and not those of the target
 };
 
 /// A request, whole, as its handler sees it. A value: a copy outlives the handler.
@@ -42,26 +72,42 @@ public:
     /// \throws  std::out_of_range if the pattern has no such name.
     const std::string& path(std::string_view name) const;
 
-    /// The decoded value of the first query parameter of that name; empty if there is none.
-    const std::string& query(std::string_view name) const noexcept;
+    /// The decoded value of the first query parameter of that name; empty if there is none. The query is looked through when it is
+    /// asked, so that one nobody asks for costs nothing. May be called by several fibers at once.
+    ///
+    /// \lifetime  of the reference: until the request goes, is assigned to, or parts() gives it to be changed.
+    const std::string& query(std::string_view name) const;
     bool has_query(std::string_view name) const noexcept;
+
+    /// All query parameters, decoded, in order of appearance.
+    ///
+    /// \cost  two strings for each: 64 bytes for what a client sends as two. Prefer query() where the names are known.
+    request_parts::pairs query_parameters() const;
 
     /// The value of the first header of that name, whatever its case; empty if there is none.
     ///
     /// \lifetime  of the view: that of the request.
     std::string_view header(std::string_view name) const noexcept;
 
-    request_parts& parts() noexcept { return parts_; }
+    request_parts& parts() noexcept {
+        asked_.clear();
+        return parts_;
+    }
     const request_parts& parts() const noexcept { return parts_; }
 
 private:
+    friend class router;  // adds path parameters while references to query parameters are in use
+
+    std::string_view query_text() const noexcept;
+
     request_parts parts_;
+    detail::asked_parameters asked_;
 };
 
 /// An answer. Content-Length, Transfer-Encoding and Date are the server's business; it ignores them in `headers`.
 /// `Connection: close` among the headers makes this the last answer on its connection.
 struct response {
-    int status = 200;                      // 200 to 999; anything else becomes a 500 and a line in the log
+    int status = 200;  // 200 to 999; anything else becomes a 500 and a line in the log
     http::headers headers = {};
     std::string body = {};
 };

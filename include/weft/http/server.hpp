@@ -19,6 +19,8 @@ namespace weft::http {
 struct server_options {
     std::size_t max_header_bytes = 16384;             ///< request line and headers; more is answered by 431
     std::size_t max_body_bytes = std::size_t{1} << 20;///< of a request; more is answered by 413
+    std::size_t max_header_fields = 128;              ///< of a request; more is answered by 431
+    std::size_t max_query_parameters = 1000;          ///< of a request; more is answered by 414
     std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);  ///< from a request's first byte to its empty line: 408
     std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);  ///< between requests: the connection is closed
     std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);  ///< from the empty line to the last byte: 408
