@@ -9,10 +9,12 @@
 #include <weft/io/signal.hpp>
 #include <weft/runtime.hpp>
 
+#include "user_json.hpp"
+
 namespace users {
 
 site::site(const serve_options& options) : data_(open_store(options.store)), service_(app_, *data_) {
-    app_.listen(weft::net::endpoint::parse(options.listen));
+    app_.listen(weft::net::endpoint::parse(options.listen), {.max_body_bytes = longest_user_json});
 }
 
 void serve(const serve_options& options) {

@@ -2,6 +2,7 @@
 #include "user_json.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -31,51 +32,92 @@ std::string allowed_text(std::size_t longest) {
     return "a string of 1 to " + std::to_string(longest) + " bytes without control characters";
 }
 
-const json& member(const json& object, const char* field, std::string_view allowed) {
-    const auto found = object.find(field);
-    if (found == object.end()) refuse(field, "is missing", allowed);
-    return *found;
-}
+/// One of the two fields, as it arrives. Of a field that stands twice the last one counts.
+struct field {
+    const char* name;
+    std::size_t longest;
+    std::string allowed;
+    std::optional<std::string> text = std::nullopt;
 
-std::string text_member(const json& value, const char* field, std::size_t longest, std::string_view allowed) {
-    if (!value.is_string()) refuse(field, std::string("is of type ") + value.type_name(), allowed);
-    const auto& text = value.get_ref<const std::string&>();
-    if (text.empty()) refuse(field, "is empty", allowed);
-    if (text.size() > longest) refuse(field, "is " + std::to_string(text.size()) + " bytes long", allowed);
-    const bool control = std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
-    if (control) refuse(field, "has a control character", allowed);
-    return text;
-}
+    [[noreturn]] void refuse_type(const char* type) const { refuse(name, std::string("is of type ") + type, allowed); }
 
-json parse(std::string_view text) {
-    constexpr std::string_view expected = R"(; expected {"id": "...", "name": "..."})";
-    if (text.empty()) throw bad_user("the body is empty" + std::string(expected));
-    try {
-        json parsed = json::parse(text);
-        if (!parsed.is_object())
-            throw bad_user(std::string("the body is of type ") + parsed.type_name() + std::string(expected));
-        return parsed;
-    } catch (const json::parse_error& wrong) {
-        throw bad_user("the body is not JSON from byte " + std::to_string(wrong.byte) + " on" + std::string(expected));
-    } catch (const json::exception&) {  // a number beyond every type
-        throw bad_user("the body is not JSON that can be read" + std::string(expected));
+    void set(const std::string& value) {
+        if (value.empty()) refuse(name, "is empty", allowed);
+        if (value.size() > longest) refuse(name, "is " + std::to_string(value.size()) + " bytes long", allowed);
+        const bool control = std::ranges::any_of(value, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+        if (control) refuse(name, "has a control character", allowed);
+        text = value;
     }
-}
+
+    const std::string& required() const {
+        if (!text) refuse(name, "is missing", allowed);
+        return *text;
+    }
+};
+
+constexpr std::string_view expected = R"(; expected {"id": "...", "name": "..."})";
+
+/// Hears of each piece of the text and throws at the first that is none of a user's: what lies behind it is not read, and nothing is kept
+/// but the two fields. (What the library calls: the names are its own.)
+class user_reader final : public nlohmann::json_sax<json> {
+public:
+    user take() const { return {id_.required(), name_.required()}; }
+
+    bool start_object(std::size_t) override {
+        if (inside_) now_->refuse_type("object");
+        return inside_ = true;
+    }
+    bool key(std::string& name) override {
+        if (name != "id" && name != "name")
+            throw bad_user("field " + json_string(name.substr(0, longest_id)) + R"( is unknown; allowed: "id" and "name")");
+        now_ = name == "id" ? &id_ : &name_;
+        return true;
+    }
+    bool end_object() override { return true; }
+    bool start_array(std::size_t) override { return other("array"); }
+    bool end_array() override { return true; }
+    bool null() override { return other("null"); }
+    bool boolean(bool) override { return other("boolean"); }
+    bool number_integer(std::int64_t n) override { return integer(std::to_string(n)); }
+    bool number_unsigned(std::uint64_t n) override { return integer(std::to_string(n)); }
+    bool number_float(double, const std::string&) override { return other("number"); }
+    bool binary(json::binary_t&) override { return other("binary"); }
+    bool string(std::string& value) override {
+        if (!inside_) return other("string");
+        now_->set(value);
+        return true;
+    }
+    bool parse_error(std::size_t byte, const std::string&, const json::exception& wrong) override {
+        if (dynamic_cast<const json::parse_error*>(&wrong))
+            throw bad_user("the body is not JSON from byte " + std::to_string(byte) + " on" + std::string(expected));
+        throw bad_user("the body is not JSON that can be read" + std::string(expected));  // a number beyond every type
+    }
+
+private:
+    bool integer(std::string digits) {
+        if (!inside_ || now_ != &id_) return other("number");
+        id_.text = std::move(digits);
+        return true;
+    }
+
+    [[noreturn]] bool other(const char* type) const {
+        if (inside_) now_->refuse_type(type);
+        throw bad_user(std::string("the body is of type ") + type + std::string(expected));
+    }
+
+    field id_{"id", longest_id, allowed_text(longest_id) + ", or an integer"};
+    field name_{"name", longest_name, allowed_text(longest_name)};
+    field* now_ = nullptr;  // whose value comes next
+    bool inside_ = false;
+};
 
 }  // namespace
 
 user user_from_json(std::string_view text) {
-    const json object = parse(text);
-    for (const auto& [field, value] : object.items())
-        if (field != "id" && field != "name")
-            throw bad_user("field " + json_string(field.substr(0, longest_id)) + R"( is unknown; allowed: "id" and "name")");
-
-    const auto id_allowed = allowed_text(longest_id) + ", or an integer";
-    const auto name_allowed = allowed_text(longest_name);
-    const json& id = member(object, "id", id_allowed);
-    const json& name = member(object, "name", name_allowed);
-    return {id.is_number_integer() ? id.dump() : text_member(id, "id", longest_id, id_allowed),
-            text_member(name, "name", longest_name, name_allowed)};
+    if (text.empty()) throw bad_user("the body is empty" + std::string(expected));
+    user_reader reader;
+    json::sax_parse(text, &reader);
+    return reader.take();
 }
 
 std::string to_json(const user& u) {

@@ -16,9 +16,12 @@ public:
 };
 
 /// {"id": ..., "name": ...} and nothing else. id: a string of 1 to 128 bytes, or an integer, which becomes its digits;
-/// name: a string of 1 to 1024 bytes. Neither holds control characters.
+/// name: a string of 1 to 1024 bytes. Neither holds control characters. Takes no more memory than the text, whatever it nests.
 /// \throws  bad_user
 user user_from_json(std::string_view text);
+
+/// Room for the longest user with every byte escaped (6.9 KB) and some white space.
+constexpr std::size_t longest_user_json = 8 * 1024;
 
 std::string to_json(const user&);
 

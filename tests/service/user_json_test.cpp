@@ -62,6 +62,40 @@ TEST(user_json, deep_nesting_is_refused_without_recursion) {
     EXPECT_THROW(user_from_json(R"({"id":)" + std::string(400'000, '[') + std::string(400'000, ']') + "}"), bad_user);
 }
 
+TEST(user_json, the_first_thing_that_is_wrong_is_told_and_nothing_behind_it_is_read) {
+    const std::pair<const char*, const char*> wrong[] = {
+        {R"([[[[ no json)", "the body is of type array"},
+        {R"("text" no json)", "the body is of type string"},
+        {"7", "the body is of type number"},
+        {"-7", "the body is of type number"},
+        {"1.5", "the body is of type number"},
+        {"null", "the body is of type null"},
+        {R"({"id":[[[ no json)", R"("id" is of type array)"},
+        {R"({"name":{"name":{ no json)", R"("name" is of type object)"},
+        {R"({"age": no json)", R"("age" is unknown)"},
+        {R"({"id":"a","name":"A"} no json)", "not JSON from byte 24"},
+        {R"({"id":"a","name":"A",})", "not JSON from byte 22"},
+    };
+    for (const auto& [text, part] : wrong)
+        EXPECT_THAT([&] { user_from_json(text); }, ThrowsMessage<bad_user>(HasSubstr(part))) << text;
+}
+
+TEST(user_json, of_a_field_that_stands_twice_the_last_one_counts) {
+    EXPECT_EQ(user_from_json(R"({"id":"a","id":7,"name":"A","name":"B"})"), (user{"7", "B"}));
+    EXPECT_EQ(user_from_json(R"({"id":7,"id":"a","name":"A"})"), (user{"a", "A"}));
+}
+
+TEST(user_json, the_longest_user_fits_into_a_body) {
+    const auto escaped = [](std::size_t bytes) {
+        std::string text;
+        for (std::size_t i = 0; i < bytes; ++i) text += "\\u0041";
+        return text;
+    };
+    const auto text = R"({"id":")" + escaped(128) + R"(","name":")" + escaped(1024) + R"("})";
+    EXPECT_EQ(user_from_json(text), (user{std::string(128, 'A'), std::string(1024, 'A')}));
+    EXPECT_LT(text.size(), users::longest_user_json);
+}
+
 TEST(user_json, what_is_written_is_read_back) {
     for (const user& u : {user{"1", "Ann"}, user{"a\"b\\c", "x/y"}, user{"é", "😀 \x7e"}})
         EXPECT_EQ(user_from_json(to_json(u)), u);

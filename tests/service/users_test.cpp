@@ -118,6 +118,7 @@ TYPED_TEST(service, bad_http_ends_its_own_connection_only) {
             {"POST /users HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
             {"GET /users/1 HTTP/1.1\r\nHost: h\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", 431},
             {"POST /users HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n", 413},
+            {"POST /users HTTP/1.1\r\nHost: h\r\nContent-Length: 8193\r\n\r\n", 413},
         };
         for (const auto& [bytes, status] : bad) {
             http_connection client(port);
