@@ -34,6 +34,12 @@ bool is_parameter(std::string_view segment) noexcept {
     return segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
 }
 
+bool is_rest(std::string_view segment) noexcept { return is_parameter(segment) && segment.ends_with("...}"); }
+
+std::string_view name_of(std::string_view parameter) noexcept {
+    return parameter.substr(1, parameter.size() - (is_rest(parameter) ? 5 : 2));
+}
+
 bool means(std::string_view segment, std::string_view literal) {
     return segment == literal || (segment.find('%') != segment.npos && detail::percent_decoded(segment) == literal);
 }
@@ -43,12 +49,15 @@ bool means(std::string_view segment, std::string_view literal) {
 }
 
 void check_segment(std::string_view pattern, std::string_view segment, const std::vector<std::string>& names) {
+    if (segment.find('*') != segment.npos)
+        reject(pattern, "'*' is no pattern; write {name} for one segment, {name...} for the rest of the path");
     if (!is_parameter(segment)) {
-        if (segment.find_first_of("{}?#") != segment.npos) reject(pattern, "a segment is literal or one {name}");
+        if (segment.find_first_of("{}?#") != segment.npos) reject(pattern, "a segment is literal, one {name}, or {name...}");
         return;
     }
-    const auto name = segment.substr(1, segment.size() - 2);
+    const auto name = name_of(segment);
     if (!detail::is_token(name)) reject(pattern, "a name is made of letters, digits, '-' and '_'");
+    if (name.ends_with('.')) reject(pattern, "three dots stand for the rest of the path: {name...}");
     if (std::find(names.begin(), names.end(), name) != names.end()) reject(pattern, "the same name twice");
     if (names.size() == max_parameters) reject(pattern, "more than 16 parameters");
 }
@@ -58,6 +67,7 @@ void check_segment(std::string_view pattern, std::string_view segment, const std
 struct router::node {
     std::vector<std::pair<std::string, std::unique_ptr<node>>> literals;
     std::unique_ptr<node> parameter;
+    std::unique_ptr<node> rest;              // has no children
     std::vector<route> routes;
 
     node& literal(std::string_view segment) {
@@ -88,13 +98,18 @@ struct search {
 
     const route* walk(const Node& at, std::string_view path, std::size_t depth) {
         if (path.empty()) return accept(at);
+        const auto rest = path.substr(1);
         const auto segment = next_segment(path);
         for (const auto& [text, child] : at.literals)
             if (means(segment, text))
                 if (const auto* found = walk(*child, path, depth)) return found;
-        if (!at.parameter || segment.empty()) return nullptr;
-        values[depth] = segment;
-        return walk(*at.parameter, path, depth + 1);
+        if (at.parameter && !segment.empty()) {
+            values[depth] = segment;
+            if (const auto* found = walk(*at.parameter, path, depth + 1)) return found;
+        }
+        if (!at.rest) return nullptr;
+        values[depth] = rest;
+        return accept(*at.rest);
     }
 
     const route* accept(const Node& at) {
@@ -140,9 +155,11 @@ router& router::add(std::string_view method, std::string_view pattern, handler h
             at = &at->literal(segment);
             continue;
         }
-        added.names.emplace_back(segment.substr(1, segment.size() - 2));
-        if (!at->parameter) at->parameter = std::make_unique<node>();
-        at = at->parameter.get();
+        added.names.emplace_back(name_of(segment));
+        if (is_rest(segment) && !rest.empty()) reject(pattern, "{name...} must be the last segment");
+        auto& child = is_rest(segment) ? at->rest : at->parameter;
+        if (!child) child = std::make_unique<node>();
+        at = child.get();
     }
     for (const auto& r : at->routes)
         if (r.method == method) reject(pattern, "routed already for this method");
@@ -150,18 +167,39 @@ router& router::add(std::string_view method, std::string_view pattern, handler h
     return *this;
 }
 
-response router::handle(request& asked) const {
+router& router::not_found(handler handle) {
+    if (!handle) throw std::invalid_argument("weft: http: not_found() without a handler");
+    not_found_ = std::move(handle);
+    return *this;
+}
+
+router& router::use(middleware around) {
+    if (!around) throw std::invalid_argument("weft: http: use() without a middleware");
+    around_.push_back(std::move(around));
+    return *this;
+}
+
+response router::handle(request& asked) const { return around_.empty() ? dispatch(asked) : next(*this, asked, 0)(asked); }
+
+response next::operator()(const request& asked) const {
+    if (index_ < router_.around_.size()) return router_.around_[index_](asked, next(router_, original_, index_ + 1));
+    if (&asked == &original_) return router_.dispatch(original_);
+    request changed(asked);
+    return router_.dispatch(changed);
+}
+
+response router::dispatch(request& asked) const {
     const auto path = asked.path();
     if (!escapes_are_whole(path)) return text(400, "400 Bad Request: '%' without two hexadecimal digits\n");
     search<node> tour{.method = asked.method()};
     const auto* found = path.starts_with('/') ? tour.walk(*root_, path, 0) : nullptr;
-    if (!found && tour.refusing.empty()) return text(404, "404 Not Found\n");
+    if (!found && tour.refusing.empty()) return not_found_ ? not_found_(asked) : text(404, "404 Not Found\n");
     if (!found) {
         auto refused = text(405, "405 Method Not Allowed\n");
         refused.headers.add("Allow", tour.allowed());
         return refused;
     }
-    auto& parameters = asked.parts().path_parameters;
+    auto& parameters = asked.parts_.path_parameters;
     parameters.clear();
     for (std::size_t i = 0; i < found->names.size(); ++i)
         parameters.emplace_back(found->names[i], detail::percent_decoded(tour.values[i]).value_or(std::string()));

@@ -20,9 +20,20 @@ server& server::route(std::string_view method, std::string_view pattern, handler
     return *this;
 }
 
+server& server::not_found(handler handle) {
+    state_->routes.not_found(std::move(handle));
+    return *this;
+}
+
+server& server::use(middleware around) {
+    state_->routes.use(std::move(around));
+    return *this;
+}
+
 void server::listen(const net::endpoint& at, server_options options) {
     if (options.max_connections == 0) throw std::invalid_argument("weft: http::server: max_connections is zero");
     if (options.max_header_bytes == 0) throw std::invalid_argument("weft: http::server: max_header_bytes is zero");
+    if (options.max_header_fields == 0) throw std::invalid_argument("weft: http::server: max_header_fields is zero");
     state_->life.listen([&] { return tcp::listener(at); }, std::move(options));
 }
 

@@ -50,6 +50,13 @@ public:
     /// router::add(). The method is written as it is sent: "GET". "" stands for every one.
     server& route(std::string_view method, std::string_view pattern, handler handle);
 
+    /// router::not_found(): answers the paths that no pattern matches.
+    server& not_found(handler handle);
+
+    /// router::use(): goes around every request that is understood. What is refused before, by 400, 408, 413, 414, 417, 431, 501 or 505, does
+    /// not come by here, and the 500 for an exception is made outside.
+    server& use(middleware around);
+
     /// Takes the port; connections queue up from here on. Once per server, unless it throws.
     ///
     /// \throws  std::system_error whose what() names the endpoint; std::invalid_argument naming the option; std::logic_error if it
