@@ -1,8 +1,12 @@
 // deadline.hpp - bounds the time of a piece of straight-line code, however deep its waits lie.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -10,14 +14,63 @@
 
 namespace weft {
 
-/// A deadline of the caller's own has passed. code() is std::errc::timed_out.
+namespace detail {
+
+/// A limit of the program's own: std::errc::timed_out, and "timed out" without the system's word of a connection.
+std::error_code timeout_code() noexcept;
+
+}  // namespace detail
+
+/// A deadline of the caller's own has passed. code() == std::errc::timed_out; what() names the limit, and what was interrupted:
+/// "weft: deadline of 50 ms exceeded (connect to 127.0.0.1:80): timed out".
 class timeout_error : public std::system_error {
 public:
-    timeout_error() : std::system_error(std::make_error_code(std::errc::timed_out)) {}
-    explicit timeout_error(const char* what) : std::system_error(std::make_error_code(std::errc::timed_out), what) {}
+    timeout_error() : std::system_error(detail::timeout_code()) {}
+    explicit timeout_error(const char* what) : std::system_error(detail::timeout_code(), what) {}
+    explicit timeout_error(const std::string& what) : std::system_error(detail::timeout_code(), what) {}
 };
 
 using steady_time_point = std::chrono::steady_clock::time_point;
+
+namespace detail {
+
+/// `cancelled` that knows what it has interrupted, for a message: "read". Of a long name the beginning: nothing is allocated, as it is
+/// thrown where memory may have run out.
+class cancelled_operation : public cancelled {
+public:
+    explicit cancelled_operation(std::string_view name) noexcept
+        : length_(static_cast<unsigned char>(name.copy(text_.data(), text_.size()))) {}
+
+    std::string_view name() const noexcept { return {text_.data(), length_}; }
+
+private:
+    std::array<char, 127> text_{};
+    unsigned char length_;
+};
+
+/// Whether this frame owns the deadline that has interrupted it; a stop, or an outer deadline, goes on unwinding.
+bool has_expired(const deadline_frame& frame) noexcept;
+
+/// \param limit  as the caller has given it; negative: as a point in time.
+[[noreturn]] void throw_timeout(std::chrono::nanoseconds limit, const cancelled_operation& interrupted);
+
+template <class F>
+decltype(auto) run_until(time_point until, std::chrono::nanoseconds limit, F&& f) {
+    deadline_frame frame(until);
+    std::optional<cancelled_operation> interrupted;
+    try {
+        return std::invoke(std::forward<F>(f));
+    } catch (const cancelled_operation& operation) {
+        if (!has_expired(frame)) throw;
+        interrupted = operation;
+    } catch (const cancelled&) {
+        if (!has_expired(frame)) throw;
+        interrupted.emplace("");
+    }
+    throw_timeout(limit, *interrupted);
+}
+
+}  // namespace detail
 
 /// Runs f; its waits are interrupted once `until` has passed. Nests: the earliest deadline wins. In a weft::coroutine or generator it
 /// counts while that runs, whoever calls it.
@@ -27,21 +80,13 @@ using steady_time_point = std::chrono::steady_clock::time_point;
 /// \parks    only as f does.
 template <class Clock, class Duration, class F>
 decltype(auto) with_deadline(const std::chrono::time_point<Clock, Duration>& until, F&& f) {
-    detail::deadline_frame frame(detail::deadline_at(until));
-    try {
-        return std::invoke(std::forward<F>(f));
-    } catch (const cancelled&) {
-        // The frame that owns the expired deadline converts; a stop, or an outer deadline, goes on unwinding.
-        const bool outer_expired = frame.outer && detail::clock::now() >= frame.outer->effective;
-        if (detail::stop_is_pending() || outer_expired || detail::clock::now() < frame.own) throw;
-    }
-    throw timeout_error("weft: deadline exceeded");
+    return detail::run_until(detail::deadline_at(until), std::chrono::nanoseconds(-1), std::forward<F>(f));
 }
 
 /// with_deadline() from now on.
 template <class Rep, class Period, class F>
 decltype(auto) with_timeout(const std::chrono::duration<Rep, Period>& limit, F&& f) {
-    return with_deadline(detail::deadline_in(limit), std::forward<F>(f));
+    return detail::run_until(detail::deadline_in(limit), detail::saturated(limit), std::forward<F>(f));
 }
 
 }  // namespace weft

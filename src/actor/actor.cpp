@@ -135,7 +135,7 @@ void actor_ask(actor_core& a, std::unique_ptr<message> m, answer_place& place, t
             a.throw_gone();
         case asked::closed: a.throw_gone();
         case asked::not_answered: throw no_reply(a.name());
-        case asked::timed_out: throw timeout_error("weft: an actor has not answered in time");
+        case asked::timed_out: throw timeout_error("weft: actor " + quoted(a) + " has not answered in time");
         case asked::no_room:
         case asked::dropped:
         case asked::full: throw_no_room(a);

@@ -1,11 +1,19 @@
 #include "io/operation.hpp"
 
+#include <string_view>
+
 #include "sched/carrier.hpp"
 
 namespace weft::detail {
 
 void throw_io_error(std::error_code error, const char* what) {
-    if (error == std::errc::operation_canceled || error == std::errc::timed_out) check_interrupt();
+    const bool is_interrupt = error == std::errc::operation_canceled || error == std::errc::timed_out;
+    if (is_interrupt && pending_interrupt()) {
+        constexpr std::string_view from_here = "weft: ";
+        std::string_view operation = what;
+        if (operation.starts_with(from_here)) operation.remove_prefix(from_here.size());
+        throw cancelled_operation(operation);
+    }
     throw std::system_error(error, what);  // also a peer that timed out
 }
 

@@ -3,6 +3,8 @@
 
 #include <system_error>
 
+#include <weft/deadline.hpp>
+
 #include "io/source.hpp"
 #include "io/system.hpp"
 #include "sched/wait.hpp"
@@ -17,7 +19,9 @@ struct io_result {
 inline std::error_code closed_error() noexcept { return std::make_error_code(std::errc::bad_file_descriptor); }
 
 /// The reason behind readiness::interrupted and a pending_interrupt(), as error_code forms report it.
-inline std::error_code interrupt_error(std::errc reason) noexcept { return std::make_error_code(reason); }
+inline std::error_code interrupt_error(std::errc reason) noexcept {
+    return reason == std::errc::timed_out ? timeout_code() : std::make_error_code(reason);
+}
 
 /// What a throwing form does with its error: `cancelled` if it is an interrupt, else std::system_error.
 [[noreturn]] void throw_io_error(std::error_code error, const char* what);

@@ -80,6 +80,40 @@ TEST_P(tcp_connect, a_name_is_looked_up) {
     });
 }
 
+TEST_P(tcp_connect, a_deadline_names_what_it_interrupted) {
+    run([&] {
+        const silent_port silent;
+        const auto message_of = [](auto&& f) -> std::string {
+            try {
+                weft::with_timeout(10ms, f);
+            } catch (const weft::timeout_error& e) {
+                return e.what();
+            }
+            return "no timeout";
+        };
+        EXPECT_EQ(message_of([&] { tcp::stream::connect(silent.at()); }),
+                  "weft: deadline of 10 ms exceeded (connect to " + to_string(silent.at()) + "): timed out");
+        tcp::listener l({.host = "127.0.0.1", .port = 0});
+        EXPECT_EQ(message_of([&] { l.accept(); }), "weft: deadline of 10 ms exceeded (accept): timed out");
+        auto s = tcp::stream::connect(l.local());
+        std::byte one[1];
+        EXPECT_EQ(message_of([&] { s.read_some(one); }), "weft: deadline of 10 ms exceeded (read): timed out");
+        weft::with_timeout(1ms, [&] {
+            std::error_code error;
+            s.read_some(one, error);
+            EXPECT_EQ(error, std::errc::timed_out);
+            EXPECT_EQ(error.message(), "timed out");
+        });
+        const tcp::stream far = l.accept();
+        const std::string long_host(250, 'h');
+        const auto passes_the_deadline = [&] {
+            std::this_thread::sleep_for(11ms);
+            throw weft::detail::cancelled_operation(long_host);
+        };
+        EXPECT_LT(message_of(passes_the_deadline).size(), 250u) << "no more than there is room for";
+    });
+}
+
 TEST_P(tcp_connect, a_deadline_ends_a_connect_that_gets_no_answer) {
     run([&] {
         const silent_port silent;

@@ -1,4 +1,5 @@
 // deadline_test.cpp - deadlines bound straight-line code: the earliest wins, and the frame that owns it says timeout_error.
+#include <weft/channel.hpp>
 #include <weft/deadline.hpp>
 
 #include <gtest/gtest.h>
@@ -52,6 +53,36 @@ TEST_P(deadlines, have_an_error_code) {
         } catch (const std::system_error& e) {
             EXPECT_EQ(e.code(), std::errc::timed_out);
         }
+    });
+}
+
+std::string message_of(auto&& f) {
+    try {
+        f();
+    } catch (const timeout_error& e) {
+        return e.what();
+    }
+    return "no timeout";
+}
+
+TEST_P(deadlines, say_how_long_they_were_and_nothing_of_a_network) {
+    here([] {
+        const auto sleeps = [] { this_fiber::sleep_for(1h); };
+        EXPECT_EQ(message_of([&] { with_timeout(2ms, sleeps); }), "weft: deadline of 2 ms exceeded: timed out");
+        EXPECT_EQ(message_of([&] { with_timeout(std::chrono::duration<double>(0.0015), sleeps); }),
+                  "weft: deadline of 1.5 ms exceeded: timed out");
+        EXPECT_EQ(message_of([&] { with_timeout(-1s, sleeps); }), "weft: deadline of 0 ns exceeded: timed out");
+        EXPECT_EQ(message_of([&] { with_deadline(steady::now() + 1ms, sleeps); }), "weft: deadline exceeded: timed out");
+        EXPECT_EQ(message_of([&] { with_timeout(1h, [&] { with_timeout(1ms, sleeps); }); }),
+                  "weft: deadline of 1 ms exceeded: timed out");
+        EXPECT_EQ(message_of([&] { with_timeout(1ms, [&] { with_timeout(1h, sleeps); }); }),
+                  "weft: deadline of 1 ms exceeded: timed out");
+        channel<int> nothing;
+        EXPECT_EQ(message_of([&] { with_timeout(1ms, [&] { nothing.receive(); }); }),
+                  "weft: deadline of 1 ms exceeded: timed out");
+        EXPECT_EQ(message_of([] { throw timeout_error(); }), std::string("timed out"));
+        EXPECT_EQ(timeout_error().code(), std::errc::timed_out);
+        EXPECT_EQ(timeout_error().code().value(), ETIMEDOUT);
     });
 }
 
