@@ -18,6 +18,8 @@
 #include <weft/exit_reason.hpp>
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
+#include <weft/io/buffered_reader.hpp>
+#include <weft/io/copy.hpp>
 #include <weft/io/pipe.hpp>
 #include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>

@@ -155,10 +155,10 @@ TEST(redis_connection, a_slow_reply_and_an_idle_connection_are_no_silence) {
     fake_server server([](fake_server& s) {
         auto peer = s.accept();
         peer.command();
-        peer.send("$200\r\n");
-        for (int i = 0; i < 20; ++i) {
+        peer.send("$120\r\n");
+        for (int i = 0; i < 12; ++i) {
             peer.send("0123456789");
-            std::this_thread::sleep_for(20ms);
+            std::this_thread::sleep_for(50ms);
         }
         peer.send("\r\n");
         EXPECT_EQ(peer.command().size(), 2u) << "on the same connection";
@@ -166,9 +166,9 @@ TEST(redis_connection, a_slow_reply_and_an_idle_connection_are_no_silence) {
         peer.await_end();
     });
     weft::run([&] {
-        redis::client db(server.url(), {.connections = 1, .silence_timeout = 300ms});
-        EXPECT_EQ(db.get("slow")->size(), 200u);
-        weft::this_fiber::sleep_for(400ms);
+        redis::client db(server.url(), {.connections = 1, .silence_timeout = 500ms});
+        EXPECT_EQ(db.get("slow")->size(), 120u);
+        weft::this_fiber::sleep_for(600ms);
         EXPECT_EQ(db.get("later"), std::nullopt);
     });
 }

@@ -25,6 +25,9 @@ public:
     bool is_open() const noexcept { return !handle_.closed(); }
     int native() const noexcept { return handle_.native(); }
 
+    /// For io::copy().
+    friend detail::io_source* source_of(const pipe_reader& r) noexcept { return r.handle_.get(); }
+
 private:
     detail::io_handle handle_;
 };
@@ -46,6 +49,9 @@ public:
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
     int native() const noexcept { return handle_.native(); }
+
+    /// For io::copy().
+    friend detail::io_source* source_of(const pipe_writer& w) noexcept { return w.handle_.get(); }
 
 private:
     detail::io_handle handle_;

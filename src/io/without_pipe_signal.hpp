@@ -1,0 +1,27 @@
+// without_pipe_signal.hpp - calls that raise SIGPIPE and have no flag against it.
+#pragma once
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+namespace weft::detail {
+
+/// `call` returns a system_result(). SIGPIPE, raised in the calling thread, is kept from it, unless it was pending before.
+template <class Call>
+long without_pipe_signal(Call&& call) noexcept {
+    sigset_t pipe_signal, before, pending;
+    ::sigemptyset(&pipe_signal);
+    ::sigaddset(&pipe_signal, SIGPIPE);
+    ::sigpending(&pending);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    const long result = call();
+    if (result == -EPIPE && !::sigismember(&pending, SIGPIPE)) {
+        constexpr timespec at_once{0, 0};
+        while (::sigtimedwait(&pipe_signal, nullptr, &at_once) < 0 && errno == EINTR) {}
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return result;
+}
+
+}  // namespace weft::detail
