@@ -29,7 +29,7 @@ struct handler_id {
 
 namespace detail {
 
-/// A failure nobody joins, of the calling fiber.
+/// A failure of a handler, which is removed: to on_unhandled.
 void report_here(std::exception_ptr) noexcept;
 
 template <class E>

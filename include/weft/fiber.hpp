@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <memory>
 #include <source_location>
+#include <stdexcept>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,10 +26,27 @@ namespace weft {
 
 class runtime;
 
-/// Unique among the fibers of a process run, living and dead; 0 is nobody.
+/// Unique among the fibers of a process run, living and dead, however many there are; 0 is nobody.
 struct fiber_id {
     std::uint64_t value = 0;
     friend auto operator<=>(const fiber_id&, const fiber_id&) = default;
+};
+
+/// What handlers and dumps are told about a fiber. Valid during the call.
+struct fiber_info {
+    fiber_id id;
+    std::string_view name;           ///< may be empty
+    std::source_location site;       ///< line 0 if it was spawned with arguments and without attributes
+    std::string_view state;          ///< created, runnable, running, waiting, done
+    std::string_view waits_for;      ///< why it waits, or "nothing"
+    bool detached = false;
+    weft::priority priority = weft::priority::normal;
+};
+
+/// A join of a fiber that was stopped, by a caller that was not: there is no result. what() names the fiber.
+class fiber_cancelled : public std::runtime_error {
+public:
+    explicit fiber_cancelled(const std::string& what) : std::runtime_error(what) {}
 };
 
 struct attributes {
@@ -69,11 +88,14 @@ public:
     /// is. A stop of the caller meanwhile stops that fiber too: where work must survive its joiner's stop, join under a shield.
     ///
     /// \returns the result of the body.
-    /// \throws  what the body threw; cancelled if the caller is stopped first (the handle then stays joinable).
+    /// \throws  what the body threw; fiber_cancelled if it ended by `cancelled`, while the caller was not asked to stop; cancelled if the
+    ///          caller was, or is stopped before the body has ended (the handle then stays joinable).
     /// \parks   until the body has ended.
     /// \orders  everything the body did happens before the return.
     T join() {
         const detail::joined_fiber ended(ref_);
+        if (ended.body().failure()) [[unlikely]]
+            ended.raise_failure();
         return static_cast<detail::result_task<T>&>(ended.body()).take();
     }
 

@@ -22,29 +22,22 @@
 
 namespace weft {
 
-/// What handlers and dumps are told about a fiber. Valid during the call.
-struct fiber_info {
-    fiber_id id;
-    std::string_view name;           ///< may be empty
-    std::source_location site;       ///< line 0 if it was spawned with arguments and without attributes
-    std::string_view state;          ///< created, runnable, running, waiting, done
-    std::string_view waits_for;      ///< why it waits, or "nothing"
-    bool detached = false;
-    weft::priority priority = weft::priority::normal;
-};
-
 /// A fiber that has kept its thread for ten time slices and more while others waited, so that it had to be given a thread of its
-/// own, or would have had if there were one. Valid during the call.
+/// own, or would have had if there were one. Or one that was asked to stop and goes on, since it swallows `cancelled`. Valid during the
+/// call.
 struct hog_report {
-    enum class doing { computes, blocks };  ///< `blocks`: its thread sleeps in the kernel
+    /// `blocks`: its thread sleeps in the kernel. `ignores_stop`: `cancelled` was thrown in it a hundred times and more for a second and
+    /// longer, so a catch (...) swallows it; told again when ten times as long has passed.
+    enum class doing { computes, blocks, ignores_stop };
     fiber_info fiber;
     doing what = doing::computes;
-    std::chrono::nanoseconds held{};      ///< how long it has kept its thread so far
+    std::chrono::nanoseconds held{};      ///< how long it has kept its thread so far; or since `cancelled` was first thrown in it
     std::chrono::nanoseconds computed{};  ///< CPU time it had of that, but for what came before its worker was taken
     int thread = 0;                       ///< the kernel's number of the thread
     std::string_view blocked_in;          ///< if it blocks: "flock, locks_lock_inode_wait" or the like; may be empty
     std::span<void* const> stack;         ///< if it computes and there is a `hog_signal`: return addresses, innermost first
     std::uint64_t left_out = 0;           ///< hogs not reported since the last report, because there were too many
+    std::uint32_t cancelled = 0;          ///< if it ignores a stop: how often `cancelled` was thrown in it
 };
 
 struct deadlock;
@@ -191,17 +184,24 @@ public:
     /// passed, all fibers are stopped, those that cannot be are left for good with all that they hold, and simulation_failed says who
     /// waited for what. The runtime has had its last run then.
     ///
-    /// \returns its result. \throws what it threw; simulation_failed. \parks if called by a fiber of another runtime.
+    /// \returns its result. \throws what it threw; fiber_cancelled if it was stopped; simulation_failed. \parks if called by a fiber of another runtime.
     template <class F>
+        requires detail::not_attributes<F>
     auto run(F&& main, detail::call_site site = {}) {
+        return run(attributes{.site = site.where}, std::forward<F>(main));
+    }
+    /// With a stack, a priority and so on of its own. Without a name it is called "main".
+    template <class F>
+    auto run(attributes how, F&& main) {
+        if (how.name.empty()) how.name = "main";
         if (detail::simulated_run simulated{*core_}) [[unlikely]] {
-            auto f = spawn({.name = "main", .site = site.where}, std::forward<F>(main));
+            auto f = spawn(how, std::forward<F>(main));
             simulated.go(f.ref());
             if (simulated.succeeds()) return f.join();
             if (!f.done()) f.detach();  // given up
             simulated.fail();
         }
-        return spawn({.name = "main", .site = site.where}, std::forward<F>(main)).join();
+        return spawn(how, std::forward<F>(main)).join();
     }
 
     /// Stops all fibers and waits up to `grace`; fibers started later start stopped. False: stragglers were named on stderr.
@@ -236,9 +236,16 @@ private:
 
 /// runtime rt(options); return rt.run(main);
 template <class F>
+    requires detail::not_attributes<F>
 auto run(F&& main, runtime_options options = {}, detail::call_site site = {}) {
     runtime rt(std::move(options));
     return rt.run(std::forward<F>(main), site);
+}
+/// The same with attributes for the main fiber: run({.stack_bytes = 8 << 20}, main).
+template <class F>
+auto run(const attributes& how, F&& main, runtime_options options = {}) {
+    runtime rt(std::move(options));
+    return rt.run(how, std::forward<F>(main));
 }
 
 }  // namespace weft

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +25,14 @@ enum class on_failure { stop_all, report };
 
 struct scope_options {
     weft::on_failure on_failure = weft::on_failure::stop_all;
+    /// Children that have not ended, at most; 0: no limit. Where there are so many spawn() parks until one ends: who comes first is
+    /// served first. A child that spawns into its own scope holds a place meanwhile; if all of them do, all wait for ever.
+    std::size_t limit = 0;
+    /// stop_all: told of the second failure and of all that follow, each with the fiber it is of, as soon as it has come: of a child on
+    /// that child, which has not ended yet; of the body where the body runs, named "a plain thread" if that is one. Several may come at
+    /// once. It may park; the scope waits for it, and it is interrupted as any code of that fiber. If it throws the program stops.
+    /// Default: runtime_options::on_unhandled, and without one a line on stderr.
+    std::function<void(fiber_info const&, std::exception_ptr)> on_further_failure = {};
 };
 
 /// A handle to a child of a scope. Move-only; dropping it does nothing, the scope waits for the child anyway.
@@ -34,7 +44,10 @@ public:
     /// As fiber<T>::join(). A failure taken here is not rethrown by with_scope().
     T join() {
         const detail::joined_fiber ended(ref_);
-        ended.take_failure();
+        if (ended.body().failure()) [[unlikely]] {
+            ended.note_taken();
+            ended.raise_failure();
+        }
         return static_cast<detail::result_task<T>&>(ended.body()).take();
     }
     /// Waits only. \returns whether the child has ended. \parks \throws cancelled
@@ -66,24 +79,30 @@ private:
 class scope {
 public:
     /// Starts a child, as weft::spawn(). In a stopped scope the child starts stopped.
+    ///
+    /// \parks   where there are scope_options::limit children, and as weft::spawn().
+    /// \throws  what weft::spawn() throws; cancelled if the caller is stopped before there is a place, under a limit.
     template <class F>
         requires detail::not_attributes<F>
     auto spawn(F&& f, detail::call_site site = {}) {
+        detail::scope_place place(core_);
         detail::made_fiber<detail::start_as::joinable, F> made(&core_.where(), site.where, std::forward<F>(f));
-        return child<detail::spawn_result_t<F>>(core_.start(made, made.body));
+        return child<detail::spawn_result_t<F>>(core_.start(made, made.body, place));
     }
     template <class F, class... A>
         requires(detail::not_attributes<F> && sizeof...(A) > 0)
     auto spawn(F&& f, A&&... args) {
+        detail::scope_place place(core_);
         detail::made_fiber<detail::start_as::joinable, F, A...> made(&core_.where(), {}, std::forward<F>(f),
                                                                      std::forward<A>(args)...);
-        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body));
+        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body, place));
     }
     template <class F, class... A>
     auto spawn(const attributes& a, F&& f, A&&... args) {
+        detail::scope_place place(core_);
         detail::made_fiber<detail::start_as::joinable, F, A...> made(core_.where(), a, std::forward<F>(f),
                                                                      std::forward<A>(args)...);
-        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body));
+        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body, place));
     }
 
     /// Stops all children, those to come, and the body. The `cancelled` it causes in the body is absorbed by with_scope().
@@ -103,8 +122,8 @@ private:
 namespace detail {
 
 template <class F>
-auto with_scope_in(scheduler& where, scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
-    scope_core core(where, options.on_failure == on_failure::report);
+auto with_scope_in(scheduler& where, const scope_options& options, F&& body) -> std::invoke_result_t<F, scope&> {
+    scope_core core(where, options);
     scope s(core);
     return run_scope(core, [&]() -> decltype(auto) { return std::invoke(std::forward<F>(body), s); });
 }
@@ -114,12 +133,12 @@ auto with_scope_in(scheduler& where, scope_options options, F&& body) -> std::in
 /// Runs body(scope&) and returns when it and all children it started have ended.
 ///
 /// \returns what the body returns.
-/// \throws  the first failure, of the body or (on_failure::stop_all) of a child; further ones go to on_unhandled. A stop or an
+/// \throws  the first failure, of the body or (on_failure::stop_all) of a child; further ones go to on_further_failure. A stop or an
 ///          expired deadline of the caller stops the children too and leaves as `cancelled`. A `cancelled` caused by
 ///          scope::request_stop() is absorbed if the body returns nothing; else there is no value and it is rethrown.
 /// \parks   until the last child has ended; this wait is never cut short, but hands a stop on to the children.
 template <class F>
-auto with_scope(scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
+auto with_scope(const scope_options& options, F&& body) -> std::invoke_result_t<F, scope&> {
     return detail::with_scope_in(detail::runtime_here("weft::with_scope"), options, std::forward<F>(body));
 }
 template <class F>
@@ -129,7 +148,7 @@ auto with_scope(F&& body) -> std::invoke_result_t<F, scope&> {
 
 /// With children in `rt`, from any thread: the body runs where the caller is, and a plain thread is stopped by its scope like a fiber.
 template <std::same_as<runtime> Runtime, class F>
-auto with_scope(Runtime& rt, scope_options options, F&& body) -> std::invoke_result_t<F, scope&> {
+auto with_scope(Runtime& rt, const scope_options& options, F&& body) -> std::invoke_result_t<F, scope&> {
     return detail::with_scope_in(scheduler_behind(rt), options, std::forward<F>(body));
 }
 template <std::same_as<runtime> Runtime, class F>

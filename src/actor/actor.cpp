@@ -83,7 +83,7 @@ exit_reason reason_of(std::exception_ptr failure) {
 }  // namespace
 
 void report_here(std::exception_ptr failure) noexcept {
-    if (auto* const f = this_fiber_block()) f->owner->report_unhandled(*f, failure);
+    if (auto* const f = this_fiber_block()) f->owner->report_unhandled(f, failure, unheard::handler);
 }
 
 actor_core* make_actor(const actor_attributes& a, std::unique_ptr<actor_program> program) {

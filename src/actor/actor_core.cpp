@@ -204,12 +204,23 @@ std::uint64_t actor_core::life() noexcept {
     return life_;
 }
 
+namespace {
+
+// Without memory for it, that is what has failed.
+std::exception_ptr failure_of_link(std::string_view other, const exit_reason& why) noexcept try {
+    return std::make_exception_ptr(linked_failure(other, why));
+} catch (...) {
+    return std::current_exception();
+}
+
+}  // namespace
+
 void actor_core::linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept {
     if (on_linked_end_) {
         force(on_linked_end_(other, why));  // a message, which a next life handles as any other
         return;
     }
-    auto failure = std::make_exception_ptr(linked_failure(other, why));
+    auto failure = failure_of_link(other, why);
     control_block* f;
     {
         const std::lock_guard guard(lock_);

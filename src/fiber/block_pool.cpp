@@ -51,6 +51,8 @@ block_pool::~block_pool() {
     for (auto* b = loose_; b; b = b->link) ++free;
     for (auto& s : slabs_)
         for (auto& l : s->leaves) free += l.is_present ? l.free_count : leaf_blocks;
+    if (free != slabs_.size() * slab_blocks)
+        for_each([&free](const control_block& b) { free += !b.life.in_use() && !b.is_tidy(); });  // B7
     require(free == slabs_.size() * slab_blocks, "B1: a handle does not outlive the runtime of its fiber");
     for (auto* list : {&partial_, &whole_, &absent_})
         while (list->pop_front()) {}

@@ -14,6 +14,8 @@
 //       use, in no wait. So who comes late with an old pointer fails, and writes nothing; nobody else has one.
 //   B5  Tickets and generations of a block never go back. Those of an absent leaf's blocks go on from the greatest any of them had.
 //   B6  A leaf is in one list, or in none: `partial_` with some of its blocks, `whole_` with all, `absent_` without pages.
+//   B7  A block of whose generations none is left counts as in use for good, although no fiber has it: so no two fibers have one id. That is
+//       a block in four billion fibers. Its mark is a trace (C6), which a free block has not.
 #pragma once
 
 #include <cstddef>

@@ -53,6 +53,8 @@ public:
     virtual bool child_failed(control_block&, const std::exception_ptr&) noexcept = 0;
     /// The body has ended and its joiners were woken; the fiber goes on for a moment, its body may be gone.
     virtual void child_ended(control_block&, bool stop_siblings) noexcept = 0;
+    /// Whether a stop is under way that its children are to hear of: its own, or one of who waits for them.
+    virtual bool is_stopped() const noexcept = 0;
     /// For dumps: addresses of children that have not ended, as many as there is room for. \returns how many.
     virtual std::size_t list_children(std::span<const control_block*> into) noexcept = 0;
 
@@ -95,7 +97,7 @@ struct fiber_core {
     atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
     std::uint8_t spilled = 0;  // the body is on the heap, with this alignment's logarithm; none any more when it is destroyed
-    bool demoted = false;                // has lost a worker by computing (D1 of sched/demotion.hpp); as the context
+    bool demoted = false;  // has lost a worker by computing (D1 of sched/demotion.hpp); as the context
     struct marks {
         bool detached : 1 = false;  // nobody will join
         bool failed : 1 = false;  // the body has ended by an exception
@@ -119,10 +121,13 @@ struct fiber_rest : wait_cell {
     fiber_rest() = delete;
 
     atomic<control_block*> in_place;  // the child this fiber joins by running it (carrier::join_in_place)
-    std::size_t stack_bytes;
     carrier* bound_to;  // null unless it stays there: B1 of sched/bound.hpp
+    std::uint32_t stack_bytes;  // at most 1 GiB
     std::uint32_t pins;  // reasons to be bound, once it has started
     std::uint8_t short_bursts;  // in a row, of one that is demoted
+    std::uint8_t cancel_reports;  // asked for; these three of the fiber itself, read by reports: see sched/swallowed.cpp
+    atomic<std::uint16_t> cancelled_since;  // when `cancelled` was thrown first since it was asked to stop
+    atomic<std::uint32_t> cancels;  // and how often since then
     wait_list joiners;  // under `lock`, as what follows
     std::unique_ptr<std::stop_source> stop_source;  // made on first use
     char name_text[48];
@@ -145,7 +150,8 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     }
 
     std::string_view name() const noexcept {
-        return mark.named ? std::string_view(rest().name_text, ::strnlen(rest().name_text, sizeof rest().name_text)) : std::string_view();
+        return mark.named ? std::string_view(rest().name_text, ::strnlen(rest().name_text, sizeof rest().name_text))
+                          : std::string_view();
     }
     void set_name(std::string_view s) noexcept {
         rest().name_text[s.copy(rest().name_text, sizeof rest().name_text - 1)] = '\0';

@@ -38,7 +38,9 @@ deadline_frame::deadline_frame(time_point t) noexcept : own(t) {
     begin_frame(slot, slot.deadlines, *this);
 }
 
-void deadline_frame::end_out_of_turn() noexcept { panic(frames_end_in_turn, "with_deadline: this one is not the innermost here"); }
+void deadline_frame::end_out_of_turn() noexcept {
+    panic(frames_end_in_turn, "with_deadline: this one is not the innermost here");
+}
 
 shield_frame::shield_frame(time_point until) noexcept : own(until) {
     auto& cell = this_cell();
@@ -79,10 +81,6 @@ std::optional<std::errc> pending_interrupt_in_lock(const wait_cell& cell) noexce
     return std::nullopt;
 }
 
-void throw_cancelled() { throw cancelled(); }
-
-std::errc interrupt_reason() noexcept {
-    return stop_is_pending() ? std::errc::operation_canceled : std::errc::timed_out;
-}
+std::errc interrupt_reason() noexcept { return stop_is_pending() ? std::errc::operation_canceled : std::errc::timed_out; }
 
 }  // namespace weft::detail

@@ -9,7 +9,7 @@ namespace weft::detail {
 enum class park_reason : std::uint8_t {
     none, sleep, yield, join, scope_end, fiber_limit, mutex, condition_variable,
     wait_group, channel_send, channel_receive, select, select_readiness, blocking, callback, read, write, accept, connect, signal,
-    shared_mutex, once, semaphore, event, latch, barrier, ivar, ticker, mailbox, mailbox_room, ask, process,
+    shared_mutex, once, semaphore, event, latch, barrier, ivar, ticker, mailbox, mailbox_room, ask, process, scope_limit,
 };
 
 inline std::string_view name(park_reason r) noexcept {
@@ -46,6 +46,7 @@ inline std::string_view name(park_reason r) noexcept {
         case park_reason::mailbox_room: return "room in a mailbox";
         case park_reason::ask: return "ask";
         case park_reason::process: return "child process";
+        case park_reason::scope_limit: return "limit of its scope";
     }
     return "?";
 }

@@ -53,7 +53,7 @@ struct debug_layout {
 
 namespace {
 
-constinit std::array<const char*, static_cast<std::size_t>(park_reason::process) + 1> reason_names = {};
+constinit std::array<const char*, static_cast<std::size_t>(park_reason::scope_limit) + 1> reason_names = {};
 constinit std::array<const char*, static_cast<std::size_t>(fiber_state::done) + 1> state_names = {};
 
 template <class Enum, std::size_t N>

@@ -20,11 +20,15 @@ std::string line_of(const hog_report& r) {
     std::string line = "weft: fiber " + std::to_string(r.fiber.id.value);
     if (!r.fiber.name.empty()) line += ' ' + in_quotes(r.fiber.name);
     if (r.fiber.site.line() != 0) line += " (" + text(r.fiber.site.file_name()) + ':' + std::to_string(r.fiber.site.line()) + ')';
-    if (r.what == hog_report::doing::blocks) {
-        line += " has kept its thread for " + ms(r.held) + " and blocks it";
-        if (!r.blocked_in.empty()) line += " in " + text(r.blocked_in);
-    } else {
-        line += " has kept its thread for " + ms(r.held) + " and computes";
+    switch (r.what) {
+        case hog_report::doing::blocks:
+            line += " has kept its thread for " + ms(r.held) + " and blocks it";
+            if (!r.blocked_in.empty()) line += " in " + text(r.blocked_in);
+            break;
+        case hog_report::doing::computes: line += " has kept its thread for " + ms(r.held) + " and computes"; break;
+        case hog_report::doing::ignores_stop:
+            line += " was asked to stop " + ms(r.held) + " ago and has been thrown cancelled " + std::to_string(r.cancelled) +
+                    " times: a catch (...) swallows it";
     }
     for (std::size_t i = 0; i < r.stack.size() && i < shown_frames; ++i) line += (i == 0 ? " at " : " < ") + place_of(r.stack[i]);
     if (r.left_out != 0) line += "; " + std::to_string(r.left_out) + " more not reported";
@@ -57,13 +61,16 @@ stack_signal::~stack_signal() {
 void report_hog(const runtime_options& o, const hog& h) noexcept {
     char name_now[sizeof h.fiber.rest().name_text];
     const hog_report report{.fiber = info_of(h.fiber, name_now),
-                            .what = h.blocks ? hog_report::doing::blocks : hog_report::doing::computes,
+                            .what = h.cancelled != 0 ? hog_report::doing::ignores_stop
+                                    : h.blocks       ? hog_report::doing::blocks
+                                                     : hog_report::doing::computes,
                             .held = h.held,
                             .computed = h.computed,
                             .thread = h.thread,
                             .blocked_in = h.blocked_in,
                             .stack = h.stack,
-                            .left_out = h.left_out};
+                            .left_out = h.left_out,
+                            .cancelled = h.cancelled};
     try {
         if (o.on_hog)
             o.on_hog(report);

@@ -14,7 +14,7 @@
 #include "arch/sanitizer.hpp"
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
-#include "base/in_quotes.hpp"
+#include "base/in_words.hpp"
 #include "base/never_destroyed.hpp"
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
@@ -169,9 +169,17 @@ fiber_info info_of_a_plain_thread() noexcept {
     return info;
 }
 
-void report_by_default(const fiber_info& f, const std::exception_ptr& e) {
-    std::fprintf(stderr, "weft: fiber %s (%s:%u) failed and nobody joined it: %s\n", in_quotes(f.name).c_str(),
-                 f.site.file_name(), static_cast<unsigned>(f.site.line()), what_of(e).c_str());
+void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard why) {
+    const auto who = f.id.value == 0 ? std::string(f.name) : in_words(f.name, f.site), what = what_of(e);
+    const auto print = [](const char* form, const std::string& first, const std::string& second) {
+        std::fprintf(stderr, form, first.c_str(), second.c_str());
+    };
+    switch (why) {
+        case unheard::unjoined: return print("weft: %s failed and nobody joined it: %s\n", who, what);
+        case unheard::further: return print("weft: scope: a further failure: %s: %s\n", who, what);
+        case unheard::handler:
+            return print("weft: event source %s: a handler failed and was removed: %s\n", in_quotes(f.name), what);
+    }
 }
 
 }  // namespace
@@ -194,10 +202,11 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .simulate = chosen_simulation(options_),
                         .name = options_.name,
                         .unhandled =
-                            [this](control_block* f, const std::exception_ptr& e) {
+                            [this](control_block* f, const std::exception_ptr& e, unheard why, const failure_hook* instead) {
                                 const auto info = f ? info_of(*f) : info_of_a_plain_thread();
+                                if (instead && *instead) return (*instead)(info, e);
                                 if (options_.on_unhandled) return options_.on_unhandled(info, e);
-                                report_by_default(info, e);
+                                report_by_default(info, e, why);
                                 const bool its_own = f && f->body && f->body->failure() == e;  // not one of a scope inside it
                                 if (its_own && f->mark.detached) std::terminate();
                             },
@@ -265,9 +274,9 @@ void runtime_core::name_stragglers() noexcept {
     int left = 20;  // chosen: a screenful
     for_each_fiber([&](const fiber_info& info) {
         if (--left >= 0)
-            std::fprintf(stderr, "  fiber %s (%s:%u): %.*s, waits for %.*s\n", in_quotes(info.name).c_str(),
-                         info.site.file_name(), static_cast<unsigned>(info.site.line()), static_cast<int>(info.state.size()),
-                         info.state.data(), static_cast<int>(info.waits_for.size()), info.waits_for.data());
+            std::fprintf(stderr, "  %s: %.*s, waits for %.*s\n", in_words(info.name, info.site).c_str(),
+                         static_cast<int>(info.state.size()), info.state.data(), static_cast<int>(info.waits_for.size()),
+                         info.waits_for.data());
     });
     if (left < 0) std::fprintf(stderr, "  and %d more\n", -left);
 }

@@ -294,7 +294,9 @@ context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
 // A fiber with a stack size of its own never begins on a loop's stack. True, for the conditions it is part of.
 bool carrier::give_own_stack(control_block& f) noexcept {
     f.home = owner_.stacks().take(f.rest().stack_bytes);
-    if (!f.home) panic("no memory for a fiber's stack", "its stack_bytes are too many");
+    if (!f.home)
+        panic("no memory for a fiber's stack",
+              "memory or address space is missing; ask for fewer stack_bytes, or limit the number of fibers");
     if (owner_.census()) [[unlikely]]
         stack_census::begin(*f.home);
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);

@@ -29,6 +29,7 @@ public:
         ::_exit(EXIT_FAILURE);
     }
     void child_ended(control_block&, bool) noexcept override { ::_exit(EXIT_SUCCESS); }
+    bool is_stopped() const noexcept override { return false; }
     std::size_t list_children(std::span<const control_block*>) noexcept override { return 0; }  // nobody waits here
 };
 

@@ -70,6 +70,8 @@ public:
     }
 
     hog_reporter& reporter() noexcept { return hogs_; }
+    /// By a fiber, of itself, which swallows `cancelled`. False: later again.
+    bool ask_for_report(control_block& self) noexcept;
     /// Whether a fiber keeps its worker because there is no carrier that could have it: a hint.
     bool lacks_carriers() const noexcept { return lacks_carriers_.load(relaxed); }
 
@@ -143,18 +145,18 @@ private:
     std::vector<watched> seen_;  // of each worker
     bool says_no_more_ = false;  // that it has no carrier left
     bool lacked_ = false;  // in this round
-    unsigned crowd_ = 1;   // the same: how many fibers that run share a CPU
+    unsigned crowd_ = 1;  // the same: how many fibers that run share a CPU
     atomic<unsigned> computing_apart_{0};
     atomic<unsigned> cpus_{usable_cpus()};  // the monitor's
     time_point look_at_quota_;
     unsigned stuck_ = 0;  // in this round: workers of fibers that cannot lose them
-    unsigned lent_ = 0;   // awake beyond the quota for those
+    unsigned lent_ = 0;  // awake beyond the quota for those
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;  // for the reporter
     atomic<std::uint64_t> taken_{0}, blocked_{0};
 
     std::mutex making_;
-    carrier* unstarted_ = nullptr;    // under making_: made, but its thread was refused
+    carrier* unstarted_ = nullptr;  // under making_: made, but its thread was refused
 
     std::mutex lock_;
     bool is_over_ = false;  // under lock_, as what follows

@@ -11,6 +11,7 @@
 #include "sched/blocked_in.hpp"
 #include "sched/new_thread.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/swallowed.hpp"
 #include "stack/running_stack.hpp"
 
 namespace weft::detail {
@@ -45,6 +46,7 @@ void hog_reporter::stop() noexcept {
     futex_wake(ending_, 1);
     wake();
     if (thread_.joinable()) thread_.join();
+    if (auto* const f = swallows_.exchange(nullptr, acquire)) scheduler::drop(*f);  // G4; nobody was there to tell
 }
 
 void hog_reporter::wake() noexcept {
@@ -56,11 +58,37 @@ void hog_reporter::all_sleep() noexcept {
     wake();
 }
 
+bool hog_reporter::ask_for(control_block& self) noexcept {
+    control_block* nobody = nullptr;
+    self.life.refer();  // the run holds one
+    if (swallows_.compare_exchange_strong(nobody, &self, release, relaxed)) return true;  // pairs with tell_of_swallower()
+    scheduler::drop(self);
+    return false;
+}
+
+void hog_reporter::tell_of_swallower() noexcept {
+    if (!is_asked() || !allowance_.is_left(clock::now())) return;
+    const scheduler::held_fiber f(swallows_.exchange(nullptr, acquire));  // pairs with ask_for()
+    const auto n = f->rest().cancels.load(relaxed);
+    if (n == 0 || f->has_ended()) return;  // it has obeyed since
+    allowance_.take();
+    owner_.options().on_hog({.fiber = *f,
+                             .thread = 0,
+                             .blocks = false,
+                             .held = swallows_since(*f, clock::now()),
+                             .computed = {},
+                             .blocked_in = {},
+                             .stack = {},
+                             .left_out = 0,
+                             .cancelled = n});
+}
+
 void hog_reporter::run() noexcept {
     for (;;) {
         woken_.exchange(0, acquire);  // pairs with wake()
         if (ending_.load(acquire) != 0) return;
         if (all_asleep_.exchange(false, relaxed)) owner_.options().on_all_asleep();  // pairs with all_sleep()
+        tell_of_swallower();
         if (look_at_all() == look_again::no) {
             if (woken_.load(relaxed) == 0) (void)futex_wait(woken_, 0);
         } else {
@@ -114,13 +142,15 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
 hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const hog& what) noexcept {
     const auto now = clock::now();
     if (!allowance_.is_left(now)) {
-        if (!std::exchange(seen.is_left_out, true)) ++left_out_;
+        if (std::exchange(seen.is_left_out, true)) return look_again::yes;
+        seen.left_out_after = told_;
+        ++left_out_;
         return look_again::yes;
     }
     const auto held = owner_.hold(what.fiber);
     if (!held || c.current() != held.get() || key_of(c) != seen.key) return look_again::yes;  // G1: over, or another
     allowance_.take();
-    if (seen.is_left_out) --left_out_;  // after all
+    if (seen.is_left_out && seen.left_out_after == told_) --left_out_;  // G5: after all
     seen.is_reported = true;
     tell(what);
     return look_again::no;
@@ -134,6 +164,7 @@ void hog_reporter::tell(hog what) noexcept {
     else if (const int number = owner_.options().hog_signal)
         what.stack = {stack.data(), read_running_stack(what.thread, number, stack, clock::now() + answer_within)};
     what.left_out = std::exchange(left_out_, 0);
+    ++told_;
     owner_.options().on_hog(what);
 }
 

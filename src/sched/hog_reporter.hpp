@@ -9,6 +9,9 @@
 //       a reference, taken by scheduler::hold(), and after it has seen once more that the same carrier runs it in the same stretch.
 //   G2  A stretch begins when a carrier without a worker begins to run a fiber, or loses the worker under it; alone_since() names it.
 //   G3  Who has begun a stretch calls wake() afterwards: the reporter looks at all carriers before it sleeps for good.
+//   G4  `swallows_` is filled by the fiber it names, if it was empty, and emptied by the reporter, or by stop() when no fiber is left.
+//   G5  `left_out_` counts the stretches that were left out since the last report of one. A stretch is counted once: if it is reported after
+//       all, it is taken back out of the count, unless an earlier report has told of it.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +42,7 @@ struct hog {
     std::string_view blocked_in;  // if it blocks: what the kernel says, or nothing
     std::span<void* const> stack;  // if it computes, and there is a signal for that: innermost first
     std::uint64_t left_out;  // not reported since the last report
+    std::uint32_t cancelled = 0;  // how often `cancelled` was thrown in it, if it is reported for that
 };
 
 /// How many reports may be made: some at once, then one in a while.
@@ -75,6 +79,10 @@ public:
     void wake() noexcept;
     /// The monitor, after start(): nothing has run for a while.
     void all_sleep() noexcept;
+    /// A fiber, of itself: it swallows `cancelled` (swallowed.cpp). False: another is being told of, so ask again.
+    bool ask_for(control_block&) noexcept;
+    /// Whether one has asked: the monitor is to start the thread, and to wake it.
+    bool is_asked() const noexcept { return swallows_.load(relaxed) != nullptr; }
 
 private:
     enum class look_again : bool { no, yes };
@@ -86,6 +94,7 @@ private:
         time_point since{};
         duration cpu_then{};
         bool is_reported = false, is_left_out = false;
+        std::uint64_t left_out_after = 0;  // if so: after how many reports
     };
 
     void run() noexcept;
@@ -94,6 +103,7 @@ private:
     std::int64_t key_of(carrier& c) const noexcept;
     look_again report(carrier& c, stretch& seen, const hog& what) noexcept;
     void tell(hog what) noexcept;
+    void tell_of_swallower() noexcept;
 
     scheduler& owner_;
     std::thread thread_;
@@ -101,9 +111,11 @@ private:
     futex_word ending_{0};
     futex_word woken_{0};
     atomic<bool> all_asleep_{false};
+    atomic<control_block*> swallows_{nullptr};  // with a reference
     std::vector<stretch> seen_;  // of each carrier
     report_allowance allowance_;
-    std::uint64_t left_out_ = 0;
+    std::uint64_t left_out_ = 0;  // G5
+    std::uint64_t told_ = 0;  // reports of stretches
 };
 
 }  // namespace weft::detail

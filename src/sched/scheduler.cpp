@@ -105,7 +105,8 @@ scheduler::scheduler(scheduler_options options, driver& io)
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
-      hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}, options_.hog_nice),
+      hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence},
+                options_.hog_nice),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
       census_(options_.census ? std::make_unique<stack_census>() : nullptr),
       simulator_(options_.simulate ? std::make_unique<simulator>(*this, *options_.simulate) : nullptr),
@@ -209,8 +210,10 @@ void scheduler::inject(control_block& f) noexcept {
 
 void scheduler::demote(control_block& f) noexcept {
     visitors_.fetch_add(1, relaxed);  // as inject()
-    if (demoted_.push(f)) hand_off_.hurry();
-    else hand_off_.somebody_waits();
+    if (demoted_.push(f))
+        hand_off_.hurry();
+    else
+        hand_off_.somebody_waits();
     visitors_.fetch_sub(1, release);
 }
 
@@ -253,7 +256,12 @@ void scheduler::give_back(control_block& f) noexcept {
 void scheduler::tidy(control_block& f) noexcept {
     if (f.rest().slot.shields) panic("a fiber ends within a shield of its own", printable_text(f.name()).view());
     if (f.mark.has_stop_source) f.rest().stop_source.reset();
-    if (f.stop.load(relaxed) != stop_stage::none) f.rest().stops.store(0, relaxed);
+    if (f.stop.load(relaxed) != stop_stage::none) {
+        f.rest().stops.store(0, relaxed);
+        f.rest().cancels.store(0, relaxed);
+        f.rest().cancelled_since.store(0, relaxed);
+        f.rest().cancel_reports = 0;
+    }
     if (f.demoted || f.is_classed()) f.rest().make_ready.store(ready_fiber, relaxed);
     f.mark = {};
     f.stop.store(stop_stage::none, relaxed);
@@ -269,8 +277,9 @@ void scheduler::look_at_start(control_block& f) noexcept {
     if (all_stopped_.load(relaxed)) request_stop(f);
 }
 
-void scheduler::report_unhandled(control_block* f, const std::exception_ptr& failure) noexcept {
-    if (failure && options_.unhandled && !is_cancellation(failure)) options_.unhandled(f, failure);
+void scheduler::report_unhandled(control_block* f, const std::exception_ptr& failure, unheard why,
+                                 const failure_hook* instead) noexcept {
+    if (failure && options_.unhandled && !is_cancellation(failure)) options_.unhandled(f, failure, why, instead);
 }
 
 // Ended before born: a fiber counted as ended was counted as born earlier, and whoever still lives was born by one that is

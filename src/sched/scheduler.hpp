@@ -28,10 +28,19 @@
 #include "sched/worker.hpp"
 #include "stack/stack_pool.hpp"
 
+namespace weft {
+struct fiber_info;
+}
+
 namespace weft::detail {
 
 struct hog;
 class simulator;
+
+/// Why a failure is reported: nobody joins the fiber; its scope has another failure already; a handler of an event source that is removed.
+enum class unheard : std::uint8_t { unjoined, further, handler };
+/// Who may be told instead of runtime_options::on_unhandled.
+using failure_hook = std::function<void(const fiber_info&, std::exception_ptr)>;
 
 struct scheduler_options {
     unsigned workers = 1;
@@ -45,8 +54,9 @@ struct scheduler_options {
     migration_policy migration = migration_policy::normal;
     std::optional<simulation> simulate = {};  // with one worker and no time slice
     std::string name = "weft";
-    /// A failure that nobody joins. On the failed fiber, or on the thread that dropped its handle. Must not throw.
-    std::function<void(control_block*, const std::exception_ptr&)> unhandled = {};
+    /// A failure that nobody hears of. On the failed fiber, or on the thread that dropped its handle. Must not throw. The hook is null, or
+    /// empty, where there is none.
+    std::function<void(control_block*, const std::exception_ptr&, unheard, const failure_hook*)> unhandled = {};
     /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
     std::function<void(const hog&)> on_hog = {};
     /// Fibers are there and none has run for a second: whether on_all_asleep is to be told. On the monitor's thread, before that of on_hog is
@@ -93,7 +103,8 @@ public:
     /// A fiber that joins a child by running it cannot go on before the child has ended, so the child is stopped with it.
     static void stop_in_place_child(wait_cell&) noexcept;
     /// Reports a failure nobody joins, of a fiber or (null) of a plain thread; `cancelled` is none.
-    void report_unhandled(control_block*, const std::exception_ptr&) noexcept;
+    void report_unhandled(control_block*, const std::exception_ptr&, unheard why = unheard::unjoined,
+                          const failure_hook* instead = nullptr) noexcept;
     void report_unhandled(control_block& f, const std::exception_ptr& e) noexcept { report_unhandled(&f, e); }
 
     /// It was made before a fork: its carriers are in the parent.
@@ -279,7 +290,8 @@ bool is_cancellation(const std::exception_ptr&) noexcept;
 /// The fiber's own stop token, made on first use. \throws std::bad_alloc
 std::stop_token stop_token_of(control_block&);
 
-/// Index and generation: unique among all fibers of the process run, until a generation wraps after 2^32 uses.
+/// Index and generation: unique among all fibers of the process run, since a block whose generations are used up is used no more (B7 of
+/// fiber/block_pool.hpp).
 std::uint64_t id_of(const control_block&) noexcept;
 
 /// The scheduler whose fiber calls, or null.

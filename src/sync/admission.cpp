@@ -11,19 +11,15 @@
 #include "sync/stop_waiter.hpp"
 
 namespace weft::detail {
-namespace {
 
-/// Looks at stops only when it has to wait: where there is room, a stopped fiber may start others, as without a limit.
-///
-/// \returns  false if `unless` was stopped first.
-bool wait_for_place(fiber_limit& limit, const std::stop_token& unless = {}) {
+bool wait_for_place(fiber_limit& limit, park_reason why_it_waits, const std::stop_token& unless) {
     constexpr wait_outcome served = 0, stopped_by_token = 1;
     limit.lock().lock();
     if (limit.take_or_close()) {
         limit.lock().unlock();
         return true;
     }
-    wait w({.reason = park_reason::fiber_limit, .object = &limit});
+    wait w({.reason = why_it_waits, .object = &limit});
     waiter me(w.cell(), w.ticket(), served);
     limit.line().push_back(me);
     limit.lock().unlock();
@@ -33,9 +29,11 @@ bool wait_for_place(fiber_limit& limit, const std::stop_token& unless = {}) {
     stop.reset();
     if (why == wake::notified && w.index() == served) return true;
     limit.withdraw(me);
-    if (why == wake::stopped) throw cancelled();
+    if (why == wake::stopped) throw_cancelled();
     return false;
 }
+
+namespace {
 
 bool may_run_inline(scheduler& where, const attributes& a) noexcept {
     auto* const c = this_carrier_of(&where);
@@ -55,7 +53,7 @@ no_place::no_place(std::size_t most)
                         "weft: a runtime with max_fibers = " + std::to_string(most) + " has as many fibers") {}
 
 bool await_place(scheduler& where, const std::stop_token& unless) {
-    if (!wait_for_place(*where.limit(), unless)) return false;
+    if (!wait_for_place(*where.limit(), park_reason::fiber_limit, unless)) return false;
     where.limit()->give();
     return true;
 }
@@ -66,7 +64,7 @@ admission admit(scheduler& where, const attributes& a) {
     const auto& options = where.options();
     if (options.when_full == at_limit::fail) throw no_place(options.max_fibers);
     if (options.when_full == at_limit::run_inline && may_run_inline(where, a)) return admission::inlined;
-    wait_for_place(limit);
+    wait_for_place(limit, park_reason::fiber_limit);
     return admission::placed;
 }
 

@@ -5,8 +5,11 @@
 
 #include <weft/fiber.hpp>
 
+#include "fiber/park_reason.hpp"
+
 namespace weft::detail {
 
+class fiber_limit;
 class scheduler;
 
 inline constexpr std::size_t least_stack_bytes = std::size_t{16} << 10,
@@ -26,6 +29,12 @@ class no_place : public std::system_error {
 public:
     explicit no_place(std::size_t most);
 };
+
+/// Waits for a place and takes it. Looks at stops only when it has to wait: where there is room, a stopped fiber may start others, as
+/// without a limit.
+///
+/// \returns  false if `unless` was stopped first. \parks \throws cancelled
+bool wait_for_place(fiber_limit&, park_reason, const std::stop_token& unless = {});
 
 /// Waits until a place is free in `where`, which has a limit, and leaves it there.
 ///

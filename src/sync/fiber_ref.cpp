@@ -6,6 +6,7 @@
 
 #include <weft/fiber.hpp>
 
+#include "base/in_words.hpp"
 #include "fiber/switch_point.hpp"
 #include "sched/joiners.hpp"
 #include "sched/scheduler.hpp"
@@ -49,7 +50,7 @@ bool await_end(control_block& f, time_point until, with_handle handle) {
         case wake::timed_out: return false;
         case wake::stopped: break;
     }
-    throw cancelled();
+    throw_cancelled();
 }
 
 }  // namespace
@@ -89,9 +90,29 @@ std::stop_token fiber_ref::stop_token() const { return stop_token_of(*fiber_); }
 std::uint64_t fiber_ref::id() const noexcept { return id_of(*fiber_); }
 
 // relaxed: the taker itself goes on to the scope's close(), or ends before it as a child, through the scope's lock
-void joined_fiber::note_taken(control_block& f) noexcept {
-    f.failure_taken.store(true, relaxed);
-    f.leave_trace();
+void joined_fiber::note_taken() const noexcept {
+    what_.fiber->failure_taken.store(true, relaxed);
+    what_.fiber->leave_trace();
+}
+
+namespace {
+
+// Whether a stop of the caller is under way, be it postponed by a shield. A stop of a scope, or of a runtime, reaches those it is for one
+// after the other: so one that has ended by it may be joined by one that it has not reached yet.
+bool is_to_stop() noexcept {
+    if (stop_is_pending() || pending_interrupt()) return true;
+    const auto* const self = this_fiber_block();
+    return self && (self->owner->all_are_stopped() || (self->parent && self->parent->is_stopped()));
+}
+
+}  // namespace
+
+void joined_fiber::raise_failure() const {
+    const auto& failure = body().failure();
+    if (!is_cancellation(failure)) std::rethrow_exception(failure);
+    if (is_to_stop()) throw_cancelled();
+    const control_block& f = *what_.fiber;
+    throw fiber_cancelled("weft: join: " + in_words(f.name(), f.site) + " was stopped");
 }
 
 void fiber_ref::detach() noexcept {
@@ -146,7 +167,7 @@ void yield() {
 void sleep_until(steady_time_point until) {
     check_interrupt();
     wait w({.reason = park_reason::sleep, .deadline = until});
-    if (w.park() == wake::stopped) throw cancelled();
+    if (w.park() == wake::stopped) throw_cancelled();
 }
 
 fiber_id id() noexcept {

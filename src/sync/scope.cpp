@@ -1,12 +1,16 @@
 #include <weft/detail/scope_core.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <mutex>
 
-#include <weft/fiber.hpp>
+#include <weft/scope.hpp>
 
 #include "sched/scheduler.hpp"
 #include "sched/wait.hpp"
+#include "sync/admission.hpp"
 
 namespace weft::detail {
 
@@ -25,11 +29,22 @@ void note_told(control_block& f) noexcept {
 //   S2  `stopped` is set once. With it, under the same lock, goes one count in the owner's `stops`; close() takes it back.
 //   S3  close() returns only after the last child has left child_ended(): nobody touches the scope afterwards.
 //   S4  `failed` holds a reference, so that its block names no other fiber while somebody may still take the failure.
+//   S5  A child of a scope with a limit holds a place from before it is made until its body has ended and, if it failed, its siblings are
+//       stopped: so who waits for a place of a child that failed is stopped first.
 struct scope_core::state final : end_observer {
-    state(scheduler& s, bool report) noexcept : where(s), owner(this_cell()), report_failures(report) {}
+    state(scheduler& s, const scope_options& o)
+        : where(s),
+          owner(this_cell()),
+          options(o),
+          report_failures(o.on_failure == on_failure::report),
+          limit(o.limit != 0 ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(std::min(o.limit, most_places)))
+                             : nullptr) {}
+
+    static constexpr std::size_t most_places = std::numeric_limits<std::int64_t>::max();
 
     bool child_failed(control_block& f, const std::exception_ptr& failure) noexcept override;
     void child_ended(control_block& f, bool stop_siblings) noexcept override;
+    bool is_stopped() const noexcept override;
     std::size_t list_children(std::span<const control_block*> into) noexcept override;
     bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
     bool failure_is_open() const noexcept;
@@ -42,21 +57,23 @@ struct scope_core::state final : end_observer {
 
     scheduler& where;
     wait_cell& owner;
+    const scope_options& options;  // of with_scope(), which waits
     const bool report_failures;
+    const std::unique_ptr<fiber_limit> limit;  // null: none
 
     mutable spin_lock lock;  // guards what follows
     intrusive_list<control_block> running, told;
     std::size_t count = 0;
     bool stopped = false;
     std::exception_ptr first_failure;
-    control_block* failed = nullptr;        // whose failure it is; null: the body's
+    control_block* failed = nullptr;  // whose failure it is; null: the body's
     bool body_was_cancelled = false;
-    wait_list last_child;                   // the owner in close()
+    wait_list last_child;  // the owner in close()
     mutable std::unique_ptr<std::stop_source> source;
 };
 
-scope_core::scope_core(scheduler& where, bool report_failures)
-    : state_(std::make_unique<state>(where, report_failures)) {}
+scope_core::scope_core(scheduler& where, const scope_options& options)
+    : state_(std::make_unique<state>(where, options)), is_limited_(options.limit != 0) {}
 
 scope_core::~scope_core() {
     if (state_->failed) scheduler::drop(*state_->failed);  // S4
@@ -64,8 +81,17 @@ scope_core::~scope_core() {
 
 scheduler& scope_core::where() const noexcept { return state_->where; }
 
-fiber_ref scope_core::start(new_fiber& made, task& body) noexcept {
+void scope_place::take(scope_core& in) {
+    auto& state = *in.state_;
+    if (!state.limit->take()) wait_for_place(*state.limit, park_reason::scope_limit);
+    held_in_ = &state;
+}
+
+void scope_place::give_back() noexcept { held_in_->limit->give(); }
+
+fiber_ref scope_core::start(new_fiber& made, task& body, scope_place& place) noexcept {
     auto& f = made.release(body);
+    place.hand_over();
     f.parent = state_.get();
     bool stopped;
     {
@@ -106,7 +132,7 @@ void scope_core::body_failed() noexcept {
     if (is_cancellation(failure)) {
         state_->body_was_cancelled = true;  // owner only
     } else if (!state_->keep_failure(nullptr, failure)) {
-        state_->where.report_unhandled(this_fiber_block(), failure);
+        state_->where.report_unhandled(this_fiber_block(), failure, unheard::further, &state_->options.on_further_failure);
     }
     state_->request_stop();
 }
@@ -115,10 +141,10 @@ void scope_core::close(bool body_has_result) {
     const bool interrupted = state_->wait_for_children();
     state_->leave();
     if (state_->failure_is_open()) std::rethrow_exception(state_->first_failure);
-    if (interrupted) throw cancelled();
+    if (interrupted) throw_cancelled();
     if (!state_->body_was_cancelled) return;
     // With our own count gone, what still presses comes from outside; the rest was this scope's and ends here.
-    if (!body_has_result || pending_interrupt()) throw cancelled();
+    if (!body_has_result || pending_interrupt()) throw_cancelled();
 }
 
 // Whether there is a failure that nobody has taken.
@@ -145,12 +171,16 @@ bool scope_core::state::keep_failure(control_block* from, const std::exception_p
 
 bool scope_core::state::child_failed(control_block& f, const std::exception_ptr& failure) noexcept {
     if (is_cancellation(failure)) return false;
-    if (report_failures || !keep_failure(&f, failure)) where.report_unhandled(f, failure);
+    if (report_failures)
+        where.report_unhandled(f, failure);
+    else if (!keep_failure(&f, failure))
+        where.report_unhandled(&f, failure, unheard::further, &options.on_further_failure);
     return !report_failures;
 }
 
 void scope_core::state::child_ended(control_block& f, bool stop_siblings) noexcept {
     if (stop_siblings) request_stop();
+    if (limit) limit->give();  // S5
     waiter* owner_waits = nullptr;
     {
         const std::lock_guard guard(lock);
@@ -187,6 +217,18 @@ void scope_core::state::request_stop() noexcept {
         heavy_fence();
     }
     tell.request_stop();
+}
+
+// Asked by a child, so that the scope, its owner and the scope that is the owner's parent are there.
+bool scope_core::state::is_stopped() const noexcept {
+    {
+        const std::lock_guard guard(lock);
+        if (stopped) return true;
+    }
+    if (owner.stops.load(relaxed) != 0) return true;  // level-triggered, as at a park point
+    if (owner.thread_signal) return false;
+    const end_observer* const outer = control_block::of(owner).parent;
+    return outer && outer->is_stopped();
 }
 
 std::size_t scope_core::state::list_children(std::span<const control_block*> into) noexcept {
@@ -249,7 +291,9 @@ bool scope_core::state::wait_for_children() noexcept {
 
 void scope_core::state::leave() noexcept {
     const std::lock_guard guard(lock);  // also S3: waits for the last child_ended() to have left its section
-    if (stopped) owner.stops.fetch_sub(1, relaxed);  // S2; the owner's own count
+    if (!stopped) return;
+    const bool was_only_one = owner.stops.fetch_sub(1, relaxed) == 1;  // S2; the owner's own count
+    if (was_only_one && !owner.thread_signal) control_block::of(owner).rest().cancels.store(0, relaxed);  // it has obeyed
 }
 
 }  // namespace weft::detail

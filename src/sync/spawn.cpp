@@ -23,15 +23,21 @@ namespace {
     return (unsigned{where.looks_at_spawns()} | unsigned{a.priority.is_made()}) != 0;
 }
 
-// A free block has no traces (C6).
-[[gnu::always_inline]] inline void prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
+// A free block has no traces (C6). False: its generations are used up, so that it is left alone for good (B7).
+[[gnu::always_inline]] inline bool prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
+    const auto generation = f.generation.load(relaxed) + 1;
+    if (generation == 0) [[unlikely]] {
+        f.leave_trace();  // its mark
+        return false;
+    }
+    f.generation.store(generation, relaxed);
     f.home = nullptr;
     f.parent = nullptr;
     f.mark = {.detached = detached};
     f.phase.store(fiber_state::created, relaxed);
     f.site = site;
-    f.generation.store(f.generation.load(relaxed) + 1, relaxed);
     f.life.begin(detached);
+    return true;
 }
 
 void check_stack_bytes(std::size_t bytes) {
@@ -80,7 +86,7 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a, adm
     const bool is_watched = where.census() || where.tortures();
     if (!has_common_stack(a) || (is_watched && how == admission::placed)) {  // who runs inline is with its spawner
         f.make_rare(rare_stack);
-        f.rest().stack_bytes = a.stack_bytes ? a.stack_bytes : where.options().stack_bytes;
+        f.rest().stack_bytes = static_cast<std::uint32_t>(a.stack_bytes ? a.stack_bytes : where.options().stack_bytes);
         f.keeps_worker.store(!a.preempt, relaxed);  // published by the start
         bind_new(f, where, a.move);
     }
@@ -89,9 +95,7 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a, adm
 // The common case. Null if it is not.
 [[gnu::always_inline]] inline control_block* take_block(carrier& c, const std::source_location& site, start_as kind) noexcept {
     control_block* const f = c.blocks().take_at_hand();
-    if (f) [[likely]]
-        prepare(*f, site, kind == start_as::detached);
-    return f;
+    return f && prepare(*f, site, kind == start_as::detached) ? f : nullptr;
 }
 
 [[gnu::cold]] void launch_rare(control_block& f) noexcept {
@@ -157,9 +161,11 @@ new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, st
     const auto how = where.limit() ? admit(where, a) : admission::placed;
     half_made it(where, how);
     carrier* const c = this_carrier_of(&where);
-    it.fiber = c ? c->blocks().take() : &where.blocks().take_one();
-    control_block& f = *it.fiber;
-    prepare(f, a.site, kind == start_as::detached);
+    const auto take = [&] { return c ? c->blocks().take() : &where.blocks().take_one(); };
+    control_block* block = take();
+    while (!prepare(*block, a.site, kind == start_as::detached)) block = take();
+    it.fiber = block;
+    control_block& f = *block;
     it.room = spill_alignment ? f.spill(bytes, spill_alignment) : f.room;
     set_attributes(f, where, a, how);
     if (how == admission::inlined) f.make_rare(rare_inline);

@@ -125,7 +125,7 @@ TEST(frames, the_shield_of_a_suspended_coroutine_protects_it_and_not_its_caller)
         });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_TRUE(stopped_outside);
         EXPECT_TRUE(protected_inside);
     });

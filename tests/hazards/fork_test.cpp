@@ -128,7 +128,7 @@ TEST_P(forks, E3_an_inherited_runtime_stands_still) {
               0);
     EXPECT_FALSE(rt.inherited());
     parked.request_stop();
-    EXPECT_THROW(parked.join(), cancelled);
+    EXPECT_THROW(parked.join(), fiber_cancelled);
 }
 
 #if !WEFT_UNDER_TSAN  // see there
@@ -229,7 +229,7 @@ TEST_P(forks, E3_an_inherited_runtime_can_be_restarted) {
     EXPECT_EQ(code, 0);
     EXPECT_FALSE(rt.inherited());
     parked.request_stop();
-    EXPECT_THROW(parked.join(), cancelled);
+    EXPECT_THROW(parked.join(), fiber_cancelled);
 }
 
 TEST_P(forks, E3_objects_of_the_parent_end_quietly_in_the_child) {

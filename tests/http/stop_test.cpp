@@ -116,7 +116,7 @@ TEST_P(http_stop, of_the_serving_fiber_cancels_everything) {
     c.send(get("/wait"));
     ASSERT_TRUE(test::eventually([&] { return waiting == 1; }));
     serving->request_stop();
-    EXPECT_THROW(serving->join(), cancelled);
+    EXPECT_THROW(serving->join(), fiber_cancelled);
     EXPECT_EQ(cancelled_handlers, 1);
     EXPECT_EQ(c.receive().status, 0);
 }

@@ -130,7 +130,7 @@ TEST(await_callback, a_stop_calls_on_cancel_once_shielded_and_unwinds) {
         });
         weft::this_fiber::sleep_for(5ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), weft::cancelled);
+        EXPECT_THROW(f.join(), weft::fiber_cancelled);
         EXPECT_EQ(cancels, 1);
     });
 }
@@ -142,7 +142,7 @@ TEST(await_callback, on_cancel_may_make_the_callback_come) {
             weft::spawn([&] { return weft::await_callback<int>([&](auto resume) { kept = resume; }, [&] { (*kept)(-1); }); });
         weft::this_fiber::sleep_for(5ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), weft::cancelled);
+        EXPECT_THROW(f.join(), weft::fiber_cancelled);
     });
 }
 
@@ -157,7 +157,7 @@ TEST(await_callback, looks_at_a_stop_on_entry) {
                 });
             });
             f.request_stop();
-            EXPECT_THROW(f.join(), weft::cancelled);
+            EXPECT_THROW(f.join(), weft::fiber_cancelled);
             EXPECT_FALSE(started);
         },
         {.workers = 1});

@@ -80,7 +80,7 @@ TEST(blocking, a_stop_withdraws_a_call_that_has_not_started) {
         auto queued = weft::spawn([&] { weft::blocking([&] { ran = true; }); });
         weft::this_fiber::sleep_for(5ms);
         queued.request_stop();
-        EXPECT_THROW(queued.join(), weft::cancelled);
+        EXPECT_THROW(queued.join(), weft::fiber_cancelled);
         EXPECT_THROW(weft::with_timeout(5ms, [&] { weft::blocking([&] { ran = true; }); }), weft::timeout_error);
         gate = true;
         for (auto& b : busy) b.join();
@@ -103,7 +103,7 @@ TEST(blocking, a_stop_waits_for_a_started_call_and_is_then_delivered) {
         weft::this_fiber::sleep_for(5ms);
         EXPECT_FALSE(f.done());
         gate = true;
-        EXPECT_THROW(f.join(), weft::cancelled);
+        EXPECT_THROW(f.join(), weft::fiber_cancelled);
         EXPECT_TRUE(returned);
     });
 }
@@ -117,7 +117,7 @@ TEST(blocking, a_started_call_learns_of_the_stop_by_its_token) {
         auto f = weft::spawn([&] { weft::blocking(until_stopped); });
         weft::this_fiber::sleep_for(5ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), weft::cancelled);
+        EXPECT_THROW(f.join(), weft::fiber_cancelled);
     });
 }
 
@@ -127,7 +127,7 @@ TEST(blocking, looks_at_a_stop_on_entry) {
             bool ran = false;
             auto f = weft::spawn([&] { weft::blocking([&] { ran = true; }); });
             f.request_stop();
-            EXPECT_THROW(f.join(), weft::cancelled);
+            EXPECT_THROW(f.join(), weft::fiber_cancelled);
             EXPECT_FALSE(ran);
         },
         {.workers = 1});
@@ -219,7 +219,7 @@ TEST(blocking, stops_race_with_starts_and_ends_stress) {
                     for (auto& f : fibers) f.request_stop();
                     for (auto& f : fibers) try {
                             f.join();
-                        } catch (const weft::cancelled&) { ++stopped; }
+                        } catch (const weft::fiber_cancelled&) { ++stopped; }
                 }
                 EXPECT_EQ(finished + stopped, 600);
                 EXPECT_GE(ran, finished);

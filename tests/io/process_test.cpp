@@ -146,7 +146,7 @@ TEST_P(processes, E4_a_wait_can_be_stopped_and_the_child_runs_on) {
         auto waiting = spawn([&] { p.wait(); });
         this_fiber::sleep_for(5ms);
         waiting.request_stop();
-        EXPECT_THROW(waiting.join(), cancelled);
+        EXPECT_THROW(waiting.join(), fiber_cancelled);
         p.signal(SIGTERM);
         EXPECT_EQ(p.wait().signal, SIGTERM);
         EXPECT_THROW(p.signal(SIGTERM), std::system_error);

@@ -103,7 +103,7 @@ TEST_F(signals, a_stop_ends_the_wait) {
         auto waiting = weft::spawn([&] { s.wait(); });
         weft::this_fiber::sleep_for(2ms);
         waiting.request_stop();
-        EXPECT_THROW(waiting.join(), weft::cancelled);
+        EXPECT_THROW(waiting.join(), weft::fiber_cancelled);
         std::error_code error;
         weft::with_deadline(detail::clock::now(), [&] { EXPECT_EQ(s.wait(error), 0); });
         EXPECT_EQ(error, std::errc::timed_out);

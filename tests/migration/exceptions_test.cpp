@@ -219,7 +219,7 @@ TEST_P(exceptions_under_torture, cancelled_unwinds_through_destructors_that_move
             });
             this_fiber::yield();
             f.request_stop();
-            EXPECT_THROW(f.join(), cancelled);
+            EXPECT_THROW(f.join(), fiber_cancelled);
             EXPECT_TRUE(cleaned);
             EXPECT_TRUE(is_clean());
         }

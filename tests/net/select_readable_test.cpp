@@ -205,7 +205,7 @@ TEST(select_readable_stop, F1_a_stop_ends_the_wait_and_leaves_the_stream) {
     auto f = rt.spawn([&] { select(on_readable(c.far, unexpected)); });
     ASSERT_TRUE(eventually([&] { return waiting_for(rt, "select") == 1; }));
     f.request_stop();
-    EXPECT_THROW(f.join(), cancelled);
+    EXPECT_THROW(f.join(), fiber_cancelled);
     c.near.write_all("x");
     std::array<std::byte, 8> some;
     EXPECT_EQ(rt.run([&] { return c.far.read_some(some); }), 1u);
@@ -277,7 +277,7 @@ TEST(select_readable_with_stops, Q4_F1_stress_bytes_and_stops) {
             reader.request_stop();
             try {
                 reader.join();
-            } catch (const cancelled&) {}
+            } catch (const fiber_cancelled&) {}
             EXPECT_LE(got, sent);
         } else {
             c.near.close();

@@ -419,7 +419,7 @@ TEST_P(tcp_stream, a_stop_ends_a_read) {
         });
         sleep(2ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), weft::cancelled);
+        EXPECT_THROW(f.join(), weft::fiber_cancelled);
         auto g = weft::spawn([&] {
             std::byte buffer[4];
             std::error_code error;

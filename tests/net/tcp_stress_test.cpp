@@ -122,7 +122,7 @@ TEST_P(tcp_stress, stops_at_random_moments_stress) {
                     }));
                 this_fiber::sleep_for(std::chrono::microseconds(random() % 2000));
                 for (auto& c : clients) c.request_stop();
-                for (auto& c : clients) EXPECT_THROW(c.join(), weft::cancelled);
+                for (auto& c : clients) EXPECT_THROW(c.join(), weft::fiber_cancelled);
             }
         });
     });

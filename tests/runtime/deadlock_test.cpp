@@ -55,7 +55,7 @@ protected:
             f->request_stop();
             try {
                 f->join();
-            } catch (const cancelled&) {}
+            } catch (const fiber_cancelled&) {}
         }
     }
     static std::vector<deadlock> of_kind(deadlock::kind what) {

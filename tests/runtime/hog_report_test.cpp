@@ -41,6 +41,21 @@ TEST_F(hog_reports, Q13_C3_one_that_computes_is_named) {
     EXPECT_EQ(of("grinder").size(), 1u) << "once for each stretch";
 }
 
+TEST_F(hog_reports, G5_those_left_out_are_counted_once_and_never_below_none) {
+    constexpr unsigned hogs = 16;
+    {
+        watched_runtime rt(listening(2));
+        std::vector<fiber<>> hogs_of_it;
+        for (unsigned i = 0; i < hogs; ++i) hogs_of_it.push_back(grinder(rt, "one of many"));
+        EXPECT_TRUE(eventually([&] { return of("one of many").size() >= 12; }));  // two of them after those left out were told
+        over = true;
+        for (auto& f : hogs_of_it) f.join();
+    }
+    std::uint64_t left_out = 0;
+    for (const auto& h : all()) left_out += h.left_out;
+    EXPECT_LE(left_out, hogs);
+}
+
 TEST_F(hog_reports, C3_one_that_blocks_its_thread_is_named_with_the_system_call) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);

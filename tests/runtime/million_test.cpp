@@ -87,7 +87,7 @@ TEST_F(many, fibers_wait_on_channels_while_as_many_sleep) {
         for (std::size_t i = 1; i < fibers.size(); i += 2) {
             try {
                 fibers[i].join();
-            } catch (const cancelled&) {
+            } catch (const fiber_cancelled&) {
                 ++woke;
             }
         }

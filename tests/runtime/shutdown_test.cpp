@@ -138,7 +138,7 @@ TEST_P(ending_runtimes, joiners_on_plain_threads_go_on) {
     watched_runtime rt(GetParam());
     std::vector<std::thread> joiners;
     for (int i = 0; i < 5; ++i)
-        joiners.emplace_back([f = rt.spawn([] { this_fiber::sleep_for(1h); })]() mutable { EXPECT_THROW(f.join(), cancelled); });
+        joiners.emplace_back([f = rt.spawn([] { this_fiber::sleep_for(1h); })]() mutable { EXPECT_THROW(f.join(), fiber_cancelled); });
     std::this_thread::sleep_for(1ms);
     EXPECT_TRUE(rt.shutdown(10s));
     for (auto& t : joiners) t.join();

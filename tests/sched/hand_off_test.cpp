@@ -163,7 +163,7 @@ TEST_P(hand_off, a_stop_reaches_one_that_waits_without_a_worker) {
     auto busy = hogs();
     std::this_thread::sleep_for(60ms);
     waits.request_stop();
-    EXPECT_THROW(waits.join(), cancelled);
+    EXPECT_THROW(waits.join(), fiber_cancelled);
     over = true;
     for (auto& b : busy) b.join();
 }

@@ -165,7 +165,7 @@ TEST_P(stress, a_stop_and_a_post_meet_and_no_post_is_lost) {
                 bool taken = false;
                 try {
                     taken = taker.join();
-                } catch (const cancelled&) {
+                } catch (const fiber_cancelled&) {
                 }
                 poster.join();
                 EXPECT_EQ(b.take_until(steady::now()), !taken);

@@ -155,7 +155,7 @@ private:
         t_.stops.fetch_add(1);
         try {
             f.join();
-        } catch (const cancelled&) {
+        } catch (const fiber_cancelled&) {
             t_.cancellations.fetch_add(1);
         }
     }

@@ -82,7 +82,7 @@ TEST(barrier, rule_3_an_interrupted_wait_has_arrived) {
     auto f = rt.spawn([&] { b.arrive_and_wait(); });
     ASSERT_TRUE(eventually_wait_for(rt, reason, 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     // who has to stop already does not arrive
     EXPECT_THROW(weft::with_deadline(std::chrono::steady_clock::now() - 1s, [&] { b.arrive_and_wait(); }), weft::timeout_error);
     b.wait(b.arrive());

@@ -396,7 +396,7 @@ TEST(cell, waits_are_interrupted) {
     auto f = rt.spawn([&] { x.get(); });
     ASSERT_TRUE(eventually([&] { return rt.stats().parks > 0; }));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     EXPECT_THROW(weft::with_timeout(1ms, [&] { x.get(); }), weft::timeout_error);
 }
 

@@ -17,7 +17,7 @@ TEST(channel_cancel, a_stopped_receive_takes_nothing) {
     auto f = rt.spawn([&] { c.receive(); });
     ASSERT_TRUE(eventually_wait_for(rt, "channel receive", 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     EXPECT_FALSE(c.try_send("nobody waits any more"));
 }
 

@@ -124,7 +124,7 @@ void stop_in_any_order(std::vector<weft::fiber<void>>& crowd, Random& random) {
     for (auto& f : crowd) {
         try {
             f.join();
-        } catch (const weft::cancelled&) {}
+        } catch (const weft::fiber_cancelled&) {}
     }
 }
 

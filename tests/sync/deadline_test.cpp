@@ -286,7 +286,7 @@ TEST_P(fibers_with_deadlines, a_stop_is_not_taken_for_the_deadline) {
         auto f = spawn([] { with_timeout(1h, [] { this_fiber::sleep_for(2h); }); });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 
@@ -299,7 +299,7 @@ TEST_P(fibers_with_deadlines, a_stop_wins_over_an_expired_deadline) {
         });
         f.request_stop();
         stopped = true;
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 

@@ -117,7 +117,7 @@ TEST(event, rule_3_an_interrupted_wait_has_used_up_nothing) {
     auto g = rt.spawn([&] { return e.wait(stop.get_token()); });
     ASSERT_TRUE(eventually_wait_for(rt, reason, 2));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     stop.request_stop();
     EXPECT_FALSE(g.join());
     EXPECT_THROW(weft::with_timeout(1ms, [&] { e.wait(); }), weft::timeout_error);

@@ -135,7 +135,7 @@ TEST_P(fiber_limits, park_is_ended_by_a_stop_and_takes_no_place_along) {
     });
     EXPECT_TRUE(eventually([&] { return waiting_for(rt, "fiber limit") == 1; }));
     spawner.request_stop();
-    EXPECT_THROW(spawner.join(), cancelled);
+    EXPECT_THROW(spawner.join(), fiber_cancelled);
     EXPECT_TRUE(cancelled_there);
     EXPECT_EQ(rt.run([] { return 1; }), 1);  // the spawner's own place is free again
     end.post();
@@ -340,7 +340,7 @@ TEST_P(fiber_limits, run_inline_hands_a_stop_on_unless_shielded) {
         EXPECT_THROW(spawn([&] {
             inside.post();
             this_fiber::sleep_for(1h);
-        }).join(), cancelled);
+        }).join(), fiber_cancelled);
         const shield no_stop;
         return spawn([&] {
             this_fiber::sleep_for(1ms);

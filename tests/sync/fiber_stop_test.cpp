@@ -27,7 +27,7 @@ TEST_P(stopping_fibers, request_stop_ends_a_sleep) {
         this_fiber::sleep_for(1ms);
         EXPECT_TRUE(f.request_stop());
         EXPECT_FALSE(f.request_stop());
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 
@@ -39,7 +39,7 @@ TEST_P(stopping_fibers, request_stop_ends_a_join) {
         });
         auto f = spawn([&] { sleeper.join(); });
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_TRUE(sleeper.joinable());
         EXPECT_EQ(sleeper.join(), 1);
     });
@@ -52,7 +52,7 @@ TEST_P(stopping_fibers, request_stop_ends_a_loop_of_yields) {
         });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 
@@ -60,7 +60,7 @@ TEST_P(stopping_fibers, a_stop_from_a_plain_thread_arrives) {
     auto f = rt.spawn([] { this_fiber::sleep_for(1h); });
     std::this_thread::sleep_for(1ms);
     f.request_stop();
-    EXPECT_THROW(f.join(), cancelled);
+    EXPECT_THROW(f.join(), fiber_cancelled);
 }
 
 TEST_P(stopping_fibers, a_body_always_runs_and_sees_the_stop_at_its_first_park_point) {
@@ -74,7 +74,7 @@ TEST_P(stopping_fibers, a_body_always_runs_and_sees_the_stop_at_its_first_park_p
                 went_on = true;
             });
             f.request_stop();
-            EXPECT_THROW(f.join(), cancelled);
+            EXPECT_THROW(f.join(), fiber_cancelled);
             EXPECT_TRUE(ran);
             EXPECT_FALSE(went_on);
         }
@@ -119,7 +119,7 @@ TEST_P(stopping_fibers, a_park_point_throws_though_it_would_not_have_waited) {
             ended.join();
         });
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         ended.join();
     });
 }
@@ -147,7 +147,7 @@ TEST_P(stopping_fibers, a_handler_of_std_exception_does_not_swallow_it) {
             }
         });
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 
@@ -181,7 +181,7 @@ TEST_P(stopping_fibers, the_destructor_waits_though_its_own_fiber_is_stopped) {
         });
         this_fiber::sleep_for(1ms);
         outer.request_stop();
-        EXPECT_THROW(outer.join(), cancelled);
+        EXPECT_THROW(outer.join(), fiber_cancelled);
         EXPECT_TRUE(ended);
     });
 }
@@ -216,7 +216,7 @@ TEST_P(stopping_fibers, tokens_agree_and_callbacks_run) {
         f.request_stop();
         EXPECT_TRUE(token.stop_requested());
         EXPECT_TRUE(f.stop_token().stop_requested());
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_EQ(calls, 1);
     });
 }

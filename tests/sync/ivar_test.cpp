@@ -124,7 +124,7 @@ TEST(ivar, waits_are_interrupted) {
     auto g = rt.spawn([&] { return v.wait(stop.get_token()); });
     ASSERT_TRUE(eventually_wait_for(rt, reason, 2));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     stop.request_stop();
     EXPECT_FALSE(g.join());
     EXPECT_THROW(weft::with_timeout(1ms, [&] { v.get(); }), weft::timeout_error);

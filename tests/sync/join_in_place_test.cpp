@@ -154,7 +154,7 @@ TEST_F(join_in_place, a_deadline_of_the_joiner_holds) {
         auto child = spawn([] { this_fiber::sleep_for(1h); });
         EXPECT_THROW(with_timeout(5ms, [&] { child.join(); }), timeout_error);
         child.request_stop();
-        EXPECT_THROW(child.join(), cancelled);
+        EXPECT_THROW(child.join(), fiber_cancelled);
     });
 }
 
@@ -317,7 +317,7 @@ TEST_P(joins_in_place, stops_race_with_their_begin_and_end_stress) {
         ASSERT_TRUE(eventually([&] { return begun.load(); }));
         std::this_thread::sleep_for(up_to(random, 100us));
         joiner.request_stop();
-        EXPECT_THROW(joiner.join(), cancelled);
+        EXPECT_THROW(joiner.join(), fiber_cancelled);
         bystander.join();
         EXPECT_EQ(innocent, 20);
     }

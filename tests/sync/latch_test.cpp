@@ -82,7 +82,7 @@ TEST(latch, who_has_to_stop_already_does_not_arrive) {
     auto f = rt.spawn([&] { l.arrive_and_wait(); });
     ASSERT_TRUE(eventually_wait_for(rt, reason, 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);  // has arrived
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);  // has arrived
     EXPECT_THROW(weft::with_deadline(std::chrono::steady_clock::now() - 1s, [&] { l.arrive_and_wait(); }), weft::timeout_error);
     EXPECT_FALSE(l.try_wait());
     l.count_down();

@@ -156,7 +156,7 @@ TEST_P(fibers_that_stay, end_when_they_are_stopped) {
         auto f = rt.spawn({.move = move}, [] { this_fiber::sleep_for(1h); });
         std::this_thread::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     }
 }
 
@@ -270,12 +270,12 @@ TEST_P(fibers_that_stay, mixed_at_random_stress) {
                     if (random() % 2 == 0) {
                         try {
                             f.join();
-                        } catch (const cancelled&) {}
+                        } catch (const fiber_cancelled&) {}
                     } else {
                         s.spawn([f = std::move(f)]() mutable {
                             try {
                                 f.join();
-                            } catch (const cancelled&) {}
+                            } catch (const fiber_cancelled&) {}
                         });
                     }
                 } catch (const std::system_error& e) {

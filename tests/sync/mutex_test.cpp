@@ -159,7 +159,7 @@ TEST(mutex, lock_is_not_stopped) {
     std::this_thread::sleep_for(1ms);
     EXPECT_EQ(waiting_for(rt, "mutex"), 1);
     m.unlock();
-    EXPECT_THROW(f.join(), weft::cancelled);  // by yield()
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);  // by yield()
     EXPECT_TRUE(m.try_lock());
     m.unlock();
 }

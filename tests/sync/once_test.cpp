@@ -103,7 +103,7 @@ TEST(once, it_is_no_cancellation_point) {
     std::this_thread::sleep_for(1ms);
     EXPECT_EQ(waiting_for(rt, reason), 1);
     go_on = true;
-    EXPECT_THROW(f.join(), weft::cancelled);  // by yield()
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);  // by yield()
     EXPECT_TRUE(waited);
     runner.join();
     weft::with_deadline(std::chrono::steady_clock::now() - 1s, [&] { weft::call_once(flag, [] { ADD_FAILURE(); }); });

@@ -145,7 +145,8 @@ private:
         for (auto& c : children) {
             try {
                 c.join();
-            } catch (const cancelled&) {  // it was stopped, or its parent
+            } catch (const cancelled&) {  // its parent was stopped
+            } catch (const fiber_cancelled&) {
             }
         }
     }

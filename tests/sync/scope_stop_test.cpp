@@ -201,7 +201,7 @@ TEST_P(stopped_scopes, a_stop_from_outside_reaches_the_children_while_the_body_r
         });
         this_fiber::sleep_for(2ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_EQ(stopped, 3);
     });
 }
@@ -216,7 +216,7 @@ TEST_P(stopped_scopes, a_stop_from_outside_reaches_the_children_while_the_scope_
         });
         this_fiber::sleep_for(2ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_EQ(stopped, 3);
     });
 }
@@ -227,7 +227,7 @@ TEST_P(stopped_scopes, a_stop_that_came_before_the_scope_reaches_the_children) {
             with_scope([&](scope& s) { s.spawn(until_stopped(stopped)); });
         });
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_EQ(stopped, 1);
     });
 }
@@ -247,7 +247,7 @@ TEST_P(stopped_scopes, a_stop_travels_down_nested_scopes) {
         });
         this_fiber::sleep_for(3ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_EQ(stopped, 3);
     });
 }
@@ -341,7 +341,7 @@ TEST_P(stopped_scopes, a_shielded_owner_does_not_hand_the_stop_on) {
         EXPECT_TRUE(eventually_here([&] { return begun.load(); }));
         f.request_stop();
         asked = true;
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_TRUE(ended);
         EXPECT_TRUE(shielded_part_over);
     });
@@ -355,7 +355,7 @@ TEST_P(stopped_scopes, a_value_computed_under_a_limited_shield_gives_way_to_the_
         });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_EQ(stopped, 1);
     });
 }

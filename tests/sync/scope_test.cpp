@@ -120,7 +120,7 @@ TEST_P(scopes, a_child_handle_waits_stops_and_asks) {
             EXPECT_TRUE(c.request_stop());
             EXPECT_TRUE(c.join_for(std::chrono::hours::max()));
             EXPECT_TRUE(c.done());
-            EXPECT_THROW(c.join(), cancelled);
+            EXPECT_THROW(c.join(), fiber_cancelled);
             EXPECT_FALSE(c.joinable());
         });
     });

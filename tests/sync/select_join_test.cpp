@@ -64,7 +64,7 @@ TEST(select_join, Q4_an_end_that_has_not_come_is_not) {
         EXPECT_EQ(select(on_join(f), weft::on_stop(stop.get_token())), 1u);
         f.request_stop();
         EXPECT_EQ(select(on_join(f), weft::on_timeout(10s)), 0u);
-        EXPECT_THROW(f.join(), weft::cancelled);
+        EXPECT_THROW(f.join(), weft::fiber_cancelled);
     });
 }
 
@@ -94,9 +94,9 @@ TEST(select_join, a_stopped_select_leaves_the_fiber_joinable) {
     auto waits = rt.spawn([&] { select(on_join(slow)); });
     ASSERT_TRUE(eventually_wait_for(rt, "select", 1));
     waits.request_stop();
-    EXPECT_THROW(waits.join(), weft::cancelled);
+    EXPECT_THROW(waits.join(), weft::fiber_cancelled);
     slow.request_stop();
-    EXPECT_THROW(slow.join(), weft::cancelled);
+    EXPECT_THROW(slow.join(), weft::fiber_cancelled);
 }
 
 TEST(select_join_death, handles_name_another_fiber) {

@@ -188,7 +188,7 @@ TEST(select_all, F2_is_a_park_point) {
     auto f = rt.spawn([&] { select_all(waits); });
     ASSERT_TRUE(eventually_wait_for(rt, "select", 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     auto stopped = rt.spawn([&] {
         while (!weft::this_fiber::stop_token().stop_requested()) {}
         EXPECT_THROW(select_all(ready), weft::cancelled) << "though it need not wait";

@@ -149,7 +149,7 @@ TEST(select, with_no_case_that_can_become_ready_it_waits_until_stopped) {
     auto f = rt.spawn([&] { select(when(false, on_send(a, 1, unexpected))); });
     ASSERT_TRUE(eventually_wait_for(rt, "select", 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     EXPECT_THROW(weft::with_timeout(2ms, [&] { select(when(false, otherwise())); }), weft::timeout_error);
 }
 
@@ -298,7 +298,7 @@ TEST(select, a_pending_stop_is_seen_even_with_otherwise) {
         for (;;) select(otherwise());
     });
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
 }
 
 struct brittle {

@@ -150,7 +150,7 @@ TEST_F(watched, a_stop_and_a_timeout_take_it_back) {
     auto f = rt.spawn([&] { select(on_readable(it)); });
     ASSERT_TRUE(eventually_wait_for(rt, "select", 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     EXPECT_TRUE(thing.waiters.empty());
     EXPECT_EQ(select(on_readable(it), weft::on_timeout(1ms)), 1u);
     EXPECT_TRUE(thing.waiters.empty());

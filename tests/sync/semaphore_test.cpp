@@ -135,7 +135,7 @@ TEST(semaphore, rule_2_a_stopped_acquire_has_taken_nothing) {
     auto f = rt.spawn([&] { s.acquire(); });
     ASSERT_TRUE(eventually_wait_for(rt, reason, 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     EXPECT_THROW(weft::with_timeout(2ms, [&] { s.acquire(); }), weft::timeout_error);
     s.release();
     EXPECT_TRUE(s.try_acquire());

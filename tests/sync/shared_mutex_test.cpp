@@ -198,8 +198,8 @@ TEST(shared_mutex, locks_are_not_stopped) {
     std::this_thread::sleep_for(1ms);
     EXPECT_EQ(waiting_for(rt, reason), 2);
     m.unlock();
-    EXPECT_THROW(reader.join(), weft::cancelled);  // by yield()
-    EXPECT_THROW(writer.join(), weft::cancelled);
+    EXPECT_THROW(reader.join(), weft::fiber_cancelled);  // by yield()
+    EXPECT_THROW(writer.join(), weft::fiber_cancelled);
     EXPECT_TRUE(m.try_lock());
     m.unlock();
 }

@@ -35,7 +35,7 @@ TEST_P(shields, postpone_a_stop_that_came_before) {
             ADD_FAILURE();
         });
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_TRUE(finished);
     });
 }
@@ -55,7 +55,7 @@ TEST_P(shields, postpone_a_stop_that_comes_during_a_wait) {
         });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_TRUE(finished);
     });
 }
@@ -110,7 +110,7 @@ TEST_P(shields, with_a_limit_let_a_later_stop_in_at_once) {
         });
         this_fiber::sleep_for(5ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 
@@ -190,7 +190,7 @@ TEST_P(shields, are_the_fibers_own) {
         const shield mine;
         auto f = spawn([] { this_fiber::sleep_for(1h); });
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 

@@ -50,7 +50,7 @@ TEST_P(stops, do_not_interrupt_destructors_while_their_own_exception_unwinds) {
         });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_TRUE(ended);
     });
 }
@@ -82,7 +82,7 @@ TEST_P(stops, interrupt_in_a_handler_where_nothing_unwinds_any_more) {
         });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 
@@ -95,7 +95,7 @@ TEST_P(stops, a_fiber_that_unwinds_does_not_protect_others_on_its_thread) {
         auto f = spawn([] { this_fiber::sleep_for(1h); });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_THROW(unwinding.join(), std::runtime_error);
     });
 }
@@ -133,7 +133,7 @@ TEST_P(stops, of_a_fiber_do_not_reach_the_fibers_it_spawned) {
         });
         this_fiber::sleep_for(1ms);
         f.request_stop();
-        EXPECT_THROW(f.join(), cancelled);
+        EXPECT_THROW(f.join(), fiber_cancelled);
         EXPECT_EQ(grandchild.join(), 1);
     });
 }
@@ -144,7 +144,7 @@ TEST_P(stops, a_thousand_sleepers_end_at_once) {
         for (int i = 0; i < 1000; ++i) all.push_back(spawn([] { this_fiber::sleep_for(1h); }));
         this_fiber::sleep_for(1ms);
         for (auto& f : all) f.request_stop();
-        for (auto& f : all) EXPECT_THROW(f.join(), cancelled);
+        for (auto& f : all) EXPECT_THROW(f.join(), fiber_cancelled);
     });
 }
 

@@ -76,7 +76,7 @@ TEST(wait_group, a_stopped_wait_throws) {
     auto f = rt.spawn([&] { group.wait(); });
     ASSERT_TRUE(eventually_wait_for(rt, "wait group", 1));
     f.request_stop();
-    EXPECT_THROW(f.join(), weft::cancelled);
+    EXPECT_THROW(f.join(), weft::fiber_cancelled);
     EXPECT_THROW(weft::with_timeout(2ms, [&] { group.wait(); }), weft::timeout_error);
     group.done();
 }

@@ -82,15 +82,12 @@ public:
     joined_fiber& operator=(const joined_fiber&) = delete;
 
     task& body() const noexcept { return *what_.body; }
-    /// A scope it is a child of need not rethrow its failure.
-    void take_failure() const noexcept {
-        if (body().failure()) [[unlikely]]
-            note_taken(*what_.fiber);
-    }
+    /// The body has thrown: throws that, or fiber_cancelled if it was `cancelled` and the caller is not to stop.
+    [[noreturn, gnu::cold]] void raise_failure() const;
+    /// Before: a scope it is a child of need not rethrow its failure.
+    void note_taken() const noexcept;
 
 private:
-    static void note_taken(control_block&) noexcept;
-
     const fiber_ref::joined what_;
 };
 

@@ -13,17 +13,24 @@
 #include <weft/detail/new_fiber.hpp>
 #include <weft/stop.hpp>
 
+namespace weft {
+struct scope_options;
+}
+
 namespace weft::detail {
+
+class scope_place;
 
 class scope_core {
 public:
-    scope_core(scheduler& where, bool report_failures);
+    /// `options` stay where they are as long as the scope.
+    scope_core(scheduler& where, const scope_options& options);
     ~scope_core();
     scope_core(const scope_core&) = delete;
     scope_core& operator=(const scope_core&) = delete;
 
     scheduler& where() const noexcept;
-    fiber_ref start(new_fiber&, task& body) noexcept;
+    fiber_ref start(new_fiber&, task& body, scope_place&) noexcept;
     void request_stop() noexcept;
     std::stop_token stop_token() const;
     std::size_t size() const noexcept;
@@ -34,8 +41,33 @@ public:
     void close(bool body_has_result);
 
 private:
+    friend class scope_place;
     struct state;
     std::unique_ptr<state> state_;
+    const bool is_limited_;
+};
+
+/// The place of a child to come in a scope that has scope_options::limit; given back unless the child starts.
+class scope_place {
+public:
+    /// \parks \throws cancelled
+    explicit scope_place(scope_core& in) {
+        if (in.is_limited_) [[unlikely]]
+            take(in);
+    }
+    ~scope_place() {
+        if (held_in_) [[unlikely]]
+            give_back();
+    }
+    scope_place(const scope_place&) = delete;
+    scope_place& operator=(const scope_place&) = delete;
+    /// The child has it.
+    void hand_over() noexcept { held_in_ = nullptr; }
+
+private:
+    void take(scope_core&);
+    void give_back() noexcept;
+    scope_core::state* held_in_ = nullptr;
 };
 
 /// Runs body() and closes the scope. What body refers to, the caller keeps until then: children may refer to it too.

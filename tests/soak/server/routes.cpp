@@ -49,9 +49,7 @@ http::response find_stopped(users::store& data, const http::request& q) {
         finder.request_stop();
         try {
             return found(finder.join());
-        } catch (const weft::cancelled&) {
-            if (finder.joinable()) throw;  // it is this fiber that was stopped
-        }
+        } catch (const weft::fiber_cancelled&) {}
         return too_late();
     });
 }
