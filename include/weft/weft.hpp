@@ -27,12 +27,16 @@
 #include <weft/latch.hpp>
 #include <weft/local.hpp>
 #include <weft/mailbox.hpp>
+#include <weft/movable_deadline.hpp>
 #include <weft/mutex.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
 #include <weft/once.hpp>
+#include <weft/pool.hpp>
+#include <weft/rate_limiter.hpp>
 #include <weft/resumable.hpp>
+#include <weft/retry.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 #include <weft/select.hpp>

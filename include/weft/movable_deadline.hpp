@@ -1,0 +1,92 @@
+// movable_deadline.hpp - a deadline that others may move while it counts: idle timers.
+//
+// Rules
+//   1  It may be moved by any fiber or thread at any time, to later and to earlier; what counts is where it is when it has come.
+//   2  Several may be under one at once, each by a with_deadline() of its own: the two directions of a connection that share one idle
+//      timer. When it has come, all of them are interrupted. Who is interrupted stays so, if it is moved on afterwards.
+//   3  It lives as long as somebody is under it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <weft/condition_variable.hpp>
+#include <weft/deadline.hpp>
+#include <weft/mutex.hpp>
+#include <weft/scope.hpp>
+
+namespace weft {
+
+class movable_deadline {
+public:
+    /// It does not come before it is moved.
+    movable_deadline() = default;
+    /// It comes after `d`, at `t`, unless it is moved.
+    template <class Rep, class Period>
+    explicit movable_deadline(const std::chrono::duration<Rep, Period>& d) : at_(detail::deadline_in(d)) {}
+    template <class Clock, class Duration>
+    explicit movable_deadline(const std::chrono::time_point<Clock, Duration>& t) : at_(detail::deadline_at(t)) {}
+    movable_deadline(const movable_deadline&) = delete;
+    movable_deadline& operator=(const movable_deadline&) = delete;
+
+    /// Moves it. \cost one uncontended lock, and a look at the clock; who is under it is woken only by a move to earlier.
+    template <class Rep, class Period>
+    void expires_after(const std::chrono::duration<Rep, Period>& d) {
+        move(detail::deadline_in(d));
+    }
+    template <class Clock, class Duration>
+    void expires_at(const std::chrono::time_point<Clock, Duration>& t) {
+        move(detail::deadline_at(t));
+    }
+    /// It does not come before it is moved again.
+    void expires_never() { move(detail::never); }
+    /// Where it is now; time_point::max() is never.
+    steady_time_point expiry() const;
+
+    /// Waits until it has come. \parks \throws cancelled
+    void wait();
+
+private:
+    void move(steady_time_point);
+
+    mutable mutex lock_;
+    condition_variable earlier_;
+    steady_time_point at_ = detail::never;  // under lock_
+};
+
+/// Runs f; its waits are interrupted once `d` has come, wherever it has been moved by then. Nests with the other kind, and with scopes, as
+/// with_scope() does. It costs a scope and a fiber that waits for the time: for connections, not for each message.
+///
+/// \returns  what f returns, also if it finishes late without waiting.
+/// \throws   timeout_error if f was interrupted because of it; what f throws otherwise; what weft::spawn() throws.
+/// \parks    as f does, and at the end until the fiber that waits has ended. On a plain thread the program stops: use weft::run.
+template <class F>
+auto with_deadline(movable_deadline& d, F&& f) -> std::invoke_result_t<F> {
+    using R = std::invoke_result_t<F>;
+    static_assert(!std::is_reference_v<R>, "weft::with_deadline: with a movable_deadline f returns a value");
+    std::optional<std::conditional_t<std::is_void_v<R>, std::monostate, R>> result;
+    bool has_come = false;
+    with_scope([&](scope& s) {
+        auto watch = s.spawn(attributes{.name = "deadline"}, [&] {
+            d.wait();
+            has_come = true;  // read after the scope's end
+            s.request_stop();
+        });
+        if constexpr (std::is_void_v<R>) {
+            std::invoke(std::forward<F>(f));
+            result.emplace();
+        } else {
+            result.emplace(std::invoke(std::forward<F>(f)));
+        }
+        watch.request_stop();
+    });
+    if (!result && has_come) throw timeout_error("weft: deadline exceeded");  // the scope's own stop, which it has absorbed
+    if (!result) throw cancelled();  // thrown by f itself
+    if constexpr (!std::is_void_v<R>) return std::move(*result);
+}
+
+}  // namespace weft

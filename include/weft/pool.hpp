@@ -1,0 +1,193 @@
+// pool.hpp - lends objects that are costly to make, such as connections, and takes them back to lend them again.
+//
+// Rules
+//   1  There are at most `limit` objects, lent and idle ones together. Who finds none idle has one made, or waits until one is given back:
+//      in order of arrival.
+//   2  An object is lent to one at a time. Of the idle ones the last that was given back is lent first, so that the others grow old.
+//   3  Factory, check and the objects' destructors are called without any lock, by who acquires, gives back, or trims: they may park.
+//   4  A lease may outlive the pool; its object is destroyed with it then.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/detail/timeouts.hpp>
+#include <weft/mutex.hpp>
+#include <weft/semaphore.hpp>
+#include <weft/stop.hpp>
+
+namespace weft {
+
+template <class T>
+struct pool_options {
+    std::size_t limit = 16;  ///< 1 and more; room for so many is taken at once
+    /// One that has been idle for longer is destroyed instead of lent, by the next acquire, or by trim().
+    std::chrono::nanoseconds idle_limit = forever;
+    /// Asked of an idle object before it is lent; false, or an exception, destroys it. Default: it is good.
+    std::function<bool(T&)> check = {};
+};
+
+namespace detail {
+
+template <class T>
+struct pool_core {
+    struct idle_one {
+        T what;
+        time_point since;
+    };
+
+    pool_core(std::function<T()> how, pool_options<T> o)
+        : make(std::move(how)), options(std::move(o)), places(static_cast<std::ptrdiff_t>(options.limit)) {
+        idle.reserve(options.limit);  // so that to give one back never fails
+    }
+
+    std::optional<T> take_idle() {
+        const std::lock_guard guard(lock);
+        if (idle.empty()) return std::nullopt;
+        std::optional<T> last(std::move(idle.back().what));
+        idle.pop_back();
+        return last;
+    }
+    void give(T&& what) noexcept {
+        const std::lock_guard guard(lock);
+        if (is_open) idle.push_back({std::move(what), clock::now()});
+    }
+    /// Those that have been idle for too long, for the caller to destroy: the oldest are first.
+    std::vector<idle_one> take_old() {
+        const std::lock_guard guard(lock);
+        auto first = idle.begin();
+        while (first != idle.end() && clock::now() - first->since > options.idle_limit) ++first;
+        std::vector<idle_one> old(std::make_move_iterator(idle.begin()), std::make_move_iterator(first));
+        idle.erase(idle.begin(), first);
+        return old;
+    }
+    bool is_good(T& what) {
+        try {
+            return !options.check || options.check(what);
+        } catch (const cancelled&) {
+            throw;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    const std::function<T()> make;
+    const pool_options<T> options;
+    counting_semaphore<> places;  // not lent
+    mutex lock;
+    std::vector<idle_one> idle;  // under lock, as what follows; the last is the youngest
+    bool is_open = true;
+};
+
+}  // namespace detail
+
+/// An object that is lent. Move-only; gives it back at its end.
+template <class T>
+class lease {
+public:
+    lease(lease&& other) noexcept : core_(std::move(other.core_)), what_(std::move(other.what_)) { other.what_.reset(); }
+    lease& operator=(lease&& other) noexcept {
+        lease taken(std::move(other));
+        std::swap(core_, taken.core_);
+        std::swap(what_, taken.what_);
+        return *this;
+    }
+    ~lease() {
+        if (!core_) return;
+        if (what_) core_->give(std::move(*what_));
+        what_.reset();
+        core_->places.release();
+    }
+
+    T& operator*() noexcept { return *what_; }
+    T* operator->() noexcept { return &*what_; }
+    /// It is broken: destroyed instead of given back, and its place is free at once. The lease is empty afterwards.
+    void discard() {
+        what_.reset();
+        std::exchange(core_, nullptr)->places.release();
+    }
+    explicit operator bool() const noexcept { return what_.has_value(); }
+
+    /// For weft's own parts.
+    lease(std::shared_ptr<detail::pool_core<T>> from, T&& what) : core_(std::move(from)), what_(std::move(what)) {}
+
+private:
+    std::shared_ptr<detail::pool_core<T>> core_;
+    std::optional<T> what_;
+};
+
+/// T is movable, and its moves do not throw.
+template <class T>
+class pool {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "weft::pool: objects are moved in and out, which must not throw");
+
+public:
+    /// \throws std::invalid_argument: a limit of 0, no factory
+    explicit pool(std::function<T()> make, pool_options<T> options = {}) {
+        if (!make) throw std::invalid_argument("weft: a pool needs a factory");
+        if (options.limit == 0) throw std::invalid_argument("weft: pool_options::limit must be 1 or more");
+        core_ = std::make_shared<detail::pool_core<T>>(std::move(make), std::move(options));
+    }
+    /// Destroys those that are idle.
+    ~pool() {
+        std::vector<idle_one> all;
+        const std::lock_guard guard(core_->lock);
+        core_->is_open = false;
+        all.swap(core_->idle);
+    }
+    pool(const pool&) = delete;
+    pool& operator=(const pool&) = delete;
+
+    /// \returns an idle object, or a new one. \parks while `limit` are lent. \throws cancelled; what the factory throws
+    lease<T> acquire() {
+        core_->places.acquire();
+        return lend();
+    }
+    /// The same, if one need not wait for another's: empty if `limit` are lent. \parks as factory and check do
+    std::optional<lease<T>> try_acquire() {
+        if (!core_->places.try_acquire()) return std::nullopt;
+        return lend();
+    }
+    /// Empty if none was given back in time. \parks \throws as acquire()
+    template <class Rep, class Period>
+    std::optional<lease<T>> acquire_for(const std::chrono::duration<Rep, Period>& d) {
+        if (!core_->places.try_acquire_for(d)) return std::nullopt;
+        return lend();
+    }
+    /// Destroys those that have been idle for longer than `idle_limit`. \returns how many
+    std::size_t trim() { return core_->take_old().size(); }
+    /// How many are idle.
+    std::size_t idle() const {
+        const std::lock_guard guard(core_->lock);
+        return core_->idle.size();
+    }
+
+private:
+    using idle_one = typename detail::pool_core<T>::idle_one;
+
+    // With a place, which goes to the lease.
+    lease<T> lend() {
+        try {
+            trim();
+            while (auto found = core_->take_idle())
+                if (core_->is_good(*found)) return lease<T>(core_, std::move(*found));
+            return lease<T>(core_, core_->make());
+        } catch (...) {
+            core_->places.release();
+            throw;
+        }
+    }
+
+    std::shared_ptr<detail::pool_core<T>> core_;
+};
+
+}  // namespace weft

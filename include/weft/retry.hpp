@@ -1,0 +1,68 @@
+// retry.hpp - tries again what has failed, after a pause that grows.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include <weft/stop.hpp>
+
+namespace weft {
+
+struct retry_options {
+    unsigned attempts = 5;  ///< in all; 0 counts as 1
+    std::chrono::nanoseconds first_pause = std::chrono::milliseconds(100);
+    double growth = 2;  ///< each pause is so many times as long as the one before
+    std::chrono::nanoseconds longest_pause = std::chrono::seconds(10);
+    /// Which part of a pause is left to chance, 0 to 1: so that those who failed together do not come again together. By weft::draw().
+    double jitter = 0.5;
+    /// Whether such a failure is worth another attempt. Default: each one is.
+    std::function<bool(std::exception_ptr const&)> worth_it = {};
+    /// Told of each failure that is followed by another attempt, before the pause: which attempt it was, from 1, and how long the pause is.
+    std::function<void(unsigned, std::exception_ptr const&, std::chrono::nanoseconds)> on_failure = {};
+};
+
+namespace detail {
+
+/// The attempts of one retry().
+class attempts {
+public:
+    explicit attempts(const retry_options& o) noexcept : options_(o) {}
+    /// An attempt has failed: waits for the next one. \parks \throws `failure` if there is none; cancelled; what the options throw
+    void failed(const std::exception_ptr& failure);
+
+private:
+    std::chrono::nanoseconds pause() const;
+
+    const retry_options& options_;
+    unsigned made_ = 0;
+};
+
+}  // namespace detail
+
+/// Calls f until it returns, and at most `attempts` times. A `cancelled` is no failure: a stop, or a deadline around the retry, ends it at
+/// once, also in a pause. A timeout_error of a with_timeout() inside f is one.
+///
+/// \returns what f returns. \throws the last failure; cancelled. \parks between the attempts, and as f does
+template <class F>
+auto retry(const retry_options& options, F&& f) -> std::invoke_result_t<F&> {
+    for (detail::attempts so_far(options);;) {
+        std::exception_ptr failure;
+        try {
+            return std::invoke(f);
+        } catch (const cancelled&) {
+            throw;
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        so_far.failed(failure);
+    }
+}
+template <class F>
+auto retry(F&& f) -> std::invoke_result_t<F&> {
+    return retry(retry_options{}, std::forward<F>(f));
+}
+
+}  // namespace weft

@@ -1,0 +1,30 @@
+#include <weft/movable_deadline.hpp>
+
+#include <mutex>
+
+namespace weft {
+
+steady_time_point movable_deadline::expiry() const {
+    const std::lock_guard guard(lock_);
+    return at_;
+}
+
+// Those who wait look again when the time comes that they know of: so only what comes before that has to wake them.
+void movable_deadline::move(steady_time_point to) {
+    const std::lock_guard guard(lock_);
+    const bool is_earlier = to < at_;
+    at_ = to;
+    if (is_earlier) earlier_.notify_all();
+}
+
+void movable_deadline::wait() {
+    std::unique_lock guard(lock_);
+    while (at_ == detail::never || detail::clock::now() < at_) {
+        if (at_ == detail::never)
+            earlier_.wait(guard);
+        else
+            static_cast<void>(earlier_.wait_until(guard, at_));
+    }
+}
+
+}  // namespace weft
