@@ -7,6 +7,8 @@
 //   3  It lives as long as somebody is under it.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <functional>
 #include <optional>

@@ -8,6 +8,8 @@
 //   4  A lease may outlive the pool; its object is destroyed with it then.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>

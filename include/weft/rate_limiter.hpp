@@ -8,6 +8,8 @@
 //   3  An acquire that was stopped or timed out has taken none, and whoever is behind it goes on at once.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <cstddef>
 

@@ -1,6 +1,8 @@
 // retry.hpp - tries again what has failed, after a pause that grows.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <exception>
 #include <functional>

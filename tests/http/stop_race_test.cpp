@@ -205,7 +205,7 @@ TEST_P(http_stop_race, only_one_serve_at_a_time) {
 TEST_P(http_stop_race, a_server_whose_serve_was_stopped_serves_again) {
     start();
     serving->request_stop();
-    EXPECT_THROW(serving->join(), cancelled);
+    EXPECT_THROW(serving->join(), fiber_cancelled);
     serving = rt.spawn([this] { app.serve(); });
     EXPECT_EQ(connect().ask(get("/")).status, 200);
 }
