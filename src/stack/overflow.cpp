@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
@@ -24,7 +25,8 @@ namespace {
 constinit atomic<overflow_namer> namer_in_use{nullptr};
 constinit std::mutex installing;
 constinit int reports = 0;                     // under `installing`
-struct sigaction previous_action = {};         // written before our handler is there to read it
+constinit bool is_beneath = false;             // O2; under `installing`
+struct sigaction previous_action = {};         // written while our handler is not there to read it (O1)
 
 /// A line put together without allocating; what does not fit is cut.
 class line {
@@ -85,17 +87,25 @@ void print_report(std::byte* address, std::size_t stack_bytes) noexcept {
     text.print();
 }
 
-void restore_default() noexcept {
+/// \returns what was there.
+struct sigaction restore_default() noexcept {
     struct sigaction action = {};
+    struct sigaction before = {};
     action.sa_handler = SIG_DFL;
-    ::sigaction(SIGSEGV, &action, nullptr);
+    ::sigaction(SIGSEGV, &action, &before);
+    return before;
+}
+
+/// Neither calls a function.
+bool is_default_or_ignored(struct sigaction const& action) noexcept {
+    return (action.sa_flags & SA_SIGINFO) == 0 && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
 }
 
 // As the kernel would have called it. \returns false if there was none.
 bool call_previous(int number, siginfo_t* info, void* machine) noexcept {
     auto const action = previous_action;
     bool const wants_info = (action.sa_flags & SA_SIGINFO) != 0;
-    if (!wants_info && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return false;
+    if (is_default_or_ignored(action)) return false;
     if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous_action = {};
     sigset_t before;
     ::pthread_sigmask(SIG_BLOCK, &action.sa_mask, &before);
@@ -105,7 +115,28 @@ bool call_previous(int number, siginfo_t* info, void* machine) noexcept {
     return true;
 }
 
+/// The signal comes again here, where nothing catches it. It returns only where the kernel spares the process, as it does the first one of
+/// a container.
+void die_of(int number) noexcept {
+    auto const before = restore_default();
+    sigset_t one;
+    sigset_t blocked;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, number);
+    ::pthread_sigmask(SIG_UNBLOCK, &one, &blocked);
+    ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number);
+    ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+    ::sigaction(number, &before, nullptr);
+}
+
+// A fault recurs by itself when a handler returns; what somebody has sent does not (kill, raise, a timer): si_code tells them apart.
+void pass_on_what_was_sent(int number, siginfo_t* info, void* machine) noexcept {
+    if (call_previous(number, info, machine)) return;
+    if (previous_action.sa_handler == SIG_DFL) die_of(number);
+}
+
 extern "C" void on_segv(int number, siginfo_t* info, void* machine) {
+    if (info->si_code <= 0) return pass_on_what_was_sent(number, info, machine);   // si_addr means nothing then
     auto const bytes = stack_bytes_of_guard(info->si_addr);
     if (bytes != 0) print_report(static_cast<std::byte*>(info->si_addr), bytes);
     bool const was_called = call_previous(number, info, machine);
@@ -121,12 +152,18 @@ void stay_loaded() noexcept {
         static_cast<void>(::dlopen(mine.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
 }
 
+bool is_ours(struct sigaction const& action) noexcept { return action.sa_sigaction == on_segv; }
+
 }  // namespace
 
 overflow_report::overflow_report() noexcept {
     std::scoped_lock const lock(installing);
     if (reports++ > 0) return;
-    ::sigaction(SIGSEGV, nullptr, &previous_action);
+    struct sigaction now = {};
+    ::sigaction(SIGSEGV, nullptr, &now);
+    if (is_ours(now) || (is_beneath && !is_default_or_ignored(now))) return;   // O2
+    is_beneath = false;
+    previous_action = now;
     struct sigaction action = {};
     action.sa_sigaction = on_segv;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -138,8 +175,9 @@ overflow_report::~overflow_report() {
     if (--reports > 0) return;
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);
-    if (now.sa_sigaction == on_segv) ::sigaction(SIGSEGV, &previous_action, nullptr);
-    else stay_loaded();   // he may hand on to us
+    is_beneath = !is_ours(now);
+    if (is_beneath) stay_loaded();   // the handler on top may hand on to ours
+    else ::sigaction(SIGSEGV, &previous_action, nullptr);
 }
 
 std::size_t alternate_stack::bytes_needed() noexcept {

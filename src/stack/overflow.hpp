@@ -3,6 +3,14 @@
 // Who else handles SIGSEGV, installed before or after, keeps his say: a handler that was there before is called after the line, and for
 // every fault that is not ours; one that comes later calls ours by itself, if it hands on what it does not know. Both as the kernel would have,
 // with their own signal mask.
+//
+// A SIGSEGV that was sent (kill, raise, sigqueue) is no fault, and does what it would have done without weft: it is ignored if it was, goes
+// to the handler that was there, or ends the process.
+//
+// Invariants
+//   O1  Our handler is installed at most once in a chain of handlers, and what it calls was there before it. So there is no ring.
+//   O2  When the last report ends beneath another handler, ours stays where it is: that one may hand on to it. The next report installs
+//       nothing then, unless whatever was on top has gone: the chain leads to ours already, or its owner has chosen that it does not.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
+#include <unistd.h>
 #include <csignal>
 #include <cstdlib>
 #include <thread>
@@ -84,6 +85,109 @@ TEST(overflow_report, a_foreign_fault_without_a_handler_kills_as_ever) {
             faults();
         },
         ::testing::KilledBySignal(SIGSEGV), ::testing::Not(::testing::HasSubstr("weft")));
+}
+
+// ---- what was sent, and is no fault
+
+int installed_handler_is_ours(struct sigaction const& ours) {
+    struct sigaction now = {};
+    ::sigaction(SIGSEGV, nullptr, &now);
+    return now.sa_sigaction == ours.sa_sigaction ? 1 : 0;
+}
+
+TEST(overflow_report, a_signal_that_was_sent_kills_as_ever) {
+    for (auto* const send : {+[] { std::raise(SIGSEGV); }, +[] { ::kill(::getpid(), SIGSEGV); },
+                             +[] { ::sigqueue(::getpid(), SIGSEGV, {.sival_int = 1}); }})
+        EXPECT_EXIT(
+            {
+                std::signal(SIGSEGV, SIG_DFL);
+                overflow_report const report;
+                send();
+                std::_Exit(3);
+            },
+            ::testing::KilledBySignal(SIGSEGV), ::testing::Not(::testing::HasSubstr("weft")));
+}
+
+TEST(overflow_report, a_signal_that_was_sent_and_is_ignored_leaves_the_report_in_place) {
+    EXPECT_EXIT(
+        {
+            std::signal(SIGSEGV, SIG_IGN);
+            overflow_report const report;
+            struct sigaction ours = {};
+            ::sigaction(SIGSEGV, nullptr, &ours);
+            for (int i = 0; i < 3; ++i) std::raise(SIGSEGV);
+            if (!installed_handler_is_ours(ours)) std::_Exit(3);
+            alternate_stack const here;
+            overflow(guard_choice::automatic);
+        },
+        ::testing::KilledBySignal(SIGSEGV), "weft: stack overflow");
+}
+
+TEST(overflow_report, a_signal_that_was_sent_goes_to_the_handler_that_was_there_each_time) {
+    static int volatile calls = 0;
+    EXPECT_EXIT(
+        {
+            std::signal(SIGSEGV, [](int) { calls = calls + 1; });
+            overflow_report const report;
+            struct sigaction ours = {};
+            ::sigaction(SIGSEGV, nullptr, &ours);
+            for (int i = 0; i < 3; ++i) std::raise(SIGSEGV);
+            std::_Exit(calls == 3 && installed_handler_is_ours(ours) ? 0 : 3);
+        },
+        ::testing::ExitedWithCode(0), "");
+}
+
+// ---- handlers on top of ours
+
+struct sigaction found_below = {};
+
+void hands_on(int number, siginfo_t* info, void* machine) {
+    static_cast<void>(!::write(STDERR_FILENO, "foreign\n", 8));
+    if ((found_below.sa_flags & SA_SIGINFO) != 0) found_below.sa_sigaction(number, info, machine);
+    else std::signal(SIGSEGV, SIG_DFL);
+}
+
+void install_on_top() {
+    struct sigaction mine = {};
+    mine.sa_sigaction = hands_on;
+    mine.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigaction(SIGSEGV, &mine, &found_below);
+}
+
+TEST(overflow_report, a_handler_on_top_and_a_second_report_make_no_ring) {
+    for (auto* const crash : {+[] { overflow(guard_choice::automatic); }, faults})
+        EXPECT_EXIT(
+            {
+                std::signal(SIGSEGV, SIG_DFL);
+                {
+                    overflow_report const first;
+                    install_on_top();
+                }
+                overflow_report const second;
+                alternate_stack const here;
+                crash();
+            },
+            ::testing::KilledBySignal(SIGSEGV), "^foreign\n(weft: stack overflow[^\n]*\n)?$");
+}
+
+TEST(overflow_report, a_handler_on_top_that_went_leaves_the_next_report_in_place) {
+    EXPECT_EXIT(
+        {
+            std::signal(SIGSEGV, SIG_DFL);
+            {
+                overflow_report const first;
+                install_on_top();
+            }
+            ::sigaction(SIGSEGV, &found_below, nullptr);   // as its owner found it: ours
+            { overflow_report const second; }
+            struct sigaction after = {};
+            ::sigaction(SIGSEGV, nullptr, &after);
+            if (after.sa_handler != SIG_DFL) std::_Exit(3);
+            overflow_report const third;
+            alternate_stack const here;
+            overflow(guard_choice::automatic);
+        },
+        ::testing::KilledBySignal(SIGSEGV), "^weft: stack overflow[^\n]*\n$");
 }
 #endif
 
