@@ -18,7 +18,9 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <mutex>
+#include <string>
 
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
@@ -76,16 +78,39 @@ int take(slot& s) noexcept {
     }
 }
 
-[[noreturn]] void refuse(std::errc why, const char* what) { throw std::system_error(std::make_error_code(why), what); }
+[[noreturn]] void refuse(std::errc why, const std::string& what) { throw std::system_error(std::make_error_code(why), what); }
+
+/// Why nobody can wait for it; null: one can.
+const char* why_not(int number) noexcept {
+    switch (number) {
+        case SIGKILL:
+        case SIGSTOP: return "the system lets nobody handle it";
+        case SIGSEGV:
+        case SIGBUS:
+        case SIGFPE:
+        case SIGILL:
+        case SIGTRAP:
+        case SIGSYS: return "it comes of what a thread has just done, which would happen again or go on wrongly";
+        default: break;
+    }
+    if (number < 1 || number > last_signal) return "there is no such signal";
+    struct sigaction now {};
+    return ::sigaction(number, nullptr, &now) != 0 ? "the C library keeps it for itself" : nullptr;
+}
+
+std::string named(int number) {
+    const char* const name = number > 0 && number <= last_signal ? ::sigabbrev_np(number) : nullptr;
+    return std::to_string(number) + (name ? " (SIG" + std::string(name) + ")" : "");
+}
 
 signal_set checked(std::initializer_list<int> numbers) {
     signal_set set = 0;
     for (const int n : numbers) {
-        if (n < 1 || n > last_signal || n == SIGKILL || n == SIGSTOP)
-            refuse(std::errc::invalid_argument, "weft: no signal to wait for");
+        if (const char* const why = why_not(n))
+            refuse(std::errc::invalid_argument, "weft: io::signals cannot take signal " + named(n) + ": " + why);
         set |= bit(n);
     }
-    if (set == 0) refuse(std::errc::invalid_argument, "weft: no signal to wait for");
+    if (set == 0) refuse(std::errc::invalid_argument, "weft: io::signals needs a signal to wait for");
     return set;
 }
 

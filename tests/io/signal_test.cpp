@@ -59,6 +59,7 @@ TEST_F(signals, every_object_gets_it) {
 }
 
 TEST_F(signals, the_last_object_restores_what_was_before) {
+    handled_before = 0;
     struct sigaction mine {
     }, kept{};
     mine.sa_handler = count_it;
@@ -95,6 +96,27 @@ TEST_F(signals, refuses_numbers_that_cannot_be_handled) {
     EXPECT_THROW(weft::io::signals({0}), std::system_error);
     EXPECT_THROW(weft::io::signals({999}), std::system_error);
     EXPECT_THROW(weft::io::signals({}), std::system_error);
+    for (const int kept_by_libc : {32, 33}) EXPECT_THROW(weft::io::signals({kept_by_libc}), std::system_error);
+}
+
+TEST_F(signals, refuses_faults_and_says_why) {
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+        struct sigaction before {
+        }, after{};
+        ::sigaction(fault, nullptr, &before);
+        try {
+            const weft::io::signals taken({SIGUSR1, fault});
+            ADD_FAILURE() << "took signal " << fault;
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), std::errc::invalid_argument);
+            EXPECT_NE(std::string_view(e.what()).find("signal " + std::to_string(fault) + " (SIG"), std::string_view::npos)
+                << e.what();
+            EXPECT_NE(std::string_view(e.what()).find("comes of what a thread has just done"), std::string_view::npos)
+                << e.what();
+        }
+        ::sigaction(fault, nullptr, &after);
+        EXPECT_EQ(before.sa_handler, after.sa_handler);
+    }
 }
 
 TEST_F(signals, a_stop_ends_the_wait) {

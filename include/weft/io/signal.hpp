@@ -15,7 +15,9 @@ namespace weft::io {
 /// A signal that arrives several times before it is taken counts once.
 class signals {
 public:
-    /// \throws  std::system_error: invalid_argument for a number that cannot be handled (SIGKILL, SIGSTOP, or none at all).
+    /// \throws  std::system_error: invalid_argument, with the reason, for a number that nobody can wait for: none at all, SIGKILL, SIGSTOP, those
+    ///          that the C library keeps (32, 33), and faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), which end the program or
+    ///          go to a handler of its own.
     explicit signals(std::initializer_list<int> numbers);
     ~signals();
     signals(const signals&) = delete;
