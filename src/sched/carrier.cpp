@@ -2,7 +2,6 @@
 #include "sched/carrier.hpp"
 
 #include <pthread.h>
-#include <sys/prctl.h>
 
 #include <cfenv>
 #include <cstdio>
@@ -35,7 +34,6 @@ void carrier::start_thread() {
         char name[16];
         std::snprintf(name, sizeof name, "%.10s/%u", owner_.options().name.c_str(), number_);
         pthread_setname_np(pthread_self(), name);
-        prctl(PR_SET_TIMERSLACK, 1);  // timers 36 instead of 86 us late (measured: research/peers-io.md, verdict 5)
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
         owner_.hand_offs().thread_begins(*this);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);

@@ -1,7 +1,7 @@
 #include "sched/hand_off.hpp"
 
 #include <pthread.h>
-#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -39,7 +39,7 @@ void hand_off::start() {
         char name[16];
         std::snprintf(name, sizeof name, "%.10s/mon", owner_.options().name.c_str());
         pthread_setname_np(pthread_self(), name);
-        prctl(PR_SET_TIMERSLACK, 1);
+        monitor_id_.store(::gettid(), relaxed);  // a number only
         set_slice_of(0, worker_slice);
         run();
     });

@@ -45,6 +45,8 @@ public:
 
     /// Starts the monitor, unless the time slice is zero. \throws std::system_error, std::bad_alloc
     void start();
+    /// The monitor's thread; 0 if there is none, or it has not begun.
+    pid_t monitor_id() const noexcept { return monitor_id_.load(relaxed); }
     void stop() noexcept;
 
     /// A carrier that will have no worker before it is no longer reserved. \throws std::system_error
@@ -136,6 +138,7 @@ private:
     const int hog_nice_;
     hog_reporter hogs_;
     std::thread thread_;
+    atomic<pid_t> monitor_id_{0};
     const int usual_nice_ = nice_here();  // of the runtime's threads
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};

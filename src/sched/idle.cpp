@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sched/choice.hpp"
+#include "sched/exact_timers.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/simulator.hpp"
 #include "sched/worker_inline.hpp"
@@ -295,7 +296,7 @@ void idle_worker::sleep_until(time_point until) noexcept {
     if (w_.owner_.worker_count() == 1 || in_others_way_) return sleep_here_until(until);
     w_.cpu_.store(placement::here(), relaxed);  // a hint
     auto& place = this_carrier()->place();
-    place.stay_off(cpus_of_others());
+    place.stay_off(cpus_of_others(), w_.owner_.hand_offs().monitor_id());
     sleep_here_until(until);
     place.stay_anywhere();
 }
@@ -314,7 +315,9 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     led_ = s.try_lead_or_wait_for_it();
     if (!led_) {
         const auto timer = w_.timers_.earliest();
-        w_.parker_.sleep(std::min(until, not_too_soon(timer)));
+        const auto wake_at = std::min(until, not_too_soon(timer));
+        const exact_timers here(wake_at);
+        w_.parker_.sleep(wake_at);
         note_wake(timer);
         return;
     }
@@ -322,7 +325,11 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     s.publish_leader_sleep(std::min(until, timer));
     timer = std::min(timer, earliest_timer());  // Dekker: see publish_leader_sleep()
     w_.taking_in_ = true;  // found() notifies
-    w_.parker_.sleep_in(s.io(), std::min(until, not_too_soon(timer)));
+    const auto wake_at = std::min(until, not_too_soon(timer));
+    {
+        const exact_timers here(wake_at);
+        w_.parker_.sleep_in(s.io(), wake_at);
+    }
     w_.taking_in_ = false;
     s.end_leader_sleep();
     s.end_lead();

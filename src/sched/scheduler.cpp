@@ -125,8 +125,8 @@ scheduler::scheduler(scheduler_options options, driver& io)
         new_carrier(workers_.back().get());
     }
     try {
+        hand_off_.start();  // before the carriers: placement.hpp
         for (unsigned i = 0; i < options_.workers; ++i) carriers_[i]->start_thread();
-        hand_off_.start();
     } catch (...) {
         stop();
         throw;

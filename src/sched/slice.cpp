@@ -26,6 +26,8 @@ struct scheduling {
     std::uint64_t period;
 };
 
+constexpr std::uint64_t reset_on_fork = 1;  // SCHED_FLAG_RESET_ON_FORK
+
 void say_refused() noexcept {
     static constinit atomic<bool> said{false};
     if (!said.exchange(true, relaxed))
@@ -40,9 +42,18 @@ void set_slice_of(pid_t thread, duration slice) noexcept {
     if (::syscall(SYS_sched_getattr, thread, &now, sizeof now, 0) != 0) return say_refused();
     if (now.policy != SCHED_OTHER && now.policy != SCHED_BATCH) return;
     now.size = sizeof now;
-    now.flags = 0;
+    now.flags = now.nice < 0 ? 0 : reset_on_fork;  // which would take a negative nice value from them as well
     now.runtime = static_cast<std::uint64_t>(slice.count());
     if (::syscall(SYS_sched_setattr, thread, &now, 0) != 0) say_refused();
+}
+
+void set_usual_slice() noexcept {
+    scheduling now{};
+    if (::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0) return;
+    if ((now.policy != SCHED_OTHER && now.policy != SCHED_BATCH) || now.nice >= 0) return;
+    now.size = sizeof now;
+    now.runtime = 0;
+    ::syscall(SYS_sched_setattr, 0, &now, 0);
 }
 
 }  // namespace weft::detail

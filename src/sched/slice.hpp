@@ -3,6 +3,9 @@
 // Workers and the monitor ask for a short one, so that they come soon after a hog; a hog's is long, so that it is disturbed
 // seldom (measured with 16 hogs on two CPUs: a ticker's p99 40 us instead of 2.4 ms; research/mechanisms.md, 2.2). Kernels before
 // 6.12 ignore it. Needs no privilege and can be taken back, unlike nice values.
+//
+// What a thread with such a slice starts, threads and processes, has the usual one: the kernel is told so (SCHED_FLAG_RESET_ON_FORK). It would
+// take a negative nice value from them as well, so with one they inherit the slice, but for those of weft's that run foreign code.
 #pragma once
 
 #include <sys/types.h>
@@ -19,5 +22,8 @@ inline constexpr duration hog_slice = std::chrono::milliseconds(100);
 /// Of a thread of this process; 0: the calling one. Nothing happens to a thread with a policy of its own, nor if the kernel refuses,
 /// which is said once.
 void set_slice_of(pid_t thread, duration slice) noexcept;
+
+/// The calling thread gets the kernel's own slice, should it have inherited another.
+void set_usual_slice() noexcept;
 
 }  // namespace weft::detail

@@ -1,6 +1,11 @@
 // placement_test.cpp - the affinity of a carrier that sleeps, and afterwards.
 #include <gtest/gtest.h>
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <thread>
 
@@ -22,6 +27,25 @@ cpu_set_t affinity() {
     return set;
 }
 
+void set_affinity(pid_t thread, const cpu_set_t& set) { EXPECT_EQ(sched_setaffinity(thread, sizeof set, &set), 0); }
+
+/// A thread that does nothing, as the monitor in a runtime.
+class idle_thread {
+public:
+    idle_thread() : thread_([this](std::stop_token stop) {
+        id_ = ::gettid();
+        id_.notify_all();
+        while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }) {
+        id_.wait(0);
+    }
+    pid_t id() const { return id_; }
+
+private:
+    std::atomic<pid_t> id_{0};
+    std::jthread thread_;
+};
+
 /// Each test changes the affinity of a thread of its own.
 class placing : public ::testing::Test {
 protected:
@@ -38,6 +62,7 @@ protected:
     static void on_a_thread(Body body) { std::thread(body).join(); }
 
     const cpu_set_t all = affinity();
+    const idle_thread reference;
     int first = 0;
 };
 
@@ -46,7 +71,7 @@ TEST_F(placing, keeps_off_the_others_cpus_and_comes_back) {
     on_a_thread([&] {
         placement place;
         for (int i = 0; i < 3; ++i) {
-            place.stay_off(only(first));
+            place.stay_off(only(first), reference.id());
             const auto asleep = affinity();
             EXPECT_FALSE(CPU_ISSET(first, &asleep));
             EXPECT_EQ(CPU_COUNT(&asleep), CPU_COUNT(&all) - 1);
@@ -61,13 +86,13 @@ TEST_F(placing, keeps_off_the_others_cpus_and_comes_back) {
 TEST_F(placing, does_nothing_where_no_cpu_would_be_left) {
     on_a_thread([&] {
         placement place;
-        place.stay_off(all);
+        place.stay_off(all, reference.id());
         const auto asleep = affinity();
         EXPECT_TRUE(CPU_EQUAL(&asleep, &all));
         place.stay_anywhere();
         const auto mine = only(first);
         ASSERT_EQ(sched_setaffinity(0, sizeof mine, &mine), 0);
-        place.stay_off(mine);
+        place.stay_off(mine, reference.id());
         const auto pinned = affinity();
         EXPECT_TRUE(CPU_EQUAL(&pinned, &mine));
         place.stay_anywhere();
@@ -85,10 +110,66 @@ TEST_F(placing, a_narrowed_thread_gets_its_own_affinity_back_not_more) {
         int second = first + 1;
         while (!CPU_ISSET(second, &narrow)) ++second;
         placement place;
-        place.stay_off(only(second));
+        place.stay_off(only(second), reference.id());
         place.stay_anywhere();
         const auto after = affinity();
         EXPECT_TRUE(CPU_EQUAL(&after, &narrow));
+    });
+}
+
+// What `taskset -acp` does while the thread sleeps, with just the mask that it has given itself.
+TEST_F(placing, an_administrators_mask_stays_though_it_is_the_sleepers_own) {
+    if (!has_cpus(2)) return;
+    on_a_thread([&] {
+        placement place;
+        for (int i = 0; i < 3; ++i) {
+            place.stay_off(only(first), reference.id());
+            const auto asleep = affinity();
+            set_affinity(reference.id(), asleep);
+            set_affinity(0, asleep);
+            place.stay_anywhere();
+            const auto awake = affinity();
+            EXPECT_TRUE(CPU_EQUAL(&awake, &asleep));
+            place.stay_off(only(first), reference.id());
+            const auto again = affinity();
+            EXPECT_TRUE(CPU_EQUAL(&again, &asleep));
+            place.stay_anywhere();
+
+            set_affinity(reference.id(), all);  // and takes it back
+            set_affinity(0, all);
+            place.stay_off(only(first), reference.id());
+            place.stay_anywhere();
+            const auto after = affinity();
+            EXPECT_TRUE(CPU_EQUAL(&after, &all));
+        }
+    });
+}
+
+// The thread changes its mask between the settings of the reference and of its own, or has just undone it.
+TEST_F(placing, an_administrators_mask_is_followed_if_only_the_reference_has_it_yet) {
+    if (!has_cpus(2)) return;
+    on_a_thread([&] {
+        placement place;
+        place.stay_off(only(first), reference.id());
+        set_affinity(reference.id(), only(first));
+        place.stay_anywhere();
+        const auto awake = affinity();
+        const auto wanted = only(first);
+        EXPECT_TRUE(CPU_EQUAL(&awake, &wanted));
+        set_affinity(reference.id(), all);
+        place.stay_off(only(first), reference.id());
+        const auto follows = affinity();
+        EXPECT_TRUE(CPU_EQUAL(&follows, &all));
+    });
+}
+
+TEST_F(placing, does_nothing_without_a_reference) {
+    on_a_thread([&] {
+        placement place;
+        place.stay_off(only(first), 0);
+        const auto asleep = affinity();
+        EXPECT_TRUE(CPU_EQUAL(&asleep, &all));
+        place.stay_anywhere();
     });
 }
 
