@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "arch/valgrind.hpp"
+#include "base/panic.hpp"
 #include "io/source_pool.hpp"
 #include "io/system.hpp"
 
@@ -43,6 +45,11 @@ io_event decode(std::uint32_t bits) noexcept {
     return {.readable = failed || (bits & (EPOLLIN | EPOLLRDHUP)) != 0,
             .writable = failed || (bits & EPOLLOUT) != 0,
             .hangup = failed || (bits & EPOLLRDHUP) != 0};
+}
+
+// There is no third way: without this call no fiber hears of its I/O, nor sleeps.
+[[noreturn]] void panic_of_refusal(long error) {
+    panic("the system refuses epoll_wait: ", std::strerror(static_cast<int>(error)));
 }
 
 int checked(long result, const char* what) {
@@ -82,10 +89,12 @@ unsigned epoll_driver::poll(time_point until) noexcept {
 long epoll_driver::wait_for_events(time_point until) noexcept {
     if (has_pwait2_) {
         const long n = wait_pwait2(epoll_fd_.get(), ready_.data(), batch, time_left(until));
-        if (n != -ENOSYS && n != -EPERM) return n;  // a kernel before 5.11, or a filter made before it
-        has_pwait2_ = false;
+        if (n >= 0 || n == -EINTR) return n;
+        has_pwait2_ = false;  // a kernel before 5.11, or a filter that does not know the call, whatever it says then
     }
-    return wait_milliseconds(epoll_fd_.get(), ready_.data(), batch, time_left(until));
+    const long n = wait_milliseconds(epoll_fd_.get(), ready_.data(), batch, time_left(until));
+    if (n < 0 && n != -EINTR) panic_of_refusal(-n);
+    return n;
 }
 
 void epoll_driver::wake() noexcept {

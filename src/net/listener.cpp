@@ -108,6 +108,9 @@ listener::listener(const net::endpoint& at, const listener_options& options) {
 }
 
 stream listener::accept(std::error_code& error) {
+    constexpr unsigned refused_after =
+        1000;  // chosen: more than were ever lost at once; then it is accept4 that is refused, and for good
+    unsigned lost_in_a_row = 0;
     back_off pauses;
     for (;;) {
         const auto taken = detail::perform(handle_.get(), detail::io_direction::read, detail::park_reason::accept, [](int fd) {
@@ -119,8 +122,9 @@ stream listener::accept(std::error_code& error) {
             if (!s.error) return stream(std::move(s.handle));
             error = std::error_code(ENOMEM, std::system_category());
         }
-        if (lost_in_the_queue(error)) continue;
-        if (!exhausted(error)) return {};
+        const bool lost = lost_in_the_queue(error);
+        if (lost && ++lost_in_a_row < refused_after) continue;
+        if (!lost && !exhausted(error)) return {};
         complain(local_, error);
         error = pauses.pause();
         if (error) return {};

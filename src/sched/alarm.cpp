@@ -21,14 +21,16 @@ timespec to_timespec(time_point t) noexcept {
 
 alarm::alarm() : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
     if (timer_.get() < 0) throw std::system_error(errno, std::generic_category(), "weft: no timer for the monitor");
+    if (!set_timer(never))
+        throw std::system_error(errno, std::generic_category(), "weft: no timer for the monitor (timerfd_settime)");
 }
 
 void alarm::set(time_point when) noexcept {
-    if (!rung_.load(relaxed)) set_timer(when);  // a race with ring() puts that off by as much, which it may
+    if (!rung_.load(relaxed)) static_cast<void>(set_timer(when));  // a race with ring() puts that off by as much, which it may
 }
 
 void alarm::ring() noexcept {
-    if (!rung_.exchange(true, seq_cst)) set_timer(time_point());
+    if (!rung_.exchange(true, seq_cst)) static_cast<void>(set_timer(time_point()));
 }
 
 // The kernel locks the timer: either the ring's setting comes after the sleeper's own last one, and ends the read, or rung_ was set before.
@@ -40,10 +42,10 @@ void alarm::wait() noexcept {
     rung_.exchange(false, acquire);
 }
 
-void alarm::set_timer(time_point when) noexcept {
+bool alarm::set_timer(time_point when) noexcept {
     itimerspec at{};
     if (when != never) at.it_value = to_timespec(when);
-    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+    return ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr) == 0;
 }
 
 }  // namespace weft::detail

@@ -14,7 +14,7 @@ namespace weft::detail {
 /// One sleeper; any thread may set it.
 class alarm {
 public:
-    /// \throws std::system_error  there is no descriptor for it
+    /// \throws std::system_error  there is no descriptor for it, or the system refuses to set it
     alarm();
     alarm(const alarm&) = delete;
     alarm& operator=(const alarm&) = delete;
@@ -27,7 +27,7 @@ public:
     void wait() noexcept;
 
 private:
-    void set_timer(time_point when) noexcept;
+    [[nodiscard]] bool set_timer(time_point when) noexcept;
 
     atomic<bool> rung_{false};
     const unshared_descriptor timer_;

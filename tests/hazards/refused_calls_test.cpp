@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -69,6 +70,7 @@ const refused_call calls[] = {
     {"epoll_create1", {SYS_epoll_create1}, then::says_so},
     {"epoll_ctl", {SYS_epoll_ctl}, then::says_so},
     {"timerfd_create", {SYS_timerfd_create}, then::says_so},
+    {"timerfd_settime", {SYS_timerfd_settime}, then::says_so},
 };
 
 /// Wakes, timers, thefts, hogs, threads that block, a connection, a child, deep stacks given back, and the end of it all.
@@ -129,6 +131,39 @@ TEST_P(refused, E8_calls_have_another_way_or_are_named) {
     const auto& [call, error] = GetParam();
     const auto what = error == EPERM ? call.if_forbidden : call.what;
     EXPECT_EXIT((refuse(call.numbers, error), smoke(what)), ::testing::ExitedWithCode(0), "");
+}
+
+// A filter may say what it likes: these once made a difference between one errno and another.
+const refused_call particular[] = {
+    {"epoll_pwait2", {441}},
+    {"timerfd_settime", {SYS_timerfd_settime}, then::says_so},
+};
+
+INSTANTIATE_TEST_SUITE_P(by_whatever_errno, refused,
+                         ::testing::Combine(::testing::ValuesIn(particular),
+                                            ::testing::Values(EACCES, EINVAL, ENOMEM, EAGAIN, EBUSY)),
+                         [](const auto& each) {
+                             return std::string(std::get<0>(each.param).name) + "_" + std::to_string(std::get<1>(each.param));
+                         });
+
+// EPERM of accept(2) says that a firewall has refused one connection. For ever it is the call that is refused.
+TEST(refused_accept, E8_is_said_and_does_not_keep_a_cpu) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            weft::run([] {
+                tcp::listener listener({.host = "127.0.0.1", .port = 0});
+                auto client = tcp::stream::connect(listener.local());
+                refuse({SYS_accept4}, EPERM);
+                const auto cpu_before = std::clock();
+                std::error_code error;
+                with_deadline(std::chrono::steady_clock::now() + 400ms, [&] { static_cast<void>(listener.accept(error)); });
+                WEFT_MUST(error == std::errc::timed_out);
+                WEFT_MUST(std::clock() - cpu_before < CLOCKS_PER_SEC / 5);
+            });
+            leave(0);
+        },
+        ::testing::ExitedWithCode(0), "weft: accept on 127.0.0.1:[0-9]*: Operation not permitted");
 }
 
 INSTANTIATE_TEST_SUITE_P(of_the_system, refused, ::testing::Combine(::testing::ValuesIn(calls), ::testing::Values(ENOSYS, EPERM)),
