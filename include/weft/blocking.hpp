@@ -56,7 +56,7 @@ private:
 ///
 /// \returns  what f returns; what f throws comes out as well.
 /// \parks    until f has returned; at first while all threads of the pool are busy, in order of arrival. (64 threads; where calls have
-///           waited for 100 ms, one more each, up to 256.)
+///           waited for 100 ms, one more each, up to runtime_options::blocking_threads.)
 /// \throws   weft::cancelled; std::system_error if the pool has no thread and can start none.
 /// \cost     two wake-ups between threads. For calls that take more than some 50 us.
 template <class F>

@@ -69,6 +69,10 @@ struct runtime_options {
     int hog_nice = 0;
     unsigned max_carriers =
         512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
+    /// Threads of weft::blocking, at most. 64 are started as they are wanted; while calls have waited for 100 ms, one more each. A call that has
+    /// waited for a second is said on stderr, once, with who has the threads. Look-ups of names and starts of processes have threads of
+    /// their own. WEFT_BLOCKING_THREADS overrides.
+    unsigned blocking_threads = 256;
     std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit
     weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does then
     /// Measures what fibers need of their stacks (runtime::stack_census), at some microseconds for each. WEFT_STACK_CENSUS=1 does so, too,
@@ -110,6 +114,8 @@ struct runtime_stats {
     unsigned carriers = 0;  ///< threads that run fibers, or wait to
     std::uint64_t hand_offs = 0;  ///< times a fiber lost its worker
     std::uint64_t blocked = 0;  ///< of these, because it blocked its thread
+    unsigned blocking_threads = 0;  ///< of weft::blocking, those that wait for a call among them
+    std::size_t blocking_waiting = 0;  ///< calls of weft::blocking that wait for a thread
     std::size_t stacks_in_use = 0;
     std::size_t stacks_idle = 0;
     std::size_t stacks_unguarded = 0;  ///< overflow of these is noticed only when they end

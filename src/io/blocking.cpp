@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "io/blocking_calls.hpp"
 #include "io/blocking_pool.hpp"
 #include "io/current.hpp"
 #include "sched/simulator.hpp"
@@ -25,22 +26,23 @@ public:
     void refuse() noexcept override { end(ending::refused); }
 
     /// \parks    until it has ended.
-    /// \returns  false if interrupted.
-    bool wait_for_end(interruptible may_stop) noexcept {
+    /// \returns  notified; or timed_out if `until` has passed, or why it was interrupted.
+    wake wait_for_end(interruptible may_stop, time_point until = never) noexcept {
         for (;;) {
             lock_.lock();
             if (ending_ != ending::none) {
                 lock_.unlock();
-                return true;
+                return wake::notified;
             }
-            wait w({.reason = park_reason::blocking, .object = this, .may_stop = may_stop});
+            wait w({.reason = park_reason::blocking, .object = this, .deadline = until, .may_stop = may_stop});
             waiter me(w.cell(), w.ticket());
             waiters_.push_back(me);
             lock_.unlock();
-            if (w.park() == wake::notified) continue;
+            const wake how = w.park();
+            if (how == wake::notified) continue;
             const std::lock_guard guard(lock_);
             waiters_.remove(me);
-            return false;
+            return how;
         }
     }
 
@@ -84,14 +86,21 @@ private:
 
 }  // namespace
 
-void run_blocking(task& call, std::stop_source* stop) {
+void run_blocking(task& call, std::stop_source* stop) { run_blocking_in(pool_for::calls, call, stop); }
+
+void run_blocking_in(pool_for what, task& call, std::stop_source* stop) {
     check_interrupt();
-    auto* const pool = current_blocking_pool();
+    auto* const pool = current_blocking_pool(what);
     if (!pool) return call.run();
 
     waited_call job(call);
-    pool->submit(job);
-    if (!job.wait_for_end(interruptible::yes)) {
+    const bool was_queued = pool->submit(job) == blocking_pool::submitted::queued;
+    auto how = job.wait_for_end(interruptible::yes, was_queued ? deadline_after(pool->notice_after()) : never);
+    if (how == wake::timed_out) {
+        pool->notice_delay(job);
+        how = job.wait_for_end(interruptible::yes);
+    }
+    if (how != wake::notified) {
         if (!pool->withdraw(job)) {
             if (stop) stop->request_stop();
             (void)job.wait_for_end(interruptible::no);
@@ -104,10 +113,12 @@ void run_blocking(task& call, std::stop_source* stop) {
                                 "weft: no thread for a blocking call");
 }
 
-void run_blocking_detached(std::unique_ptr<task> call) {
+void run_blocking_detached(std::unique_ptr<task> call) { run_blocking_detached_in(pool_for::calls, std::move(call)); }
+
+void run_blocking_detached_in(pool_for what, std::unique_ptr<task> call) {
     auto job = std::make_unique<detached_call>(std::move(call));
-    if (auto* const pool = current_blocking_pool()) {
-        pool->submit(*job);
+    if (auto* const pool = current_blocking_pool(what)) {
+        static_cast<void>(pool->submit(*job));
         (void)job.release();
         return;
     }

@@ -1,13 +1,17 @@
 #include "io/blocking_pool.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <weft/detail/clock.hpp>
 
 #include "sched/quiet_threads.hpp"
+#include "sched/slice.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {
@@ -22,6 +26,8 @@ struct blocking_pool::member : list_hook<member> {
     bool abandoned = false;       // nobody will join it; under lock
     member* idle_below = nullptr;
     bool starts_reserve = false;  // its own
+    bool runs = false;            // a call of `origin`; under lock
+    call_origin origin{};
 };
 
 struct blocking_pool::shared {
@@ -37,6 +43,7 @@ struct blocking_pool::shared {
     member* reserve = nullptr;       // B5: from before its thread starts
     bool has_reserve = false;        // or will have, if the system lets us
     bool ending = false;
+    bool has_noticed = false;        // a delay
     futex_word finished_count{0};
 
     void add_to_queue(blocking_job& job) noexcept;
@@ -49,10 +56,13 @@ struct blocking_pool::shared {
     void thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error);
     static void* thread_main(void* arg) noexcept;
     blocking_job* next_job(member& me) noexcept;
+    static blocking_job* begin(member& me, blocking_job& job) noexcept;
     blocking_job* take_front(member& me) noexcept;
     bool wait_for_job(member& me) noexcept;
     bool leave_idle(member& me) noexcept;
     bool wait_until_finished(detail::time_point until) noexcept;
+    bool is_late() noexcept;
+    void print_delay() noexcept;
 };
 
 namespace {
@@ -65,10 +75,10 @@ std::optional<monotonic_ns> futex_deadline(time_point t) noexcept {
 
 blocking_pool::blocking_pool(blocking_pool_options options) : shared_(std::make_shared<shared>(std::move(options))) {}
 
-void blocking_pool::submit(blocking_job& job) {
+blocking_pool::submitted blocking_pool::submit(blocking_job& job) {
     shared& s = *shared_;
     member* sleeper = nullptr;
-    bool queued = false, short_of_reserve = false;
+    bool queued = false, short_of_reserve = false, late = false;
     {
         const std::lock_guard guard(s.lock);
         if (s.idle) {
@@ -79,14 +89,56 @@ void blocking_pool::submit(blocking_job& job) {
             s.add_to_queue(job);  // B3
             queued = true;
             short_of_reserve = s.wants_reserve();
+            late = s.is_late();
         } else {
             ++s.threads;
         }
     }
     if (short_of_reserve) s.start_reserve(shared_);
-    if (queued) return;
-    if (!sleeper) return s.start_thread(shared_, job);
-    futex_wake(sleeper->signal, 1);  // an address only: the thread may have seen the signal, and even be gone
+    if (late) s.print_delay();
+    if (queued) return submitted::queued;
+    if (sleeper)
+        futex_wake(sleeper->signal, 1);  // an address only: the thread may have seen the signal, and even be gone
+    else
+        s.start_thread(shared_, job);
+    return submitted::handed;
+}
+
+std::chrono::nanoseconds blocking_pool::notice_after() const noexcept { return shared_->options.notice; }
+
+void blocking_pool::notice_delay(blocking_job& job) noexcept {
+    bool late = false;
+    {
+        const std::lock_guard guard(shared_->lock);
+        late = job.is_queued && shared_->is_late();
+    }
+    if (late) shared_->print_delay();
+}
+
+// Under the lock. True, once: the caller says so.
+bool blocking_pool::shared::is_late() noexcept {
+    if (has_noticed || queue.empty() || clock::now() < queue.front()->queued_at + options.notice) return false;
+    has_noticed = true;
+    return true;
+}
+
+void blocking_pool::shared::print_delay() noexcept {
+    try {
+        std::vector<call_origin> callers;
+        callers.reserve(options.most_threads);
+        std::size_t waiting = 0;
+        {
+            const std::lock_guard guard(lock);
+            waiting = queued;
+            for (const member* m = members.front(); m; m = members.next(*m))
+                if (m->runs && callers.size() < callers.capacity()) callers.push_back(m->origin);
+        }
+        std::fprintf(
+            stderr,
+            "weft: %s has waited for %lld ms, %zu wait: %zu threads are busy, and there are at most %u%s; they are busy for %s\n",
+            options.what.c_str(), static_cast<long long>(options.notice / std::chrono::milliseconds(1)), waiting, callers.size(),
+            options.most_threads, options.option.c_str(), listed(callers).c_str());
+    } catch (const std::bad_alloc&) {}  // then there are worse troubles
 }
 
 bool blocking_pool::withdraw(blocking_job& job) noexcept {
@@ -197,6 +249,7 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
     std::unique_ptr<member> me(static_cast<member*>(arg));
     const std::shared_ptr<shared> pool = std::move(me->pool);
     pthread_setname_np(pthread_self(), pool->options.thread_name.substr(0, 15).c_str());
+    set_usual_slice();
     const alternate_stack for_overflow;  // of coroutines, which run on any thread
     while (blocking_job* job = pool->next_job(*me)) {
         if (std::exchange(me->starts_reserve, false)) pool->start_reserve(pool);
@@ -223,15 +276,23 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
     return nullptr;
 }
 
+// Under the lock (B6).
+blocking_job* blocking_pool::shared::begin(member& me, blocking_job& job) noexcept {
+    me.runs = true;
+    me.origin = job.origin;
+    return &job;
+}
+
 /// The job to run next; null when the thread is to end.
 blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
     for (;;) {
         std::optional<time_point> overdue_at;
         {
             const std::lock_guard guard(lock);
-            if (auto* const handed = std::exchange(me.job, nullptr)) return handed;
+            me.runs = false;
+            if (auto* const handed = std::exchange(me.job, nullptr)) return begin(me, *handed);
             if (ending) return nullptr;
-            if (auto* const job = take_front(me)) return job;
+            if (auto* const job = take_front(me)) return begin(me, *job);
             me.signal.store(0, relaxed);  // nobody else has it: not in idle, or who ends all waits for the lock
             if (queue.empty()) {
                 relieve(me);
@@ -320,5 +381,12 @@ blocking_pool::~blocking_pool() {
         if (done) pthread_join(done->thread, nullptr);
     }
 }
+
+// Chosen: at first as many threads as disks and resolvers can use.
+blocking_pools::blocking_pools(unsigned most_threads)
+    : calls({.max_threads = std::min(64u, most_threads), .most_threads = most_threads}),
+      look_ups({.thread_name = "weft-look-up", .what = "a look-up of a name", .option = ""}),
+      starts(
+          {.max_threads = 16, .most_threads = 64, .thread_name = "weft-start", .what = "the start of a process", .option = ""}) {}
 
 }  // namespace weft::detail

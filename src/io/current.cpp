@@ -1,6 +1,7 @@
 #include "io/current.hpp"
 
 #include "base/atomic.hpp"
+#include "io/blocking_pool.hpp"
 
 namespace weft::detail {
 namespace {
@@ -18,6 +19,16 @@ io_context current() noexcept {
 void set_io_context_lookup(io_context_lookup f) noexcept { lookup.store(f, release); }  // pairs with current()
 
 epoll_driver* current_io() noexcept { return current().driver; }
-blocking_pool* current_blocking_pool() noexcept { return current().pool; }
+
+blocking_pool* current_blocking_pool(pool_for what) noexcept {
+    auto* const pools = current().pools;
+    if (!pools) return nullptr;
+    switch (what) {
+        case pool_for::look_ups: return &pools->look_ups;
+        case pool_for::starts: return &pools->starts;
+        case pool_for::calls: break;
+    }
+    return &pools->calls;
+}
 
 }  // namespace weft::detail

@@ -7,11 +7,15 @@ namespace weft::detail {
 
 class epoll_driver;
 class blocking_pool;
+struct blocking_pools;
+
+/// Calls of the program's may last for long, and have to wait then. weft's own do not wait for those.
+enum class pool_for { calls, look_ups, starts };
 
 /// What the calling fiber's runtime lends to I/O. Both are null on plain threads.
 struct io_context {
     epoll_driver* driver = nullptr;
-    blocking_pool* pool = nullptr;
+    blocking_pools* pools = nullptr;
 };
 
 using io_context_lookup = io_context (*)() noexcept;
@@ -20,6 +24,6 @@ using io_context_lookup = io_context (*)() noexcept;
 void set_io_context_lookup(io_context_lookup) noexcept;
 
 epoll_driver* current_io() noexcept;
-blocking_pool* current_blocking_pool() noexcept;
+blocking_pool* current_blocking_pool(pool_for what = pool_for::calls) noexcept;
 
 }  // namespace weft::detail

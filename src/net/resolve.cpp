@@ -8,6 +8,7 @@
 
 #include <weft/blocking.hpp>
 
+#include "io/blocking_calls.hpp"
 #include "io/operation.hpp"
 #include "io/refused_here.hpp"
 #include "net/host.hpp"
@@ -63,10 +64,10 @@ answer look_up(const std::string& host, std::uint16_t port) {
     return result;
 }
 
-/// On the blocking pool; whoever is interrupted leaves it behind there.
+/// On threads for look-ups; whoever is interrupted leaves it behind there.
 answer look_up_elsewhere(std::string host, std::uint16_t port) {
     return await_callback<answer>([&](resumer<answer> resume) {
-        blocking_detached([host = std::move(host), port, resume] {
+        detail::blocking_detached_in(detail::pool_for::look_ups, [host = std::move(host), port, resume] {
             try {
                 resume(look_up(host, port));
             } catch (...) { resume(std::current_exception()); }

@@ -48,6 +48,8 @@ runtime_stats runtime::stats() const {
     const auto hand_offs = s.hand_offs().statistics();
     r.hand_offs = hand_offs.taken;
     r.blocked = hand_offs.blocked;
+    r.blocking_threads = core_->pools().calls.threads();
+    r.blocking_waiting = core_->pools().calls.queued();
     const auto stacks = s.stacks().statistics();
     r.stacks_in_use = stacks.in_use;
     r.stacks_idle = stacks.idle;

@@ -32,7 +32,7 @@ namespace {
 
 io_context io_here() noexcept {
     auto* const core = current_runtime();
-    return core && !core->fibers().simulated() ? io_context{&core->driver(), &core->pool()} : io_context{};
+    return core && !core->fibers().simulated() ? io_context{&core->driver(), &core->pools()} : io_context{};
 }
 
 }  // namespace
@@ -92,6 +92,14 @@ unsigned chosen_max_carriers(const runtime_options& o, unsigned workers) {
         throw std::invalid_argument("weft: runtime_options::max_carriers must be 1 to 65536, not " +
                                     std::to_string(o.max_carriers));
     return std::max(o.max_carriers, workers);
+}
+
+unsigned chosen_blocking_threads(const runtime_options& o) {
+    constexpr unsigned most = 1u << 16;
+    if (const auto n = from_environment("WEFT_BLOCKING_THREADS", 1, most)) return static_cast<unsigned>(*n);
+    if (o.blocking_threads == 0 || o.blocking_threads > most)
+        throw std::invalid_argument("weft: runtime_options::blocking_threads must be 1 to 65536, not " + std::to_string(o.blocking_threads));
+    return o.blocking_threads;
 }
 
 int chosen_hog_nice(const runtime_options& o) {
@@ -185,7 +193,7 @@ void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard
 }  // namespace
 
 runtime_core::runtime_core(runtime& facade, runtime_options options)
-    : facade_(facade), options_(std::move(options)), stack_signal_(options_) {
+    : facade_(facade), options_(std::move(options)), stack_signal_(options_), pools_(chosen_blocking_threads(options_)) {
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
     const int dump_signal = chosen_signal("WEFT_DUMP_SIGNAL", "dump_signal", options_.dump_signal);

@@ -38,7 +38,7 @@ public:
 
     scheduler& fibers() noexcept { return *scheduler_; }
     epoll_driver& driver() noexcept { return driver_; }
-    blocking_pool& pool() noexcept { return pool_; }
+    blocking_pools& pools() noexcept { return pools_; }
     runtime& facade() noexcept { return facade_; }
     const runtime_options& options() const noexcept { return options_; }
     /// Its destructor runs because one of its own fibers has called exit(): nobody is there to wait for them all.
@@ -60,7 +60,7 @@ private:
     overflow_report overflow_;
     const stack_signal stack_signal_;
     epoll_driver driver_;
-    blocking_pool pool_;
+    blocking_pools pools_;
     bool prints_census_ = false;
     deadlock_reporter deadlocks_{options_};
     std::unique_ptr<scheduler> scheduler_;  // its threads use the others, so that it ends before them
