@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,10 +13,10 @@
 #include <csignal>
 #include <utility>
 
-#include <weft/blocking.hpp>
 #include <weft/fiber.hpp>
 #include <weft/stop.hpp>
 
+#include "io/blocking_calls.hpp"
 #include "io/operation.hpp"
 #include "io/pipe.hpp"
 #include "io/refused_here.hpp"
@@ -105,17 +106,57 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
     return all;
 }
 
-/// On another thread: it takes as long as the program takes to load, and a carrier's slice is not for the child.
-pid_t spawn(std::vector<std::string> words, std::optional<std::vector<std::string>> environment, const child_steps& steps) {
+/// Attributes of posix_spawn.
+class child_attributes {
+public:
+    explicit child_attributes(process_group group) {
+        if (const int error = ::posix_spawnattr_init(&attributes_)) fail(-error, "weft: posix_spawn");
+        const short flags = group == process_group::own       ? POSIX_SPAWN_SETPGROUP
+                            : group == process_group::session ? POSIX_SPAWN_SETSID
+                                                              : 0;
+        ::posix_spawnattr_setpgroup(&attributes_, 0);  // the child's own number
+        ::posix_spawnattr_setflags(&attributes_, flags);
+    }
+    ~child_attributes() { ::posix_spawnattr_destroy(&attributes_); }
+    child_attributes(const child_attributes&) = delete;
+    child_attributes& operator=(const child_attributes&) = delete;
+
+    const posix_spawnattr_t* get() const noexcept { return &attributes_; }
+
+private:
+    posix_spawnattr_t attributes_{};
+};
+
+/// The errno with which nobody can start there; 0: one can.
+int trouble_with(const std::string& directory) noexcept {
+    struct stat is {};
+    if (::stat(directory.c_str(), &is) != 0) return errno;
+    if (!S_ISDIR(is.st_mode)) return ENOTDIR;
+    return ::access(directory.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+// posix_spawn says one errno for all that the child does before the program begins.
+[[noreturn]] void fail_to_start(int error, const std::string& program, const std::string& directory) {
+    const std::string what = "weft: cannot start " + program;
+    if (const int trouble = directory.empty() ? 0 : trouble_with(directory))
+        fail(-trouble, (what + ": working directory " + directory).c_str());
+    fail(-error, what.c_str());
+}
+
+/// On another thread: it takes as long as the program takes to load.
+pid_t spawn(std::vector<std::string> words, const process_options& o, const child_steps& steps) {
     if (words.empty()) fail(-EINVAL, "weft: a process needs the name of a program");
     const auto argv = pointers_to(words);
+    auto environment = o.environment;
     const auto own = environment ? pointers_to(*environment) : std::vector<char*>();
+    const child_attributes attributes(o.group);
     detail::check_interrupt();
     const shield until_it_is_known;  // else a child could run that nobody knows of
-    return weft::blocking([&] {
+    return detail::blocking_in(detail::pool_for::starts, [&] {
         pid_t child = 0;
-        const int error = ::posix_spawnp(&child, argv[0], steps.get(), nullptr, argv.data(), environment ? own.data() : environ);
-        if (error != 0) fail(-error, ("weft: cannot start " + words[0]).c_str());
+        const int error =
+            ::posix_spawnp(&child, argv[0], steps.get(), attributes.get(), argv.data(), environment ? own.data() : environ);
+        if (error != 0) fail_to_start(error, words[0], o.directory);
         return child;
     });
 }
@@ -173,7 +214,8 @@ process::process(std::vector<std::string> words, process_options o) {
     if (in.ours.get() >= 0) in_ = pipe_writer(detail::own_descriptor(in.ours.release()));
     if (out.ours.get() >= 0) out_ = pipe_reader(detail::own_descriptor(out.ours.release()));
     if (err.ours.get() >= 0) err_ = pipe_reader(detail::own_descriptor(err.ours.release()));
-    id_ = spawn(std::move(words), std::move(o.environment), steps);
+    id_ = spawn(std::move(words), o, steps);
+    has_own_group_ = o.group != process_group::inherit;
     try {
         ending_ = pidfd_of(id_);
     } catch (const std::bad_alloc&) {}  // as without
@@ -185,6 +227,7 @@ process& process::operator=(process&& other) noexcept {
     if (this == &other) return *this;
     end_now();
     id_ = std::exchange(other.id_, 0);
+    has_own_group_ = other.has_own_group_;
     ended_ = std::exchange(other.ended_, std::nullopt);
     ending_ = std::move(other.ending_);
     in_ = std::move(other.in_);
@@ -198,7 +241,7 @@ process::~process() { end_now(); }
 void process::end_now() noexcept {
     if (!joinable() || !is_ours(id_)) return;
     const shield whatever_happens;
-    ::kill(id_, SIGKILL);
+    ::kill(has_own_group_ ? -id_ : id_, SIGKILL);  // the group keeps its number while the child's end is not taken
     std::error_code ignored;
     wait(ignored);
 }
@@ -244,6 +287,14 @@ void process::signal(int number) {
     if (!joinable() || !is_ours(id_)) fail(-ESRCH, "weft: signal to a child process that has ended");
     const long result = system_result([&] { return ::kill(id_, number); });  // its number is its own until its end is taken
     if (result < 0) fail(result, "weft: signal to a child process");
+}
+
+void process::signal_group(int number) {
+    if (!joinable() || !is_ours(id_)) fail(-ESRCH, "weft: signal to the group of a child process that has ended");
+    if (!has_own_group_)
+        fail(-EPERM, "weft: signal to the group of a child process that has none of its own (process_options::group)");
+    const long result = system_result([&] { return ::kill(-id_, number); });
+    if (result < 0) fail(result, "weft: signal to the group of a child process");
 }
 
 void process::detach() noexcept {

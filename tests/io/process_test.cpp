@@ -138,6 +138,86 @@ TEST_P(processes, E4_that_cannot_start_say_so) {
     });
 }
 
+std::string why_not(const words& program, process_options options) {
+    try {
+        process(program, std::move(options)).wait();
+        return "started";
+    } catch (const std::system_error& e) {
+        return e.what();
+    }
+}
+
+TEST_P(processes, a_missing_directory_is_named_and_not_the_program) {
+    rt.run([] {
+        EXPECT_EQ(why_not({"true"}, {.directory = "/no/such"}),
+                  "weft: cannot start true: working directory /no/such: No such file or directory");
+        EXPECT_EQ(why_not({"true"}, {.directory = "/dev/null"}),
+                  "weft: cannot start true: working directory /dev/null: Not a directory");
+        EXPECT_EQ(why_not({"no-such-program"}, {.directory = "/"}),
+                  "weft: cannot start no-such-program: No such file or directory");
+        EXPECT_EQ(why_not({"true"}, {.directory = "/"}), "started");
+    });
+}
+
+// ---- groups of processes: the end of what a child's output goes to tells that its children have ended as well
+
+const std::string starts_another = "sleep 1000 & echo ready; wait";
+
+void expect_line(io::pipe_reader& from) {
+    std::array<std::byte, 6> line;
+    io::read_exact(from, line);
+}
+
+TEST_P(processes, with_a_group_end_with_what_they_have_started) {
+    rt.run([] {
+        for (const auto group : {io::process_group::own, io::process_group::session}) {
+            process child(shell(starts_another), {.out = redirect::pipe, .group = group});
+            expect_line(child.out());
+            auto output = std::move(child.out());
+            child = process();
+            EXPECT_EQ(all_of(output), "");
+        }
+    });
+}
+
+TEST_P(processes, with_a_group_end_with_what_they_have_started_after_a_wait_that_took_too_long) {
+    rt.run([] {
+        io::pipe_reader output;
+        EXPECT_THROW(with_timeout(30ms,
+                                  [&] {
+                                      process child(shell(starts_another),
+                                                    {.out = redirect::pipe, .group = io::process_group::own});
+                                      output = std::move(child.out());
+                                      child.wait();
+                                  }),
+                     timeout_error);
+        if (output.is_open()) static_cast<void>(all_of(output));  // it comes to an end
+    });
+}
+
+TEST_P(processes, a_signal_to_a_group_reaches_all_of_it) {
+    rt.run([] {
+        process child(shell(starts_another), {.out = redirect::pipe, .group = io::process_group::own});
+        expect_line(child.out());
+        child.signal_group(SIGTERM);
+        EXPECT_EQ(all_of(child.out()), "");
+        EXPECT_EQ(child.wait().signal, SIGTERM);
+        EXPECT_THROW(child.signal_group(SIGTERM), std::system_error);
+    });
+}
+
+TEST_P(processes, a_signal_to_a_group_is_refused_without_one_of_its_own) {
+    rt.run([] {
+        process child(shell("exec sleep 1000"));
+        try {
+            child.signal_group(SIGTERM);
+            ADD_FAILURE() << "it went to this process as well";
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), std::errc::operation_not_permitted);
+        }
+    });
+}
+
 TEST_P(processes, E4_a_wait_can_be_stopped_and_the_child_runs_on) {
     rt.run([] {
         process p({"sleep", "100"});

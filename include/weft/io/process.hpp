@@ -16,12 +16,20 @@ namespace weft::io {
 /// What a child's standard stream is: this process's, nothing (/dev/null), or a pipe to the object.
 enum class redirect { inherit, discard, pipe };
 
+/// Which processes get a signal together with a child: those of its group. A child starts others in its own group, unless it asks for another.
+enum class process_group {
+    inherit,  ///< this process's
+    own,  ///< one of its own, which ends with it; from a terminal it cannot read then
+    session  ///< the same, in a session of its own, without a terminal
+};
+
 struct process_options {
     redirect in = redirect::inherit;
     redirect out = redirect::inherit;
     redirect err = redirect::inherit;
     std::string directory = {};  ///< to start in; empty: this process's
     std::optional<std::vector<std::string>> environment = {};  ///< "NAME=value" each; not given: this process's
+    process_group group = process_group::inherit;
 };
 
 /// How a child has ended.
@@ -32,15 +40,16 @@ struct exit_status {
     bool success() const noexcept { return code == 0 && signal == 0; }
 };
 
-/// One child process. Move-only. The destructor kills a child that was neither waited for nor detached, and waits for its end.
+/// One child process. Move-only. The destructor kills a child that was neither waited for nor detached, and waits for its end; if the child
+/// has a group of its own, it kills all that are in there: also what the child has started.
 class process {
 public:
     process() noexcept = default;
     /// Starts a program, looked up in PATH unless there is a slash in its name. Of this process's descriptors the child has those
     /// that are not closed by exec(); weft's own are.
     ///
-    /// \parks   for as long as the system needs to start it: on the blocking pool, as weft::blocking().
-    /// \throws  std::system_error, also if there is no such program; what weft::blocking() throws.
+    /// \parks   for as long as the system needs to start it: as weft::blocking(), on threads that do nothing else.
+    /// \throws  std::system_error, also if there is no such program or no such directory; what weft::blocking() throws.
     explicit process(std::vector<std::string> words, process_options options = {});
     process(process&& other) noexcept;
     process& operator=(process&& other) noexcept;
@@ -58,6 +67,10 @@ public:
 
     /// \throws std::system_error: no_such_process once its end was taken.
     void signal(int number);
+    /// To all processes in the child's group, which it must have to itself.
+    /// \throws std::system_error: no_such_process once its end was taken: who is left in the group cannot be told from others then;
+    ///         operation_not_permitted if it has no group of its own.
+    void signal_group(int number);
     /// Lets it run on alone. Its end is then nobody's to take until this process has ended.
     void detach() noexcept;
 
@@ -73,6 +86,7 @@ private:
     void end_now() noexcept;
 
     int id_ = 0;
+    bool has_own_group_ = false;
     std::optional<exit_status> ended_;
     detail::io_handle ending_;  // readable when it has ended; empty where the system has no pidfd
     pipe_writer in_;
