@@ -83,6 +83,12 @@ auto on_readable(const S& stream, F&& f = {}) {
     return detail::watch_case<decltype(watch_readable(stream)), std::decay_t<F>>(watch_readable(stream), std::forward<F>(f));
 }
 
+/// As on_readable(), but is ready when writing would not wait. Of io::descriptor.
+template <detail::watched_to_write S, class F = detail::do_nothing>
+auto on_writable(const S& stream, F&& f = {}) {
+    return detail::watch_case<decltype(watch_writable(stream)), std::decay_t<F>>(watch_writable(stream), std::forward<F>(f));
+}
+
 /// Is chosen if nothing is ready now.
 template <class F = detail::do_nothing>
 auto otherwise(F&& f = {}) {

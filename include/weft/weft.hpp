@@ -20,6 +20,7 @@
 #include <weft/generator.hpp>
 #include <weft/io/buffered_reader.hpp>
 #include <weft/io/copy.hpp>
+#include <weft/io/descriptor.hpp>
 #include <weft/io/pipe.hpp>
 #include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>

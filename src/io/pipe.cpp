@@ -16,7 +16,6 @@
 #include "io/source_pool.hpp"
 
 namespace weft::detail {
-namespace {
 
 // write(2) raises SIGPIPE in the calling thread. It is kept from it, unless it was pending before.
 long write_without_signal(int fd, std::span<const std::byte> from) noexcept {
@@ -33,6 +32,8 @@ long write_without_signal(int fd, std::span<const std::byte> from) noexcept {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return result;
 }
+
+namespace {
 
 io_result read_pipe(io_source* s, std::span<std::byte> into) noexcept {
     return perform(s, io_direction::read, park_reason::read,

@@ -10,8 +10,8 @@
 namespace weft::detail {
 namespace {
 
-bool is_readable(int fd) noexcept {
-    pollfd wanted = poll_request(fd, io_direction::read);
+bool is_ready(int fd, io_direction way) noexcept {
+    pollfd wanted = poll_request(fd, way);
     long n;
     do n = system_result([&] { return ::poll(&wanted, 1, 0); });
     while (n == -EINTR);
@@ -28,15 +28,15 @@ void io_readiness::close() noexcept {
 
 select_watch::state io_readiness::look() noexcept {
     if (!entered_ || source_->closing() || source_->attach() != 0) return state::ready;  // the read says what is wrong
-    seen_ = source_->events(io_direction::read);
-    if (is_readable(source_->descriptor())) return state::ready;
+    seen_ = source_->events(way_);
+    if (is_ready(source_->descriptor(), way_)) return state::ready;
     return current_io() || source_->is_watched() ? state::idle : state::unwatched;
 }
 
-bool io_readiness::enlist(waiter& w) noexcept { return source_->enlist(w, io_direction::read, seen_); }
+bool io_readiness::enlist(waiter& w) noexcept { return source_->enlist(w, way_, seen_); }
 
 void io_readiness::delist(waiter& w) noexcept {
-    if (entered_) source_->delist(w, io_direction::read);
+    if (entered_) source_->delist(w, way_);
 }
 
 }  // namespace weft::detail

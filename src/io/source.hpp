@@ -36,7 +36,7 @@ namespace weft::detail {
 class epoll_driver;
 
 /// The two ways to wait for a descriptor.
-enum class io_direction : std::uint8_t { read, write };
+enum class io_direction : std::uint8_t { read, write };  // in this order: io_readiness.hpp
 
 /// What a driver reports.
 struct io_event {

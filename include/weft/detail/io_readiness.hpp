@@ -8,11 +8,13 @@
 namespace weft::detail {
 
 class io_source;
+enum class io_direction : std::uint8_t;
 
-/// Ready when a read would not wait: bytes, a connection, end of stream, a failure, or closed. The source stays meanwhile.
+/// Ready when a read, or a write, would not wait: bytes, a connection, end of stream, a failure, or closed. The source stays meanwhile.
 class io_readiness final : public select_watch {
 public:
-    explicit io_readiness(io_source* s) noexcept : source_(s) {}
+    explicit io_readiness(io_source* s) noexcept : io_readiness(s, io_direction{}) {}  // to read
+    static io_readiness to_write(io_source* s) noexcept { return io_readiness(s, io_direction{1}); }
 
     void open() noexcept override;
     state look() noexcept override;
@@ -21,9 +23,12 @@ public:
     void close() noexcept override;
 
 private:
-    io_source* source_;      // null: of a stream that was never open
+    io_readiness(io_source* s, io_direction way) noexcept : source_(s), way_(way) {}
+
+    io_source* source_;  // null: of a stream that was never open
     std::uint32_t seen_ = 0;  // events before the last look (I4)
-    bool entered_ = false;   // I1; else it is closed
+    io_direction way_;
+    bool entered_ = false;  // I1; else it is closed
 };
 
 }  // namespace weft::detail

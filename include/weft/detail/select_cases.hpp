@@ -152,6 +152,12 @@ concept watched_handle = requires(const S& s) {
     { watch_readable(s) } -> std::derived_from<select_watch>;
 };
 
+/// The same for writing.
+template <class S>
+concept watched_to_write = requires(const S& s) {
+    { watch_writable(s) } -> std::derived_from<select_watch>;
+};
+
 template <std::derived_from<select_watch> W, class F>
 class watch_case {
 public:
