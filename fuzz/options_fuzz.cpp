@@ -143,9 +143,9 @@ void make_a_runtime(choices& from) {
 
 // ---- the environment
 
-constexpr std::array variables = {"WEFT_WORKERS",    "WEFT_TIME_SLICE_US",    "WEFT_MAX_CARRIERS", "WEFT_HOG_NICE",
-                                  "WEFT_HOG_SIGNAL", "WEFT_DUMP_SIGNAL",      "WEFT_STACK_CENSUS", "WEFT_MIGRATION",
-                                  "WEFT_SEED",       "WEFT_TORTURE_HAND_OFFS"};
+constexpr std::array variables = {"WEFT_WORKERS",    "WEFT_TIME_SLICE_US",     "WEFT_MAX_CARRIERS", "WEFT_HOG_NICE",
+                                  "WEFT_HOG_SIGNAL", "WEFT_DUMP_SIGNAL",       "WEFT_STACK_CENSUS", "WEFT_MIGRATION",
+                                  "WEFT_SEED",       "WEFT_TORTURE_HAND_OFFS", "WEFT_INSPECT",      "WEFT_BLOCKING_THREADS"};
 
 /// A variable as long as this lives.
 class variable {

@@ -63,6 +63,9 @@ struct runtime_options {
     /// A signal that makes the process write a dump of all its runtimes (weft/dump.hpp) to stderr; 0: none. While a runtime has one, `weft
     /// dump PID` is answered, too. It is to have no other user, and to be one and the same for all. WEFT_DUMP_SIGNAL overrides.
     int dump_signal = 0;
+    /// `weft dump PID` is answered while this runtime lives, for the same user and root: on a unix socket without a file, by a thread that
+    /// sleeps until asked. Takes no signal. WEFT_INSPECT=1 or =0 overrides.
+    bool inspect = false;
     /// How much nicer than the runtime's threads one gets whose fiber computes and has lost its worker, 0 to 19; not one that other fibers are
     /// bound to. 10 keeps the others punctual beside a hundred hogs in most runs; but all threads of other kinds come before such a fiber
     /// then, and the threads and processes it starts are as nice, those of weft::blocking among them. WEFT_HOG_NICE overrides.

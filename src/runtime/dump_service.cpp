@@ -34,6 +34,7 @@ namespace {
 constexpr timeval peer_patience{.tv_sec = 5, .tv_usec = 0};  // chosen: with who has connected, and may not read
 
 constinit atomic<int> waker{-1};  // V2
+constinit atomic<bool> was_signalled{false};  // V2
 
 void wake(int descriptor) noexcept {
     constexpr std::uint64_t once = 1;
@@ -42,6 +43,7 @@ void wake(int descriptor) noexcept {
 
 extern "C" void on_dump_signal(int) {
     const int saved = errno;
+    was_signalled.store(true, relaxed);
     if (const int descriptor = waker.load(relaxed); descriptor >= 0) wake(descriptor);  // the write orders
     errno = saved;
 }
@@ -81,7 +83,13 @@ public:
     dump_server(const dump_server&) = delete;
     dump_server& operator=(const dump_server&) = delete;
 
-    int number() const noexcept { return number_; }
+    /// 0: none so far.
+    int number() const noexcept { return number_.load(relaxed); }
+    /// It had none.
+    void serve(int number) noexcept {
+        number_.store(number, relaxed);  // the write orders
+        wake(wake_.get());
+    }
     int waker() const noexcept { return wake_.get(); }
 
 private:
@@ -101,19 +109,29 @@ private:
 
     void run() noexcept {
         ::pthread_setname_np(::pthread_self(), "weft/dumps");
-        sigset_t mine;
-        ::sigemptyset(&mine);
-        ::sigaddset(&mine, number_);
-        ::pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);  // there is one that can take it, whatever the others have inherited
-        const bool listens = listen();
+        bool listens = listen();
         for (;;) {
+            if (number() != 0) unblock(number());
             std::array<pollfd, 2> wanted = {{{wake_.get(), POLLIN, 0}, {listens ? listener_.get() : -1, POLLIN, 0}}};
-            ::poll(wanted.data(), wanted.size(), -1);
+            if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) return say_that_nobody_answers("poll");
             if (ending_.load(acquire)) return;  // pairs with the end
             std::uint64_t times = 0;
-            if (::read(wake_.get(), &times, sizeof times) == sizeof times) print();
-            if (listens) answer_next();
+            if (::read(wake_.get(), &times, sizeof times) == sizeof times && was_signalled.exchange(false, relaxed)) print();
+            if (listens) listens = answer_next();
         }
+    }
+
+    // There is a thread that can take it, whatever the others have inherited.
+    static void unblock(int number) noexcept {
+        sigset_t one;
+        ::sigemptyset(&one);
+        ::sigaddset(&one, number);
+        ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    }
+
+    static void say_that_nobody_answers(const char* call) noexcept {
+        std::fprintf(stderr, "weft: weft dump %d will find nobody any more: %s: %s\n", static_cast<int>(::getpid()), call,
+                     std::strerror(errno));
     }
 
     static void print() noexcept {
@@ -125,9 +143,22 @@ private:
         }
     }
 
-    void answer_next() noexcept {
+    // False: the system refuses the call, and would do so at once for ever.
+    bool answer_next() noexcept {
         const unshared_descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (peer.get() < 0 || !may_ask(peer.get())) return;
+        if (peer.get() >= 0) {
+            answer(peer);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));  // chosen: who asks is still there, and so is the lack
+        } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+            say_that_nobody_answers("accept4");
+            return false;
+        }
+        return true;
+    }
+
+    static void answer(const unshared_descriptor& peer) noexcept {
+        if (!may_ask(peer.get())) return;
         ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &peer_patience, sizeof peer_patience);
         ::setsockopt(peer.get(), SOL_SOCKET, SO_SNDTIMEO, &peer_patience, sizeof peer_patience);
         std::array<char, 16> request;
@@ -150,7 +181,7 @@ private:
         return ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &bytes) == 0 && (who.uid == ::geteuid() || who.uid == 0);
     }
 
-    const int number_;
+    atomic<int> number_;
     const unshared_descriptor wake_, listener_;
     atomic<bool> ending_{false};
     std::thread thread_;
@@ -198,33 +229,36 @@ void remove_handler(int number) noexcept {
 
 }  // namespace
 
-dump_service::dump_service(int number) : number_(number) {
-    if (number == 0) return;
+dump_service::dump_service(int number, on_request request) : is_used_(number != 0 || request == on_request::yes) {
+    if (!is_used_) return;
     const std::lock_guard guard(service_lock);
-    if (server && server->number() != number)
+    const int chosen = server ? server->number() : 0;
+    if (number != 0 && chosen != 0 && chosen != number)
         throw std::invalid_argument(signal_in_words("dump_signal", number) +
-                                    ": another runtime of the process has chosen signal " + std::to_string(server->number()));
-    if (!server) {
-        install_handler(number);
-        try {
+                                    ": another runtime of the process has chosen signal " + std::to_string(chosen));
+    const bool is_first_with_signal = number != 0 && chosen == 0;
+    if (is_first_with_signal) install_handler(number);
+    try {
+        if (!server)
             server = new dump_server(number);
-        } catch (...) {
-            remove_handler(number);
-            throw;
-        }
-        waker.store(server->waker(), relaxed);
+        else if (is_first_with_signal)
+            server->serve(number);
+    } catch (...) {
+        if (is_first_with_signal) remove_handler(number);
+        throw;
     }
+    waker.store(server->waker(), relaxed);
     ++service_users;
 }
 
 dump_service::~dump_service() {
-    if (number_ == 0) return;
+    if (!is_used_) return;
     std::unique_ptr<dump_server> last;
     {
         const std::lock_guard guard(service_lock);
         if (--service_users != 0) return;
         waker.store(-1, relaxed);
-        remove_handler(number_);
+        if (server->number() != 0) remove_handler(server->number());
         last.reset(std::exchange(server, nullptr));
     }
 }  // its end waits for a dump that is being made, which takes other locks: so without this one (F1 of base/fork.hpp)

@@ -197,6 +197,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     set_io_context_lookup(io_here);
     const auto workers = chosen_workers(options_);
     const int dump_signal = chosen_signal("WEFT_DUMP_SIGNAL", "dump_signal", options_.dump_signal);
+    const bool is_inspected = from_environment("WEFT_INSPECT", 0, 1).value_or(options_.inspect ? 1 : 0) == 1;
     prints_census_ = from_environment("WEFT_STACK_CENSUS", 0, 1).value_or(0) == 1;
     scheduler_options o{.workers = workers,
                         .stack_bytes = checked_stack_bytes(options_),
@@ -227,7 +228,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .context = this};
     scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
     listed_.emplace(*scheduler_);
-    dumps_.emplace(dump_signal);
+    dumps_.emplace(dump_signal, is_inspected ? dump_service::on_request::yes : dump_service::on_request::no);
 }
 
 namespace {

@@ -165,6 +165,42 @@ TEST_F(dump_service, a_signal_of_somebody_else_is_refused) {
     EXPECT_TRUE(is_default(free_signal + 1));
 }
 
+TEST_F(dump_service, without_a_signal_it_answers_whoever_asks) {
+    for (int i = 0; i < 3; ++i) {
+        {
+            const watched_runtime rt(runtime_options{.workers = 1, .inspect = true});
+            ASSERT_TRUE(eventually([] { return !answer_to("text\n").empty(); }));
+            EXPECT_TRUE(is_default(free_signal));
+        }
+        EXPECT_EQ(answer_to("text\n"), "");
+    }
+    ::setenv("WEFT_INSPECT", "1", 1);
+    {
+        const watched_runtime rt(1);
+        EXPECT_TRUE(eventually([] { return !answer_to("json\n").empty(); }));
+    }
+    ::setenv("WEFT_INSPECT", "0", 1);
+    {
+        const watched_runtime rt(runtime_options{.workers = 1, .inspect = true});
+        EXPECT_EQ(answer_to("text\n"), "");
+    }
+    ::setenv("WEFT_INSPECT", "yes", 1);
+    EXPECT_NE(refusal_of({.workers = 1}).find("WEFT_INSPECT must be a number from 0 to 1"), std::string::npos);
+    ::unsetenv("WEFT_INSPECT");
+}
+
+TEST_F(dump_service, a_signal_may_be_chosen_after_the_first_runtime_that_answers) {
+    const watched_runtime first(runtime_options{.workers = 1, .inspect = true});
+    ASSERT_TRUE(eventually([] { return !answer_to("text\n").empty(); }));
+    {
+        watched_runtime second(serving());
+        const stderr_in_a_pipe errors;
+        ASSERT_EQ(::kill(::getpid(), free_signal), 0);
+        EXPECT_NE(errors.read_up_to("workers: 1").find("weft: runtime"), std::string::npos);
+    }
+    EXPECT_FALSE(answer_to("text\n").empty());
+}
+
 TEST_F(dump_service, the_environment_overrides) {
     ::setenv("WEFT_DUMP_SIGNAL", std::to_string(free_signal).c_str(), 1);
     {

@@ -54,7 +54,7 @@ private:
     [[noreturn]] void refuse(int process, const std::string& why) {
         ::close(fd_);
         throw std::runtime_error("dump: process " + std::to_string(process) + " does not serve dumps (" + why +
-                                 "); runtime_options::dump_signal or WEFT_DUMP_SIGNAL lets it");
+                                 "); WEFT_INSPECT=1 or runtime_options::inspect lets it");
     }
     // Who is not answered is hung up on at once: the request, or the answer, then meets a closed connection.
     [[noreturn]] void fail() const {
@@ -83,7 +83,7 @@ void run(const dump_options& options) {
 }  // namespace
 
 void add_dump(CLI::App& command, dump_options& options) {
-    command.add_option("PID", options.process, "a process with runtime_options::dump_signal, or started with WEFT_DUMP_SIGNAL")
+    command.add_option("PID", options.process, "a process started with WEFT_INSPECT=1, or with runtime_options::inspect or dump_signal")
         ->required()
         ->check(CLI::Range(1, 1 << 22))
         ->type_name("");
