@@ -23,7 +23,8 @@ struct named_number {
 // What weft asks the system for, and what libc asks on its behalf, while a program runs. Left out are calls without which no
 // thread lives (futex, exit), munmap, whose failure glibc answers by abort(), and those that only pass bytes on.
 const named_number calls[] = {
-#define WEFT_ATTACK_CALL(name) {#name, SYS_##name}
+#define WEFT_ATTACK_CALL(name)                                                                                                   \
+    { #name, SYS_##name }
     WEFT_ATTACK_CALL(accept4),
     WEFT_ATTACK_CALL(bind),
     WEFT_ATTACK_CALL(clock_nanosleep),

@@ -37,7 +37,9 @@ void timers() {
     bool late = false;
     try {
         with_timeout(1ms, [] { this_fiber::sleep_for(1min); });
-    } catch (const timeout_error&) { late = true; }
+    } catch (const timeout_error&) {
+        late = true;
+    }
     WEFT_ATTACK_MUST(late);
 }
 
@@ -141,15 +143,18 @@ struct part {
 part_result result_of(const part& p) {
     try {
         with_timeout(3s, p.run);
-    } catch (const std::exception& e) { return {p.name, *e.what() != '\0' ? e.what() : "WRONG: a failure without words"}; }
+    } catch (const std::exception& e) {
+        return {p.name, *e.what() != '\0' ? e.what() : "WRONG: a failure without words"};
+    }
     return {p.name, {}};
 }
 
 }  // namespace
 
 std::vector<part_result> run_small_program() {
-    const part parts[] = {{"timers", timers}, {"computing", computing}, {"wakes", wakes},       {"streams", streams}, {"names", names},
-                          {"pool", pool},     {"children", children},   {"signal", signal},     {"dumps", dumps},     {"stacks", stacks}};
+    const part parts[] = {{"timers", timers}, {"computing", computing}, {"wakes", wakes},       {"streams", streams},
+                          {"names", names},   {"pool", pool},           {"children", children}, {"signal", signal},
+                          {"dumps", dumps},   {"stacks", stacks}};
     runtime rt({.workers = 2, .time_slice = 1ms, .on_hog = [](const hog_report&) {}});
     std::vector<part_result> results;
     for (const part& p : parts) results.push_back(rt.run([&] { return result_of(p); }));

@@ -175,9 +175,10 @@ void compute(world&, dice& d, unsigned) {
 }
 
 using operation = void (*)(world&, dice&, unsigned depth);
-constexpr std::array<operation, 20> operations = {
-    send_number, receive_number,  send_object, receive_object, meet,       select_some, select_others, hold_lock,    hold_shared, enter_room,
-    ring,        wait_for_change, rest,        open_scope,     block,      nest_limits, shield_rest,   ask_over_tcp, generate,    compute};
+constexpr std::array<operation, 20> operations = {send_number, receive_number,  send_object,  receive_object, meet,
+                                                  select_some, select_others,   hold_lock,    hold_shared,    enter_room,
+                                                  ring,        wait_for_change, rest,         open_scope,     block,
+                                                  nest_limits, shield_rest,     ask_over_tcp, generate,       compute};
 
 void one_operation(world& w, dice& d, unsigned depth) {
     ++w.operations;

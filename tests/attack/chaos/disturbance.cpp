@@ -41,7 +41,8 @@ void send_signals(const std::atomic<bool>& over) {
     while (!over) {
         const auto threads = threads_of_this_process();
         for (int i = 0; i < 200 && !over && !threads.empty(); ++i) {
-            static_cast<void>(::syscall(SYS_tgkill, ::getpid(), threads[d.below(static_cast<unsigned>(threads.size()))], SIGUSR1));
+            static_cast<void>(
+                ::syscall(SYS_tgkill, ::getpid(), threads[d.below(static_cast<unsigned>(threads.size()))], SIGUSR1));
             if (i % 4 == 0) std::this_thread::sleep_for(50us);
         }
     }

@@ -135,8 +135,9 @@ totals run_rounds(const settings& s) {
 
 int tell(const totals& t, const settings& s, long signals) {
     for (const auto& fault : t.faults) std::printf("%s\n", fault.c_str());
-    std::printf("chaos: %ld rounds, %ld fibers, %ld operations, %ld signals, %ld dumps (seed %llu, %u workers), %zu wrong\n", t.rounds, t.fibers,
-                t.operations, signals, t.dumps, static_cast<unsigned long long>(s.seed), s.workers, t.faults.size());
+    std::printf("chaos: %ld rounds, %ld fibers, %ld operations, %ld signals, %ld dumps (seed %llu, %u workers), %zu wrong\n",
+                t.rounds, t.fibers, t.operations, signals, t.dumps, static_cast<unsigned long long>(s.seed), s.workers,
+                t.faults.size());
     return t.faults.empty() ? 0 : 1;
 }
 
@@ -163,7 +164,8 @@ int main(int argc, char** argv) {
     program.add_option("--workers", s.workers, "of the runtime (2)");
     program.add_option("--seed", s.seed, "of all choices (1)");
     program.add_flag("--storm", s.storm, "beside signals to any thread, dumps and trimmed stacks");
-    program.add_option("--end", s.end, "ends the process with 7 in the middle, in this way")->check(CLI::Range(0, weft::attack::end_count - 1));
+    program.add_option("--end", s.end, "ends the process with 7 in the middle, in this way")
+        ->check(CLI::Range(0, weft::attack::end_count - 1));
     try {
         program.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

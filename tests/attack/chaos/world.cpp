@@ -5,7 +5,8 @@ namespace weft::attack {
 namespace {
 
 void compare(std::vector<std::string>& faults, const char* what, long is, long should_be) {
-    if (is != should_be) faults.push_back(std::string(what) + ": " + std::to_string(is) + " instead of " + std::to_string(should_be));
+    if (is != should_be)
+        faults.push_back(std::string(what) + ": " + std::to_string(is) + " instead of " + std::to_string(should_be));
 }
 
 template <class T>

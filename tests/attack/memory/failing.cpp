@@ -97,7 +97,9 @@ int run_with_failures(failing how, long number) {
     int code = 1;
     try {
         code = run();
-    } catch (const std::exception& e) { std::printf("runtime: %s\n", e.what()); }
+    } catch (const std::exception& e) {
+        std::printf("runtime: %s\n", e.what());
+    }
     if (how == failing::nothing) std::printf("%ld\n", made.load());
     chosen = 0;
     return code;
