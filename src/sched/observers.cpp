@@ -1,4 +1,5 @@
 // observers.cpp - references to fibers one has none of: all that live, or one that is known by its place.
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,16 @@ std::vector<scheduler::held_fiber> scheduler::living() {
             found.pop_back();
     });
     return found;  // those that are done are given back outside the pool's lock
+}
+
+// One that is asked meanwhile, or begins anew in its block, is left out or asked twice: neither does harm.
+std::size_t scheduler::unstopped(std::span<held_fiber> into) noexcept {
+    const observation meanwhile(*this);
+    std::size_t n = 0;
+    blocks_.for_each([&](control_block& f) {
+        if (n < into.size() && f.stop.load(relaxed) == stop_stage::none && f.life.try_refer()) into[n++].reset(&f);
+    });
+    return n;
 }
 
 scheduler::held_fiber scheduler::hold(control_block& f) noexcept {

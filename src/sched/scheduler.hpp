@@ -129,6 +129,10 @@ public:
     using held_fiber = std::unique_ptr<control_block, gives_back>;
     /// The fibers that live now, each with a reference, so that their blocks stay theirs. A hint: they go on meanwhile.
     std::vector<held_fiber> living();
+    /// Of those some that have not been asked to stop, as many as there is room for. Needs no memory.
+    std::size_t unstopped(std::span<held_fiber> into) noexcept;
+    /// Requests that each stop, and gives the references back.
+    static void stop_each(std::span<held_fiber>) noexcept;
     /// The fiber that has this block now, with a reference; null if it has ended.
     held_fiber hold(control_block& f) noexcept;
 

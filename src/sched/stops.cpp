@@ -1,6 +1,9 @@
 // stops.cpp - how a stop reaches a fiber: its token first, then the wait it is in, or the child it runs in place.
+#include <array>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <span>
 #include <utility>
 
 #include <weft/stop.hpp>
@@ -71,10 +74,23 @@ void scheduler::request_stop_of_all() noexcept {
     all_stopped_.store(true, relaxed);
     looks_at_starts_.store(true, relaxed);
     fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flags
-    auto all = living();
-    std::erase_if(all, [](const held_fiber& f) { return !raise_stop(*f); });
+    try {
+        auto all = living();
+        stop_each(all);
+    } catch (const std::bad_alloc&) {  // then some at a time: whom the last walk has stopped the next does not find
+        std::array<held_fiber, 32> some;
+        while (const auto n = unstopped(some)) stop_each(std::span(some).first(n));
+    }
+}
+
+void scheduler::stop_each(std::span<held_fiber> fibers) noexcept {
+    for (held_fiber& f : fibers)
+        if (!raise_stop(*f)) f.reset();
     heavy_fence();  // one for all
-    for (const auto& f : all) deliver_stop(*f);
+    for (held_fiber& f : fibers) {
+        if (f) deliver_stop(*f);
+        f.reset();
+    }
 }
 
 std::stop_token stop_token_of(control_block& f) {

@@ -112,8 +112,15 @@ std::uint32_t worker::take_half(control_block** out) noexcept {
     return 0;
 }
 
-// No memory for a longer queue.
-void worker::overflow(control_block& f) noexcept { owner_.injected().push(f); }
+// No memory for a longer queue. Where nothing is queued the slot takes it, which needs none: or a worker that never had a queue would take it
+// from the injector and put it back for ever.
+void worker::overflow(control_block& f) noexcept {
+    auto& mine = queue_of(f);
+    if (mine.empty())
+        static_cast<void>(mine.push_next(f));
+    else
+        owner_.injected().push(f);
+}
 
 void worker::poll() noexcept {
     take_in();
