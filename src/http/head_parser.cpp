@@ -13,6 +13,7 @@
 #include <limits>
 
 #include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/rfc7230.hpp>
 
 #include "http/ascii.hpp"
 #include "http/uri.hpp"
@@ -59,6 +60,7 @@ public:
 
     refusal why;
     bool expects_continue = false;
+    bool closes = false;  // HTTP/1.0 with close, which wins over keep-alive (RFC 9112, 9.3); Beast looks for that one only
 
     /// What only the whole head can tell.
     refusal check_head() const {
@@ -103,6 +105,9 @@ private:
                 if (++encodings_ > 1) return fail(ec, 400, "more than one Transfer-Encoding");
                 if (!equal_ignoring_case(view(value), "chunked")) return fail(ec, 400, "Transfer-Encoding is not chunked");
                 break;
+            case field::connection:
+                if (into_.minor_version == 0 && beast::http::token_list(value).exists("close")) closes = true;
+                break;
             case field::expect:
                 if (into_.minor_version == 0) break;                                       // it has no such thing
                 if (!equal_ignoring_case(view(value), "100-continue")) return fail(ec, 417, "unknown expectation");
@@ -143,7 +148,7 @@ refusal parse_head(std::string_view head, http::request_parts& into, head_facts&
     if (auto contradiction = parser.check_head()) return contradiction;
     facts = {.content_length = parser.content_length().value_or(0),
              .chunked = parser.chunked(),
-             .keep_alive = parser.keep_alive(),
+             .keep_alive = parser.keep_alive() && !parser.closes,
              .expects_continue = parser.expects_continue};
     return {};
 }

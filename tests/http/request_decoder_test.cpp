@@ -68,6 +68,13 @@ TEST(request_decoder, knows_when_a_connection_may_go_on) {
     expect_one("GET / HTTP/1.1\r\nHost: a\r\nConnection: x, close\r\n\r\n", "GET / 1.1 close Host=a Connection=x, close []");
 }
 
+TEST(request_decoder, close_wins_over_keep_alive_in_HTTP_1_0_too) {
+    expect_one("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", "GET / 1.0 close Connection=keep-alive, close []");
+    expect_one("GET / HTTP/1.0\r\nConnection: Close\r\nConnection: keep-alive\r\n\r\n",
+               "GET / 1.0 close Connection=Close Connection=keep-alive []");
+    expect_one("GET / HTTP/1.0\r\nConnection: keep-alive, closed\r\n\r\n", "GET / 1.0 keep Connection=keep-alive, closed []");
+}
+
 TEST(request_decoder, keeps_pipelined_requests_in_order) {
     const auto seen = decode_every_way(
         "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
