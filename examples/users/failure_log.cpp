@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <weft/http/log.hpp>
+
 namespace users {
 
 void failure_log::report(std::string_view where, std::string_view reason) {
@@ -20,7 +22,7 @@ void failure_log::report(std::string_view where, std::string_view reason) {
         left_out = std::exchange(left_out_, 0);
     }
     std::string line("users: ");
-    line.append(where).append(": ").append(reason);
+    line.append(weft::http::printable(where)).append(": ").append(weft::http::printable(reason));
     if (left_out != 0) line += " (and " + std::to_string(left_out) + " more)";
     line += '\n';
     std::fputs(line.c_str(), stderr);

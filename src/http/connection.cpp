@@ -2,6 +2,8 @@
 #include "http/connection.hpp"
 
 #include <array>
+#include <optional>
+#include <stdexcept>
 
 #include <weft/deadline.hpp>
 
@@ -13,8 +15,6 @@ namespace {
 constexpr std::size_t flush_bytes = 16 * 1024;     // chosen: coalesce up to here; a body beyond is not copied
 constexpr auto linger_time = std::chrono::seconds(1);
 
-std::span<const std::byte> bytes(std::string_view s) noexcept { return std::as_bytes(std::span(s)); }
-
 bool asks_to_close(const http::response& r) noexcept {
     const auto value = r.headers.find("Connection");
     return value && equal_ignoring_case(*value, "close");
@@ -23,7 +23,7 @@ bool asks_to_close(const http::response& r) noexcept {
 }  // namespace
 
 http_connection::http_connection(http_service& service, tcp::stream stream)
-    : service_(service), stream_(std::move(stream)), presence_(stream_) {
+    : service_(service), stream_(std::move(stream)), presence_(stream_), sender_(stream_, service.options) {
     service_.enter(presence_);
 }
 
@@ -32,7 +32,9 @@ http_connection::~http_connection() { service_.leave(presence_); }
 void http_connection::run() {
     first_bytes first;
     while (const auto n = wait_for_request(first)) {
+        if (!peer_asked_) ask_peer();
         const auto x = service_.exchanges.take();
+        x->request.parts().peer.lend(&peer_);
         x->in.append({first.data(), n});
         const auto next = serve_burst(*x);
         if (next == next_step::go_on) continue;
@@ -83,77 +85,104 @@ http_connection::next_step http_connection::answer_received(exchange& x) {
 }
 
 http_connection::next_step http_connection::answer(exchange& x) {
+    const bool logged = static_cast<bool>(service_.options.on_access);
+    const auto begin = logged ? clock::now() : time_point();
     const auto response = handle(x.request);
     const bool keep_alive = x.decoder.keep_alive() && !service_.stopping() && !asks_to_close(response);
     const framing f{
         .minor_version = x.request.parts().minor_version, .keep_alive = keep_alive, .head_only = x.request.method() == "HEAD"};
-    if (const auto next = send(x, response, f); next != next_step::go_on) return next;
+    const auto next = send(x, response, f);
+    if (logged)
+        service_.report(http::access{.asked = x.request,
+                                     .peer = peer_,
+                                     .status = response.status,
+                                     .bytes = has_body(response, f) ? response.body.size() : 0,
+                                     .duration = clock::now() - begin});
+    if (next != next_step::go_on) return next;
     return keep_alive ? next_step::go_on : next_step::close;
 }
 
 http::response http_connection::handle(http::request& q) {
+    const auto& limit = service_.options.request_timeout;
+    const auto until = limit == forever ? never : deadline_after(limit);
     try {
+        std::optional<deadline_frame> frame;
+        if (until != never) frame.emplace(until);
         auto response = service_.routes.handle(q);
         if (response.status >= 200 && response.status <= 999) return response;
         throw std::out_of_range("weft: no final status: " + std::to_string(response.status));
     } catch (const cancelled&) {
-        throw;                                                     // this fiber was stopped: nobody is to be answered
-    } catch (...) { service_.report(q, std::current_exception()); }
+        if (stop_is_pending()) throw;                              // this fiber was stopped: nobody is to be answered
+        return interrupted(q, until);
+    } catch (...) {
+        service_.report(q, std::current_exception());
+    }
+    return http::text(500, "500 Internal Server Error\n");
+}
+
+/// A handler has ended by `cancelled`, and nobody has stopped it: its time is over, or it let another's stop out.
+http::response http_connection::interrupted(const http::request& q, time_point until) {
+    if (until != never && clock::now() >= until) {
+        service_.report(q, std::make_exception_ptr(timeout_error("weft: http: the handler took longer than request_timeout")));
+        return http::text(503, "503 Service Unavailable\n");
+    }
+    service_.report(
+        q, std::make_exception_ptr(std::runtime_error("weft: http: the handler ended by weft::cancelled, but was not stopped")));
     return http::text(500, "500 Internal Server Error\n");
 }
 
 http_connection::next_step http_connection::refuse(exchange& x, int status, std::string_view words) {
     std::string body = std::to_string(status);
     body.append(" ").append(http::reason(status)).append(": ").append(words).append("\n");
-    if (const auto next = send(x, http::text(status, std::move(body)), {.keep_alive = false}); next != next_step::go_on)
-        return next;
-    return next_step::close;
+    const auto bytes = body.size();
+    const auto next = send(x, http::text(status, std::move(body)), {.keep_alive = false});
+    service_.report(
+        http::access{.asked = service_.nothing_asked, .peer = peer_, .status = status, .bytes = bytes, .duration = {}});
+    return next == next_step::go_on ? next_step::close : next;
 }
 
 /// Into the buffer while it is small; a large body goes to the kernel from where it lies.
 http_connection::next_step http_connection::send(exchange& x, const http::response& r, framing f) {
     append_head(x.out, r, f, x.date.now());
     if (!has_body(r, f)) return next_step::go_on;
-    if (x.out.size() + r.body.size() <= flush_bytes) {
-        x.out.append(r.body);
-        return next_step::go_on;
-    }
-    const std::array pieces{bytes(x.out), bytes(r.body)};
-    std::error_code error;
-    {
-        deadline_frame limit(deadline_after(service_.options.write_timeout));
-        stream_.write_all(std::span<const std::span<const std::byte>>(pieces), error);
-    }
-    x.out.clear();
-    return error ? next_step::vanish : next_step::go_on;
+    if (x.out.size() + r.body.size() > flush_bytes) return send_out(x, r.body);
+    x.out.append(r.body);
+    return next_step::go_on;
 }
 
-http_connection::next_step http_connection::flush(exchange& x) {
-    if (x.out.empty()) return next_step::go_on;
-    std::error_code error;
-    {
-        deadline_frame limit(deadline_after(service_.options.write_timeout));
-        stream_.write_all(std::string_view(x.out), error);
-    }
+/// What was gathered, and then the body.
+http_connection::next_step http_connection::send_out(exchange& x, std::string_view body) {
+    const auto total = x.out.size() + body.size();
+    const auto how = sender_.send(x.out, body);
     x.out.clear();
-    return error ? next_step::vanish : next_step::go_on;
+    if (how == sent::whole) return next_step::go_on;
+    if (how != sent::peer_gone) cut_short(x, how, total);
+    return next_step::vanish;
+}
+
+/// The client is still there: what it has must not look like the whole, so the connection is reset.
+void http_connection::cut_short(const exchange& x, sent how, std::size_t total) noexcept {
+    const auto phase = x.decoder.phase();
+    const bool known = phase == decode_phase::idle || phase == decode_phase::head;  // else another request has come in between
+    service_.report(
+        http::cut_short{.asked = known ? x.request : service_.nothing_asked,
+                        .peer = peer_,
+                        .sent = sender_.taken_of_last(),
+                        .total = total,
+                        .why = how == sent::stopped ? "the server was stopped" : "the client takes less than min_rate"});
+    if (sender_.sent_of_last() > 0) try {
+            stream_.set_reset_on_close(true);
+        } catch (const std::system_error&) {}  // it is closed already
 }
 
 http_connection::next_step http_connection::receive(exchange& x) {
     const auto phase = x.decoder.phase();
     std::error_code error;
-    std::size_t n = 0;
-    const auto room = x.in.room();
-    {
-        deadline_frame limit(receive_deadline(phase));
-        n = stream_.read_some(std::as_writable_bytes(room), error);
-    }
-    if (!error && n > 0) {
-        x.in.received(n);
-        return next_step::go_on;
-    }
+    time_phase(phase);
+    const std::size_t n = receive_some(x, error);
+    if (!error && n > 0) return next_step::go_on;
     next_step next = next_step::vanish;
-    if (phase == decode_phase::idle) return next;                  // between requests, everybody may leave
+    if (phase == decode_phase::idle) return next;  // between requests, everybody may leave
     if (error == std::errc::timed_out)
         next = refuse(x, 408, "the request took too long to arrive");
     else if (!error)
@@ -162,16 +191,43 @@ http_connection::next_step http_connection::receive(exchange& x) {
     return next;
 }
 
-/// One limit for a head and one for a body, each from its beginning, not from its last byte.
-time_point http_connection::receive_deadline(decode_phase phase) noexcept {
-    if (phase != timed_phase_ || phase == decode_phase::idle) {
-        const auto& o = service_.options;
-        timed_phase_ = phase;
-        receive_until_ = deadline_after(phase == decode_phase::idle   ? o.idle_timeout
-                                        : phase == decode_phase::head ? o.header_timeout
-                                                                      : o.body_timeout);
+/// In the middle of a body, a window of time in which enough has arrived is followed by another.
+std::size_t http_connection::receive_some(exchange& x, std::error_code& error) {
+    const auto room = x.in.room();
+    for (;;) {
+        std::size_t n = 0;
+        {
+            const deadline_frame limit(receive_pace_.until());
+            n = stream_.read_some(std::as_writable_bytes(room), error);
+        }
+        if (!error) {
+            x.in.received(n);
+            received_ += n;
+            return n;
+        }
+        if (timed_phase_ != decode_phase::body || error != std::errc::timed_out) return 0;
+        if (!receive_pace_.window_is_over() || !receive_pace_.goes_on(received_)) return 0;
     }
-    return receive_until_;
+}
+
+/// One limit for a head, from its beginning; a body has windows.
+void http_connection::time_phase(decode_phase phase) noexcept {
+    if (phase == timed_phase_ && phase != decode_phase::idle) return;
+    const auto& o = service_.options;
+    timed_phase_ = phase;
+    receive_pace_ = pace(phase == decode_phase::idle   ? o.idle_timeout
+                         : phase == decode_phase::head ? o.header_timeout
+                                                       : o.body_timeout,
+                         o.min_rate);
+    receive_pace_.begin(received_);
+}
+
+/// Once per connection: an address costs a system call.
+void http_connection::ask_peer() noexcept {
+    peer_asked_ = true;
+    try {
+        peer_ = stream_.remote();
+    } catch (const std::exception&) {}  // it has gone already
 }
 
 /// Closing with bytes unread would reset the connection and may take our answer from the client; so read them first.

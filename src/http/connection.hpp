@@ -4,7 +4,9 @@
 #include <array>
 
 #include <weft/net/tcp.hpp>
+#include <weft/stop.hpp>
 
+#include "http/sender.hpp"
 #include "http/service.hpp"
 
 namespace weft::detail {
@@ -33,17 +35,26 @@ private:
     next_step answer(exchange& x);
     next_step refuse(exchange& x, int status, std::string_view words);
     http::response handle(http::request& q);
+    http::response interrupted(const http::request& q, time_point until);
     next_step send(exchange& x, const http::response& r, framing f);
-    next_step flush(exchange& x);
+    next_step flush(exchange& x) { return x.out.empty() ? next_step::go_on : send_out(x, {}); }
+    next_step send_out(exchange& x, std::string_view body);
+    void cut_short(const exchange& x, sent how, std::size_t total) noexcept;
     next_step receive(exchange& x);
-    time_point receive_deadline(decode_phase phase) noexcept;
+    std::size_t receive_some(exchange& x, std::error_code& error);
+    void time_phase(decode_phase phase) noexcept;
+    void ask_peer() noexcept;
     void linger() noexcept;
 
     http_service& service_;
     tcp::stream stream_;
     http_presence presence_;
-    decode_phase timed_phase_ = decode_phase::idle;     // what receive_until_ was set for
-    time_point receive_until_ = never;
+    http_sender sender_;
+    net::endpoint peer_;                                // asked for with the first request
+    bool peer_asked_ = false;
+    decode_phase timed_phase_ = decode_phase::idle;     // what receive_pace_ was begun for
+    pace receive_pace_{forever, 0};
+    std::uint64_t received_ = 0;                        // in the life of the connection
 };
 
 }  // namespace weft::detail

@@ -37,6 +37,7 @@ std::size_t exchange::rest() noexcept {
     in.clear();
     out.clear();
     decoder.restart();
+    request.parts().peer.lend(nullptr);      // also so that the move below copies no text of it
     clear(request.parts());
     const auto held = held_bytes();
     if (held <= kept_bytes) return 0;

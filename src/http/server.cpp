@@ -2,10 +2,35 @@
 #include <weft/http/server.hpp>
 
 #include <stdexcept>
+#include <string>
 
 #include "http/server_life.hpp"
 
 namespace weft::http {
+namespace {
+
+void check_count(const char* name, std::size_t n) {
+    if (n == 0) throw std::invalid_argument("weft: http::server: " + std::string(name) + " is zero");
+}
+
+void check_limit(const char* name, std::chrono::nanoseconds limit) {
+    if (limit <= std::chrono::nanoseconds::zero())
+        throw std::invalid_argument("weft: http::server: " + std::string(name) + " is " + std::to_string(limit.count()) +
+                                    " ns; it must be more than zero, and std::chrono::nanoseconds::max() means none");
+}
+
+void check(const server_options& o) {
+    check_count("max_connections", o.max_connections);
+    check_count("max_header_bytes", o.max_header_bytes);
+    check_count("max_header_fields", o.max_header_fields);
+    check_limit("header_timeout", o.header_timeout);
+    check_limit("idle_timeout", o.idle_timeout);
+    check_limit("body_timeout", o.body_timeout);
+    check_limit("write_timeout", o.write_timeout);
+    check_limit("request_timeout", o.request_timeout);
+}
+
+}  // namespace
 
 struct server::state {
     router routes;
@@ -31,10 +56,14 @@ server& server::use(middleware around) {
 }
 
 void server::listen(const net::endpoint& at, server_options options) {
-    if (options.max_connections == 0) throw std::invalid_argument("weft: http::server: max_connections is zero");
-    if (options.max_header_bytes == 0) throw std::invalid_argument("weft: http::server: max_header_bytes is zero");
-    if (options.max_header_fields == 0) throw std::invalid_argument("weft: http::server: max_header_fields is zero");
+    check(options);
     state_->life.listen([&] { return tcp::listener(at); }, std::move(options));
+}
+
+void server::listen(tcp::listener on, server_options options) {
+    check(options);
+    if (!on.is_open()) throw std::invalid_argument("weft: http::server: the listener is closed");
+    state_->life.listen([&] { return std::move(on); }, std::move(options));
 }
 
 const net::endpoint& server::local() const { return state_->life.local(); }

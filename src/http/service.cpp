@@ -6,7 +6,17 @@
 
 #include <weft/stop.hpp>
 
+#include "base/in_quotes.hpp"
+
 namespace weft::detail {
+namespace {
+
+void print(std::string line) {
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace
 
 void http_presence::hang_up() noexcept {
     auto expected = activity::idle;
@@ -75,9 +85,18 @@ void http_service::report(const http::request& q, std::exception_ptr failure) co
         what = e.what();
     } catch (...) {                        // the name of a type that is no std::exception says no more than this
     }
-    const auto line = "weft: http: " + q.method() + " " + q.target() + ": " + what + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    print("weft: http: " + printable(q.method() + ' ' + q.target() + ": " + what));
 } catch (...) {                            // the log failed; the answer need not
+}
+
+void http_service::report(const http::cut_short& c) const noexcept try {
+    options.on_cut_short ? options.on_cut_short(c) : print(to_string(c));
+} catch (...) {                            // as above
+}
+
+void http_service::report(const http::access& a) const noexcept try {
+    if (options.on_access) options.on_access(a);
+} catch (...) {                            // as above
 }
 
 }  // namespace weft::detail

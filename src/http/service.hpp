@@ -50,6 +50,7 @@ public:
     const http::router& routes;
     const http::server_options options;
     exchange_pool exchanges;
+    const http::request nothing_asked{http::request_parts{.method = {}, .target = {}}};   // for logs: what is not known
 
     /// One of max_connections places; given back when it goes.
     class place {
@@ -80,7 +81,11 @@ public:
     /// \returns  whether they are.
     bool wait_until_empty();
 
+    // Hooks, or what is printed without them; what they throw is forgotten.
+
     void report(const http::request& q, std::exception_ptr failure) const noexcept;
+    void report(const http::cut_short& c) const noexcept;
+    void report(const http::access& a) const noexcept;
 
 private:
     void leave() noexcept;

@@ -1,22 +1,26 @@
 // listener.cpp - tcp::listener: how a port is opened, and how accepting survives bad times.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
+#include <string>
 #include <vector>
 
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
 
+#include "base/seldom.hpp"
+#include "io/source_pool.hpp"
 #include "net/socket.hpp"
 #include "sched/wait.hpp"
 
 namespace weft::tcp {
 namespace {
 
-using detail::atomic;
 using detail::new_socket;
 
 std::error_code listen_on(const detail::socket_address& at, const listener_options& options, int fd) noexcept {
@@ -64,12 +68,30 @@ bool exhausted(std::error_code e) noexcept {
 
 /// One line on stderr, at most one in five seconds for the whole process.
 void complain(const net::endpoint& at, std::error_code e) {
-    using namespace std::chrono;
-    static atomic<std::int64_t> silent_until{0};
-    const std::int64_t now = duration_cast<seconds>(detail::clock::now().time_since_epoch()).count();
-    std::int64_t until = silent_until.load(detail::relaxed);  // a rate, nothing depends on it
-    if (now < until || !silent_until.compare_exchange_strong(until, now + 5, detail::relaxed, detail::relaxed)) return;
+    static detail::seldom lines;
+    if (!lines.pass(detail::clock::now())) return;
     std::fprintf(stderr, "weft: accept on %s: %s; trying again until it passes\n", to_string(at).c_str(), e.message().c_str());
+}
+
+std::error_code check_option(int fd, int option, int expected, std::errc otherwise) noexcept {
+    int value = 0;
+    socklen_t size = sizeof value;
+    const long r = detail::system_result([&] { return ::getsockopt(fd, SOL_SOCKET, option, &value, &size); });
+    if (r < 0) return detail::failure(r);
+    return value == expected ? std::error_code() : std::make_error_code(otherwise);
+}
+
+/// A TCP socket that listens, made ready for a listener.
+std::error_code prepare(int fd) noexcept {
+    auto error = check_option(fd, SO_PROTOCOL, IPPROTO_TCP, std::errc::protocol_not_supported);
+    if (!error) error = check_option(fd, SO_ACCEPTCONN, 1, std::errc::invalid_argument);
+    if (!error) error = detail::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (error) return error;
+    const long flags = detail::system_result([&] { return ::fcntl(fd, F_GETFL); });
+    if (flags < 0) return detail::failure(flags);
+    long r = detail::system_result([&] { return ::fcntl(fd, F_SETFL, static_cast<int>(flags) | O_NONBLOCK); });
+    if (r >= 0) r = detail::system_result([&] { return ::fcntl(fd, F_SETFD, FD_CLOEXEC); });
+    return r < 0 ? detail::failure(r) : std::error_code();
 }
 
 /// Pauses between two attempts of one accept() when something has run out.
@@ -105,6 +127,14 @@ listener::listener(const net::endpoint& at, const listener_options& options) {
         if (!try_the_next(error)) break;
     }
     throw std::system_error(error, "weft: listen on " + to_string(at));
+}
+
+listener listener::from_descriptor(int fd) {
+    if (const auto error = prepare(fd)) throw std::system_error(error, "weft: listen on descriptor " + std::to_string(fd));
+    auto at = detail::local_endpoint(fd);
+    auto* const source = detail::make_source(fd);
+    if (!source) throw std::bad_alloc();
+    return {detail::io_handle(source), std::move(at)};
 }
 
 stream listener::accept(std::error_code& error) {

@@ -10,6 +10,7 @@
 
 #include <weft/runtime.hpp>
 
+#include "base/in_quotes.hpp"
 #include "runtime/all_runtimes.hpp"
 #include "runtime/dump_forms.hpp"
 #include "sched/quiet_threads.hpp"
@@ -110,7 +111,7 @@ void deadlock_reporter::look() noexcept {
             }
         }
     } catch (const std::exception& e) {
-        std::fprintf(stderr, "weft: a look for deadlocks, or on_deadlock, has thrown: %s\n", e.what());
+        std::fprintf(stderr, "weft: a look for deadlocks, or on_deadlock, has thrown: %s\n", printable(e.what()).c_str());
     } catch (...) {
         std::fputs("weft: on_deadlock has thrown\n", stderr);
     }

@@ -36,7 +36,9 @@ std::string line_of(const hog_report& r) {
 }
 
 void print(std::string_view what) noexcept {
-    std::fprintf(stderr, "weft: on_hog has thrown: %.*s\n", static_cast<int>(what.size()), what.data());
+    std::fputs("weft: on_hog has thrown: ", stderr);
+    add_printable(what, [](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stderr); });
+    std::fputc('\n', stderr);
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ fiber_info info_of_a_plain_thread() noexcept {
 }
 
 void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard why) {
-    const auto who = f.id.value == 0 ? std::string(f.name) : in_words(f.name, f.site), what = what_of(e);
+    const auto who = f.id.value == 0 ? std::string(f.name) : in_words(f.name, f.site), what = printable(what_of(e));
     const auto print = [](const char* form, const std::string& first, const std::string& second) {
         std::fprintf(stderr, form, first.c_str(), second.c_str());
     };

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/fork.hpp"
+#include "base/in_quotes.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/wait.hpp"
 
@@ -22,7 +23,9 @@ public:
         try {
             std::rethrow_exception(failure);
         } catch (const std::exception& e) {
-            std::fprintf(stderr, "weft: a fiber that has called fork() failed in the child: %s\n", e.what());
+            std::fputs("weft: a fiber that has called fork() failed in the child: ", stderr);
+            add_printable(e.what(), [](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stderr); });
+            std::fputc('\n', stderr);
         } catch (...) {
             std::fprintf(stderr, "weft: a fiber that has called fork() was ended by an exception in the child\n");
         }

@@ -8,8 +8,29 @@
 
 #include <weft/detail/opaque.hpp>
 #include <weft/http/headers.hpp>
+#include <weft/net/endpoint.hpp>
 
 namespace weft::detail {
+
+/// Whom a request came from: lent by its connection while that lasts. A copy has its own.
+class request_peer {
+public:
+    request_peer() = default;
+    request_peer(net::endpoint at) : own_(std::move(at)) {}
+    request_peer(const request_peer& other) : own_(other.get()) {}
+    request_peer& operator=(const request_peer& other) {
+        if (this != &other) own_ = other.get();
+        lent_ = this == &other ? lent_ : nullptr;
+        return *this;
+    }
+
+    const net::endpoint& get() const noexcept { return lent_ ? *lent_ : own_; }
+    void lend(const net::endpoint* of_connection) noexcept { lent_ = of_connection; }
+
+private:
+    const net::endpoint* lent_ = nullptr;
+    net::endpoint own_;
+};
 
 /// The query parameters of one request that were asked for, decoded. A copy begins empty: it can ask again.
 ///
@@ -51,6 +72,7 @@ struct request_parts {
     std::string body = {};                 // whole, chunks put together
     pairs path_parameters = {};            // by the router, decoded
     pairs query_parameters = {};           // by hand: if there are any, query() knows these and not those of the target
+    detail::request_peer peer = {};        // an endpoint; empty for a request made by hand
 };
 
 /// A request, whole, as its handler sees it. A value: a copy outlives the handler.
@@ -88,6 +110,9 @@ public:
     ///
     /// \lifetime  of the view: that of the request.
     std::string_view header(std::string_view name) const noexcept;
+
+    /// The other end of its connection: the client, or a proxy before it. Empty if nobody has sent it, or the client had gone.
+    const net::endpoint& peer() const noexcept { return parts_.peer.get(); }
 
     request_parts& parts() noexcept {
         asked_.clear();

@@ -9,24 +9,41 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/http/log.hpp>
 #include <weft/http/message.hpp>
 #include <weft/http/router.hpp>
 #include <weft/net/endpoint.hpp>
+#include <weft/net/tcp.hpp>
 
 namespace weft::http {
 
-/// A time limit of std::chrono::nanoseconds::max() means none.
+/// A time limit of std::chrono::nanoseconds::max() means none; zero and less are refused, for they would refuse every request.
+///
+/// Those of bodies and answers count progress: in each such span at least `min_rate` times the span must move, or the rest. So a steady
+/// client has as long as it takes, and a byte now and then holds no connection.
 struct server_options {
-    std::size_t max_header_bytes = 16384;             ///< request line and headers; more is answered by 431
-    std::size_t max_body_bytes = std::size_t{1} << 20;///< of a request; more is answered by 413
+    std::size_t max_header_bytes = 16384;  ///< request line and headers; more is answered by 431; not zero
+    std::size_t max_body_bytes = 1048576;  ///< of a request; more is answered by 413; zero: no request may have a body
     std::size_t max_header_fields = 128;              ///< of a request; more is answered by 431
     std::size_t max_query_parameters = 1000;          ///< of a request; more is answered by 414
     std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);  ///< from a request's first byte to its empty line: 408
     std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);  ///< between requests: the connection is closed
-    std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);  ///< from the empty line to the last byte: 408
-    std::chrono::nanoseconds write_timeout = std::chrono::seconds(30);  ///< for a client to take its answers: closed
-    std::size_t max_connections = 100000;  ///< at so many, further ones wait to be accepted
-    std::function<void(const request&, std::exception_ptr)> on_error = {};  ///< a handler threw; default: one line on stderr
+    std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);  ///< for min_rate times this of a body to arrive: 408
+    std::chrono::nanoseconds write_timeout =
+        std::chrono::seconds(30);  ///< for a client to take as much of its answers: cut short, reset
+    std::size_t min_rate = 1024;  ///< of bodies and answers, in bytes a second; zero: one byte in a time limit will do
+    std::chrono::nanoseconds request_timeout =
+        std::chrono::nanoseconds::max();  ///< for a handler, as with_timeout(): 503, and on_error
+    std::size_t max_connections = 100000;  ///< at so many, further ones wait to be accepted; not zero
+
+    /// A handler threw (weft::timeout_error: request_timeout), or ended by `cancelled` though nobody has stopped it. Default: one line on
+    /// stderr, with what came from outside escaped. What this hook throws, and those below, is forgotten.
+    std::function<void(const request&, std::exception_ptr)> on_error = {};
+    /// An answer that the client will not get whole: it takes less than min_rate, or the grace of stop() is over. The connection is reset,
+    /// so that the client cannot take what it has for the whole. Default: to_string() of it, on stderr.
+    std::function<void(const cut_short&)> on_cut_short = {};
+    /// After each answer, on the connection's fiber; common_log_line() makes a line of it. Default: nothing, and costs nothing.
+    std::function<void(const access&)> on_access = {};
 };
 
 /// Set up by one fiber or thread (routes), then served. listen(), serve(), local() and stop() may be called by several at once, at any
@@ -63,6 +80,12 @@ public:
     ///          listens already.
     /// \parks   only to look up a name.
     void listen(const net::endpoint& at, server_options options = {});
+
+    /// The same on a port that is open already: one with options of its own (reuse_port), or from a supervisor or a process that goes
+    /// (tcp::listener::from_descriptor).
+    ///
+    /// \throws  std::invalid_argument if it is closed; as above.
+    void listen(tcp::listener on, server_options options = {});
 
     /// Where it listens, with the port that was picked for port 0.
     const net::endpoint& local() const;

@@ -169,6 +169,12 @@ public:
     /// \parks   only to look up a name.
     explicit listener(const net::endpoint& at, const listener_options& options = {});
 
+    /// A port that somebody else has opened: a supervisor that starts services with their sockets, or a process that is being replaced.
+    /// The descriptor is the listener's from here on, and becomes non-blocking and closed on exec.
+    ///
+    /// \throws  std::system_error if it is no TCP socket that listens; the descriptor stays the caller's then.
+    static listener from_descriptor(int fd);
+
     /// Takes the next connection. If the process or the system is out of descriptors or memory it waits a little and tries
     /// again, with one line on stderr now and then; connections that failed before they were taken are passed over.
     ///
@@ -197,6 +203,8 @@ public:
     friend detail::io_readiness watch_readable(const listener& l) noexcept { return detail::io_readiness(l.handle_.get()); }
 
 private:
+    listener(detail::io_handle h, net::endpoint at) noexcept : handle_(std::move(h)), local_(std::move(at)) {}
+
     detail::io_handle handle_;
     net::endpoint local_;
 };

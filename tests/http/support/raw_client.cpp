@@ -8,9 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace weft::test {
@@ -22,12 +25,13 @@ std::string raw_response::header(std::string_view name) const {
     return head.substr(begin, head.find("\r\n", begin) - begin);
 }
 
-raw_client::raw_client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+raw_client::raw_client(std::uint16_t port, options o) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval limit{.tv_sec = 5, .tv_usec = 0};
     const int on = 1;
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (o.receive_buffer != 0) ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &o.receive_buffer, sizeof o.receive_buffer);
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
@@ -53,9 +57,9 @@ bool raw_client::send(std::string_view bytes) {
     return true;
 }
 
-bool raw_client::fill() {
+bool raw_client::fill(std::size_t most) {
     std::array<char, 65536> bytes;
-    const auto n = TEMP_FAILURE_RETRY(::recv(fd_, bytes.data(), bytes.size(), 0));
+    const auto n = TEMP_FAILURE_RETRY(::recv(fd_, bytes.data(), std::min(most, bytes.size()), 0));
     if (n > 0) received_.append(bytes.data(), static_cast<std::size_t>(n));
     return n > 0;
 }
@@ -74,6 +78,19 @@ raw_response raw_client::receive(bool body_follows) {
     r.body = received_.substr(0, length);
     received_.erase(0, length);
     return r;
+}
+
+bool raw_client::read_slowly(std::size_t size, std::size_t piece, std::chrono::microseconds pause) {
+    while (received_.size() < size && fill(piece)) std::this_thread::sleep_for(pause);
+    return received_.size() >= size;
+}
+
+bool raw_client::receives_something() { return !received_.empty() || fill(1); }
+
+bool raw_client::ends_by_reset() {
+    errno = 0;
+    while (fill()) received_.clear();
+    return errno == ECONNRESET;
 }
 
 raw_response raw_client::ask(std::string_view bytes) {

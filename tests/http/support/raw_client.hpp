@@ -1,6 +1,7 @@
 // raw_client.hpp - the other end of an HTTP connection: a blocking socket of a plain thread that sends whatever it is told.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,7 +20,12 @@ struct raw_response {
 /// Every wait is bounded by five seconds; then what was received so far is returned.
 class raw_client {
 public:
-    explicit raw_client(std::uint16_t port);
+    struct options {
+        int receive_buffer = 0;            // of the socket, in bytes; 0: the system's
+    };
+
+    explicit raw_client(std::uint16_t port) : raw_client(port, options{}) {}
+    raw_client(std::uint16_t port, options o);
     ~raw_client();
     raw_client(raw_client&& other) noexcept;
     raw_client& operator=(raw_client&&) = delete;
@@ -29,6 +35,17 @@ public:
 
     /// \returns  the next response; `body_follows` is false for the answer to HEAD.
     raw_response receive(bool body_follows = true);
+
+    /// Reads ahead, in pieces with a pause after each, until receive() has `size` bytes to begin with.
+    ///
+    /// \returns  whether so many have come.
+    bool read_slowly(std::size_t size, std::size_t piece, std::chrono::microseconds pause);
+
+    /// \returns  whether a byte comes.
+    bool receives_something();
+
+    /// Reads to the end. \returns  whether that is a reset.
+    bool ends_by_reset();
 
     /// send() and receive().
     raw_response ask(std::string_view bytes);
@@ -43,7 +60,7 @@ public:
     void reset();                          // as a client that crashes
 
 private:
-    bool fill();                           // at least one more byte
+    bool fill(std::size_t most = 65536);   // at least one more byte
 
     int fd_;
     std::string received_;

@@ -1,0 +1,46 @@
+// pace.hpp - whether a transfer goes on fast enough: windows of time, one after the other, in each of which so much must move.
+//
+// A window lasts as long as the time limit. At its end the transfer is given up unless at least `rate` times the window has moved in
+// it (at rate 0: one byte); else the next window begins. A transfer that ends within its window has no least rate.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include <weft/detail/timeouts.hpp>
+
+namespace weft::detail {
+
+class pace {
+public:
+    pace(std::chrono::nanoseconds window, std::size_t rate) noexcept : window_(window), rate_(rate) {}
+
+    /// `moved`: so much as is known to have moved before.
+    void begin(std::uint64_t moved) noexcept {
+        from_ = moved;
+        until_ = deadline_after(window_);
+    }
+    time_point until() const noexcept { return until_; }
+    bool window_is_over() const noexcept { return clock::now() >= until_; }
+
+    /// At the end of a window. \returns  whether enough has moved; then the next window has begun.
+    [[nodiscard]] bool goes_on(std::uint64_t moved) noexcept {
+        if (moved < from_ || moved - from_ < least()) return false;
+        begin(moved);
+        return true;
+    }
+
+    std::uint64_t least() const noexcept {
+        const double bytes = static_cast<double>(rate_) * std::chrono::duration<double>(window_).count();
+        return static_cast<std::uint64_t>(std::clamp(bytes, 1.0, 1e18));
+    }
+
+private:
+    std::chrono::nanoseconds window_;
+    std::size_t rate_;
+    std::uint64_t from_ = 0;
+    time_point until_ = never;
+};
+
+}  // namespace weft::detail

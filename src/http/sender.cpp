@@ -1,0 +1,59 @@
+#include "http/sender.hpp"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <array>
+
+#include <weft/deadline.hpp>
+
+namespace weft::detail {
+namespace {
+
+std::span<const std::byte> bytes(std::string_view s) noexcept { return std::as_bytes(std::span(s)); }
+
+/// How many bytes the system holds that the peer has not acknowledged.
+std::size_t unacknowledged(int fd) noexcept {
+    int n = 0;
+    return ::ioctl(fd, SIOCOUTQ, &n) == 0 && n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+std::string_view after(std::string_view s, std::size_t n) noexcept { return s.substr(std::min(n, s.size())); }
+
+}  // namespace
+
+sent http_sender::send(std::string_view first, std::string_view second) {
+    last_ = 0;
+    pace windows(options_.write_timeout, options_.min_rate);
+    windows.begin(
+        acknowledged_before_);    // what was acknowledged since counts for the first window: asking costs a call per answer
+    for (;;) {
+        std::error_code error;
+        {
+            const deadline_frame limit(windows.until());
+            const auto n = write_rest(after(first, last_), after(second, last_ - std::min(last_, first.size())), error);
+            last_ += n;
+            sent_ += n;
+        }
+        if (!error) return sent::whole;
+        if (error == std::errc::operation_canceled) return sent::stopped;
+        if (error != std::errc::timed_out || !windows.window_is_over()) return sent::peer_gone;
+        acknowledged_before_ = acknowledged();
+        if (!windows.goes_on(acknowledged_before_)) return sent::too_slow;
+    }
+}
+
+std::size_t http_sender::write_rest(std::string_view first, std::string_view second, std::error_code& error) {
+    if (second.empty()) return to_.write_all(first, error);
+    const std::array pieces{bytes(first), bytes(second)};
+    return to_.write_all(std::span<const std::span<const std::byte>>(pieces), error);
+}
+
+std::uint64_t http_sender::acknowledged() const noexcept {
+    return sent_ - std::min<std::uint64_t>(sent_, unacknowledged(to_.native_handle()));
+}
+
+std::size_t http_sender::taken_of_last() const noexcept { return last_ - std::min(last_, unacknowledged(to_.native_handle())); }
+
+}  // namespace weft::detail
