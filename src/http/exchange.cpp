@@ -19,18 +19,12 @@ void give_back_free_pages() noexcept {
 #endif
 }
 
-std::size_t bytes_of(const http::request_parts::pairs& of) noexcept {
-    std::size_t n = of.capacity() * sizeof(http::request_parts::pairs::value_type);
-    for (const auto& [name, value] : of) n += name.capacity() + value.capacity();
-    return n;
-}
-
 }  // namespace
 
 std::size_t exchange::held_bytes() const noexcept {
     const auto& parts = request.parts();
     return in.capacity() + out.capacity() + parts.method.capacity() + parts.target.capacity() + parts.body.capacity() +
-           detail::held_bytes(parts.headers) + bytes_of(parts.path_parameters) + bytes_of(parts.query_parameters);
+           detail::held_bytes(parts.headers);
 }
 
 std::size_t exchange::rest() noexcept {
@@ -38,7 +32,7 @@ std::size_t exchange::rest() noexcept {
     out.clear();
     decoder.restart();
     request.parts().peer.lend(nullptr);      // also so that the move below copies no text of it
-    clear(request.parts());
+    request.parts().path_parameters.clear();                // their texts are not counted below
     const auto held = held_bytes();
     if (held <= kept_bytes) return 0;
     in.release();

@@ -2,7 +2,7 @@
 //
 // Invariants
 //   E1  A connection holds an exchange from its first received byte until everything received has been answered.
-//   E2  An exchange in the pool holds no byte of any connection, and at most kept_bytes of the heap, all its parts together.
+//   E2  An exchange in the pool belongs to no connection, and holds at most kept_bytes of the heap, all its parts together.
 //   E3  While a connection waits for the rest of a request, its exchange holds at most what it came with, its first input buffer, and four
 //       times what the connection has sent of that request: the input buffer and each text are at most doubled as they grow, fields
 //       are limited in number, nothing is reserved for what a client only announces, and a query is not taken apart.
@@ -32,7 +32,7 @@ struct exchange {
 
     static constexpr std::size_t kept_bytes = 48 * 1024;  // chosen: both buffers as a client fills them that pipelines
 
-    /// What its parts hold of the heap.
+    /// What its parts hold of the heap. Of the parameters a server fills in those of the path, sixteen at most.
     std::size_t held_bytes() const noexcept;
 
     /// Ready for another connection: E2. \returns  how many bytes it has given back to the heap.

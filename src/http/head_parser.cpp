@@ -83,7 +83,8 @@ private:
         const auto origin = origin_form(view(method), view(target));
         if (view(method) == "CONNECT") return fail(ec, 501, "this is no proxy");
         if (!origin) return fail(ec, 400, "bad request target");
-        if (has_more_parameters_than(limits_.max_query_parameters, query_of(*origin)))
+        if (origin->size() > limits_.max_query_parameters &&
+            has_more_parameters_than(limits_.max_query_parameters, query_of(*origin)))
             return fail(ec, 414, "too many query parameters");
         into_.method.assign(view(method));
         into_.target.assign(*origin);

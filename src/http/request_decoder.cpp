@@ -9,8 +9,6 @@
 namespace weft::detail {
 
 void clear(http::request_parts& parts) noexcept {
-    parts.method.clear();
-    parts.target.clear();
     parts.headers.clear();
     parts.body.clear();
     parts.path_parameters.clear();
@@ -38,17 +36,18 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
         return decoded::more;
     }
     const auto head = bytes.substr(0, scan_.length());
-    clear(into.parts());
-    if (auto why = parse_head(head, into.parts(), facts_, limits_)) return refuse(std::move(why));
+    auto& parts = into.parts();
+    clear(parts);
+    if (auto why = parse_head(head, parts, facts_, limits_)) return refuse(std::move(why));
     in.consume(head.size());
-    return begin_body(in, into);
+    return begin_body(in, parts.body);
 }
 
-decoded request_decoder::begin_body(input_buffer& in, http::request& into) {
+decoded request_decoder::begin_body(input_buffer& in, std::string& body) {
     if (!facts_.chunked && facts_.content_length > limits_.max_body_bytes) return refuse({413, "body too large"});
     phase_ = decode_phase::body;
     chunks_.restart();
-    const auto result = next_body(in, into.parts().body);
+    const auto result = next_body(in, body);
     expectation_open_ = result == decoded::more && facts_.expects_continue;
     return result;
 }

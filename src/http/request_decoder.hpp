@@ -19,7 +19,7 @@ namespace weft::detail {
 enum class decode_phase : std::uint8_t { idle, head, body, refused };
 enum class [[nodiscard]] decoded : std::uint8_t { more, request, refused };
 
-/// Makes the parts empty. Their memory stays, for the next request.
+/// Makes the parts empty that a request need not have. Their memory stays, for the next request.
 void clear(http::request_parts& parts) noexcept;
 
 class request_decoder {
@@ -43,7 +43,7 @@ public:
 
 private:
     decoded next_head(input_buffer& in, http::request& into);
-    decoded begin_body(input_buffer& in, http::request& into);
+    decoded begin_body(input_buffer& in, std::string& body);
     decoded next_body(input_buffer& in, std::string& body);
     decoded finish() noexcept;
     decoded refuse(refusal why) noexcept;

@@ -67,22 +67,20 @@ TEST(exchange_pool, E2_takes_them_back_clean_and_small) {
 
 TEST(exchange_pool, E2_each_part_that_grew_large_is_given_back) {
     const auto part_of = [](http::request_parts& p, int i) -> std::string& {
-        return i == 0 ? p.method : i == 1 ? p.target : i == 2 ? p.body : p.path_parameters.emplace_back().second;
+        return i == 0 ? p.method : i == 1 ? p.target : p.body;
     };
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 4; ++i) {
         exchange_pool pool({});
         auto x = pool.take();
         exchange* const same = x.get();
-        if (i < 4) part_of(x->request.parts(), i).assign(1 << 20, 'x');
-        if (i == 4) x->request.parts().query_parameters.resize(10'000);
-        if (i == 5)
+        if (i < 3) part_of(x->request.parts(), i).assign(1 << 20, 'x');
+        if (i == 3)
             for (int field = 0; field < 10'000; ++field) x->request.parts().headers.add("a", "b");
         EXPECT_GT(x->held_bytes(), exchange::kept_bytes) << i;
         x.reset();
         x = pool.take();
         ASSERT_EQ(x.get(), same);
         EXPECT_LE(x->held_bytes(), exchange::kept_bytes) << i;
-        EXPECT_TRUE(x->request.target().empty() && x->request.headers().empty() && x->request.query_parameters().empty()) << i;
     }
 }
 
