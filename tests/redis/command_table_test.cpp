@@ -189,8 +189,9 @@ TEST(redis_command_table, T2_each_command_called_single_answers_exactly_once) {
 
 TEST(redis_command_table, T2_so_does_each_of_CLUSTER_in_a_cluster) {
     const scratch here;
-    const redis_server server(
-        {"--dir", here.path(), "--cluster-enabled", "yes", "--cluster-config-file", here.path() + "/nodes.conf"});
+    const std::string bus = std::to_string(weft::test::free_port());  // its default, 10,000 above the other, may be somebody's
+    const redis_server server({"--dir", here.path(), "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-config-file",
+                               here.path() + "/nodes.conf"});
     EXPECT_GT(expect_one_reply_of_each(server, "CLUSTER"), 100);
 }
 
