@@ -23,7 +23,7 @@ constexpr bool is_letter(char c) noexcept { return lower(c) >= 'a' && lower(c) <
 
 inline constexpr auto token_characters = [] {
     std::array<bool, 256> are{};
-    for (unsigned char c : std::string_view("!#$%&'*+-.^_`|~")) are[c] = true;
+    for (char c : std::string_view("!#$%&'*+-.^_`|~")) are[static_cast<unsigned char>(c)] = true;
     for (unsigned c = 0; c < 256; ++c)
         if (is_digit(static_cast<char>(c)) || is_letter(static_cast<char>(c))) are[c] = true;
     return are;

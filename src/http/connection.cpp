@@ -50,11 +50,18 @@ std::size_t http_connection::wait_for_request(first_bytes& into) {
     std::error_code error;
     std::size_t n;
     {
-        deadline_frame idle(deadline_after(service_.options.idle_timeout));
+        const deadline_frame idle(idle_until());
         n = stream_.read_some(std::as_writable_bytes(std::span(into)), error);
     }
     presence_.set_busy();                                          // hung up: what had arrived before is still served
     return n;
+}
+
+/// From the last answer on. What is no request, an empty line say, buys no more time.
+time_point http_connection::idle_until() noexcept {
+    if (!is_idle_) idle_until_ = deadline_after(service_.options.idle_timeout);
+    is_idle_ = true;
+    return idle_until_;
 }
 
 http_connection::next_step http_connection::serve_burst(exchange& x) {
@@ -79,6 +86,7 @@ http_connection::next_step http_connection::answer_received(exchange& x) {
             case decoded::refused: return refuse(x, x.decoder.why().status, x.decoder.why().words);
             case decoded::request:
                 timed_phase_ = decode_phase::idle;
+                is_idle_ = false;
                 if (const auto next = answer(x); next != next_step::go_on) return next;
         }
     }
@@ -144,9 +152,9 @@ http_connection::next_step http_connection::refuse(exchange& x, int status, std:
 /// Into the buffer while it is small; a large body goes to the kernel from where it lies.
 http_connection::next_step http_connection::send(exchange& x, const http::response& r, framing f) {
     append_head(x.out, r, f, x.date.now());
-    if (!has_body(r, f)) return next_step::go_on;
-    if (x.out.size() + r.body.size() > flush_bytes) return send_out(x, r.body);
-    x.out.append(r.body);
+    const std::string_view body = has_body(r, f) ? std::string_view(r.body) : std::string_view{};
+    if (x.out.size() + body.size() > flush_bytes) return send_out(x, body);
+    x.out.append(body);
     return next_step::go_on;
 }
 
@@ -197,7 +205,7 @@ std::size_t http_connection::receive_some(exchange& x, std::error_code& error) {
     for (;;) {
         std::size_t n = 0;
         {
-            const deadline_frame limit(receive_pace_.until());
+            const deadline_frame limit(timed_phase_ == decode_phase::idle ? idle_until() : receive_pace_.until());
             n = stream_.read_some(std::as_writable_bytes(room), error);
         }
         if (!error) {
@@ -215,10 +223,8 @@ void http_connection::time_phase(decode_phase phase) noexcept {
     if (phase == timed_phase_ && phase != decode_phase::idle) return;
     const auto& o = service_.options;
     timed_phase_ = phase;
-    receive_pace_ = pace(phase == decode_phase::idle   ? o.idle_timeout
-                         : phase == decode_phase::head ? o.header_timeout
-                                                       : o.body_timeout,
-                         o.min_rate);
+    if (phase == decode_phase::idle) return;  // idle_until()
+    receive_pace_ = pace(phase == decode_phase::head ? o.header_timeout : o.body_timeout, o.min_rate);
     receive_pace_.begin(received_);
 }
 

@@ -30,6 +30,7 @@ private:
     using first_bytes = std::array<char, 512>;
 
     std::size_t wait_for_request(first_bytes& into);
+    time_point idle_until() noexcept;
     next_step serve_burst(exchange& x);
     next_step answer_received(exchange& x);
     next_step answer(exchange& x);
@@ -52,6 +53,8 @@ private:
     http_sender sender_;
     net::endpoint peer_;                                // asked for with the first request
     bool peer_asked_ = false;
+    bool is_idle_ = false;                              // idle_until_ was set since the last answer
+    time_point idle_until_ = never;
     decode_phase timed_phase_ = decode_phase::idle;     // what receive_pace_ was begun for
     pace receive_pace_{forever, 0};
     std::uint64_t received_ = 0;                        // in the life of the connection

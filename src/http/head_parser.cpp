@@ -59,6 +59,7 @@ public:
     }
 
     refusal why;
+    std::string_view authority;       // of an absolute target; it counts instead of Host (RFC 9112, 3.2.2)
     bool expects_continue = false;
     bool closes = false;  // HTTP/1.0 with close, which wins over keep-alive (RFC 9112, 9.3); Beast looks for that one only
 
@@ -88,6 +89,7 @@ private:
             return fail(ec, 414, "too many query parameters");
         into_.method.assign(view(method));
         into_.target.assign(*origin);
+        authority = authority_of(view(target));
         into_.minor_version = version % 10;
     }
 
@@ -147,6 +149,7 @@ refusal parse_head(std::string_view head, http::request_parts& into, head_facts&
     if (ec) return explained(ec, head);
     if (used != head.size() || !parser.is_header_done()) return {400, "bad header"};
     if (auto contradiction = parser.check_head()) return contradiction;
+    if (!parser.authority.empty()) into.headers.set("Host", parser.authority);
     facts = {.content_length = parser.content_length().value_or(0),
              .chunked = parser.chunked(),
              .keep_alive = parser.keep_alive() && !parser.closes,

@@ -52,7 +52,7 @@ std::optional<parameter> next_parameter(std::string_view& query) noexcept {
 /// Of the characters of RFC 3986's reg-name those that hosts have; '%' begins an escape.
 constexpr auto host_characters = [] {
     std::array<bool, 256> are{};
-    for (unsigned char c : std::string_view("-._~!$&'*+;=")) are[c] = true;
+    for (char c : std::string_view("-._~!$&'*+;=")) are[static_cast<unsigned char>(c)] = true;
     for (unsigned c = 0; c < 256; ++c)
         if (is_digit(static_cast<char>(c)) || is_letter(static_cast<char>(c))) are[c] = true;
     return are;
@@ -161,6 +161,12 @@ std::optional<std::string_view> origin_form(std::string_view method, std::string
         return std::nullopt;  // a query without a path: nobody sends it
     }
     return std::nullopt;
+}
+
+std::string_view authority_of(std::string_view target) noexcept {
+    if (target.starts_with('/') || target == "*") return {};
+    const auto rest = target.substr(target.find("//") + 2);
+    return rest.substr(0, rest.find('/'));
 }
 
 }  // namespace weft::detail

@@ -37,4 +37,7 @@ bool is_host(std::string_view text) noexcept;
 /// \returns  the target from its path on; nothing if it is neither a path, nor absolute, nor the '*' of OPTIONS.
 std::optional<std::string_view> origin_form(std::string_view method, std::string_view target) noexcept;
 
+/// The host, with its port if it has one, of a target that origin_form() takes; empty unless that is absolute.
+std::string_view authority_of(std::string_view target) noexcept;
+
 }  // namespace weft::detail

@@ -85,9 +85,14 @@ TEST(request_decoder, keeps_pipelined_requests_in_order) {
 }
 
 TEST(request_decoder, takes_the_absolute_form) {
-    expect_one("GET http://a:80/x?y HTTP/1.1\r\nHost: a\r\n\r\n", "GET /x?y 1.1 keep Host=a []");
+    expect_one("GET http://a:80/x?y HTTP/1.1\r\nHost: a:80\r\n\r\n", "GET /x?y 1.1 keep Host=a:80 []");
     expect_one("GET HTTPS://a HTTP/1.1\r\nHost: a\r\n\r\n", "GET / 1.1 keep Host=a []");
     expect_one("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS * 1.1 keep Host=a []");
+}
+
+TEST(request_decoder, takes_the_host_of_an_absolute_target_instead_of_that_of_the_field) {
+    expect_one("GET http://b:81/x HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\n", "GET /x 1.1 keep X=y Host=b:81 []");
+    expect_one("GET http://b HTTP/1.0\r\n\r\n", "GET / 1.0 close Host=b []");
 }
 
 TEST(request_decoder, refuses_other_targets) {

@@ -90,6 +90,7 @@ std::string of_a_child() {
     return text;
 }
 
+#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // which fork badly beside threads at work
 std::string of_a_fork() {
     std::array<int, 2> ends{};
     EXPECT_EQ(::pipe(ends.data()), 0);
@@ -107,6 +108,7 @@ std::string of_a_fork() {
     text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
     return text;
 }
+#endif
 
 /// After naps and hand-offs, so that slices and slacks were set.
 template <class Body>
