@@ -248,13 +248,20 @@ void serve(choices& from) {
                                  .body_timeout = length(from),
                                  .write_timeout = length(from),
                                  .max_connections = number(from)};
+    o.max_header_fields = number(from);
+    o.max_query_parameters = number(from);
+    o.min_rate = number(from);
+    o.request_timeout = length(from);
     const auto grace = std::min<std::chrono::nanoseconds>(length(from), 1ms);
     const std::string pattern(text_of(from.rest()));
     weft::http::server s;
     const auto answer = [](const weft::http::request&) { return weft::http::text(200, "x"); };
     accepted([&] { s.get(pattern, answer); }, {"route pattern"});
     if (o.max_header_bytes > 1 << 20) return;  // the memory is the user's to give
-    if (!accepted([&] { s.listen({.host = "127.0.0.1", .port = 0}, o); }, {"max_connections", "max_header_bytes"})) return;
+    if (!accepted([&] { s.listen({.host = "127.0.0.1", .port = 0}, o); },
+                  {"max_connections", "max_header_bytes", "max_header_fields", "header_timeout", "idle_timeout", "body_timeout",
+                   "write_timeout", "request_timeout"}))
+        return;
     auto serving = weft::spawn([&] { s.serve(); });
     std::error_code failed;
     auto stream = tcp::stream::connect(s.local());

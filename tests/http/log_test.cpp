@@ -53,9 +53,9 @@ TEST_P(http_log_of, a_failed_handler_forges_no_line) {
     start();
     testing::internal::CaptureStderr();
     auto c = connect();
-    EXPECT_EQ(c.ask(get("/fail/x%0Aweft:%20fatal%1b\x9b")).status, 500);
+    EXPECT_EQ(c.ask(get("/fail/x%0Aweft:%20fatal%1b%9b")).status, 500);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "weft: http: GET /fail/x%0Aweft:%20fatal%1b\\x9b: no such user: x\\x0aweft: fatal\\x1b\\x9b\n");
+              "weft: http: GET /fail/x%0Aweft:%20fatal%1b%9b: no such user: x\\x0aweft: fatal\\x1b\\x9b\n");
 }
 
 TEST_P(http_log_of, every_answer_is_told_once) {

@@ -154,10 +154,11 @@ TEST(weft_command, a_port_in_use_gives_one_line_and_2) {
 TEST(weft_command, version_and_help) {
     service_process version({"version"});
     EXPECT_EQ(version.exit_code(), 0);
-    EXPECT_THAT(version.output(), testing::MatchesRegex("weft [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+    const auto said = version.output();
+    EXPECT_THAT(said, testing::MatchesRegex("weft [0-9]+\\.[0-9]+\\.[0-9]+\n"));
     service_process version_as_option({"--version"});
     EXPECT_EQ(version_as_option.exit_code(), 0);
-    EXPECT_EQ(version_as_option.output(), version.output());
+    EXPECT_EQ(version_as_option.output(), said);
     service_process help({"--help"});
     EXPECT_EQ(help.exit_code(), 0);
     EXPECT_THAT(help.output(), testing::AllOf(HasSubstr("serve"), HasSubstr("version")));

@@ -88,7 +88,10 @@ void scene::play_on_a_fiber() {
     watched_runtime rt(workers_);
     auto f = rt.spawn([&] { act(); });
     if (row_.why == cause::stop) stop([&] { f.request_stop(); });
-    expect_its_exception([&] { f.join(); });
+    if (row_.why == cause::stop)
+        EXPECT_THROW(f.join(), fiber_cancelled);
+    else
+        EXPECT_THROW(f.join(), timeout_error);
 }
 
 void scene::play_on_an_actor() {

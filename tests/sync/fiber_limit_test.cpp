@@ -340,7 +340,7 @@ TEST_P(fiber_limits, run_inline_hands_a_stop_on_unless_shielded) {
         EXPECT_THROW(spawn([&] {
             inside.post();
             this_fiber::sleep_for(1h);
-        }).join(), fiber_cancelled);
+        }).join(), cancelled);
         const shield no_stop;
         return spawn([&] {
             this_fiber::sleep_for(1ms);
