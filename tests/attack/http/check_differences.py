@@ -47,16 +47,19 @@ class told:
         return method, target, [(self.text(), self.text()) for _ in range(self.number())], self.text()
 
 
-def path_of(target):
-    """Absolute form in origin form, as weft hands it on."""
-    absolute = re.fullmatch(rb"(?is)https?://[^/?#]+(/.*)?", target)
-    return (absolute[1] or b"/") if absolute else target
+def in_origin_form(target, fields):
+    """Absolute form as weft hands it on: the path, and the host in the place of the field (RFC 9112, 3.2.2)."""
+    absolute = re.fullmatch(rb"(?is)https?://([^/?#]+)(/.*)?", target)
+    if not absolute:
+        return target, fields
+    return absolute[2] or b"/", [f for f in fields if f[0].lower() != b"host"] + [(b"Host", absolute[1])]
 
 
 def plain(request):
     """Without what no two of them spell alike: letters of names and of codings, white space around values, absolute targets."""
     method, target, fields, body = request
-    return method, path_of(target), [plain_field(name.lower(), value.strip(b" \t")) for name, value in fields], body
+    target, fields = in_origin_form(target, fields)
+    return method, target, [plain_field(name.lower(), value.strip(b" \t")) for name, value in fields], body
 
 
 def plain_field(name, value):
