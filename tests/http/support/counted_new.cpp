@@ -4,6 +4,14 @@
 #include <cstdlib>
 #include <new>
 
+#include "arch/sanitizer.hpp"
+
+#if WEFT_UNDER_ASAN || WEFT_UNDER_TSAN
+
+std::ptrdiff_t weft::test::new_bytes() noexcept { return 0; }
+
+#else
+
 namespace weft::test {
 namespace {
 
@@ -39,3 +47,5 @@ void operator delete(void* p) noexcept { weft::test::take_back(p); }
 void operator delete[](void* p) noexcept { weft::test::take_back(p); }
 void operator delete(void* p, std::size_t) noexcept { weft::test::take_back(p); }
 void operator delete[](void* p, std::size_t) noexcept { weft::test::take_back(p); }
+
+#endif
