@@ -64,18 +64,19 @@ TEST(blocking, L12_does_not_stall_other_fibers) {
 }
 
 TEST(blocking, a_stop_withdraws_a_call_that_has_not_started) {
-    weft::run([] {
+    constexpr int threads = 4;
+    const auto body = [] {
         std::atomic<bool> gate{false};
         std::vector<weft::fiber<void>> busy;
         std::atomic<int> started{0};
-        for (int i = 0; i < 64; ++i)  // all threads of the pool
+        for (int i = 0; i < threads; ++i)  // all threads of the pool
             busy.push_back(weft::spawn([&] {
                 weft::blocking([&] {
                     ++started;
                     while (!gate) std::this_thread::sleep_for(1ms);
                 });
             }));
-        while (started < 64) weft::this_fiber::sleep_for(1ms);
+        while (started < threads) weft::this_fiber::sleep_for(1ms);
         bool ran = false;
         auto queued = weft::spawn([&] { weft::blocking([&] { ran = true; }); });
         weft::this_fiber::sleep_for(5ms);
@@ -85,7 +86,8 @@ TEST(blocking, a_stop_withdraws_a_call_that_has_not_started) {
         gate = true;
         for (auto& b : busy) b.join();
         EXPECT_FALSE(ran);
-    });
+    };
+    weft::run(body, {.blocking_threads = threads});
 }
 
 TEST(blocking, a_stop_waits_for_a_started_call_and_is_then_delivered) {
