@@ -3,7 +3,7 @@
 // Rules
 //   1  It may be moved by any fiber or thread at any time, to later and to earlier; what counts is where it is when it has come.
 //   2  Several may be under one at once, each by a with_deadline() of its own: the two directions of a connection that share one idle
-//      timer. When it has come, all of them are interrupted. Who is interrupted stays so, if it is moved on afterwards.
+//      timer. When it has come, all of them are interrupted. Moving it on afterwards does not undo that.
 //   3  It lives as long as somebody is under it.
 #pragma once
 

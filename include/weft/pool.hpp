@@ -4,7 +4,7 @@
 //   1  There are at most `limit` objects, lent and idle ones together. Who finds none idle has one made, or waits until one is given back:
 //      in order of arrival.
 //   2  An object is lent to one at a time. Of the idle ones the last that was given back is lent first, so that the others grow old.
-//   3  Factory, check and the objects' destructors are called without any lock, by who acquires, gives back, or trims: they may park.
+//   3  Factory, check and the objects' destructors are called without any lock, in the fiber that acquires, gives back or trims: they may park.
 //   4  A lease may outlive the pool; its object is destroyed with it then.
 #pragma once
 
@@ -154,7 +154,7 @@ public:
         core_->places.acquire();
         return lend();
     }
-    /// The same, if one need not wait for another's: empty if `limit` are lent. \parks as factory and check do
+    /// Lends an object as acquire() does, if one need not wait for another's: empty if `limit` are lent. \parks as factory and check do
     std::optional<lease<T>> try_acquire() {
         if (!core_->places.try_acquire()) return std::nullopt;
         return lend();

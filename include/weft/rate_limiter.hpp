@@ -5,7 +5,7 @@
 //      burst + tokens * t / per are taken.
 //   2  Who waits is served in order of arrival. Nobody overtakes: where somebody waits, try_acquire() fails, and one who wants few tokens
 //      stands behind one who wants many.
-//   3  An acquire that was stopped or timed out has taken none, and whoever is behind it goes on at once.
+//   3  An acquire that was stopped or timed out has taken none, and the one behind it in the line goes on at once.
 #pragma once
 
 #include <weft/detail/requirements.hpp>

@@ -250,7 +250,7 @@ auto run(F&& main, runtime_options options = {}, detail::call_site site = {}) {
     runtime rt(std::move(options));
     return rt.run(std::forward<F>(main), site);
 }
-/// The same with attributes for the main fiber: run({.stack_bytes = 8 << 20}, main).
+/// Runs `main` as run() above does, in a fiber with these attributes: run({.stack_bytes = 8 << 20}, main).
 template <class F>
 auto run(const attributes& how, F&& main, runtime_options options = {}) {
     runtime rt(std::move(options));

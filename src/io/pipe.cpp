@@ -2,8 +2,6 @@
 #include "io/pipe.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <new>
@@ -14,23 +12,12 @@
 #include "io/operation.hpp"
 #include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
+#include "io/without_pipe_signal.hpp"
 
 namespace weft::detail {
 
-// write(2) raises SIGPIPE in the calling thread. It is kept from it, unless it was pending before.
 long write_without_signal(int fd, std::span<const std::byte> from) noexcept {
-    sigset_t pipe_signal, before, pending;
-    ::sigemptyset(&pipe_signal);
-    ::sigaddset(&pipe_signal, SIGPIPE);
-    ::sigpending(&pending);
-    ::pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    const long result = system_result([&] { return ::write(fd, from.data(), from.size()); });
-    if (result == -EPIPE && !::sigismember(&pending, SIGPIPE)) {
-        constexpr timespec at_once{0, 0};
-        while (::sigtimedwait(&pipe_signal, nullptr, &at_once) < 0 && errno == EINTR) {}
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return result;
+    return without_pipe_signal([&] { return system_result([&] { return ::write(fd, from.data(), from.size()); }); });
 }
 
 namespace {

@@ -21,8 +21,7 @@ constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread cost
 constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
 constexpr auto quota_pace = std::chrono::seconds(1);  // chosen: a few files are read each time
 constexpr unsigned most_crowd = 8;  // chosen: with 5 ms of slice a hog has had 400 us at least
-constexpr auto come_to_help =
-    std::chrono::microseconds(150);  // chosen: a sleeper that has had its CPU has set the alarm anew by then
+constexpr auto come_to_help = std::chrono::microseconds(150);  // chosen: a sleeper that has had its CPU has set the alarm anew by then
 constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
 
 using taker = tenure<worker>::taker;
@@ -130,8 +129,7 @@ carrier* hand_off::take_without_thread() {
     const bool may_be_more = owner_.carrier_count() < owner_.options().max_carriers;  // made under making_ only
     {
         const std::lock_guard guard(lock_);
-        auto which =
-            std::find_if(without_thread_.begin(), without_thread_.end(), [](const carrier* c) { return c->has_no_thread(); });
+        auto which = std::find_if(without_thread_.begin(), without_thread_.end(), [](const carrier* c) { return c->has_no_thread(); });
         if (which == without_thread_.end() && !may_be_more) which = without_thread_.begin();
         if (which != without_thread_.end()) {
             auto* const c = *which;

@@ -152,7 +152,7 @@ concept watched_handle = requires(const S& s) {
     { watch_readable(s) } -> std::derived_from<select_watch>;
 };
 
-/// The same for writing.
+/// A stream, likewise, that a select can wait for until it can be written: watch_writable(s) gives a select_watch.
 template <class S>
 concept watched_to_write = requires(const S& s) {
     { watch_writable(s) } -> std::derived_from<select_watch>;

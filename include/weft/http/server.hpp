@@ -81,7 +81,7 @@ public:
     /// \parks   only to look up a name.
     void listen(const net::endpoint& at, server_options options = {});
 
-    /// The same on a port that is open already: one with options of its own (reuse_port), or from a supervisor or a process that goes
+    /// Listens, as above, on a port that is open already: one with options of its own (reuse_port), or from a supervisor or a process that goes
     /// (tcp::listener::from_descriptor).
     ///
     /// \throws  std::invalid_argument if it is closed; as above.

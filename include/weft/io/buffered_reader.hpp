@@ -77,7 +77,7 @@ public:
         std::string line;
         return next_line(line, max, &error) ? std::optional(std::move(line)) : std::nullopt;
     }
-    /// The same into a string whose memory is used again. \returns false at the end of the stream.
+    /// Reads the next line into a string whose memory is used again. \returns false at the end of the stream.
     bool read_line(std::string& line, std::size_t max = default_max) { return next_line(line, max, nullptr); }
 
     /// Reads up to and with the delimiter. An empty delimiter is invalid_argument.
