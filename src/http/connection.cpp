@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <weft/deadline.hpp>
 
@@ -34,7 +35,7 @@ void http_connection::run() {
     while (const auto n = wait_for_request(first)) {
         if (!peer_asked_) ask_peer();
         const auto x = service_.exchanges.take();
-        x->request.parts().peer.lend(&peer_);
+        x->request.parts().peer.lend(&lent_);
         x->in.append({first.data(), n});
         const auto next = serve_burst(*x);
         if (next == next_step::go_on) continue;
@@ -97,12 +98,13 @@ http_connection::next_step http_connection::answer(exchange& x) {
     const auto begin = logged ? clock::now() : time_point();
     const auto response = handle(x.request);
     const bool keep_alive = x.decoder.keep_alive() && !service_.stopping() && !asks_to_close(response);
-    const framing f{
-        .minor_version = x.request.parts().minor_version, .keep_alive = keep_alive, .head_only = x.request.method() == "HEAD"};
+    const framing f{.minor_version = std::as_const(x.request).parts().minor_version,
+                    .keep_alive = keep_alive,
+                    .head_only = x.request.method() == "HEAD"};
     const auto next = send(x, response, f);
     if (logged)
         service_.report(http::access{.asked = x.request,
-                                     .peer = peer_,
+                                     .peer = lent_.peer,
                                      .status = response.status,
                                      .bytes = has_body(response, f) ? response.body.size() : 0,
                                      .duration = clock::now() - begin});
@@ -145,7 +147,7 @@ http_connection::next_step http_connection::refuse(exchange& x, int status, std:
     const auto bytes = body.size();
     const auto next = send(x, http::text(status, std::move(body)), {.keep_alive = false});
     service_.report(
-        http::access{.asked = service_.nothing_asked, .peer = peer_, .status = status, .bytes = bytes, .duration = {}});
+        http::access{.asked = service_.nothing_asked, .peer = lent_.peer, .status = status, .bytes = bytes, .duration = {}});
     return next == next_step::go_on ? next_step::close : next;
 }
 
@@ -174,7 +176,7 @@ void http_connection::cut_short(const exchange& x, sent how, std::size_t total) 
     const bool known = phase == decode_phase::idle || phase == decode_phase::head;  // else another request has come in between
     service_.report(
         http::cut_short{.asked = known ? x.request : service_.nothing_asked,
-                        .peer = peer_,
+                        .peer = lent_.peer,
                         .sent = sender_.taken_of_last(),
                         .total = total,
                         .why = how == sent::stopped ? "the server was stopped" : "the client takes less than min_rate"});
@@ -232,7 +234,7 @@ void http_connection::time_phase(decode_phase phase) noexcept {
 void http_connection::ask_peer() noexcept {
     peer_asked_ = true;
     try {
-        peer_ = stream_.remote();
+        lent_.peer = stream_.remote();
     } catch (const std::exception&) {}  // it has gone already
 }
 

@@ -51,7 +51,7 @@ private:
     tcp::stream stream_;
     http_presence presence_;
     http_sender sender_;
-    net::endpoint peer_;                                // asked for with the first request
+    lent_connection lent_;                              // its peer is asked for with the first request
     bool peer_asked_ = false;
     bool is_idle_ = false;                              // idle_until_ was set since the last answer
     time_point idle_until_ = never;

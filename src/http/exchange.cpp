@@ -31,8 +31,9 @@ std::size_t exchange::rest() noexcept {
     in.clear();
     out.clear();
     decoder.restart();
-    request.parts().peer.lend(nullptr);      // also so that the move below copies no text of it
-    request.parts().path_parameters.clear();                // their texts are not counted below
+    auto& parts = request.parts();
+    parts.peer.lend(nullptr);                // also so that the move below copies no text of it
+    parts.path_parameters.clear();           // their texts are not counted below
     const auto held = held_bytes();
     if (held <= kept_bytes) return 0;
     in.release();

@@ -89,7 +89,7 @@ private:
             return fail(ec, 414, "too many query parameters");
         into_.method.assign(view(method));
         into_.target.assign(*origin);
-        authority = authority_of(view(target));
+        if (!view(target).starts_with('/')) authority = authority_of(view(target));
         into_.minor_version = version % 10;
     }
 

@@ -54,11 +54,8 @@ const std::string& asked_parameters::add(std::string_view name, std::string valu
     return added->value;
 }
 
-void asked_parameters::clear() noexcept {
-    // relaxed, both: ASKED-2
-    const auto* p = list_.as<asked_list>().first.load(relaxed);
-    if (!p) return;
-    list_.as<asked_list>().first.store(nullptr, relaxed);
+void asked_parameters::drop() noexcept {
+    const auto* p = list_.as<asked_list>().first.exchange(nullptr, relaxed);  // ASKED-2
     while (p) delete std::exchange(p, p->next);
 }
 

@@ -2,6 +2,7 @@
 // docs/design/http.md.
 #include "http/response_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -11,11 +12,37 @@
 namespace weft::detail {
 namespace {
 
-void append_number(std::string& out, std::size_t n) {
-    std::array<char, 20> digits;
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
-    out.append(digits.data(), end);
-}
+/// Writes pieces one behind the other, where there is room for all of them: an append() for each would look for room each time.
+class writer {
+public:
+    explicit writer(char* at) noexcept : at_(at) {}
+    /// Inlined, so that pieces of a known length are copied by a few moves.
+    [[gnu::always_inline]] writer& operator<<(std::string_view piece) noexcept {
+        at_ = std::copy(piece.begin(), piece.end(), at_);
+        return *this;
+    }
+    writer& operator<<(std::size_t number) noexcept {
+        at_ = std::to_chars(at_, at_ + longest_number, number).ptr;
+        return *this;
+    }
+    writer& status(int of_three_digits) noexcept {
+        for (int unit : {100, 10, 1}) *at_++ = static_cast<char>('0' + of_three_digits / unit % 10);
+        return *this;
+    }
+    char* end() const noexcept { return at_; }
+
+    static constexpr std::size_t longest_number = 20;
+
+private:
+    char* at_;
+};
+
+// What is in every head, as it is written; for the room it takes.
+constexpr std::string_view version = "HTTP/1.1 ",
+                           date_is = "\r\nDate: ", length_is = "Content-Length: ", closes = "Connection: close\r\n",
+                           goes_on = "Connection: keep-alive\r\n", line_end = "\r\n", is = ": ";
+constexpr std::size_t always =
+    version.size() + date_is.size() + length_is.size() + goes_on.size() + 3 * line_end.size() + 4 + writer::longest_number;
 
 /// The server says these itself; two that contradict each other would let a client misread the stream.
 bool is_ours(std::string_view name) noexcept {
@@ -42,21 +69,22 @@ std::string_view date_line::now() {
 }
 
 void append_head(std::string& out, const http::response& r, framing f, std::string_view date) {
-    out.append("HTTP/1.1 ");
-    append_number(out, static_cast<std::size_t>(r.status));
-    out.append(" ").append(http::reason(r.status)).append("\r\nDate: ").append(date).append("\r\n");
+    const auto reason = http::reason(r.status);
+    std::size_t room = always + reason.size() + date.size();
+    for (const auto [name, value] : r.headers) room += name.size() + is.size() + value.size() + line_end.size();
+    const auto before = out.size();
+    out.resize(before + room);
+    writer to(out.data() + before);
+    (to << version).status(r.status) << " " << reason << date_is << date << line_end;
     for (const auto [name, value] : r.headers)
-        if (!is_ours(name)) out.append(name).append(": ").append(value).append("\r\n");
-    if (may_have_body(r.status)) {
-        out.append("Content-Length: ");
-        append_number(out, r.body.size());
-        out.append("\r\n");
-    }
+        if (!is_ours(name)) to << name << is << value << line_end;
+    if (may_have_body(r.status)) to << length_is << r.body.size() << line_end;
     if (!f.keep_alive)
-        out.append("Connection: close\r\n");
+        to << closes;
     else if (f.minor_version == 0)
-        out.append("Connection: keep-alive\r\n");
-    out.append("\r\n");
+        to << goes_on;
+    to << line_end;
+    out.resize(static_cast<std::size_t>(to.end() - out.data()));
 }
 
 bool has_body(const http::response& r, framing f) noexcept { return !f.head_only && may_have_body(r.status) && !r.body.empty(); }

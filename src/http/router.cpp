@@ -5,7 +5,10 @@
 #include <array>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include <weft/fiber.hpp>
 
 #include "base/in_quotes.hpp"
 #include "http/ascii.hpp"
@@ -18,6 +21,7 @@ constexpr std::size_t max_parameters = 16;   // chosen; their values lie on the 
 
 struct route {
     std::string method;                      // empty: every one
+    std::string title;                       // method and pattern: the name of a fiber that runs its handler
     std::vector<std::string> names;          // of the parameters, in order of the path
     handler handle;
 };
@@ -38,6 +42,11 @@ bool is_rest(std::string_view segment) noexcept { return is_parameter(segment) &
 
 std::string_view name_of(std::string_view parameter) noexcept {
     return parameter.substr(1, parameter.size() - (is_rest(parameter) ? 5 : 2));
+}
+
+std::string title_of(std::string_view method, std::string_view pattern) {
+    std::string title(method.empty() ? "any" : method);
+    return title.append(" ").append(pattern);
 }
 
 bool means(std::string_view segment, std::string_view literal) {
@@ -146,7 +155,7 @@ router& router::add(std::string_view method, std::string_view pattern, handler h
     if (!method.empty() && !detail::is_token(method)) reject(pattern, "its method is no token");
     if (!pattern.starts_with('/')) reject(pattern, "it must begin with '/'");
     if (!handle) reject(pattern, "no handler");
-    route added{std::string(method), {}, std::move(handle)};
+    route added{.method = std::string(method), .title = title_of(method, pattern), .names = {}, .handle = std::move(handle)};
     node* at = root_.get();
     for (auto rest = pattern; !rest.empty();) {
         const auto segment = next_segment(rest);
@@ -185,6 +194,7 @@ response next::operator()(const request& asked) const {
     if (index_ < router_.around_.size()) return router_.around_[index_](asked, next(router_, original_, index_ + 1));
     if (&asked == &original_) return router_.dispatch(original_);
     request changed(asked);
+    changed.parts().peer.lend(std::as_const(original_).parts().peer.lent());
     return router_.dispatch(changed);
 }
 
@@ -203,6 +213,10 @@ response router::dispatch(request& asked) const {
     parameters.clear();
     for (std::size_t i = 0; i < found->names.size(); ++i)
         parameters.emplace_back(found->names[i], detail::percent_decoded(tour.values[i]).value_or(std::string()));
+    if (auto* const connection = asked.parts_.peer.lent(); connection && connection->route != found) {
+        connection->route = found;
+        this_fiber::set_name(found->title);
+    }
     return found->handle(asked);
 }
 

@@ -24,27 +24,35 @@ std::string_view after(std::string_view s, std::size_t n) noexcept { return s.su
 }  // namespace
 
 sent http_sender::send(std::string_view first, std::string_view second) {
-    last_ = 0;
     pace windows(options_.write_timeout, options_.min_rate);
     windows.begin(
         acknowledged_before_);    // what was acknowledged since counts for the first window: asking costs a call per answer
-    for (;;) {
-        std::error_code error;
-        {
-            const deadline_frame limit(windows.until());
-            const auto n = write_rest(after(first, last_), after(second, last_ - std::min(last_, first.size())), error);
-            last_ += n;
-            sent_ += n;
-        }
-        if (!error) return sent::whole;
+    std::error_code error;
+    {
+        const deadline_frame limit(windows.until());
+        last_ = write(first, second, error);
+    }
+    sent_ += last_;
+    return error ? go_on(first, second, windows, error) : sent::whole;
+}
+
+/// After a window that has not seen the whole go.
+sent http_sender::go_on(std::string_view first, std::string_view second, pace& windows, std::error_code error) {
+    while (error) {
         if (error == std::errc::operation_canceled) return sent::stopped;
         if (error != std::errc::timed_out || !windows.window_is_over()) return sent::peer_gone;
         acknowledged_before_ = acknowledged();
         if (!windows.goes_on(acknowledged_before_)) return sent::too_slow;
+        const deadline_frame limit(windows.until());
+        error.clear();
+        const auto n = write(after(first, last_), after(second, last_ - std::min(last_, first.size())), error);
+        last_ += n;
+        sent_ += n;
     }
+    return sent::whole;
 }
 
-std::size_t http_sender::write_rest(std::string_view first, std::string_view second, std::error_code& error) {
+std::size_t http_sender::write(std::string_view first, std::string_view second, std::error_code& error) {
     if (second.empty()) return to_.write_all(first, error);
     const std::array pieces{bytes(first), bytes(second)};
     return to_.write_all(std::span<const std::span<const std::byte>>(pieces), error);

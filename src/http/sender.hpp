@@ -30,7 +30,8 @@ public:
     std::size_t taken_of_last() const noexcept;
 
 private:
-    std::size_t write_rest(std::string_view first, std::string_view second, std::error_code& error);
+    sent go_on(std::string_view first, std::string_view second, pace& windows, std::error_code error);
+    std::size_t write(std::string_view first, std::string_view second, std::error_code& error);
     std::uint64_t acknowledged() const noexcept;
 
     tcp::stream& to_;

@@ -58,13 +58,15 @@ constexpr auto host_characters = [] {
     return are;
 }();
 
-bool is_name_of_host(std::string_view s) noexcept {
-    for (std::size_t i = 0; i < s.size(); ++i) {
+/// Where a name of a host that begins `s` ends.
+std::size_t end_of_name(std::string_view s) noexcept {
+    std::size_t i = 0;
+    for (; i < s.size(); ++i) {
         if (host_characters[static_cast<unsigned char>(s[i])]) continue;
-        if (s[i] != '%' || escaped_byte(s, i) < 0) return false;
+        if (s[i] != '%' || escaped_byte(s, i) < 0) break;
         i += 2;
     }
-    return true;
+    return i;
 }
 
 bool is_ipv6(std::string_view s) noexcept {
@@ -138,12 +140,13 @@ bool has_more_parameters_than(std::size_t limit, std::string_view query) noexcep
 }
 
 bool is_host(std::string_view text) noexcept {
-    const bool in_brackets = text.starts_with('[');
-    const auto end = in_brackets ? text.find(']') : std::min(text.find(':'), text.size());
-    if (end == text.npos) return false;
-    const auto port = text.substr(in_brackets ? end + 1 : end);
-    if (!port.empty() && (end == 0 || port.front() != ':' || !is_port(port.substr(1)))) return false;
-    return in_brackets ? is_ipv6(text.substr(1, end - 1)) : is_name_of_host(text.substr(0, end));
+    std::size_t end = 0;
+    if (!text.starts_with('[')) {
+        end = end_of_name(text);
+    } else if (end = text.find(']'); end == text.npos || !is_ipv6(text.substr(1, end++ - 1))) {
+        return false;
+    }
+    return end == text.size() || (end > 0 && text[end] == ':' && is_port(text.substr(end + 1)));
 }
 
 std::optional<std::string_view> origin_form(std::string_view method, std::string_view target) noexcept {

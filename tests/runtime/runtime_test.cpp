@@ -39,6 +39,26 @@ TEST_P(runtimes, run_returns_or_rethrows) {
     EXPECT_EQ(*run([] { return std::make_unique<int>(2); }, {.workers = GetParam()}), 2);
 }
 
+TEST_P(runtimes, run_gives_its_main_fiber_the_attributes_asked_for) {
+    const auto uses_a_stack_of_4_MiB = [] {
+        char deep[4 << 20];
+        for (std::size_t i = 0; i < sizeof deep; i += 4096) *static_cast<volatile char*>(deep + i) = 1;
+        return std::string(this_fiber::name());
+    };
+    EXPECT_EQ(run({.stack_bytes = 16 << 20}, uses_a_stack_of_4_MiB, {.workers = GetParam()}), "main");
+    EXPECT_EQ(run({.name = "outer", .stack_bytes = 16 << 20}, uses_a_stack_of_4_MiB, {.workers = GetParam()}), "outer");
+    watched_runtime rt(GetParam());
+    EXPECT_EQ(rt.run({.priority = priority::low},
+                     [&] {
+                         auto mine = priority::normal;
+                         rt.for_each_fiber([&](const fiber_info& f) {
+                             if (f.id == this_fiber::id()) mine = f.priority;
+                         });
+                         return mine;
+                     }),
+              priority::low);
+}
+
 TEST_P(runtimes, several_runs_follow_one_another_and_overlap) {
     watched_runtime rt(GetParam());
     for (int i = 0; i < 20; ++i) EXPECT_EQ(rt.run([i] { return i; }), i);

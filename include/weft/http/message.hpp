@@ -1,6 +1,7 @@
 // message.hpp - one HTTP exchange as plain values: the request a handler gets, the response it returns.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,12 @@
 #include <weft/net/endpoint.hpp>
 
 namespace weft::detail {
+
+/// What a connection lends to its requests.
+struct lent_connection {
+    net::endpoint peer;
+    const void* route = nullptr;  // by which the router has named the connection's fiber last; never followed
+};
 
 /// Whom a request came from: lent by its connection while that lasts. A copy has its own.
 class request_peer {
@@ -24,11 +31,12 @@ public:
         return *this;
     }
 
-    const net::endpoint& get() const noexcept { return lent_ ? *lent_ : own_; }
-    void lend(const net::endpoint* of_connection) noexcept { lent_ = of_connection; }
+    const net::endpoint& get() const noexcept { return lent_ ? lent_->peer : own_; }
+    void lend(lent_connection* from) noexcept { lent_ = from; }
+    lent_connection* lent() const noexcept { return lent_; }  // null unless the request is its connection's own
 
 private:
-    const net::endpoint* lent_ = nullptr;
+    lent_connection* lent_ = nullptr;
     net::endpoint own_;
 };
 
@@ -49,9 +57,14 @@ public:
 
     const std::string* find(std::string_view name) const noexcept;
     const std::string& add(std::string_view name, std::string value) const;
-    void clear() noexcept;
+    void clear() noexcept {
+        constexpr opaque<sizeof(void*)> none;
+        if (std::memcmp(&list_, &none, sizeof none) != 0) drop();  // ASKED-2
+    }
 
 private:
+    void drop() noexcept;
+
     mutable opaque<sizeof(void*)> list_;
 };
 

@@ -21,7 +21,8 @@
 
 namespace weft::http {
 
-/// Called on the connection's fiber, so it may wait for anything. What it throws becomes a 500.
+/// Called on the connection's fiber, so it may wait for anything. What it throws becomes a 500. The fiber's name is then the route's method
+/// and pattern, which says in reports of hogs and in dumps whose handler it is; it stays when the connection waits for its next request.
 using handler = std::function<response(const request&)>;
 
 class next;
