@@ -73,15 +73,16 @@ def check_expected_output():
 
 
 def check_count():
-    def line(*reports):
+    def line(*reports, name="t"):
         paths = []
         for number, cases in enumerate(reports):
             paths.append(work / f"report{number}.xml")
-            paths[-1].write_text("<testsuite>" + "".join(f'<testcase name="t" status="{c}"/>' for c in cases) + "</testsuite>")
+            paths[-1].write_text("<testsuite>" + "".join(f'<testcase name="{name}" status="{c}"/>' for c in cases) + "</testsuite>")
         result = run(sys.executable, source / "scripts" / "count_tests", *(paths or [work / "absent.xml"]))
         return result.stdout.splitlines()[-1], result.returncode
     expect("tests that passed are counted", line(["run", "run"], ["run"]) == ("3 passed, 0 failed", 0))
     expect("failed, skipped and disabled tests fail the count", line(["run", "fail", "notrun", "disabled"]) == ("1 passed, 3 failed", 1))
+    expect("a suite in one process counts as its tests", line(["run", "fail"], name="s.* (12 tests)") == ("12 passed, 12 failed", 1))
     expect("a report without tests is a failure", line(["run"], []) == ("1 passed, 1 failed", 1))
     expect("a missing report is a failure", line() == ("0 passed, 1 failed", 1))
 
