@@ -58,6 +58,10 @@ protected:
         if (!enough) std::printf("needs %d CPUs, there are %d: nothing tested\n", n, CPU_COUNT(&all));
         return enough;
     }
+    static bool runs_on(const cpu_set_t& these) {
+        const auto now = affinity();
+        return CPU_EQUAL(&now, &these);
+    }
     template <class Body>
     static void on_a_thread(Body body) { std::thread(body).join(); }
 
@@ -77,8 +81,7 @@ TEST_F(placing, keeps_off_the_others_cpus_and_comes_back) {
             EXPECT_EQ(CPU_COUNT(&asleep), CPU_COUNT(&all) - 1);
             EXPECT_NE(placement::here(), first);
             place.stay_anywhere();
-            const auto after = affinity();
-            EXPECT_TRUE(CPU_EQUAL(&after, &all));
+            EXPECT_TRUE(runs_on(all));
         }
     });
 }
@@ -93,11 +96,9 @@ TEST_F(placing, does_nothing_where_no_cpu_would_be_left) {
         const auto mine = only(first);
         ASSERT_EQ(sched_setaffinity(0, sizeof mine, &mine), 0);
         place.stay_off(mine, reference.id());
-        const auto pinned = affinity();
-        EXPECT_TRUE(CPU_EQUAL(&pinned, &mine));
+        EXPECT_TRUE(runs_on(mine));
         place.stay_anywhere();
-        const auto after = affinity();
-        EXPECT_TRUE(CPU_EQUAL(&after, &mine)) << "a thread its user has pinned stays pinned";
+        EXPECT_TRUE(runs_on(mine)) << "a thread its user has pinned stays pinned";
     });
 }
 
@@ -112,8 +113,7 @@ TEST_F(placing, a_narrowed_thread_gets_its_own_affinity_back_not_more) {
         placement place;
         place.stay_off(only(second), reference.id());
         place.stay_anywhere();
-        const auto after = affinity();
-        EXPECT_TRUE(CPU_EQUAL(&after, &narrow));
+        EXPECT_TRUE(runs_on(narrow));
     });
 }
 
@@ -128,19 +128,16 @@ TEST_F(placing, an_administrators_mask_stays_though_it_is_the_sleepers_own) {
             set_affinity(reference.id(), asleep);
             set_affinity(0, asleep);
             place.stay_anywhere();
-            const auto awake = affinity();
-            EXPECT_TRUE(CPU_EQUAL(&awake, &asleep));
+            EXPECT_TRUE(runs_on(asleep));
             place.stay_off(only(first), reference.id());
-            const auto again = affinity();
-            EXPECT_TRUE(CPU_EQUAL(&again, &asleep));
+            EXPECT_TRUE(runs_on(asleep));
             place.stay_anywhere();
 
             set_affinity(reference.id(), all);  // and takes it back
             set_affinity(0, all);
             place.stay_off(only(first), reference.id());
             place.stay_anywhere();
-            const auto after = affinity();
-            EXPECT_TRUE(CPU_EQUAL(&after, &all));
+            EXPECT_TRUE(runs_on(all));
         }
     });
 }

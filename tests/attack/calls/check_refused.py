@@ -14,17 +14,8 @@ from bounded import best  # noqa: E402
 FOUND = ["epoll_pwait2 EACCES", "epoll_pwait2 EBUSY", "timerfd_settime EPERM", "accept4 EPERM", "waitid EAGAIN"]
 
 
-def verdict(ended):
-    if ended.hung:
-        return "hung"
-    if ended.spun:
-        return "spun"
-    if ended.code == 0:
-        return "another way"
-    return "named" if ended.says_a_line() else "crashed or wrong"
-
-
-GOOD = ("another way", "named")
+WELL = "another way"
+GOOD = (WELL, "named")
 
 
 def chosen(pairs, whole):
@@ -40,16 +31,18 @@ def main():
     asked = arguments(__doc__, only=(str, None, "CALL or CALL,ERROR: this alone, with what it says"))
     tried = program(asked, "refused")
     without = best([tried, "--none"], lambda ended: ended.code == 0)
-    if verdict(without) != "another way":
-        raise failed(f"with nothing refused: {verdict(without)}, {without.said[-500:]}")
+    if without.verdict(WELL) != WELL:
+        raise failed(f"with nothing refused: {without.verdict(WELL)}, {without.said[-500:]}")
     pairs = subprocess.run([tried, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     pairs = [p for p in pairs if p.startswith(asked.only.replace(",", " "))] if asked.only else chosen(pairs, asked.whole)
+    if not pairs:
+        raise failed(f"no such call or error: {asked.only}; attack_refused --list names them")
     counts = collections.Counter()
     for pair in pairs:
-        ended = best([tried, *pair.split()], lambda ended: verdict(ended) in GOOD)
-        counts[verdict(ended)] += 1
-        if verdict(ended) not in GOOD or asked.only:
-            print(f"{pair}: {verdict(ended)} (code {ended.code}, {ended.cpu:.2f} s of CPU)\n    {ended.said[-600:].strip()}")
+        ended = best([tried, *pair.split()], lambda ended: ended.verdict(WELL) in GOOD)
+        counts[ended.verdict(WELL)] += 1
+        if ended.verdict(WELL) not in GOOD or asked.only:
+            print(f"{pair}: {ended.verdict(WELL)} (code {ended.code}, {ended.cpu:.2f} s of CPU)\n    {ended.said[-600:].strip()}")
     print(f"refused calls: {len(pairs)} refusals: " + ", ".join(f"{counts[v]} {v}" for v in (*GOOD, "hung", "spun", "crashed or wrong")))
     return all(v in GOOD for v in counts)
 

@@ -81,20 +81,10 @@ int list() {
     return 0;
 }
 
-int run() {
-    int code = 0;
-    for (const auto& result : run_small_program()) {
-        if (result.failure.empty()) continue;
-        std::printf("%s: %s\n", result.name.c_str(), result.failure.c_str());
-        code = result.failure.starts_with("WRONG") ? 4 : code == 4 ? 4 : 1;
-    }
-    return code;
-}
-
 int run_without(const named_number& call, const named_number& error) {
     test::refuse({call.number}, static_cast<int>(error.number));
     try {
-        return run();
+        return run_small_program();
     } catch (const std::exception& e) {
         std::printf("runtime: %s\n", e.what());
         return 1;
@@ -108,7 +98,7 @@ int main(int argc, char** argv) {
     using namespace weft::attack;
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     if (argc == 2 && argv[1] == std::string_view("--list")) return list();
-    if (argc == 2 && argv[1] == std::string_view("--none")) return run();
+    if (argc == 2 && argv[1] == std::string_view("--none")) return run_small_program();
     const auto* call = argc == 3 ? find(calls, argv[1]) : nullptr;
     const auto* error = argc == 3 ? find(errors, argv[2]) : nullptr;
     if (call == nullptr || error == nullptr) {

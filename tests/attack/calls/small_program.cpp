@@ -2,9 +2,12 @@
 #include "attack/calls/small_program.hpp"
 
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <weft/dump.hpp>
 #include <weft/io/process.hpp>
@@ -140,6 +143,11 @@ struct part {
     std::function<void()> run;
 };
 
+struct part_result {
+    std::string name;
+    std::string failure;  // empty: its result was right
+};
+
 part_result result_of(const part& p) {
     try {
         with_timeout(3s, p.run);
@@ -149,9 +157,7 @@ part_result result_of(const part& p) {
     return {p.name, {}};
 }
 
-}  // namespace
-
-std::vector<part_result> run_small_program() {
+std::vector<part_result> run_parts() {
     const part parts[] = {{"timers", timers}, {"computing", computing}, {"wakes", wakes},       {"streams", streams},
                           {"names", names},   {"pool", pool},           {"children", children}, {"signal", signal},
                           {"dumps", dumps},   {"stacks", stacks}};
@@ -161,6 +167,18 @@ std::vector<part_result> run_small_program() {
     static_cast<void>(rt.trim_stacks());
     if (!rt.shutdown(10s)) results.push_back({"shutdown", "WRONG: fibers are left"});
     return results;
+}
+
+}  // namespace
+
+int run_small_program() {
+    int code = 0;
+    for (const auto& result : run_parts()) {
+        if (result.failure.empty()) continue;
+        std::printf("%s: %s\n", result.name.c_str(), result.failure.c_str());
+        code = result.failure.starts_with("WRONG") ? 4 : code == 4 ? 4 : 1;
+    }
+    return code;
 }
 
 }  // namespace weft::attack

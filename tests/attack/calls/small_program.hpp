@@ -1,18 +1,12 @@
 // small_program.hpp - a little of everything that weft asks the system for, part by part; each part ends in its result or in one line.
 #pragma once
 
-#include <string>
-#include <vector>
-
 namespace weft::attack {
 
-struct part_result {
-    std::string name;
-    std::string failure;  // empty: its result was right
-};
-
-/// Starts a runtime, runs the parts one after the other and ends it. Each part has some seconds.
-/// \throws  std::exception of a runtime that cannot begin.
-std::vector<part_result> run_small_program();
+/// Starts a runtime, runs the parts one after the other and ends it. Each part has some seconds. Prints a line for each that fails.
+///
+/// \returns  0 if none has failed, 4 if the result of one was wrong, else 1: an exit code.
+/// \throws   std::exception of a runtime that cannot begin.
+int run_small_program();
 
 }  // namespace weft::attack

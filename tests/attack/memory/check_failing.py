@@ -10,17 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from attack import arguments, end_with, failed, program  # noqa: E402
 from bounded import best  # noqa: E402
 
-GOOD = ("unharmed", "named")
-
-
-def verdict(ended):
-    if ended.hung:
-        return "hung"
-    if ended.spun:
-        return "spun"
-    if ended.code == 0:
-        return "unharmed"
-    return "named" if ended.says_a_line() else "crashed or wrong"
+WELL = "unharmed"
+GOOD = (WELL, "named")
 
 
 def places(total, number, rnd):
@@ -43,10 +34,10 @@ def main():
         commands = [tuple(asked.only.split(","))]
     counts = collections.Counter()
     for how, place in commands:
-        ended = best([tried, how, str(place)], lambda ended: verdict(ended) in GOOD, tries=2)
-        counts[verdict(ended)] += 1
-        if verdict(ended) not in GOOD or asked.only:
-            print(f"{how} {place}: {verdict(ended)} (code {ended.code}, {ended.cpu:.2f} s of CPU)\n    {ended.said[-600:].strip()}")
+        ended = best([tried, how, str(place)], lambda ended: ended.verdict(WELL) in GOOD, tries=2)
+        counts[ended.verdict(WELL)] += 1
+        if ended.verdict(WELL) not in GOOD or asked.only:
+            print(f"{how} {place}: {ended.verdict(WELL)} (code {ended.code}, {ended.cpu:.2f} s of CPU)\n    {ended.said[-600:].strip()}")
     print(f"failed allocations: {len(commands)} runs of about {total} allocations (seed {asked.seed}): "
           + ", ".join(f"{counts[v]} {v}" for v in (*GOOD, "hung", "spun", "crashed or wrong")))
     return all(v in GOOD for v in counts)

@@ -26,6 +26,16 @@ class ending:
         """Whether it ended by a line of weft's own, or of a part that failed."""
         return self.code == 1 and ": " in self.said or self.code == -signal.SIGABRT and "weft: " in self.said
 
+    def verdict(self, well):
+        """`well` if it has ended with 0."""
+        if self.hung:
+            return "hung"
+        if self.spun:
+            return "spun"
+        if self.code == 0:
+            return well
+        return "named" if self.says_a_line() else "crashed or wrong"
+
 
 def no_core():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
