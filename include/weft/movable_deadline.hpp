@@ -1,7 +1,8 @@
 // movable_deadline.hpp - a deadline that others may move while it counts: idle timers.
 //
 // Rules
-//   1  It may be moved by any fiber or thread at any time, to later and to earlier; what counts is where it is when it has come.
+//   1  Any fiber or thread may move it at any time, to a later or an earlier time. It comes at the
+//      time to which it was moved last.
 //   2  Several may be under one at once, each by a with_deadline() of its own: the two directions of a connection that share one idle
 //      timer. When it has come, all of them are interrupted. Moving it on afterwards does not undo that.
 //   3  It lives as long as somebody is under it.
@@ -35,7 +36,7 @@ public:
     movable_deadline(const movable_deadline&) = delete;
     movable_deadline& operator=(const movable_deadline&) = delete;
 
-    /// Moves it. \cost one uncontended lock, and a look at the clock; who is under it is woken only by a move to earlier.
+    /// Moves it. \cost one uncontended lock and a look at the clock; only a move to an earlier time wakes the fibers under it.
     template <class Rep, class Period>
     void expires_after(const std::chrono::duration<Rep, Period>& d) {
         move(detail::deadline_in(d));

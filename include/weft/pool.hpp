@@ -1,10 +1,13 @@
 // pool.hpp - lends objects that are costly to make, such as connections, and takes them back to lend them again.
 //
 // Rules
-//   1  There are at most `limit` objects, lent and idle ones together. Who finds none idle has one made, or waits until one is given back:
-//      in order of arrival.
-//   2  An object is lent to one at a time. Of the idle ones the last that was given back is lent first, so that the others grow old.
-//   3  Factory, check and the objects' destructors are called without any lock, in the fiber that acquires, gives back or trims: they may park.
+//   1  There are at most `limit` objects, lent and idle ones together. An acquire that finds none
+//      idle makes one; at the limit it waits until one is given back. Waiters are served in order
+//      of arrival.
+//   2  An object has one borrower at a time. The object that was given back last is lent first, so
+//      that the others reach their `idle_limit`.
+//   3  The factory, the check and the objects' destructors are called without any lock, in the
+//      fiber that acquires, gives back or trims. They may park.
 //   4  A lease may outlive the pool; its object is destroyed with it then.
 #pragma once
 
@@ -32,7 +35,7 @@ namespace weft {
 template <class T>
 struct pool_options {
     std::size_t limit = 16;  ///< 1 and more; room for so many is taken at once
-    /// One that has been idle for longer is destroyed instead of lent, by the next acquire, or by trim().
+    /// An object that has been idle for longer is destroyed by the next acquire or by trim(), and not lent again.
     std::chrono::nanoseconds idle_limit = forever;
     /// Asked of an idle object before it is lent; false, or an exception, destroys it. Default: it is good.
     std::function<bool(T&)> check = {};
@@ -154,7 +157,7 @@ public:
         core_->places.acquire();
         return lend();
     }
-    /// Lends an object as acquire() does, if one need not wait for another's: empty if `limit` are lent. \parks as factory and check do
+    /// As acquire(), but never waits for another borrower: empty if `limit` objects are lent. \parks as factory and check do
     std::optional<lease<T>> try_acquire() {
         if (!core_->places.try_acquire()) return std::nullopt;
         return lend();

@@ -3,9 +3,10 @@
 // Rules
 //   1  It begins full, with `burst` tokens. `tokens` of them are added in `per`, evenly, while it is not full. In any time span t at most
 //      burst + tokens * t / per are taken.
-//   2  Who waits is served in order of arrival. Nobody overtakes: where somebody waits, try_acquire() fails, and one who wants few tokens
-//      stands behind one who wants many.
-//   3  An acquire that was stopped or timed out has taken none, and the one behind it in the line goes on at once.
+//   2  Callers are served in order of arrival, whatever number of tokens each wants. While one
+//      waits, try_acquire() fails.
+//   3  An acquire that was stopped or timed out has taken no token, and the next caller goes on at
+//      once.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -33,10 +34,10 @@ public:
 
     /// Takes n tokens, at most `burst`.
     ///
-    /// \parks   until there are so many, and all who came before have theirs. A plain thread sleeps instead.
+    /// \parks   until there are n tokens and all earlier callers have theirs. A plain thread sleeps instead.
     /// \throws  std::invalid_argument: n is more than `burst`, so there will never be so many; cancelled
     void acquire(std::size_t n = 1) { static_cast<void>(take(n, detail::never)); }
-    /// \returns false if they cannot be had in time; it is known before, once it is the caller's turn. \parks \throws as acquire()
+    /// \returns false if n tokens will not be there in time, as soon as that is known. \parks \throws as acquire()
     template <class Rep, class Period>
     bool acquire_for(const std::chrono::duration<Rep, Period>& d, std::size_t n = 1) {
         return take(n, detail::deadline_in(d));
@@ -57,7 +58,7 @@ private:
 
     const double nanoseconds_each_;
     const std::size_t burst_;
-    binary_semaphore turn_{1};  // who has it is the only one to touch what follows
+    binary_semaphore turn_{1};  // its holder alone touches what follows
     double empty_;  // how much of the bucket is empty, in nanoseconds of filling, at `as_of_`
     time_point as_of_;
 };

@@ -18,7 +18,7 @@ struct retry_options {
     std::chrono::nanoseconds first_pause = std::chrono::milliseconds(100);
     double growth = 2;  ///< each pause is so many times as long as the one before
     std::chrono::nanoseconds longest_pause = std::chrono::seconds(10);
-    /// Which part of a pause is left to chance, 0 to 1: so that those who failed together do not come again together. By weft::draw().
+    /// The part of a pause that is random, 0 to 1, so that callers that failed together do not try again together. Drawn by weft::draw().
     double jitter = 0.5;
     /// Whether such a failure is worth another attempt. Default: each one is.
     std::function<bool(std::exception_ptr const&)> worth_it = {};

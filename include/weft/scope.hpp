@@ -25,8 +25,8 @@ enum class on_failure { stop_all, report };
 
 struct scope_options {
     weft::on_failure on_failure = weft::on_failure::stop_all;
-    /// Children that have not ended, at most; 0: no limit. Where there are so many spawn() parks until one ends: who comes first is
-    /// served first. A child that spawns into its own scope holds a place meanwhile; if all of them do, all wait for ever.
+    /// How many children may be alive at once; 0: no limit. At the limit spawn() parks until a child ends; callers are served in order
+    /// of arrival. A child that spawns into its own scope keeps its place meanwhile: if all children do so, all wait for ever.
     std::size_t limit = 0;
     /// stop_all: told of the second failure and of all that follow, each with the fiber it is of, as soon as it has come: of a child on
     /// that child, which has not ended yet; of the body where the body runs, named "a plain thread" if that is one. Several may come at

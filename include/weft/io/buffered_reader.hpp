@@ -102,7 +102,7 @@ public:
         return buffer_.read_exact(source(), into, &error);
     }
 
-    /// What was read ahead, for the one who goes on with the stream. \lifetime until the next call that reads
+    /// What was read ahead, for code that goes on with the stream itself. \lifetime until the next call that reads
     std::string_view buffered() const noexcept { return buffer_.unread(); }
 
     Stream& stream() const noexcept { return *from_; }

@@ -68,7 +68,7 @@ public:
     /// \throws std::system_error: no_such_process once its end was taken.
     void signal(int number);
     /// To all processes in the child's group, which it must have to itself.
-    /// \throws std::system_error: no_such_process once its end was taken: who is left in the group cannot be told from others then;
+    /// \throws std::system_error: no_such_process once wait() has returned its end: a signal to the group could then reach strangers;
     ///         operation_not_permitted if it has no group of its own.
     void signal_group(int number);
     /// Lets it run on alone. Its end is then nobody's to take until this process has ended.
