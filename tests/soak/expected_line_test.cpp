@@ -16,12 +16,13 @@ TEST(expected_line, hogs_that_are_to_be_and_no_others) {
 }
 
 TEST(expected_line, connections_that_wait_are_told_from_those_that_compute) {
-    const std::string connection =
-        R"(weft: fiber 17 "http connection" (src/http/server.cpp:72) has kept its thread for 54 ms and )";
-    EXPECT_EQ(read(connection + "blocks it").kind, line_kind::lock);
-    EXPECT_EQ(read(connection + "blocks it in futex, futex_do_wait; 3 more not reported").kind, line_kind::lock);
-    EXPECT_EQ(read(connection + "computes").kind, line_kind::slow);
-    EXPECT_EQ(read(connection + "computes; 1 more not reported").kind, line_kind::slow);
+    for (const std::string name : {"http connection", "GET /users/{id}", "POST /users"}) {
+        const auto connection = "weft: fiber 17 \"" + name + "\" (src/http/server.cpp:72) has kept its thread for 54 ms and ";
+        EXPECT_EQ(read(connection + "blocks it").kind, line_kind::lock);
+        EXPECT_EQ(read(connection + "blocks it in futex, futex_do_wait; 3 more not reported").kind, line_kind::lock);
+        EXPECT_EQ(read(connection + "computes").kind, line_kind::slow);
+        EXPECT_EQ(read(connection + "computes; 1 more not reported").kind, line_kind::slow);
+    }
 }
 
 TEST(expected_line, accept_may_be_out_of_descriptors_only) {

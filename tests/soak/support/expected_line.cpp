@@ -2,6 +2,7 @@
 #include "soak/support/expected_line.hpp"
 
 #include <regex>
+#include <string>
 
 namespace soak {
 
@@ -9,10 +10,10 @@ namespace {
 
 // Behind either there may be where and what, and how many other hogs were not reported.
 const std::regex hog(R"(weft: fiber \d+ "soak hog" \(.*\) has kept its thread for \d+ ms and (computes|blocks it)([ ;].*)?)");
-const std::regex lock(
-    R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and blocks it([ ;].*)?)!");
-const std::regex slow(
-    R"!(weft: fiber \d+ "http (connection|finder)" \(.*\) has kept its thread for \d+ ms and computes([ ;].*)?)!");
+// The fiber of a connection has the name of the route it runs.
+const std::string served = R"!(weft: fiber \d+ "(http connection|http finder|(GET|POST|DELETE) /[a-z/{}]*)" \(.*\) has kept its thread for \d+ ms and )!";
+const std::regex lock(served + R"(blocks it([ ;].*)?)");
+const std::regex slow(served + R"(computes([ ;].*)?)");
 const std::regex accept(R"(weft: accept on 127\.0\.0\.1:\d+: Too many open files; trying again until it passes)");
 const std::regex failure(R"(users: (?:GET|POST|DELETE) /users\S*: (.*))");
 
