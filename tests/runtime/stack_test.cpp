@@ -1,8 +1,10 @@
 // stack_test.cpp - fibers' stacks: sizes of their own, depth, what remains, and what an overflow says.
+#include <weft/event.hpp>
 #include <weft/runtime.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <vector>
 
@@ -91,7 +93,15 @@ TEST_P(stacks, come_back) {
     for (int round = 0; round < 3; ++round)
         rt.run([] {
             std::vector<fiber<>> all;
-            for (int i = 0; i < 500; ++i) all.push_back(spawn([] { this_fiber::sleep_for(20ms); }));
+            event go_on;
+            std::atomic<int> waiting{0};
+            for (int i = 0; i < 500; ++i)
+                all.push_back(spawn([&] {
+                    ++waiting;
+                    go_on.wait();
+                }));
+            EXPECT_TRUE(eventually_here([&] { return waiting == 500; }));
+            go_on.set();
             for (auto& f : all) f.join();
         });
     EXPECT_TRUE(eventually([&] { return rt.stats().stacks_in_use <= 500; }));  // what the workers' caches and loops keep
