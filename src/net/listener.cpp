@@ -67,10 +67,12 @@ bool exhausted(std::error_code e) noexcept {
 }
 
 /// One line on stderr, at most one in five seconds for the whole process.
-void complain(const net::endpoint& at, std::error_code e) {
+void complain(const net::endpoint& at, std::error_code e) noexcept try {
     static detail::seldom lines;
     if (!lines.pass(detail::clock::now())) return;
     std::fprintf(stderr, "weft: accept on %s: %s; trying again until it passes\n", to_string(at).c_str(), e.message().c_str());
+} catch (const std::bad_alloc&) {
+    std::fputs("weft: accept: no memory; trying again until it passes\n", stderr);
 }
 
 std::error_code check_option(int fd, int option, int expected, std::errc otherwise) noexcept {

@@ -111,7 +111,9 @@ void deadlock_reporter::look() noexcept {
             }
         }
     } catch (const std::exception& e) {
-        std::fprintf(stderr, "weft: a look for deadlocks, or on_deadlock, has thrown: %s\n", printable(e.what()).c_str());
+        const printable_text what(e.what());
+        std::fprintf(stderr, "weft: a look for deadlocks, or on_deadlock, has thrown: %.*s\n",
+                     static_cast<int>(what.view().size()), what.view().data());
     } catch (...) {
         std::fputs("weft: on_deadlock has thrown\n", stderr);
     }

@@ -177,7 +177,7 @@ fiber_info info_of_a_plain_thread() noexcept {
     return info;
 }
 
-void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard why) {
+void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard why) noexcept try {
     const auto who = f.id.value == 0 ? std::string(f.name) : in_words(f.name, f.site), what = printable(what_of(e));
     const auto print = [](const char* form, const std::string& first, const std::string& second) {
         std::fprintf(stderr, form, first.c_str(), second.c_str());
@@ -188,6 +188,10 @@ void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard
         case unheard::handler:
             return print("weft: event source %s: a handler failed and was removed: %s\n", in_quotes(f.name), what);
     }
+} catch (const std::bad_alloc&) {  // most often what the fiber has failed of
+    const printable_text name(f.name);
+    std::fprintf(stderr, "weft: %s \"%.*s\" failed; there is no memory to say how\n",
+                 why == unheard::handler ? "event source" : "fiber", static_cast<int>(name.view().size()), name.view().data());
 }
 
 }  // namespace
@@ -278,7 +282,7 @@ bool runtime_core::ends_simulation() {
     return false;
 }
 
-void runtime_core::name_stragglers() noexcept {
+void runtime_core::name_stragglers() noexcept try {
     std::fprintf(stderr, "weft: runtime %s waits for fibers that were asked to stop:\n", in_quotes(options_.name).c_str());
     int left = 20;  // chosen: a screenful
     for_each_fiber([&](const fiber_info& info) {
@@ -288,6 +292,8 @@ void runtime_core::name_stragglers() noexcept {
                          info.waits_for.data());
     });
     if (left < 0) std::fprintf(stderr, "  and %d more\n", -left);
+} catch (const std::bad_alloc&) {
+    std::fputs("weft: a runtime waits for fibers that were asked to stop; there is no memory to name them all\n", stderr);
 }
 
 void runtime_core::for_each_fiber(const std::function<void(const fiber_info&)>& f) {

@@ -15,3 +15,4 @@ weft_leave_out("blocked_in.*:hog_reports.C3_one_that_blocks_*:hog_reports.are_a_
 weft_leave_out("*processes.E4_that_cannot_start_say_so*" "qemu-user makes a fork of a vfork, and how exec failed comes through shared memory")
 weft_leave_out("*hand_off.C2_*" "they measure how long others wait")
 weft_leave_out("*a_blocking_call_that_has_not_begun*" "64 threads that look each 0.2 ms take the emulator 40 s")
+weft_leave_out("*.are_a_line_where_there_is_no_memory" "qemu-user does not keep the limit of address space")

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <exception>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -123,6 +127,36 @@ TEST(further_failures_by_default, are_a_line_that_names_the_fiber_and_says_what_
     EXPECT_EXIT(two_failures(false), ::testing::ExitedWithCode(3),
                 "^weft: scope: a further failure: an unnamed fiber \\(spawned at .*scope_further_test.cpp:[0-9]+\\): second\n$");
 }
+
+#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // which need more address space than such a limit leaves
+
+// What was about to be said needs memory, and memory is often what the fiber has failed of.
+TEST(further_failures_by_default, are_a_line_where_there_is_no_memory) {
+    struct long_failure : std::exception {
+        const char* what() const noexcept override { return text.c_str(); }
+        std::string text = std::string(64u << 20, 'x');
+    };
+    const auto two_failures = [] {
+        run([] {
+            try {
+                with_scope([](scope& s) {
+                    const auto second = std::make_exception_ptr(long_failure());
+                    const shield through_the_first;
+                    s.spawn(fails, "first").join_for(10s);
+                    std::size_t pages = 0;
+                    std::ifstream("/proc/self/statm") >> pages;
+                    const rlimit little{pages * 4096 + (16u << 20), RLIM_INFINITY};
+                    ::setrlimit(RLIMIT_AS, &little);
+                    s.spawn({.name = "late"}, [&] { std::rethrow_exception(second); }).join_for(10s);
+                });
+            } catch (const failure&) {}
+        });
+        std::exit(3);
+    };
+    EXPECT_EXIT(two_failures(), ::testing::ExitedWithCode(3), "^weft: fiber \"late\" failed; there is no memory to say how\n$");
+}
+
+#endif
 
 }  // namespace
 }  // namespace weft::test
