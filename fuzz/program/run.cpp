@@ -5,7 +5,7 @@
 #include "program/machine.hpp"
 #include "program/verdict.hpp"
 #include "sched/scheduler.hpp"
-#include "sched/simulator.hpp"
+#include "sched/simulate/simulator.hpp"
 
 namespace weft::fuzz {
 namespace {

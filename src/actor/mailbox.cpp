@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "sync/wake_all.hpp"
+#include "fiber/wake_all.hpp"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 // mailbox_receive.cpp - how an actor takes its messages: the next one, or the first that it wants.
 #include "actor/mailbox.hpp"
 
-#include "sync/wake_all.hpp"
+#include "fiber/wake_all.hpp"
 
 namespace weft::detail {
 

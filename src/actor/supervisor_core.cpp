@@ -7,7 +7,7 @@
 #include <weft/stop.hpp>
 
 #include "sched/scheduler.hpp"
-#include "sync/admission.hpp"
+#include "spawn/admission.hpp"
 
 namespace weft::detail {
 

@@ -97,7 +97,7 @@ struct fiber_core {
     atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
     atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
     std::uint8_t spilled = 0;  // the body is on the heap, with this alignment's logarithm; none any more when it is destroyed
-    bool demoted = false;  // has lost a worker by computing (D1 of sched/demotion.hpp); as the context
+    bool demoted = false;  // has lost a worker by computing (D1 of sched/monitor/demotion.hpp); as the context
     struct marks {
         bool detached : 1 = false;  // nobody will join
         bool failed : 1 = false;  // the body has ended by an exception
@@ -125,7 +125,7 @@ struct fiber_rest : wait_cell {
     std::uint32_t stack_bytes;  // at most 1 GiB
     std::uint32_t pins;  // reasons to be bound, once it has started
     std::uint8_t short_bursts;  // in a row, of one that is demoted
-    std::uint8_t cancel_reports;  // asked for; these three of the fiber itself, read by reports: see sched/swallowed.cpp
+    std::uint8_t cancel_reports;  // asked for; these three of the fiber itself, read by reports: see sched/monitor/swallowed.cpp
     atomic<std::uint16_t> cancelled_since;  // when `cancelled` was thrown first since it was asked to stop
     atomic<std::uint32_t> cancels;  // and how often since then
     wait_list joiners;  // under `lock`, as what follows

@@ -35,7 +35,7 @@ inline std::optional<std::errc> pending_interrupt() noexcept { return pending_in
 std::optional<std::errc> pending_interrupt_in_lock(const wait_cell& of_caller) noexcept;
 inline std::optional<std::errc> pending_interrupt_in_lock() noexcept { return pending_interrupt_in_lock(this_cell()); }
 
-/// Throws `cancelled` and counts it, so that a fiber that swallows it is found (sched/swallowed.cpp).
+/// Throws `cancelled` and counts it, so that a fiber that swallows it is found (sched/monitor/swallowed.cpp).
 [[noreturn, gnu::cold]] void throw_cancelled();
 
 /// Whether pending_interrupt() has to be asked.

@@ -1,7 +1,7 @@
 // switch_point.hpp - where a simulated runtime may let another fiber run, although the caller need not wait.
 //
 // Every public operation has one: those that may wait come to it by pending_interrupt(), since each simulated fiber is under a
-// deadline that is never over (sched/simulator.hpp); those that are never interrupted call it first thing, with no lock held.
+// deadline that is never over (sched/simulate/simulator.hpp); those that are never interrupted call it first thing, with no lock held.
 #pragma once
 
 #include "base/atomic.hpp"

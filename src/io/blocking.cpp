@@ -7,7 +7,7 @@
 #include "io/blocking_calls.hpp"
 #include "io/blocking_pool.hpp"
 #include "io/current.hpp"
-#include "sched/simulator.hpp"
+#include "sched/simulate/simulator.hpp"
 #include "sched/wait.hpp"
 
 namespace weft::detail {

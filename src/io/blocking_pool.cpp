@@ -10,8 +10,8 @@
 
 #include <weft/detail/clock.hpp>
 
-#include "sched/quiet_threads.hpp"
-#include "sched/slice.hpp"
+#include "sched/inspect/quiet_threads.hpp"
+#include "sched/monitor/slice.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {

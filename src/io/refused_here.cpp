@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sched/simulator.hpp"
+#include "sched/simulate/simulator.hpp"
 
 namespace weft::detail {
 namespace {

@@ -6,8 +6,8 @@
 #include <weft/redis/error.hpp>
 #include <weft/stop.hpp>
 
+#include "fiber/wake_all.hpp"
 #include "sched/wait.hpp"
-#include "sync/wake_all.hpp"
 
 namespace weft::detail::redis {
 

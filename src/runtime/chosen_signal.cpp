@@ -5,7 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "runtime/code_names.hpp"
+#include "runtime/dump/code_names.hpp"
 #include "runtime/runtime_core.hpp"
 
 namespace weft::detail {

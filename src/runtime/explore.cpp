@@ -6,7 +6,7 @@
 
 #include "base/in_quotes.hpp"
 #include "runtime/runtime_core.hpp"
-#include "sched/simulator.hpp"
+#include "sched/simulate/simulator.hpp"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/in_quotes.hpp"
 #include "runtime/chosen_signal.hpp"
-#include "runtime/code_names.hpp"
+#include "runtime/dump/code_names.hpp"
 #include "runtime/runtime_core.hpp"
 #include "stack/running_stack.hpp"
 

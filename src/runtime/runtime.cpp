@@ -44,8 +44,8 @@ runtime_stats runtime::stats() const {
         r.wakes += w.wakes();
     }
     s.for_each_carrier([&](const detail::carrier& c) { r.parks += c.parks(); });
-    r.carriers = s.carrier_count() - std::min(s.carrier_count(), s.hand_offs().without_thread());
-    const auto hand_offs = s.hand_offs().statistics();
+    r.carriers = s.carrier_count() - std::min(s.carrier_count(), s.the_monitor().without_thread());
+    const auto hand_offs = s.the_monitor().statistics();
     r.hand_offs = hand_offs.taken;
     r.blocked = hand_offs.blocked;
     r.blocking_threads = core_->pools().calls.threads();

@@ -18,10 +18,10 @@
 #include "base/never_destroyed.hpp"
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
-#include "sched/niceness.hpp"
-#include "sched/simulator.hpp"
+#include "sched/monitor/niceness.hpp"
+#include "sched/simulate/simulator.hpp"
+#include "spawn/admission.hpp"
 #include "stack/stack.hpp"
-#include "sync/admission.hpp"
 
 #if WEFT_UNDER_ASAN
 #include <sanitizer/lsan_interface.h>

@@ -8,9 +8,9 @@
 
 #include "io/blocking_pool.hpp"
 #include "io/epoll_driver.hpp"
-#include "runtime/all_runtimes.hpp"
-#include "runtime/deadlocks.hpp"
-#include "runtime/dump_service.hpp"
+#include "runtime/dump/all_runtimes.hpp"
+#include "runtime/dump/deadlocks.hpp"
+#include "runtime/dump/dump_service.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/overflow.hpp"
 

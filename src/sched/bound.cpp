@@ -2,8 +2,8 @@
 
 #include <weft/detail/pin.hpp>
 
-#include "sched/choice.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/simulate/choice.hpp"
 
 namespace weft::detail {
 namespace {
@@ -67,7 +67,7 @@ void bind_new(control_block& f, scheduler& where, migrate how) {
         case migrate::never:
             bind_where_a_worker_is(f, where);
             break;
-        case migrate::own_carrier: bind(f, where.hand_offs().reserve_carrier()); break;
+        case migrate::own_carrier: bind(f, where.the_monitor().reserve_carrier()); break;
     }
     f.rest().pins = 1;
 }

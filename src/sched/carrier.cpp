@@ -6,9 +6,9 @@
 #include <cfenv>
 #include <cstdio>
 
+#include "sched/monitor/slice.hpp"
 #include "sched/new_thread.hpp"
-#include "sched/simulator.hpp"
-#include "sched/slice.hpp"
+#include "sched/simulate/simulator.hpp"
 #include "sched/worker_inline.hpp"
 #include "stack/overflow.hpp"
 #include "stack/running_stack.hpp"
@@ -27,7 +27,7 @@ carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
 void carrier::start_thread() {
     join_thread();
     has_long_slice_.store(false, relaxed);
-    is_nice_.store(owner_.hand_offs().starts_nice(), relaxed);  // before it is a spare
+    is_nice_.store(owner_.the_monitor().starts_nice(), relaxed);  // before it is a spare
     has_lived_.store(false, relaxed);
     own_ = context();
     thread_ = new_thread("weft: no thread for a carrier", [this] {
@@ -35,7 +35,7 @@ void carrier::start_thread() {
         std::snprintf(name, sizeof name, "%.10s/%u", owner_.options().name.c_str(), number_);
         pthread_setname_np(pthread_self(), name);
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
-        owner_.hand_offs().thread_begins(*this);
+        owner_.the_monitor().thread_begins(*this);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
         std::fesetenv(&owner_.floating_point());  // not that of whoever has started this thread
@@ -64,7 +64,7 @@ void carrier::live() noexcept {
         else if (auto* const f = is_reserved() ? nullptr : take_demoted())
             run_demoted(*f);
         else
-            goes_on = owner_.hand_offs().await_worker(*this);
+            goes_on = owner_.the_monitor().await_worker(*this);
     }
     if (has_worker()) leave();  // else it stays as a tenure without a worker begins
 }
@@ -92,7 +92,7 @@ void carrier::run_bound(control_block& f) noexcept {
     f.phase.store(fiber_state::running, relaxed);  // a hint
     note_alone_since(clock::now());
     current_.store(&f, release);  // pairs with seen_current()
-    owner_.hand_offs().reporter().wake();
+    owner_.the_monitor().reporter().wake();
     switch_context(own_, f.ctx);
     commit();
 }
@@ -104,7 +104,7 @@ void carrier::run_demoted(control_block& f) noexcept {
     note_alone_since(clock::now());
     has_place_.store(true, release);  // pairs with vacate_place_since()
     current_.store(&f, release);  // pairs with seen_current()
-    owner_.hand_offs().reporter().wake();
+    owner_.the_monitor().reporter().wake();
     switch_context(own_, f.ctx);
     if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
         owner_.demoted().burst_ends(*static_cast<control_block*>(after_what_), thread_cpu_here() - from);
@@ -126,7 +126,7 @@ bool carrier::enter_attentively(on_demand what) noexcept {
     if (mine.attend(what)) return true;
     if (!mine.has_conceded()) return false;
     if (what == on_demand::refuse && mine.reclaim()) return true;
-    owner_.hand_offs().hurry();
+    owner_.the_monitor().hurry();
     return false;
 }
 

@@ -29,10 +29,10 @@
 #include "arch/context.hpp"
 #include "arch/thread_word.hpp"
 #include "fiber/block_pool.hpp"
+#include "sched/idle/placement.hpp"
 #include "sched/injector.hpp"
-#include "sched/placement.hpp"
+#include "sched/monitor/thread_probe.hpp"
 #include "sched/tenure.hpp"
-#include "sched/thread_probe.hpp"
 
 namespace weft::detail {
 
@@ -124,7 +124,7 @@ public:
     /// The monitor, before it takes the worker, or after the demand was refused: its slice is that of a hog, or not.
     void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }  // ordered by the loss
     bool has_long_slice() const noexcept { return has_long_slice_.load(relaxed); }  // a hint
-    /// Its thread is nicer than others and may stay so: it gets no worker (N1 of hand_off.hpp). Under the lock of the spares.
+    /// Its thread is nicer than others and may stay so: it gets no worker (N1 of monitor.hpp). Under the lock of the spares.
     void note_nice(bool is_nice) noexcept { is_nice_.store(is_nice, relaxed); }
     bool is_nice() const noexcept { return is_nice_.load(relaxed); }
     /// Its thread has ended, what the program keeps for each thread included.

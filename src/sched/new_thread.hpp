@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "sched/quiet_threads.hpp"
+#include "sched/inspect/quiet_threads.hpp"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 #include "sched/scheduler.hpp"
 
 #include "sched/forked.hpp"
-#include "sched/simulator.hpp"
+#include "sched/simulate/simulator.hpp"
 #include "sched/worker_inline.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 #include "base/in_quotes.hpp"
 #include "sched/bound.hpp"
-#include "sched/park_watch.hpp"
+#include "sched/inspect/park_watch.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {
@@ -105,8 +105,8 @@ scheduler::scheduler(scheduler_options options, driver& io)
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
-      hand_off_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence},
-                options_.hog_nice),
+      monitor_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence},
+               options_.hog_nice),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
       census_(options_.census ? std::make_unique<stack_census>() : nullptr),
       simulator_(options_.simulate ? std::make_unique<simulator>(*this, *options_.simulate) : nullptr),
@@ -125,7 +125,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
         new_carrier(workers_.back().get());
     }
     try {
-        hand_off_.start();  // before the carriers: placement.hpp
+        monitor_.start();  // before the carriers: placement.hpp
         for (unsigned i = 0; i < options_.workers; ++i) carriers_[i]->start_thread();
     } catch (...) {
         stop();
@@ -176,7 +176,7 @@ void scheduler::send_on_from(carrier& c) noexcept {
 void scheduler::wake(carrier& c) noexcept {
     for (auto& w : workers_)
         if (w->held_by() == &c) w->wake();
-    hand_off_.summon(c);  // in any case: it may have lost that worker a moment ago
+    monitor_.summon(c);  // in any case: it may have lost that worker a moment ago
 }
 
 carrier& scheduler::new_carrier(worker* first) {
@@ -211,9 +211,9 @@ void scheduler::inject(control_block& f) noexcept {
 void scheduler::demote(control_block& f) noexcept {
     visitors_.fetch_add(1, relaxed);  // as inject()
     if (demoted_.push(f))
-        hand_off_.hurry();
+        monitor_.hurry();
     else
-        hand_off_.somebody_waits();
+        monitor_.somebody_waits();
     visitors_.fetch_sub(1, release);
 }
 
@@ -307,7 +307,7 @@ bool scheduler::drain(time_point until) noexcept {
 }
 
 void scheduler::stop() noexcept {
-    hand_off_.stop();                // no worker changes hands any more
+    monitor_.stop();                // no worker changes hands any more
     stopping_.store(true, release);  // pairs with stopping()
     fence(seq_cst);                  // a worker about to sleep sees it, or we see it announced: wake() leaves a token anyway
     for (auto& w : workers_) w->wake();

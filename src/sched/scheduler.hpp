@@ -18,13 +18,13 @@
 #include "base/fork.hpp"
 #include "fiber/block_pool.hpp"
 #include "sched/carrier.hpp"
-#include "sched/demotion.hpp"
 #include "sched/driver.hpp"
 #include "sched/fiber_limit.hpp"
-#include "sched/hand_off.hpp"
-#include "sched/idle_set.hpp"
+#include "sched/idle/idle_set.hpp"
 #include "sched/injector.hpp"
-#include "sched/stack_census.hpp"
+#include "sched/inspect/stack_census.hpp"
+#include "sched/monitor/demotion.hpp"
+#include "sched/monitor/monitor.hpp"
 #include "sched/worker.hpp"
 #include "stack/stack_pool.hpp"
 
@@ -182,7 +182,7 @@ public:
     /// The same of one that was taken from them, and has left its stack: the place is given back.
     void promote(control_block& taken) noexcept;
     demotion& demoted() noexcept { return demoted_; }
-    hand_off& hand_offs() noexcept { return hand_off_; }
+    monitor& the_monitor() noexcept { return monitor_; }
     /// Calls f(carrier&) for each there has ever been.
     template <class F>
     void for_each_carrier(F&& f) const {
@@ -261,7 +261,7 @@ private:
     std::vector<std::unique_ptr<carrier>> carriers_;  // room for all there may be; those below carrier_count_ are there for good
     atomic<unsigned> carrier_count_{0};
     demotion demoted_;
-    hand_off hand_off_;
+    monitor monitor_;
     const std::unique_ptr<fiber_limit> limit_;  // beside what every fiber reads anyway
     const std::unique_ptr<stack_census> census_;
     const std::unique_ptr<simulator> simulator_;  // before the workers begin

@@ -7,7 +7,7 @@
 
 #include "base/fork.hpp"
 #include "base/futex.hpp"
-#include "sched/quiet_threads.hpp"
+#include "sched/inspect/quiet_threads.hpp"
 #include "sched/scheduler.hpp"
 
 namespace weft::detail {

@@ -7,7 +7,7 @@
 
 #include "fiber/interrupts.hpp"
 #include "fiber/waiter.hpp"
-#include "sched/park_watch.hpp"
+#include "sched/inspect/park_watch.hpp"
 #include "sched/worker_inline.hpp"
 
 namespace weft::detail {

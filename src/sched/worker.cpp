@@ -1,7 +1,7 @@
 #include "sched/worker.hpp"
 
 #include "sched/scheduler.hpp"
-#include "sched/simulator.hpp"
+#include "sched/simulate/simulator.hpp"
 #include "sched/worker_inline.hpp"
 
 namespace weft::detail {

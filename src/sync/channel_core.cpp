@@ -4,7 +4,7 @@
 
 #include "base/exiting.hpp"
 #include "fiber/switch_point.hpp"
-#include "sync/wake_all.hpp"
+#include "fiber/wake_all.hpp"
 
 namespace weft::detail {
 

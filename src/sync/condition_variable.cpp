@@ -8,9 +8,9 @@
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/switch_point.hpp"
+#include "fiber/wake_all.hpp"
+#include "sched/stop_waiter.hpp"
 #include "sched/wait.hpp"
-#include "sync/stop_waiter.hpp"
-#include "sync/wake_all.hpp"
 
 namespace weft {
 namespace {

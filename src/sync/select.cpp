@@ -28,9 +28,9 @@
 #include <utility>
 
 #include "fiber/control_block.hpp"
-#include "sched/choice.hpp"
+#include "sched/simulate/choice.hpp"
+#include "sched/stop_waiter.hpp"
 #include "sync/channel_core.hpp"
-#include "sync/stop_waiter.hpp"
 
 namespace weft::detail {
 namespace {

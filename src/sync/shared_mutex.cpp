@@ -12,9 +12,9 @@
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "fiber/switch_point.hpp"
+#include "fiber/wake_all.hpp"
 #include "sync/holders.hpp"
 #include "sync/waiting_room.hpp"
-#include "sync/wake_all.hpp"
 #include "sync/whose.hpp"
 
 namespace weft {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <optional>
 
-#include "sync/stop_waiter.hpp"
-#include "sync/wake_all.hpp"
+#include "fiber/wake_all.hpp"
+#include "sched/stop_waiter.hpp"
 
 namespace weft::detail {
 

@@ -1,8 +1,8 @@
 // bound_model.cpp - B3 of sched/bound.hpp: a carrier does not sleep while a fiber that is bound to it is ready.
 //
-// Shipped are the queue (sched/injector.hpp), the announcement and the sleep of a worker (sched/idle_set.hpp, sched/parker.hpp), and how a
+// Shipped are the queue (sched/injector.hpp), the announcement and the sleep of a worker (sched/idle/idle_set.hpp, sched/idle/parker.hpp), and how a
 // worker goes and comes (sched/tenure.hpp). The steps between them are those of scheduler::ready_bound(), idle_worker::sleep() and
-// nap(), hand_off::await_worker(), put_back() and summon(). A deadline passes only when nobody can take a step any more: who
+// nap(), monitor::await_worker(), put_back() and summon(). A deadline passes only when nobody can take a step any more: who
 // sleeps until then while the fiber waits has been forgotten.
 #include <cstdint>
 #include <functional>
@@ -11,9 +11,9 @@
 
 #include "base/spin_lock.hpp"
 #include "model/litmus.hpp"
-#include "sched/idle_set.hpp"
+#include "sched/idle/idle_set.hpp"
+#include "sched/idle/parker.hpp"
 #include "sched/injector.hpp"
-#include "sched/parker.hpp"
 #include "sched/tenure.hpp"
 
 namespace litmus {

@@ -1,5 +1,5 @@
-// choice.cpp - sched/choice.hpp in the model build: every number is drawn, in one run or another.
-#include "sched/choice.hpp"
+// choice.cpp - sched/simulate/choice.hpp in the model build: every number is drawn, in one run or another.
+#include "sched/simulate/choice.hpp"
 
 #include "model/execution.hpp"
 

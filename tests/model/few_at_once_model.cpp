@@ -1,8 +1,8 @@
-// few_at_once_model.cpp - sched/few_at_once.hpp (D2, D3): never more places taken than there are, and nobody waits while one is free.
+// few_at_once_model.cpp - sched/monitor/few_at_once.hpp (D2, D3): never more places taken than there are, and nobody waits while one is free.
 //
 // The takers here go round as carrier::live() does: take, run, give the place back, look again. Who pushes and is told that
 // somebody should be sent goes round himself, as the one sent; an item that nobody has served when all are done was forgotten.
-#include "sched/few_at_once.hpp"
+#include "sched/monitor/few_at_once.hpp"
 
 #include <array>
 

@@ -10,7 +10,7 @@ namespace {
 using namespace weft::detail;  // the vocabulary under test
 using model::operation_kind;
 
-// A plain thread that takes places as sync/admission.cpp does, and is stopped by another.
+// A plain thread that takes places as spawn/admission.cpp does, and is stopped by another.
 struct caller {
     atomic<std::uint32_t> signal{0};
     wait_cell cell{signal};

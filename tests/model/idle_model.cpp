@@ -1,15 +1,15 @@
-// idle_model.cpp - sched/idle_set.hpp (I1-I5) with sched/parker.hpp (P1, P2): no wake-up is lost, for two and three workers.
+// idle_model.cpp - sched/idle/idle_set.hpp (I1-I5) with sched/idle/parker.hpp (P1, P2): no wake-up is lost, for two and three workers.
 //
-// The workers here take the steps of sched/idle.cpp, with one shared count as the queue; a search is one look. Who has found
+// The workers here take the steps of sched/idle/idle.cpp, with one shared count as the queue; a search is one look. Who has found
 // an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Items come from
 // a thread that is no worker, and from a worker that has found one. Sleeps have a deadline that passes only when nobody can take a step any more: an item that still waits then is a lost wake-up.
-#include "sched/idle_set.hpp"
+#include "sched/idle/idle_set.hpp"
 
 #include <memory>
 #include <optional>
 
 #include "model/litmus.hpp"
-#include "sched/parker.hpp"
+#include "sched/idle/parker.hpp"
 
 namespace litmus {
 namespace {

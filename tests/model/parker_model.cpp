@@ -1,5 +1,5 @@
-// parker_model.cpp - sched/parker.hpp (P1, P2): a wake is never lost, on the futex and in the driver.
-#include "sched/parker.hpp"
+// parker_model.cpp - sched/idle/parker.hpp (P1, P2): a wake is never lost, on the futex and in the driver.
+#include "sched/idle/parker.hpp"
 
 #include "model/litmus.hpp"
 

@@ -60,7 +60,7 @@ struct bench {
         for (std::uint32_t i = 0; i < n; ++i) take(*loot[i]);
     }
 
-    /// As sched/idle.cpp: ask, overrule unless an answer is there, or take the call back.
+    /// As sched/idle/idle.cpp: ask, overrule unless an answer is there, or take the call back.
     void rob(bool may_overrule) {
         queue::thief thief(q);
         if (!thief.ask()) return;

@@ -64,7 +64,7 @@ struct bench {
         return o;
     }
 
-    /// One call of a thief, as sched/idle.cpp makes it.
+    /// One call of a thief, as sched/idle/idle.cpp makes it.
     void rob() {
         tenure::thief thief(mine);
         worker* const victim = thief.ask();

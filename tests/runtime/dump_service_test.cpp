@@ -17,7 +17,7 @@
 
 #include <weft/latch.hpp>
 
-#include "runtime/dump_socket.hpp"
+#include "runtime/dump/dump_socket.hpp"
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
 

@@ -20,7 +20,7 @@
 #include <weft/shared_mutex.hpp>
 
 #include "arch/sanitizer.hpp"
-#include "runtime/code_names.hpp"
+#include "runtime/dump/code_names.hpp"
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
 #include "support/scale.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "hog_listener.hpp"
-#include "sched/thread_probe.hpp"
+#include "sched/monitor/thread_probe.hpp"
 #include "support/random.hpp"
 
 using namespace std::chrono_literals;

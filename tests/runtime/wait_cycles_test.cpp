@@ -1,5 +1,5 @@
 // wait_cycles_test.cpp - who waits for whom, as a graph.
-#include "runtime/wait_cycles.hpp"
+#include "runtime/dump/wait_cycles.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // alarm_test.cpp - a sleeper whose time others may set: it never sleeps past a ring, nor past the time set last.
-#include "sched/alarm.hpp"
+#include "sched/monitor/alarm.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // blocked_in_test.cpp - what the proc files of a thread that sleeps are read as.
-#include "sched/blocked_in.hpp"
+#include "sched/monitor/blocked_in.hpp"
 
 #include <gtest/gtest.h>
 

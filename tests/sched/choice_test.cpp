@@ -1,5 +1,5 @@
 // choice_test.cpp - free choices are in range, even, and not the same on every thread.
-#include "sched/choice.hpp"
+#include "sched/simulate/choice.hpp"
 
 #include <gtest/gtest.h>
 

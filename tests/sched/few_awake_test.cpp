@@ -196,9 +196,9 @@ TEST_F(quota_followed, down_and_up_again_while_fibers_compute) {
                 });
             EXPECT_TRUE(eventually_here([&] { return awake() == cpus; }));
             set("100000 100000");
-            EXPECT_TRUE(eventually_here([&] { return s.hand_offs().cpus() == 1 && awake() == 1; }));
+            EXPECT_TRUE(eventually_here([&] { return s.the_monitor().cpus() == 1 && awake() == 1; }));
             set("max 100000");
-            EXPECT_TRUE(eventually_here([&] { return s.hand_offs().cpus() == cpus && awake() == cpus; }));
+            EXPECT_TRUE(eventually_here([&] { return s.the_monitor().cpus() == cpus && awake() == cpus; }));
             over = true;
         });
     });
@@ -215,7 +215,7 @@ TEST_F(quota_followed, beside_a_fiber_that_keeps_its_worker_another_is_awake) {
     more.run([&] {
         set("100000 100000");
         auto& s = *detail::current_scheduler();
-        EXPECT_TRUE(eventually_here([&] { return s.hand_offs().cpus() == 1; }));
+        EXPECT_TRUE(eventually_here([&] { return s.the_monitor().cpus() == 1; }));
         std::atomic<bool> over{false};
         auto keeps = spawn(attributes{.preempt = false}, [&] {
             while (!over) std::this_thread::sleep_for(1ms);

@@ -1,5 +1,5 @@
 // idle_set_test.cpp - who is woken when there is work: one sleeper, and nobody while somebody searches.
-#include "sched/idle_set.hpp"
+#include "sched/idle/idle_set.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // parker_test.cpp - a worker's place to sleep: wakes are never lost, times are kept, on the futex and in the driver.
-#include "sched/parker.hpp"
+#include "sched/idle/parker.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "sched/placement.hpp"
+#include "sched/idle/placement.hpp"
 
 namespace weft::detail {
 namespace {

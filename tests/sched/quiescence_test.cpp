@@ -1,7 +1,7 @@
 // quiescence_test.cpp - looks are due after a second without a dispatch, and then ever more seldom.
 #include <gtest/gtest.h>
 
-#include "sched/quiescence.hpp"
+#include "sched/monitor/quiescence.hpp"
 
 using namespace std::chrono_literals;
 

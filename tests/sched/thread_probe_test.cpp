@@ -1,5 +1,5 @@
 // thread_probe_test.cpp - the kernel's answers about a thread that computes, one that sleeps and one that waits for a lock.
-#include "sched/thread_probe.hpp"
+#include "sched/monitor/thread_probe.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // watch_test.cpp - whom the monitor takes for a hog, for blocked, or for starved, and how often it looks.
-#include "sched/watch.hpp"
+#include "sched/monitor/watch.hpp"
 
 #include <gtest/gtest.h>
 

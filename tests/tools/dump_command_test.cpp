@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/dump_socket.hpp"
+#include "runtime/dump/dump_socket.hpp"
 #include "tools/support/finished.hpp"
 
 namespace {

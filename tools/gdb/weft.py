@@ -7,7 +7,7 @@
     weft fiber [ID|NAME]           lets backtrace, up, down, info locals and the like show that fiber; without ID, the thread again
 
 Nothing is called in the process, and nothing is written to it. Fibers are found through the table weft_debug_layout
-(src/runtime/debug_layout.cpp), so that weft itself needs no debug information; the program's own is needed for its variables.
+(src/runtime/dump/debug_layout.cpp), so that weft itself needs no debug information; the program's own is needed for its variables.
 
 How a stack that no thread runs on is shown: an unwinder says of the innermost frame of the selected thread that its caller is the place
 where the fiber has left its stack. gdb goes on from there by itself.

@@ -13,7 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "runtime/dump_socket.hpp"
+#include "runtime/dump/dump_socket.hpp"
 
 namespace dump {
 namespace {

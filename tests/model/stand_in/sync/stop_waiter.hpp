@@ -1,4 +1,4 @@
-// stop_waiter.hpp - sync/stop_waiter.hpp in the model build. The token is the library's, and what is inside of it is one step; that its
+// stop_waiter.hpp - sched/stop_waiter.hpp in the model build. The token is the library's, and what is inside of it is one step; that its
 // callback's end is waited for is modelled: the library takes all modelled threads for one, which need not wait for itself.
 #pragma once
 

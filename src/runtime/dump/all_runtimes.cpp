@@ -1,0 +1,60 @@
+#include "runtime/dump/all_runtimes.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/fork.hpp"
+#include "runtime/dump/debug_layout.hpp"
+#include "sched/simulate/simulator.hpp"
+
+namespace weft::detail {
+namespace {
+
+constinit std::mutex list_lock;
+constinit listed_runtime* first = nullptr;  // newest first
+
+[[gnu::constructor(before_static_objects)]] void lists_follow_forks() noexcept {  // F3
+    follow_forks({.before = [] { list_lock.lock(); },
+                  .in_parent = [] { list_lock.unlock(); },
+                  .in_child =
+                      [] {
+                          first = nullptr;  // A3
+                          list_lock.unlock();
+                      }});
+}
+
+}  // namespace
+
+listed_runtime::listed_runtime(scheduler& of_it) : fibers_(&of_it) {
+    const std::lock_guard guard(list_lock);
+    describe_layout(&first);
+    next_ = first;
+    first = this;
+}
+
+listed_runtime::~listed_runtime() {
+    {
+        const std::lock_guard guard(list_lock);
+        for (auto** at = &first; *at; at = &(*at)->next_)
+            if (*at == this) {
+                *at = next_;
+                break;
+            }
+    }
+    while (viewers_.load(acquire) != 0) thread_yield();  // A2; pairs with gives_back
+}
+
+std::vector<listed_runtime::viewed> listed_runtime::all() {
+    std::vector<viewed> found;
+    const std::lock_guard guard(list_lock);
+    for (auto* r = first; r; r = r->next_) {
+        if (const auto* const s = r->fibers().simulated(); s && s->has_given_up()) continue;  // A4
+        found.emplace_back();  // first, since it may throw
+        r->viewers_.fetch_add(1, relaxed);  // under the lock, as the removal
+        found.back().reset(r);
+    }
+    std::reverse(found.begin(), found.end());
+    return found;
+}
+
+}  // namespace weft::detail

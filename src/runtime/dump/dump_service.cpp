@@ -1,0 +1,266 @@
+#include "runtime/dump/dump_service.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <weft/dump.hpp>
+
+#include "base/atomic.hpp"
+#include "base/fork.hpp"
+#include "runtime/chosen_signal.hpp"
+#include "runtime/dump/dump_socket.hpp"
+#include "sched/new_thread.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr timeval peer_patience{.tv_sec = 5, .tv_usec = 0};  // chosen: with who has connected, and may not read
+
+constinit atomic<int> waker{-1};  // V2
+constinit atomic<bool> was_signalled{false};  // V2
+
+void wake(int descriptor) noexcept {
+    constexpr std::uint64_t once = 1;
+    [[maybe_unused]] const auto n = ::write(descriptor, &once, sizeof once);  // full: it is awake in any case
+}
+
+extern "C" void on_dump_signal(int) {
+    const int saved = errno;
+    was_signalled.store(true, relaxed);
+    if (const int descriptor = waker.load(relaxed); descriptor >= 0) wake(descriptor);  // the write orders
+    errno = saved;
+}
+
+std::string made(dump_format format) {
+    std::ostringstream text;
+    dump(text, {.format = format});
+    return std::move(text).str();
+}
+
+// \returns whether all of it was taken.
+template <class Write>
+bool write_all(std::string_view text, Write&& write_some) noexcept {
+    while (!text.empty()) {
+        const auto n = write_some(text);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+}
+
+class dump_server {
+public:
+    explicit dump_server(int number)
+        : number_(number),
+          wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+          listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+        if (wake_.get() < 0) throw std::system_error(errno, std::generic_category(), "weft: eventfd for dumps");
+        thread_ = new_thread("weft: no thread for dumps", [this] { run(); });
+    }
+    ~dump_server() {
+        ending_.store(true, release);  // pairs with run()
+        wake(wake_.get());
+        thread_.join();
+    }
+    dump_server(const dump_server&) = delete;
+    dump_server& operator=(const dump_server&) = delete;
+
+    /// 0: none so far.
+    int number() const noexcept { return number_.load(relaxed); }
+    /// It had none.
+    void serve(int number) noexcept {
+        number_.store(number, relaxed);  // the write orders
+        wake(wake_.get());
+    }
+    int waker() const noexcept { return wake_.get(); }
+
+private:
+    // False: the signal is served all the same.
+    bool listen() noexcept {
+        const dump_socket here(::getpid());
+        const int fd = listener_.get();
+        for (int tries = 100; fd >= 0 && tries > 0;
+             --tries) {  // chosen: a second; the last one of this process may still be at a dump
+            if (::bind(fd, here.get(), here.bytes) == 0) return ::listen(fd, 4) == 0;
+            if (errno != EADDRINUSE || ending_.load(relaxed)) break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        std::fprintf(stderr, "weft: weft dump %d will find nobody: %s\n", static_cast<int>(::getpid()), std::strerror(errno));
+        return false;
+    }
+
+    void run() noexcept {
+        ::pthread_setname_np(::pthread_self(), "weft/dumps");
+        bool listens = listen();
+        for (;;) {
+            if (number() != 0) unblock(number());
+            std::array<pollfd, 2> wanted = {{{wake_.get(), POLLIN, 0}, {listens ? listener_.get() : -1, POLLIN, 0}}};
+            if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) return say_that_nobody_answers("poll");
+            if (ending_.load(acquire)) return;  // pairs with the end
+            std::uint64_t times = 0;
+            if (::read(wake_.get(), &times, sizeof times) == sizeof times && was_signalled.exchange(false, relaxed)) print();
+            if (listens) listens = answer_next();
+        }
+    }
+
+    // There is a thread that can take it, whatever the others have inherited.
+    static void unblock(int number) noexcept {
+        sigset_t one;
+        ::sigemptyset(&one);
+        ::sigaddset(&one, number);
+        ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    }
+
+    static void say_that_nobody_answers(const char* call) noexcept {
+        std::fprintf(stderr, "weft: weft dump %d will find nobody any more: %s: %s\n", static_cast<int>(::getpid()), call,
+                     std::strerror(errno));
+    }
+
+    static void print() noexcept {
+        try {
+            write_all(made(dump_format::text),
+                      [](std::string_view rest) { return ::write(STDERR_FILENO, rest.data(), rest.size()); });
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "weft: no dump: %s\n", e.what());
+        }
+    }
+
+    // False: the system refuses the call, and would do so at once for ever.
+    bool answer_next() noexcept {
+        const unshared_descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (peer.get() >= 0) {
+            answer(peer);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));  // chosen: who asks is still there, and so is the lack
+        } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+            say_that_nobody_answers("accept4");
+            return false;
+        }
+        return true;
+    }
+
+    static void answer(const unshared_descriptor& peer) noexcept {
+        if (!may_ask(peer.get())) return;
+        ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &peer_patience, sizeof peer_patience);
+        ::setsockopt(peer.get(), SOL_SOCKET, SO_SNDTIMEO, &peer_patience, sizeof peer_patience);
+        std::array<char, 16> request;
+        const auto n = ::recv(peer.get(), request.data(), request.size(), 0);
+        if (n <= 0) return;
+        const std::string_view words(request.data(), static_cast<std::size_t>(n));
+        try {
+            const auto text = words == "json\n"   ? made(dump_format::json)
+                              : words == "text\n" ? made(dump_format::text)
+                                                  : std::string();
+            write_all(text, [&](std::string_view rest) { return ::send(peer.get(), rest.data(), rest.size(), MSG_NOSIGNAL); });
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "weft: no dump: %s\n", e.what());
+        }
+    }
+
+    static bool may_ask(int peer) noexcept {
+        ucred who = {};
+        socklen_t bytes = sizeof who;
+        return ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &bytes) == 0 && (who.uid == ::geteuid() || who.uid == 0);
+    }
+
+    atomic<int> number_;
+    const unshared_descriptor wake_, listener_;
+    atomic<bool> ending_{false};
+    std::thread thread_;
+};
+
+constinit std::mutex service_lock;
+constinit unsigned service_users = 0;  // under the lock, as the next
+constinit dump_server* server = nullptr;  // V1
+
+[[gnu::constructor(before_static_objects)]] void services_follow_forks() noexcept {  // F3 of base/fork.hpp
+    follow_forks({.before = [] { service_lock.lock(); },
+                  .in_parent = [] { service_lock.unlock(); },
+                  .in_child =
+                      [] {
+                          waker.store(-1, relaxed);  // V3; alone
+                          service_users = 0;
+                          server = nullptr;
+                          service_lock.unlock();
+                      }});
+}
+
+void install_handler(int number) {
+    struct sigaction now = {};
+    if (::sigaction(number, nullptr, &now) == 0) {
+        const bool is_ours = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_dump_signal;  // of a parent
+        if (is_ours) return;
+        if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN)
+            throw std::invalid_argument(signal_in_words("dump_signal", number) + " is ignored, by somebody's wish");
+        if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) refuse_signal_with_handler("dump_signal", number);
+    }
+    struct sigaction action = {};
+    action.sa_handler = on_dump_signal;
+    action.sa_flags = SA_ONSTACK | SA_RESTART;
+    if (::sigaction(number, &action, nullptr) != 0)
+        throw std::invalid_argument(signal_in_words("dump_signal", number) + " cannot have a handler");
+}
+
+void remove_handler(int number) noexcept {
+    struct sigaction now = {};
+    if (::sigaction(number, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != on_dump_signal) return;
+    now = {};
+    now.sa_handler = SIG_DFL;
+    ::sigaction(number, &now, nullptr);
+}
+
+}  // namespace
+
+dump_service::dump_service(int number, on_request request) : is_used_(number != 0 || request == on_request::yes) {
+    if (!is_used_) return;
+    const std::lock_guard guard(service_lock);
+    const int chosen = server ? server->number() : 0;
+    if (number != 0 && chosen != 0 && chosen != number)
+        throw std::invalid_argument(signal_in_words("dump_signal", number) +
+                                    ": another runtime of the process has chosen signal " + std::to_string(chosen));
+    const bool is_first_with_signal = number != 0 && chosen == 0;
+    if (is_first_with_signal) install_handler(number);
+    try {
+        if (!server)
+            server = new dump_server(number);
+        else if (is_first_with_signal)
+            server->serve(number);
+    } catch (...) {
+        if (is_first_with_signal) remove_handler(number);
+        throw;
+    }
+    waker.store(server->waker(), relaxed);
+    ++service_users;
+}
+
+dump_service::~dump_service() {
+    if (!is_used_) return;
+    std::unique_ptr<dump_server> last;
+    {
+        const std::lock_guard guard(service_lock);
+        if (--service_users != 0) return;
+        waker.store(-1, relaxed);
+        if (server->number() != 0) remove_handler(server->number());
+        last.reset(std::exchange(server, nullptr));
+    }
+}  // its end waits for a dump that is being made, which takes other locks: so without this one (F1 of base/fork.hpp)
+
+}  // namespace weft::detail

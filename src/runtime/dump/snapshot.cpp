@@ -1,0 +1,261 @@
+// snapshot.cpp - what is seen of every fiber at one look, and which of those that wait do so for ever.
+//
+// A fiber that waits is held while it is read (scheduler::for_each_held): so its reason, its object, the object's holder and its stack are
+// those of one wait, whose ticket is kept. A cycle is believed if, all members found waiting, their holders are asked once more, and
+// after that all of them still wait in the waits that were seen first: then there was a moment at which each waited for the next. Who
+// joins another by running it is in no wait, and waits as long as that one does.
+#include <weft/dump.hpp>
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "arch/left_stack.hpp"
+#include "runtime/dump/all_runtimes.hpp"
+#include "runtime/dump/wait_cycles.hpp"
+#include "runtime/runtime_core.hpp"
+#include "sched/simulate/simulator.hpp"
+#include "stack/running_stack.hpp"
+#include "sync/holders.hpp"
+
+namespace weft {
+namespace {
+
+using namespace detail;
+
+constexpr std::size_t most_frames = 64;  // chosen: a screenful
+constexpr std::size_t most_children = 64;  // chosen: of a scope, under its lock
+constexpr std::size_t held_at_once = 4;  // chosen: who is woken meanwhile waits for 50 us
+constexpr auto answer_within = std::chrono::milliseconds(100);  // chosen: a dump is wanted soon
+
+struct seen_fiber {
+    scheduler::held_fiber fiber;
+    fiber_snapshot what;
+    std::optional<wait_ticket> ticket;  // of the wait that was seen
+    const control_block* in_place = nullptr;  // the fiber that it joins by running it itself, and so in no wait
+    std::vector<const wait_cell*> holders;  // addresses
+};
+
+struct seen_runtime {
+    listed_runtime::viewed runtime;
+    std::vector<seen_fiber> fibers;
+    bool has_timers = false;
+};
+
+// Held.
+std::vector<const wait_cell*> holders_of(const control_block& f) {
+    const auto& cell = f.rest();
+    void* const object = const_cast<void*>(cell.object.load(relaxed));  // its own store, before the wait
+    std::vector<const wait_cell*> found;
+    switch (cell.reason.load(relaxed)) {
+        case park_reason::mutex: found = {holder_of_mutex(object)}; break;
+        case park_reason::shared_mutex: found = {holder_of_shared_mutex(object)}; break;
+        case park_reason::join: found = {&static_cast<const control_block*>(object)->rest()}; break;
+        case park_reason::scope_end: {
+            std::array<const control_block*, most_children> children;
+            found.resize(static_cast<end_observer*>(object)->list_children(children));
+            std::transform(children.begin(), children.begin() + static_cast<std::ptrdiff_t>(found.size()), found.begin(),
+                           [](const control_block* child) { return &child->rest(); });
+            break;
+        }
+        default: break;
+    }
+    std::erase(found, nullptr);
+    return found;
+}
+
+// Held. A coroutine inside it waits on a stack of its own; then come those of its callers.
+std::vector<void*> stack_of(const control_block& f) {
+    std::array<void*, most_frames> frames;
+    auto n = read_left_stack(f.ctx, frames);
+    for (const auto* core = f.rest().slot.innermost; core && n < frames.size(); core = link_of(*core).outer)
+        n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
+    return std::vector<void*>(frames.begin(),
+                              frames.begin() + static_cast<std::ptrdiff_t>(n));  // not in braces: a list of two pointers
+}
+
+// Held.
+void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stacks which) {
+    const auto& cell = f.rest();
+    seen.ticket = cell.word.last_ticket();
+    seen.what.state = name(fiber_state::waiting);
+    seen.what.waits_for = name(cell.reason.load(relaxed));
+    seen.what.object = cell.object.load(relaxed);
+    seen.what.external = is_ended_from_outside(cell.reason.load(relaxed));
+    seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
+    seen.holders = holders_of(f);
+    if (which == stacks::shown) seen.what.stack = stack_of(f);
+}
+
+// What can be told of any fiber: hints. One that joins by running the other itself is in no wait.
+void look_at(control_block& f, seen_fiber& seen) {
+    std::array<char, sizeof f.rest().name_text> room;
+    const auto info = info_of(f, room);
+    seen.what.id = info.id;
+    seen.what.name = info.name;
+    seen.what.site = info.site;
+    seen.what.state = info.state;
+    seen.what.waits_for = info.waits_for;
+    seen.what.detached = info.detached;
+    seen.what.priority = info.priority;
+    const auto* const child = f.rest().in_place.load(relaxed);
+    if (!child || f.rest().word.state() != wait_state::active) return;
+    seen.what.waits_for = name(park_reason::join);
+    seen.what.object = child;
+    seen.in_place = child;
+    seen.holders = {&child->rest()};
+}
+
+void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fiber*>& by_cell, stacks which) {
+    s.for_each_carrier([&](carrier& c) {
+        const auto* const current = c.seen_current();
+        const auto found = current ? by_cell.find(&current->rest()) : by_cell.end();
+        if (found == by_cell.end()) return;
+        if (found->second->ticket) return;  // it has waited when it was looked at, and is shown so
+        auto& what = found->second->what;
+        what.state = name(fiber_state::running);
+        what.waits_for = name(park_reason::none);
+        what.thread = c.probe().id();
+        for (unsigned i = 0; i < s.worker_count(); ++i)
+            if (s.worker_at(i).held_by() == &c && c.hold().has_worker_hint()) what.worker = i;
+        const int number = s.options().hog_signal;
+        if (which == stacks::left_out || number == 0 || simulator_here()) return;  // whose clock would stand still meanwhile
+        std::array<void*, most_frames> frames;
+        const auto n = read_running_stack(what.thread, number, frames, clock::now() + answer_within);
+        if (c.current() != current) return;  // it has gone on: whose stack that was is not known
+        what.stack.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));
+    });
+}
+
+class look_around {
+public:
+    explicit look_around(stacks which) {
+        for (auto& r : listed_runtime::all()) runtimes_.push_back({.runtime = std::move(r), .fibers = {}});
+        for (auto& r : runtimes_) find_fibers(r);
+        const auto now = clock::now();
+        for (auto& r : runtimes_) {
+            auto& s = r.runtime->fibers();
+            s.for_each_held(pointers_to(r.fibers), held_at_once,
+                            [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.rest()), now, which); });
+            look_at_threads(s, by_cell_, which);
+        }
+        for (auto& r : runtimes_) r.has_timers = r.runtime->fibers().has_timers();
+        for (auto& [cell, seen] : by_cell_) seen->what.waited = waited(*seen);
+        for (auto& [cell, seen] : by_cell_)
+            for (const auto* const holder : seen->holders)
+                if (const auto found = by_cell_.find(holder); found != by_cell_.end())
+                    seen->what.owners.push_back(found->second->what.id);
+    }
+
+    process_snapshot take() {
+        process_snapshot all;
+        all.cycles = cycles();
+        all.at_rest = are_at_rest();
+        for (auto& r : runtimes_) {
+            const auto& options = r.runtime->fibers().options();
+            auto& to = all.runtimes.emplace_back(
+                runtime_snapshot{.name = options.name, .workers = options.workers, .has_timers = r.has_timers, .fibers = {}});
+            for (auto& f : r.fibers) to.fibers.push_back(std::move(f.what));
+        }
+        return all;
+    }
+
+private:
+    void find_fibers(seen_runtime& r) {
+        for (auto& f : r.runtime->fibers().living()) {
+            if (f->has_ended()) continue;
+            auto& seen = r.fibers.emplace_back();
+            seen.fiber = std::move(f);
+            look_at(*seen.fiber, seen);
+        }
+        for (auto& seen : r.fibers) by_cell_[&seen.fiber->rest()] = &seen;
+    }
+
+    static std::vector<control_block*> pointers_to(const std::vector<seen_fiber>& fibers) {
+        std::vector<control_block*> all(fibers.size());
+        std::transform(fibers.begin(), fibers.end(), all.begin(), [](const seen_fiber& f) { return f.fiber.get(); });
+        return all;
+    }
+
+    std::vector<std::vector<fiber_id>> cycles() {
+        std::vector<seen_fiber*> nodes;
+        std::unordered_map<const wait_cell*, std::size_t> number;
+        for (auto& r : runtimes_)
+            for (auto& f : r.fibers) {
+                number[&f.fiber->rest()] = nodes.size();
+                nodes.push_back(&f);
+            }
+        std::vector<std::vector<std::size_t>> edges(nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            for (const auto* const holder : nodes[i]->holders)
+                if (const auto found = number.find(holder); found != number.end()) edges[i].push_back(found->second);
+        std::vector<std::vector<fiber_id>> found;
+        for (const auto& cycle : find_cycles(edges)) {
+            std::vector<seen_fiber*> members;
+            for (const auto i : cycle) members.push_back(nodes[i]);
+            if (!is_true(members)) continue;
+            auto& ids = found.emplace_back();
+            for (const auto* const m : members) ids.push_back(m->what.id);
+        }
+        return found;
+    }
+
+    // Who runs another itself, for as long as that one.
+    std::optional<std::chrono::milliseconds> waited(const seen_fiber& f) const {
+        const auto* one = &f;
+        while (one->in_place) {
+            const auto found = by_cell_.find(&one->in_place->rest());
+            if (found == by_cell_.end()) return std::nullopt;
+            one = found->second;
+        }
+        return one->what.waited;
+    }
+
+    // No timer was armed after all had been seen, none lives that was not seen, and all still wait in the waits that were seen: then they all
+    // did when the timers were looked at.
+    bool are_at_rest() const {
+        bool any = false;
+        for (const auto& r : runtimes_)
+            if (r.has_timers || r.runtime->fibers().live() != r.fibers.size()) return false;
+        for (const auto& r : runtimes_)
+            for (const auto& f : r.fibers) {
+                any = true;
+                if (f.what.external || !still_waits(f)) return false;
+            }
+        return any;
+    }
+
+    static bool still_waits(const seen_fiber& f) noexcept {
+        if (f.in_place) return f.fiber->rest().in_place.load(relaxed) == f.in_place;  // a hint; exact with the other's ticket
+        const auto& word = f.fiber->rest().word;
+        return f.ticket && word.state() == wait_state::waiting &&
+               word.last_ticket() == *f.ticket;  // in this order: tickets only grow
+    }
+
+    static bool is_true(const std::vector<seen_fiber*>& members) {
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            const auto* const next = members[(i + 1) % members.size()];
+            bool waits_for_it = false;
+            if (members[i]->in_place) {
+                if (&members[i]->in_place->rest() != &next->fiber->rest()) return false;
+                continue;
+            }
+            control_block* const one = members[i]->fiber.get();
+            one->owner->for_each_held({&one, 1}, 1, [&](control_block& f) {
+                const auto now = holders_of(f);
+                waits_for_it = std::find(now.begin(), now.end(), &next->fiber->rest()) != now.end();
+            });
+            if (!waits_for_it) return false;
+        }
+        return std::all_of(members.begin(), members.end(), [](const seen_fiber* f) { return still_waits(*f); });
+    }
+
+    std::vector<seen_runtime> runtimes_;
+    std::unordered_map<const wait_cell*, seen_fiber*> by_cell_;
+};
+
+}  // namespace
+
+process_snapshot take_snapshot(stacks which) { return look_around(which).take(); }
+
+}  // namespace weft

@@ -1,0 +1,196 @@
+// carrier_in_place.cpp - a fiber that runs another inside itself: by joining an unstarted child, or because there is no room for a new one
+// beside it (at_limit::run_inline). K5 of carrier.hpp.
+#include <mutex>
+
+#include "arch/exception_state.hpp"
+#include "sched/bound.hpp"
+#include "sched/joiners.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/worker_inline.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::uint32_t turn_of_others = 64;  // chosen: a spawner in a loop lets those in the queue run after so many
+
+}  // namespace
+
+// Inside.
+[[gnu::always_inline]] inline void carrier::begin_in_place(control_block& self, control_block& child) noexcept {
+    child.home = self.home;
+    self.phase.store(fiber_state::waiting, relaxed);  // hints
+    child.phase.store(fiber_state::running, relaxed);
+    current_.store(&child, release);  // pairs with seen_current()
+}
+
+// Inside.
+[[gnu::always_inline]] inline void carrier::end_in_place(control_block& self) noexcept {
+    current_.store(&self, release);  // as above
+    self.phase.store(fiber_state::running, relaxed);
+}
+
+namespace {
+
+[[gnu::always_inline]] inline void share_stops(control_block& self, control_block& child) noexcept {
+    self.rest().in_place.store(&child, relaxed);
+    light_fence();  // pairs with stop_in_place_child()
+    if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
+        scheduler::request_stop(child);
+}
+
+// Somebody may be about to stop the child: let it take its reference.
+[[gnu::cold]] void let_stopper_pass(control_block& self) noexcept {
+    self.lock.lock();
+    self.lock.unlock();
+}
+
+[[gnu::always_inline]] inline void share_no_stops(control_block& self) noexcept {
+    self.rest().in_place.store(nullptr, relaxed);
+    light_fence();  // as above
+    if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
+        let_stopper_pass(self);
+}
+
+// The handle is in use by the joiner, so it is there. \returns whether others wait, or have waited.
+[[gnu::cold]] bool end_beside_others(control_block& child) noexcept {
+    const bool awaited = child.life.end().was_awaited;
+    static_cast<void>(child.life.drop());  // the handle has another reference
+    return awaited;
+}
+
+// Others may wait for the end, but the handle is the joiner's.
+[[gnu::cold]] void require_sole_joiner(control_block& child) noexcept {
+    const std::lock_guard guard(child.lock);
+    require_no_join(child.rest().joiners);
+}
+
+// Of two that are not both common.
+[[gnu::cold]] bool may_share_stack(const control_block& self, const control_block& child) noexcept {
+    return ((self.rare.load(relaxed) ^ child.rare.load(relaxed)) & rare_place) == 0 && !self.has_own_stack();
+}
+
+// Whether nothing but a stop can interrupt the one while it waits for the other, and there is room on its stack. A pending stop is for who
+// waits.
+[[gnu::always_inline]] inline bool may_join_in_place(const control_block& self, const control_block& child) noexcept {
+    const fiber_rest& rest = self.rest();
+    if (rest.stops.load(relaxed) != 0 || rest.slot.deadlines || rest.slot.shields || rest.bound_to) return false;
+    if (!exception_state_here()->empty()) return false;
+    if ((self.rare.load(relaxed) | child.rare.load(relaxed)) & rare_place) [[unlikely]]
+        if (!may_share_stack(self, child)) return false;
+    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    return here >= self.home->middle && here < self.home->span.high;  // not inside a coroutine
+}
+
+}  // namespace
+
+// ---- joining
+
+// A visit: takes the child out of the queue, and it is the one that runs.
+[[gnu::always_inline]] inline bool carrier::take_back(control_block& self, control_block& child) noexcept {
+    if (enter(on_demand::refuse)) [[likely]] {
+        worker& w = its_worker();
+        // Else others have their turn: it waits.
+        if (!w.poll_if_due() && (w.queue().take_back(child) || w.take_back_of_class(child))) [[likely]] {
+            begin_in_place(self, child);
+            w.tick();
+            leave();
+            return true;
+        }
+    }
+    leave();
+    return false;
+}
+
+// \returns whether the child has failed, and its siblings are to be stopped.
+[[gnu::always_inline]] inline bool carrier::run_body_in_place(control_block& f) noexcept {
+    if (f.owner->looks_at_starts()) [[unlikely]]
+        f.owner->look_at_start(f);
+    task& body = *f.body;
+    body.run();
+    if (body.failure()) [[unlikely]]
+        return body_failed(f);
+    return false;
+}
+
+bool carrier::join_in_place(control_block& child) noexcept {
+    carrier* const before = this_carrier();
+    control_block* const self = before ? before->current() : nullptr;
+    if (!self || !may_join_in_place(*self, child) || !before->take_back(*self, child)) [[unlikely]]
+        return false;
+    share_stops(*self, child);
+    const bool stop_siblings = run_body_in_place(child);
+    if (child.parent) child.parent->child_ended(child, stop_siblings);
+    carrier& c = *this_carrier();  // perhaps another
+    self->rest().in_place.store(nullptr, relaxed);
+    const bool has_worker = c.enter(on_demand::refuse);  // its light fence pairs with stop_in_place_child(), too
+    if (self->rest().stops.load(relaxed) != 0) [[unlikely]]
+        let_stopper_pass(*self);
+    c.end_in_place(*self);
+    bool others = false;
+    if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]]  // F3
+        others = end_beside_others(child);
+    c.count_end();
+    c.give_back_room();
+    c.leave();
+    if (others) [[unlikely]] {
+        require_sole_joiner(child);
+        wake_joiners(child);  // C4
+    }
+    return true;
+}
+
+// The carrier is one of the child's runtime: the caller ran it.
+void carrier::free_joined(control_block& child) noexcept {
+    child.destroy_body();
+    child.life.free_joined();
+    this_carrier()->recycle(child);
+}
+
+// ---- running a new one
+
+bool carrier::can_run_inline(control_block& self) noexcept {
+    const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
+    const auto& span = self.home->span;
+    if (here < span.low || here >= span.high) return false;  // inside a coroutine
+    if (self.is_bound() && !moves_on(self)) return false;  // the other might go on elsewhere, and self with it
+    carrier& c = *this_carrier();
+    if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
+    if (++c.inlined_ % turn_of_others == 0) yield(self);
+    return true;
+}
+
+// K5 holds as for a join in place, but for shields: under one the child is not stopped with its spawner.
+void carrier::run_inline(control_block& self, control_block& child) noexcept {
+    const auto exceptions = std::exchange(*exception_state_here(), {});  // the spawner may be inside a handler
+    const bool stops_with_spawner = self.rest().slot.shields == nullptr;
+    {
+        carrier& c = *this_carrier();
+        const visit inside(c);
+        if (inside.has_worker()) {
+            inside.its_worker().poll_if_due();
+            inside.its_worker().tick();
+        }
+        c.born_.store(c.born_.load(relaxed) + 1, relaxed);  // own thread only
+        c.begin_in_place(self, child);
+    }
+    if (stops_with_spawner) share_stops(self, child);
+    run_inlined_body(child);
+    carrier& c = *this_carrier();  // perhaps another
+    const visit inside(c);
+    c.end_in_place(self);
+    *exception_state_here() = exceptions;
+    if (stops_with_spawner) share_no_stops(self);
+    scheduler::drop(child);
+    c.count_end();
+}
+
+// Nobody else has its handle, so nobody waits for it; the reference of its run stays with the caller.
+void carrier::run_inlined_body(control_block& f) noexcept {
+    if (f.owner->looks_at_starts()) f.owner->look_at_start(f);
+    f.body->run();
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    if (!f.life.end().had_handle) f.destroy_body();  // C2; user code, so as the fiber it belongs to
+    if (f.parent) f.parent->child_ended(f, stop_siblings);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,322 @@
+// carrier_loop.cpp - how a carrier gets from one fiber to the next: its loops, and every switch.
+#include "sched/bound.hpp"
+#include "sched/idle/idle.hpp"
+#include "sched/inspect/park_watch.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/worker_inline.hpp"
+
+namespace weft::detail {
+
+// ---- the loop
+
+// A started fiber goes on. Whoever waits here has no fiber that others wait for (W6).
+[[gnu::always_inline]] inline context& carrier::resume(worker& w, control_block& f) noexcept {
+    f.rest().word.await_left();
+    dispatch(w, f);
+    return f.ctx;
+}
+
+[[gnu::always_inline]] inline void carrier::dispatch(worker& w, control_block& f) noexcept {
+    current_.store(&f, release);  // pairs with seen_current()
+    f.phase.store(fiber_state::running, relaxed);  // a hint
+    w.tick();
+}
+
+[[gnu::always_inline]] inline void carrier::run_body(control_block& f) noexcept {
+    if (f.owner->looks_at_starts()) [[unlikely]]
+        f.owner->look_at_start(f);
+    f.body->run();
+}
+
+// \returns  whether the run's reference is still to be dropped, has been, or has been as the last.
+[[gnu::always_inline]] inline carrier::after_body carrier::body_ended(control_block& f) noexcept {
+    const bool stop_siblings = f.body->failure() && body_failed(f);
+    if (f.life.is_unjoinable()) {
+        f.destroy_body();  // C2; user code, so here on the fiber
+        if (f.parent) f.parent->child_ended(f, stop_siblings);
+        return after_body::run_refers;
+    }
+    if (!f.parent && f.life.end_and_drop()) return after_body::gone;
+    const auto found = f.life.end();
+    if (!found.had_handle) f.destroy_body();  // C2
+    if (found.was_awaited) wake_joiners(f);   // C4
+    if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
+    return f.life.drop() ? after_body::last : after_body::gone;
+}
+
+// Inside.
+[[gnu::always_inline]] inline void carrier::finish(control_block& f, after_body how, bool has_worker) noexcept {
+    current_.store(nullptr, relaxed);
+    if (how == after_body::run_refers) {
+        const bool seen = !has_worker || owner_.is_observed() || !f.life.free_after_run();  // F3
+        if (!seen || end_observed(f)) [[likely]]
+            how = after_body::last;
+    }
+    if (how == after_body::last) recycle(f);
+    count_end();
+    give_back_room();
+}
+
+bool carrier::end_observed(control_block& f) noexcept {
+    f.life.end();
+    return f.life.drop();
+}
+
+bool carrier::free_after_handle(control_block& f) noexcept {
+    const visit here(*this, on_demand::concede);
+    if (!here.has_worker() || owner_.is_observed() || !f.life.free_after_handle()) return false;  // F3
+    recycle(f);
+    return true;
+}
+
+void carrier::loop(void* stack_of_loop) noexcept {
+    auto* const own = static_cast<stack*>(stack_of_loop);
+    control_block* f = nullptr;
+    {
+        carrier& c = *this_carrier();
+        c.commit();
+        f = std::exchange(c.picked_, nullptr);
+    }
+    for (;;) {
+        carrier& c = *this_carrier();  // it and its worker may differ from those before the last body
+        worker& w = c.its_worker();
+        c.current_.store(nullptr, relaxed);
+        if (!f) f = w.pick();
+        if (!f) f = c.wait_for_work(w);
+        if (!f) c.go_home(afterwards::free_stack, own);  // the scheduler stops
+        if (f->started() || (f->has_own_stack() && c.give_own_stack(*f))) c.go_on(w, afterwards::free_stack, own, f);
+        f->home = own;
+        c.dispatch(w, *f);
+        c.leave();
+        run_body(*f);
+        const auto how = body_ended(*f);
+        carrier& here = *this_carrier();
+        const bool has_worker = here.enter(on_demand::refuse);
+        here.finish(*std::exchange(f, nullptr), how, has_worker);
+        if (!has_worker) [[unlikely]]
+            here.go_home(afterwards::free_stack, own);
+    }
+}
+
+control_block* carrier::wait_for_work(worker& w) noexcept {
+    leave();
+    auto* const f = idle_worker(w).find_work();
+    enter(on_demand::refuse);
+    return f;
+}
+
+void carrier::loop_once(void* fiber_with_own_stack) noexcept {
+    auto& f = *static_cast<control_block*>(fiber_with_own_stack);
+    arrive();
+    auto* const own = f.home;
+    run_body(f);
+    if (auto* const census = f.owner->census()) [[unlikely]]
+        census->end(f);
+    if (f.is_bound()) let_go(f);  // before its end may be seen; what it has captured is destroyed
+    const auto how = body_ended(f);
+    carrier& c = *this_carrier();
+    const bool has_worker = c.enter(on_demand::refuse);
+    c.finish(f, how, has_worker);
+    if (!has_worker) [[unlikely]]
+        c.go_home(afterwards::free_own_stack, own);
+    worker& w = c.its_worker();
+    c.go_on(w, afterwards::free_own_stack, own, w.pick());
+}
+
+bool carrier::body_failed(control_block& f) noexcept {
+    const bool stop_siblings = f.parent && f.parent->child_failed(f, f.body->failure());
+    f.lock.lock();
+    f.mark.failed = true;
+    f.leave_trace();
+    const bool unheard = f.mark.detached;  // if it is detached later, who does so reports
+    f.lock.unlock();
+    if (unheard) f.owner->report_unhandled(f, f.body->failure());
+    return stop_siblings;
+}
+
+void carrier::wake_joiners(control_block& f) noexcept {
+    f.lock.lock();
+    while (waiter* const joiner = f.rest().joiners.claim_front()) {
+        f.lock.unlock();
+        joiner->unpark();
+        f.lock.lock();
+    }
+    f.lock.unlock();
+}
+
+// ---- switching
+
+// Leaves a stack that nobody needs any more, for a started fiber or for a loop that starts `next` or looks for work.
+void carrier::go_on(worker& w, afterwards how, stack* leaving, control_block* next) noexcept {
+    context* to;
+    if (next && (next->started() || (next->has_own_stack() && give_own_stack(*next)))) {
+        to = &resume(w, *next);
+    } else {
+        to = &fresh_loop(w, next);
+    }
+    after_ = how;  // by the code that runs next: this stack is still in use
+    after_what_ = leaving;
+    jump_context(*to);
+}
+
+void carrier::go_home(afterwards how, stack* leaving) noexcept {
+    after_ = how;
+    after_what_ = leaving;
+    jump_context(own_);
+}
+
+// Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on. What is not common is
+// a call at the end, so that the common way keeps nothing in registers that would have to be saved.
+[[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
+    if (!next || !next->started() || !next->rest().word.has_left() || !exception_state_is_clear()) [[unlikely]]
+        return leave_for_loop(w, self, next);
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    dispatch(w, *next);
+    switch_clear_context(self.ctx, next->ctx);
+    arrive();
+}
+
+[[gnu::noinline]] void carrier::leave_for_loop(worker& w, control_block& self, control_block* next) noexcept {
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    if (next && (next->started() ? next->rest().word.has_left() : next->has_own_stack() && give_own_stack(*next))) {
+        dispatch(w, *next);
+        switch_context(self.ctx, next->ctx);
+    } else {
+        switch_context(self.ctx, fresh_loop(w, next));
+    }
+    arrive();
+}
+
+// Without a worker.
+void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    after_ = how;
+    after_what_ = &self;
+    current_.store(nullptr, relaxed);
+    switch_context(self.ctx, own_);
+    arrive();
+}
+
+// A fiber's code goes on after a switch.
+[[gnu::always_inline]] inline void carrier::arrive() noexcept {
+    carrier& c = *this_carrier();  // may be another by now
+    if (c.after_ == afterwards::commit_park) {
+        c.after_ = afterwards::nothing;
+        static_cast<control_block*>(c.after_what_)->rest().word.left();
+    } else if (c.after_ != afterwards::nothing) [[unlikely]] {
+        return c.arrive_and_commit();
+    }
+    c.leave();
+}
+
+[[gnu::noinline]] void carrier::arrive_and_commit() noexcept {
+    commit();
+    leave();
+}
+
+void carrier::park(control_block& self) noexcept {
+    parks_.store(parks_.load(relaxed) + 1, relaxed);  // own thread only
+    if (!has_worker()) [[unlikely]]
+        return park_at_home(self);
+    worker& w = its_worker();
+    control_block* const next = w.pick();
+    self.rest().since.store(w.coarse_now(), relaxed);  // a hint for dumps; after pick(), which may have read the clock
+    if (next == &self) [[unlikely]] {  // woken already
+        self.rest().word.left();
+        dispatch(w, self);
+        return leave();
+    }
+    after_ = afterwards::commit_park;
+    after_what_ = &self;
+    leave_for(w, self, next);
+}
+
+[[gnu::noinline]] void carrier::park_at_home(control_block& self) noexcept {
+    self.rest().since.store(coarse(clock::now()), relaxed);  // a hint for dumps
+    leave_for_home(self, afterwards::commit_park);
+}
+
+void carrier::yield(control_block& self) noexcept {
+    carrier& c = *this_carrier();
+    if (!c.holder().try_enter()) [[unlikely]]
+        return c.yield_otherwise(self);
+    worker& w = c.its_worker();
+    if (self.is_apart || w.poll_is_due()) [[unlikely]]
+        return c.yield_otherwise(self);
+    control_block* const next = w.queue().rotate_started(self);  // nobody else can run it before the visit ends
+    if (!next) [[unlikely]]
+        return c.yield_otherwise(self);
+    c.leave_for(w, self, next);
+}
+
+// Inside, perhaps without a worker.
+void carrier::yield_otherwise(control_block& self) noexcept {
+    if (!enter_attentively(on_demand::refuse)) return leave_for_home(self, afterwards::requeue);
+    worker& w = its_worker();
+    if (self.is_apart || w.poll_if_due()) return yield_anyhow(w, self);
+    auto* next = w.queue().rotate(self);
+    if (!next && !owner_.injected().empty()) {
+        w.poll();
+        next = w.queue().rotate(self);
+    }
+    if (next) return leave_for(w, self, next);
+    w.tick();  // as if dispatched anew: alone it must poll, too
+    leave();
+}
+
+// By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.
+void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
+    if (is_watched()) tell_watcher(self, park_reason::yield);
+    if (!self.is_bound() && !w.stands_down() && w.put_back(self)) {  // nobody else can run it before the visit ends
+        control_block* const next = w.pick();
+        if (next != &self) return leave_for(w, self, next);
+        w.tick();
+        return leave();
+    }
+    auto* next = w.pick();
+    if (!next) {
+        w.poll();
+        next = w.pick();
+    }
+    after_ = afterwards::requeue;
+    after_what_ = &self;
+    leave_for(w, self, next);
+}
+
+context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
+    stack* const s = w.stacks().take();
+    if (!s) panic("no memory for another fiber's stack", "limit the number of fibers that wait at once");
+    picked_ = picked;
+    make_context(fresh_, s->span, s->span.high, &carrier::loop, s);
+    return fresh_;
+}
+
+// A fiber with a stack size of its own never begins on a loop's stack. True, for the conditions it is part of.
+bool carrier::give_own_stack(control_block& f) noexcept {
+    f.home = owner_.stacks().take(f.rest().stack_bytes);
+    if (!f.home)
+        panic("no memory for a fiber's stack",
+              "memory or address space is missing; ask for fewer stack_bytes, or limit the number of fibers");
+    if (owner_.census()) [[unlikely]]
+        stack_census::begin(*f.home);
+    make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
+    if (f.rest().pins != 0 && !f.is_bound()) bind(f, *this);  // migrate::before_start
+    return true;
+}
+
+void carrier::commit() noexcept {
+    void* const what = after_what_;
+    switch (std::exchange(after_, afterwards::nothing)) {
+        case afterwards::nothing: break;
+        case afterwards::commit_park: static_cast<control_block*>(what)->rest().word.left(); break;
+        case afterwards::requeue: requeue(*static_cast<control_block*>(what)); break;
+        case afterwards::free_own_stack: owner_.stacks().give(static_cast<stack*>(what)); break;
+        case afterwards::free_stack:
+            if (has_worker())
+                its_worker().stacks().give(static_cast<stack*>(what));
+            else
+                owner_.stacks().give(static_cast<stack*>(what));
+    }
+}
+
+}  // namespace weft::detail

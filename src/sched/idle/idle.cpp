@@ -1,0 +1,352 @@
+#include "sched/idle/idle.hpp"
+
+#include <algorithm>
+
+#include "sched/exact_timers.hpp"
+#include "sched/scheduler.hpp"
+#include "sched/simulate/choice.hpp"
+#include "sched/simulate/simulator.hpp"
+#include "sched/worker_inline.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
+constexpr auto nap_for =
+    std::chrono::microseconds(25);      // required: with the wake-up, work waits at most 200 us while somebody is idle
+constexpr auto long_nap = std::chrono::microseconds(100);  // required: as above; each takes 15 us of a CPU that others want
+constexpr auto patience = std::chrono::microseconds(20);  // chosen: longer than a fiber that has woken another needs to park
+constexpr auto answer_in = std::chrono::microseconds(10);  // measured: a victim that has not answered by then is in a long body
+constexpr auto tiny = std::chrono::microseconds(20);  // measured: loot that lasts shorter costs more than it helps
+constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
+constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
+constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again
+constexpr int naps = 24;  // chosen: it looks for 1.2 ms, as a nap lasts twice what it asks for
+constexpr int relaxes_per_look = 20;  // chosen: a look at the others costs them a cache line
+
+}  // namespace
+
+control_block* idle_worker::find_work() noexcept {
+    if (auto* const s = w_.owner_.simulated()) return s->find_work(w_);
+    judge_last_loot();
+    if (w_.seeks_better_)
+        if (auto* const f = take_better()) return found(f);
+    for (;;) {
+        w_.stands_down_ = false;  // also what a poll in here has found
+        auto* const mine = look();
+        if (is_surplus(mine)) [[unlikely]] {
+            give_away(mine);
+        } else {
+            if (mine) return found(mine);
+            if (w_.owner_.stopping()) return nullptr;
+            in_others_way_ = lacks_cpu();
+            if (!w_.searching_) w_.searching_ = w_.owner_.idle().begin_search();
+            if (w_.searching_)
+                if (auto* const f = search()) return found(f);
+        }
+        if (tidy()) continue;
+        sleep();
+    }
+}
+
+bool idle_worker::is_surplus(const control_block* f) const noexcept {
+    return w_.owner_.idle().too_many_awake() && !w_.owner_.stopping() && !(f && f->is_bound());
+}
+
+void idle_worker::give_away(control_block* f) noexcept {
+    const carrier::visit inside(*this_carrier());
+    if (f) w_.place(*f);
+    if (w_.has_work()) w_.give_all_away();  // also without `f`: low ones, which look() leaves while it is to seek better
+}
+
+// Takes in what has become ready and returns the first of it.
+control_block* idle_worker::look() noexcept {
+    const carrier::visit inside(*this_carrier());
+    w_.take_in();  // found() tells of what it leaves
+    w_.seeks_better_ = false;  // it has looked, or will look at all there is
+    return w_.pick();
+}
+
+// It has low fibers only. Others wait elsewhere, perhaps, for a worker that is as busy.
+control_block* idle_worker::take_better() noexcept {
+    w_.sought_at_ = clock::now();
+    only_above_low_ = true;
+    auto* f = await_answer(steal());
+    if (!f) f = end_call();
+    only_above_low_ = false;
+    return f;
+}
+
+control_block* idle_worker::pick() noexcept {
+    const carrier::visit inside(*this_carrier());
+    return w_.pick();
+}
+
+control_block* idle_worker::found(control_block* f) noexcept {
+    auto& s = w_.owner_;
+    w_.spin_ = true;
+    s.the_monitor().somebody_runs();
+    const bool hand_on = std::exchange(led_, false);
+    if (auto* const first = end_call()) {
+        const carrier::visit inside(*this_carrier());
+        if (first->is_bound()) [[unlikely]] {  // B2: begin_with() has found it to be the turn of one of the carrier's own
+            this_carrier()->bound().push(*first);
+            w_.has_news_ = w_.bound_has_turn_ = true;
+        } else {
+            w_.place(*first);
+        }
+        w_.turns_.give(f->priority());  // end_call() has given the turn to the class of `first`, but `f` runs
+        w_.note_class(*f);
+    }
+    const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();  // I2: now look for more
+    // It goes away for as long as a body lasts: somebody must mind its timers, and the driver.
+    if (s.worker_count() > 1 && s.leader_oversleeps(w_.timers_.earliest())) s.io().wake();
+    if (hand_on || (somebody_sleeps && (s.nobody_leads() || s.work_is_queued()))) s.wake_sleeper();
+    return f;
+}
+
+control_block* idle_worker::search() noexcept {
+    auto& s = w_.owner_;
+    if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);  // owner only
+    if (std::exchange(w_.spin_, false) && !in_others_way_) {
+        const auto end = clock::now() + spin_for;
+        do {
+            if (auto* const f = steal()) return f;
+            if (!s.injected().empty())
+                if (auto* const f = look()) return f;
+            for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
+        } while (others_are_busy() && clock::now() < end);
+    }
+    for (int i = 0;; ++i) {  // first of all a look: whoever has woken this worker may be in a long body by now
+        if (auto* const f = steal_patiently()) return f;
+        if (i == naps || !others_are_busy() || s.stopping()) break;
+        if (in_others_way_ && !s.work_is_queued()) break;
+        nap();
+        if (auto* const f = look()) return f;
+    }
+    return end_call();
+}
+
+control_block* idle_worker::steal() noexcept {
+    auto& s = w_.owner_;
+    const auto n = s.worker_count();
+    if (n == 1) return nullptr;
+    const auto now = clock::now();
+    if (call_) return look_at_answer(now);
+    const auto first = choose(n);
+    for (unsigned i = 0; i < n; ++i) {
+        auto& victim = s.worker_at((first + i) % n);
+        if (&victim == &w_) continue;
+        if (victim.timers_.earliest() <= now) {  // its carrier is in a long body
+            w_.taking_in_ = true;  // outside of visits, but found() notifies
+            victim.timers_.expire(now);
+            w_.taking_in_ = false;
+            if (auto* const f = pick()) return f;
+        }
+        if (!worth_asking(victim, now)) continue;
+        call_.emplace(victim.held_by()->hold());
+        if (!call_->ask()) {
+            call_.reset();
+            continue;
+        }
+        asked_at_ = now;
+        return nullptr;
+    }
+    return nullptr;
+}
+
+control_block* idle_worker::steal_patiently() noexcept {
+    backed_off_ = false;
+    auto* f = steal();
+    if (!f && backed_off_) {  // was it in a long body all the same?
+        for (const auto end = clock::now() + patience; clock::now() < end;) cpu_relax();
+        f = steal();
+        if (call_) asked_at_ -= answer_in;  // it has had that time
+    }
+    return await_answer(f);
+}
+
+// To steal(), which has found `f`, or may have asked.
+control_block* idle_worker::await_answer(control_block* f) noexcept {
+    for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = steal())
+        for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
+    return f;
+}
+
+// While the last loot was tiny, a victim that dispatches one fiber after the other is left alone for a time. One that does
+// not is in a long body, and what it has queued waits.
+bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
+    if (!victim.has_work()) return false;
+    auto& seen = w_.seen_[victim.index()];
+    const auto ticks = victim.ticks_.load(relaxed);
+    if (std::exchange(seen.ticks, ticks) != ticks) seen.since = now;
+    const bool moves = now - seen.since < patience;  // not at each look: one that spawns in a loop dispatches now and then
+    if (only_above_low_ && !victim.has_above_low(moves)) return false;
+    if (!moves || now >= w_.ask_again_) return true;
+    backed_off_ = true;
+    return false;
+}
+
+control_block* idle_worker::look_at_answer(time_point now) noexcept {
+    control_block* loot[worker::fiber_queue::most_loot];
+    std::uint32_t n = 0;
+    if (call_->answered()) {
+        n = call_->collect(loot);
+    } else {
+        if (now - asked_at_ < answer_in) return nullptr;
+        asked_at_ = now;
+        if (call_->overrule(loot, n) != queue_thief<worker>::outcome::taken) return nullptr;
+    }
+    call_.reset();
+    return take_over(loot, n, now);
+}
+
+// Whoever has called must end it before it does anything else (Q3); the answer may be on its way.
+control_block* idle_worker::end_call() noexcept {
+    if (!call_) return nullptr;
+    auto call = *call_;
+    call_.reset();
+    if (call.withdraw()) return nullptr;
+    for (unsigned turns = 0; !call.answered(); ++turns) turns < 100 ? cpu_relax() : thread_yield();
+    control_block* loot[worker::fiber_queue::most_loot];
+    const auto n = call.collect(loot);
+    return take_over(loot, n, clock::now());
+}
+
+control_block* idle_worker::take_over(control_block** loot, std::uint32_t n, time_point now) noexcept {
+    if (n == 0) return nullptr;
+    w_.steals_.store(w_.steals_.load(relaxed) + n, relaxed);  // owner only
+    w_.looted_at_ = now;
+    const carrier::visit inside(*this_carrier());
+    for (std::uint32_t i = 1; i < n; ++i) w_.place(*loot[i]);  // found() notifies
+    return w_.begin_with(*loot[0]);
+}
+
+void idle_worker::judge_last_loot() noexcept {
+    if (w_.looted_at_ == never) return;
+    const auto now = clock::now();
+    if (now - std::exchange(w_.looted_at_, never) < tiny)
+        w_.gap_ = std::clamp(2 * w_.gap_, duration(least_gap), duration(most_gap));
+    else
+        w_.gap_ = {};
+    w_.ask_again_ = now + w_.gap_;
+}
+
+bool idle_worker::others_are_busy() const noexcept {
+    auto& s = w_.owner_;
+    return s.idle().sleeping_count() + 1 < s.worker_count();  // all but this one and the sleepers
+}
+
+// Fibers compute without a worker, on every CPU that no worker uses. A search would take its time from them, and what the kernel
+// counts as its share from this worker: beside hogs it would come late when it is wanted (docs/design/handoff.md).
+bool idle_worker::lacks_cpu() const noexcept {
+    auto& s = w_.owner_;
+    const auto apart = s.the_monitor().computing_apart();
+    return apart != 0 && apart + s.worker_count() - s.idle().sleeping_count() > s.the_monitor().cpus();
+}
+
+time_point idle_worker::earliest_timer() const noexcept {
+    auto& s = w_.owner_;
+    auto first = w_.timers_.earliest();
+    for (unsigned i = 0; i < s.worker_count(); ++i)  // a sleeper minds its own
+        if (auto& other = s.worker_at(i); !other.asleep()) first = std::min(first, other.timers().earliest());
+    return first;
+}
+
+// Between two looks of the searcher; it counts as searching, so only work from outside wakes it (wake_searcher()).
+void idle_worker::nap() noexcept {
+    w_.owner_.set_napper(&w_);
+    fence(seq_cst);  // pairs with the fence of wake_searcher()
+    if (w_.owner_.injected().empty() &&
+        !this_carrier()->has_bound())  // after set_napper(): whoever pushed before has not seen the napper
+        sleep_until(clock::now() + (in_others_way_ ? long_nap : nap_for));
+    w_.owner_.set_napper(nullptr);
+}
+
+// True: there is more to do, but look for work first. Else it may sleep until tidy_at_.
+bool idle_worker::tidy() noexcept {
+    auto& s = w_.owner_;
+    const bool was_due = tidy_at_ != never;
+    if (!was_due && !s.has_surplus()) return false;
+    const auto now = clock::now();
+    if (was_due && now < tidy_at_) return false;
+    if (was_due) {  // it has had nothing to do for that long: what it keeps at hand would hold its neighbours back
+        this_carrier()->blocks().empty_out();
+        w_.stacks_.empty_out();
+    }
+    tidy_at_ = s.trim(now, parts_at_once);
+    return tidy_at_ <= now;
+}
+
+void idle_worker::sleep() noexcept {
+    require(!call_, "Q3: a call is ended before its thief sleeps");
+    auto& s = w_.owner_;
+    s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
+    w_.asleep_.store(true, relaxed);  // a hint; found() makes good for a leader that believed it
+    // Step 3 of idle_set.hpp. A searcher that is about takes the work queued now upon itself (I2), and so do those who may be awake (I7).
+    if ((!s.work_is_queued() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_bound() &&
+        !s.stopping()) {
+        w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
+        sleep_until(tidy_at_);
+    }
+    w_.asleep_.store(false, relaxed);
+    w_.searching_ = !s.idle().retract(w_.index_);  // I5
+    if (w_.searching_) w_.wakes_.store(w_.wakes_.load(relaxed) + 1, relaxed);  // owner only
+}
+
+void idle_worker::sleep_until(time_point until) noexcept {
+    if (w_.owner_.worker_count() == 1 || in_others_way_) return sleep_here_until(until);
+    w_.cpu_.store(placement::here(), relaxed);  // a hint
+    auto& place = this_carrier()->place();
+    place.stay_off(cpus_of_others(), w_.owner_.the_monitor().monitor_id());
+    sleep_here_until(until);
+    place.stay_anywhere();
+}
+
+cpu_set_t idle_worker::cpus_of_others() const noexcept {
+    auto& s = w_.owner_;
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (unsigned i = 0; i < s.worker_count(); ++i)
+        if (const int cpu = s.worker_at(i).cpu(); cpu >= 0 && i != w_.index_) CPU_SET(cpu, &cpus);
+    return cpus;
+}
+
+void idle_worker::sleep_here_until(time_point until) noexcept {
+    auto& s = w_.owner_;
+    led_ = s.try_lead_or_wait_for_it();
+    if (!led_) {
+        const auto timer = w_.timers_.earliest();
+        const auto wake_at = std::min(until, not_too_soon(timer));
+        const exact_timers here(wake_at);
+        w_.parker_.sleep(wake_at);
+        note_wake(timer);
+        return;
+    }
+    auto timer = earliest_timer();
+    s.publish_leader_sleep(std::min(until, timer));
+    timer = std::min(timer, earliest_timer());  // Dekker: see publish_leader_sleep()
+    w_.taking_in_ = true;  // found() notifies
+    const auto wake_at = std::min(until, not_too_soon(timer));
+    {
+        const exact_timers here(wake_at);
+        w_.parker_.sleep_in(s.io(), wake_at);
+    }
+    w_.taking_in_ = false;
+    s.end_leader_sleep();
+    s.end_lead();
+    note_wake(timer);
+}
+
+// Timers that come one upon the other share wakes: a sleep costs 8 us of a core, so 100,000 a second would cost most of it.
+time_point idle_worker::not_too_soon(time_point timer) const noexcept {
+    return timer == never ? never : std::max(timer, w_.woke_for_timer_ + least_between_timers);
+}
+
+void idle_worker::note_wake(time_point timer) noexcept {
+    const auto now = clock::now();
+    w_.coarse_now_ = coarse(now);
+    if (timer <= now) w_.woke_for_timer_ = now;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,47 @@
+#include "sched/inspect/park_watch.hpp"
+
+#include <dlfcn.h>
+
+#include "base/running_fiber.hpp"
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+namespace {
+
+running_fiber who_runs() noexcept {
+    running_fiber who{};
+    const auto* const f = this_fiber_block();
+    if (!f) return who;
+    who.id = id_of(*f);
+    who.file = f->site.file_name();
+    who.line = static_cast<unsigned>(f->site.line());
+    f->name().copy(who.name.data(), who.name.size() - 1);
+    return who;
+}
+
+fiber_asker_taker found_taker() noexcept { return reinterpret_cast<fiber_asker_taker>(::dlsym(RTLD_DEFAULT, "weft_who_runs")); }
+
+[[gnu::destructor]] void nobody_is_asked() noexcept {
+    if (const auto take = found_taker()) take(who_runs, nullptr);
+}
+
+}  // namespace
+
+void find_park_watcher() noexcept {
+    static constinit atomic<bool> looked{false};  // no local static that is made here: F3 of base/fork.hpp
+    if (looked.load(acquire)) return;  // pairs with the store; who looks at the same time finds the same
+    const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
+    if (const auto take = found_taker()) take(nullptr, who_runs);
+    watcher_of_parks.store(found, relaxed);  // ordered by the start of whoever reads it
+    looked.store(true, release);  // pairs with the load
+}
+
+void tell_watcher(const control_block& self, park_reason why) noexcept {
+    watcher_of_parks.load(relaxed)({.name = self.name(),
+                                    .id = id_of(self),
+                                    .file = self.site.file_name(),
+                                    .line = static_cast<unsigned>(self.site.line()),
+                                    .reason = name(why)});
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,25 @@
+// scheduler_at_rest.cpp - whether the fibers of a scheduler may all wait for one another: asked when nothing has run for a while.
+#include <algorithm>
+
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+
+bool scheduler::some_wait_for_another() noexcept {
+    bool some = false;
+    blocks_.for_each([&](control_block& f) {
+        const auto& rest = f.rest();
+        if (some || rest.in_place.load(relaxed)) return void(some = true);
+        if (rest.word.state() != wait_state::waiting) return;
+        const auto why = rest.reason.load(relaxed);
+        some = why == park_reason::mutex || why == park_reason::shared_mutex || why == park_reason::join ||
+               why == park_reason::scope_end;
+    });
+    return some;
+}
+
+bool scheduler::has_timers() const noexcept {
+    return std::ranges::any_of(workers_, [](const auto& w) { return w->timers().earliest() != never; });
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,57 @@
+// scheduler_living.cpp - references to fibers one has none of: all that live, or one that is known by its place.
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+
+// While it lives, references may be taken of fibers one has none of (F3).
+class scheduler::observation {
+public:
+    explicit observation(scheduler& s) noexcept : count_(s.observers_) {
+        count_.fetch_add(1, relaxed);
+        heavy_fence();  // pairs with the light fence of a visit
+        s.for_each_carrier([](carrier& c) { c.hold().await_outside(); });
+    }
+    ~observation() { count_.fetch_sub(1, release); }  // pairs with is_observed(): who sees none sees the references
+    observation(const observation&) = delete;
+    observation& operator=(const observation&) = delete;
+
+private:
+    atomic<std::uint32_t>& count_;
+};
+
+std::vector<scheduler::held_fiber> scheduler::living() {
+    std::vector<held_fiber> found;
+    const observation meanwhile(*this);
+    blocks_.for_each([&](control_block& f) {
+        found.emplace_back();  // first, since it may throw
+        if (f.life.try_refer())
+            found.back().reset(&f);
+        else
+            found.pop_back();
+    });
+    return found;  // those that are done are given back outside the pool's lock
+}
+
+// One that is asked meanwhile, or begins anew in its block, is left out or asked twice: neither does harm.
+std::size_t scheduler::unstopped(std::span<held_fiber> into) noexcept {
+    const observation meanwhile(*this);
+    std::size_t n = 0;
+    blocks_.for_each([&](control_block& f) {
+        if (n < into.size() && f.stop.load(relaxed) == stop_stage::none && f.life.try_refer()) into[n++].reset(&f);
+    });
+    return n;
+}
+
+scheduler::held_fiber scheduler::hold(control_block& f) noexcept {
+    const observation meanwhile(*this);
+    blocks_.catch_up();
+    if (!f.life.try_refer()) return nullptr;
+    held_fiber held(&f);
+    return f.has_ended() ? nullptr : std::move(held);
+}
+
+}  // namespace weft::detail

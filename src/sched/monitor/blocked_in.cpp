@@ -1,0 +1,113 @@
+#include "sched/monitor/blocked_in.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace weft::detail {
+namespace {
+
+struct named_call {
+    long number;
+    const char* name;
+};
+
+// Those in which programs sleep. Some processors have but the newer of a pair.
+constexpr named_call calls[] = {
+    {SYS_read, "read"},
+    {SYS_write, "write"},
+    {SYS_readv, "readv"},
+    {SYS_writev, "writev"},
+    {SYS_pread64, "pread"},
+    {SYS_pwrite64, "pwrite"},
+    {SYS_preadv, "preadv"},
+    {SYS_pwritev, "pwritev"},
+    {SYS_openat, "openat"},
+    {SYS_close, "close"},
+    {SYS_fsync, "fsync"},
+    {SYS_fdatasync, "fdatasync"},
+    {SYS_msync, "msync"},
+    {SYS_flock, "flock"},
+    {SYS_fcntl, "fcntl"},
+    {SYS_ioctl, "ioctl"},
+    {SYS_sendfile, "sendfile"},
+    {SYS_splice, "splice"},
+    {SYS_getdents64, "getdents64"},
+    {SYS_connect, "connect"},
+    {SYS_accept, "accept"},
+    {SYS_accept4, "accept4"},
+    {SYS_recvfrom, "recvfrom"},
+    {SYS_recvmsg, "recvmsg"},
+    {SYS_recvmmsg, "recvmmsg"},
+    {SYS_sendto, "sendto"},
+    {SYS_sendmsg, "sendmsg"},
+    {SYS_ppoll, "ppoll"},
+    {SYS_pselect6, "pselect6"},
+    {SYS_epoll_pwait, "epoll_pwait"},
+    {SYS_futex, "futex"},
+    {SYS_nanosleep, "nanosleep"},
+    {SYS_clock_nanosleep, "clock_nanosleep"},
+    {SYS_wait4, "wait4"},
+    {SYS_waitid, "waitid"},
+    {SYS_rt_sigtimedwait, "rt_sigtimedwait"},
+    {SYS_rt_sigsuspend, "rt_sigsuspend"},
+    {SYS_io_getevents, "io_getevents"},
+    {SYS_msgrcv, "msgrcv"},
+    {SYS_semtimedop, "semtimedop"},
+    {SYS_restart_syscall, "restart_syscall"},
+    {SYS_io_uring_enter, "io_uring_enter"},
+#if defined(SYS_poll)
+    {SYS_poll, "poll"},
+    {SYS_select, "select"},
+    {SYS_epoll_wait, "epoll_wait"},
+    {SYS_pause, "pause"},
+    {SYS_open, "open"},
+#endif
+};
+
+// \returns how much of it lies in `into`; nothing if it cannot be read.
+std::string_view file_of(pid_t thread, const char* name, std::span<char> into) noexcept {
+    std::array<char, 64> path;
+    std::snprintf(path.data(), path.size(), "/proc/self/task/%d/%s", static_cast<int>(thread), name);
+    const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return {};
+    const auto n = ::read(fd, into.data(), into.size());
+    ::close(fd);
+    return n > 0 ? std::string_view(into.data(), static_cast<std::size_t>(n)) : std::string_view();
+}
+
+}  // namespace
+
+long system_call_in(std::string_view text) noexcept {
+    long number = -1;
+    const auto end = text.data() + text.size();
+    const auto [stop, fault] = std::from_chars(text.data(), end, number);
+    return fault == std::errc() && stop != end && *stop == ' ' ? number : -1;  // "running", or "-1 ..." outside of any
+}
+
+std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept {
+    std::array<char, 160> text;
+    std::array<char, 64> place_text;
+    const long number = system_call_in(file_of(thread, "syscall", text));
+    const auto place = file_of(thread, "wchan", place_text);
+    const bool has_place = !place.empty() && place != "0";  // 0: it runs, or may not be told
+    const auto* const known =
+        std::find_if(std::begin(calls), std::end(calls), [&](const named_call& c) { return c.number == number; });
+    const char* const between = number >= 0 && has_place ? ", " : "";
+    const auto place_length = has_place ? static_cast<int>(place.size()) : 0;
+    int n = 0;
+    if (known != std::end(calls))
+        n = std::snprintf(room.data(), room.size(), "%s%s%.*s", known->name, between, place_length, place.data());
+    else if (number >= 0)
+        n = std::snprintf(room.data(), room.size(), "system call %ld%s%.*s", number, between, place_length, place.data());
+    else
+        n = std::snprintf(room.data(), room.size(), "%.*s", place_length, place.data());
+    return {room.data(), std::min(static_cast<std::size_t>(std::max(n, 0)), room.size() - 1)};
+}
+
+}  // namespace weft::detail

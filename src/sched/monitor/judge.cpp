@@ -1,0 +1,44 @@
+#include "sched/monitor/judge.hpp"
+
+#include "sched/simulate/choice.hpp"
+
+namespace weft::detail {
+namespace {
+
+verdict any_verdict() noexcept {
+    if (choose(2) == 0) return verdict::leave;
+    return choose(2) == 0 ? verdict::computes : verdict::blocks;
+}
+
+}  // namespace
+
+verdict judge::look(watch& eye, const sighting& s, const thread_probe& probe, bool profit) const noexcept {
+    const auto seen = eye.look(s, slice_);
+    if (!s.runs_fiber || !profit) return verdict::leave;
+    if (at_random_) return any_verdict();
+    switch (seen) {
+        case conclusion::leave: return verdict::leave;
+        case conclusion::computes: return verdict::computes;
+        case conclusion::stands_still: break;
+    }
+    if (blocks(eye, probe, s.when)) return verdict::blocks;
+    return eye.has_used_up() ? verdict::computes : verdict::suspect;  // it waits for its CPU
+}
+
+// Of a carrier that stands still.
+bool judge::blocks(const watch& eye, const thread_probe& probe, time_point now) const noexcept {
+    switch (probe.activity()) {
+        case thread_activity::sleeps: return true;
+        case thread_activity::runs: return false;  // waits for a CPU
+        case thread_activity::unknown:
+        case thread_activity::not_asked: break;
+    }
+    return now - eye.still_since() >= slice_;
+}
+
+time_point judge::next_look(time_point now, bool anybody_runs, bool profit, suspicion s) const noexcept {
+    if (at_random_) return clock::now() + std::chrono::microseconds(choose(200));
+    return detail::next_look(now, anybody_runs, profit, s);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,58 @@
+// swallowed.cpp - finds fibers that were asked to stop and go on: a catch (...) swallows `cancelled` each time it is thrown.
+//
+// The fiber counts the throws itself, on the way of the exception only, and asks for a report when there were many of them over a while.
+// A deadline's are not counted: a loop of attempts under with_timeout() is no mistake. Who leaves a scope that was stopped has obeyed
+// (scope.cpp), so the stops of many scopes do not add up.
+#include "sched/monitor/swallowed.hpp"
+
+#include "fiber/interrupts.hpp"
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::uint32_t least_throws = 100;  // chosen: a cleanup that waits for each of its parts is no loop
+constexpr int unit_shift = 30;  // chosen: 1.07 s, since there are 16 bits for it
+constexpr int first_report = 2;  // units: at least one has passed then
+constexpr int next_after = 10;  // chosen: told after 2 s, 20 s, 200 s
+
+std::uint16_t units_of(time_point t) noexcept {
+    return static_cast<std::uint16_t>(static_cast<std::uint64_t>(t.time_since_epoch().count()) >> unit_shift);
+}
+
+std::uint16_t units_since(const fiber_rest& rest, time_point now) noexcept {
+    return static_cast<std::uint16_t>(units_of(now) - rest.cancelled_since.load(relaxed));  // a hint, or own fiber
+}
+
+bool is_due(const fiber_rest& rest, time_point now) noexcept {
+    int after = first_report;
+    for (int i = 0; i < rest.cancel_reports; ++i) after *= next_after;
+    return units_since(rest, now) >= after;
+}
+
+void count_throw(control_block& f) noexcept {
+    constexpr std::uint8_t most_reports = 4;  // the next one would be due after longer than can be told
+    auto& rest = f.rest();
+    const auto n = rest.cancels.load(relaxed);  // own fiber only
+    if (n != UINT32_MAX) rest.cancels.store(n + 1, relaxed);
+    if (n == 0) {
+        f.leave_trace();
+        rest.cancelled_since.store(units_of(clock::now()), relaxed);
+        rest.cancel_reports = 0;
+    }
+    if (n < least_throws || rest.cancel_reports > most_reports || !is_due(rest, clock::now())) return;
+    if (f.owner->the_monitor().ask_for_report(f)) ++rest.cancel_reports;
+}
+
+}  // namespace
+
+duration swallows_since(const control_block& f, time_point now) noexcept {
+    return duration(std::int64_t{units_since(f.rest(), now)} << unit_shift);
+}
+
+void throw_cancelled() {
+    if (auto* const self = this_fiber_block(); self && stop_is_pending()) count_throw(*self);
+    throw cancelled();
+}
+
+}  // namespace weft::detail

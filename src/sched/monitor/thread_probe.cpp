@@ -1,0 +1,80 @@
+#include "sched/monitor/thread_probe.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "base/atomic.hpp"
+
+namespace weft::detail {
+namespace {
+
+bool is_scarcity(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR; }
+
+// Not because the thread has just ended.
+bool is_refused(int error) noexcept { return error != ENOENT || ::access("/proc/self/stat", F_OK) != 0; }
+
+void say_refused(int error) noexcept {
+    static constinit atomic<bool> said{false};
+    if (!said.exchange(true, relaxed))
+        std::fprintf(
+            stderr,
+            "weft: /proc/self/task cannot be read (%s): a fiber that blocks its thread is known by the time it gets no CPU\n",
+            std::strerror(error));
+}
+
+}  // namespace
+
+thread_probe thread_probe::here() noexcept {
+    thread_probe p;
+    p.id_ = ::gettid();
+    if (clockid_t of_thread; ::pthread_getcpuclockid(::pthread_self(), &of_thread) == 0) p.clock_ = of_thread;
+    return p;
+}
+
+std::optional<duration> thread_probe::cpu() const noexcept {
+    timespec t;
+    if (clock_ == 0 || ::clock_gettime(clock_, &t) != 0) return std::nullopt;
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+duration thread_cpu_here() noexcept {
+    timespec t{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+thread_activity thread_probe::activity() const noexcept {
+    std::array<char, 48> path;
+    std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(id_));
+    const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        const int error = errno;
+        if (is_scarcity(error)) return thread_activity::not_asked;
+        if (is_refused(error)) say_refused(error);
+        return thread_activity::unknown;
+    }
+    std::array<char, 128> text;  // id, name of 15 letters at most, state
+    const auto n = ::read(fd, text.data(), text.size());
+    ::close(fd);
+    return n > 0 ? activity_in({text.data(), static_cast<std::size_t>(n)}) : thread_activity::unknown;
+}
+
+thread_activity activity_in(std::string_view stat) noexcept {
+    const auto name_ends = stat.rfind(')');
+    if (name_ends == std::string_view::npos || name_ends + 2 >= stat.size()) return thread_activity::unknown;
+    switch (stat[name_ends + 2]) {
+        case 'R': return thread_activity::runs;
+        case 'S':
+        case 'D': return thread_activity::sleeps;
+        default: return thread_activity::unknown;  // stopped, by a debugger or a signal, or gone
+    }
+}
+
+}  // namespace weft::detail

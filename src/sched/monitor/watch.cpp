@@ -1,0 +1,65 @@
+#include "sched/monitor/watch.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace weft::detail {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr duration stir = microseconds(20);         // chosen: less CPU time than this is standing still; a hog has it at once
+constexpr duration still_for = microseconds(300);   // required: with `soon`, a blocked carrier is taken within 1 ms
+constexpr duration soon = microseconds(300);        // required: as above
+constexpr duration usual = microseconds(600);       // required: as above, from the last look at which all was well
+constexpr duration idle_pace = milliseconds(10);    // chosen: nobody waits, and who begins to is seen at the next look
+constexpr int spawners_slices = 20;  // measured: a spawn without a worker costs 200 ns instead of 25 to 60, so that a
+    // batch of 500,000 took three times as long when its spawner was handed off
+constexpr auto spawns_much = microseconds(10);  // chosen: more often than once in so long
+
+}  // namespace
+
+void watch::start_afresh(const sighting& s) noexcept {
+    carrier_ = s.carrier;
+    dispatches_ = s.dispatches;
+    since_ = still_since_ = s.when;
+    cpu_then_ = cpu_last_ = s.cpu;
+    spawned_then_ = s.spawned;
+    has_used_up_ = false;
+}
+
+conclusion watch::look(const sighting& s, duration slice) noexcept {
+    if (!s.runs_fiber || s.carrier != carrier_ || s.dispatches != dispatches_) {
+        start_afresh(s);
+        return conclusion::leave;
+    }
+    if (s.cpu - cpu_last_ >= stir) {
+        still_since_ = s.when;
+        cpu_last_ = s.cpu;
+    }
+    const bool stands_still = s.when - still_since_ >= still_for;
+    has_used_up_ = slice != duration::zero() && uses_up(s, slice);
+    if (stands_still) return conclusion::stands_still;
+    return has_used_up_ ? conclusion::computes : conclusion::leave;
+}
+
+// Among many it is its share that counts: else the last of k would have its slice after k of them.
+bool watch::uses_up(const sighting& s, duration slice) const noexcept {
+    const bool spawner = static_cast<std::int64_t>(s.spawned - spawned_then_) > (s.when - since_) / spawns_much;
+    const duration allowed = spawner ? spawners_slices * slice : slice;
+    return s.when - since_ >= allowed && 10 * s.crowd * (s.cpu - cpu_then_) >= 7 * allowed;  // 0.7: the clocks' grain
+}
+
+// A timer counts before it is due: the hog would be in its way.
+bool would_profit(const waiting& w, time_point now, duration slice) noexcept {
+    return w.queued || w.io || (w.next_timer != never && w.next_timer <= now + 2 * slice);
+}
+
+time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s) noexcept {
+    if (!anybody_runs) return never;
+    if (!profit) return now + idle_pace;
+    return now + (s == suspicion::yes ? soon : usual);
+}
+
+}  // namespace weft::detail

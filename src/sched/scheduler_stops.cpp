@@ -1,0 +1,110 @@
+// scheduler_stops.cpp - how a stop reaches a fiber: its token first, then the wait it is in, or the child it runs in place.
+#include <array>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <utility>
+
+#include <weft/stop.hpp>
+
+#include "sched/scheduler.hpp"
+
+namespace weft::detail {
+
+bool scheduler::request_stop(control_block& f) noexcept {
+    const bool first = raise_stop(f);
+    if (!first && f.stop.load(acquire) == stop_stage::delivered) return false;
+    heavy_fence();
+    deliver_stop(f);  // also for a first who is held up by somebody's callback
+    return first;
+}
+
+bool scheduler::raise_stop(control_block& f) noexcept {
+    if (f.stop.load(acquire) != stop_stage::none) return false;
+    f.leave_trace();
+    f.rest().stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
+    auto none = stop_stage::none;
+    if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
+    f.rest().stops.fetch_sub(1, relaxed);  // one count per fiber
+    return false;
+}
+
+// A fiber that joins a child in place waits for it, which may join in its turn: all of them, one after the other.
+void scheduler::deliver_stop(control_block& first) noexcept {
+    held_fiber held;
+    for (control_block* f = &first; f;) {
+        auto raised = stop_stage::raised;
+        if (!f->stop.compare_exchange_strong(raised, stop_stage::delivered, acq_rel, acquire)) return;
+        tell_and_interrupt(*f);
+        held_fiber child = in_place_child_of(*f);
+        if (child) {
+            raise_stop(*child);
+            heavy_fence();
+        }
+        held = std::move(child);
+        f = held.get();
+    }
+}
+
+void scheduler::tell_and_interrupt(control_block& f) noexcept {
+    std::stop_source tell(std::nostopstate);
+    {
+        const std::lock_guard guard(f.lock);
+        if (f.rest().stop_source) tell = *f.rest().stop_source;
+    }
+    tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
+    interrupt(f.rest());         // W5
+}
+
+// After a heavy fence, which pairs with the light ones of join_in_place(): it sees the stop, or we see the child.
+scheduler::held_fiber scheduler::in_place_child_of(control_block& f) noexcept {
+    const std::lock_guard guard(f.lock);
+    control_block* const child = f.rest().in_place.load(relaxed);
+    if (child) child->life.refer();  // the joiner holds one until it has passed the lock
+    return held_fiber(child);
+}
+
+void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
+    if (cell.thread_signal) return;  // a plain thread
+    if (const auto child = in_place_child_of(control_block::of(cell))) request_stop(*child);
+}
+
+void scheduler::request_stop_of_all() noexcept {
+    all_stopped_.store(true, relaxed);
+    looks_at_starts_.store(true, relaxed);
+    fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flags
+    try {
+        auto all = living();
+        stop_each(all);
+    } catch (const std::bad_alloc&) {  // then some at a time: whom the last walk has stopped the next does not find
+        std::array<held_fiber, 32> some;
+        while (const auto n = unstopped(some)) stop_each(std::span(some).first(n));
+    }
+}
+
+void scheduler::stop_each(std::span<held_fiber> fibers) noexcept {
+    for (held_fiber& f : fibers)
+        if (!raise_stop(*f)) f.reset();
+    heavy_fence();  // one for all
+    for (held_fiber& f : fibers) {
+        if (f) deliver_stop(*f);
+        f.reset();
+    }
+}
+
+std::stop_token stop_token_of(control_block& f) {
+    auto fresh = std::make_unique<std::stop_source>();
+    std::stop_source source(std::nostopstate);
+    {
+        const std::lock_guard guard(f.lock);
+        if (!f.rest().stop_source) f.rest().stop_source = std::move(fresh);
+        f.mark.has_stop_source = true;
+        f.leave_trace();
+        source = *f.rest().stop_source;
+    }
+    if (f.stop.load(acquire) != stop_stage::none) source.request_stop();  // who requested before has not seen the source
+    return source.get_token();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,43 @@
+// choice.cpp - a generator per thread: xorshift64* of Vigna, "An experimental exploration of Marsaglia's xorshift
+// generators, scrambled". Statistical quality is all that is asked of it.
+#include "sched/simulate/choice.hpp"
+
+#include <chrono>
+
+namespace weft::detail {
+namespace {
+
+thread_local std::uint64_t state = 0;
+
+std::uint64_t fresh_seed() noexcept {
+    const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    const auto thread = reinterpret_cast<std::uintptr_t>(&state);  // differs from thread to thread
+    return (now ^ (thread * 0x9e37'79b9'7f4a'7c15)) | 1;           // never 0, where xorshift would stay
+}
+
+// Not inlined: a caller that parks between two calls may be on another thread at the second.
+[[gnu::noinline]] std::uint64_t next() noexcept {
+    auto x = state != 0 ? state : fresh_seed();
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    state = x;
+    return x * 0x2545'f491'4f6c'dd1d;
+}
+
+}  // namespace
+
+// Neighbouring seeds are to differ at once: mixed as by splitmix64 of Vigna.
+void seed_choices(std::uint64_t seed) noexcept {
+    auto x = seed + 0x9e37'79b9'7f4a'7c15;
+    x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;
+    x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11eb;
+    state = (x ^ (x >> 31)) | 1;
+}
+
+std::uint32_t choose(std::uint32_t n) noexcept {
+    if (n == 1) return 0;
+    return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);  // the high bits are the good ones
+}
+
+}  // namespace weft::detail

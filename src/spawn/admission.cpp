@@ -1,0 +1,71 @@
+#include "spawn/admission.hpp"
+
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include <weft/detail/new_fiber.hpp>
+
+#include "sched/scheduler.hpp"
+#include "sched/stop_waiter.hpp"
+#include "sched/wait.hpp"
+
+namespace weft::detail {
+
+bool wait_for_place(fiber_limit& limit, park_reason why_it_waits, const std::stop_token& unless) {
+    constexpr wait_outcome served = 0, stopped_by_token = 1;
+    limit.lock().lock();
+    if (limit.take_or_close()) {
+        limit.lock().unlock();
+        return true;
+    }
+    wait w({.reason = why_it_waits, .object = &limit});
+    waiter me(w.cell(), w.ticket(), served);
+    limit.line().push_back(me);
+    limit.lock().unlock();
+    std::optional<stop_waiter> stop;
+    if (unless.stop_possible()) stop.emplace(w, stopped_by_token, unless);
+    const auto why = w.park();
+    stop.reset();
+    if (why == wake::notified && w.index() == served) return true;
+    limit.withdraw(me);
+    if (why == wake::stopped) throw_cancelled();
+    return false;
+}
+
+namespace {
+
+bool may_run_inline(scheduler& where, const attributes& a) noexcept {
+    auto* const c = this_carrier_of(&where);
+    return is_plain(a) && c && carrier::can_run_inline(*c->current());
+}
+
+}  // namespace
+
+attributes never_inline(const scheduler& where, attributes a) noexcept {
+    const auto& o = where.options();
+    if (o.max_fibers != 0 && o.when_full == at_limit::run_inline && is_plain(a)) a.stack_bytes = o.stack_bytes;
+    return a;
+}
+
+no_place::no_place(std::size_t most)
+    : std::system_error(EAGAIN, std::generic_category(),
+                        "weft: a runtime with max_fibers = " + std::to_string(most) + " has as many fibers") {}
+
+bool await_place(scheduler& where, const std::stop_token& unless) {
+    if (!wait_for_place(*where.limit(), park_reason::fiber_limit, unless)) return false;
+    where.limit()->give();
+    return true;
+}
+
+admission admit(scheduler& where, const attributes& a) {
+    auto& limit = *where.limit();
+    if (limit.take()) return admission::placed;
+    const auto& options = where.options();
+    if (options.when_full == at_limit::fail) throw no_place(options.max_fibers);
+    if (options.when_full == at_limit::run_inline && may_run_inline(where, a)) return admission::inlined;
+    wait_for_place(limit, park_reason::fiber_limit);
+    return admission::placed;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,299 @@
+#include <weft/detail/scope_core.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+
+#include <weft/scope.hpp>
+
+#include "sched/scheduler.hpp"
+#include "sched/wait.hpp"
+#include "spawn/admission.hpp"
+
+namespace weft::detail {
+
+namespace {
+
+void note_told(control_block& f) noexcept {
+    f.told = true;
+    f.leave_trace();
+}
+
+}  // namespace
+
+// Invariants
+//   S1  A child is in `running` or `told` from before it starts until child_ended(), under `lock`; so whoever holds the lock
+//       and finds a child there may take a reference to it.
+//   S2  `stopped` is set once. With it, under the same lock, goes one count in the owner's `stops`; close() takes it back.
+//   S3  close() returns only after the last child has left child_ended(): nobody touches the scope afterwards.
+//   S4  `failed` holds a reference, so that its block names no other fiber while somebody may still take the failure.
+//   S5  A child of a scope with a limit holds a place from before it is made until its body has ended and, if it failed, its siblings are
+//       stopped: so who waits for a place of a child that failed is stopped first.
+struct scope_core::state final : end_observer {
+    state(scheduler& s, const scope_options& o)
+        : where(s),
+          owner(this_cell()),
+          options(o),
+          report_failures(o.on_failure == on_failure::report),
+          limit(o.limit != 0 ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(std::min(o.limit, most_places)))
+                             : nullptr) {}
+
+    static constexpr std::size_t most_places = std::numeric_limits<std::int64_t>::max();
+
+    bool child_failed(control_block& f, const std::exception_ptr& failure) noexcept override;
+    void child_ended(control_block& f, bool stop_siblings) noexcept override;
+    bool is_stopped() const noexcept override;
+    std::size_t list_children(std::span<const control_block*> into) noexcept override;
+    bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
+    bool failure_is_open() const noexcept;
+    using children = std::array<control_block*, 64>;  // chosen: a heavy fence for so many
+    void request_stop() noexcept;
+    std::size_t take_untold(children& out) noexcept;
+    static void raise_stops(children& of, std::size_t n) noexcept;
+    bool wait_for_children() noexcept;
+    void leave() noexcept;
+
+    scheduler& where;
+    wait_cell& owner;
+    const scope_options& options;  // of with_scope(), which waits
+    const bool report_failures;
+    const std::unique_ptr<fiber_limit> limit;  // null: none
+
+    mutable spin_lock lock;  // guards what follows
+    intrusive_list<control_block> running, told;
+    std::size_t count = 0;
+    bool stopped = false;
+    std::exception_ptr first_failure;
+    control_block* failed = nullptr;  // whose failure it is; null: the body's
+    bool body_was_cancelled = false;
+    wait_list last_child;  // the owner in close()
+    mutable std::unique_ptr<std::stop_source> source;
+};
+
+scope_core::scope_core(scheduler& where, const scope_options& options)
+    : state_(std::make_unique<state>(where, options)), is_limited_(options.limit != 0) {}
+
+scope_core::~scope_core() {
+    if (state_->failed) scheduler::drop(*state_->failed);  // S4
+}
+
+scheduler& scope_core::where() const noexcept { return state_->where; }
+
+void scope_place::take(scope_core& in) {
+    auto& state = *in.state_;
+    if (!state.limit->take()) wait_for_place(*state.limit, park_reason::scope_limit);
+    held_in_ = &state;
+}
+
+void scope_place::give_back() noexcept { held_in_->limit->give(); }
+
+fiber_ref scope_core::start(new_fiber& made, task& body, scope_place& place) noexcept {
+    auto& f = made.release(body);
+    place.hand_over();
+    f.parent = state_.get();
+    bool stopped;
+    {
+        const std::lock_guard guard(state_->lock);
+        stopped = state_->stopped;
+        if (stopped) note_told(f);
+        (stopped ? state_->told : state_->running).push_back(f);
+        ++state_->count;
+    }
+    if (stopped) scheduler::request_stop(f);  // the body always runs, and sees it at its first park point
+    made.launch(f);
+    return fiber_ref(f);
+}
+
+void scope_core::request_stop() noexcept { state_->request_stop(); }
+
+std::size_t scope_core::size() const noexcept {
+    const std::lock_guard guard(state_->lock);
+    return state_->count;
+}
+
+std::stop_token scope_core::stop_token() const {
+    auto fresh = std::make_unique<std::stop_source>();
+    std::stop_source known(std::nostopstate);
+    bool stopped;
+    {
+        const std::lock_guard guard(state_->lock);
+        if (!state_->source) state_->source = std::move(fresh);
+        known = *state_->source;
+        stopped = state_->stopped;
+    }
+    if (stopped) known.request_stop();
+    return known.get_token();
+}
+
+void scope_core::body_failed() noexcept {
+    const auto failure = std::current_exception();
+    if (is_cancellation(failure)) {
+        state_->body_was_cancelled = true;  // owner only
+    } else if (!state_->keep_failure(nullptr, failure)) {
+        state_->where.report_unhandled(this_fiber_block(), failure, unheard::further, &state_->options.on_further_failure);
+    }
+    state_->request_stop();
+}
+
+void scope_core::close(bool body_has_result) {
+    const bool interrupted = state_->wait_for_children();
+    state_->leave();
+    if (state_->failure_is_open()) std::rethrow_exception(state_->first_failure);
+    if (interrupted) throw_cancelled();
+    if (!state_->body_was_cancelled) return;
+    // With our own count gone, what still presses comes from outside; the rest was this scope's and ends here.
+    if (!body_has_result || pending_interrupt()) throw_cancelled();
+}
+
+// Whether there is a failure that nobody has taken.
+bool scope_core::state::failure_is_open() const noexcept {
+    return first_failure && !(failed && failed->failure_taken.load(relaxed));  // ordered: see joined_fiber::note_taken()
+}
+
+// True if this is the first failure, those that were taken left aside.
+bool scope_core::state::keep_failure(control_block* from, const std::exception_ptr& failure) noexcept {
+    if (from) from->life.refer();  // S4; its run holds one
+    auto what = failure;
+    bool first;
+    {
+        const std::lock_guard guard(lock);
+        first = !failure_is_open();
+        if (first) {
+            std::swap(failed, from);
+            std::swap(first_failure, what);
+        }
+    }
+    if (from) scheduler::drop(*from);  // not kept, or kept no longer; outside the lock, since it may destroy a result
+    return first;
+}
+
+bool scope_core::state::child_failed(control_block& f, const std::exception_ptr& failure) noexcept {
+    if (is_cancellation(failure)) return false;
+    if (report_failures)
+        where.report_unhandled(f, failure);
+    else if (!keep_failure(&f, failure))
+        where.report_unhandled(&f, failure, unheard::further, &options.on_further_failure);
+    return !report_failures;
+}
+
+void scope_core::state::child_ended(control_block& f, bool stop_siblings) noexcept {
+    if (stop_siblings) request_stop();
+    if (limit) limit->give();  // S5
+    waiter* owner_waits = nullptr;
+    {
+        const std::lock_guard guard(lock);
+        (f.told ? told : running).remove(f);
+        if (--count == 0) owner_waits = last_child.claim_front();
+    }
+    if (owner_waits) owner_waits->unpark();  // the scope may be gone from here on (S3)
+}
+
+void scope_core::state::request_stop() noexcept {
+    std::stop_source tell(std::nostopstate);
+    {
+        const std::lock_guard guard(lock);
+        if (stopped) return;
+        stopped = true;
+        if (source) tell = *source;
+        owner.stops.fetch_add(1, relaxed);  // S2; W5: heavy_fence() follows
+    }
+    children batch;
+    auto n = take_untold(batch);
+    raise_stops(batch, n);
+    heavy_fence();
+    interrupt(owner);  // the scope is still there: who calls is a child, the owner, or must know (S3)
+    scheduler::stop_in_place_child(owner);
+    for (;;) {
+        for (std::size_t i = 0; i < n; ++i) {  // no lock is held: stop callbacks are user code
+            if (!batch[i]) continue;
+            scheduler::deliver_stop(*batch[i]);
+            scheduler::drop(*batch[i]);
+        }
+        n = take_untold(batch);
+        if (n == 0) break;
+        raise_stops(batch, n);
+        heavy_fence();
+    }
+    tell.request_stop();
+}
+
+// Asked by a child, so that the scope, its owner and the scope that is the owner's parent are there.
+bool scope_core::state::is_stopped() const noexcept {
+    {
+        const std::lock_guard guard(lock);
+        if (stopped) return true;
+    }
+    if (owner.stops.load(relaxed) != 0) return true;  // level-triggered, as at a park point
+    if (owner.thread_signal) return false;
+    const end_observer* const outer = control_block::of(owner).parent;
+    return outer && outer->is_stopped();
+}
+
+std::size_t scope_core::state::list_children(std::span<const control_block*> into) noexcept {
+    const std::lock_guard guard(lock);
+    std::size_t n = 0;
+    for (const auto* list : {&running, &told})
+        for (const control_block* f = list->front(); f && n < into.size(); f = list->next(*f)) into[n++] = f;
+    return n;
+}
+
+// Children that have not been told, each with a reference.
+std::size_t scope_core::state::take_untold(children& out) noexcept {
+    const std::lock_guard guard(lock);
+    std::size_t n = 0;
+    while (n < out.size()) {
+        control_block* const f = running.pop_front();
+        if (!f) break;
+        note_told(*f);
+        told.push_back(*f);
+        f->life.refer();  // S1: its run holds one
+        out[n++] = f;
+    }
+    return n;
+}
+
+// Those that were asked to stop by others already become null.
+void scope_core::state::raise_stops(children& of, std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; ++i)
+        if (!scheduler::raise_stop(*of[i])) scheduler::drop(*std::exchange(of[i], nullptr));
+}
+
+// Hands a stop or an expired deadline of the owner on to the children. True if one came.
+bool scope_core::state::wait_for_children() noexcept {
+    bool interrupted = false;
+    for (;;) {
+        lock.lock();
+        const bool from_outside = !stopped && pending_interrupt_in_lock();  // under the lock: S2, so our own count is not in it
+        lock.unlock();
+        if (from_outside) {
+            interrupted = true;
+            request_stop();
+        }
+        lock.lock();
+        if (count == 0) {
+            lock.unlock();
+            return interrupted;
+        }
+        wait w({.reason = park_reason::scope_end,
+                .object = static_cast<end_observer*>(this),
+                .may_stop = stopped ? interruptible::no : interruptible::yes});
+        waiter me(w.cell(), w.ticket());
+        last_child.push_back(me);
+        lock.unlock();
+        if (w.park() == wake::stopped) {
+            const std::lock_guard guard(lock);
+            last_child.remove(me);
+        }
+    }
+}
+
+void scope_core::state::leave() noexcept {
+    const std::lock_guard guard(lock);  // also S3: waits for the last child_ended() to have left its section
+    if (!stopped) return;
+    const bool was_only_one = owner.stops.fetch_sub(1, relaxed) == 1;  // S2; the owner's own count
+    if (was_only_one && !owner.thread_signal) control_block::of(owner).rest().cancels.store(0, relaxed);  // it has obeyed
+}
+
+}  // namespace weft::detail
