@@ -6,6 +6,9 @@
 
 namespace weft::detail {
 
+constexpr wait_kind mailbox_room_wait{.name = "room in a mailbox"};
+constexpr wait_kind ask_wait{.name = "ask"};
+
 mailbox_core::mailbox_core(std::size_t capacity, weft::overflow how) : overflow_(how), capacity_(capacity) {
     if (capacity == 0) throw std::invalid_argument("weft: an actor's mailbox holds at least 1 message, not 0");
 }
@@ -106,7 +109,7 @@ mailbox_core::posted mailbox_core::post_patiently(std::unique_ptr<message>& m, w
         lock_.unlock();
         return overflow_ == weft::overflow::drop_newest ? posted::dropped : posted::full;
     }
-    wait w(caller, {.reason = park_reason::mailbox_room, .object = this});
+    wait w(caller, {.kind = mailbox_room_wait, .object = this});
     asker me(w, *m, nullptr);
     senders_.push_back(me);
     lock_.unlock();
@@ -133,7 +136,7 @@ mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, answer_place&
         lock_.unlock();
         return overflow_ == weft::overflow::drop_newest ? asked::dropped : asked::full;
     }
-    wait w(caller, {.reason = park_reason::ask, .object = this, .deadline = until});
+    wait w(caller, {.kind = ask_wait, .object = this, .deadline = until});
     asker me(w, *m, &place);
     message& mine = *m.release();
     mine.asker_ = &me;

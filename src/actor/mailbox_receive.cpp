@@ -5,8 +5,10 @@
 
 namespace weft::detail {
 
+constexpr wait_kind mailbox_wait{.name = "mailbox"};
+
 wake mailbox_core::park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got) {
-    wait w(caller, {.reason = park_reason::mailbox, .object = this, .deadline = until});
+    wait w(caller, {.kind = mailbox_wait, .object = this, .deadline = until});
     receiving me(w, any);
     receiver_ = &me;
     lock_.unlock();

@@ -55,8 +55,6 @@ public:
     virtual void child_ended(control_block&, bool stop_siblings) noexcept = 0;
     /// Whether a stop is under way that its children are to hear of: its own, or one of who waits for them.
     virtual bool is_stopped() const noexcept = 0;
-    /// For dumps: addresses of children that have not ended, as many as there is room for. \returns how many.
-    virtual std::size_t list_children(std::span<const control_block*> into) noexcept = 0;
 
 protected:
     ~end_observer() = default;

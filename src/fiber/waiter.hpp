@@ -23,7 +23,7 @@
 #include "base/atomic.hpp"
 #include "base/coarse_time.hpp"
 #include "base/intrusive_list.hpp"
-#include "fiber/park_reason.hpp"
+#include "fiber/wait_kind.hpp"
 #include "fiber/wait_word.hpp"
 
 namespace weft::detail {
@@ -47,7 +47,7 @@ struct wait_cell {
     /// Written by the claimer between claim() and unpark().
     wait_outcome outcome = 0;
     /// What it waits for. Written by the owner before the wait, read by dumps.
-    atomic<park_reason> reason{park_reason::none};
+    atomic<const wait_kind*> kind{&no_wait};
     atomic<coarse_time> since{0};  // a fiber's last park
     atomic<const void*> object{nullptr};
     /// One of the two is set: how the owner is made to go on.

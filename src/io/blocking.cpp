@@ -13,6 +13,8 @@
 namespace weft::detail {
 namespace {
 
+constexpr wait_kind blocking_wait{.name = "blocking call", .ends = ended_by::outside};
+
 /// A call whose caller waits, in a frame of the caller's.
 class waited_call final : public blocking_job {
 public:
@@ -34,7 +36,7 @@ public:
                 lock_.unlock();
                 return wake::notified;
             }
-            wait w({.reason = park_reason::blocking, .object = this, .deadline = until, .may_stop = may_stop});
+            wait w({.kind = blocking_wait, .object = this, .deadline = until, .may_stop = may_stop});
             waiter me(w.cell(), w.ticket());
             waiters_.push_back(me);
             lock_.unlock();

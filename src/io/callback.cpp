@@ -12,6 +12,8 @@ namespace weft {
 namespace detail {
 namespace {
 
+constexpr wait_kind callback_wait{.name = "callback", .ends = ended_by::outside};
+
 enum class phase : std::uint8_t { open, claimed, done, abandoned };
 
 struct core {
@@ -61,7 +63,7 @@ bool callback_core::wait() noexcept {
             c.lock.unlock();
             return true;
         }
-        detail::wait w({.reason = park_reason::callback, .object = this, .may_stop = may_stop});
+        detail::wait w({.kind = callback_wait, .object = this, .may_stop = may_stop});
         waiter me(w.cell(), w.ticket());
         c.waiters.push_back(me);
         c.lock.unlock();

@@ -37,13 +37,13 @@ public:
 
     /// At least one byte; 0 at the end of `from`.
     io_result fill(io_source* from) const noexcept {
-        return perform(from, io_direction::read, park_reason::read, [this](int fd) {
+        return perform(from, io_direction::read, read_wait, [this](int fd) {
             return system_result(
                 [&] { return ::splice(fd, nullptr, ends_[1], nullptr, copy_piece, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });
         });
     }
     io_result drain(io_source* to, std::size_t most) const noexcept {
-        return perform(to, io_direction::write, park_reason::write, [this, most](int fd) {
+        return perform(to, io_direction::write, write_wait, [this, most](int fd) {
             return without_pipe_signal([&] {
                 return system_result(
                     [&] { return ::splice(ends_[0], nullptr, fd, nullptr, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });

@@ -44,14 +44,14 @@ long look(int fd, io_direction way) noexcept {
     return n > 0 ? 0 : n == 0 ? -EAGAIN : n;
 }
 
-std::error_code wait_for(io_source* s, io_direction way, park_reason reason) noexcept {
-    return perform(s, way, reason, [way](int fd) { return look(fd, way); }).error;
+std::error_code wait_for(io_source* s, io_direction way, const wait_kind& kind) noexcept {
+    return perform(s, way, kind, [way](int fd) { return look(fd, way); }).error;
 }
 
 /// A descriptor in blocking mode is asked before: it would keep the thread.
 template <class Transfer>
-io_result transfer(io_source* s, io_direction way, park_reason reason, bool may_block, Transfer&& attempt) noexcept {
-    return perform(s, way, reason, [&](int fd) {
+io_result transfer(io_source* s, io_direction way, const wait_kind& kind, bool may_block, Transfer&& attempt) noexcept {
+    return perform(s, way, kind, [&](int fd) {
         const long ready = may_block ? look(fd, way) : 0;
         return ready < 0 ? ready : attempt(fd);
     });
@@ -63,13 +63,13 @@ std::size_t report(io_result r, std::error_code& error) noexcept {
 }
 
 io_result read_from(io_source* s, bool may_block, std::span<std::byte> into) noexcept {
-    return transfer(s, io_direction::read, park_reason::read, may_block,
+    return transfer(s, io_direction::read, read_wait, may_block,
                     [&](int fd) { return system_result([&] { return ::read(fd, into.data(), into.size()); }); });
 }
 
 io_result write_to(io_source* s, bool may_block, std::span<const std::byte> from) noexcept {
     if (may_block && from.size() > PIPE_BUF) from = from.first(PIPE_BUF);  // so much fits where poll() says that something does
-    return transfer(s, io_direction::write, park_reason::write, may_block,
+    return transfer(s, io_direction::write, write_wait, may_block,
                     [&](int fd) { return write_without_signal(fd, from); });
 }
 
@@ -92,9 +92,9 @@ descriptor descriptor::borrow(int fd) {
     return descriptor(own_descriptor(static_cast<int>(mine)), (mode & O_NONBLOCK) == 0);
 }
 
-void descriptor::wait_readable(std::error_code& error) { error = wait_for(handle_.get(), io_direction::read, park_reason::read); }
+void descriptor::wait_readable(std::error_code& error) { error = wait_for(handle_.get(), io_direction::read, read_wait); }
 void descriptor::wait_writable(std::error_code& error) {
-    error = wait_for(handle_.get(), io_direction::write, park_reason::write);
+    error = wait_for(handle_.get(), io_direction::write, write_wait);
 }
 
 void descriptor::wait_readable() {

@@ -21,9 +21,9 @@ void let_others_run() noexcept {
     if (auto* const self = this_fiber_block()) carrier::yield(*self);
 }
 
-std::error_code wait_until_ready(io_source& s, io_direction way, io_source::event_count seen, park_reason reason) noexcept {
+std::error_code wait_until_ready(io_source& s, io_direction way, io_source::event_count seen, const wait_kind& kind) noexcept {
     if (const long refused = s.attach()) return failure(refused);
-    if (s.wait(way, seen, reason) == readiness::interrupted) return interrupt_error(interrupt_reason());
+    if (s.wait(way, seen, kind) == readiness::interrupted) return interrupt_error(interrupt_reason());
     return s.closing() ? closed_error() : std::error_code();
 }
 

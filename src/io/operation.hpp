@@ -50,7 +50,7 @@ private:
 /// Waits until trying again makes sense. An error: trying again does not.
 ///
 /// \parks  unless something happened after `seen`.
-std::error_code wait_until_ready(io_source& s, io_direction way, io_source::event_count seen, park_reason reason) noexcept;
+std::error_code wait_until_ready(io_source& s, io_direction way, io_source::event_count seen, const wait_kind& kind) noexcept;
 
 /// Lets other fibers run, if there are any. Neither stop nor deadline is looked at: an operation has succeeded.
 void let_others_run() noexcept;
@@ -61,7 +61,7 @@ enum class after_attempt : bool { try_again, drained };
 /// Runs `attempt(fd)`, which returns a system_result(), until it does not report would-block. Reads ask `left(result)`
 /// whether there can be more.
 template <class Attempt, class Left>
-io_result perform(io_source* s, io_direction way, park_reason reason, Attempt&& attempt, Left&& left) noexcept {
+io_result perform(io_source* s, io_direction way, const wait_kind& kind, Attempt&& attempt, Left&& left) noexcept {
     if (const auto interrupt = pending_interrupt()) return {0, interrupt_error(*interrupt)};
     const operation_guard guard(s);
     if (!guard) return {0, closed_error()};
@@ -77,13 +77,13 @@ io_result perform(io_source* s, io_direction way, park_reason reason, Attempt&& 
             if (result == -EINTR) continue;
             if (result != -EAGAIN) return {0, failure(result)};
         }
-        if (const auto error = wait_until_ready(*s, way, seen, reason)) return {0, error};
+        if (const auto error = wait_until_ready(*s, way, seen, kind)) return {0, error};
     }
 }
 
 template <class Attempt>
-io_result perform(io_source* s, io_direction way, park_reason reason, Attempt&& attempt) noexcept {
-    return perform(s, way, reason, attempt, [](long) { return after_attempt::try_again; });
+io_result perform(io_source* s, io_direction way, const wait_kind& kind, Attempt&& attempt) noexcept {
+    return perform(s, way, kind, attempt, [](long) { return after_attempt::try_again; });
 }
 
 }  // namespace weft::detail

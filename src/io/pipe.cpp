@@ -23,12 +23,12 @@ long write_without_signal(int fd, std::span<const std::byte> from) noexcept {
 namespace {
 
 io_result read_pipe(io_source* s, std::span<std::byte> into) noexcept {
-    return perform(s, io_direction::read, park_reason::read,
+    return perform(s, io_direction::read, read_wait,
                    [&](int fd) { return system_result([&] { return ::read(fd, into.data(), into.size()); }); });
 }
 
 io_result write_pipe(io_source* s, std::span<const std::byte> from) noexcept {
-    return perform(s, io_direction::write, park_reason::write, [&](int fd) { return write_without_signal(fd, from); });
+    return perform(s, io_direction::write, write_wait, [&](int fd) { return write_without_signal(fd, from); });
 }
 
 std::size_t report(io_result r, std::error_code& error) noexcept {

@@ -28,6 +28,8 @@
 namespace weft::io {
 namespace {
 
+constexpr detail::wait_kind process_wait{.name = "child process", .ends = detail::ended_by::outside};
+
 using detail::failure;
 using detail::system_result;
 
@@ -253,7 +255,7 @@ exit_status process::wait(std::error_code& error) {
     if (id_ <= 0) {
         error = std::make_error_code(std::errc::no_child_process);
     } else if (ending_) {
-        error = detail::perform(ending_.get(), detail::io_direction::read, detail::park_reason::process, [&](int) {
+        error = detail::perform(ending_.get(), detail::io_direction::read, process_wait, [&](int) {
                     return take_end(id_, status);
                 }).error;
     } else {

@@ -31,6 +31,8 @@
 namespace weft::io {
 namespace {
 
+constexpr detail::wait_kind signal_wait{.name = "signal", .ends = detail::ended_by::outside};
+
 using detail::atomic;
 using namespace std::string_literals;
 
@@ -195,7 +197,7 @@ int signals::wait(std::error_code& error) {
             error.clear();
             return number;
         }
-        const auto woken = detail::perform(event_.get(), detail::io_direction::read, detail::park_reason::signal, [](int fd) {
+        const auto woken = detail::perform(event_.get(), detail::io_direction::read, signal_wait, [](int fd) {
             std::uint64_t count = 0;
             return detail::system_result([&] { return ::read(fd, &count, sizeof count); });
         });

@@ -27,7 +27,7 @@ std::size_t remaining(std::span<const std::span<const std::byte>> pieces, std::s
 io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
     if (into.empty()) return {};
     return perform(
-        s, io_direction::read, park_reason::read,
+        s, io_direction::read, read_wait,
         [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); }); },
         [&](long got) {  // less than asked for: there was no more. 0 is for ever, and is asked for again
             return got > 0 && static_cast<std::size_t>(got) < into.size() ? after_attempt::drained : after_attempt::try_again;
@@ -35,7 +35,7 @@ io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
 }
 
 io_result peek_some(io_source* s, std::span<std::byte> into) noexcept {
-    return perform(s, io_direction::read, park_reason::read,
+    return perform(s, io_direction::read, read_wait,
                    [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), MSG_PEEK); }); });
 }
 
@@ -57,7 +57,7 @@ io_result receive_all(io_source* s, std::span<std::byte> into) noexcept {
 
 io_result send_some(io_source* s, std::span<const std::byte> from) noexcept {
     if (from.empty()) return {};
-    return perform(s, io_direction::write, park_reason::write,
+    return perform(s, io_direction::write, write_wait,
                    [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
 }
 
@@ -79,7 +79,7 @@ io_result send_pieces(io_source* s, std::span<const std::span<const std::byte>> 
         message.msg_iov = parts.data();
         message.msg_iovlen = remaining(pieces, done, parts);
         if (message.msg_iovlen == 0) return {done, {}};
-        const auto r = perform(s, io_direction::write, park_reason::write,
+        const auto r = perform(s, io_direction::write, write_wait,
                                [&](int fd) { return system_result([&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); }); });
         if (r.error) return {done, r.error};
         done += r.count;

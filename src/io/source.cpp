@@ -105,7 +105,7 @@ bool io_source::must_look_again(io_direction way, event_count seen) const noexce
            || closing();                                  // set before close() takes lock_ to wake
 }
 
-readiness io_source::wait(io_direction way, event_count seen, park_reason reason, time_point until) noexcept {
+readiness io_source::wait(io_direction way, event_count seen, const wait_kind& kind, time_point until) noexcept {
     unwaited_.store(0, relaxed);  // a rough count
     lock_.lock();
     if (driver_ == nullptr && !closing() && current_io() == nullptr) {
@@ -116,7 +116,7 @@ readiness io_source::wait(io_direction way, event_count seen, park_reason reason
         lock_.unlock();
         return readiness::again;
     }
-    detail::wait w({.reason = reason, .object = this, .deadline = until});
+    detail::wait w({.kind = kind, .object = this, .deadline = until});
     waiter me(w.cell(), w.ticket());
     waiters_[index(way)].push_back(me);
     lock_.unlock();

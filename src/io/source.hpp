@@ -28,12 +28,15 @@
 
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
-#include "fiber/park_reason.hpp"
+#include "fiber/wait_kind.hpp"
 #include "fiber/waiter.hpp"
 
 namespace weft::detail {
 
 class epoll_driver;
+
+inline constexpr wait_kind read_wait{.name = "read", .ends = ended_by::outside};
+inline constexpr wait_kind write_wait{.name = "write", .ends = ended_by::outside};
 
 /// The two ways to wait for a descriptor.
 enum class io_direction : std::uint8_t { read, write };  // in this order: io_readiness.hpp
@@ -85,7 +88,7 @@ public:
 
     /// Waits for an event after `seen`, or for close().
     /// \parks  unless there was one since.
-    readiness wait(io_direction way, event_count seen, park_reason reason, time_point until = never) noexcept;
+    readiness wait(io_direction way, event_count seen, const wait_kind& kind, time_point until = never) noexcept;
 
     /// One registration of a wait for several sources. False: do not wait, try again.
     [[nodiscard]] bool enlist(waiter& w, io_direction way, event_count seen) noexcept;

@@ -21,6 +21,8 @@
 namespace weft::tcp {
 namespace {
 
+constexpr detail::wait_kind accept_wait{.name = "accept", .ends = detail::ended_by::outside};
+
 using detail::new_socket;
 
 std::error_code listen_on(const detail::socket_address& at, const listener_options& options, int fd) noexcept {
@@ -102,7 +104,7 @@ public:
     /// \parks    for the next pause.
     /// \returns  why the caller was interrupted, if it was.
     std::error_code pause() noexcept {
-        detail::wait w({.reason = detail::park_reason::accept, .deadline = detail::deadline_after(next_)});
+        detail::wait w({.kind = accept_wait, .deadline = detail::deadline_after(next_)});
         next_ = std::min(2 * next_, longest);
         return w.park() == detail::wake::stopped ? detail::interrupt_error(detail::interrupt_reason()) : std::error_code();
     }
@@ -145,7 +147,7 @@ stream listener::accept(std::error_code& error) {
     unsigned lost_in_a_row = 0;
     back_off pauses;
     for (;;) {
-        const auto taken = detail::perform(handle_.get(), detail::io_direction::read, detail::park_reason::accept, [](int fd) {
+        const auto taken = detail::perform(handle_.get(), detail::io_direction::read, accept_wait, [](int fd) {
             return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
         });
         error = taken.error;

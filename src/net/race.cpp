@@ -12,6 +12,8 @@
 
 namespace weft::detail {
 
+constexpr wait_kind connect_wait{.name = "connect", .ends = ended_by::outside};
+
 std::vector<socket_address> interleaved(const std::vector<net::endpoint>& addresses) {
     std::vector<socket_address> first, other, result;
     for (const auto& e : addresses) {
@@ -108,7 +110,7 @@ readiness connect_race::wait_for_progress() {
 }
 
 readiness connect_race::park_for_progress() noexcept {
-    wait w({.reason = park_reason::connect, .object = this, .deadline = next_start_});
+    wait w({.kind = connect_wait, .object = this, .deadline = next_start_});
     std::array<std::optional<waiter>, most_at_once> waiters;
     bool all_linked = true;
     for (std::size_t i = 0; i < running_.size() && all_linked; ++i) {

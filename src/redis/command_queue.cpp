@@ -11,6 +11,10 @@
 
 namespace weft::detail::redis {
 
+constexpr wait_kind reply_wait{.name = "redis reply", .ends = ended_by::outside};
+constexpr wait_kind opener_wait{.name = "a first redis command"};
+constexpr wait_kind writer_wait{.name = "redis commands"};
+
 slot_queue::slot_queue(slot_queue&& other) noexcept { append(other); }
 
 slot_queue::~slot_queue() {
@@ -82,7 +86,7 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
     queued_.push(std::move(made));
 
     // 2. Link the waiter, then wake whoever carries the commands on.
-    wait w({.reason = park_reason::callback, .object = this});
+    wait w({.kind = reply_wait, .object = this});
     waiter me(w.cell(), w.ticket());
     mine->caller = &me;
     waiter* carrier = nullptr;
@@ -117,8 +121,8 @@ std::shared_ptr<const std::string> command_queue::refusal_now() const {
 }
 
 /// One wait of a fiber of the connection; releases the lock.
-void command_queue::wait_in(wait_list& list, std::unique_lock<spin_lock> guard) {
-    wait w({.reason = park_reason::callback, .object = this});
+void command_queue::wait_in(wait_list& list, const wait_kind& kind, std::unique_lock<spin_lock> guard) {
+    wait w({.kind = kind, .object = this});
     waiter me(w.cell(), w.ticket());
     list.push_back(me);
     guard.unlock();
@@ -134,7 +138,7 @@ void command_queue::wait_wanted() {
     for (;;) {
         std::unique_lock guard(lock_);
         if (state_ == state::opening) return;
-        wait_in(opener_, std::move(guard));
+        wait_in(opener_, opener_wait, std::move(guard));
     }
 }
 
@@ -143,7 +147,7 @@ void command_queue::wait_queued() {
     for (;;) {
         std::unique_lock guard(lock_);
         if (queued_.front()) return;
-        wait_in(writer_, std::move(guard));
+        wait_in(writer_, writer_wait, std::move(guard));
     }
 }
 

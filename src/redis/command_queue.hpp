@@ -106,7 +106,7 @@ private:
     enum class state : std::uint8_t { idle, opening, open, closed };
     class finished_slots;
 
-    void wait_in(wait_list& list, std::unique_lock<spin_lock> guard);
+    void wait_in(wait_list& list, const wait_kind&, std::unique_lock<spin_lock> guard);
     std::shared_ptr<const std::string> refusal_now() const;
     void fail_all(state next, const std::shared_ptr<const std::string>& reason, time_point retry_at);
 

@@ -173,7 +173,7 @@ fiber_info info_of_a_plain_thread() noexcept {
     fiber_info info{};
     info.name = "a plain thread";
     info.state = name(fiber_state::running);
-    info.waits_for = name(park_reason::none);
+    info.waits_for = no_wait.name;
     return info;
 }
 
@@ -330,7 +330,7 @@ fiber_info info_of(const control_block& f) noexcept {
             .name = f.name(),
             .site = f.site,
             .state = name(state),
-            .waits_for = name(state == fiber_state::waiting ? f.rest().reason.load(relaxed) : park_reason::none),  // a hint
+            .waits_for = (state == fiber_state::waiting ? *f.rest().kind.load(relaxed) : no_wait).name,  // a hint
             .detached = f.mark.detached,
             .priority = f.priority()};
 }

@@ -7,6 +7,8 @@
 
 namespace weft::detail {
 
+constexpr wait_kind yield_wait{.name = "yield"};
+
 // ---- the loop
 
 // A started fiber goes on. Whoever waits here has no fiber that others wait for (W6).
@@ -266,7 +268,7 @@ void carrier::yield_otherwise(control_block& self) noexcept {
 
 // By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
-    if (is_watched()) tell_watcher(self, park_reason::yield);
+    if (is_watched()) tell_watcher(self, yield_wait);
     if (!self.is_bound() && !w.stands_down() && w.put_back(self)) {  // nobody else can run it before the visit ends
         control_block* const next = w.pick();
         if (next != &self) return leave_for(w, self, next);

@@ -1,10 +1,18 @@
-// joiners.hpp - who waits for a fiber's end: any number who only wait, and one who joins, with whom the handle ends.
+// joiners.hpp - the waiters for a fiber's end: any number that only wait, and at most one that joins, with which the handle ends.
 #pragma once
 
 #include "base/panic.hpp"
-#include "fiber/waiter.hpp"
+#include "fiber/control_block.hpp"
 
 namespace weft::detail {
+
+/// The object is the control block that is joined.
+inline constexpr wait_kind join_wait{
+    .name = "join",
+    .holders = [](const void* block, std::span<const wait_cell*> into) noexcept {
+        return only_holder(&static_cast<const control_block*>(block)->rest(), into);
+    },
+    .held_at = {holder_place::form::inside, control_block::to_rest()}};
 
 /// Of a waiter among the joiners. What `slot` means there: not null of who joins.
 inline void* mark_of_join(wait_cell& who) noexcept { return &who; }

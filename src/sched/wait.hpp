@@ -15,7 +15,7 @@ namespace weft::detail {
 enum class wake : std::uint8_t { notified, timed_out, stopped };
 
 struct wait_options {
-    park_reason reason;
+    const wait_kind& kind;
     const void* object = nullptr;
     time_point deadline = never;  // of this operation; with_deadline() frames count besides
     interruptible may_stop = interruptible::yes;  // shields and unwinding are taken into account besides
@@ -24,7 +24,7 @@ struct wait_options {
 /// Of a control block's memory (C5 of control_block.hpp), or one that is watched. Inside.
 [[gnu::cold]] inline void begin_first_wait(control_block& self) noexcept {
     self.waited = is_watched() ? waits::watched : waits::before;
-    if (self.waited == waits::watched) tell_watcher(self, self.rest().reason.load(relaxed));
+    if (self.waited == waits::watched) tell_watcher(self, *self.rest().kind.load(relaxed));
     auto& ready = self.rest().make_ready;
     if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);  // else it has been demoted already
 }
@@ -86,7 +86,7 @@ private:
         interrupts_ = interruption_of(cell_);
         has_limit_ = true;
     }
-    cell_.reason.store(options.reason, relaxed);  // hints for dumps
+    cell_.kind.store(&options.kind, relaxed);  // hints for dumps
     cell_.object.store(options.object, relaxed);
     if (on_) [[likely]] {
         auto& self = control_block::of(cell_);

@@ -12,14 +12,14 @@
 
 namespace weft::detail {
 
-bool wait_for_place(fiber_limit& limit, park_reason why_it_waits, const std::stop_token& unless) {
+bool wait_for_place(fiber_limit& limit, const wait_kind& kind, const std::stop_token& unless) {
     constexpr wait_outcome served = 0, stopped_by_token = 1;
     limit.lock().lock();
     if (limit.take_or_close()) {
         limit.lock().unlock();
         return true;
     }
-    wait w({.reason = why_it_waits, .object = &limit});
+    wait w({.kind = kind, .object = &limit});
     waiter me(w.cell(), w.ticket(), served);
     limit.line().push_back(me);
     limit.lock().unlock();
@@ -34,6 +34,8 @@ bool wait_for_place(fiber_limit& limit, park_reason why_it_waits, const std::sto
 }
 
 namespace {
+
+constexpr wait_kind fiber_limit_wait{.name = "fiber limit"};
 
 bool may_run_inline(scheduler& where, const attributes& a) noexcept {
     auto* const c = this_carrier_of(&where);
@@ -53,7 +55,7 @@ no_place::no_place(std::size_t most)
                         "weft: a runtime with max_fibers = " + std::to_string(most) + " has as many fibers") {}
 
 bool await_place(scheduler& where, const std::stop_token& unless) {
-    if (!wait_for_place(*where.limit(), park_reason::fiber_limit, unless)) return false;
+    if (!wait_for_place(*where.limit(), fiber_limit_wait, unless)) return false;
     where.limit()->give();
     return true;
 }
@@ -64,7 +66,7 @@ admission admit(scheduler& where, const attributes& a) {
     const auto& options = where.options();
     if (options.when_full == at_limit::fail) throw no_place(options.max_fibers);
     if (options.when_full == at_limit::run_inline && may_run_inline(where, a)) return admission::inlined;
-    wait_for_place(limit, park_reason::fiber_limit);
+    wait_for_place(limit, fiber_limit_wait);
     return admission::placed;
 }
 

@@ -5,7 +5,7 @@
 
 #include <weft/fiber.hpp>
 
-#include "fiber/park_reason.hpp"
+#include "fiber/wait_kind.hpp"
 
 namespace weft::detail {
 
@@ -34,7 +34,7 @@ public:
 /// without a limit.
 ///
 /// \returns  false if `unless` was stopped first. \parks \throws cancelled
-bool wait_for_place(fiber_limit&, park_reason, const std::stop_token& unless = {});
+bool wait_for_place(fiber_limit&, const wait_kind&, const std::stop_token& unless = {});
 
 /// Waits until a place is free in `where`, which has a limit, and leaves it there.
 ///

@@ -15,6 +15,8 @@
 namespace weft::detail {
 namespace {
 
+constexpr wait_kind sleep_wait{.name = "sleep", .ends = ended_by::outside};
+
 enum class with_handle : bool { stays, ends };
 
 // Waits for the body's end. The result tells how the wait ended; `notified` also if there was nothing to wait for.
@@ -26,7 +28,7 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, wi
     }
     const bool joins = handle == with_handle::ends;
     if (joins) require_no_join(f.rest().joiners);
-    wait w({.reason = park_reason::join, .object = &f, .deadline = until, .may_stop = may_stop});
+    wait w({.kind = join_wait, .object = &f, .deadline = until, .may_stop = may_stop});
     waiter me(w.cell(), w.ticket(), 0, joins ? mark_of_join(w.cell()) : nullptr);
     f.rest().joiners.push_back(me);
     f.lock.unlock();
@@ -166,7 +168,7 @@ void yield() {
 
 void sleep_until(steady_time_point until) {
     check_interrupt();
-    wait w({.reason = park_reason::sleep, .deadline = until});
+    wait w({.kind = sleep_wait, .deadline = until});
     if (w.park() == wake::stopped) throw_cancelled();
 }
 

@@ -16,6 +16,8 @@ namespace weft::detail {
 
 namespace {
 
+constexpr wait_kind scope_limit_wait{.name = "limit of its scope"};
+
 void note_told(control_block& f) noexcept {
     f.told = true;
     f.leave_trace();
@@ -45,7 +47,8 @@ struct scope_core::state final : end_observer {
     bool child_failed(control_block& f, const std::exception_ptr& failure) noexcept override;
     void child_ended(control_block& f, bool stop_siblings) noexcept override;
     bool is_stopped() const noexcept override;
-    std::size_t list_children(std::span<const control_block*> into) noexcept override;
+    static std::size_t list_children(const void* of_state, std::span<const wait_cell*> into) noexcept;
+    static constexpr wait_kind end_wait{.name = "end of scope", .holders = list_children};
     bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
     bool failure_is_open() const noexcept;
     using children = std::array<control_block*, 64>;  // chosen: a heavy fence for so many
@@ -83,7 +86,7 @@ scheduler& scope_core::where() const noexcept { return state_->where; }
 
 void scope_place::take(scope_core& in) {
     auto& state = *in.state_;
-    if (!state.limit->take()) wait_for_place(*state.limit, park_reason::scope_limit);
+    if (!state.limit->take()) wait_for_place(*state.limit, scope_limit_wait);
     held_in_ = &state;
 }
 
@@ -231,11 +234,12 @@ bool scope_core::state::is_stopped() const noexcept {
     return outer && outer->is_stopped();
 }
 
-std::size_t scope_core::state::list_children(std::span<const control_block*> into) noexcept {
-    const std::lock_guard guard(lock);
+std::size_t scope_core::state::list_children(const void* of_state, std::span<const wait_cell*> into) noexcept {
+    auto& s = *static_cast<const state*>(of_state);
+    const std::lock_guard guard(s.lock);
     std::size_t n = 0;
-    for (const auto* list : {&running, &told})
-        for (const control_block* f = list->front(); f && n < into.size(); f = list->next(*f)) into[n++] = f;
+    for (const auto* list : {&s.running, &s.told})
+        for (const control_block* f = list->front(); f && n < into.size(); f = list->next(*f)) into[n++] = &f->rest();
     return n;
 }
 
@@ -276,8 +280,8 @@ bool scope_core::state::wait_for_children() noexcept {
             lock.unlock();
             return interrupted;
         }
-        wait w({.reason = park_reason::scope_end,
-                .object = static_cast<end_observer*>(this),
+        wait w({.kind = end_wait,
+                .object = this,
                 .may_stop = stopped ? interruptible::no : interruptible::yes});
         waiter me(w.cell(), w.ticket());
         last_child.push_back(me);

@@ -7,6 +7,8 @@
 
 namespace weft::detail {
 
+constexpr wait_kind barrier_wait{.name = "barrier"};
+
 void barrier_core::begins_below_zero() noexcept { panic("barrier: a negative number of parties"); }
 
 barrier_core::~barrier_core() { require_at_end(room().waiters.empty(), "barrier: destroyed while somebody waits"); }
@@ -40,7 +42,7 @@ bool barrier_core::wait(std::uint64_t phase, time_point until, const std::stop_t
     check_interrupt();
     auto& r = room();
     r.lock.lock();
-    if (phase_ == phase) return r.wait_locked({.reason = park_reason::barrier, .object = this, .deadline = until}, token);
+    if (phase_ == phase) return r.wait_locked({.kind = barrier_wait, .object = this, .deadline = until}, token);
     r.lock.unlock();
     return true;
 }

@@ -8,6 +8,10 @@
 
 namespace weft::detail {
 
+constexpr wait_kind channel_send_wait{.name = "channel send"};
+constexpr wait_kind channel_receive_wait{.name = "channel receive"};
+constexpr wait_kind ticker_wait{.name = "ticker", .ends = ended_by::outside};
+
 using ending = channel_waiter::ending;
 
 inline channel_waiter* channel_core::claim(direction d) noexcept {
@@ -115,9 +119,9 @@ std::optional<channel_op> channel_core::end_at_once(direction d, void* element) 
 
 // Under the lock, which it gives back. The operation cannot be done now.
 channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* element, time_point until) {
-    const auto reason = d == direction::send ? park_reason::channel_send : park_reason::channel_receive;
+    const auto& kind = d == direction::send ? channel_send_wait : channel_receive_wait;
     for (bool was_first = false;; was_first = true) {
-        wait w(caller, {.reason = reason, .object = this, .deadline = until});
+        wait w(caller, {.kind = kind, .object = this, .deadline = until});
         channel_waiter me(w, 0, element);
         link(d, me, was_first);
         lock_.unlock();
@@ -384,7 +388,7 @@ bool channel_core::await_abandoned(time_point until) {
         lock_.unlock();
         return true;
     }
-    wait w({.reason = park_reason::ticker, .object = this, .deadline = until});
+    wait w({.kind = ticker_wait, .object = this, .deadline = until});
     waiter me(w.cell(), w.ticket());
     keeper_.push_back(me);
     lock_.unlock();

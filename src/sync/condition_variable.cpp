@@ -17,6 +17,8 @@ namespace {
 
 using namespace detail;
 
+constexpr wait_kind condition_variable_wait{.name = "condition variable"};
+
 struct condition_state {  // zeros: nobody waits
     spin_lock lock;
     wait_list waiters;
@@ -55,7 +57,7 @@ bool condition_variable::wait_until_woken(lock_type& lock, time_point until, con
     check_interrupt();
     auto& s = state_.as<condition_state>();
     s.lock.lock();
-    detail::wait w({.reason = park_reason::condition_variable, .object = this, .deadline = until});
+    detail::wait w({.kind = condition_variable_wait, .object = this, .deadline = until});
     waiter me(w.cell(), w.ticket(), notified_by_name);
     s.waiters.push_back(me);
     s.lock.unlock();

@@ -7,6 +7,9 @@
 
 namespace weft::detail {
 
+constexpr wait_kind latch_wait{.name = "latch"};
+constexpr wait_kind wait_group_wait{.name = "wait group"};
+
 void countdown::begins_below_zero(what w) noexcept {
     panic(w == what::latch ? "latch: negative count" : "wait_group: negative count (G1)");
 }
@@ -47,7 +50,7 @@ void countdown::take_and_wait(std::ptrdiff_t n) {
     if (count_ < 0) [[unlikely]]
         goes_below_zero();
     if (count_ == 0) return r.unlock_and_wake_all();
-    r.wait_locked({.reason = park_reason::latch, .object = this});
+    r.wait_locked({.kind = latch_wait, .object = this});
 }
 
 bool countdown::is_zero() const noexcept {
@@ -63,8 +66,8 @@ bool countdown::wait(time_point until, const std::stop_token* token) const {
     check_interrupt();
     auto& r = room();
     r.lock.lock();
-    const auto why = what_ == what::latch ? park_reason::latch : park_reason::wait_group;
-    if (count_ != 0) return r.wait_locked({.reason = why, .object = this, .deadline = until}, token);
+    const auto& kind = what_ == what::latch ? latch_wait : wait_group_wait;
+    if (count_ != 0) return r.wait_locked({.kind = kind, .object = this, .deadline = until}, token);
     r.lock.unlock();
     return true;
 }

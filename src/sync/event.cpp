@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+constexpr detail::wait_kind event_wait{.name = "event"};
+
 constexpr detail::state_lock::state_type unset = 0, set_already = 1;  // of the room's lock
 
 /// Of an event that was set.
@@ -60,7 +62,7 @@ bool event::wait_until_over(detail::time_point until, const std::stop_token* tok
     if (kind_ == manual && r.lock.rests_in(set_already)) return true;
     r.lock.lock();
     if (r.lock.state() == unset)
-        return r.wait_locked({.reason = detail::park_reason::event, .object = this, .deadline = until}, token);
+        return r.wait_locked({.kind = event_wait, .object = this, .deadline = until}, token);
     r.lock.unlock_in(after_a_wait(kind_));
     return true;
 }

@@ -9,7 +9,6 @@
 #include "base/spin_lock.hpp"
 #include "fiber/switch_point.hpp"
 #include "sched/wait.hpp"
-#include "sync/holders.hpp"
 #include "sync/whose.hpp"
 
 namespace weft {
@@ -45,6 +44,15 @@ struct mutex_waiter : waiter {
 std::uintptr_t owned_by(const wait_cell& c) noexcept { return reinterpret_cast<std::uintptr_t>(&c); }
 
 const wait_cell* owner_in(std::uintptr_t word) noexcept { return reinterpret_cast<const wait_cell*>(word & ~crowded); }
+
+// The lock's state is all there is of a mutex, so that they have one address.
+std::size_t owner_of(const void* mutex, std::span<const wait_cell*> into) noexcept {
+    auto& s = static_cast<opaque<sizeof(weft::mutex)>*>(const_cast<void*>(mutex))->as<mutex_state>();
+    return only_holder(owner_in(s.word.load(relaxed)), into);
+}
+
+constexpr wait_kind mutex_wait{
+    .name = "mutex", .holders = owner_of, .held_at = {holder_place::form::pointer, offsetof(mutex_state, word)}};
 
 std::uintptr_t crowded_if_waited_for(const mutex_state& s) noexcept { return s.waiters.empty() ? 0 : crowded; }
 
@@ -124,7 +132,7 @@ bool mutex::lock_until(time_point until) noexcept {
             s.lock.unlock();
             return true;
         }
-        wait w({.reason = park_reason::mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
+        wait w({.kind = mutex_wait, .object = this, .deadline = until, .may_stop = interruptible::no});
         mutex_waiter me(w, woken);
         if (woken)
             s.waiters.push_front(me);
@@ -163,11 +171,5 @@ bool recursive_mutex::enter_again() noexcept {
 void recursive_mutex::unlock() noexcept {
     if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();  // who is not the owner is refused there
 }
-
-const wait_cell* detail::holder_of_mutex(const void* mutex) noexcept {
-    return owner_in(static_cast<opaque<sizeof(weft::mutex)>*>(const_cast<void*>(mutex))->as<mutex_state>().word.load(relaxed));
-}
-
-std::size_t detail::offset_of_mutex_holder() noexcept { return offsetof(mutex_state, word); }
 
 }  // namespace weft

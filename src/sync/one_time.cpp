@@ -5,7 +5,6 @@
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "fiber/switch_point.hpp"
-#include "sync/holders.hpp"
 #include "sync/waiting_room.hpp"
 
 namespace weft::detail {
@@ -17,6 +16,19 @@ struct one_time_state {
     waiting_room room;
     const wait_cell* runner = nullptr;  // under the lock, while running
 };
+
+// The state is all there is of a one_time, so that they have one address.
+std::size_t runner_of(const void* once, std::span<const wait_cell*> into) noexcept {
+    auto& s = static_cast<opaque<sizeof(one_time)>*>(const_cast<void*>(once))->as<one_time_state>();
+    s.room.lock.lock();
+    const wait_cell* const runner = s.runner;
+    s.room.lock.unlock();
+    return only_holder(runner, into);
+}
+
+constexpr wait_kind once_wait{
+    .name = "call_once", .holders = runner_of, .held_at = {holder_place::form::pointer, offsetof(one_time_state, runner)}};
+constexpr wait_kind ivar_wait{.name = "ivar"};
 
 }  // namespace
 
@@ -70,7 +82,7 @@ bool one_time::await_turn() noexcept {
             continue;
         }
         require(s.runner != &this_cell(), "call_once: called again by its own function, with the same flag");
-        s.room.wait_locked({.reason = park_reason::once, .object = this, .may_stop = interruptible::no});
+        s.room.wait_locked({.kind = once_wait, .object = this, .may_stop = interruptible::no});
     }
 }
 
@@ -80,11 +92,9 @@ bool one_time::await_done(time_point until, const std::stop_token* token) const 
     auto& s = state_.as<one_time_state>();
     s.room.lock.lock();
     if (s.room.lock.state() != done)
-        return s.room.wait_locked({.reason = park_reason::ivar, .object = this, .deadline = until}, token);
+        return s.room.wait_locked({.kind = ivar_wait, .object = this, .deadline = until}, token);
     s.room.lock.unlock();
     return true;
 }
-
-std::size_t offset_of_once_runner() noexcept { return offsetof(one_time_state, runner); }
 
 }  // namespace weft::detail

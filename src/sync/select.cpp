@@ -35,6 +35,9 @@
 namespace weft::detail {
 namespace {
 
+constexpr wait_kind select_wait{.name = "select"};
+constexpr wait_kind select_readiness_wait{.name = "select", .ends = ended_by::outside};
+
 static_assert(sizeof(channel_waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<channel_waiter>);
 static_assert(sizeof(waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<waiter>);
 static_assert(sizeof(stop_waiter) <= sizeof(select_registration));
@@ -151,7 +154,7 @@ std::size_t selection::run(std::size_t first) {
             return *otherwise_;
         }
         // 2. Or wait for all of them (E2).
-        wait w({.reason = has_watches_ ? park_reason::select_readiness : park_reason::select, .deadline = std::min(until_, look_again_)});
+        wait w({.kind = has_watches_ ? select_readiness_wait : select_wait, .deadline = std::min(until_, look_again_)});
         link_all(w);
         unlock_all();
         if (const auto index = wait_for_any(w)) return *index;

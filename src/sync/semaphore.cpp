@@ -12,6 +12,8 @@
 
 namespace weft::detail {
 
+constexpr wait_kind semaphore_wait{.name = "semaphore"};
+
 void semaphore_core::begins_out_of_range() noexcept { panic("semaphore: begins with 0 to max() permits"); }
 
 semaphore_core::~semaphore_core() { require_at_end(room().waiters.empty(), "semaphore: destroyed while somebody waits"); }
@@ -49,7 +51,7 @@ bool semaphore_core::acquire(time_point until, const std::stop_token* token) {
     check_interrupt();
     auto& r = room();
     r.lock.lock();
-    if (permits_ == 0) return r.wait_locked({.reason = park_reason::semaphore, .object = this, .deadline = until}, token);
+    if (permits_ == 0) return r.wait_locked({.kind = semaphore_wait, .object = this, .deadline = until}, token);
     --permits_;
     r.lock.unlock();
     return true;

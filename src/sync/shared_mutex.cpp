@@ -13,7 +13,6 @@
 #include "base/panic.hpp"
 #include "fiber/switch_point.hpp"
 #include "fiber/wake_all.hpp"
-#include "sync/holders.hpp"
 #include "sync/waiting_room.hpp"
 #include "sync/whose.hpp"
 
@@ -46,6 +45,18 @@ struct shared_mutex_state {  // zeros: free, nobody waits
     }
 };
 
+// The lock's state is all there is of it, so that they have one address. Readers are not known.
+std::size_t writer_of(const void* lock, std::span<const wait_cell*> into) noexcept {
+    auto& s = static_cast<opaque<sizeof(weft::shared_mutex)>*>(const_cast<void*>(lock))->as<shared_mutex_state>();
+    s.lock.lock();
+    const wait_cell* const writer = s.writer;
+    s.lock.unlock();
+    return only_holder(writer, into);
+}
+
+constexpr wait_kind shared_mutex_wait{
+    .name = "shared mutex", .holders = writer_of, .held_at = {holder_place::form::pointer, offsetof(shared_mutex_state, writer)}};
+
 }  // namespace
 
 shared_mutex::~shared_mutex() {
@@ -75,7 +86,7 @@ bool shared_mutex::lock_until(time_point until) noexcept {
         return true;
     }
     require(s.writer != self, "shared_mutex: locked again by its owner");
-    const wait_options options{.reason = park_reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no};
+    const wait_options options{.kind = shared_mutex_wait, .object = this, .deadline = until, .may_stop = interruptible::no};
     if (wait_in(s.lock, s.waiting_writers, options)) return true;
 
     wait_list admitted;
@@ -121,7 +132,7 @@ bool shared_mutex::lock_shared_until(time_point until) noexcept {
     }
     require(s.writer != &this_cell(), "shared_mutex: locked again by its owner");
     return wait_in(s.lock, s.waiting_readers,
-                   {.reason = park_reason::shared_mutex, .object = this, .deadline = until, .may_stop = interruptible::no});
+                   {.kind = shared_mutex_wait, .object = this, .deadline = until, .may_stop = interruptible::no});
 }
 
 void shared_mutex::unlock_shared() noexcept {
@@ -138,16 +149,5 @@ void shared_mutex::unlock_shared() noexcept {
     s.lock.unlock();
     unpark_all(admitted);
 }
-
-// The lock's state is all there is of it, so that they have one address.
-const wait_cell* detail::holder_of_shared_mutex(const void* lock) noexcept {
-    auto& s = static_cast<opaque<sizeof(weft::shared_mutex)>*>(const_cast<void*>(lock))->as<shared_mutex_state>();
-    s.lock.lock();
-    const wait_cell* const holder = s.writer;
-    s.lock.unlock();
-    return holder;
-}
-
-std::size_t detail::offset_of_shared_mutex_holder() noexcept { return offsetof(shared_mutex_state, writer); }
 
 }  // namespace weft

@@ -91,15 +91,5 @@ TEST(interrupt, comes_too_late_for_a_wait_that_was_claimed) {
     EXPECT_EQ(c.outcome, 5u);
 }
 
-TEST(park_reason, names_differ) {
-    std::set<std::string_view> names;
-    for (int i = 0; i <= static_cast<int>(park_reason::scope_limit); ++i) {
-        if (static_cast<park_reason>(i) == park_reason::select_readiness) continue;  // a select like others
-        const auto n = name(static_cast<park_reason>(i));
-        EXPECT_NE(n, "?") << i;
-        EXPECT_TRUE(names.insert(n).second) << n;
-    }
-}
-
 }  // namespace
 }  // namespace weft::detail

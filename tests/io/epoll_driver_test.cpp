@@ -86,7 +86,7 @@ TEST_F(epoll_driver_test, an_event_wakes_the_waiters_of_its_way_only) {
     const auto seen = s->events(io_direction::read);
     std::atomic<bool> woken{false};
     std::thread reader([&] {
-        EXPECT_EQ(s->wait(io_direction::read, seen, detail::park_reason::read), detail::readiness::again);
+        EXPECT_EQ(s->wait(io_direction::read, seen, detail::read_wait), detail::readiness::again);
         woken = true;
     });
     std::this_thread::sleep_for(10ms);

@@ -13,7 +13,8 @@ namespace {
 using detail::io_direction;
 using detail::io_source;
 using detail::make_source;
-using detail::park_reason;
+using detail::read_wait;
+using detail::write_wait;
 using detail::readiness;
 
 class source_test : public descriptor_check {
@@ -120,7 +121,7 @@ TEST_F(source_test, I4_an_event_after_the_attempt_is_not_missed) {
     ASSERT_EQ(source_->attach(), 0);
     const auto seen = source_->events(io_direction::read);
     EXPECT_EQ(source_->on_event({.readable = true, .writable = false, .hangup = false}), 0u);
-    EXPECT_EQ(source_->wait(io_direction::read, seen, park_reason::read), readiness::again);  // does not sleep
+    EXPECT_EQ(source_->wait(io_direction::read, seen, read_wait), readiness::again);  // does not sleep
     source_->leave();
 }
 
@@ -134,7 +135,7 @@ TEST_F(source_test, I6_an_event_wakes_all_waiters_of_its_way) {
     std::vector<std::thread> readers;
     for (int i = 0; i < 3; ++i)
         readers.emplace_back([&] {
-            EXPECT_EQ(source_->wait(io_direction::read, seen, park_reason::read), readiness::again);
+            EXPECT_EQ(source_->wait(io_direction::read, seen, read_wait), readiness::again);
             ++woken;
         });
     std::this_thread::sleep_for(20ms);
@@ -150,8 +151,8 @@ TEST_F(source_test, close_wakes_the_waiters_of_both_ways) {
     ASSERT_EQ(source_->attach(), 0);
     ASSERT_TRUE(eventually([&] { return source_->events(io_direction::write) != 0; }));
     const auto read_seen = source_->events(io_direction::read), write_seen = source_->events(io_direction::write);
-    std::thread reader([&] { EXPECT_EQ(source_->wait(io_direction::read, read_seen, park_reason::read), readiness::again); });
-    std::thread writer([&] { EXPECT_EQ(source_->wait(io_direction::write, write_seen, park_reason::write), readiness::again); });
+    std::thread reader([&] { EXPECT_EQ(source_->wait(io_direction::read, read_seen, read_wait), readiness::again); });
+    std::thread writer([&] { EXPECT_EQ(source_->wait(io_direction::write, write_seen, write_wait), readiness::again); });
     std::this_thread::sleep_for(10ms);
     source_->close();
     reader.join();
@@ -165,7 +166,7 @@ TEST_F(source_test, wait_ends_when_its_time_has_come) {
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
     EXPECT_EQ(
-        source_->wait(io_direction::read, source_->events(io_direction::read), park_reason::read, detail::clock::now() + 5ms),
+        source_->wait(io_direction::read, source_->events(io_direction::read), read_wait, detail::clock::now() + 5ms),
         readiness::timed_out);
     source_->leave();
 }

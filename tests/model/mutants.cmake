@@ -24,8 +24,8 @@ if(SOURCE STREQUAL "src/sync/select.cpp")
     leave_out("E1" [[std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);]])
     mutate([[if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();]]
            [[if (e->channel != std::exchange(locked, e->channel) || ::model::mutant("E1 once")) e->channel->lock().lock();]])
-    mutate([[        wait w({.reason = has_watches_]]
-           [[        if (::model::mutant("E2")) unlock_all(), lock_all(); wait w({.reason = has_watches_]])
+    mutate([[        wait w({.kind = has_watches_]]
+           [[        if (::model::mutant("E2")) unlock_all(), lock_all(); wait w({.kind = has_watches_]])
     leave_out("E4" [[unlink_all();  // E4]])
     mutate([[ended_already = !e.fiber->life.await();]]
            [[ended_already = !e.fiber->life.await() && !::model::mutant("E5");]])

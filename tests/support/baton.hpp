@@ -10,6 +10,8 @@
 
 namespace weft::test {
 
+inline constexpr detail::wait_kind baton_wait{.name = "baton"};
+
 /// Counts what was posted and not yet taken. Fibers and plain threads alike.
 class baton {
 public:
@@ -40,7 +42,7 @@ private:
             lock_.unlock();
             return true;
         }
-        detail::wait w({.reason = detail::park_reason::wait_group, .object = this, .deadline = until});
+        detail::wait w({.kind = baton_wait, .object = this, .deadline = until});
         detail::waiter me(w.cell(), w.ticket());
         waiting_.push_back(me);
         lock_.unlock();

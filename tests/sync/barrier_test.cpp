@@ -5,12 +5,11 @@
 
 #include <memory>
 
-#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
 
 namespace {
 
-const auto reason = name(weft::detail::park_reason::barrier);
+constexpr std::string_view reason = "barrier";
 
 class barrier_contract : public testing::TestWithParam<setting> {};
 

@@ -5,14 +5,13 @@
 
 #include <memory>
 
-#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
 
 namespace {
 
 using weft::event;
 
-const auto reason = name(weft::detail::park_reason::event);
+constexpr std::string_view reason = "event";
 
 class event_contract : public testing::TestWithParam<setting> {};
 

@@ -8,14 +8,13 @@
 #include <memory>
 #include <string>
 
-#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
 
 namespace {
 
 using weft::ivar;
 
-const auto reason = name(weft::detail::park_reason::ivar);
+constexpr std::string_view reason = "ivar";
 
 class ivar_contract : public testing::TestWithParam<setting> {};
 

@@ -5,12 +5,11 @@
 
 #include <stdexcept>
 
-#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
 
 namespace {
 
-const auto reason = name(weft::detail::park_reason::once);
+constexpr std::string_view reason = "call_once";
 
 class once_contract : public testing::TestWithParam<setting> {};
 

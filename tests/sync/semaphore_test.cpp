@@ -7,7 +7,6 @@
 #include <memory>
 #include <random>
 
-#include "fiber/park_reason.hpp"
 #include "sync/crew.hpp"
 
 namespace {
@@ -15,7 +14,7 @@ namespace {
 using weft::binary_semaphore;
 using weft::counting_semaphore;
 
-const auto reason = name(weft::detail::park_reason::semaphore);
+constexpr std::string_view reason = "semaphore";
 
 class semaphore_contract : public testing::TestWithParam<setting> {};
 

@@ -8,13 +8,12 @@
 #include <memory>
 #include <random>
 
-#include "fiber/park_reason.hpp"
 #include "support/eventually.hpp"
 #include "sync/crew.hpp"
 
 namespace {
 
-const auto reason = name(weft::detail::park_reason::shared_mutex);
+constexpr std::string_view reason = "shared mutex";
 
 class shared_mutex_contract : public testing::TestWithParam<setting> {};
 

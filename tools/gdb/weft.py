@@ -12,6 +12,7 @@ Nothing is called in the process, and nothing is written to it. Fibers are found
 How a stack that no thread runs on is shown: an unwinder says of the innermost frame of the selected thread that its caller is the place
 where the fiber has left its stack. gdb goes on from there by itself.
 """
+import collections
 import contextlib
 import itertools
 import re
@@ -30,6 +31,10 @@ def read(address, size):
 
 def unsigned(data, offset, size):
     return int.from_bytes(data[offset:offset + size], "little")
+
+
+def signed(data):
+    return int.from_bytes(data, "little", signed=True)
 
 
 def word_at(address):
@@ -69,14 +74,17 @@ def read_layout():
             at += 16
     except gdb.MemoryError:
         raise gdb.GdbError("weft: the process does not run yet, or the core file lacks its data")
-    if layout.get("version", 1) != 1:
-        raise gdb.GdbError(f"weft: this script is too old for the program (layout {layout['version']})")
+    if layout.get("version", 2) != 2:
+        raise gdb.GdbError(f"weft: this script does not fit the program (layout {layout['version']})")
     return layout
 
 
 def printable(name):
     """As add_printable() of base/in_quotes.hpp."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda control: "".join(f"\\x{b:02x}" for b in control.group().encode()), name)
+
+
+Kind = collections.namedtuple("Kind", "name held_at offset")  # of wait: wait_kind.hpp
 
 
 class Fiber:
@@ -102,18 +110,17 @@ class Fiber:
         phase = unsigned(data, p["block.phase"], 1)
         self.waits = word != 0
         self.state = process.name(process.states, p["state.waiting"] if self.waits else phase)
-        self.reason = self.object = None
+        self.kind = self.object = None
         self.waited = None
         self.holder = 0  # a cell
         if self.waits:
-            reason = unsigned(rest_data, p["rest.reason"], 1)
-            self.reason = process.name(process.reasons, reason)
+            self.kind = process.kind(unsigned(rest_data, p["rest.kind"], 8))
             self.object = unsigned(rest_data, p["rest.object"], 8)
             self.waited = process.elapsed(unsigned(rest_data, p["rest.since"], 4))
-            self.holder = process.holder(reason, self.object)
         elif self.in_place:
-            self.reason, self.object = process.reasons[p["reason.join"]], self.in_place
-            self.holder = self.in_place + p["block.to_rest"]
+            self.kind, self.object = process.kind(p["join"]), self.in_place
+        if self.kind:
+            self.holder = process.holder(self.kind, self.object)
 
     def title(self):
         return f"fiber {self.id}" + (f' "{printable(self.name)}"' if self.name else "")
@@ -125,8 +132,8 @@ class Fiber:
         text += f": {self.state}"
         if self.thread:
             text += f" on thread {self.thread}"
-        if self.reason:
-            text += f" for {self.reason}"
+        if self.kind:
+            text += f" for {self.kind.name}"
             if self.object:
                 text += f" at {self.object:#x}"
             if self.holder:
@@ -148,7 +155,7 @@ class Process:
         if not p:
             return
         self.states = [text_at(word_at(p["state_names"] + 8 * i)) for i in range(p["state_count"])]
-        self.reasons = [text_at(word_at(p["reason_names"] + 8 * i)) for i in range(p["reason_count"])]
+        self.kinds = {}
         schedulers = []
         runtime = word_at(p["first_runtime"])
         while runtime:
@@ -189,18 +196,27 @@ class Process:
             self.sites[at] = f"{text_at(file)}:{line}" if line else ""
         return self.sites[at]
 
-    def holder(self, reason, object):
+    def kind(self, at):
+        """What src/fiber/wait_kind.hpp says of a kind of wait. A block may be half made at that instant."""
+        if at not in self.kinds:
+            p = self.layout
+            try:
+                self.kinds[at] = Kind(text_at(word_at(at + p["kind.name"])), unsigned(read(at + p["kind.held_at"], 1), 0, 1),
+                                      signed(read(at + p["kind.offset"], 8)))
+            except gdb.MemoryError:
+                self.kinds[at] = Kind(f"something unknown ({at:#x})", 0, 0)
+        return self.kinds[at]
+
+    def holder(self, kind, object):
+        """The cell of the fiber or thread that must act first; 0: not known."""
         p = self.layout
-        if not object:
-            return 0
-        if reason == p["reason.join"]:
-            return object + p["block.to_rest"]
-        for lock in ("mutex", "shared_mutex", "once"):
-            if reason == p[f"reason.{lock}"]:
-                try:
-                    return word_at(object + p[f"{lock}.holder"]) & ~1  # bit 0 of a mutex: somebody waits
-                except gdb.MemoryError:
-                    return 0
+        if object and kind.held_at == p["kind.inside"]:
+            return object + kind.offset
+        if object and kind.held_at == p["kind.pointer"]:
+            try:
+                return word_at(object + kind.offset) & -p["cell.alignment"]
+            except gdb.MemoryError:
+                return 0
         return 0
 
     def read_fibers(self, scheduler):

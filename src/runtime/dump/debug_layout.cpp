@@ -15,7 +15,7 @@
 #include "runtime/dump/all_runtimes.hpp"
 #include "sched/scheduler.hpp"
 #include "stack/stack.hpp"
-#include "sync/holders.hpp"
+#include "sched/joiners.hpp"
 
 #if defined(__x86_64__)
 #include "arch/x86_64/layout.h"
@@ -53,7 +53,6 @@ struct debug_layout {
 
 namespace {
 
-constinit std::array<const char*, static_cast<std::size_t>(park_reason::scope_limit) + 1> reason_names = {};
 constinit std::array<const char*, static_cast<std::size_t>(fiber_state::done) + 1> state_names = {};
 
 template <class Enum, std::size_t N>
@@ -77,12 +76,11 @@ std::uint64_t byte_of(T with_one_bit) noexcept {
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // supported by both compilers for what has no virtual bases
 
 void debug_layout::fill(listed_runtime* const* first) noexcept {
-    fill_names<park_reason>(reason_names);
     fill_names<fiber_state>(state_names);
     fiber_core::marks named{};
     named.named = true;
     const debug_entry entries[] = {
-        {"version", 1},
+        {"version", 2},
         {"first_runtime", address(first)},
         {"runtime.next", offsetof(listed_runtime, next_)},
         {"runtime.scheduler", offsetof(listed_runtime, fibers_)},
@@ -118,7 +116,7 @@ void debug_layout::fill(listed_runtime* const* first) noexcept {
         {"rest.word", offsetof(fiber_rest, word)},
         {"word.state_mask", wait_word::state_mask},
         {"word.waiting", static_cast<std::uint64_t>(wait_state::waiting)},
-        {"rest.reason", offsetof(fiber_rest, reason)},
+        {"rest.kind", offsetof(fiber_rest, kind)},
         {"rest.object", offsetof(fiber_rest, object)},
         {"rest.since", offsetof(fiber_rest, since)},
         {"rest.in_place", offsetof(fiber_rest, in_place)},
@@ -132,15 +130,13 @@ void debug_layout::fill(listed_runtime* const* first) noexcept {
         {"state_count", state_names.size()},
         {"state.waiting", static_cast<std::uint64_t>(fiber_state::waiting)},
         {"state.done", static_cast<std::uint64_t>(fiber_state::done)},
-        {"reason_names", address(reason_names.data())},
-        {"reason_count", reason_names.size()},
-        {"reason.join", static_cast<std::uint64_t>(park_reason::join)},
-        {"reason.mutex", static_cast<std::uint64_t>(park_reason::mutex)},
-        {"reason.shared_mutex", static_cast<std::uint64_t>(park_reason::shared_mutex)},
-        {"reason.once", static_cast<std::uint64_t>(park_reason::once)},
-        {"mutex.holder", offset_of_mutex_holder()},
-        {"shared_mutex.holder", offset_of_shared_mutex_holder()},
-        {"once.holder", offset_of_once_runner()},
+        {"kind.name", offsetof(wait_kind, name)},
+        {"kind.held_at", offsetof(wait_kind, held_at) + offsetof(holder_place, is)},
+        {"kind.offset", offsetof(wait_kind, held_at) + offsetof(holder_place, offset)},
+        {"kind.pointer", static_cast<std::uint64_t>(holder_place::form::pointer)},
+        {"kind.inside", static_cast<std::uint64_t>(holder_place::form::inside)},
+        {"cell.alignment", alignof(wait_cell)},
+        {"join", address(&join_wait)},
         {"frame.bytes", WEFT_FRAME_BYTES},
 #if defined(__x86_64__)
         {"frame.pc", WEFT_FRAME_RETURN},

@@ -16,7 +16,6 @@
 #include "runtime/runtime_core.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "stack/running_stack.hpp"
-#include "sync/holders.hpp"
 
 namespace weft {
 namespace {
@@ -24,7 +23,7 @@ namespace {
 using namespace detail;
 
 constexpr std::size_t most_frames = 64;  // chosen: a screenful
-constexpr std::size_t most_children = 64;  // chosen: of a scope, under its lock
+constexpr std::size_t most_holders = 64;  // chosen: children of a scope, listed under its lock
 constexpr std::size_t held_at_once = 4;  // chosen: who is woken meanwhile waits for 50 us
 constexpr auto answer_within = std::chrono::milliseconds(100);  // chosen: a dump is wanted soon
 
@@ -45,23 +44,11 @@ struct seen_runtime {
 // Held.
 std::vector<const wait_cell*> holders_of(const control_block& f) {
     const auto& cell = f.rest();
-    void* const object = const_cast<void*>(cell.object.load(relaxed));  // its own store, before the wait
-    std::vector<const wait_cell*> found;
-    switch (cell.reason.load(relaxed)) {
-        case park_reason::mutex: found = {holder_of_mutex(object)}; break;
-        case park_reason::shared_mutex: found = {holder_of_shared_mutex(object)}; break;
-        case park_reason::join: found = {&static_cast<const control_block*>(object)->rest()}; break;
-        case park_reason::scope_end: {
-            std::array<const control_block*, most_children> children;
-            found.resize(static_cast<end_observer*>(object)->list_children(children));
-            std::transform(children.begin(), children.begin() + static_cast<std::ptrdiff_t>(found.size()), found.begin(),
-                           [](const control_block* child) { return &child->rest(); });
-            break;
-        }
-        default: break;
-    }
-    std::erase(found, nullptr);
-    return found;
+    const auto find = cell.kind.load(relaxed)->holders;  // its own store, before the wait
+    if (!find) return {};
+    std::array<const wait_cell*, most_holders> found;
+    const auto n = find(cell.object.load(relaxed), found);
+    return {found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n)};
 }
 
 // Held. A coroutine inside it waits on a stack of its own; then come those of its callers.
@@ -79,9 +66,9 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
     const auto& cell = f.rest();
     seen.ticket = cell.word.last_ticket();
     seen.what.state = name(fiber_state::waiting);
-    seen.what.waits_for = name(cell.reason.load(relaxed));
+    seen.what.waits_for = cell.kind.load(relaxed)->name;
     seen.what.object = cell.object.load(relaxed);
-    seen.what.external = is_ended_from_outside(cell.reason.load(relaxed));
+    seen.what.external = cell.kind.load(relaxed)->ends == ended_by::outside;
     seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
     seen.holders = holders_of(f);
     if (which == stacks::shown) seen.what.stack = stack_of(f);
@@ -100,7 +87,7 @@ void look_at(control_block& f, seen_fiber& seen) {
     seen.what.priority = info.priority;
     const auto* const child = f.rest().in_place.load(relaxed);
     if (!child || f.rest().word.state() != wait_state::active) return;
-    seen.what.waits_for = name(park_reason::join);
+    seen.what.waits_for = join_wait.name;
     seen.what.object = child;
     seen.in_place = child;
     seen.holders = {&child->rest()};
@@ -114,7 +101,7 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
         if (found->second->ticket) return;  // it has waited when it was looked at, and is shown so
         auto& what = found->second->what;
         what.state = name(fiber_state::running);
-        what.waits_for = name(park_reason::none);
+        what.waits_for = no_wait.name;
         what.thread = c.probe().id();
         for (unsigned i = 0; i < s.worker_count(); ++i)
             if (s.worker_at(i).held_by() == &c && c.hold().has_worker_hint()) what.worker = i;

@@ -36,12 +36,12 @@ void find_park_watcher() noexcept {
     looked.store(true, release);  // pairs with the load
 }
 
-void tell_watcher(const control_block& self, park_reason why) noexcept {
+void tell_watcher(const control_block& self, const wait_kind& kind) noexcept {
     watcher_of_parks.load(relaxed)({.name = self.name(),
                                     .id = id_of(self),
                                     .file = self.site.file_name(),
                                     .line = static_cast<unsigned>(self.site.line()),
-                                    .reason = name(why)});
+                                    .reason = kind.name});
 }
 
 }  // namespace weft::detail

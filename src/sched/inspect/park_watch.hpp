@@ -3,7 +3,7 @@
 
 #include "base/park_watch.hpp"
 #include "fiber/control_block.hpp"
-#include "fiber/park_reason.hpp"
+#include "fiber/wait_kind.hpp"
 
 namespace weft::detail {
 
@@ -13,6 +13,6 @@ void find_park_watcher() noexcept;
 inline bool is_watched() noexcept { return watcher_of_parks.load(relaxed) != nullptr; }
 
 /// The calling fiber is about to wait, or to yield.
-[[gnu::cold]] void tell_watcher(const control_block& self, park_reason) noexcept;
+[[gnu::cold]] void tell_watcher(const control_block& self, const wait_kind&) noexcept;
 
 }  // namespace weft::detail

@@ -11,9 +11,7 @@ bool scheduler::some_wait_for_another() noexcept {
         const auto& rest = f.rest();
         if (some || rest.in_place.load(relaxed)) return void(some = true);
         if (rest.word.state() != wait_state::waiting) return;
-        const auto why = rest.reason.load(relaxed);
-        some = why == park_reason::mutex || why == park_reason::shared_mutex || why == park_reason::join ||
-               why == park_reason::scope_end;
+        some = rest.kind.load(relaxed)->holders != nullptr;
     });
     return some;
 }

@@ -19,6 +19,9 @@ constinit atomic<bool> simulates{false};
 
 namespace {
 
+constexpr wait_kind rest_wait{.name = "rest of the simulation"};
+constexpr wait_kind run_wait{.name = "end of a simulated run", .ends = ended_by::outside};
+
 constexpr time_point beginning(std::chrono::hours(24));  // chosen: a program may subtract from it
 constexpr std::uint64_t least_steps_to_end = 100'000;    // chosen: what is not unwound stays for good
 constexpr std::uint32_t halvings = 5;                    // chosen: switch_one_in of 1, 2, 4, 8 or 16
@@ -144,7 +147,7 @@ bool simulator::pass_time(worker& w) {
 }
 
 bool simulator::come_to_rest() noexcept {
-    wait w({.reason = park_reason::none, .may_stop = interruptible::no});
+    wait w({.kind = rest_wait, .may_stop = interruptible::no});
     waiter me(w.cell(), w.ticket());
     resting_.push_back(me);
     static_cast<void>(w.park());
@@ -227,7 +230,7 @@ bool simulator::await_run() noexcept {
             lock_.unlock();
             return well;
         }
-        wait w({.reason = park_reason::callback, .may_stop = interruptible::no});  // another world's move
+        wait w({.kind = run_wait, .may_stop = interruptible::no});
         waiter me(w.cell(), w.ticket());
         outside_.push_back(me);
         lock_.unlock();

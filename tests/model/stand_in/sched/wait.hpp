@@ -57,7 +57,7 @@ private:
 enum class wake : std::uint8_t { notified, timed_out, stopped };
 
 struct wait_options {
-    park_reason reason;
+    const wait_kind& kind;
     const void* object = nullptr;
     time_point deadline = never;
     interruptible may_stop = interruptible::yes;
