@@ -1,7 +1,7 @@
 // switch_point.hpp - a place where a simulated runtime may let another fiber run.
 //
-// The caller need not wait there. Every public operation has one. Operations that may wait reach it through pending_interrupt(),
-// because each simulated fiber is under a deadline that never passes
+// The caller need not wait there. Every public operation has one. Operations that may wait reach it
+// through pending_interrupt(), because each simulated fiber is under a deadline that never passes
 // (sched/simulate/simulator.hpp). Operations that are never interrupted call it first, with no lock
 // held.
 #pragma once
