@@ -26,7 +26,8 @@ constinit atomic<overflow_namer> namer_in_use{nullptr};
 constinit std::mutex installing;
 constinit int reports = 0;  // guarded by `installing`
 constinit bool is_beneath = false;  // O2; guarded by `installing`
-// written only while our handler is not installed, so it does not read it then (O1)
+// Written while our handler is not installed and so does not read it (O1), and by the handler
+// itself, for SA_RESETHAND.
 struct sigaction previous_action = {};
 
 /// A line of text built without allocating. What does not fit is cut off.
