@@ -13,7 +13,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::uintptr_t stack_alignment = 16;   // required by both calling conventions at a call
+constexpr std::uintptr_t stack_alignment = 16;  // required by both calling conventions at a call
 
 #if WEFT_UNDER_ASAN
 // Lies on the stack that is left; the code that arrives on the other stack reads it at once.
@@ -67,7 +67,7 @@ void make_context(context& c, stack_span s, void* initial_top, context_entry ent
 
 [[gnu::noinline]] void* switch_with_exceptions(context& from, context& to, void* passed, exception_state& here) noexcept {
     exception_state const mine = here;
-    here = {};   // X3
+    here = {};  // X3
     void* const got = switch_context(from, to, passed);
     *exception_state_here() = mine;  // of the thread that runs this stack now (E2)
     return got;

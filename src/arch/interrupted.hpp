@@ -6,7 +6,7 @@
 namespace weft::detail {
 
 struct interrupted {
-    std::uintptr_t code = 0;   // the next instruction
+    std::uintptr_t code = 0;  // the next instruction
     // the lowest byte in use, except for what a leaf function keeps below it
     std::uintptr_t stack = 0;
     // the innermost pair of (caller's frame, return address), if the code keeps such pairs

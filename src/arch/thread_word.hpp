@@ -6,7 +6,7 @@
 // register, the offset and the word each time, in order with calls and memory accesses.
 //
 //     WEFT_DECLARE_THREAD_WORD(weft_carrier_word);   // in a header, at namespace scope
-//     WEFT_DEFINE_THREAD_WORD(weft_carrier_word);    // in one source; null at first in every thread
+//     WEFT_DEFINE_THREAD_WORD(weft_carrier_word);    // in one source; null in every new thread
 //     void* here; WEFT_READ_THREAD_WORD(here, weft_carrier_word);
 //
 // Writing is an ordinary assignment (`weft_carrier_word = p;`), in a function that does not switch.

@@ -115,7 +115,7 @@ public:
     [[nodiscard]] T get() const { return value_; }
     void set(T value) { value_ = std::move(value); }
     [[nodiscard]] const T& read() const noexcept { return value_; }  ///< counts as one read, now
-    [[nodiscard]] T& write() noexcept { return value_; }             ///< counts as one write, now
+    [[nodiscard]] T& write() noexcept { return value_; }  ///< counts as one write, now
 
 private:
     T value_;

@@ -10,7 +10,7 @@ namespace weft::detail {
 
 /// Where control groups are found.
 struct group_places {
-    std::filesystem::path root = "/sys/fs/cgroup";           // as mounted
+    std::filesystem::path root = "/sys/fs/cgroup";  // as mounted
     std::filesystem::path membership = "/proc/self/cgroup";  // the process's paths below it
 };
 

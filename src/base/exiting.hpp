@@ -1,7 +1,7 @@
 // exiting.hpp - asks what ends: the process, only this library, or the calling thread.
 //
-// While the process ends, some errors are none: static objects are destroyed while threads and
-// fibers still run.
+// At the end of the process some conditions are not errors, although they are errors at any other
+// time: static objects are destroyed then while threads and fibers still run.
 #pragma once
 
 #include <string_view>

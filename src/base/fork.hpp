@@ -9,8 +9,8 @@
 //   F1  Locks held across a fork are leaves: no thread takes another lock under them, so their
 //       order does not matter. The one lock that is not a leaf, that of a pool, is taken first:
 //       handlers that are registered later are called earlier before a fork.
-//   F2  The first code of weft that runs in a child are the functions registered here, in the
-//       child's only thread.
+//   F2  In a child, the functions registered here run before any other code of weft, in the child's
+//       only thread.
 //   F3  A part that follows forks registers when the code is loaded, while there is only one
 //       thread. If another thread is initializing a local static at the moment of a fork, it is
 //       never initialized in the child, and a thread of the child that uses it waits for ever. So

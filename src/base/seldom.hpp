@@ -1,4 +1,6 @@
 // seldom.hpp - lets one event per period through and counts the others.
+//
+// For lines of a log that an outsider could provoke in large numbers.
 #pragma once
 
 #include <chrono>
@@ -11,8 +13,8 @@ namespace weft::detail {
 
 class seldom {
 public:
-    /// For lines of a log that an outsider could provoke in masses. \returns  the number of events
-    /// kept back since the last one that was let through; nothing if this event is kept back too.
+    /// \returns  the number of events kept back since the last one that was let through; nothing if
+    ///           this event is kept back too.
     std::optional<std::uint64_t> pass(std::chrono::steady_clock::time_point now) noexcept {
         const std::int64_t second = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
         // relaxed: it limits a rate, and nothing depends on it

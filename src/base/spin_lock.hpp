@@ -22,8 +22,8 @@ public:
     }
 
     [[nodiscard]] bool try_lock() noexcept {
-        return held_.load(relaxed) == 0         // a hint (L3)
-            && held_.exchange(1, acquire) == 0; // pairs with the release in unlock() (L2)
+        return held_.load(relaxed) == 0  // a hint (L3)
+            && held_.exchange(1, acquire) == 0;  // pairs with the release in unlock() (L2)
     }
 
     // pairs with the acquire in try_lock() (L2)

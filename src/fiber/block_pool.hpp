@@ -63,7 +63,7 @@ public:
     time_point trim(time_point now, std::size_t chains) noexcept;
 
     struct counts {
-        std::size_t made = 0;    // blocks
+        std::size_t made = 0;  // blocks
         std::size_t absent = 0;  // of these without memory behind them
     };
     counts statistics() noexcept;
@@ -126,10 +126,10 @@ private:
     control_block* loose_ = nullptr;  // fewer than a chain has
     std::size_t loose_count_ = 0;
     std::vector<std::unique_ptr<slab>> slabs_;
-    bool slabs_are_sorted_ = true;    // by address
+    bool slabs_are_sorted_ = true;  // by address
     intrusive_list<leaf> partial_, whole_, absent_;  // B6
     std::size_t partial_blocks_ = 0, whole_count_ = 0, absent_count_ = 0;
-    low_water unneeded_;              // chains
+    low_water unneeded_;  // chains
     std::size_t to_sort_ = 0;  // chains that were not needed in the last complete period
     atomic<bool> has_surplus_{false};
 };

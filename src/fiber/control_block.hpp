@@ -84,7 +84,7 @@ enum rarity : std::uint8_t {
     rare_low = 4,
     rare_class = rare_high | rare_low,
     rare_place = rare_stack | rare_class,
-    rare_inline = 8,  // there is no room for it: its spawner runs it (carrier::run_inline)
+    rare_inline = 8,  // max_fibers has no place for it: its spawner runs it (carrier::run_inline)
     rare_start = rare_place | rare_inline,
     rare_traces = 16,  // it has left something that scheduler::tidy() must remove (C6)
 };
@@ -115,7 +115,7 @@ struct fiber_core {
     // start
     atomic<std::uint8_t> rare{0};
     // Traces (C6): all that follow except `spilled`, which goes with the body, and `detached`.
-    bool told = false;  // the parent has handed its stop on
+    bool told = false;  // the parent has passed its stop on to this fiber
     atomic<bool> failure_taken{false};  // join() took the failure: a scope need not rethrow it
     // set through the handle; counts once in `stops` unless it is `none`
     atomic<stop_stage> stop{stop_stage::none};

@@ -119,7 +119,7 @@ public:
     /// both. The caller goes on without either (F5).
     [[nodiscard]] bool end_beside_handle() noexcept {
         if (word_.load(acquire) != handle + 2 * reference) return false;  // pairs with drop()
-        word_.store(handle | done, release);                              // pairs with has_ended()
+        word_.store(handle | done, release);  // pairs with has_ended()
         return true;
     }
     /// Whether F5 holds for the caller, which has joined.

@@ -9,7 +9,7 @@
 // A fiber may be claimed and queued again before it has left its stack. A second word therefore
 // says whether the fiber is still on its stack: begin() sets it, and the fiber's carrier clears it
 // after the switch. A carrier that takes a started fiber from a queue waits until it is cleared. A
-// third party that works on the stack of a waiting fiber seizes the stack for a moment (s; one
+// thread that has to work on the stack of a waiting fiber seizes that stack for a moment (s; one
 // thread at a time).
 //
 //  stack    meaning                                       leaves by
@@ -69,7 +69,7 @@ public:
         // relaxed: a thread that learns of the wait also sees this, through claim() and the queue
         on_stack_.store(on_it, relaxed);
         word_.store(pack(ticket, i, wait_state::waiting), release);  // pairs with claim()
-        light_fence();                                               // W5
+        light_fence();  // W5
         return ticket;
     }
 

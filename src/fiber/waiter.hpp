@@ -31,8 +31,7 @@
 
 namespace weft::detail {
 
-/// Why a wait ended, or which registration ended it. Smaller values than these two are a waiter's
-/// index.
+/// Why a wait ended: one of the two constants below, or the index of the waiter that ended it.
 using wait_outcome = std::uint32_t;
 inline constexpr wait_outcome outcome_stopped = 0xffff'ffff, outcome_timed_out = 0xffff'fffe;
 

@@ -78,7 +78,7 @@ bool fiber_ref::wait_until(time_point until) const { return await_end(*fiber_, u
 
 void fiber_ref::wait_shielded() const noexcept {
     require(this_fiber_block() != fiber_, "a fiber cannot destroy its own handle");
-    if (fiber_->owner->is_inherited()) return;  // it will not end here
+    if (fiber_->owner->is_inherited()) return;  // a fiber of the parent process does not end here
     wait_for_end(*fiber_, never, interruptible::no, with_handle::ends);
 }
 

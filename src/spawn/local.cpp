@@ -29,7 +29,7 @@
 namespace weft::detail {
 
 struct local_table {
-    std::vector<local_value*> values;   // by slot
+    std::vector<local_value*> values;  // by slot
     local_value* youngest = nullptr;
     std::uint32_t next_free = 0;
 

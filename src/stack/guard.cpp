@@ -22,7 +22,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr int advise_guard_install = 102;   // MADV_GUARD_INSTALL, Linux 6.13; older headers lack it
+constexpr int advise_guard_install = 102;  // MADV_GUARD_INSTALL, Linux 6.13; older headers lack it
 
 constinit atomic<std::size_t> mprotect_guards{0};
 

@@ -170,7 +170,7 @@ overflow_report::overflow_report() noexcept {
     if (reports++ > 0) return;
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);
-    if (is_ours(now) || (is_beneath && !is_default_or_ignored(now))) return;   // O2
+    if (is_ours(now) || (is_beneath && !is_default_or_ignored(now))) return;  // O2
     is_beneath = false;
     previous_action = now;
     struct sigaction action = {};
@@ -227,7 +227,7 @@ alternate_stack::~alternate_stack() {
 }
 
 void set_overflow_namer(overflow_namer namer) noexcept {
-    namer_in_use.store(namer, release);   // pairs with the acquire in print_report()
+    namer_in_use.store(namer, release);  // pairs with the acquire in print_report()
 }
 
 }  // namespace weft::detail

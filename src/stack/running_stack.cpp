@@ -28,7 +28,7 @@ constexpr std::uint64_t with(state s, pid_t thread) noexcept { return static_cas
 constexpr std::size_t most = 64;  // chosen: as much as a reader looks at
 constinit atomic<std::uint64_t> request{idle};
 constinit std::array<void*, most> addresses = {};  // N2
-constinit std::size_t count = 0;                   // N2
+constinit std::size_t count = 0;  // N2
 constinit std::mutex asking;
 constinit std::mutex claiming;
 constinit std::array<int, 65> users = {};  // how many users each signal has; guarded by `claiming`

@@ -23,7 +23,7 @@ namespace weft::detail {
 class slab;
 
 inline constexpr std::size_t stack_colours = 16;  // measured: more than 16 gain nothing
-inline constexpr std::size_t stack_colour_bytes = 64;   // a cache line
+inline constexpr std::size_t stack_colour_bytes = 64;  // a cache line
 
 struct alignas(stack_colour_bytes) stack {
     // span.high is the address of this struct, and a good initial top

@@ -1,7 +1,7 @@
 // stack_cache.hpp - the few stacks a worker keeps at hand, the warmest on top.
 //
 // Invariants
-//   C1  Owner only.
+//   C1  Only the worker that owns the cache uses it.
 //   C2  Spilling gives away the oldest half. The stack that was given last stays until it is taken
 //       again. So the giver may still run on that stack, as long as it leaves it before it takes
 //       one.
@@ -46,8 +46,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
-    static constexpr std::size_t capacity = 64;   // chosen
-    static constexpr std::size_t refill = 16;     // chosen
+    static constexpr std::size_t capacity = 64;  // chosen
+    static constexpr std::size_t refill = 16;  // chosen
 
     void spill() noexcept;
 

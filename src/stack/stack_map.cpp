@@ -17,7 +17,7 @@ struct stack_map_entry {
     atomic<std::uintptr_t> base{0};
     atomic<std::size_t> stride{0};
     atomic<std::size_t> bytes{0};
-    stack_map_entry* next = nullptr;      // written before the entry is published
+    stack_map_entry* next = nullptr;  // written before the entry is published
     stack_map_entry* unused = nullptr;  // guarded by `writers`
 };
 

@@ -38,8 +38,8 @@ struct stack_statistics {
     std::size_t in_use = 0;
     std::size_t idle = 0;  // given back, but still with pages
     std::size_t mapped_slots = 0;
-    std::size_t mapped_bytes = 0;      // of address space
-    std::size_t guarded = 0;           // of the stacks in use or idle
+    std::size_t mapped_bytes = 0;  // of address space
+    std::size_t guarded = 0;  // of the stacks in use or idle
     // their overflow is noticed only when they are given back
     std::size_t unguarded = 0;
     guard_kind guards = guard_kind::none;  // the kind that new stacks get first

@@ -129,8 +129,8 @@ private:
         return cell == ring_end_ ? ring_ : cell;
     }
     void copy(void* to, const void* from) const noexcept {
-        if (element_.bytes == 8)  // the most frequent size, copied without a call
-            std::memcpy(to, from, 8);  // the most frequent size, without a call
+        if (element_.bytes == 8)
+            std::memcpy(to, from, 8);  // the most frequent size, copied without a call
         else
             std::memcpy(to, from, element_.bytes);
     }
@@ -149,7 +149,7 @@ private:
     std::size_t reserved_ = 0;
     std::byte* const ring_;
     std::byte* const ring_end_;
-    std::byte* in_;   // the ring's next free place
+    std::byte* in_;  // the ring's next free place
     std::byte* out_;  // the oldest value in the ring
     channel_node* oldest_ = nullptr;
     channel_node* last_ = nullptr;

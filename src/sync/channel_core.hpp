@@ -44,7 +44,7 @@ enum class direction : std::uint8_t { send, receive };
 struct channel_waiter : waiter {
     enum class ending : std::uint8_t {
         closed,  // no value was moved
-        moved,   // the partner has moved the value
+        moved,  // the partner has moved the value
         again,  // the partner's move threw: keep waiting
         take,  // for a receiver: take the value out of `node`
         fill,  // for a sender: room is reserved; fill `node`, or a new node if it is null

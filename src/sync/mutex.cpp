@@ -34,8 +34,8 @@ constexpr std::uintptr_t crowded = 1;
 
 struct mutex_state {  // all zeros: free, no waiters
     atomic<std::uintptr_t> word;
-    spin_lock lock;               // guards what follows
-    bool waking = false;          // a woken waiter is on its way (M2)
+    spin_lock lock;  // guards what follows
+    bool waking = false;  // a woken waiter is on its way (M2)
     wait_list waiters;
 };
 
