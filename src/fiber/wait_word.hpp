@@ -13,14 +13,14 @@
 // thread at a time).
 //
 //  stack    meaning                                       leaves by
-//  left     free, or its fiber runs and is in no wait     o begin -> on it | s seize -> seized
+//  left     its fiber has left it, or runs in no wait     o begin -> on it | s seize -> seized
 //  on it    its fiber still uses it                       its carrier, left -> left
 //  seized   as left, but no carrier begins to run it      s unseize -> left
 //                                                         o begin -> on it (it ran all the time)
 //
 // Invariants
-//   W1  claim() is a compare-exchange from `waiting`. For every other transition only one thread
-//       may make it, so a plain store is enough.
+//   W1  claim() is a compare-exchange from `waiting`. Every other transition may be made by only
+//       one thread.
 //   W2  Of all the claims made with one ticket at most one succeeds. Only that claimer may unpark,
 //       and only once.
 //   W3  A ticket is used for one wait. A claim that comes late finds another ticket or another
@@ -36,10 +36,10 @@
 //       middle of a park that have taken each other's fiber would wait for ever (model test
 //       `two_carriers`).
 //   W7  If a stack is seized, and after a heavy fence is still seized and its fiber still waiting,
-//       no carrier runs on it until unseize(). A thread that claimed the wait before that fence is
-//       noticed by its claim. A thread that claims later sees the seizure in await_left(). A fiber
-//       that ran when its stack was seized has overwritten the seizure in the begin() of the wait
-//       that is_held() sees (model test `seized`). On the claimer's side a full fence, or the
+//       no carrier runs on it until unseize(). If a thread claimed the wait before that fence,
+//       is_held() sees the claim. A thread that claims later sees the seizure in await_left(). A
+//       fiber that ran when its stack was seized has overwritten the seizure in the begin() of the
+//       wait that is_held() sees (model test `seized`). On the claimer's side a full fence, or the
 //       exchange of the claim, stands between claim() and await_left().
 //
 // A plain thread has no carrier and is in no queue: it sleeps on a futex until it is signalled.

@@ -54,7 +54,7 @@ bool may_give_way() noexcept {
 
 [[gnu::noinline]] void give_way(control_block& self) noexcept {
     if (!may_give_way()) return;
-    given_way.fetch_add(1, relaxed);
+    given_way.fetch_add(1, relaxed);  // relaxed: a statistic
     carrier::yield(self);
 }
 
