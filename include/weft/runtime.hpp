@@ -39,7 +39,7 @@ struct hog_report {
     std::chrono::nanoseconds held{};
     /// CPU time it used of `held`. What it used before its worker was taken is not counted.
     std::chrono::nanoseconds computed{};
-    int thread = 0;  ///< the kernel's number of the thread
+    int thread = 0;                       ///< the kernel's number of the thread
     /// If it blocks: where, as in "flock, locks_lock_inode_wait"; may be empty.
     std::string_view blocked_in;
     /// If it computes and there is a `hog_signal`: its return addresses, innermost first.
