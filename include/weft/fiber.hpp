@@ -108,9 +108,9 @@ public:
     /// afterwards.
     ///
     /// If the body has not begun, the caller may run it in place: on the caller's own stack, if
-    /// half of that is left, but as the fiber that was spawned. While it does, a stop of the caller
-    /// also stops that fiber. Where the work must survive a stop of its joiner, join under a
-    /// shield.
+    /// half of that is left. The body still runs as the fiber that was spawned. While it runs in
+    /// place, a stop of the caller also stops that fiber. Where the work must survive a stop of its
+    /// joiner, join under a shield.
     ///
     /// \returns the result of the body.
     /// \throws  what the body threw; fiber_cancelled if the body ended by `cancelled` and the

@@ -22,10 +22,10 @@
 
 namespace weft {
 
-/// A fiber that kept its thread for ten time slices or more while others waited. It was given a
-/// thread of its own, or would have been if there were one to give. Or: a fiber that was asked to
-/// stop and goes on, because it swallows `cancelled`. Valid only during the call of on_hog. See
-/// docs/guide/9-preemption.md.
+/// Describes a hog: a fiber that kept its thread for ten time slices or more while others waited.
+/// It was given a thread of its own, or would have been if there were one to give. Also describes a
+/// fiber that was asked to stop and goes on, because it swallows `cancelled`. Valid only during the
+/// call of on_hog. See docs/guide/9-preemption.md.
 struct hog_report {
     /// `computes`: the fiber uses its CPU. `blocks`: its thread sleeps in the kernel.
     /// `ignores_stop`: `cancelled` was thrown in the fiber a hundred times or more, over a second
@@ -73,11 +73,12 @@ struct runtime_options {
     /// What it throws is printed and otherwise ignored. Default: one line on stderr. With
     /// time_slice zero there are no reports.
     std::function<void(hog_report const&)> on_hog = {};
-    /// Called on the same thread when no fiber of this runtime has run for a second and there are
-    /// fibers, of any runtime, that wait for one another or for what cannot come (deadlock.hpp). It
-    /// is called once for each deadlock that is certain. Default: a report on stderr. The program
-    /// goes on waiting, so if it is to end, this function must end it. With time_slice zero there
-    /// is no search.
+    /// Called for deadlocks (deadlock.hpp): for fibers that wait for one another, or for what
+    /// cannot come. The runtime looks for them when none of its fibers has run for a second, and
+    /// calls this on the thread of on_hog. The fibers may be of any runtime. It is called once for
+    /// each deadlock that is certain. Default: a report on stderr. The program goes on
+    /// waiting, so if it is to end, this function must end it. With time_slice zero there is no
+    /// search.
     std::function<void(deadlock const&)> on_deadlock = {};
     /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. The signal
     /// interrupts whatever the thread does at that time. It must have no other user: if it has a
@@ -94,9 +95,9 @@ struct runtime_options {
     /// When a fiber computes and has lost its worker, the nice value of its thread is raised by
     /// this much, 0 to 19, unless other fibers are bound to that thread. With 10, the other fibers
     /// are punctual beside a hundred hogs in most runs. But then every thread that is less nice
-    /// comes before such a fiber, the program's own among them, and the threads and processes that
-    /// it starts are as nice as it is, threads of weft::blocking among them. WEFT_HOG_NICE
-    /// overrides.
+    /// comes before such a fiber, the program's other threads among them; and the threads and
+    /// processes that it starts are as nice as it is, threads of weft::blocking among them.
+    /// WEFT_HOG_NICE overrides.
     int hog_nice = 0;
     /// The most threads that may run fibers: those that have a worker and those that lost one.
     /// WEFT_MAX_CARRIERS overrides.
