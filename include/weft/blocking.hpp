@@ -95,8 +95,8 @@ void blocking_detached(F&& f) {
 /// call, await_callback() throws std::future_error (broken_promise). A null std::exception_ptr
 /// stops the program.
 ///
-/// Calls: resume(value), or resume() if T is void; resume(std::exception_ptr). See
-/// await_callback().
+/// Calls: resume(value), or resume() if T is void; resume(std::exception_ptr). await_callback() has
+/// an example. See docs/guide/3-waiting.md.
 template <class T>
 class resumer {
 public:

@@ -21,7 +21,7 @@
 
 namespace weft {
 
-/// Thrown by a send to a closed channel.
+/// Thrown by a send to a closed channel. See docs/guide/2-channels.md.
 class channel_closed : public std::runtime_error {
 public:
     channel_closed();
@@ -60,7 +60,8 @@ private:
     }
 };
 
-/// The receiving side of a channel, and a range of its values. See weft::sender for an example.
+/// The receiving side of a channel, and a range of its values. weft::sender has an example. See
+/// docs/guide/2-channels.md.
 template <class T>
 class receiver : public detail::channel_handle<T>, public detail::receive_operations<receiver<T>, T> {
 public:

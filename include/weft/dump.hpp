@@ -19,7 +19,7 @@
 
 namespace weft {
 
-/// What a dump knows of one fiber. See take_snapshot().
+/// What a dump knows of one fiber. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct fiber_snapshot {
     fiber_id id;
     std::string name;  ///< may be empty
@@ -46,7 +46,7 @@ struct fiber_snapshot {
     std::vector<void*> stack;  ///< return addresses, innermost first; may be empty
 };
 
-/// What a dump knows of one runtime. See take_snapshot().
+/// What a dump knows of one runtime. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct runtime_snapshot {
     std::string name;
     unsigned workers = 0;
@@ -54,7 +54,7 @@ struct runtime_snapshot {
     std::vector<fiber_snapshot> fibers;
 };
 
-/// What a dump knows of the process. See take_snapshot().
+/// What a dump knows of the process. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct process_snapshot {
     std::vector<runtime_snapshot> runtimes;
     /// Whether at one moment all fibers there were waited, each for another fiber or a thread: not
@@ -69,6 +69,9 @@ struct process_snapshot {
 enum class stacks { shown, left_out };
 enum class dump_format { text, json };
 
+/// How dump() writes.
+///
+///     weft::dump(std::cout, {.format = weft::dump_format::json});
 struct dump_options {
     dump_format format = dump_format::text;
     weft::stacks stacks = weft::stacks::shown;

@@ -23,7 +23,8 @@
 
 namespace weft {
 
-/// Names a handler of an event_source.
+/// Names a handler of an event_source; add() returns it and remove() takes it. See
+/// docs/guide/10-actors.md.
 struct handler_id {
     std::uint64_t value = 0;
     friend bool operator==(const handler_id&, const handler_id&) = default;

@@ -58,14 +58,15 @@ private:
 };
 
 /// Thrown by an ask if the actor took the message and went on without answering it: a function
-/// actor that did not call reply().
+/// actor that did not call reply(). See docs/guide/10-actors.md.
 class no_reply : public std::runtime_error {
 public:
     explicit no_reply(std::string_view actor);
 };
 
 /// Thrown in an actor that would wait for itself, directly or through others: it asks an actor that
-/// waits for its answer, or it waits for room in its own mailbox. what() names the circle.
+/// waits for its answer, or it waits for room in its own mailbox. what() names the circle. See
+/// docs/guide/10-actors.md.
 class actor_deadlock : public std::logic_error {
 public:
     explicit actor_deadlock(const std::string& who_waits_for_whom);

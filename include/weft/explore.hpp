@@ -13,14 +13,14 @@
 
 namespace weft {
 
-/// Which seeds to try, and in what runtime.
+/// Which seeds to try, and in what runtime. See docs/guide/15-simulation.md.
 struct explore_options {
     std::uint64_t first_seed = 0;
     /// The options of each runtime. `simulate` may be left out; the seed in it does not count.
     runtime_options runtime = {};
 };
 
-/// The outcome of one seed. See replay().
+/// The outcome of one seed. See replay() and docs/guide/15-simulation.md.
 struct seed_outcome {
     std::uint64_t seed = 0;
     std::exception_ptr failure;  ///< null: the run went well
@@ -44,7 +44,7 @@ private:
     seed_outcome first_;
 };
 
-/// What explore() has run.
+/// What explore() has run. See docs/guide/15-simulation.md.
 struct exploration {
     std::uint64_t seeds = 0;
     std::uint64_t steps = 0;  ///< of all seeds together

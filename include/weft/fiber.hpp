@@ -27,7 +27,10 @@ namespace weft {
 class runtime;
 
 /// Names a fiber. No two fibers of a process run have the same number, living or dead, however many
-/// there are. 0 names no fiber. See weft::this_fiber::id().
+/// there are. 0 names no fiber.
+///
+///     weft::fiber_id me = weft::this_fiber::id();
+///     std::cout << me.value;
 struct fiber_id {
     std::uint64_t value = 0;
     friend auto operator<=>(const fiber_id&, const fiber_id&) = default;

@@ -35,11 +35,12 @@
 
 namespace weft {
 
-/// Thrown by set() and fail() if the ivar is set already.
+/// Thrown by set() and fail() if the ivar is set already. See docs/guide/8-dataflow.md.
 class already_set : public std::logic_error {
 public:
     already_set();
 };
+
 /// A write-once variable: set() or fail() writes it, and get() waits for that.
 ///
 ///     weft::ivar<int> width, height;
@@ -47,7 +48,6 @@ public:
 ///     width.set(6), height.set(7);  // area.get() is 42
 ///
 /// See docs/guide/8-dataflow.md.
-
 template <class T>
 class ivar {
     static_assert(std::is_object_v<T> && !std::is_const_v<T>, "weft::ivar: holds a value");

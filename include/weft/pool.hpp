@@ -32,7 +32,7 @@
 
 namespace weft {
 
-/// How a pool lends its objects: pool<connection> p(make, {.limit = 4}).
+/// How a pool lends its objects. weft::pool has an example. See docs/guide/7-meeting-points.md.
 template <class T>
 struct pool_options {
     std::size_t limit = 16;  ///< at least 1; memory for so many is reserved at once
@@ -100,8 +100,8 @@ struct pool_core {
 
 }  // namespace detail
 
-/// An object that is lent. Move-only; its destructor gives the object back. See weft::pool for an
-/// example.
+/// An object that is lent. Move-only; its destructor gives the object back. weft::pool has an
+/// example. See docs/guide/7-meeting-points.md.
 template <class T>
 class lease {
 public:

@@ -19,7 +19,8 @@
 
 namespace weft {
 
-/// How many tokens are added in how much time, and how many the bucket holds.
+/// How many tokens are added in how much time, and how many the bucket holds. See
+/// docs/guide/7-meeting-points.md.
 struct rate {
     double tokens = 1;  ///< more than 0
     std::chrono::nanoseconds per = std::chrono::seconds(1);  ///< more than 0

@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// How often and when retry() tries again.
+/// How often and when retry() tries again. See docs/guide/7-meeting-points.md.
 struct retry_options {
     unsigned attempts = 5;  ///< attempts in all; 0 counts as 1
     std::chrono::nanoseconds first_pause = std::chrono::milliseconds(100);

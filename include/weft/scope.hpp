@@ -25,7 +25,7 @@ namespace weft {
 /// report:   the failure goes to runtime_options::on_unhandled and stops no fiber; for servers.
 enum class on_failure { stop_all, report };
 
-/// How a scope treats its children: with_scope({.limit = 8}, body).
+/// How a scope treats its children: with_scope({.limit = 8}, body). See docs/guide/1-hello.md.
 struct scope_options {
     weft::on_failure on_failure = weft::on_failure::stop_all;
     /// The most children that may be alive at once; 0: no limit. At the limit spawn() parks until a

@@ -22,14 +22,17 @@
 
 namespace weft {
 
-/// Thrown by handle() when the current state has nothing for the event.
+/// Thrown by handle() when the current state has nothing for the event. See
+/// docs/guide/10-actors.md.
 class unexpected_event : public std::logic_error {
 public:
     unexpected_event(const std::type_info& state, const std::type_info& event)
         : std::logic_error("weft: state " + std::string(state.name()) + " has nothing for event " + event.name()) {}
 };
 
-/// What a state gets in place of an event it does not know.
+/// What a state gets in place of an event that it does not know:
+///
+///     template <class E> void on(const weft::unexpected<E>&) {}  // a state that ignores the rest
 template <class E>
 struct unexpected {
     const E& event;

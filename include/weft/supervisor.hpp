@@ -54,6 +54,7 @@ struct child_attributes {
 };
 
 /// What a supervisor has seen of a child. Valid only during the call of supervisor_options::on_end.
+/// See docs/guide/10-actors.md.
 struct child_report {
     std::string_view supervisor;
     std::string_view child;
@@ -61,7 +62,7 @@ struct child_report {
     bool restarts;  ///< false: the child is removed, or the supervisor gives up
 };
 
-/// How a supervisor treats its children.
+/// How a supervisor treats its children. See docs/guide/10-actors.md.
 struct supervisor_options {
     restart strategy = restart::one_for_one;
     unsigned max_restarts = 3;
@@ -73,7 +74,7 @@ struct supervisor_options {
 };
 
 /// The failure of a supervisor that has given up, and of its children, in the reason() of their
-/// actor_gone. what() names the child and its last failure.
+/// actor_gone. what() names the child and its last failure. See docs/guide/10-actors.md.
 class restart_limit : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
