@@ -62,8 +62,8 @@ std::optional<typename one_of<Ms...>::type> taken_value(actor_core& self, std::u
     return result;
 }
 
-/// Whether the message taken last can be answered. \returns false if no ask waits for an answer of
-/// that type (any more).
+/// Whether the message taken last can be answered.
+/// \returns false if no ask waits for an answer of that type (any more).
 bool can_answer(actor_core&, const std::type_info& type) noexcept;
 
 template <class... Ms, class Pred>
@@ -188,7 +188,8 @@ public:
     };
 
     /// A range of the messages until none will come any more. A message is valid until the next one
-    /// is taken, by whatever call. \parks as receive()
+    /// is taken, by whatever call.
+    /// \parks as receive()
     iterator begin() { return iterator(self_); }
     std::default_sentinel_t end() const noexcept { return {}; }
 

@@ -110,8 +110,8 @@ public:
         return actor_ref<supervisor>(detail::make_supervisor(*core_, a, options));
     }
 
-    /// Stops a child for good (rule 3) and removes it. Does not wait. \returns false if it is no
-    /// child of this supervisor.
+    /// Stops a child for good (rule 3) and removes it. Does not wait.
+    /// \returns false if it is no child of this supervisor.
     bool stop(const actor_handle& child) const noexcept { return detail::stop_child(*core_, child.ref().core()); }
     /// Stops a child that is a supervisor, with all its children, for good, and removes it. If the
     /// child's own stop() is called instead and it is permanent, it is restarted.
