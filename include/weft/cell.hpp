@@ -97,8 +97,8 @@ public:
         return cell(history{n}, std::move(f));
     }
 
-    /// Asks the fiber that computes the cell to stop, and joins it. \parks until that has ended;
-    /// never interrupted
+    /// Asks the fiber that computes the cell to stop, and joins it.
+    /// \parks until that has ended; never interrupted
     ~cell() = default;
     cell(const cell&) = delete;
     cell& operator=(const cell&) = delete;
