@@ -19,8 +19,9 @@ namespace {
 constexpr std::string_view frames_end_in_turn =
     "shields and deadlines end in the fiber, thread or coroutine where they began, the innermost first";
 
-/// Whether `t` is over. Asked at each park point under a deadline, mostly of one that is far off: the kernel's coarse clock tells that
-/// for a sixth of the price (measured: 9 to 15 ns against 53 to 190 on a virtual machine). It is behind by a tick, seldom by more.
+/// Whether `t` is over. Asked at each park point under a deadline, mostly of one that is far off:
+/// the kernel's coarse clock tells that for a quarter of the price, or less
+/// (docs/measurements/waking.md). It is behind by a tick, seldom by more.
 bool has_passed(time_point t) noexcept {
     if (time_is_asked_for()) [[unlikely]]
         return t <= clock::now();

@@ -21,7 +21,8 @@ namespace weft::detail {
 
 class slab;
 
-inline constexpr std::size_t stack_colours = 16;        // measured: 16 take all there is to gain
+// chosen: more gain nothing (docs/measurements/switch-and-stacks.md)
+inline constexpr std::size_t stack_colours = 16;
 inline constexpr std::size_t stack_colour_bytes = 64;   // a cache line
 
 struct alignas(stack_colour_bytes) stack {
