@@ -21,8 +21,8 @@ constexpr std::string_view frames_end_in_turn =
     "shields and deadlines end in the fiber, thread or coroutine where they began, the innermost first";
 
 /// Whether `t` is over. Every park point under a deadline asks this, mostly with a deadline that is
-/// far off. The kernel's coarse clock can tell that at a sixth of the price (measured: 9 to 15 ns
-/// against 53 to 190 on a virtual machine). It lags by one tick, seldom by more.
+/// far off. The kernel's coarse clock can tell that for a quarter of the price or less
+/// (docs/measurements/waking.md). It lags by one tick, seldom by more.
 bool has_passed(time_point t) noexcept {
     if (time_is_asked_for()) [[unlikely]]
         return t <= clock::now();

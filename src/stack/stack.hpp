@@ -22,7 +22,8 @@ namespace weft::detail {
 
 class slab;
 
-inline constexpr std::size_t stack_colours = 16;  // measured: more than 16 gain nothing
+// chosen: more gain nothing (docs/measurements/switch-and-stacks.md)
+inline constexpr std::size_t stack_colours = 16;
 inline constexpr std::size_t stack_colour_bytes = 64;  // a cache line
 
 struct alignas(stack_colour_bytes) stack {
