@@ -1,12 +1,13 @@
 // barrier.hpp - a number of parties that wait for one another, phase after phase.
 //
 // Rules
-//   1  A phase ends when as many have arrived as are expected: the last one runs the completion function, no lock held, and then
-//      all waits for this phase end and the next one begins.
-//   2  More arrivals in a phase than are expected stop the program.
-//   3  An interrupted wait has arrived: the others do not wait for it in this phase, but they will in the next. Who goes for
-//      good says so by arrive_and_drop().
-//   4  Who ends a phase does not touch the barrier afterwards: a waiter may destroy it.
+//   1  A phase ends when as many parties have arrived as are expected. The last one runs the
+//      completion function, with no lock held; then all waits for this phase end and the next phase
+//      begins.
+//   2  If more parties arrive in a phase than are expected, the program stops.
+//   3  A party whose wait was interrupted has arrived: the others do not wait for it in this phase,
+//      but they will in the next. A party that leaves for good calls arrive_and_drop().
+//   4  The party that ends a phase does not touch the barrier afterwards: a waiter may destroy it.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -43,7 +44,7 @@ public:
     };
     enum class leaves : bool { no, for_good };
 
-    /// Before arriving in a form that waits. \throws cancelled
+    /// To be called before arriving in a form that waits. \throws cancelled
     static void enter();
     arrival arrive(std::ptrdiff_t n, leaves) noexcept;
     void end_phase() noexcept;
@@ -54,7 +55,7 @@ private:
     waiting_room& room() const noexcept;
 
     mutable opaque<3 * sizeof(void*)> room_;
-    // Under the room's lock
+    // The members below are guarded by the room's lock.
     std::ptrdiff_t expected_;  // in the phases to come
     std::ptrdiff_t missing_;  // in this one; 0 also while its completion function runs
     std::uint64_t phase_ = 0;
@@ -66,13 +67,19 @@ struct no_completion {
 
 }  // namespace detail
 
-/// Members as std::barrier. The completion function does not throw; it may park.
+/// Has the members of std::barrier. The completion function must not throw; it may park.
+///
+///     weft::barrier step(4, [&]() noexcept { cells.swap(next); });  // run by the last to arrive
+///     // in each of four fibers:
+///     while (compute(cells, next)) step.arrive_and_wait();
+///
+/// See docs/guide/7-meeting-points.md.
 template <class CompletionFunction = detail::no_completion>
 class barrier {
     static_assert(std::is_nothrow_invocable_v<CompletionFunction&>, "weft::barrier: the completion function is noexcept");
 
 public:
-    /// A phase that somebody has arrived in.
+    /// Names a phase in which a party has arrived.
     class arrival_token {
     public:
         arrival_token(arrival_token&&) noexcept = default;
@@ -98,12 +105,16 @@ public:
     ///
     /// \parks   until then. A plain thread sleeps instead.
     /// \throws  weft::cancelled if this fiber is asked to stop first.
-    /// \orders  the completion function, and what came before each arrival, happens before the return.
+    /// \orders  the completion function, and what came before each arrival, happens before the
+    ///          return.
     void wait(arrival_token&& token) const { core_.wait(token.phase_, detail::never, nullptr); }
 
-    /// The same for a time, or until `stop` is stopped; the token remains good for another wait.
+    /// Waits until the phase of `token` has ended, up to a limit of time or until `stop` is
+    /// stopped. The token remains good for another wait.
     ///
     /// \returns  true if the phase has ended.
+    /// \parks    until then.
+    /// \throws   weft::cancelled if this fiber is asked to stop first.
     template <class Rep, class Period>
     bool wait_for(const arrival_token& token, const std::chrono::duration<Rep, Period>& d) const {
         return core_.wait(token.phase_, detail::deadline_in(d), nullptr);
@@ -114,7 +125,7 @@ public:
     }
     bool wait(const arrival_token& token, std::stop_token stop) const { return core_.wait(token.phase_, detail::never, &stop); }
 
-    /// Arrives and waits. If this fiber has to stop already it does not arrive.
+    /// Arrives and waits. If this fiber is to stop already, it does not arrive.
     ///
     /// \parks   until the phase has ended.
     /// \throws  weft::cancelled; see rule 3.
@@ -123,7 +134,7 @@ public:
         wait(arrive());
     }
 
-    /// Arrives in this phase and is expected in none of the following.
+    /// Arrives in this phase, and is no longer expected in later ones.
     void arrive_and_drop() { arrive(1, detail::barrier_core::leaves::for_good); }
 
 private:

@@ -1,4 +1,4 @@
-// blocking.hpp - how a fiber deals with code that knows nothing of fibers: calls that block, and calls that call back.
+// blocking.hpp - how a fiber uses code that knows nothing of fibers: calls that block or call back.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -21,12 +21,12 @@ namespace weft {
 
 namespace detail {
 
-/// Runs the task on the caller's blocking pool, or here on a plain thread.
+/// Runs the task on the caller's blocking pool, or in place on a plain thread.
 /// \throws  cancelled, std::system_error; not what the task threw.
 void run_blocking(task& call, std::stop_source* stop);
 void run_blocking_detached(std::unique_ptr<task> call);
 
-/// f, called where it lies: the caller waits.
+/// A task that calls f where it lies, without a copy, because the caller waits.
 template <class F, class R, bool TakesToken>
 class borrowed_task final : public result_task<R> {
 public:
@@ -48,17 +48,22 @@ private:
 
 }  // namespace detail
 
-/// Runs f on a thread of the blocking pool, so that a call which blocks its thread stalls no other fiber. On a plain thread f
-/// simply runs.
+/// Runs f on a thread of the blocking pool, so that a call which blocks its thread stalls no other
+/// fiber. On a plain thread f simply runs.
 ///
-/// A stop or a passed deadline withdraws a call that has not started; one that has started is waited for, and then the stop
-/// is delivered instead of its result. If f takes a std::stop_token it learns of it at once, and can end early.
+///     std::string text = weft::blocking([] { return read_whole_file("weft.conf"); });
 ///
-/// \returns  what f returns; what f throws comes out as well.
-/// \parks    until f has returned; at first while all threads of the pool are busy, in order of arrival. (64 threads; where calls have
-///           waited for 100 ms, one more each, up to runtime_options::blocking_threads.)
-/// \throws   weft::cancelled; std::system_error if the pool has no thread and can start none.
-/// \cost     two wake-ups between threads. For calls that take more than some 50 us.
+/// A stop or a passed deadline withdraws a call that has not started. A call that has started is
+/// waited for, and then the stop is delivered instead of its result. If f takes a std::stop_token,
+/// that token is stopped at once, so that f can end early.
+///
+/// \returns  what f returns.
+/// \parks    until f has returned. The call first waits while all threads of the pool are busy, in
+///           order of arrival. (The pool has 64 threads; each time calls have waited for 100 ms it
+///           gets one more, up to runtime_options::blocking_threads.)
+/// \throws   what f throws; weft::cancelled; std::system_error if the pool has no thread and can
+///           start none.
+/// \cost     two wake-ups between threads. Worth it for calls that take more than about 50 us.
 template <class F>
 decltype(auto) blocking(F&& f) {
     if constexpr (std::invocable<F, std::stop_token>) {
@@ -73,18 +78,25 @@ decltype(auto) blocking(F&& f) {
     }
 }
 
-/// Runs f on the blocking pool and waits for nothing. On a plain thread it gets a thread of its own. f may be left behind
-/// when the runtime ends: it owns everything it uses. A call not started by then never starts.
+/// Runs f on the blocking pool and does not wait for it. On a plain thread f gets a thread of its
+/// own. f must own everything it uses, because it may be left behind when the runtime ends. A call
+/// that has not started by then never starts.
 ///
-/// \throws  std::system_error as blocking(). What f throws ends the program, as with std::thread.
+/// \throws  std::system_error if the pool has no thread and can start none. What f throws ends the
+///          program, as with std::thread.
 template <class F>
 void blocking_detached(F&& f) {
     detail::run_blocking_detached(std::make_unique<detail::call_task<F>>(std::forward<F>(f)));
 }
 
-/// Continues a fiber in await_callback(). Copyable; any copy may be called, from any thread, before or after the fiber parks.
-/// The first call counts; later ones, and one after the fiber has given up, are ignored and counted. If the last copy goes
-/// without a call, await_callback() throws std::future_error (broken_promise). A null std::exception_ptr stops the program.
+/// Continues a fiber in await_callback(). Copyable; any copy may be called, from any thread, before
+/// or after the fiber parks. The first call counts. Later calls, and a call after the fiber has
+/// given up, are ignored and counted (ignored_resumes()). If the last copy is destroyed without a
+/// call, await_callback() throws std::future_error (broken_promise). A null std::exception_ptr
+/// stops the program.
+///
+/// Calls: resume(value), or resume() if T is void; resume(std::exception_ptr). await_callback() has
+/// an example. See docs/guide/3-waiting.md.
 template <class T>
 class resumer {
 public:
@@ -124,18 +136,21 @@ private:
     std::shared_ptr<detail::callback_ticket<void>> ticket_;
 };
 
-/// How many calls of resumers came second or too late, in this process so far.
+/// \returns how many calls of resumers came second or too late, in this process so far.
 std::uint64_t ignored_resumes() noexcept;
 
-/// Turns a function that calls back into one that returns: `start(resume)` begins the work, and the fiber goes on with what
-/// resume(value) or resume(std::exception_ptr) brings.
+/// Turns a function that calls back into one that returns: `start(resume)` begins the work, and the
+/// fiber goes on with what resume(value) or resume(std::exception_ptr) brings.
 ///
-/// If the fiber is stopped, or a deadline passes, before a result is there, `on_cancel()` runs on this fiber, shielded, and
-/// the fiber unwinds; the work may call back later all the same.
+///     auto value = weft::await_callback<std::string>([](auto resume) { look_up("key", resume); });
 ///
-/// \returns  the value; the exception is thrown here.
+/// If the fiber is stopped, or a deadline passes, before there is a result, `on_cancel()` runs on
+/// this fiber, under a shield, and then the fiber unwinds. The work may still call back later.
+///
+/// \returns  the value.
 /// \parks    until called back. Plain threads sleep instead.
-/// \throws   what start and on_cancel throw; weft::cancelled, also before start; std::future_error, see resumer.
+/// \throws   the exception given to resume; what start and on_cancel throw; weft::cancelled, also
+///           before start; std::future_error, see resumer.
 /// \cost     two allocations.
 template <class T, class Start, class Cancel>
 T await_callback(Start&& start, Cancel&& on_cancel) {

@@ -1,10 +1,13 @@
-// broadcast.hpp - passes each value to all who have subscribed, each at its own pace.
+// broadcast.hpp - passes each value to all subscribers, to each at its own pace.
 //
 // Rules
-//   1  A subscriber gets the values sent after it has subscribed, those of one sender in the order sent.
-//   2  What happens when its channel is full is its own choice, made when it subscribes; it concerns no other subscriber.
-//   3  A subscriber whose last receiver is gone, or who has closed it, is forgotten; a sender that waits for it goes on.
-//   4  T is copied once per subscriber, no lock held.
+//   1  A subscriber gets the values sent after it has subscribed; values of one sender come in the
+//      order sent.
+//   2  Each subscriber chooses, when it subscribes, what happens when its channel is full; the
+//      choice concerns no other subscriber.
+//   3  A subscriber whose last receiver is gone, or that has closed its receiver, is forgotten; a
+//      sender that waits for it goes on.
+//   4  T is copied once per subscriber, with no lock held.
 #pragma once
 
 #include <concepts>
@@ -38,7 +41,7 @@ public:
     bool is_gone() const noexcept { return channel_is_closed(core_.core()); }
     void close() const noexcept { channel_close(core_.core()); }
 
-    /// \returns  false if there was no room and the sender is to be told. \parks \throws cancelled
+    /// \returns  false if there was no room and the sender must be told. \parks \throws cancelled
     bool push(const T& value) const {
         T copy(value);
         switch (how_) {
@@ -50,7 +53,8 @@ public:
         return true;
     }
 
-    /// Sends, with at most `limit` values stored afterwards: the oldest go. For an unbounded channel with one sender.
+    /// Sends a value and drops the oldest ones, so that at most `limit` values are stored
+    /// afterwards. For an unbounded channel with one sender.
     void push_within(std::size_t limit, const T& value) const {
         while (channel_size(core_.core()) >= limit && drop_oldest()) {}
         T copy(value);
@@ -73,12 +77,21 @@ private:
 }  // namespace detail
 
 /// How many values are kept for a subscriber that lags behind, and what becomes of further ones.
+///
+///     auto last = news.subscribe({.capacity = 1, .overflow = weft::overflow::drop_oldest});
 struct subscription {
     std::size_t capacity = 16;
     weft::overflow overflow = overflow::park;
 };
 
-/// A handle: copies name the same one. When the last is gone, or by close(), the receivers end once they are drained.
+/// Sends each value to all its subscribers. A handle: copies name the same broadcast. When the last
+/// handle is gone, or after close(), the receivers end once they are drained.
+///
+///     weft::broadcast<std::string> news;
+///     weft::receiver<std::string> all = news.subscribe();
+///     news.send("rain");  // all.receive() returns it
+///
+/// See docs/guide/2-channels.md.
 template <class T>
 class broadcast {
     static_assert(std::copy_constructible<T>, "weft::broadcast: every subscriber gets a copy");
@@ -86,7 +99,9 @@ class broadcast {
 public:
     broadcast() : state_(std::make_shared<state>()) {}
 
-    /// \throws  std::invalid_argument for drop_oldest with capacity 0, which has no oldest value; channel_closed.
+    /// \returns  a receiver of all values sent from now on.
+    /// \throws   std::invalid_argument for drop_oldest with capacity 0, which has no oldest value;
+    ///           channel_closed.
     [[nodiscard]] receiver<T> subscribe(subscription how = {}) const {
         if (how.capacity == 0 && how.overflow == overflow::drop_oldest)
             throw std::invalid_argument("weft::broadcast: overflow::drop_oldest needs a capacity");
@@ -99,8 +114,9 @@ public:
     /// Sends a copy to each subscriber.
     ///
     /// \parks   for subscribers with overflow::park that have no room, one after another.
-    /// \throws  channel_closed; weft::cancelled, when some subscribers may have got the value; std::system_error (no_buffer_space)
-    ///          after all others have got it, if a subscriber with overflow::fail had no room; what T's copy throws.
+    /// \throws  channel_closed; weft::cancelled, in which case some subscribers may have got the
+    ///          value; std::system_error (no_buffer_space) after all others have got it, if a
+    ///          subscriber with overflow::fail had no room; what T's copy throws.
     void send(const T& value) const {
         const auto members = state_->members();
         bool refused = false;
@@ -108,10 +124,10 @@ public:
         if (refused) throw std::system_error(std::make_error_code(std::errc::no_buffer_space), "weft::broadcast: no room");
     }
 
-    /// Ends it: later sends throw channel_closed. Idempotent.
+    /// Ends the broadcast: later sends throw channel_closed. Idempotent.
     void close() const noexcept { state_->close(); }
     [[nodiscard]] bool closed() const noexcept { return state_->closed(); }
-    /// How many subscribers there are: a snapshot.
+    /// \returns how many subscribers there are: a snapshot.
     [[nodiscard]] std::size_t size() const { return state_->closed() ? 0 : state_->members()->size(); }
 
 private:
@@ -123,7 +139,8 @@ private:
         ~state() { close(); }
 
         void add(std::shared_ptr<detail::subscriber<T>> s) {
-            std::shared_ptr<const list> old;  // goes when the lock has gone: the values of a subscriber that left may be in it
+            // Destroyed after the lock: it may hold values of a subscriber that has left.
+            std::shared_ptr<const list> old;
             const std::lock_guard guard(lock_);
             if (closed_) detail::throw_channel_closed();
             auto next = std::make_shared<list>(living());
@@ -131,7 +148,7 @@ private:
             old = std::exchange(members_, std::move(next));
         }
         std::shared_ptr<const list> members() {
-            std::shared_ptr<const list> old;  // as above
+            std::shared_ptr<const list> old;  // destroyed after the lock, as in add()
             const std::lock_guard guard(lock_);
             if (closed_) detail::throw_channel_closed();
             for (const auto& s : *members_)

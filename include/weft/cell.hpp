@@ -1,14 +1,20 @@
-// cell.hpp - a variable that is written again and again, and variables that are computed from others and follow them.
+// cell.hpp - variables that are written again and again, and variables computed from those.
 //
 // Rules
-//   1  Each set() is a step. A computed cell has one value for each step that concerns it, computed from the values that its cells
-//      have at that step: it never sees one cell before and another after the same set(). Its function may be called more often.
-//   2  Without history a step may be skipped if a later one has come meanwhile. With a history of n, the last n are kept for
-//      whoever lags behind: the cells computed from it, which take the history over, and the receivers of changes().
-//   3  get() waits until the steps made before it have arrived: after x.set(2) a cell computed from x answers with 2 in it.
-//   4  A function that throws makes its cell fail, and those computed from it, until a later step succeeds; get() throws it.
-//   5  Cells that need each other at one step fail with dataflow_cycle at it instead of waiting for ever. A later step may mend that.
-//   6  A cell is destroyed after those computed from it.
+//   1  Each set() is a step. A computed cell has one value for each step that concerns it, computed
+//      from the values that its cells have at that step. So it never sees one cell as it was before
+//      a set() and another as it was after the same set(). Its function may be called more often
+//      than there are steps.
+//   2  Without history a step may be skipped if a later one has come meanwhile. With a history of
+//      n, the last n values are kept for readers that lag behind: for the cells computed from this
+//      one, which take the history over, and for the receivers of changes().
+//   3  get() waits until the steps made before it have arrived: after x.set(2) a cell computed from
+//      x answers with 2 in it.
+//   4  A function that throws makes its cell fail, and those computed from it, until a later step
+//      succeeds; get() throws the failure.
+//   5  Cells that need each other at one step fail with dataflow_cycle at that step instead of
+//      waiting for ever. A later step may mend that.
+//   6  A cell must be destroyed after the cells computed from it.
 #pragma once
 
 #include <concepts>
@@ -35,7 +41,7 @@ public:
     void push(const void* value, std::size_t limit) noexcept override {
         try {
             to_.push_within(limit, *static_cast<const T*>(value));
-        } catch (...) {  // a value that cannot be copied now is one that this receiver misses
+        } catch (...) {  // if the value cannot be copied now, this receiver misses it
         }
     }
     void close() noexcept override { to_.close(); }
@@ -44,26 +50,36 @@ private:
     subscriber<T> to_;
 };
 
-/// F computes a T, and is none itself.
+/// F computes a T, and is not convertible to one.
 template <class F, class T>
 concept computes = std::is_invocable_r_v<T, F&> && !std::convertible_to<F, T>;
 
 }  // namespace detail
 
+/// A variable that is set() again and again, or computed from other cells.
+///
+///     weft::cell<int> x(1);
+///     weft::cell twice([&] { return 2 * x.get(); });
+///     x.set(21);  // twice.get() is 42 from now on
+///
+/// See docs/guide/8-dataflow.md.
 template <class T>
 class cell {
     static_assert(std::copy_constructible<T>, "weft::cell: every reader gets a copy");
 
 public:
-    /// Not set: who reads it waits.
+    /// Not set yet: readers wait.
     cell() : core_(1) {}
     explicit cell(T value) : core_(1) { set(std::move(value)); }
-    /// Computed by f() in a fiber of its own, in the current runtime or in `rt`, now and whenever a cell that f has read has
-    /// changed. f may wait, also for ivars. It lets dataflow_cycle pass: in a circle that a later step has opened it gets that, too, and
-    /// is called again (rule 5).
+    /// Computed by f() in a fiber of its own, in the current runtime or in `rt`: now, and again
+    /// whenever a cell that f has read has changed. f may wait, also for ivars. f must let
+    /// dataflow_cycle pass; it may get that even in a circle that a later step has opened, and is
+    /// then called again (rule 5).
     ///
-    /// \parks   at max_fibers, as spawn(); with at_limit::run_inline as with park: the fiber ends with the cell.
-    /// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime.
+    /// \parks   at max_fibers, as spawn() does. With at_limit::run_inline it parks as with
+    ///          at_limit::park, because the fiber ends only with the cell.
+    /// \throws  what spawn() throws. On a plain thread the program stops with a message: name a
+    ///          runtime there.
     template <detail::computes<T> F>
     explicit cell(F f) : cell(history{1}, std::move(f)) {}
     template <std::same_as<runtime> Runtime, detail::computes<T> F>
@@ -71,7 +87,7 @@ public:
         compute_by(std::move(f), detail::scheduler_of(rt));
     }
 
-    /// A cell that keeps its last n values for those who lag behind (rule 2).
+    /// Makes a cell that keeps its last n values for readers that lag behind (rule 2).
     ///
     /// \throws  std::invalid_argument if n is 0.
     [[nodiscard]] static cell with_history(std::size_t n) { return cell(history{n}); }
@@ -81,28 +97,32 @@ public:
         return cell(history{n}, std::move(f));
     }
 
-    /// Asks the fiber that computes it to stop, and joins it. \parks until that has ended, never interrupted
+    /// Asks the fiber that computes the cell to stop, and joins it.
+    /// \parks until that has ended; never interrupted
     ~cell() = default;
     cell(const cell&) = delete;
     cell& operator=(const cell&) = delete;
 
-    /// A new value. A computed cell is not set: that stops the program. Waits for nobody.
+    /// Gives the cell a new value. It does not wait for readers. A computed cell must not be set:
+    /// that stops the program.
     ///
     /// \throws  std::bad_alloc; what T's move throws.
-    /// \parks   briefly, while others work on the links between cells.
+    /// \parks   briefly, while other fibers or threads work on the links between cells.
     void set(T value) { core_.set(std::make_shared<const T>(std::move(value))); }
 
     /// \returns  the value that follows from all steps made so far.
     /// \parks    until it is there.
-    /// \throws   what the function threw; weft::cancelled; dataflow_cycle; std::future_error (broken_promise) if the fiber that
-    ///           computes it was stopped.
+    /// \throws   what the function threw; weft::cancelled; dataflow_cycle; std::future_error
+    ///           (broken_promise) if the fiber that computes it was stopped.
     T get() const {
         const auto v = core_.get();
         return *static_cast<const T*>(v.get());
     }
 
-    /// The values to come, in order, failures left out; get() may return one a moment before it arrives here. For a receiver that
-    /// lags behind at most as many as the history has are kept, the last ones. Closed when the cell is destroyed.
+    /// \returns a receiver of the values to come, in order, without failures. get() may return a
+    ///          value a moment before it arrives there. If the receiver lags behind, only the last
+    ///          values are kept for it, as many as the history has. It is closed when the cell is
+    ///          destroyed.
     [[nodiscard]] receiver<T> changes() const {
         auto listener = std::make_shared<detail::typed_cell_listener<T>>();
         auto rx = listener->rx();
@@ -129,10 +149,10 @@ private:
     }
 
     mutable detail::cell_core core_;
-    fiber<> fiber_;  // after core_: joined first
+    fiber<> fiber_;  // declared after core_, so that it is joined first
 };
 
-/// cell area([&] { return width.get() * height.get(); });
+/// Deduces T from the function: weft::cell area([&] { return width.get() * height.get(); });
 template <class F>
     requires std::invocable<F&>
 cell(F) -> cell<std::remove_cvref_t<std::invoke_result_t<F&>>>;

@@ -1,13 +1,16 @@
-// channel.hpp - passes values from senders to receivers, fibers and plain threads alike; behaves like Go's.
+// channel.hpp - passes values between fibers and plain threads alike; behaves like Go's channels.
 //
 // Rules
-//   1  Every value sent is received once, or dropped with the channel when nobody holds it any more.
-//   2  Values of one sender arrive in the order sent. Waiting senders and receivers are served oldest first.
-//   3  A send that ends otherwise than well (closed, timeout, cancelled) has sent nothing; a receive has taken nothing.
-//   4  Moves and destructors of T run without any lock of the channel, on the sending or the receiving fiber. When a move
-//      throws, the operation that ran it throws; that one value is what the move left of it, and a stored one is dropped.
-//      No other value is lost, the other side goes on waiting, and the channel remains usable.
-//   5  A channel moved from is not used again, but to assign to it or to destroy it.
+//   1  Every value sent is received once, or dropped with the channel when its last handle is gone.
+//   2  Values of one sender arrive in the order sent. Waiting senders and receivers are served
+//      oldest first.
+//   3  A send that does not succeed (closed, timeout, cancelled) has sent nothing; a receive that
+//      does not succeed has taken nothing.
+//   4  Moves and destructors of T run without any lock of the channel, on the sending or the
+//      receiving fiber. When a move throws, the operation that ran it throws. That one value is
+//      what the move left of it, and is dropped if it was stored. No other value is lost, the other
+//      side goes on waiting, and the channel remains usable.
+//   5  After a channel was moved from, it may only be assigned to or destroyed.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +21,7 @@
 
 namespace weft {
 
-/// Thrown by a send to a closed channel.
+/// Thrown by a send to a closed channel. See docs/guide/2-channels.md.
 class channel_closed : public std::runtime_error {
 public:
     channel_closed();
@@ -28,6 +31,10 @@ public:
 inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
 /// The sending side of a channel. The channel closes when the last sender ever made of it is gone.
+///
+///     weft::channel<int> numbers;
+///     auto count = weft::spawn([out = numbers.tx()] { for (int i = 0; i < 9; ++i) out.send(i); });
+///     for (int n : numbers.rx()) std::cout << n;  // ends: `out` has gone with its fiber's body
 template <class T>
 class sender : public detail::channel_handle<T>, public detail::send_operations<sender<T>, T> {
     using handle = detail::channel_handle<T>;
@@ -53,14 +60,24 @@ private:
     }
 };
 
-/// The receiving side of a channel; a range of its values.
+/// The receiving side of a channel, and a range of its values. weft::sender has an example. See
+/// docs/guide/2-channels.md.
 template <class T>
 class receiver : public detail::channel_handle<T>, public detail::receive_operations<receiver<T>, T> {
 public:
     explicit receiver(detail::channel_ref ref) noexcept : detail::channel_handle<T>(std::move(ref)) {}
 };
 
-/// A handle: copies name the same channel, which lives as long as one of them. Equal when they name the same.
+/// Carries values from fibers and threads to fibers and threads. A handle: copies name the same
+/// channel, which lives as long as one of them. Two handles are equal if they name the same
+/// channel.
+///
+///     weft::channel<int> squares(16);  // up to 16 values wait in it
+///     auto f = weft::spawn([=] { squares.send(4); squares.close(); });
+///     for (int n : squares) std::cout << n;  // until it is closed and drained
+///
+/// send(), try_send(), receive(), try_receive(), close() and the other operations are declared in
+/// weft/detail/channel_ends.hpp. See docs/guide/2-channels.md.
 template <class T>
 class channel : public detail::channel_handle<T>,
                 public detail::send_operations<channel<T>, T>,
@@ -68,12 +85,12 @@ class channel : public detail::channel_handle<T>,
     using element = detail::typed_element<T>;
 
 public:
-    /// With capacity 0 a send waits for its receiver; with `unbounded` it never waits. Any number is good: beyond 256 KiB only what is
-    /// stored costs memory.
+    /// With capacity 0 a send waits for its receiver; with `unbounded` it never waits. Any number
+    /// is good: beyond 256 KiB only what is stored costs memory.
     explicit channel(std::size_t capacity = 0)
         : detail::channel_handle<T>(detail::channel_ref(detail::make_channel(element::operations, capacity))) {}
 
-    /// One-way views of this channel. Sending through the channel itself does not count as a sender.
+    /// One-way views of this channel. The channel itself does not count as a sender.
     [[nodiscard]] sender<T> tx() const { return sender<T>(this->ref()); }
     [[nodiscard]] receiver<T> rx() const { return receiver<T>(this->ref()); }
 };

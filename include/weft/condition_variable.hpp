@@ -1,9 +1,12 @@
-// condition_variable.hpp - waits, with a weft::mutex given up meanwhile, until somebody says that a condition may hold.
+// condition_variable.hpp - gives a weft::mutex up and waits until told that a condition may hold.
 //
 // Invariants
-//   C1  The mutex is locked again whenever a wait returns or throws; stop and deadline do not interrupt the re-lock.
-//   C2  A notification ends one wait that would otherwise go on. A wait that was stopped or timed out has not used one up.
-//   C3  After the waits were notified the condition variable may be destroyed, before they have returned.
+//   C1  The mutex is locked again whenever a wait returns or throws; stop and deadline do not
+//       interrupt the re-lock.
+//   C2  A notification ends one wait that would otherwise go on. A wait that was stopped or timed
+//       out has not used one up.
+//   C3  Once the waits were notified, the condition variable may be destroyed, even before they
+//       have returned.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -20,23 +23,30 @@
 
 namespace weft {
 
-/// Members as std::condition_variable, with the std::stop_token forms of std::condition_variable_any. All waits:
+/// Has the members of std::condition_variable, and the std::stop_token forms of
+/// std::condition_variable_any.
 ///
-/// \parks   until notified; no spurious wake-ups, but another fiber may have changed the condition first.
+///     std::unique_lock guard(lock);                         // lock: a weft::mutex
+///     changed.wait(guard, [&] { return !jobs.empty(); });   // changed: a weft::condition_variable
+///     // another fiber changes `jobs` under the lock, and calls changed.notify_one()
+///
+/// For all waits:
+/// \parks   until notified. There are no spurious wake-ups, but another fiber may have changed the
+///          condition first.
 /// \throws  weft::cancelled, with the mutex locked, if this fiber is asked to stop.
 /// \orders  what the notifier did before notify_one() or notify_all() happens before the return.
 class condition_variable {
     using lock_type = std::unique_lock<mutex>;
 
 public:
-    constexpr condition_variable() noexcept = default;  // zeros: nobody waits
+    constexpr condition_variable() noexcept = default;  // zeros: no waiters
     ~condition_variable();
     condition_variable(const condition_variable&) = delete;
     condition_variable& operator=(const condition_variable&) = delete;
 
     /// Ends the wait that began first, if there is one. The mutex need not be held.
     void notify_one() noexcept;
-    /// Ends all waits under way.
+    /// Ends all waits that have begun.
     void notify_all() noexcept;
 
     void wait(lock_type& lock) { wait_until_woken(lock, detail::never, nullptr); }
@@ -65,7 +75,7 @@ public:
         return wait_to_hold(lock, detail::deadline_in(d), nullptr, std::move(holds));
     }
 
-    /// These also end when `token` is stopped.
+    /// These forms also end when `token` is stopped.
     ///
     /// \returns  whether the condition holds.
     template <class Predicate>

@@ -1,7 +1,8 @@
-// coroutine.hpp - a function that can stop in the middle and be called again: on its own stack, in its caller's thread.
+// coroutine.hpp - a function that can pause and be called again: own stack, its caller's thread.
 //
-// No runtime is needed, and inside a fiber it is part of that fiber: where its body parks, the fiber parks. A suspended coroutine
-// may be called from another thread next time; two threads at once is the caller's mistake.
+// It needs no runtime. Inside a fiber it is part of that fiber: where its body parks, the fiber
+// parks. A suspended coroutine may be called from another thread next time; it must not be called
+// by two threads at once. See docs/guide/6-coroutines.md.
 #pragma once
 
 #include <concepts>
@@ -19,12 +20,17 @@ namespace weft {
 template <class Signature = void()>
 class coroutine;
 
-/// Passes nothing. Also a base class that names its method:
+/// A coroutine to which nothing is passed.
+///
+///     weft::coroutine<> ticks([] { for (;;) { tick(); weft::coroutine<>::yield(); } });
+///     ticks.call();  // runs the body to its next yield()
+///
+/// It is also a base class for classes whose method is the body:
 ///
 ///     class feeder : public weft::coroutine<> {
 ///     public:
 ///         explicit feeder(person& p) : coroutine(&feeder::run), person_(p) {}
-///         ~feeder() override { unwind(); }                   // run() may still use the members when it is suspended
+///         ~feeder() override { unwind(); }  // a suspended run() may still use the members
 ///     private:
 ///         void run() { while (!person_.satisfied()) { person_.feed(); yield(); } }
 ///         person& person_;
@@ -32,39 +38,41 @@ class coroutine;
 template <>
 class coroutine<void()> {
 public:
-    /// Any function without arguments; it does not start before the first call().
+    /// The body is any function without arguments; it does not start before the first call().
     /// \throws std::system_error when memory for the stack is refused.
     template <class F>
         requires(!std::derived_from<std::remove_cvref_t<F>, coroutine> && std::invocable<std::decay_t<F>&>)
-    explicit coroutine(F&& body, coroutine_options options = {})  // NOLINT(bugprone-forwarding-reference-overload): constrained
+    // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): constrained
+    explicit coroutine(F&& body, coroutine_options options = {})
         : core_(detail::make_coroutine<invoked<std::decay_t<F>>>(options, std::in_place, std::forward<F>(body))) {}
 
-    /// Destroying a suspended coroutine unwinds its stack: its yield() throws something that is not a std::exception. If the body
-    /// throws anything else meanwhile, the program is terminated.
+    /// Destroying a suspended coroutine unwinds its stack: its yield() throws something that is not
+    /// a std::exception. If the body throws anything else meanwhile, the program is terminated.
     virtual ~coroutine() = default;
     coroutine(coroutine const&) = delete;
     coroutine& operator=(coroutine const&) = delete;
 
     /// Runs the body to its next yield() or to its end.
     ///
-    /// \throws  what the body throws, which ends it; coroutine_done if it had ended before.
+    /// \throws  what the body throws, which ends the coroutine; coroutine_done if it had ended
+    ///          before.
     /// \parks   if the body does.
-    /// \cost    two switches of stacks with the yield() that ends it; no lock, no allocation.
+    /// \cost    two switches of stacks, the one of the yield() included; no lock, no allocation.
     void call() { detail::call_coroutine(*core_, nullptr); }
 
-    /// The same as call() and state(), by the names that std::coroutine_handle has for them.
+    /// call() and state() under the names that std::coroutine_handle has for them.
     /// \see resumable.hpp
     void resume() { call(); }
     [[nodiscard]] bool done() const noexcept { return state() == coroutine_state::done; }
 
-    /// Returns to whoever called the innermost running coroutine; goes on here at its next call().
-    /// In destructors that run because the coroutine is destroyed it does nothing.
+    /// Returns to the caller of the innermost running coroutine; that coroutine's next call() goes
+    /// on here. Does nothing in destructors that run because the coroutine is destroyed.
     static void yield() {
         if (auto* const core = detail::leave_innermost()) detail::take_input(*core);
     }
 
-    /// Suspends the innermost running coroutine and goes on in `other`, which returns to this one's caller at its next yield or
-    /// end.
+    /// Suspends the innermost running coroutine and goes on in `other`. At its next yield or end,
+    /// `other` returns to the caller of the suspended one.
     /// \throws coroutine_done if `other` has ended.
     static void transfer_to(coroutine& other) { detail::transfer_from_innermost(*other.core_); }
 
@@ -98,12 +106,14 @@ private:
     detail::coroutine_ptr core_;
 };
 
-/// Call in, yield out: `R operator()(A)` runs to the next `A yield(R)`. A may be missing, R may be void.
+/// A coroutine to which each call passes an A, and whose yield(R) returns an R: `R operator()(A)`
+/// runs the body to its next `A yield(R)`. A may be missing, R may be void.
 ///
 ///     weft::coroutine<double(double)> mean([](auto& yield, double x) {
 ///         double sum = 0;
 ///         for (int n = 1;; ++n) { sum += x; x = yield(sum / n); }
 ///     });
+///     mean(2), mean(4);  // 2, then 3
 template <class R, class... A>
 class coroutine<R(A...)> {
     static_assert(sizeof...(A) <= 1, "a coroutine takes one argument per call; put several into a struct");
@@ -111,10 +121,10 @@ class coroutine<R(A...)> {
     using input = std::tuple_element_t<0, std::tuple<A..., void>>;
 
 public:
-    /// What the body is handed to yield with.
+    /// What the body gets, to yield with.
     class yielder {
     public:
-        /// Returns from the current call with `value...`; \returns the next call's argument.
+        /// Returns `value...` from the current call. \returns the next call's argument.
         template <class... V>
             requires(std::is_void_v<R> ? sizeof...(V) == 0 : sizeof...(V) == 1 && (std::convertible_to<V&&, R> && ...))
         input operator()(V&&... value) {
@@ -137,18 +147,24 @@ public:
         detail::coroutine_core& core_;
     };
 
-    /// f(yield, first argument), returning R (its last value) or void (the call that reaches the end throws coroutine_done,
-    /// unless R is void).
+    /// The body is called as f(yield, first argument). It returns either R, which is its last
+    /// value, or void; with void, the call that reaches the end throws coroutine_done, unless R is
+    /// void.
     /// \throws std::system_error when memory for the stack is refused.
     template <class F>
         requires(!std::same_as<std::remove_cvref_t<F>, coroutine> && std::invocable<std::decay_t<F>&, yielder&, A...>)
-    explicit coroutine(F&& body, coroutine_options options = {})  // NOLINT(bugprone-forwarding-reference-overload): constrained
+    // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): constrained
+    explicit coroutine(F&& body, coroutine_options options = {})
         : core_(detail::make_coroutine<invoked<std::decay_t<F>>>(options, std::in_place, std::forward<F>(body))) {}
 
     coroutine(coroutine&&) noexcept = default;
     coroutine& operator=(coroutine&&) noexcept = default;
 
-    /// \throws  what the body throws, which ends it; coroutine_done if it has ended without a value for this call.
+    /// Passes an argument in and runs the body to its next yield or to its end.
+    ///
+    /// \returns what the body yields or, at its end, returns.
+    /// \throws  what the body throws, which ends the coroutine; coroutine_done if it has ended
+    ///          without a value for this call.
     /// \parks   if the body does.
     R operator()(A... argument) {
         if (!core_) detail::throw_coroutine_done();
@@ -159,7 +175,7 @@ public:
         }
     }
 
-    /// A moved-from coroutine is done.
+    /// \returns the state; a moved-from coroutine is done.
     [[nodiscard]] coroutine_state state() const noexcept { return core_ ? detail::state_of(*core_) : coroutine_state::done; }
 
 private:

@@ -1,4 +1,4 @@
-// dead_letter.hpp - messages that were accepted, or dropped by a full mailbox, and that no actor will ever handle.
+// dead_letter.hpp - messages accepted, or dropped by a full mailbox, that no actor handles.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,34 @@
 
 namespace weft {
 
-/// Valid during the call of the hook.
+/// A message that no actor will handle. Valid only during the call of the hook.
+///
+///     weft::on_dead_letter([](const weft::dead_letter& lost) {
+///         std::cerr << "no actor handles a message to " << lost.actor << '\n';
+///     });
 struct dead_letter {
     enum class cause : std::uint8_t { actor_gone, no_room };
 
-    std::string_view actor;  ///< its name
-    const std::type_info& type;  ///< of the message
+    std::string_view actor;  ///< the actor's name
+    const std::type_info& type;  ///< the type of the message
     const void* message;
     cause why;
 
-    /// The message, if it is an M.
+    /// \returns the message, if it is an M; else null.
     template <class M>
     const M* get_if() const noexcept {
         return type == typeid(M) ? static_cast<const M*>(message) : nullptr;
     }
 };
 
-/// What happens with dead letters, in the whole process: nothing, unless a hook is set. It runs wherever the message was lost, must
-/// not throw, and should not wait. Messages whose sender is told instead, by an exception or by try_send(), are none.
+/// Sets the hook that is called for dead letters, in the whole process. Without a hook nothing
+/// happens. The hook runs where the message was lost; it must not throw and should not wait. A
+/// message whose sender is told, by an exception or by try_send(), is no dead letter.
 ///
-/// \returns  the hook there was.
+/// \returns  the previous hook.
 std::function<void(const dead_letter&)> on_dead_letter(std::function<void(const dead_letter&)> hook);
 
-/// How many there have been in this process.
+/// \returns how many dead letters there have been in this process.
 std::uint64_t dead_letters() noexcept;
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// deadline.hpp - bounds the time of a piece of straight-line code, however deep its waits lie.
+// deadline.hpp - bounds the time of a piece of straight-line code, at whatever depth it waits.
 #pragma once
 
 #include <array>
@@ -16,13 +16,18 @@ namespace weft {
 
 namespace detail {
 
-/// A limit of the program's own: std::errc::timed_out, and "timed out" without the system's word of a connection.
+/// The code of a limit that the program itself has set. Compares equal to std::errc::timed_out, but
+/// says "timed out" instead of the system's "Connection timed out".
 std::error_code timeout_code() noexcept;
 
 }  // namespace detail
 
-/// A deadline of the caller's own has passed. code() == std::errc::timed_out; what() names the limit, and what was interrupted:
+/// A deadline that the caller has set has passed. code() == std::errc::timed_out; what() names the
+/// limit and what was interrupted:
 /// "weft: deadline of 50 ms exceeded (connect to 127.0.0.1:80): timed out".
+///
+///     try { weft::with_timeout(50ms, query); }
+///     catch (const weft::timeout_error& e) { std::cerr << e.what() << '\n'; }
 class timeout_error : public std::system_error {
 public:
     timeout_error() : std::system_error(detail::timeout_code()) {}
@@ -34,8 +39,8 @@ using steady_time_point = std::chrono::steady_clock::time_point;
 
 namespace detail {
 
-/// `cancelled` that knows what it has interrupted, for a message: "read". Of a long name the beginning: nothing is allocated, as it is
-/// thrown where memory may have run out.
+/// A `cancelled` that knows what it has interrupted, for a message: "read". Of a long name only the
+/// beginning is kept: nothing is allocated, because it is thrown where memory may have run out.
 class cancelled_operation : public cancelled {
 public:
     explicit cancelled_operation(std::string_view name) noexcept
@@ -48,10 +53,11 @@ private:
     unsigned char length_;
 };
 
-/// Whether this frame owns the deadline that has interrupted it; a stop, or an outer deadline, goes on unwinding.
+/// Whether this frame owns the deadline that has interrupted it. If not, the unwinding goes on: a
+/// stop or an outer deadline has caused it.
 bool has_expired(const deadline_frame& frame) noexcept;
 
-/// \param limit  as the caller has given it; negative: as a point in time.
+/// \param limit  what the caller gave; negative if that was a point in time.
 [[noreturn]] void throw_timeout(std::chrono::nanoseconds limit, const cancelled_operation& interrupted);
 
 template <class F>
@@ -72,8 +78,9 @@ decltype(auto) run_until(time_point until, std::chrono::nanoseconds limit, F&& f
 
 }  // namespace detail
 
-/// Runs f; its waits are interrupted once `until` has passed. Nests: the earliest deadline wins. In a weft::coroutine or generator it
-/// counts while that runs, whoever calls it.
+/// Runs f; once `until` has passed, the waits of f are interrupted. Calls nest: the earliest
+/// deadline wins. A deadline set inside a weft::coroutine or generator counts while that one runs,
+/// whichever fiber or thread calls it.
 ///
 /// \returns  what f returns, also if it finishes late without waiting.
 /// \throws   timeout_error if f was interrupted because of this deadline; what f throws otherwise.
@@ -83,7 +90,9 @@ decltype(auto) with_deadline(const std::chrono::time_point<Clock, Duration>& unt
     return detail::run_until(detail::deadline_at(until), std::chrono::nanoseconds(-1), std::forward<F>(f));
 }
 
-/// with_deadline() from now on.
+/// Runs f as with_deadline() does, with a deadline that lies `limit` from now:
+///
+///     page p = weft::with_timeout(200ms, [] { return get("/quotes"); });
 template <class Rep, class Period, class F>
 decltype(auto) with_timeout(const std::chrono::duration<Rep, Period>& limit, F&& f) {
     return detail::run_until(detail::deadline_in(limit), detail::saturated(limit), std::forward<F>(f));

@@ -1,8 +1,9 @@
-// dump.hpp - every fiber of the process: what it is, what it waits for, who has that, since when, and where it stands.
+// dump.hpp - shows every fiber of the process: its state, what it waits for since when, its stack.
 //
-// Nobody stops for a dump: each fiber is looked at once, one after the other, and one that waits is kept from going on for the moment (some
-// microseconds) in which its stack is read. So what is said of one fiber fits together, while two may be shown as they were at
-// different times. Cycles are looked at twice, and are true.
+// A dump stops no fiber: fibers are looked at one after the other, each once. A fiber that waits
+// cannot go on for the moment (some microseconds) in which its stack is read. So what is said of
+// one fiber fits together, while two fibers may be shown as they were at different times. Cycles
+// are looked at twice, and are true.
 #pragma once
 
 #include <chrono>
@@ -18,55 +19,76 @@
 
 namespace weft {
 
-/// What a dump knows of one fiber.
+/// What a dump knows of one fiber. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct fiber_snapshot {
     fiber_id id;
     std::string name;  ///< may be empty
-    std::source_location site;  ///< line 0 if it was spawned with arguments and without attributes
+    /// line 0 if it was spawned with arguments and without attributes
+    std::source_location site;
     std::string_view state;  ///< created, runnable, running, waiting
     std::string_view waits_for;  ///< "mutex", "channel receive", ...; or "nothing"
-    const void* object =
-        nullptr;  ///< what it waits at: the address of the mutex, the channel's core, the fiber it joins; may be null
-    std::vector<fiber_id>
-        owners;  ///< whose move it waits for: the mutex's holder, the fiber it joins, a scope's children (64 at most)
-    std::optional<std::chrono::milliseconds>
-        waited;  ///< known to some milliseconds; counted from the last look, if it looks now and then
-    std::optional<unsigned> worker;  ///< of the runtime's, if it runs and has one
-    int thread = 0;  ///< the kernel's number of the thread, if it runs
-    bool external = false;  ///< it waits for time, I/O, a signal, a process or a blocking call, and not for a fiber only
+    /// What it waits at: the address of the mutex, the channel's core, the fiber it joins; may be
+    /// null.
+    const void* object = nullptr;
+    /// The fibers whose move it waits for: the mutex's holder, the fiber it joins, a scope's
+    /// children (64 at most).
+    std::vector<fiber_id> owners;
+    /// How long it has waited, to within some milliseconds. If the fiber looks now and then whether
+    /// it may go on, the time counts from its last look.
+    std::optional<std::chrono::milliseconds> waited;
+    std::optional<unsigned> worker;  ///< its worker's number in the runtime, if it runs and has one
+    int thread = 0;  ///< the kernel's number of its thread, if it runs
+    /// Whether it waits for time, I/O, a signal, a process or a blocking call, and not for fibers
+    /// only.
+    bool external = false;
     bool detached = false;
     weft::priority priority = weft::priority::normal;
     std::vector<void*> stack;  ///< return addresses, innermost first; may be empty
 };
 
+/// What a dump knows of one runtime. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct runtime_snapshot {
     std::string name;
     unsigned workers = 0;
-    bool has_timers = false;          ///< some wait has a limit of time
+    bool has_timers = false;          ///< whether any wait has a limit of time
     std::vector<fiber_snapshot> fibers;
 };
 
+/// What a dump knows of the process. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct process_snapshot {
     std::vector<runtime_snapshot> runtimes;
-    /// At one moment all fibers there were waited, each for another fiber or a thread: not for I/O, a signal, a process, a blocking call or time.
+    /// Whether at one moment all fibers there were waited, each for another fiber or a thread: not
+    /// for I/O, a signal, a process, a blocking call or time.
     bool at_rest = false;
-    std::vector<std::vector<fiber_id>> cycles;  ///< each of which waits for the next, and the last for the first
+    /// In each cycle, every fiber waits for the next one, and the last for the first.
+    std::vector<std::vector<fiber_id>> cycles;
 };
 
-/// Of fibers that wait; and of those that run, if their runtime has a `hog_signal`. They are what takes time in a dump.
+/// Whether a dump shows stacks: of fibers that wait, and of those that run if their runtime has a
+/// `hog_signal`. Stacks are what takes time in a dump.
 enum class stacks { shown, left_out };
 enum class dump_format { text, json };
 
+/// How dump() writes.
+///
+///     weft::dump(std::cout, {.format = weft::dump_format::json});
 struct dump_options {
     dump_format format = dump_format::text;
     weft::stacks stacks = weft::stacks::shown;
 };
 
-/// All runtimes of this process and their fibers, as values. From any thread or fiber, but not from a signal handler.
+/// Takes a snapshot of all runtimes of this process and of their fibers. From any thread or fiber,
+/// but not from a signal handler.
+///
+///     const weft::process_snapshot all = weft::take_snapshot();
+///     for (const auto& f : all.runtimes.front().fibers) std::cout << f.name << ' ' << f.state;
+///
 /// \throws std::bad_alloc
 process_snapshot take_snapshot(stacks = stacks::shown);
 
-/// The same for people, alike fibers together, or as one JSON object. \throws std::bad_alloc, and what `to` throws
+/// Writes a dump of all runtimes of this process, either as text for people, in which fibers that
+/// are alike stand together, or as one JSON object. Example: weft::dump(std::cerr);
+/// \throws std::bad_alloc, and what `to` throws
 void dump(std::ostream& to, const dump_options& = {});
 
 }  // namespace weft

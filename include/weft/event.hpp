@@ -1,8 +1,9 @@
-// event.hpp - something that has happened, or not yet: waits until somebody says that it has.
+// event.hpp - something that has happened or not yet; lets fibers and threads wait until it has.
 //
 // Rules
-//   1  manual: set() ends all waits, and those to come do not wait, until reset().
-//   2  automatic: set() ends the oldest wait; with none under way it is kept for the next. Several that are kept are one.
+//   1  manual: set() ends all waits, and later waits return at once, until reset().
+//   2  automatic: set() ends the oldest wait. If there is none, the set() is kept for the next
+//      wait; several kept ones count as one.
 //   3  A wait that was stopped or timed out has not used up a set().
 //   4  set() does not touch the event after it has ended a wait: a waiter may destroy it.
 #pragma once
@@ -18,7 +19,14 @@ namespace detail {
 struct waiting_room;
 }
 
-/// wait(), wait_for(), wait_until(): until it is set (detail::timed_wait).
+/// Lets fibers and plain threads wait until it is set. wait(), wait_for() and wait_until() are
+/// those of detail::timed_wait.
+///
+///     weft::event ready;                                // manual: stays set until reset()
+///     auto f = weft::spawn([&] { ready.wait(); go(); });
+///     ready.set();
+///
+/// See docs/guide/7-meeting-points.md.
 class event : public detail::timed_wait<event> {
 public:
     enum class kind : std::uint8_t { manual, automatic };
@@ -31,7 +39,7 @@ public:
 
     void set() noexcept;
     void reset() noexcept;
-    /// wait(), if that is possible without waiting: an automatic event is reset by it.
+    /// Does what wait() does if that is possible without waiting; this resets an automatic event.
     ///
     /// \returns  true if it was set.
     [[nodiscard]] bool try_wait() const noexcept;

@@ -1,10 +1,12 @@
-// event_source.hpp - gives each event to all handlers that have been added, one event after another, on a fiber of its own.
+// event_source.hpp - gives each event to all handlers, one event after another, on its own fiber.
 //
 // Rules
-//   1  A handler gets the events notified after it was added, those of one notifier in the order notified. Handlers are called in the
-//      order in which they were added.
-//   2  A handler that throws is removed, and its failure goes to runtime_options::on_unhandled; the others go on.
-//   3  A handler may notify. It does not add or remove handlers, or wait for an event: that is waiting for itself (actor_deadlock).
+//   1  A handler gets the events notified after it was added; those of one notifier come in the
+//      order notified. Handlers are called in the order in which they were added.
+//   2  A handler that throws is removed, and its failure goes to runtime_options::on_unhandled. The
+//      others go on.
+//   3  A handler may notify. It must not add or remove handlers or wait for an event: it would wait
+//      for itself (actor_deadlock).
 //   4  It ends as an actor does: with its last handle, once all events were handled, or by stop().
 #pragma once
 
@@ -21,7 +23,8 @@
 
 namespace weft {
 
-/// Names a handler of an event_source.
+/// Names a handler of an event_source; add() returns it and remove() takes it. See
+/// docs/guide/10-actors.md.
 struct handler_id {
     std::uint64_t value = 0;
     friend bool operator==(const handler_id&, const handler_id&) = default;
@@ -29,7 +32,7 @@ struct handler_id {
 
 namespace detail {
 
-/// A failure of a handler, which is removed: to on_unhandled.
+/// Reports a handler's failure to on_unhandled; the handler is then removed.
 void report_here(std::exception_ptr) noexcept;
 
 template <class E>
@@ -84,30 +87,39 @@ private:
 
 }  // namespace detail
 
-/// A handle: copies name the same one.
+/// Calls its handlers for each event. A handle: copies name the same event source.
+///
+///     weft::event_source<std::string> news({.name = "news"});
+///     news.add([](const std::string& n) { std::cout << n << '\n'; });
+///     news.notify("rain");  // notify_and_wait() would also wait for the handlers
+///
+/// See docs/guide/10-actors.md.
 template <class E>
 class event_source {
     using actor = detail::event_actor<E>;
 
 public:
-    /// In the current runtime, or in `rt`; as spawn_actor().
+    /// Starts the actor that calls the handlers, in the current runtime or in `rt`, as
+    /// spawn_actor() does.
     explicit event_source(const actor_attributes& a = {}) : actor_(spawn_actor<actor>(a)) {}
     explicit event_source(runtime& rt, const actor_attributes& a = {}) : actor_(spawn_actor<actor>(rt, a)) {}
 
-    /// \returns  when the handler gets all events to come. \parks \throws actor_gone, weft::cancelled
+    /// Adds a handler. It gets all events notified after this call has returned.
+    /// \returns the handler's id. \parks \throws actor_gone, weft::cancelled
     handler_id add(std::function<void(const E&)> f) const { return actor_.ask(typename actor::add{std::move(f)}); }
-    /// When it returns, the handler is not called any more. \returns false if there is none. \parks \throws as add()
+    /// Removes a handler. After this call has returned, the handler is not called any more.
+    /// \returns false if there is no such handler. \parks \throws as add()
     bool remove(handler_id id) const { return actor_.ask(typename actor::remove{id}); }
 
-    /// Does not wait for the handlers. \parks \throws as actor_ref::send()
+    /// Sends an event and does not wait for the handlers. \parks \throws as actor_ref::send()
     void notify(E e) const { actor_.send(typename actor::event{std::move(e)}); }
-    /// Waits until all handlers have had the event. \parks \throws as actor_ref::ask()
+    /// Sends an event and waits until all handlers have had it. \parks \throws as actor_ref::ask()
     void notify_and_wait(E e) const { actor_.ask(typename actor::event{std::move(e)}); }
 
-    /// How many handlers there are. \parks \throws as add()
+    /// \returns how many handlers there are. \parks \throws as add()
     [[nodiscard]] std::size_t size() const { return actor_.ask(typename actor::count{}); }
     void stop() const noexcept { actor_.stop(); }
-    /// For monitors, links and names.
+    /// The event source as an actor, for monitors, links and names.
     const actor_handle& as_actor() const noexcept { return actor_; }
 
 private:

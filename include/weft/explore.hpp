@@ -1,4 +1,4 @@
-// explore.hpp - running a piece of code under many seeds, to find the one under which it fails, and to see it fail again.
+// explore.hpp - runs code under many seeds, to find one under which it fails and to see that again.
 #pragma once
 
 #include <chrono>
@@ -13,54 +13,63 @@
 
 namespace weft {
 
+/// Which seeds to try, and in what runtime. See docs/guide/15-simulation.md.
 struct explore_options {
     std::uint64_t first_seed = 0;
-    /// Of each runtime. Its `simulate` may be left out; the seed in it does not count.
+    /// The options of each runtime. `simulate` may be left out; the seed in it does not count.
     runtime_options runtime = {};
 };
 
-/// What came of one seed.
+/// The outcome of one seed. See replay() and docs/guide/15-simulation.md.
 struct seed_outcome {
     std::uint64_t seed = 0;
-    std::exception_ptr failure;  ///< null: it went well
+    std::exception_ptr failure;  ///< null: the run went well
     std::string what;            ///< the failure in words
-    std::uint64_t trace = 0;     ///< of all choices made: equal for equal runs, in any process
+    std::uint64_t trace = 0;     ///< names all choices made: equal for equal runs, in any process
     std::uint64_t steps = 0;     ///< switches and possible switches
-    std::chrono::nanoseconds time{};  ///< virtual
-    /// A second run made the same choices and failed in the same way. Only asked of failures that find_failure() and explore() report.
+    std::chrono::nanoseconds time{};  ///< virtual time
+    /// Whether a second run made the same choices and failed in the same way. Set only in failures
+    /// that find_failure() and explore() report.
     bool replays = false;
 };
 
-/// What explore() throws.
+/// What explore() throws. See docs/guide/15-simulation.md.
 class exploration_failed : public std::runtime_error {
 public:
     explicit exploration_failed(seed_outcome first);
-    /// The smallest seed that fails.
+    /// \returns the outcome of the smallest seed that fails.
     const seed_outcome& first() const noexcept { return first_; }
 
 private:
     seed_outcome first_;
 };
 
+/// What explore() has run. See docs/guide/15-simulation.md.
 struct exploration {
     std::uint64_t seeds = 0;
-    std::uint64_t steps = 0;  ///< of all
+    std::uint64_t steps = 0;  ///< of all seeds together
 };
 
-/// Runs `body` as the main fiber of a simulated runtime of its own. It fails if it throws, if a fiber that nobody joins does, if nobody can
-/// go on, if it passes a limit (struct simulation), and if fibers are left that do not end by themselves after it.
+/// Runs `body` as the main fiber of a simulated runtime of its own. The run fails if the body
+/// throws, if a fiber that is not joined throws, if no fiber can go on, if the run passes a limit
+/// (struct simulation), or if fibers are left after the body that do not end by themselves.
 ///
-/// What several runs share the body must make anew each time; and it must not draw on clocks (but weft::now()), random devices, addresses
-/// or other threads.
+/// The body must make anew, each time, what several runs would share. It must not draw on clocks
+/// (except weft::now()), random devices, addresses or other threads.
 ///
 /// \throws std::invalid_argument, std::system_error: as the runtime's constructor
 seed_outcome replay(std::uint64_t seed, const std::function<void()>& body, const explore_options& options = {});
 
-/// The same under `n` seeds, from first_seed on, or under WEFT_SEED alone where that is set: the first that fails, and so the smallest.
+/// Runs `body` as replay() does, under `n` seeds from first_seed on, or only under WEFT_SEED if
+/// that is set.
+/// \returns the first seed that fails, which is the smallest; empty if none does.
 [[nodiscard]] std::optional<seed_outcome> find_failure(std::uint64_t n, const std::function<void()>& body,
                                                        const explore_options& options = {});
 
-/// The same for a test: prints the seed that fails on stderr, with why and how to replay it, and throws.
+/// For tests: does what find_failure() does. If a seed fails, it prints on stderr which one, why,
+/// and how to replay it, and throws.
+///
+///     weft::explore(1000, [] { check_that_no_money_is_lost(); });
 ///
 /// \returns what was run. \throws exploration_failed
 exploration explore(std::uint64_t n, const std::function<void()>& body, const explore_options& options = {});

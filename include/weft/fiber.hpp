@@ -26,44 +26,69 @@ namespace weft {
 
 class runtime;
 
-/// Unique among the fibers of a process run, living and dead, however many there are; 0 is nobody.
+/// Names a fiber. No two fibers of a process run have the same number, living or dead, however many
+/// there are. 0 names no fiber.
+///
+///     weft::fiber_id me = weft::this_fiber::id();
+///     std::cout << me.value;
 struct fiber_id {
     std::uint64_t value = 0;
     friend auto operator<=>(const fiber_id&, const fiber_id&) = default;
 };
 
-/// What handlers and dumps are told about a fiber. Valid during the call.
+/// What handlers and dumps are told about a fiber. Valid only during the call that gets it.
+///
+///     rt.for_each_fiber([](const weft::fiber_info& f) { std::cout << f.name << '\n'; });
 struct fiber_info {
     fiber_id id;
     std::string_view name;           ///< may be empty
-    std::source_location site;       ///< line 0 if it was spawned with arguments and without attributes
+    /// line 0 if it was spawned with arguments and without attributes
+    std::source_location site;
     std::string_view state;          ///< created, runnable, running, waiting, done
     std::string_view waits_for;      ///< why it waits, or "nothing"
     bool detached = false;
     weft::priority priority = weft::priority::normal;
 };
 
-/// A join of a fiber that was stopped, by a caller that was not: there is no result. what() names the fiber.
+/// What join() throws when the fiber was stopped and therefore has no result, but the caller was
+/// not stopped. what() names the fiber. See docs/guide/3-waiting.md.
 class fiber_cancelled : public std::runtime_error {
 public:
     explicit fiber_cancelled(const std::string& what) : std::runtime_error(what) {}
 };
 
+/// How a fiber is started.
+///
+///     auto right = weft::spawn({.name = "right", .stack_bytes = 1 << 20}, [] { return count(); });
 struct attributes {
-    std::string_view name = {};          ///< for dumps and reports; copied, at most 47 bytes are kept
-    std::size_t stack_bytes = 0;         ///< address space of the stack, 16 KiB to 1 GiB; 0: the runtime's default
-    migrate move = migrate::always;      ///< spawn() throws std::system_error (EAGAIN) where no carrier can be had
-    bool preempt = true;  ///< false: others wait while it computes or blocks, however long (runtime_options::time_slice)
-    detail::priority_choice priority = {};  ///< a weft::priority; not given: the spawner's, and normal if that is a plain thread
+    /// For dumps and reports. Copied; at most 47 bytes are kept.
+    std::string_view name = {};
+    /// Address space of the stack, 16 KiB to 1 GiB; 0: the runtime's default.
+    std::size_t stack_bytes = 0;
+    /// Which carriers may run the fiber. spawn() throws std::system_error (EAGAIN) if the fiber
+    /// needs a carrier and none can be had.
+    migrate move = migrate::always;
+    /// If false, the fiber keeps its worker while it computes or blocks, however long, and other
+    /// fibers wait meanwhile (see runtime_options::time_slice).
+    bool preempt = true;
+    /// A weft::priority. If none is given: the spawner's, or normal if a plain thread spawns.
+    detail::priority_choice priority = {};
     std::source_location site = std::source_location::current();
 };
 
-/// A handle to a fiber with a result of type T. Move-only. The destructor requests stop and joins, shielded, as std::jthread's;
-/// a failure that nobody took then goes to runtime_options::on_unhandled.
+/// A handle to a fiber with a result of type T. Move-only. The destructor requests stop and joins,
+/// shielded, as that of std::jthread does. If the body failed and no join() took the failure, the
+/// failure then goes to runtime_options::on_unhandled.
 ///
-/// A handle is for one at a time, as any object; but several may be in join_for(), join_until() and on_join() at once while nobody
-/// joins, detaches, moves or destroys it. A join() that finds another one waiting stops the program; one that comes when the other is
-/// just about to return is not noticed, since that would cost every join an atomic operation.
+///     weft::fiber<int> answer = weft::spawn([] { return 42; });
+///     weft::fiber<> clock = weft::spawn({.name = "clock"}, tick_for_ever);
+///     int n = answer.join();  // the destructor of `clock` stops that fiber and joins it
+///
+/// Like other objects, a handle is used by one fiber or thread at a time. One exception: while no
+/// call joins, detaches, moves or destroys the handle, several fibers and threads may be in
+/// join_for(), join_until() and on_join() at once. A join() that finds another join() waiting stops
+/// the program. A join() that comes when the other one is just about to return is not noticed,
+/// because noticing it would cost every join an atomic operation.
 template <class T = void>
 class [[nodiscard]] fiber {
 public:
@@ -82,14 +107,19 @@ public:
         ref_.report_unhandled();
     }
 
-    /// Waits for the end of the body. Once: afterwards the handle is empty.
+    /// Waits for the end of the body and takes its result. Call it once: the handle is empty
+    /// afterwards.
     ///
-    /// If the body has not begun, the caller may run it itself, on its own stack, of which half is left then, but as the fiber it
-    /// is. A stop of the caller meanwhile stops that fiber too: where work must survive its joiner's stop, join under a shield.
+    /// If the body has not begun, the caller may run it in place: on the caller's own stack, if
+    /// half of that is left. The body still runs as the fiber that was spawned. While it runs in
+    /// place, a stop of the caller also stops that fiber. Where the work must survive a stop of its
+    /// joiner, join under a shield.
     ///
     /// \returns the result of the body.
-    /// \throws  what the body threw; fiber_cancelled if it ended by `cancelled`, while the caller was not asked to stop; cancelled if the
-    ///          caller was, or is stopped before the body has ended (the handle then stays joinable).
+    /// \throws  what the body threw; fiber_cancelled if the body ended by `cancelled` and the
+    ///          caller was not asked to stop; cancelled if the caller was asked to stop as well, or
+    ///          if it is stopped before the body has ended (in that last case the handle stays
+    ///          joinable).
     /// \parks   until the body has ended.
     /// \orders  everything the body did happens before the return.
     T join() {
@@ -99,7 +129,8 @@ public:
         return static_cast<detail::result_task<T>&>(ended.body()).take();
     }
 
-    /// Waits only. \returns whether the body has ended; join() then does not wait. \parks \throws cancelled
+    /// Waits for the end of the body, up to a limit of time, and takes nothing.
+    /// \returns whether the body has ended; join() then does not wait. \parks \throws cancelled
     template <class Rep, class Period>
     bool join_for(const std::chrono::duration<Rep, Period>& d) {
         return join_until(detail::deadline_in(d));
@@ -110,7 +141,7 @@ public:
         return ref_.wait_until(detail::deadline_at(t));
     }
 
-    /// Lets it run on without a handle; a failure of its body goes to on_unhandled.
+    /// Lets the fiber run on without a handle. If its body fails, the failure goes to on_unhandled.
     void detach() {
         detail::require_joinable(static_cast<bool>(ref_));
         ref_.detach();
@@ -118,13 +149,14 @@ public:
 
     bool joinable() const noexcept { return static_cast<bool>(ref_); }
     bool done() const noexcept { return ref_ && ref_.done(); }
-    /// Asks the body to end: its next park point throws `cancelled`. \returns whether this was the first request.
+    /// Asks the body to end: its next park point throws `cancelled`.
+    /// \returns whether this was the first request.
     bool request_stop() noexcept { return ref_ && ref_.request_stop(); }
     std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
     fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
     void swap(fiber& other) noexcept { ref_.swap(other.ref_); }
 
-    /// For weft's own parts.
+    /// Internal: for weft's own parts.
     explicit fiber(detail::fiber_ref ref) noexcept : ref_(std::move(ref)) {}
     const detail::fiber_ref& ref() const noexcept { return ref_; }
 
@@ -145,15 +177,20 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 
 }  // namespace detail
 
-/// Starts f(args...) as a fiber of the current runtime. Function and arguments are copied or moved into it; a leading
-/// std::stop_token parameter is supplied, as by std::jthread. The body always runs: a fiber stopped before it started sees
-/// it at its first park point. `site` is what dumps and reports say of where it comes from; a fiber with arguments has one only if its
-/// attributes do.
+/// Starts f(args...) as a fiber of the current runtime. The function and the arguments are copied
+/// or moved into the fiber. If the first parameter of f is a std::stop_token, weft supplies it, as
+/// std::jthread does. The body always runs: a fiber that is stopped before it has started learns of
+/// it at its first park point.
+///
+/// `site` is the place of origin that dumps and reports give. A fiber with arguments has one only
+/// if its attributes have one.
 ///
 /// \returns  the handle; dropping it stops and joins the fiber.
-/// \parks    only in a runtime that has runtime_options::max_fibers, when there are so many and at_limit says so.
-/// \throws   std::bad_alloc; std::invalid_argument: attributes::stack_bytes; at that limit std::system_error (at_limit::fail), and
-///           cancelled if the caller is stopped before there is a place. On a plain thread the program stops: use weft::run.
+/// \parks    only at runtime_options::max_fibers, if at_limit says so.
+/// \throws   std::bad_alloc; std::invalid_argument for a bad attributes::stack_bytes; at
+///           max_fibers, std::system_error (at_limit::fail), or cancelled if the caller is stopped
+///           before there is room. On a plain thread the program stops with a message: use
+///           weft::run there.
 template <class F>
     requires detail::not_attributes<F>
 auto spawn(F&& f, detail::call_site site = {}) {
@@ -172,7 +209,7 @@ auto spawn(const attributes& a, F&& f, A&&... args) {
     return detail::spawn_in(detail::runtime_here("weft::spawn"), a, std::forward<F>(f), std::forward<A>(args)...);
 }
 
-/// In `rt`, from any thread: rt.spawn(a...).
+/// Starts the fiber in `rt`, from any thread; does what rt.spawn(a...) does.
 template <std::same_as<runtime> Runtime, class F>
     requires detail::not_attributes<F>
 auto spawn(Runtime& rt, F&& f, detail::call_site site = {}) {
@@ -187,7 +224,8 @@ auto spawn(Runtime& rt, const attributes& how, A&&... a) {
     return rt.spawn(how, std::forward<A>(a)...);
 }
 
-/// The same without a handle. A failure of the body goes to runtime_options::on_unhandled.
+/// Starts f(args...) as spawn() does, but returns no handle. If the body fails, the failure goes to
+/// runtime_options::on_unhandled.
 template <class F, class... A>
 void spawn_detached(const attributes& a, F&& f, A&&... args) {
     detail::start_fiber<detail::start_as::detached>(detail::runtime_here("weft::spawn_detached"), a, std::forward<F>(f),
@@ -218,31 +256,35 @@ void spawn_detached(Runtime& rt, const attributes& how, A&&... a) {
     rt.spawn_detached(how, std::forward<A>(a)...);
 }
 
-/// The calling fiber; on a plain thread the same calls act on the thread.
+/// Functions that concern the calling fiber. On a plain thread they concern that thread.
 namespace this_fiber {
 
 /// Lets other fibers that are ready run first. \parks if there are any. \throws cancelled
 void yield();
-/// \parks \throws cancelled
+/// Sleeps until the time given. \parks \throws cancelled
 void sleep_until(steady_time_point);
 template <class Clock, class Duration>
 void sleep_until(const std::chrono::time_point<Clock, Duration>& t) {
     sleep_until(detail::deadline_at(t));
 }
-/// \parks \throws cancelled
+/// Sleeps for the time given. \parks \throws cancelled
 template <class Rep, class Period>
 void sleep_for(const std::chrono::duration<Rep, Period>& d) {
     sleep_until(detail::deadline_in(d));
 }
 fiber_id id() noexcept;  ///< 0 on a plain thread
 std::string_view name() noexcept;  ///< valid until set_name(); empty on a plain thread
-void set_name(std::string_view) noexcept;  ///< nothing happens on a plain thread
+void set_name(std::string_view) noexcept;  ///< does nothing on a plain thread
 std::stop_token stop_token();
 weft::priority priority() noexcept;  ///< normal on a plain thread
-/// Bytes left below the caller's frame; of a plain thread's stack 0, since it is not weft's.
+/// \returns the bytes of stack left below the caller's frame; 0 on a plain thread, whose stack is
+///          not weft's.
 std::size_t stack_remaining() noexcept;
-/// f(), during which the calling fiber stays on its carrier, that is OS thread, whatever it waits for. Nests. While another fiber
-/// computes on that thread it waits.
+/// Calls f(). During that call the calling fiber stays on its carrier, that is on its OS thread,
+/// whatever it waits for; and while another fiber computes on that thread, this one waits. Calls
+/// nest.
+///
+///     this_fiber::pinned([] { draw_with_a_library_that_belongs_to_this_thread(); });
 ///
 /// \returns what f returns. \throws what f throws.
 template <class F>

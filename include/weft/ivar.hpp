@@ -1,10 +1,14 @@
-// ivar.hpp - a variable that is written once; who reads it before waits.
+// ivar.hpp - a variable that is written once; readers that come before that wait.
 //
 // Rules
-//   1  It is set once: by set(), by fail(), or by the function it was made from. The first one counts.
-//   2  The value neither moves nor changes afterwards: a reference to it is good as long as the ivar.
-//   3  Who has got the value may destroy the ivar, even while the set() that brought it has not returned.
-//   4  A computed one that needs its own value, directly or through others, fails with dataflow_cycle instead of waiting for ever.
+//   1  It is set once: by set(), by fail(), or by the function it was made from. The first of them
+//      counts.
+//   2  The value neither moves nor changes afterwards: a reference to it is good as long as the
+//      ivar.
+//   3  A reader that has got the value may destroy the ivar, even if the set() that brought the
+//      value has not returned.
+//   4  A computed ivar that needs its own value, directly or through others, fails with
+//      dataflow_cycle instead of waiting for ever.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -31,12 +35,19 @@
 
 namespace weft {
 
-/// Thrown by setting an ivar that is set.
+/// Thrown by set() and fail() if the ivar is set already. See docs/guide/8-dataflow.md.
 class already_set : public std::logic_error {
 public:
     already_set();
 };
 
+/// A write-once variable: set() or fail() writes it, and get() waits for that.
+///
+///     weft::ivar<int> width, height;
+///     weft::ivar area([&] { return width.get() * height.get(); });  // in a fiber of its own
+///     width.set(6), height.set(7);  // area.get() is 42
+///
+/// See docs/guide/8-dataflow.md.
 template <class T>
 class ivar {
     static_assert(std::is_object_v<T> && !std::is_const_v<T>, "weft::ivar: holds a value");
@@ -44,11 +55,14 @@ class ivar {
 public:
     ivar() noexcept : state_(detail::one_time::what::ivar) {}
 
-    /// Computed by f() in a fiber of its own, in the current runtime or in `rt`. What f throws is what get() throws; if the fiber is
-    /// stopped, std::future_error (broken_promise).
+    /// Has its value computed by f() in a fiber of its own, in the current runtime or in `rt`. If f
+    /// throws, get() throws that; if the fiber is stopped, get() throws std::future_error
+    /// (broken_promise).
     ///
-    /// \parks   at max_fibers, as spawn(); with at_limit::run_inline as with park, since f may wait for what the caller does next.
-    /// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime.
+    /// \parks   at max_fibers, as spawn() does. With at_limit::run_inline it parks as with
+    ///          at_limit::park, because f may wait for what the caller does next.
+    /// \throws  what spawn() throws. On a plain thread the program stops with a message: name a
+    ///          runtime there.
     template <class F>
         requires(std::is_invocable_r_v<T, F&> && !std::same_as<std::remove_cvref_t<F>, ivar>)
     explicit ivar(F&& f) : ivar() {
@@ -60,9 +74,9 @@ public:
         compute(detail::scheduler_of(rt), std::forward<F>(f));
     }
 
-    /// Asks the fiber that computes it to stop, and joins it.
+    /// Asks the fiber that computes the value to stop, and joins it.
     ///
-    /// \parks   until that fiber has ended, never interrupted.
+    /// \parks   until that fiber has ended; never interrupted.
     ~ivar() {
         fiber_ = {};
         if (state_.is_done() && !failure_) value()->~T();
@@ -70,13 +84,16 @@ public:
     ivar(const ivar&) = delete;
     ivar& operator=(const ivar&) = delete;
 
-    /// \throws  already_set if it has been set, or somebody is at it; what T's move throws: it is not set then.
+    /// Writes the value.
+    ///
+    /// \throws  already_set if the ivar is set, or another call is setting it; what T's move
+    ///          throws: the ivar is not set then.
     /// \orders  the call happens before the return of each get() that gets the value.
     void set(T v) {
         begin();
         emplace([&]() -> T&& { return std::move(v); });
     }
-    /// get() throws `e` from now on. A null `e` stops the program. \throws already_set
+    /// Makes get() throw `e` from now on. A null `e` stops the program. \throws already_set
     void fail(std::exception_ptr e) {
         detail::require_failure(e, "ivar::fail");
         begin();
@@ -84,16 +101,17 @@ public:
         state_.finish();
     }
 
-    /// Waits until it is set.
+    /// Waits until the ivar is set.
     ///
-    /// \parks   while it is not. A plain thread sleeps instead.
+    /// \parks   until then. A plain thread sleeps instead.
     /// \throws  what it failed with; weft::cancelled; dataflow_cycle, see rule 4.
     /// \cost    once it is set: two loads.
     const T& get() const {
         static_cast<void>(wait_until(detail::never, nullptr));
         return result();
     }
-    /// Waits only. \returns whether it is set, or has failed. \parks \throws weft::cancelled, dataflow_cycle
+    /// Waits until the ivar is set, up to a limit of time or until `token` is stopped.
+    /// \returns whether it is set, or has failed. \parks \throws weft::cancelled, dataflow_cycle
     template <class Rep, class Period>
     bool wait_for(const std::chrono::duration<Rep, Period>& d) const {
         return wait_until(detail::deadline_in(d), nullptr);
@@ -104,14 +122,14 @@ public:
     }
     bool wait(std::stop_token token) const { return wait_until(detail::never, &token); }
 
-    /// \returns  a copy of the value, if it is there. \throws what it failed with
+    /// \returns  a copy of the value, if it is there. \throws what the ivar failed with
     std::optional<T> try_get() const
         requires std::copy_constructible<T>
     {
         if (!ready()) return std::nullopt;
         return result();
     }
-    /// Whether it is set or has failed: get() does not wait.
+    /// \returns whether it is set or has failed, so that get() does not wait.
     [[nodiscard]] bool ready() const noexcept { return state_.is_done(); }
 
 private:
@@ -145,7 +163,7 @@ private:
         state_.finish();
     }
 
-    /// After begin().
+    /// Constructs the value; to be called after begin().
     template <class Make>
     void emplace(Make&& make) {
         try {
@@ -169,13 +187,13 @@ private:
     const T* value() const noexcept { return std::launder(reinterpret_cast<const T*>(room_)); }
 
     detail::one_time state_;
-    std::exception_ptr failure_;  // written before state_.finish(), as the value is
+    std::exception_ptr failure_;  // written before state_.finish(), like the value
     mutable std::optional<detail::computation> computes_;
     alignas(T) std::byte room_[sizeof(T)];
     fiber<> fiber_;
 };
 
-/// ivar area([&] { return width.get() * height.get(); });
+/// Deduces T from the function: weft::ivar area([&] { return width.get() * height.get(); });
 template <class F>
     requires std::invocable<F&>
 ivar(F) -> ivar<std::remove_cvref_t<std::invoke_result_t<F&>>>;

@@ -2,7 +2,8 @@
 //
 // Rules
 //   1  The count never goes below zero: a count_down() too many stops the program.
-//   2  The count_down() that makes the count zero does not touch the latch afterwards: a waiter may destroy it.
+//   2  The count_down() that makes the count zero does not touch the latch afterwards: a waiter may
+//      destroy it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,12 @@
 
 namespace weft {
 
-/// Members as std::latch. wait(), wait_for(), wait_until(): until the count is zero (detail::timed_wait).
+/// Has the members of std::latch. wait(), wait_for() and wait_until() wait until the count is zero
+/// (detail::timed_wait).
+///
+///     weft::latch loaded(2);
+///     for (int i = 0; i < 2; ++i) s.spawn([&] { load(); loaded.count_down(); });  // s: a scope
+///     loaded.wait();
 class latch : public detail::timed_wait<latch> {
 public:
     static constexpr std::ptrdiff_t max() noexcept { return std::numeric_limits<std::ptrdiff_t>::max(); }
@@ -27,7 +33,8 @@ public:
     /// \returns  true if the count is zero.
     [[nodiscard]] bool try_wait() const noexcept { return count_.is_zero(); }
 
-    /// count_down(n), then wait(). If this fiber has to stop already it does not arrive; interrupted later it has arrived.
+    /// Calls count_down(n), then wait(). If this fiber is to stop already, it does not count down;
+    /// if it is interrupted later, it has counted down.
     ///
     /// \parks   until the count is zero.
     /// \throws  weft::cancelled

@@ -1,4 +1,4 @@
-// local.hpp - a variable of which every fiber has its own; what thread_local is for code that may move between threads.
+// local.hpp - a variable of which each fiber has its own: a thread_local for fibers.
 #pragma once
 
 #include <functional>
@@ -10,28 +10,30 @@
 
 namespace weft {
 
-/// Each fiber's T is made when the fiber first asks for it, and destroyed when the fiber's body has ended, on that fiber; the
-/// youngest goes first. A plain thread has its own as well, which ends with the thread. Usually a static or global object; when it
-/// is destroyed before the fibers are, their values live on until they end.
+/// A variable of which each fiber has its own T. The T is made when the fiber first asks for it. It
+/// is destroyed on the fiber when its body has ended; of several, the youngest goes first. A plain
+/// thread has its own T as well, which ends with the thread. A fiber_local is usually a static or
+/// global object; if it is destroyed before the fibers are, their values live on until the fibers
+/// end.
 ///
 ///     static weft::fiber_local<request_context> context;
 ///     context->user = name;
 template <class T>
 class fiber_local {
 public:
-    /// The value begins as T().
+    /// Each fiber's value begins as T().
     fiber_local()
         requires std::default_initializable<T>
     {}
-    /// The value begins as what make() returns, called on the fiber itself.
+    /// Each fiber's value begins as what make() returns, called on that fiber.
     template <class F>
         requires(std::is_invocable_r_v<T, F&> && !std::same_as<std::remove_cvref_t<F>, fiber_local>)
     explicit fiber_local(F make) : make_(std::move(make)) {}
     fiber_local(const fiber_local&) = delete;
     fiber_local& operator=(const fiber_local&) = delete;
 
-    /// The calling fiber's value. The reference holds while the fiber runs, across park points too.
-    ///
+    /// \returns the calling fiber's value. The reference is good while the fiber runs, across park
+    ///          points too.
     /// \throws  what making the value throws; std::bad_alloc.
     /// \cost    a few nanoseconds; the first call of a fiber allocates.
     T& get() {

@@ -1,9 +1,12 @@
-// mailbox.hpp - how an actor takes messages by itself: a function actor from its mailbox<M>, any actor by selective receive().
+// mailbox.hpp - how an actor takes messages itself: from its mailbox<M>, or by selective receive().
 //
 // Rules
-//   1  Used by the actor's own fiber; elsewhere the program stops with a message.
-//   2  An empty result: the time has passed, or no message will come any more (stop(), close(), or the last reference has gone).
-//   3  A message is answered by reply() until the next one is taken; who asks and gets no answer by then gets no_reply.
+//   1  Only the actor's own fiber may use these functions; elsewhere the program stops with a
+//      message.
+//   2  An empty result means: the time has passed, or no message will come any more (after stop(),
+//      close(), or the last reference has gone).
+//   3  A message is answered by reply() until the next one is taken. An ask that was not answered
+//      by then throws no_reply.
 #pragma once
 
 #include <chrono>
@@ -39,7 +42,7 @@ template <class M>
 struct one_of<M> {
     using type = M;
 };
-
+/// A predicate in the form in which the core calls it: false for messages of other types.
 /// A predicate as the core calls it: false for messages of other types.
 template <class Pred, class... Ms>
 bool is_wanted(void* pred, message& m) {
@@ -59,7 +62,8 @@ std::optional<typename one_of<Ms...>::type> taken_value(actor_core& self, std::u
     return result;
 }
 
-/// Answers what was taken last. \returns false if nobody waits for an answer of that type (any more).
+/// Whether the message taken last can be answered.
+/// \returns false if no ask waits for an answer of that type (any more).
 bool can_answer(actor_core&, const std::type_info& type) noexcept;
 
 template <class... Ms, class Pred>
@@ -73,11 +77,14 @@ concept predicate_for = (std::predicate<Pred&, const Ms&> && ...);
 
 }  // namespace detail
 
-/// Selective receive: takes the oldest message of one of these types that `pred` accepts, and leaves all others where they are, for
-/// later calls or for the handlers. Whoever asked with it is answered by reply().
+/// Selective receive: takes the oldest message of one of these types that `pred` accepts. All
+/// others stay where they are, for later calls or for the handlers. If the message was sent by an
+/// ask, reply() answers it.
 ///
-/// \returns  an optional M; of several types, an optional std::variant<Ms...>. Empty: rule 2.
-/// \parks    until there is one.
+///     auto paid = weft::receive<payment>([&](const payment& p) { return p.what == "tea"; }, 10s);
+///
+/// \returns  an optional M; with several types, an optional std::variant<Ms...>. Empty: see rule 2.
+/// \parks    until there is such a message.
 /// \throws   weft::cancelled if the actor is killed; what `pred` throws.
 template <class... Ms, class Pred, class Rep, class Period>
     requires(sizeof...(Ms) > 0 && detail::predicate_for<Pred, Ms...>)
@@ -102,7 +109,8 @@ auto receive() {
 
 /// Answers the message that receive() took last.
 ///
-/// \returns  false if it was sent and not asked, was answered already, expects another type, or nobody waits for it any more.
+/// \returns  false if the message was sent without an ask, was answered already, expects an answer
+///           of another type, or if its asker does not wait any more.
 template <class R>
 bool reply(R&& result) {
     auto& self = detail::self_core("weft::reply");
@@ -114,7 +122,12 @@ inline bool reply() {
     return detail::can_answer(self, typeid(void)) && detail::answer(self, *detail::taken(self));
 }
 
-/// The messages of a function actor; a range of them.
+/// The messages of a function actor, and a range of them.
+///
+///     auto adder = weft::spawn_actor<int>({.name = "adder"}, [](weft::mailbox<int>& in) {
+///         int sum = 0;
+///         for (int n : in) sum += n;
+///     });
 template <class M>
 class mailbox {
 public:
@@ -124,14 +137,15 @@ public:
     mailbox(const mailbox&) = delete;
     mailbox& operator=(const mailbox&) = delete;
 
-    /// Waits for the oldest message and takes it. \returns empty: rule 2 \parks while there is none \throws weft::cancelled
+    /// Waits for the oldest message and takes it. \returns the message; empty: see rule 2.
+    /// \parks while there is none \throws weft::cancelled
     std::optional<M> receive() { return take(detail::never); }
     template <class Rep, class Period>
     std::optional<M> receive_for(const std::chrono::duration<Rep, Period>& d) {
         return take(detail::deadline_in(d));
     }
     std::optional<M> try_receive() { return take(detail::long_past); }
-    /// The oldest that `pred` accepts; others stay.
+    /// Waits for the oldest message that `pred` accepts and takes it; the others stay.
     template <std::predicate<const M&> Pred>
     std::optional<M> receive_if(Pred pred) {
         return detail::receive_until<M>(self_, pred, detail::never);
@@ -141,7 +155,7 @@ public:
         return detail::receive_until<M>(self_, pred, detail::deadline_in(d));
     }
 
-    /// As weft::reply().
+    /// Answers the message taken last, as weft::reply() does.
     template <class R>
     bool reply(R&& result) {
         return weft::reply(std::forward<R>(result));
@@ -173,7 +187,9 @@ public:
         detail::message* current_ = nullptr;
     };
 
-    /// The messages until none will come any more. One is valid until the next is taken, by whatever call. \parks as receive()
+    /// A range of the messages until none will come any more. A message is valid until the next one
+    /// is taken, by whatever call.
+    /// \parks as receive()
     iterator begin() { return iterator(self_); }
     std::default_sentinel_t end() const noexcept { return {}; }
 

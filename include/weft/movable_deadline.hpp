@@ -1,11 +1,12 @@
-// movable_deadline.hpp - a deadline that others may move while it counts: idle timers.
+// movable_deadline.hpp - a deadline that may be moved while it counts: idle timers.
 //
 // Rules
 //   1  Any fiber or thread may move it at any time, to a later or an earlier time. It comes at the
 //      time to which it was moved last.
-//   2  Several may be under one at once, each by a with_deadline() of its own: the two directions of a connection that share one idle
-//      timer. When it has come, all of them are interrupted. Moving it on afterwards does not undo that.
-//   3  It lives as long as somebody is under it.
+//   2  Several fibers may be under one deadline at once, each by a with_deadline() of its own, as
+//      the two directions of a connection that share one idle timer. When the deadline has come,
+//      all of them are interrupted. Moving it on afterwards does not undo that.
+//   3  It must live as long as any fiber is under it.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -24,11 +25,19 @@
 
 namespace weft {
 
+/// A deadline that with_deadline() takes and that may be moved meanwhile.
+///
+///     weft::movable_deadline idle(1min);
+///     weft::with_deadline(idle, [&] {
+///         while (auto line = next_line()) { idle.expires_after(1min); handle(*line); }
+///     });
+///
+/// See docs/guide/3-waiting.md.
 class movable_deadline {
 public:
-    /// It does not come before it is moved.
+    /// The deadline does not come before it is moved.
     movable_deadline() = default;
-    /// It comes after `d`, at `t`, unless it is moved.
+    /// The deadline comes after `d`, or at `t`, unless it is moved.
     template <class Rep, class Period>
     explicit movable_deadline(const std::chrono::duration<Rep, Period>& d) : at_(detail::deadline_in(d)) {}
     template <class Clock, class Duration>
@@ -36,7 +45,9 @@ public:
     movable_deadline(const movable_deadline&) = delete;
     movable_deadline& operator=(const movable_deadline&) = delete;
 
-    /// Moves it. \cost one uncontended lock and a look at the clock; only a move to an earlier time wakes the fibers under it.
+    /// Moves the deadline.
+    /// \cost one uncontended lock and a look at the clock; only a move to an earlier time wakes the
+    ///       fibers under it.
     template <class Rep, class Period>
     void expires_after(const std::chrono::duration<Rep, Period>& d) {
         move(detail::deadline_in(d));
@@ -45,12 +56,12 @@ public:
     void expires_at(const std::chrono::time_point<Clock, Duration>& t) {
         move(detail::deadline_at(t));
     }
-    /// It does not come before it is moved again.
+    /// The deadline does not come before it is moved again.
     void expires_never() { move(detail::never); }
-    /// Where it is now; time_point::max() is never.
+    /// \returns where the deadline is now; time_point::max() means never.
     steady_time_point expiry() const;
 
-    /// Waits until it has come. \parks \throws cancelled
+    /// Waits until the deadline has come. \parks \throws cancelled
     void wait();
 
 private:
@@ -61,12 +72,15 @@ private:
     steady_time_point at_ = detail::never;  // under lock_
 };
 
-/// Runs f; its waits are interrupted once `d` has come, wherever it has been moved by then. Nests with the other kind, and with scopes, as
-/// with_scope() does. It costs a scope and a fiber that waits for the time: for connections, not for each message.
+/// Runs f; the waits of f are interrupted once `d` has come, to whatever time it has been moved by
+/// then. Nests with the other with_deadline() and with scopes, as with_scope() does. It costs a
+/// scope and a fiber that waits for the time: use it for connections, not for each message.
 ///
 /// \returns  what f returns, also if it finishes late without waiting.
-/// \throws   timeout_error if f was interrupted because of it; what f throws otherwise; what weft::spawn() throws.
-/// \parks    as f does, and at the end until the fiber that waits has ended. On a plain thread the program stops: use weft::run.
+/// \throws   timeout_error if f was interrupted because of `d`; what f throws otherwise; what
+///           weft::spawn() throws.
+/// \parks    as f does, and at the end until the fiber that waits has ended. On a plain thread the
+///           program stops: use weft::run there.
 template <class F>
 auto with_deadline(movable_deadline& d, F&& f) -> std::invoke_result_t<F> {
     using R = std::invoke_result_t<F>;
@@ -87,8 +101,9 @@ auto with_deadline(movable_deadline& d, F&& f) -> std::invoke_result_t<F> {
         }
         watch.request_stop();
     });
-    if (!result && has_come) throw timeout_error("weft: deadline exceeded");  // the scope's own stop, which it has absorbed
-    if (!result) throw cancelled();  // thrown by f itself
+    // The stop was the scope's own, which with_scope() has absorbed.
+    if (!result && has_come) throw timeout_error("weft: deadline exceeded");
+    if (!result) throw cancelled();  // f itself has thrown it
     if constexpr (!std::is_void_v<R>) return std::move(*result);
 }
 

@@ -1,13 +1,15 @@
-// mutex.hpp - mutual exclusion between fibers and plain threads; who has to wait parks.
+// mutex.hpp - mutual exclusion between fibers and plain threads; a fiber that has to wait parks.
 //
-// Order of waiters: oldest first, and overtaken at most once. unlock() frees the mutex and wakes the oldest waiter, which
-// must still win it: handing over every time would cost a switch per critical section as soon as two fibers meet. A waiter
-// that was woken and found the mutex taken again goes back to the front, and the next unlock() hands the mutex to it: so
-// nobody starves, and no clock is read.
+// Order of waiters: the oldest is first, and is overtaken at most once. unlock() frees the mutex
+// and wakes the oldest waiter, which must still take the mutex before others do. Handing it over
+// every time would cost a switch per critical section as soon as two fibers meet. A waiter that was
+// woken and found the mutex taken again goes back to the front, and the next unlock() hands the
+// mutex to it. So no waiter starves, and no clock is read.
 //
 // Invariants
-//   M1  The mutex belongs to at most one fiber or thread. Only that one unlocks it; anybody else's unlock() stops the program.
-//   M2  While somebody waits, the mutex is locked or a woken waiter is on its way to it.
+//   M1  The mutex belongs to at most one fiber or thread. Only that one unlocks it; an unlock() by
+//       any other stops the program.
+//   M2  While any fiber or thread waits, the mutex is locked or a woken waiter is on its way to it.
 //   M3  A woken waiter that was overtaken is handed the mutex by the next unlock().
 //   M4  unlock() does not touch the mutex after giving it away: the next owner may destroy it.
 #pragma once
@@ -21,7 +23,12 @@
 
 namespace weft {
 
-/// Members as std::timed_mutex. Not recursive: locking it again stops the program.
+/// Has the members of std::timed_mutex, and works with std::lock_guard and std::unique_lock. Not
+/// recursive: locking it again stops the program.
+///
+///     weft::mutex lock;
+///     const std::lock_guard guard(lock);  // parks while another fiber or thread has it
+///     ++shared_count;
 class mutex {
 public:
     constexpr mutex() noexcept = default;  // zeros: free, nobody waits
@@ -31,7 +38,8 @@ public:
 
     /// Takes the mutex. Neither stop nor deadline interrupts it.
     ///
-    /// \parks   while another fiber or thread has it. A plain thread sleeps instead; a worker never does.
+    /// \parks   while another fiber or thread has it. A plain thread sleeps instead; a worker never
+    ///          does.
     /// \orders  the previous owner's unlock() happens before the return.
     /// \cost    one uncontended lock, no allocation.
     void lock() noexcept;
@@ -39,7 +47,8 @@ public:
     /// \returns  true if the mutex was free and is now the caller's.
     [[nodiscard]] bool try_lock() noexcept;
 
-    /// Takes the mutex if that is possible within `d`. Not interrupted, as lock().
+    /// Takes the mutex if that is possible within `d`. As with lock(), neither stop nor deadline
+    /// interrupts it.
     ///
     /// \returns  true if the mutex is now the caller's.
     /// \parks    while another fiber or thread has it, at most for `d`.
@@ -52,7 +61,7 @@ public:
         return try_lock() || lock_until(detail::deadline_at(t));
     }
 
-    /// Gives the mutex up; wakes the oldest waiter. Owner only.
+    /// Gives the mutex up and wakes the oldest waiter. For the owner only.
     void unlock() noexcept;
 
 private:
@@ -63,8 +72,10 @@ private:
     detail::opaque<4 * sizeof(void*)> state_;
 };
 
-/// Members as std::recursive_timed_mutex: its owner may lock it again, and unlocks it as often. The owner is the fiber, wherever it
-/// runs, or the plain thread. Waiters are served as by weft::mutex, and as little interrupted.
+/// Has the members of std::recursive_timed_mutex: its owner may lock it again, and unlocks it as
+/// often. The owner is the fiber, on whichever thread it runs, or the plain thread. The order of
+/// waiters is that of weft::mutex, and neither stop nor deadline interrupts them. See
+/// docs/guide/3-waiting.md.
 class recursive_mutex {
 public:
     constexpr recursive_mutex() noexcept = default;
@@ -76,9 +87,10 @@ public:
     void lock() noexcept {
         if (!enter_again()) enter(inner_.lock_until(detail::never));
     }
-    /// \returns  true if the mutex was free, or the caller's, and is now the caller's.
+    /// \returns  true if the mutex was free or the caller's already, and is now the caller's.
     [[nodiscard]] bool try_lock() noexcept { return enter_again() || enter(inner_.try_lock()); }
-    /// \returns  true if the mutex is now the caller's. \parks while another has it, at most for `d`
+    /// \returns  true if the mutex is now the caller's.
+    /// \parks    while another fiber or thread has it, at most for `d`.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept {
         return enter_again() || enter(inner_.try_lock_for(d));
@@ -87,7 +99,8 @@ public:
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) noexcept {
         return enter_again() || enter(inner_.try_lock_until(t));
     }
-    /// Takes one lock() back. Owner only: anybody else's stops the program.
+    /// Takes one lock() back. For the owner only: an unlock() by any other fiber or thread stops
+    /// the program.
     void unlock() noexcept;
 
 private:
@@ -98,7 +111,7 @@ private:
     }
 
     mutex inner_;
-    std::size_t depth_ = 0;  // the owner's
+    std::size_t depth_ = 0;  // used by the owner only
 };
 
 }  // namespace weft

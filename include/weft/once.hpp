@@ -1,4 +1,4 @@
-// once.hpp - a function that is run once, by the first who needs its effect; the others wait for it.
+// once.hpp - runs a function once, for the first caller that needs its effect; others wait for it.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,10 @@
 
 namespace weft {
 
-/// As std::once_flag.
+/// Remembers whether call_once() has run its function, as std::once_flag does.
+///
+///     weft::once_flag opened;
+///     weft::call_once(opened, [] { open_log(); });  // from any number of fibers: runs once
 class once_flag {
 public:
     constexpr once_flag() noexcept : state_(detail::one_time::what::once) {}
@@ -21,9 +24,10 @@ private:
     detail::one_time state_;
 };
 
-/// Runs f(args...) unless a call with this flag has done so already; returns when one has. If f throws, its caller gets the
-/// exception, and the next one tries. Neither stop nor deadline interrupts the wait; f sees them as usual. An f that calls
-/// call_once with the same flag stops the program.
+/// Runs f(args...) unless a call with this flag has already done so, and returns when one has. If f
+/// throws, its caller gets the exception, and the next caller tries. Neither stop nor deadline
+/// interrupts the wait; f itself sees them as usual. An f that calls call_once with the same flag
+/// stops the program.
 ///
 /// \parks   while another fiber or thread runs its f. A plain thread sleeps instead.
 /// \throws  what f throws.

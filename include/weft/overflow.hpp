@@ -5,8 +5,10 @@
 
 namespace weft {
 
-/// park: the sender waits. drop_oldest: the oldest stored value makes room. drop_newest: the value itself is dropped.
-/// fail: the sender is told.
+/// What becomes of a value that finds no room.
+///
+/// park: the sender waits. drop_oldest: the oldest stored value makes room. drop_newest: the value
+/// itself is dropped. fail: the sender is told.
 enum class overflow : std::uint8_t { park, drop_oldest, drop_newest, fail };
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// pool.hpp - lends objects that are costly to make, such as connections, and takes them back to lend them again.
+// pool.hpp - lends objects that are costly to make, such as connections, and lends them again.
 //
 // Rules
 //   1  There are at most `limit` objects, lent and idle ones together. An acquire that finds none
@@ -8,7 +8,7 @@
 //      that the others reach their `idle_limit`.
 //   3  The factory, the check and the objects' destructors are called without any lock, in the
 //      fiber that acquires, gives back or trims. They may park.
-//   4  A lease may outlive the pool; its object is destroyed with it then.
+//   4  A lease may outlive the pool; its object is then destroyed with the lease.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -32,12 +32,15 @@
 
 namespace weft {
 
+/// How a pool lends its objects. weft::pool has an example. See docs/guide/7-meeting-points.md.
 template <class T>
 struct pool_options {
-    std::size_t limit = 16;  ///< 1 and more; room for so many is taken at once
-    /// An object that has been idle for longer is destroyed by the next acquire or by trim(), and not lent again.
+    std::size_t limit = 16;  ///< at least 1; memory for so many is reserved at once
+    /// An object that has been idle for longer is not lent again: the next acquire, or trim(),
+    /// destroys it.
     std::chrono::nanoseconds idle_limit = forever;
-    /// Asked of an idle object before it is lent; false, or an exception, destroys it. Default: it is good.
+    /// Called for an idle object before it is lent. If it returns false or throws, the object is
+    /// destroyed. Default: each object is good.
     std::function<bool(T&)> check = {};
 };
 
@@ -52,7 +55,7 @@ struct pool_core {
 
     pool_core(std::function<T()> how, pool_options<T> o)
         : make(std::move(how)), options(std::move(o)), places(static_cast<std::ptrdiff_t>(options.limit)) {
-        idle.reserve(options.limit);  // so that to give one back never fails
+        idle.reserve(options.limit);  // so that giving one back never fails
     }
 
     std::optional<T> take_idle() {
@@ -66,7 +69,8 @@ struct pool_core {
         const std::lock_guard guard(lock);
         if (is_open) idle.push_back({std::move(what), clock::now()});
     }
-    /// Those that have been idle for too long, for the caller to destroy: the oldest are first.
+    /// Takes those that have been idle for too long, for the caller to destroy; the oldest are
+    /// first.
     std::vector<idle_one> take_old() {
         const std::lock_guard guard(lock);
         auto first = idle.begin();
@@ -87,15 +91,17 @@ struct pool_core {
 
     const std::function<T()> make;
     const pool_options<T> options;
-    counting_semaphore<> places;  // not lent
+    counting_semaphore<> places;  // for objects that are not lent
     mutex lock;
-    std::vector<idle_one> idle;  // under lock, as what follows; the last is the youngest
+    // Under lock, like what follows; the last is the youngest.
+    std::vector<idle_one> idle;
     bool is_open = true;
 };
 
 }  // namespace detail
 
-/// An object that is lent. Move-only; gives it back at its end.
+/// An object that is lent. Move-only; its destructor gives the object back. weft::pool has an
+/// example. See docs/guide/7-meeting-points.md.
 template <class T>
 class lease {
 public:
@@ -115,14 +121,15 @@ public:
 
     T& operator*() noexcept { return *what_; }
     T* operator->() noexcept { return &*what_; }
-    /// It is broken: destroyed instead of given back, and its place is free at once. The lease is empty afterwards.
+    /// Says that the object is broken: it is destroyed instead of given back, and its place is free
+    /// at once. The lease is empty afterwards.
     void discard() {
         what_.reset();
         std::exchange(core_, nullptr)->places.release();
     }
     explicit operator bool() const noexcept { return what_.has_value(); }
 
-    /// For weft's own parts.
+    /// Internal: for weft's own parts.
     lease(std::shared_ptr<detail::pool_core<T>> from, T&& what) : core_(std::move(from)), what_(std::move(what)) {}
 
 private:
@@ -130,19 +137,25 @@ private:
     std::optional<T> what_;
 };
 
-/// T is movable, and its moves do not throw.
+/// Lends objects of type T. T must be movable, and its moves must not throw.
+///
+///     weft::pool<connection> connections([] { return connect_to_database(); }, {.limit = 4});
+///     weft::lease<connection> c = connections.acquire();  // parks while four are lent
+///     c->query("select 1");                               // c's destructor gives it back
+///
+/// See docs/guide/7-meeting-points.md.
 template <class T>
 class pool {
     static_assert(std::is_nothrow_move_constructible_v<T>, "weft::pool: objects are moved in and out, which must not throw");
 
 public:
-    /// \throws std::invalid_argument: a limit of 0, no factory
+    /// \throws std::invalid_argument for a limit of 0, or if there is no factory
     explicit pool(std::function<T()> make, pool_options<T> options = {}) {
         if (!make) throw std::invalid_argument("weft: a pool needs a factory");
         if (options.limit == 0) throw std::invalid_argument("weft: pool_options::limit must be 1 or more");
         core_ = std::make_shared<detail::pool_core<T>>(std::move(make), std::move(options));
     }
-    /// Destroys those that are idle.
+    /// Destroys the objects that are idle.
     ~pool() {
         std::vector<idle_one> all;
         const std::lock_guard guard(core_->lock);
@@ -152,25 +165,28 @@ public:
     pool(const pool&) = delete;
     pool& operator=(const pool&) = delete;
 
-    /// \returns an idle object, or a new one. \parks while `limit` are lent. \throws cancelled; what the factory throws
+    /// \returns an idle object, or a new one. \parks while `limit` objects are lent.
+    /// \throws cancelled; what the factory throws
     lease<T> acquire() {
         core_->places.acquire();
         return lend();
     }
-    /// As acquire(), but never waits for another borrower: empty if `limit` objects are lent. \parks as factory and check do
+    /// Does what acquire() does, but never waits for another borrower.
+    /// \returns empty if `limit` objects are lent. \parks as factory and check do
     std::optional<lease<T>> try_acquire() {
         if (!core_->places.try_acquire()) return std::nullopt;
         return lend();
     }
-    /// Empty if none was given back in time. \parks \throws as acquire()
+    /// Does what acquire() does, for at most `d`.
+    /// \returns empty if no object was given back in time. \parks \throws as acquire()
     template <class Rep, class Period>
     std::optional<lease<T>> acquire_for(const std::chrono::duration<Rep, Period>& d) {
         if (!core_->places.try_acquire_for(d)) return std::nullopt;
         return lend();
     }
-    /// Destroys those that have been idle for longer than `idle_limit`. \returns how many
+    /// Destroys the objects that have been idle for longer than `idle_limit`. \returns how many
     std::size_t trim() { return core_->take_old().size(); }
-    /// How many are idle.
+    /// \returns how many objects are idle.
     std::size_t idle() const {
         const std::lock_guard guard(core_->lock);
         return core_->idle.size();
@@ -179,7 +195,7 @@ public:
 private:
     using idle_one = typename detail::pool_core<T>::idle_one;
 
-    // With a place, which goes to the lease.
+    // The caller holds a place, which passes to the lease.
     lease<T> lend() {
         try {
             trim();

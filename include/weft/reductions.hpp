@@ -1,31 +1,38 @@
-// reductions.hpp - giving way after a budget of calls, for programs compiled to count them: the alternative to losing a worker.
+// reductions.hpp - fibers give way after a budget of calls: the alternative to losing a worker.
 #pragma once
 
 #include <cstdint>
 
-/// Code compiled with `-finstrument-functions` and linked to `weft::reductions` (the CMake target brings both) counts each function it
-/// enters. A fiber that has made `budget()` calls in a row gives way, as by this_fiber::yield(); it does not notice a stop there.
+/// Code compiled with `-finstrument-functions` and linked to `weft::reductions` (the CMake target
+/// brings both) counts each function it enters. A fiber that has made `budget()` calls in a row
+/// gives way, as by this_fiber::yield(); it does not notice a stop there. See
+/// docs/guide/9-preemption.md.
 ///
-/// It does not give way
+/// Counted code does not give way
 /// - outside fibers;
 /// - while an exception unwinds its stack, so in no destructor that runs then;
-/// - inside the runtime, and so while no lock of the runtime is held;
-/// - while a weft::reductions::hold of its own lives;
+/// - inside the runtime, so that it never does while it holds a lock of the runtime;
+/// - while the fiber has a weft::reductions::hold;
 /// - in a loop without a call: such a fiber loses its worker as others do.
 ///
-/// Any function it enters may thus return on another thread. Counted code must not rely on errno, a thread_local or a std::mutex
-/// across a call, and no signal handler may be counted.
+/// Any function that counted code enters may thus return on another thread. Counted code must not
+/// rely on errno, a thread_local or a std::mutex across a call, and no signal handler may be
+/// counted.
 namespace weft::reductions {
 
 inline constexpr std::uint32_t default_budget = 4000;  // required: Erlang's, about 10 us here
 
-/// Of all fibers of the process, from their next turn on. 0: nobody gives way.
+/// Sets the budget of all fibers of the process, from their next turn on. 0: no fiber gives way.
 void set_budget(std::uint32_t calls) noexcept;
 std::uint32_t budget() noexcept;
-/// How often fibers of this process have given way because their budget was used up.
+/// \returns how often fibers of this process have given way because their budget was used up.
 std::uint64_t times_given_way() noexcept;
 
-/// While it lives, the calling fiber keeps its turn whatever it calls. For functions, not for members: it belongs to its fiber.
+/// While it lives, the calling fiber keeps its turn, whatever it calls. A local variable, not a
+/// member, because it belongs to its fiber:
+///
+///     const weft::reductions::hold no_turn_taking;
+///     update_all_counters();
 class hold {
 public:
     /// \throws std::bad_alloc the first time in a fiber.
@@ -41,5 +48,5 @@ namespace weft::detail {
 
 /// What the compiler's hook calls, on any thread.
 void count_call() noexcept;
-
+/// What the compiler's hook calls, on any thread.
 }  // namespace weft::detail

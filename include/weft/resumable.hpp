@@ -1,7 +1,8 @@
-// resumable.hpp - what can be taken one step further: all that a scheduler of your own has to know of what it runs.
+// resumable.hpp - what can be taken one step further: all that a scheduler of your own must know.
 //
-// weft::coroutine<> and classes derived from it, std::coroutine_handle<>, and any type of yours that has the two members. No runtime
-// is needed; within one, a fiber that resumes such an object until it is done makes it a fiber.
+// Such types are weft::coroutine<> and classes derived from it, std::coroutine_handle<>, and any
+// type of yours that has the two members. No runtime is needed. In a runtime, a fiber that resumes
+// such an object until it is done makes the object a fiber. See docs/guide/6-coroutines.md.
 #pragma once
 
 #include <concepts>
@@ -10,21 +11,28 @@
 
 namespace weft {
 
-/// `resume()` runs it to its next pause or to its end; `done()` says whether it has ended, and then it is not resumed again.
+/// `resume()` runs the object to its next pause or to its end. `done()` says whether it has ended;
+/// it is not resumed again then.
 template <class T>
 concept resumable = requires(T& object, T const& seen) {
     object.resume();
     { seen.done() } -> std::convertible_to<bool>;
 };
 
-/// Any of them, for a queue in which they are mixed: two pointers, and a resumable itself. The object must outlive it.
+/// A reference to any resumable object, for a queue in which they are mixed. It takes two pointers,
+/// and is resumable itself. The object must outlive it.
+///
+///     std::deque<weft::resumable_ref> queue{greeter, counter};
+///     queue.front().resume();
 class resumable_ref {
 public:
     template <resumable T>
         requires(!std::same_as<std::remove_const_t<T>, resumable_ref>)
-    resumable_ref(T& object) noexcept  // NOLINT(google-explicit-constructor): a reference, as std::ref makes it
+    // NOLINTNEXTLINE(google-explicit-constructor): a reference, as std::ref makes it
+    resumable_ref(T& object) noexcept
         : object_(const_cast<std::remove_const_t<T>*>(std::addressof(object))), acts_(&acts_of<T>) {}
 
+    /// Resumes the object.
     /// \throws  what the object throws.
     /// \parks   if the object does.
     void resume() const { acts_->resume(object_); }

@@ -13,16 +13,19 @@
 
 namespace weft {
 
+/// How often and when retry() tries again. See docs/guide/7-meeting-points.md.
 struct retry_options {
-    unsigned attempts = 5;  ///< in all; 0 counts as 1
+    unsigned attempts = 5;  ///< attempts in all; 0 counts as 1
     std::chrono::nanoseconds first_pause = std::chrono::milliseconds(100);
     double growth = 2;  ///< each pause is so many times as long as the one before
     std::chrono::nanoseconds longest_pause = std::chrono::seconds(10);
-    /// The part of a pause that is random, 0 to 1, so that callers that failed together do not try again together. Drawn by weft::draw().
+    /// The part of a pause that is random, 0 to 1, so that callers that failed together do not try
+    /// again together. weft::draw() draws it.
     double jitter = 0.5;
-    /// Whether such a failure is worth another attempt. Default: each one is.
+    /// Says whether a failure is worth another attempt. Default: each one is.
     std::function<bool(std::exception_ptr const&)> worth_it = {};
-    /// Told of each failure that is followed by another attempt, before the pause: which attempt it was, from 1, and how long the pause is.
+    /// Called for each failure that another attempt follows, before the pause, with the number of
+    /// the failed attempt, counted from 1, and the length of the pause.
     std::function<void(unsigned, std::exception_ptr const&, std::chrono::nanoseconds)> on_failure = {};
 };
 
@@ -32,7 +35,8 @@ namespace detail {
 class attempts {
 public:
     explicit attempts(const retry_options& o) noexcept : options_(o) {}
-    /// An attempt has failed: waits for the next one. \parks \throws `failure` if there is none; cancelled; what the options throw
+    /// To be called when an attempt has failed: waits until the next one is due.
+    /// \parks \throws `failure` if there is no further attempt; cancelled; what the options throw
     void failed(const std::exception_ptr& failure);
 
 private:
@@ -44,10 +48,15 @@ private:
 
 }  // namespace detail
 
-/// Calls f until it returns, and at most `attempts` times. A `cancelled` is no failure: a stop, or a deadline around the retry, ends it at
-/// once, also in a pause. A timeout_error of a with_timeout() inside f is one.
+/// Calls f until it returns, at most `attempts` times.
 ///
-/// \returns what f returns. \throws the last failure; cancelled. \parks between the attempts, and as f does
+///     auto answer = weft::retry({.attempts = 3, .first_pause = 10ms}, [&] { return ask(host); });
+///
+/// A `cancelled` does not count as a failure: a stop, or a deadline around the retry, ends it at
+/// once, also in a pause. A timeout_error of a with_timeout() inside f does count as one.
+///
+/// \returns what f returns. \throws the last failure; cancelled.
+/// \parks   between the attempts, and as f does.
 template <class F>
 auto retry(const retry_options& options, F&& f) -> std::invoke_result_t<F&> {
     for (detail::attempts so_far(options);;) {

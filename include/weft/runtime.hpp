@@ -1,4 +1,4 @@
-// runtime.hpp - the object that owns workers, threads, stacks and I/O; and run(), the shortest way into it.
+// runtime.hpp - owns workers, threads, stacks and I/O; and run(), the shortest way into a runtime.
 #pragma once
 
 #include <chrono>
@@ -22,88 +22,127 @@
 
 namespace weft {
 
-/// A fiber that has kept its thread for ten time slices and more while others waited, so that it had to be given a thread of its
-/// own, or would have had if there were one. Or one that was asked to stop and goes on, since it swallows `cancelled`. Valid during the
-/// call.
+/// Describes a hog: a fiber that kept its thread for ten time slices or more while others waited.
+/// It was given a thread of its own, or would have been if there were one to give. Also describes a
+/// fiber that was asked to stop and goes on, because it swallows `cancelled`. Valid only during the
+/// call of on_hog. See docs/guide/9-preemption.md.
 struct hog_report {
-    /// `blocks`: its thread sleeps in the kernel. `ignores_stop`: `cancelled` was thrown in it a hundred times and more for a second and
-    /// longer, so a catch (...) swallows it; told again when ten times as long has passed.
+    /// `computes`: the fiber uses its CPU. `blocks`: its thread sleeps in the kernel.
+    /// `ignores_stop`: `cancelled` was thrown in the fiber a hundred times or more, over a second
+    /// or more, so a catch (...) swallows it. That one is reported again when ten times as long has
+    /// passed.
     enum class doing { computes, blocks, ignores_stop };
     fiber_info fiber;
     doing what = doing::computes;
-    std::chrono::nanoseconds held{};      ///< how long it has kept its thread so far; or since `cancelled` was first thrown in it
-    std::chrono::nanoseconds computed{};  ///< CPU time it had of that, but for what came before its worker was taken
+    /// How long the fiber has kept its thread so far. With ignores_stop: how long ago `cancelled`
+    /// was first thrown in it.
+    std::chrono::nanoseconds held{};
+    /// CPU time it used of `held`. What it used before its worker was taken is not counted.
+    std::chrono::nanoseconds computed{};
     int thread = 0;                       ///< the kernel's number of the thread
-    std::string_view blocked_in;          ///< if it blocks: "flock, locks_lock_inode_wait" or the like; may be empty
-    std::span<void* const> stack;         ///< if it computes and there is a `hog_signal`: return addresses, innermost first
-    std::uint64_t left_out = 0;           ///< hogs not reported since the last report, because there were too many
-    std::uint32_t cancelled = 0;          ///< if it ignores a stop: how often `cancelled` was thrown in it
+    /// If it blocks: where, as in "flock, locks_lock_inode_wait"; may be empty.
+    std::string_view blocked_in;
+    /// If it computes and there is a `hog_signal`: its return addresses, innermost first.
+    std::span<void* const> stack;
+    /// Hogs not reported since the last report, because there were too many.
+    std::uint64_t left_out = 0;
+    /// If it ignores a stop: how often `cancelled` was thrown in it.
+    std::uint32_t cancelled = 0;
 };
 
 struct deadlock;
 
+/// How a runtime is set up. Each option may be left out. An environment variable that "overrides"
+/// an option is read when the runtime is made.
+///
+///     weft::runtime rt({.workers = 2, .stack_bytes = 64 * 1024, .name = "db"});
 struct runtime_options {
-    /// 0: usable CPUs (affinity mask, cgroup quota along the whole path). While it runs, the quota is looked at each second, and no more
-    /// workers than it allows are kept awake, nor more than there were CPUs at the start. WEFT_WORKERS overrides, also 0
+    /// How many workers there are; 0: one for each usable CPU (affinity mask, cgroup quota along
+    /// the whole path). With 0 the runtime reads the quota again each second, and keeps no more
+    /// workers awake than the quota allows, and no more than there were CPUs at the start.
+    /// WEFT_WORKERS overrides any value, 0 included.
     unsigned workers = 0;
-    std::size_t stack_bytes = std::size_t{256} * 1024;  ///< address space per fiber, guard excluded; 16 KiB to 1 GiB
-    /// A fiber that computes for longer while others wait loses its worker, and goes on beside it; zero: never, and nor does one that
-    /// blocks its thread. WEFT_TIME_SLICE_US overrides.
+    /// Address space per fiber, guard excluded; 16 KiB to 1 GiB.
+    std::size_t stack_bytes = std::size_t{256} * 1024;
+    /// A fiber that computes for longer than this while others wait loses its worker; it goes on
+    /// beside the worker, on its own thread. Zero: no fiber ever loses its worker, not even one
+    /// that blocks its thread. WEFT_TIME_SLICE_US overrides.
     std::chrono::nanoseconds time_slice = std::chrono::milliseconds(5);
-    /// Told of hogs on a thread of its own, one at a time: the first ten, then one in a second. It may take its time, and the runtime
-    /// ends after it has returned; what it throws is printed and forgotten. Default: one line on stderr. Without a slice there are none.
+    /// Called for hogs, on a thread of its own, one report at a time: for the first ten, then for
+    /// one per second. The function may take its time; the runtime ends only after it has returned.
+    /// What it throws is printed and otherwise ignored. Default: one line on stderr. With
+    /// time_slice zero there are no reports.
     std::function<void(hog_report const&)> on_hog = {};
-    /// Told, on the same thread, of fibers that wait for one another or for nobody (deadlock.hpp) when no fiber of this runtime has run for a
-    /// second, whichever runtime they are of; of each that is certain, once. Default: a report on
-    /// stderr; the program goes on waiting, so to end it is this function's to do. Without a slice nobody looks.
+    /// Called for deadlocks (deadlock.hpp): for fibers that wait for one another, or for what
+    /// cannot come. The runtime looks for them when none of its fibers has run for a second, and
+    /// calls this on the thread of on_hog. The fibers may be of any runtime. It is called once for
+    /// each deadlock that is certain. Default: a report on stderr. The program goes on
+    /// waiting, so if it is to end, this function must end it. With time_slice zero there is no
+    /// search.
     std::function<void(deadlock const&)> on_deadlock = {};
-    /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. It interrupts what the thread does at that time, and is
-    /// to have no other user: std::invalid_argument if it has a handler. WEFT_HOG_SIGNAL overrides.
+    /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. The signal
+    /// interrupts whatever the thread does at that time. It must have no other user: if it has a
+    /// handler, the constructor throws std::invalid_argument. WEFT_HOG_SIGNAL overrides.
     int hog_signal = 0;
-    /// A signal that makes the process write a dump of all its runtimes (weft/dump.hpp) to stderr; 0: none. While a runtime has one, `weft
-    /// dump PID` is answered, too. It is to have no other user, and to be one and the same for all. WEFT_DUMP_SIGNAL overrides.
+    /// A signal that makes the process write a dump of all its runtimes (weft/dump.hpp) to stderr;
+    /// 0: none. While a runtime has one, `weft dump PID` is answered, too. The signal must have no
+    /// other user, and must be the same in all runtimes. WEFT_DUMP_SIGNAL overrides.
     int dump_signal = 0;
-    /// `weft dump PID` is answered while this runtime lives, for the same user and root: on a unix socket without a file, by a thread that
-    /// sleeps until asked. Takes no signal. WEFT_INSPECT=1 or =0 overrides.
+    /// If true, `weft dump PID` is answered while this runtime lives, to the same user and to root.
+    /// A thread that sleeps until it is asked does so, on a unix socket that has no file. No signal
+    /// is taken. WEFT_INSPECT=1 or =0 overrides.
     bool inspect = false;
-    /// How much nicer than the runtime's threads one gets whose fiber computes and has lost its worker, 0 to 19; not one that other fibers are
-    /// bound to. 10 keeps the others punctual beside a hundred hogs in most runs; but all threads of other kinds come before such a fiber
-    /// then, and the threads and processes it starts are as nice, those of weft::blocking among them. WEFT_HOG_NICE overrides.
+    /// When a fiber computes and has lost its worker, the nice value of its thread is raised by
+    /// this much, 0 to 19, unless other fibers are bound to that thread. With 10, the other fibers
+    /// are punctual beside a hundred hogs in most runs. But then every thread that is less nice
+    /// comes before such a fiber, the program's other threads among them; and the threads and
+    /// processes that it starts are as nice as it is, threads of weft::blocking among them.
+    /// WEFT_HOG_NICE overrides.
     int hog_nice = 0;
-    unsigned max_carriers =
-        512;  ///< threads that run fibers, at most: workers and those that lost one. WEFT_MAX_CARRIERS overrides
-    /// Threads of weft::blocking, at most. 64 are started as they are wanted; while calls have waited for 100 ms, one more each. A call that has
-    /// waited for a second is said on stderr, once, with who has the threads. Look-ups of names and starts of processes have threads of
-    /// their own. WEFT_BLOCKING_THREADS overrides.
+    /// The most threads that may run fibers: those that have a worker and those that lost one.
+    /// WEFT_MAX_CARRIERS overrides.
+    unsigned max_carriers = 512;
+    /// The most threads of weft::blocking. Up to 64 are started as they are wanted; beyond that,
+    /// one more is started each time calls have waited for 100 ms. The first time a call has waited
+    /// for a second, one line on stderr names the calls that keep the threads busy. Look-ups of
+    /// names and starts of processes have threads of their own. WEFT_BLOCKING_THREADS overrides.
     unsigned blocking_threads = 256;
-    std::size_t max_fibers = 0;  ///< made and not yet ended, at once; 0: no limit
-    weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does then
-    /// Measures what fibers need of their stacks (runtime::stack_census), at some microseconds for each. WEFT_STACK_CENSUS=1 does so, too,
-    /// and prints it on stderr when the runtime ends.
+    /// The most fibers that may exist at once, made and not yet ended; 0: no limit.
+    std::size_t max_fibers = 0;
+    weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does at max_fibers
+    /// Measures how much of their stacks fibers need (runtime::stack_census); costs some
+    /// microseconds for each fiber. WEFT_STACK_CENSUS=1 turns it on, too, and has the result
+    /// printed on stderr when the runtime ends.
     bool stack_census = false;
-    /// `torture` is for tests, with two workers and more: fibers that may move do so whenever they park or yield; priorities do not
-    /// count then.
-    /// WEFT_MIGRATION=normal or =torture overrides.
+    /// `torture` is for tests, with two or more workers: fibers that may move do so whenever they
+    /// park or yield, and priorities do not count. WEFT_MIGRATION=normal or =torture overrides.
     migration_policy migration = migration_policy::normal;
-    /// One seed decides what happens. With one worker; without a time slice, hogs and limits of carriers, whatever is said of them.
+    /// If set, one seed decides what happens. There is one worker then (`workers` must be 0 or 1),
+    /// and neither a time slice nor hogs nor limits of carriers, whatever the other options say.
     std::optional<simulation> simulate = {};
-    /// Failures nobody joins. Default: name and message on stderr; then std::terminate if the fiber was detached. Those of a scope's
-    /// body on a plain thread come with id 0.
+    /// Called for failures that no join() takes. Default: prints name and message on stderr, and
+    /// then calls std::terminate if the fiber was detached. A failure of a scope's body on a plain
+    /// thread comes with id 0.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
-    std::string name = "weft";  ///< of its threads; at most 10 characters are kept
+    std::string name = "weft";  ///< begins the names of its threads; at most 10 characters are kept
 };
 
-/// What the fibers that were spawned at one place needed of their stacks. In bytes, counted from the upper end of the stack.
+/// How much of their stacks the fibers needed that were spawned at one place. Bytes are counted
+/// from the upper end of the stack. See docs/guide/12-process.md.
 struct stack_use {
-    std::source_location site;  ///< line 0 if they were spawned with arguments and without attributes
-    std::string body;  ///< the type of what the first of them ran
-    std::uint64_t fibers = 0;  ///< that have ended
+    /// line 0 if they were spawned with arguments and without attributes
+    std::source_location site;
+    std::string body;  ///< the type of what the first of these fibers ran
+    std::uint64_t fibers = 0;  ///< how many of them have ended
     std::size_t most_bytes = 0;
     std::size_t mean_bytes = 0;
-    std::size_t stack_bytes = 0;  ///< the size of the stack of the one that needed most
+    std::size_t stack_bytes = 0;  ///< size of the stack of the fiber that needed most
 };
 
-/// Hints: the runtime goes on while they are read. Each worker counts for itself; who stands outside is in none but `spawned`.
+/// What runtime::stats() returns. The values are hints, because the runtime goes on while they are
+/// read. Each worker counts for itself; what plain threads do is counted in `spawned` only.
+///
+///     std::uint64_t parks = weft::runtime::current()->stats().parks;
 struct runtime_stats {
     unsigned workers = 0;
     std::uint64_t fibers = 0;  ///< born and not yet ended
@@ -111,31 +150,35 @@ struct runtime_stats {
     std::uint64_t switches = 0;  ///< dispatches of a fiber
     std::uint64_t parks = 0;  ///< times a fiber left its worker to wait
     std::uint64_t steals = 0;  ///< fibers taken from other workers
-    std::uint64_t searches = 0;  ///< times a worker without work went looking among the others; one does at a time
+    /// times a worker without work searched the others for some; one worker searches at a time
+    std::uint64_t searches = 0;
     std::uint64_t sleeps = 0;  ///< times a worker found nothing to do and slept
-    std::uint64_t wakes = 0;  ///< times a worker was woken from that because there was work, not by a timer or by I/O
-    unsigned carriers = 0;  ///< threads that run fibers, or wait to
+    /// times such a worker was woken because there was work, not by a timer or by I/O
+    std::uint64_t wakes = 0;
+    unsigned carriers = 0;  ///< threads that run fibers or wait to run some
     std::uint64_t hand_offs = 0;  ///< times a fiber lost its worker
-    std::uint64_t blocked = 0;  ///< of these, because it blocked its thread
-    unsigned blocking_threads = 0;  ///< of weft::blocking, those that wait for a call among them
+    std::uint64_t blocked = 0;  ///< those of the hand_offs in which the fiber blocked its thread
+    unsigned blocking_threads = 0;  ///< threads of weft::blocking, idle ones included
     std::size_t blocking_waiting = 0;  ///< calls of weft::blocking that wait for a thread
     std::size_t stacks_in_use = 0;
     std::size_t stacks_idle = 0;
-    std::size_t stacks_unguarded = 0;  ///< overflow of these is noticed only when they end
+    /// stacks without a guard; an overflow of one is noticed only when its fiber ends
+    std::size_t stacks_unguarded = 0;
 };
 
 namespace detail {
 class simulator;
 class runtime_core;
 
-/// One run() of a simulated runtime: from before its main fiber is started until that has ended.
+/// One run() of a simulated runtime, from before its main fiber is started until that has ended.
 class simulated_run {
 public:
     explicit simulated_run(runtime_core&);
-    /// Whether there is any need for it: not if the runtime is not simulated, or the caller is one of its own fibers.
+    /// Whether a run needs this: it does if the runtime is simulated and the caller is not one of
+    /// its own fibers.
     explicit operator bool() const noexcept { return simulator_ != nullptr; }
     void go(const fiber_ref& main) noexcept;
-    /// Waits. False: all fibers were stopped, or given up. \parks
+    /// Waits. \returns false if all fibers were stopped or given up. \parks
     bool succeeds() noexcept;
     [[noreturn]] void fail();
 
@@ -147,18 +190,23 @@ private:
 scheduler& scheduler_of(const runtime&) noexcept;
 }  // namespace detail
 
-/// Several may coexist, one after another or side by side. Not movable: fibers know where it is.
+/// Owns workers, threads, stacks and I/O, and runs fibers. Several runtimes may coexist, one after
+/// another or side by side. Not movable, because fibers keep its address.
+///
+///     weft::runtime rt({.workers = 2});
+///     weft::fiber<int> f = rt.spawn([] { return 42; });   // from any thread
+///     int answer = rt.run([&] { return f.join(); });
 class runtime {
 public:
     /// Starts the workers' threads.
-    /// \throws std::invalid_argument naming the option; std::system_error
+    /// \throws std::invalid_argument that names the option; std::system_error
     explicit runtime(runtime_options options = {});
-    /// Requests stop of all fibers, waits for them, names stragglers on stderr every 5 s.
+    /// Requests stop of all fibers and waits for them. Names stragglers on stderr every 5 s.
     ~runtime();
     runtime(const runtime&) = delete;
     runtime& operator=(const runtime&) = delete;
 
-    /// As weft::spawn(), from any thread.
+    /// Starts a fiber in this runtime, from any thread; otherwise does what weft::spawn() does.
     template <class F>
         requires detail::not_attributes<F>
     auto spawn(F&& f, detail::call_site site = {}) {
@@ -189,17 +237,22 @@ public:
     }
 
     /// Runs main as a fiber and waits for it. Other fibers go on afterwards.
-    /// In a simulated runtime the others go on only while a run is under way, and one is at a time: where nobody can go on, or a limit is
-    /// passed, all fibers are stopped, those that cannot be are left for good with all that they hold, and simulation_failed says who
-    /// waited for what. The runtime has had its last run then.
     ///
-    /// \returns its result. \throws what it threw; fiber_cancelled if it was stopped; simulation_failed. \parks if called by a fiber of another runtime.
+    /// In a simulated runtime the other fibers go on only while a run is under way, and there is
+    /// one run at a time. When no fiber can go on, or a limit is passed, all fibers are stopped;
+    /// those that cannot be stopped are abandoned, with all that they hold; and simulation_failed
+    /// says which fiber waited for what. The runtime cannot run again after that.
+    ///
+    /// \returns the result of main.
+    /// \throws  what main threw; fiber_cancelled if it was stopped; simulation_failed.
+    /// \parks   if a fiber of another runtime calls.
     template <class F>
         requires detail::not_attributes<F>
     auto run(F&& main, detail::call_site site = {}) {
         return run(attributes{.site = site.where}, std::forward<F>(main));
     }
-    /// With a stack, a priority and so on of its own. Without a name it is called "main".
+    /// Runs main as a fiber with these attributes: a stack size, a priority and so on. If they have
+    /// no name, the fiber is called "main".
     template <class F>
     auto run(attributes how, F&& main) {
         if (how.name.empty()) how.name = "main";
@@ -213,24 +266,29 @@ public:
         return spawn(how, std::forward<F>(main)).join();
     }
 
-    /// Stops all fibers and waits up to `grace`; fibers started later start stopped. False: stragglers were named on stderr.
+    /// Stops all fibers and waits for up to `grace`. Fibers that are started later start stopped.
+    /// \returns false if some fibers did not end in time; stderr names them.
     bool shutdown(std::chrono::nanoseconds grace);
 
     runtime_stats stats() const;
-    /// By place, those that needed most first; empty without runtime_options::stack_census. Fibers run inline by their spawner
-    /// (at_limit::run_inline) count as part of it.
+    /// \returns one entry for each place that spawned fibers, those that needed most first; empty
+    ///          without runtime_options::stack_census. A fiber that its spawner ran inline
+    ///          (at_limit::run_inline) counts as part of the spawner.
     std::vector<stack_use> stack_census() const;
-    /// Gives the memory back that waiting fibers' stacks hold below what they use while they wait: a deep call leaves it there. Costs two
-    /// or three system calls for each fiber that has any. \returns how many bytes. \throws std::bad_alloc
+    /// Gives back memory that the stacks of waiting fibers hold below what these fibers use while
+    /// they wait: a deep call leaves such memory behind. Costs two or three system calls for each
+    /// fiber that has any. \returns how many bytes were given back. \throws std::bad_alloc
     std::size_t trim_stacks();
-    /// In a forked child, where no runtime of the parent's runs: begins anew, with the same options and without fibers. What the
-    /// parent's fibers held stays held. \throws as the constructor does, and then nothing has changed
+    /// For a forked child, in which no runtime of the parent runs: makes this runtime begin anew,
+    /// with the same options and without fibers. What the parent's fibers held stays held.
+    /// \throws what the constructor throws; nothing has changed then.
     void restart();
-    /// Whether it was made before a fork, and not restarted: it runs in the parent.
+    /// \returns whether the runtime was made before a fork and not restarted: it runs in the
+    ///          parent.
     bool inherited() const noexcept;
     /// Calls f for each live fiber, from any thread.
     void for_each_fiber(const std::function<void(fiber_info const&)>& f) const;
-    /// The runtime of the calling fiber; null outside fibers.
+    /// \returns the runtime of the calling fiber; null outside fibers.
     static runtime* current() noexcept;
 
     /// For with_scope().
@@ -243,14 +301,16 @@ private:
     std::unique_ptr<detail::runtime_core> core_;
 };
 
-/// runtime rt(options); return rt.run(main);
+/// Makes a runtime and runs `main` in it: runtime rt(options); return rt.run(main);
 template <class F>
     requires detail::not_attributes<F>
 auto run(F&& main, runtime_options options = {}, detail::call_site site = {}) {
     runtime rt(std::move(options));
     return rt.run(std::forward<F>(main), site);
 }
-/// Runs `main` as run() above does, in a fiber with these attributes: run({.stack_bytes = 8 << 20}, main).
+/// Does what the run() above does, with these attributes for the main fiber:
+///
+///     weft::run({.stack_bytes = 8 << 20}, [] { return deep_recursion(); });
 template <class F>
 auto run(const attributes& how, F&& main, runtime_options options = {}) {
     runtime rt(std::move(options));

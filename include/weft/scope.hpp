@@ -19,29 +19,43 @@
 
 namespace weft {
 
-/// What a child's failure does. stop_all: the first one stops the other children and the body, and leaves with_scope().
-/// report: it goes to runtime_options::on_unhandled and stops nobody (servers).
+/// What the failure of a child does.
+///
+/// stop_all: the first failure stops the other children and the body, and with_scope() rethrows it.
+/// report:   the failure goes to runtime_options::on_unhandled and stops no fiber; for servers.
 enum class on_failure { stop_all, report };
 
+/// How a scope treats its children: with_scope({.limit = 8}, body). See docs/guide/1-hello.md.
 struct scope_options {
     weft::on_failure on_failure = weft::on_failure::stop_all;
-    /// How many children may be alive at once; 0: no limit. At the limit spawn() parks until a child ends; callers are served in order
-    /// of arrival. A child that spawns into its own scope keeps its place meanwhile: if all children do so, all wait for ever.
+    /// The most children that may be alive at once; 0: no limit. At the limit spawn() parks until a
+    /// child ends; callers are served in order of arrival. A child that spawns into its own scope
+    /// keeps its place while it waits, so if all children do that, all of them wait for ever.
     std::size_t limit = 0;
-    /// stop_all: told of the second failure and of all that follow, each with the fiber it is of, as soon as it has come: of a child on
-    /// that child, which has not ended yet; of the body where the body runs, named "a plain thread" if that is one. Several may come at
-    /// once. It may park; the scope waits for it, and it is interrupted as any code of that fiber. If it throws the program stops.
-    /// Default: runtime_options::on_unhandled, and without one a line on stderr.
+    /// With stop_all: called for the second failure and for each that follows, as soon as it has
+    /// come, with the fiber that failed. The failure of a child is reported on that child, which
+    /// has not ended yet; that of the body is reported where the body runs, and if that is a plain
+    /// thread the name says "a plain thread". Several calls may run at once. The function may park:
+    /// the scope waits for it, and stops and deadlines interrupt it as they do any code of that
+    /// fiber. If it throws, the program stops. Default: runtime_options::on_unhandled, or a line on
+    /// stderr if there is none.
     std::function<void(fiber_info const&, std::exception_ptr)> on_further_failure = {};
 };
 
-/// A handle to a child of a scope. Move-only; dropping it does nothing, the scope waits for the child anyway.
+/// A handle to a child of a scope. Move-only. Dropping it does nothing: the scope waits for the
+/// child anyway.
+///
+///     int sum = weft::with_scope([](weft::scope& s) {
+///         weft::child<int> one = s.spawn([] { return 1; }), two = s.spawn([] { return 2; });
+///         return one.join() + two.join();
+///     });
 template <class T = void>
 class child {
 public:
     child() noexcept = default;
 
-    /// As fiber<T>::join(). A failure taken here is not rethrown by with_scope().
+    /// Does what fiber<T>::join() does. with_scope() does not rethrow a failure that was taken
+    /// here.
     T join() {
         const detail::joined_fiber ended(ref_);
         if (ended.body().failure()) [[unlikely]] {
@@ -50,7 +64,8 @@ public:
         }
         return static_cast<detail::result_task<T>&>(ended.body()).take();
     }
-    /// Waits only. \returns whether the child has ended. \parks \throws cancelled
+    /// Waits for the end of the child, up to a limit of time, and takes nothing.
+    /// \returns whether the child has ended. \parks \throws cancelled
     template <class Rep, class Period>
     bool join_for(const std::chrono::duration<Rep, Period>& d) {
         return join_until(detail::deadline_in(d));
@@ -62,12 +77,12 @@ public:
     }
     bool joinable() const noexcept { return static_cast<bool>(ref_); }
     bool done() const noexcept { return ref_ && ref_.done(); }
-    /// Asks the child alone to end. That it ends so is no failure.
+    /// Asks this child alone to end. If it ends for that reason, that is no failure.
     bool request_stop() noexcept { return ref_ && ref_.request_stop(); }
     std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
     fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
 
-    /// For weft's own parts.
+    /// Internal: for weft's own parts.
     explicit child(detail::fiber_ref ref) noexcept : ref_(std::move(ref)) {}
     const detail::fiber_ref& ref() const noexcept { return ref_; }
 
@@ -75,13 +90,20 @@ private:
     detail::fiber_ref ref_;
 };
 
-/// Passed to the body of with_scope(). May be used by the body and by the children, as long as they run.
+/// Starts children that end before with_scope() returns. The body of with_scope() gets it; the body
+/// and the children may use it for as long as they run.
+///
+///     weft::with_scope([&](weft::scope& s) {
+///         for (const std::string& url : urls) s.spawn(fetch, url);
+///     });  // all have ended here
 class scope {
 public:
-    /// Starts a child, as weft::spawn(). In a stopped scope the child starts stopped.
+    /// Starts a child, as weft::spawn() starts a fiber. In a stopped scope the child starts
+    /// stopped.
     ///
-    /// \parks   where there are scope_options::limit children, and as weft::spawn().
-    /// \throws  what weft::spawn() throws; cancelled if the caller is stopped before there is a place, under a limit.
+    /// \parks   while there are scope_options::limit children, and where weft::spawn() does.
+    /// \throws  what weft::spawn() throws; with a limit, cancelled if the caller is stopped before
+    ///          there is a place.
     template <class F>
         requires detail::not_attributes<F>
     auto spawn(F&& f, detail::call_site site = {}) {
@@ -105,14 +127,15 @@ public:
         return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body, place));
     }
 
-    /// Stops all children, those to come, and the body. The `cancelled` it causes in the body is absorbed by with_scope().
+    /// Stops all children, also those still to come, and the body. with_scope() absorbs the
+    /// `cancelled` that this causes in the body.
     void request_stop() noexcept { core_.request_stop(); }
-    /// Stopped with the scope.
+    /// \returns a token that is stopped when the scope is.
     std::stop_token stop_token() const { return core_.stop_token(); }
-    /// Children that have not ended.
+    /// \returns how many children have not ended.
     std::size_t size() const noexcept { return core_.size(); }
 
-    /// For weft's own parts.
+    /// Internal: for weft's own parts.
     explicit scope(detail::scope_core& core) noexcept : core_(core) {}
 
 private:
@@ -130,13 +153,16 @@ auto with_scope_in(scheduler& where, const scope_options& options, F&& body) -> 
 
 }  // namespace detail
 
-/// Runs body(scope&) and returns when it and all children it started have ended.
+/// Runs body(scope&), and returns when the body and all children that it started have ended.
 ///
 /// \returns what the body returns.
-/// \throws  the first failure, of the body or (on_failure::stop_all) of a child; further ones go to on_further_failure. A stop or an
-///          expired deadline of the caller stops the children too and leaves as `cancelled`. A `cancelled` caused by
-///          scope::request_stop() is absorbed if the body returns nothing; else there is no value and it is rethrown.
-/// \parks   until the last child has ended; this wait is never cut short, but hands a stop on to the children.
+/// \throws  the first failure, of the body or (with on_failure::stop_all) of a child; further ones
+///          go to on_further_failure. A stop or an expired deadline of the caller stops the
+///          children too, and leaves as `cancelled`. A `cancelled` caused by scope::request_stop()
+///          is absorbed if the body returns nothing; otherwise there is no value to return and it
+///          is rethrown.
+/// \parks   until the last child has ended. This wait is never cut short, but it hands a stop on to
+///          the children.
 template <class F>
 auto with_scope(const scope_options& options, F&& body) -> std::invoke_result_t<F, scope&> {
     return detail::with_scope_in(detail::runtime_here("weft::with_scope"), options, std::forward<F>(body));
@@ -146,7 +172,8 @@ auto with_scope(F&& body) -> std::invoke_result_t<F, scope&> {
     return with_scope(scope_options{}, std::forward<F>(body));
 }
 
-/// With children in `rt`, from any thread: the body runs where the caller is, and a plain thread is stopped by its scope like a fiber.
+/// Starts the children in `rt`, and may be called from any thread. The body runs where the caller
+/// is; if that is a plain thread, its scope stops it as it would stop a fiber.
 template <std::same_as<runtime> Runtime, class F>
 auto with_scope(Runtime& rt, const scope_options& options, F&& body) -> std::invoke_result_t<F, scope&> {
     return detail::with_scope_in(scheduler_behind(rt), options, std::forward<F>(body));

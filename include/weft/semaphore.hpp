@@ -1,11 +1,13 @@
-// semaphore.hpp - a number of permits; who finds none waits for one.
+// semaphore.hpp - a number of permits; a fiber that finds none waits for one.
 //
 // Rules
-//   1  A permit is taken by one acquire(), or lies in the semaphore. release() hands it to the oldest waiter: whoever waits is
-//      served in order of arrival, and nobody who comes later takes it away.
+//   1  A permit is either taken by one acquire() or lies in the semaphore. release() hands it to
+//      the oldest waiter: waiters are served in order of arrival, and no later caller takes a
+//      permit from them.
 //   2  An acquire that was stopped or timed out has taken no permit.
 //   3  More than max() permits stop the program.
-//   4  release() does not touch the semaphore after handing the last permit over: its new holder may destroy it.
+//   4  release() does not touch the semaphore after handing the last permit over: its new holder
+//      may destroy it.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -48,7 +50,13 @@ private:
 
 }  // namespace detail
 
-/// Members as std::counting_semaphore.
+/// Has the members of std::counting_semaphore.
+///
+///     weft::counting_semaphore<> seats(3);
+///     seats.acquire();  // parks while all three are taken
+///     seats.release();
+///
+/// See docs/guide/7-meeting-points.md.
 template <std::ptrdiff_t LeastMax = std::numeric_limits<std::ptrdiff_t>::max()>
 class counting_semaphore {
     static_assert(LeastMax >= 0, "weft::counting_semaphore: the maximum is not negative");
@@ -56,10 +64,10 @@ class counting_semaphore {
 public:
     static constexpr std::ptrdiff_t max() noexcept { return LeastMax; }
 
-    /// With `desired` permits, 0 to max(); any other number stops the program.
+    /// Begins with `desired` permits, 0 to max(); any other number stops the program.
     explicit constexpr counting_semaphore(std::ptrdiff_t desired) noexcept : core_(desired, LeastMax) {}
 
-    /// Gives n permits, to those who wait first. n >= 0.
+    /// Adds n permits; waiters get them first. n >= 0.
     void release(std::ptrdiff_t n = 1) noexcept { core_.release(n); }
 
     /// Takes a permit.
@@ -69,7 +77,8 @@ public:
     /// \orders  the release() of the permit happens before the return.
     /// \cost    one uncontended lock, no allocation.
     void acquire() { core_.acquire(detail::never, nullptr); }
-    /// The same until `token` is stopped. \returns true if a permit was taken. \parks \throws weft::cancelled
+    /// Takes a permit, or gives up when `token` is stopped. \returns true if a permit was taken.
+    /// \parks \throws weft::cancelled
     bool acquire(std::stop_token token) { return core_.acquire(detail::never, &token); }
 
     /// \returns  true if there was a permit, which is now the caller's.
@@ -79,7 +88,7 @@ public:
     ///
     /// \returns  true if it was taken.
     /// \parks    while there is none, at most for `d`.
-    /// \throws   weft::cancelled, as acquire().
+    /// \throws   weft::cancelled if this fiber is asked to stop first.
     template <class Rep, class Period>
     [[nodiscard]] bool try_acquire_for(const std::chrono::duration<Rep, Period>& d) {
         return core_.acquire(detail::deadline_in(d), nullptr);

@@ -1,15 +1,19 @@
-// shared_mutex.hpp - many readers or one writer, fibers and plain threads alike; who has to wait parks.
+// shared_mutex.hpp - many readers or one writer, fibers and plain threads alike; waiters park.
 //
-// Preference: phases take turns. A reader that comes while a writer has the mutex, or waits for it, waits; so writers are not
-// starved. A writer that leaves lets all readers in who wait by then; so readers are not starved by writers. Within each kind
-// the oldest comes first, and the mutex is handed over: nobody who comes later takes it away.
+// Preference: phases take turns. A reader waits if it comes while a writer has the mutex or waits
+// for it, so writers are not starved. A writer that leaves lets in all readers that wait by then,
+// so writers do not starve readers. Within each kind the oldest waiter comes first, and the mutex
+// is handed over: no later caller takes it away.
 //
 // Rules
-//   1  Only the fiber or thread that locked it unlocks it, and it does not lock it again in either way. Of a writer anything else stops the
-//      program, and so does an unlock_shared() where no reader is. Readers are counted, not known: one that asks for the mutex alone waits
-//      for itself, for ever, and so does one that locks it again, shared, if a writer has come in between. That is not noticed here; if
-//      nobody else can go on either, it is reported as a deadlock (deadlock.hpp).
-//   2  unlock() and unlock_shared() do not touch the mutex after giving it away: the next owner may destroy it.
+//   1  Only the fiber or thread that locked the mutex unlocks it, and it does not lock it again in
+//      either way. If a writer breaks this rule the program stops; it also stops at an
+//      unlock_shared() when there is no reader. Readers are counted, not known by name, so a reader
+//      that breaks the rule is not noticed here. A reader that asks for the mutex alone waits for
+//      itself, for ever. So does a reader that locks again, shared, if a writer has come in
+//      between. If no other fiber can go on either, this is reported as a deadlock (deadlock.hpp).
+//   2  unlock() and unlock_shared() do not touch the mutex after giving it away: the next owner may
+//      destroy it.
 #pragma once
 
 #include <chrono>
@@ -21,23 +25,29 @@
 
 namespace weft {
 
-/// Members as std::shared_timed_mutex. Neither stop nor deadline interrupts any of them.
+/// Has the members of std::shared_timed_mutex. Neither stop nor deadline interrupts any of them.
+///
+///     { const std::shared_lock reading(lock); show(prices); }       // together with other readers
+///     { const std::scoped_lock writing(lock); prices["tea"] = 3; }  // alone
+///
+/// See docs/guide/7-meeting-points.md.
 class shared_mutex {
 public:
-    constexpr shared_mutex() noexcept = default;  // zeros: free, nobody waits
+    constexpr shared_mutex() noexcept = default;  // zeros: free, no waiters
     ~shared_mutex();
     shared_mutex(const shared_mutex&) = delete;
     shared_mutex& operator=(const shared_mutex&) = delete;
 
     /// Takes the mutex for the caller alone.
     ///
-    /// \parks   while somebody else has it. A plain thread sleeps instead.
+    /// \parks   while any other fiber or thread has it. A plain thread sleeps instead.
     /// \orders  the unlocks of those who had it happen before the return.
     /// \cost    one uncontended lock, no allocation.
     void lock() noexcept { static_cast<void>(lock_until(detail::never)); }
     /// \returns  true if it was free and is now the caller's.
     [[nodiscard]] bool try_lock() noexcept;
-    /// \returns  true if it is now the caller's. \parks while somebody else has it, at most for `d`
+    /// \returns  true if it is now the caller's.
+    /// \parks    while any other fiber or thread has it, at most for `d`.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept {
         return lock_until(detail::deadline_in(d));
@@ -50,12 +60,13 @@ public:
 
     /// Takes the mutex together with other readers.
     ///
-    /// \parks   while a writer has it or waits for it.
+    /// \parks   while a writer has it or waits for it. A plain thread sleeps instead.
     /// \orders  the writers' unlocks happen before the return.
     void lock_shared() noexcept { static_cast<void>(lock_shared_until(detail::never)); }
-    /// \returns  true if no writer has it or waits for it; the caller is a reader then.
+    /// \returns  true if no writer has the mutex or waits for it; the caller is a reader then.
     [[nodiscard]] bool try_lock_shared() noexcept;
-    /// \returns  true if the caller is a reader now. \parks as lock_shared(), at most for `d`
+    /// \returns  true if the caller is a reader now.
+    /// \parks    while a writer has the mutex or waits for it, at most for `d`.
     template <class Rep, class Period>
     [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) noexcept {
         return lock_shared_until(detail::deadline_in(d));

@@ -1,12 +1,14 @@
-// state_machine.hpp - an object that is in one of several states, each a type; what an event does depends on the state.
+// state_machine.hpp - an object in one of several states, each a type, which decide what events do.
 //
 // Rules
-//   1  A state S takes an event E by a member `on(E)`, const or not, which returns nothing to stay, or the next state: a state, a
-//      std::variant or std::optional of states.
-//   2  A state that is left is told by left(), the next one by entered(), if they have such members; the first state, too, is entered.
-//   3  An event that the current state has no on() for goes to its on(unexpected<E>), if there is one; else handle() throws
-//      unexpected_event and nothing changes.
-//   4  It is a class actor as it is: spawn_actor<state_machine<closed, open>>(...). Alone it is used by one fiber at a time.
+//   1  A state S takes an event E by a member `on(E)`, const or not. It returns nothing, to stay,
+//      or the next state: a state, or a std::variant or std::optional of states.
+//   2  When a state is left, its left() is called, and then entered() of the next one, if they have
+//      such members. The first state, too, is entered.
+//   3  An event for which the current state has no on() goes to its on(unexpected<E>), if there is
+//      one. Otherwise handle() throws unexpected_event and nothing changes.
+//   4  A state machine can be used as a class actor without change:
+//      spawn_actor<state_machine<closed, open>>(...). Used alone, it is for one fiber at a time.
 #pragma once
 
 #include <concepts>
@@ -20,14 +22,17 @@
 
 namespace weft {
 
-/// An event came in a state that has nothing for it.
+/// Thrown by handle() when the current state has nothing for the event. See
+/// docs/guide/10-actors.md.
 class unexpected_event : public std::logic_error {
 public:
     unexpected_event(const std::type_info& state, const std::type_info& event)
         : std::logic_error("weft: state " + std::string(state.name()) + " has nothing for event " + event.name()) {}
 };
 
-/// What a state gets in place of an event it does not know.
+/// What a state gets in place of an event that it does not know:
+///
+///     template <class E> void on(const weft::unexpected<E>&) {}  // a state that ignores the rest
 template <class E>
 struct unexpected {
     const E& event;
@@ -51,7 +56,13 @@ inline constexpr bool is_variant<std::variant<T...>> = true;
 
 }  // namespace detail
 
-/// Begins in the first of its states.
+/// An object that is in one of its states. It begins in the first of them.
+///
+///     weft::state_machine<locked, unlocked> gate;  // locked::on(coin) returns an unlocked
+///     gate.handle(coin{});
+///     bool open = gate.in<unlocked>();
+///
+/// See docs/guide/10-actors.md.
 template <class... States>
     requires(sizeof...(States) > 0)
 class state_machine {
@@ -70,19 +81,20 @@ public:
         enter();
     }
 
-    /// Gives an event to the current state. \throws unexpected_event; what on() throws: the state stays current then
+    /// Gives an event to the current state.
+    /// \throws unexpected_event; what on() throws: the state does not change then
     template <class E>
         requires((detail::expects<States, E> || detail::expects_unexpected<States, E>) || ...)
     void handle(E event) {
         visit_current([&](auto& state) { give(state, event); });
     }
 
-    /// Whether S is the current state.
+    /// \returns whether S is the current state.
     template <class S>
     [[nodiscard]] bool in() const noexcept {
         return std::holds_alternative<S>(now_);
     }
-    /// The current state, if it is S; else null.
+    /// \returns the current state, if it is S; else null.
     template <class S>
     [[nodiscard]] const S* get_if() const noexcept {
         return std::get_if<S>(&now_);

@@ -1,4 +1,4 @@
-// stop.hpp - how a fiber is asked to end: `cancelled`, thrown at park points, and `shield`, which postpones it.
+// stop.hpp - how a fiber is asked to end: `cancelled`, thrown at park points; `shield` delays it.
 #pragma once
 
 #include <chrono>
@@ -8,19 +8,26 @@
 
 namespace weft {
 
-/// Thrown at park points of a stopped fiber and of one whose deadline has passed. Not a std::exception, so that a
-/// handler for failures does not swallow it. Level-triggered: every further park point throws again.
+/// Thrown at the park points of a fiber that was asked to stop or whose deadline has passed. It is
+/// not a std::exception, so that handlers for failures do not swallow it; a catch (...) should
+/// rethrow it. It is level-triggered: every further park point throws it again.
 ///
 /// Never thrown by mutex::lock, by destructors, under a shield, or while an exception unwinds.
+/// See docs/guide/3-waiting.md.
 class cancelled {};
 
 inline constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
-/// While alive, neither stop nor deadline interrupts this fiber; what was postponed is delivered at the first park point
-/// afterwards. A limit bounds the clean-up: once it has passed, waits are interrupted again.
+/// While a shield lives, neither stop nor deadline interrupts this fiber; what was postponed is
+/// delivered at the first park point afterwards. A limit bounds the clean-up: once it has passed,
+/// waits are interrupted again.
 ///
-/// In a weft::coroutine or generator it counts while that runs, whoever calls it. It ends where it began, the innermost first, and
-/// before its fiber: else the program stops.
+///     const weft::shield while_saving(1s);
+///     save();  // its waits are not interrupted, for up to a second
+///
+/// A shield inside a weft::coroutine or generator counts while that one runs, whichever fiber or
+/// thread calls it. It must end where it began, before its fiber does, and the innermost first;
+/// otherwise the program stops.
 class shield {
 public:
     shield() noexcept : frame_(detail::never) {}

@@ -1,16 +1,19 @@
-// supervisor.hpp - keeps actors alive: starts them, restarts those that end, and gives up when they end too often.
+// supervisor.hpp - starts actors, restarts those that end, and gives up when they end too often.
 //
 // Rules
-//   1  References survive restarts, and so does the mailbox: what was sent and not handled, the next life handles. Lost is the one
-//      message whose handler threw; who asked with it gets actor_gone.
+//   1  References survive restarts, and so does the mailbox: what was sent and not handled, the
+//      next life handles. Only the message whose handler threw is lost; if it was sent by an ask,
+//      the ask throws actor_gone.
 //   2  A restart makes the object anew, from copies of the arguments it was started with.
-//   3  Children are stopped in the reverse order of their start, one after another: stop() first, and kill() for one that has not
-//      ended within its `shutdown` time.
-//   4  More than max_restarts restarts within `within`: the supervisor gives up. Its children are stopped; a supervisor of its own
-//      hears of it as of any child that failed, and may restart it with all its children; else they have ended for good.
+//   3  Children are stopped in the reverse order of their start, one after another: by stop()
+//      first, and by kill() if one has not ended within its `shutdown` time.
+//   4  When there are more than max_restarts restarts within `within`, the supervisor gives up and
+//      its children are stopped. If it has a supervisor of its own, that one is told as of any
+//      child that failed, and may restart it with all its children. Otherwise all have ended for
+//      good.
 //   5  A child that is not to be restarted is removed.
-//   6  A restart waits for a place where there are max_fibers, whatever at_limit says: that is no failure of the child. start() itself
-//      does as spawn().
+//   6  At max_fibers a restart waits for a place, whatever at_limit says; that is no failure of the
+//      child. start() itself does what spawn() does.
 #pragma once
 
 #include <chrono>
@@ -28,41 +31,50 @@
 
 namespace weft {
 
-/// What is restarted when a child has ended: that one; all; that one and those started after it.
+/// What is restarted when a child has ended. one_for_one: that child. one_for_all: all children.
+/// rest_for_one: that child and those started after it.
 enum class restart : std::uint8_t { one_for_one, one_for_all, rest_for_one };
 
-/// Which ends have a child restarted. permanent: all. transient: those that are abnormal, i.e. killed or failed. temporary: none.
+/// After which ends a child is restarted. permanent: after all. transient: after abnormal ones,
+/// i.e. when it was killed or has failed. temporary: after none.
 enum class child_kind : std::uint8_t { permanent, transient, temporary };
 
 /// How a child is made.
+///
+///     lab.start<sensor>({.name = "s1", .keep = weft::child_kind::transient, .mailbox = 64});
 struct child_attributes {
     std::string_view name = {};  ///< for errors, reports and dumps; copied
     child_kind keep = child_kind::permanent;
     std::size_t mailbox = unbounded;  ///< as actor_attributes::mailbox
     weft::overflow overflow = overflow::park;  ///< as actor_attributes::overflow
-    std::chrono::nanoseconds shutdown = std::chrono::seconds(5);  ///< how long stop() may take; then the child is killed
+    /// How long stop() may take; after that the child is killed.
+    std::chrono::nanoseconds shutdown = std::chrono::seconds(5);
     std::size_t stack_bytes = 0;  ///< as attributes::stack_bytes
     migrate move = migrate::always;  ///< as attributes::move, for each life anew
 };
 
-/// What a supervisor has seen of a child. Valid during the call of the hook.
+/// What a supervisor has seen of a child. Valid only during the call of supervisor_options::on_end.
+/// See docs/guide/10-actors.md.
 struct child_report {
     std::string_view supervisor;
     std::string_view child;
     const exit_reason& reason;
-    bool restarts;  ///< false: it is removed, or the supervisor gives up
+    bool restarts;  ///< false: the child is removed, or the supervisor gives up
 };
 
+/// How a supervisor treats its children. See docs/guide/10-actors.md.
 struct supervisor_options {
     restart strategy = restart::one_for_one;
     unsigned max_restarts = 3;
     std::chrono::nanoseconds within = std::chrono::seconds(5);
     std::string_view name = {};  ///< copied
-    /// Told of each end that a supervisor did not bring about. On the supervisor's fiber; must not throw.
+    /// Called for each end that the supervisor did not bring about itself, on the supervisor's
+    /// fiber. Must not throw.
     std::function<void(const child_report&)> on_end = {};
 };
 
-/// What an actor_gone of a supervisor's children, and its own, tells: it has given up. what() names the child and its last failure.
+/// The failure of a supervisor that has given up, and of its children, in the reason() of their
+/// actor_gone. what() names the child and its last failure. See docs/guide/10-actors.md.
 class restart_limit : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -70,14 +82,18 @@ public:
 
 class supervisor;
 
-/// A supervisor that is a child of another. A handle: copies name the same one.
+/// A reference to a supervisor that is a child of another one. A handle: copies name the same
+/// supervisor.
+///
+///     auto branch = top.start<weft::supervisor>({.name = "branch"}, {.max_restarts = 10});
+///     auto ann = branch.start<account>({.name = "ann"}, 100);
 template <>
 class actor_ref<supervisor> {
 public:
-    /// Starts a child: as spawn_actor(), but of copies of the arguments.
+    /// Starts a child as spawn_actor() does, but from copies of the arguments.
     ///
     /// \returns  a reference that survives restarts.
-    /// \throws   actor_gone if the supervisor has ended or is ending; as spawn_actor().
+    /// \throws   actor_gone if the supervisor has ended or is ending; what spawn_actor() throws.
     template <class A, class... Args>
         requires(!std::same_as<A, supervisor>)
     actor_ref<A> start(const child_attributes& a, Args&&... args) const {
@@ -94,37 +110,46 @@ public:
         return actor_ref<supervisor>(detail::make_supervisor(*core_, a, options));
     }
 
-    /// Stops a child for good (rule 3) and removes it. Does not wait. \returns false if it is no child of this one
+    /// Stops a child for good (rule 3) and removes it. Does not wait.
+    /// \returns false if it is no child of this supervisor.
     bool stop(const actor_handle& child) const noexcept { return detail::stop_child(*core_, child.ref().core()); }
-    /// The same for a supervisor that is a child, with all its children. Its own stop() leaves it to be restarted if it is permanent.
+    /// Stops a child that is a supervisor, with all its children, for good, and removes it. If the
+    /// child's own stop() is called instead and it is permanent, it is restarted.
     bool stop(const actor_ref& child) const noexcept { return detail::stop_child(*core_, *child.core_); }
     /// Stops the children and ends. Does not wait; monitor() tells when it is done.
     void stop() const noexcept { detail::supervisor_stop(*core_); }
 
-    /// Whether it has given up for good.
+    /// \returns whether the supervisor has given up for good.
     [[nodiscard]] bool failed() const noexcept { return detail::supervisor_has_failed(*core_); }
-    /// How many children it has: a snapshot.
+    /// \returns how many children it has: a snapshot.
     [[nodiscard]] std::size_t size() const noexcept { return detail::supervisor_size(*core_); }
-    /// How many times it has restarted children since it was made.
+    /// \returns how many times it has restarted children since it was made.
     [[nodiscard]] std::size_t restarts() const noexcept { return detail::supervisor_restarts(*core_); }
-    /// As actor_handle::monitor(): gets the reason when the supervisor has ended for good.
+    /// \returns a receiver that gets the reason when the supervisor has ended for good, as
+    ///          actor_handle::monitor() does.
     [[nodiscard]] receiver<exit_reason> monitor() const { return detail::supervisor_monitor(*core_); }
 
     friend bool operator==(const actor_ref&, const actor_ref&) noexcept = default;
 
-    /// For weft's own parts.
+    /// Internal: for weft's own parts.
     explicit actor_ref(std::shared_ptr<detail::supervisor_core> core) noexcept : core_(std::move(core)) {}
 
 protected:
     std::shared_ptr<detail::supervisor_core> core_;
 };
 
-/// A supervisor that nobody supervises. The destructor stops the children and waits for their end.
+/// A supervisor that has no supervisor of its own. The destructor stops the children and waits for
+/// their end. A child must not run that destructor: it would wait for itself.
 ///
-/// Its destructor is not run by a child of its own, which would wait for itself.
+///     weft::supervisor bank({.strategy = weft::restart::one_for_one, .max_restarts = 3});
+///     weft::actor_ref<account> ann = bank.start<account>({.name = "ann"}, 100);
+///     ann.send(account::deposit{250});  // the reference survives restarts
+///
+/// See docs/guide/10-actors.md.
 class supervisor : public actor_ref<supervisor> {
 public:
-    /// In the current runtime, or in `rt`. On a plain thread the program stops with a message: name a runtime.
+    /// Runs in the current runtime, or in `rt`. On a plain thread without `rt` the program stops
+    /// with a message: name a runtime there.
     ///
     /// \throws  std::invalid_argument for a period that is not positive; what spawn() throws.
     explicit supervisor(const supervisor_options& options = {}) : actor_ref(detail::make_supervisor(options)) {
@@ -135,7 +160,7 @@ public:
     }
     supervisor(const supervisor&) = delete;
     supervisor& operator=(const supervisor&) = delete;
-    /// \parks until all children have ended, never interrupted.
+    /// \parks until all children have ended; never interrupted.
     ~supervisor() { detail::supervisor_join(*core_); }
 };
 

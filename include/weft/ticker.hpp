@@ -16,7 +16,7 @@ class runtime;
 
 namespace detail {
 
-/// The body of a ticker's fiber. Ends with the receivers' last handle.
+/// The body of a ticker's fiber. It ends with the receivers' last handle.
 struct ticker {
     channel_ref to;
     time_point first;
@@ -30,7 +30,7 @@ channel_ref make_ticker_channel();
 std::chrono::nanoseconds checked_period(std::chrono::nanoseconds);
 void start_ticker(scheduler&, ticker);
 
-/// What a period of another unit is in nanoseconds, rounded up, as far as they reach.
+/// Converts a period of another unit to nanoseconds, rounded up, and limited to what they can hold.
 template <class Rep, class Period>
 std::chrono::nanoseconds period_of(const std::chrono::duration<Rep, Period>& d) {
     using wide = std::chrono::duration<long double>;
@@ -40,11 +40,16 @@ std::chrono::nanoseconds period_of(const std::chrono::duration<Rep, Period>& d) 
 
 }  // namespace detail
 
-/// A receiver that gets the time once, `d` from now, and then nothing more until the runtime stops, which closes it. For one wait
-/// on_timeout() is cheaper: this is a fiber, which ends with the receiver's last handle.
+/// Makes a receiver that gets the time once, `d` from now. It gets no more after that, and is
+/// closed when the runtime stops. For a single wait on_timeout() is cheaper: after() is a fiber,
+/// which ends with the receiver's last handle.
 ///
-/// \parks   at max_fibers, as spawn(); with at_limit::run_inline as with park.
-/// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime.
+///     const auto bell = weft::after(10s);
+///     weft::select(weft::on_receive(bell, [](auto) { ring(); }), weft::on_receive(calls, answer));
+///
+/// \parks   at max_fibers, as spawn() does; with at_limit::run_inline as with at_limit::park.
+/// \throws  what spawn() throws. On a plain thread the program stops with a message: name a runtime
+///          there.
 template <class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> after(const std::chrono::duration<Rep, Period>& d) {
     auto channel = detail::make_ticker_channel();
@@ -52,7 +57,7 @@ template <class Rep, class Period>
     detail::start_ticker(detail::runtime_here("weft::after"), {std::move(channel), detail::deadline_in(d), {}});
     return rx;
 }
-/// In `rt`, from any thread.
+/// Makes the receiver of after(d) in `rt`, from any thread.
 template <std::same_as<runtime> Runtime, class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> after(Runtime& rt, const std::chrono::duration<Rep, Period>& d) {
     auto channel = detail::make_ticker_channel();
@@ -61,12 +66,16 @@ template <std::same_as<runtime> Runtime, class Rep, class Period>
     return rx;
 }
 
-/// A receiver that gets the time every `d`, the first time `d` from now. A tick that nobody has taken when the next one comes
-/// makes that one be dropped; ticks missed by a late ticker are not made up for. Stops with its last handle; closed when the
-/// runtime stops.
+/// Makes a receiver that gets the time every `d`, the first time `d` from now. A tick is dropped if
+/// the one before it has not been taken yet; a late ticker does not make up for the ticks it
+/// missed. The ticker ends with the receiver's last handle. The receiver is closed when the runtime
+/// stops.
 ///
-/// \parks   as after().
-/// \throws  std::invalid_argument unless `d` is positive; as after().
+///     const auto ticks = weft::every(1s);
+///     while (ticks.receive()) flush();
+///
+/// \parks   at max_fibers, as spawn() does; with at_limit::run_inline as with at_limit::park.
+/// \throws  std::invalid_argument unless `d` is positive; what after() throws.
 template <class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> every(const std::chrono::duration<Rep, Period>& d) {
     const auto period = detail::period_of(d);
@@ -75,7 +84,7 @@ template <class Rep, class Period>
     detail::start_ticker(detail::runtime_here("weft::every"), {std::move(channel), detail::deadline_after(period), period});
     return rx;
 }
-/// In `rt`, from any thread.
+/// Makes the receiver of every(d) in `rt`, from any thread.
 template <std::same_as<runtime> Runtime, class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> every(Runtime& rt, const std::chrono::duration<Rep, Period>& d) {
     const auto period = detail::period_of(d);

@@ -1,4 +1,4 @@
-// weft.hpp - everything of the core: fibers, waiting, channels, actors, coroutines, generators, TCP. Not http, not redis.
+// weft.hpp - includes the whole core: fibers, channels, actors, coroutines, TCP; not http or redis.
 #pragma once
 
 #include <weft/actor.hpp>

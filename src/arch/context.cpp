@@ -13,16 +13,17 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::uintptr_t stack_alignment = 16;   // required by both calling conventions at a call
+constexpr std::uintptr_t stack_alignment = 16;  // required by both calling conventions at a call
 
 #if WEFT_UNDER_ASAN
-// Left on the stack one leaves, read at once by the one who arrives.
+// Lies on the stack that is left; the code that arrives on the other stack reads it at once.
 struct arrival {
-    context* left;   // null if for good
+    context* left;  // null if the stack is left for good
     void* passed;
 };
 
-// Whoever goes on says so, and learns the bounds of the stack it took over from: an OS thread's are known only now.
+// Finishes a switch, on the stack that goes on, and learns the bounds of the stack that was left.
+// For the stack of an OS thread they are known only now.
 WEFT_NOT_SANITIZED void* finish_switch(void* fake_stack, void* arrived) noexcept {
     auto const from = *static_cast<arrival*>(arrived);
     void const* low = nullptr;
@@ -55,7 +56,8 @@ void make_context(context& c, stack_span s, void* initial_top, context_entry ent
     set_first_call(*frame, reinterpret_cast<void*>(entry), argument, nullptr);
 #endif
 #if WEFT_UNDER_TSAN
-    // A new handle for each use: the last user may have left for good, with its calls still on the handle's shadow stack.
+    // A new handle for each use. The last user may have left for good, with its calls still on the
+    // handle's shadow stack.
     if (*s.tsan_fiber != nullptr) __tsan_destroy_fiber(*s.tsan_fiber);
     c.tsan_fiber = *s.tsan_fiber = __tsan_create_fiber(0);
 #endif
@@ -65,9 +67,9 @@ void make_context(context& c, stack_span s, void* initial_top, context_entry ent
 
 [[gnu::noinline]] void* switch_with_exceptions(context& from, context& to, void* passed, exception_state& here) noexcept {
     exception_state const mine = here;
-    here = {};   // X3
+    here = {};  // X3
     void* const got = switch_context(from, to, passed);
-    *exception_state_here() = mine;   // of the thread we are on now (E2)
+    *exception_state_here() = mine;  // of the thread that runs this stack now (E2)
     return got;
 }
 
@@ -85,7 +87,7 @@ WEFT_NOT_SANITIZED void jump_annotated(context& to, void* passed) noexcept {
     weft_jump_context(to.sp, &out);
 }
 #elif WEFT_UNDER_TSAN
-// Flag 0 makes what was done before the switch happen before what follows it.
+// With flag 0, what was done before the switch happens before what follows it.
 WEFT_NOT_SANITIZED void* switch_annotated(context& from, context& to, void* passed) noexcept {
     from.tsan_fiber = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(to.tsan_fiber, 0);

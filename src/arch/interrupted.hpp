@@ -1,4 +1,4 @@
-// interrupted.hpp - where a thread was when a signal came: what a handler finds in the third of its arguments.
+// interrupted.hpp - where a thread was when a signal came, from the third argument of the handler.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,11 @@
 namespace weft::detail {
 
 struct interrupted {
-    std::uintptr_t code = 0;   // the next instruction
-    std::uintptr_t stack = 0;  // the lowest byte in use, but for what a leaf keeps below it
-    std::uintptr_t frame = 0;  // the innermost pair of (caller's frame, return address), if the code keeps such
+    std::uintptr_t code = 0;  // the next instruction
+    // the lowest byte in use, except for what a leaf function keeps below it
+    std::uintptr_t stack = 0;
+    // the innermost pair of (caller's frame, return address), if the code keeps such pairs
+    std::uintptr_t frame = 0;
 };
 
 /// `machine`: the handler's third argument. Async-signal-safe.

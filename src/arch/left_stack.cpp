@@ -28,7 +28,8 @@ _Unwind_Reason_Code note(_Unwind_Context* frame, void* argument) noexcept {
 
 void collect(void* argument) noexcept {
     _Unwind_Backtrace(note, argument);
-    asm volatile("" ::: "memory");  // it has a frame: no call from its end
+    // so that the call above is not a tail call, and this function has a frame
+    asm volatile("" ::: "memory");
 }
 
 }  // namespace

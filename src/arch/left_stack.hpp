@@ -1,9 +1,11 @@
-// left_stack.hpp - where a stack that somebody has left would go on, and whence that was called.
+// left_stack.hpp - reads the return addresses of a stack that its code has left.
 //
-// By the program's own unwinder, so that it needs no frame pointers and no library: weft_call_from_context lies in between, a
-// function whose unwind information says that it was called by who left the stack (context.S). The unwinder reads the stack, so nobody
-// may go on with it meanwhile. It takes no lock with a C library that has _dl_find_object (glibc 2.35); with others that of the dynamic
-// loader, so a stack that was left inside the loader must not be held (a constructor of a library that parks).
+// It uses the program's own unwinder, so it needs no frame pointers and no library.
+// weft_call_from_context (context.S) calls the unwinder; its unwind information says that the code
+// that left the stack is its caller. The unwinder reads the stack, so no code may go on with the
+// stack meanwhile. With a C library that has _dl_find_object (glibc 2.35) it takes no lock. With
+// others it takes the lock of the dynamic loader; then a stack that was left inside the loader (by
+// a constructor of a library that parks) must not be held.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +15,8 @@
 
 namespace weft::detail {
 
-/// \returns how many return addresses were stored, innermost first; those for which there is no room are left out.
+/// \returns how many return addresses were stored, the innermost first. Those without room in
+/// `into` are left out.
 std::size_t read_left_stack(const context& c, std::span<void*> into) noexcept;
 
 }  // namespace weft::detail

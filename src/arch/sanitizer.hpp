@@ -1,4 +1,4 @@
-// sanitizer.hpp - which sanitizer this build has, and the calls by which it is told about stacks.
+// sanitizer.hpp - which sanitizer this build uses, and the calls that tell it about stacks.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,14 +1,15 @@
-// thread_word.hpp - a pointer per OS thread whose reading no compiler may cache across a switch of stacks.
+// thread_word.hpp - a pointer per OS thread that no compiler may cache across a switch of stacks.
 //
-// Compilers treat the address of a thread_local as constant within a function: after a switch that returns on another OS
-// thread they go on using the old thread's copy (gcc 12, clang 16 at -O2 -fPIC; aarch64 always). So the address is never
-// formed: WEFT_READ_THREAD_WORD re-reads thread register, offset and word, each time, in order with calls and memory.
+// Compilers treat the address of a thread_local as constant within a function. After a switch that
+// returns on another OS thread they keep using the old thread's copy (gcc 12, clang 16 at -O2
+// -fPIC; aarch64 always). So the address is never formed: WEFT_READ_THREAD_WORD reads the thread
+// register, the offset and the word each time, in order with calls and memory accesses.
 //
-//     WEFT_DECLARE_THREAD_WORD(weft_carrier_word);                  // in a header, at namespace scope
-//     WEFT_DEFINE_THREAD_WORD(weft_carrier_word);                   // in one source; starts as null in every thread
+//     WEFT_DECLARE_THREAD_WORD(weft_carrier_word);   // in a header, at namespace scope
+//     WEFT_DEFINE_THREAD_WORD(weft_carrier_word);    // in one source; null in every new thread
 //     void* here; WEFT_READ_THREAD_WORD(here, weft_carrier_word);
 //
-// Writing is ordinary (`weft_carrier_word = p;`), in a function that does not switch.
+// Writing is an ordinary assignment (`weft_carrier_word = p;`), in a function that does not switch.
 #pragma once
 
 #define WEFT_THREAD_WORD_ATTRIBUTES __attribute__((tls_model("initial-exec"), visibility("hidden")))

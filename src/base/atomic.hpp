@@ -1,10 +1,15 @@
-// atomic.hpp - the only place that spells std::atomic and fences, so that TSan and the model checker see every one.
+// atomic.hpp - the only place that spells std::atomic and fences, so that none is missed.
+//
+// The model checker and TSan would not see an access that is spelled otherwise.
 //
 // Rules
-//   A1  Every operation names its order; there is no default. The comment at the call names the partner.
-//   A2  With WEFT_MODEL the same names are the modelled ones of tests/model; this file then only forwards.
-//   A3  A variable that several threads touch is an `atomic`, or a `plain` that some atomic orders. In a normal build
-//       a `plain` costs nothing; in the model build each of its accesses is checked for races.
+//   A1  Every operation names its order; there is no default. The comment at the call names the
+//       partner.
+//   A2  With WEFT_MODEL the same names are the modelled ones of tests/model, and this file only
+//       forwards to them.
+//   A3  A variable that several threads touch is an `atomic`, or a `plain` whose accesses some
+//       atomic orders. In a normal build a `plain` costs nothing. In the model build each of its
+//       accesses is checked for races.
 #pragma once
 
 #include <atomic>
@@ -110,7 +115,7 @@ public:
     [[nodiscard]] T get() const { return value_; }
     void set(T value) { value_ = std::move(value); }
     [[nodiscard]] const T& read() const noexcept { return value_; }  ///< counts as one read, now
-    [[nodiscard]] T& write() noexcept { return value_; }             ///< counts as one write, now
+    [[nodiscard]] T& write() noexcept { return value_; }  ///< counts as one write, now
 
 private:
     T value_;
@@ -120,8 +125,9 @@ private:
 inline constinit std::atomic<unsigned> tsan_fence_word{0};
 #endif
 
-/// A fence between threads. TSan refuses std::atomic_thread_fence; a seq_cst read-modify-write of one global word is
-/// at least as strong there, and TSan takes it for the synchronisation it is.
+/// A fence between threads. TSan refuses std::atomic_thread_fence. There a seq_cst
+/// read-modify-write of one global word is at least as strong, and TSan understands it as
+/// synchronization.
 inline void fence([[maybe_unused]] std::memory_order order) noexcept {
 #if defined(WEFT_TSAN)
     tsan_fence_word.fetch_add(1, std::memory_order_seq_cst);
@@ -130,15 +136,17 @@ inline void fence([[maybe_unused]] std::memory_order order) noexcept {
 #endif
 }
 
-/// Orders a thread with a signal handler on itself; binds the compiler only.
+/// Orders a thread with a signal handler that runs on the same thread; it only binds the compiler.
 inline void signal_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-// A fence in two unequal halves. Where one thread passes by often and another seldom, the frequent one calls light_fence()
-// and the rare one heavy_fence(): each pair of them orders like two seq_cst fences. The heavy one makes the kernel interrupt
-// every CPU that runs a thread of this process (membarrier(2); 0.35 us alone, up to 20 us of the caller when others run).
-// Where the kernel refuses, and under TSan, both are ordinary fences.
+// A fence in two unequal halves, for two threads of which one passes often and the other seldom.
+// The frequent one calls light_fence() and the rare one heavy_fence(). Each pair of these calls
+// orders like two seq_cst fences. heavy_fence() makes the kernel interrupt every CPU that runs a
+// thread of this process (membarrier(2); 0.35 us alone, up to 20 us for the caller if other threads
+// run). Where the kernel refuses, and under TSan, both are ordinary fences.
 
-/// Asks the kernel, once per process; before the threads start that use the two fences.
+/// Asks the kernel for membarrier, once per process. Called before the threads start that use the
+/// two fences.
 void prepare_heavy_fence() noexcept;
 
 #if defined(WEFT_TSAN)
@@ -154,7 +162,8 @@ inline constinit bool fences_are_unequal = false;  // written by prepare_heavy_f
 #endif
 void heavy_fence() noexcept;
 
-/// One turn of a spin loop. The model checker blocks the thread here until something the loop read has changed.
+/// One turn of a spin loop. The model checker blocks the thread here until a value that the loop
+/// read has changed.
 inline void cpu_relax() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -163,12 +172,13 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// As long as so many turns, for who stays away from what others use. To the checker it is nothing.
+/// Spins for `turns` calls of cpu_relax(), as a back-off. The model checker ignores it.
 inline void let_pass(unsigned turns) noexcept {
     while (turns-- > 0) cpu_relax();
 }
 
-/// Gives the core to another thread of the OS; for loops that have spun too long. Modelled like cpu_relax().
+/// Gives the core to another OS thread, for loops that have spun too long. Modelled like
+/// cpu_relax().
 inline void thread_yield() noexcept { ::sched_yield(); }
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// clock.cpp - the system's steady clock, or what the virtual one says.
+// clock.cpp - the steady clock of the system, or the virtual clock if one is set.
 #include <weft/detail/clock.hpp>
 
 #include "base/atomic.hpp"
@@ -14,7 +14,7 @@ constinit atomic<time_source> source{nullptr};
 void ask_for_time(time_source f) noexcept { source.store(f, release); }  // pairs with now()
 bool time_is_asked_for() noexcept {
     return source.load(relaxed) != nullptr;
-}  // by the caller's own thread before, or it does not matter
+}  // relaxed: either the caller's own thread has set it, or the answer does not matter
 
 time_point clock::now() noexcept {
     if (const auto ask = source.load(acquire)) [[unlikely]]  // pairs with ask_for_time()

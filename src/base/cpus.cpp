@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 unsigned allowed_by_mask() noexcept {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;  // more than 1024 CPUs: the caller may set the number
+    // more than 1024 CPUs: the caller may set the number
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
     return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
@@ -22,7 +23,7 @@ unsigned in_cpus(double quota, double period) noexcept {
     return quota <= 0 || period <= 0 ? 0 : static_cast<unsigned>(std::max(1.0, quota / period + 0.999));
 }
 
-// v2: "max 100000" or "150000 100000", microseconds of quota in each period.
+// cgroup v2: "max 100000" or "150000 100000", the microseconds of quota and of the period.
 unsigned quota_v2(const fs::path& group) {
     std::ifstream file(group / "cpu.max");
     std::string quota;
@@ -31,7 +32,7 @@ unsigned quota_v2(const fs::path& group) {
     return in_cpus(std::stod(quota), period);
 }
 
-// v1: the same in two files; -1: none.
+// cgroup v1: quota and period in two files; a quota of -1 means none.
 unsigned quota_v1(const fs::path& group) {
     double quota = 0, period = 0;
     std::ifstream(group / "cpu.cfs_quota_us") >> quota;
@@ -39,7 +40,7 @@ unsigned quota_v1(const fs::path& group) {
     return in_cpus(quota, period);
 }
 
-/// On the path from `root` down to `group`, of those that have any.
+/// The smallest quota on the path from `root` down to `group`; 0 if no group has one.
 template <class Quota>
 unsigned least_along(const fs::path& root, const fs::path& group, Quota quota_of) {
     unsigned least = quota_of(root);
@@ -60,7 +61,8 @@ bool lists_cpu(std::string_view controllers) noexcept {
     }
 }
 
-/// Of one line of the membership, "ID:CONTROLLERS:/PATH"; v2 has none of them by name.
+/// The quota by one line of the membership file, "ID:CONTROLLERS:/PATH". For v2 CONTROLLERS is
+/// empty.
 unsigned quota_by(std::string_view line, const fs::path& root) {
     const auto first = line.find(':');
     const auto second = line.find(":/", first + 1);
@@ -84,7 +86,7 @@ unsigned quota_of_groups(const group_places& where) noexcept {
             if (const auto q = quota_by(line, where.root)) least = least ? std::min(least, q) : q;
         return least;
     } catch (...) {
-        return 0;  // an unreadable tree bounds nothing
+        return 0;  // a tree that cannot be read sets no limit
     }
 }
 
@@ -98,7 +100,7 @@ unsigned usable_cpus() noexcept {
     try {
         return instead_of_the_usual_places ? usable_cpus(*instead_of_the_usual_places) : usable_cpus(group_places{});
     } catch (...) {
-        return allowed_by_mask();  // no memory for the paths
+        return allowed_by_mask();  // there is no memory for the paths
     }
 }
 

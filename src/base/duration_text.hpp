@@ -1,4 +1,4 @@
-// duration_text.hpp - a duration as a message names it: "50 ms", "1.5 s".
+// duration_text.hpp - a duration as text for a message: "50 ms", "1.5 s".
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// In the largest unit of which there is at least one, with at most three digits after the point.
+/// Uses the largest unit that fits at least once, with at most three digits after the point.
 inline std::string duration_text(std::chrono::nanoseconds d) {
     struct unit {
         long long nanoseconds;

@@ -9,13 +9,15 @@
 #include "base/atomic.hpp"
 #include "base/panic.hpp"
 
-// Of the compiler's start files: null in an executable at a fixed address. Its own address names the library.
+// From the compiler's start files. Null in an executable at a fixed address; otherwise its address
+// identifies the library.
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace weft::detail {
 namespace {
 
-/// By name, since the address that a program knows may be a jump of its own (an executable that is no PIE), or a preloaded library's function.
+/// Compares by name, because the address of a function that a program sees may be a jump in the
+/// program itself (in an executable that is not a PIE) or a function of a preloaded library.
 bool is_named(_Unwind_Ptr function, std::string_view name) noexcept {
     const auto start = reinterpret_cast<const void*>(function);
     Dl_info known = {};
@@ -24,7 +26,7 @@ bool is_named(_Unwind_Ptr function, std::string_view name) noexcept {
 
 struct callers {
     bool exit = false;
-    bool dlclose = false;  // nearer than exit
+    bool dlclose = false;  // dlclose is a nearer caller than exit
 };
 
 callers who_calls() noexcept {
@@ -33,7 +35,8 @@ callers who_calls() noexcept {
         [](_Unwind_Context* frame, void* data) {
             auto& so_far = *static_cast<callers*>(data);
             const auto function = _Unwind_GetRegionStart(frame);
-            constexpr void (*of_static_executables)(int) = &std::exit;  // where names are not known
+            // static executables have no names
+            constexpr void (*of_static_executables)(int) = &std::exit;
             so_far.exit = function == reinterpret_cast<_Unwind_Ptr>(of_static_executables) || is_named(function, "exit");
             so_far.dlclose = so_far.dlclose || is_named(function, "dlclose");
             return so_far.exit ? _URC_END_OF_STACK : _URC_NO_REASON;
@@ -47,7 +50,8 @@ callers who_calls() noexcept {
 bool is_called_by_exit() noexcept { return who_calls().exit; }
 
 bool library_is_closed() noexcept {
-    if (__dso_handle == nullptr) return false;  // first, for a static executable has left its unwind tables
+    // tested first, because a static executable may have left out its unwind tables
+    if (__dso_handle == nullptr) return false;
     const auto found = who_calls();
     return found.dlclose || !found.exit;
 }
@@ -60,7 +64,7 @@ atomic<bool> some_were_abandoned{false};
 
 }  // namespace
 
-// Read by the same thread, or it does not matter.
+// relaxed: the same thread reads it, or the answer does not matter.
 void note_abandoned_fibers() noexcept { some_were_abandoned.store(true, relaxed); }
 
 bool require_at_end(bool condition, std::string_view rule, std::string_view detail) noexcept {

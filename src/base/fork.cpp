@@ -18,7 +18,8 @@ constinit intrusive_list<unshared_descriptor> unshared;  // under `listing`
 
 void count_forks() noexcept {
     static const bool once = [] {
-        ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, relaxed); });  // the child has no other thread
+        // relaxed: the child has no other thread
+        ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, relaxed); });
         return true;
     }();
     static_cast<void>(once);
@@ -26,7 +27,8 @@ void count_forks() noexcept {
 
 [[gnu::constructor(before_static_objects)]] void follow_from_the_start() noexcept {  // F3
     count_forks();
-    const unshared_descriptor none(-1);  // the first lets children close the others
+    // the first one made registers the handlers that close descriptors in children
+    const unshared_descriptor none(-1);
 }
 
 }  // namespace

@@ -1,15 +1,20 @@
-// fork.hpp - what weft's parts do when the process forks, so that the child, which has one thread only, can begin anew.
+// fork.hpp - what the parts of weft do when the process forks, so that the child can start anew.
 //
-// A child inherits memory in whatever state the other threads left it. Process-wide locks are held across the fork and thus free in
-// the child; what belongs to a runtime stays as it is and is never used there again: it has another generation (docs/design/process.md).
+// A child has only one thread, and inherits memory in whatever state the other threads left it.
+// Process-wide locks are held across the fork, and so are free in the child. What belongs to a
+// runtime stays as it is and is never used in the child: it has another generation
+// (docs/design/process.md).
 //
 // Invariants
-//   F1  Locks held across a fork are leaves: nobody takes another one under them, so their order does not matter.
-//       One that is not, a pool's, is taken first: who registers later is called earlier before a fork.
-//   F2  A child's first code of weft's are the functions registered here, in the one thread it has.
-//   F3  Whoever follows forks begins so when the code is loaded, while there is one thread: a local static that another thread is
-//       making at the moment of a fork is never made in the child, and who asks for it there waits for ever. So what a runtime
-//       needs is no such static, or is asked for before the fork.
+//   F1  Locks held across a fork are leaves: no thread takes another lock under them, so their
+//       order does not matter. The one lock that is not a leaf, that of a pool, is taken first:
+//       handlers that are registered later are called earlier before a fork.
+//   F2  In a child, the functions registered here run before any other code of weft, in the child's
+//       only thread.
+//   F3  A part that follows forks registers when the code is loaded, while there is only one
+//       thread. If another thread is initializing a local static at the moment of a fork, it is
+//       never initialized in the child, and a thread of the child that uses it waits for ever. So
+//       an object that a runtime needs is not such a static, or it is used before the fork.
 #pragma once
 
 #include <utility>
@@ -18,24 +23,29 @@
 
 namespace weft::detail {
 
-/// For [[gnu::constructor]]: the first that the compiler leaves to programs. Static objects are made later, in whatever file.
+/// For [[gnu::constructor]]: the first priority that the compiler leaves to programs. Static
+/// objects of all files are made later.
 inline constexpr int before_static_objects = 101;
-/// For [[gnu::destructor]]: when the library is closed, or the process ends (library_is_closed()). The lower the number, the later.
+/// For [[gnu::destructor]]: runs when the library is closed or the process ends
+/// (library_is_closed()). A lower number runs later.
 inline constexpr int after_static_objects = before_static_objects;
 
 struct fork_steps {
-    void (*before)() = nullptr;  // in the thread that forks, as the next
+    // called in the thread that forks, as is the next
+    void (*before)() = nullptr;
     void (*in_parent)() = nullptr;
     void (*in_child)() = nullptr;
 };
 
-/// From now on, at each fork(2); posix_spawn and vfork are none. Without memory for it there is nothing done.
+/// Calls the steps at each fork(2) from now on; posix_spawn and vfork do not count. Does nothing if
+/// there is no memory for it.
 void follow_forks(const fork_steps& steps) noexcept;
 
-/// How many forks lie between the process that was started and this one, as far as any part of weft was in use then.
+/// The number of forks between the process that was started and this one, counted from when the
+/// first part of weft was in use.
 unsigned fork_generation() noexcept;
 
-/// Nobody else has the global `Lock` while the process forks (F1).
+/// Holds the global `Lock` while the process forks, so that no other thread has it then (F1).
 template <auto& Lock>
 void hold_across_forks() noexcept {
     static const bool once = [] {
@@ -45,7 +55,8 @@ void hold_across_forks() noexcept {
     static_cast<void>(once);
 }
 
-/// The same for the lock of what `Owner()` returns, which is there for good, and is made then if need be. Once.
+/// As hold_across_forks(), for the lock of the object that `Owner()` returns. That object is never
+/// destroyed, and is made at a fork if need be. Called once.
 template <auto Owner>
 void hold_lock_across_forks() noexcept {
     follow_forks({.before = [] { Owner().lock.lock(); },
@@ -56,7 +67,7 @@ void hold_lock_across_forks() noexcept {
 /// A descriptor that only this process can use, so that a forked child closes it.
 class unshared_descriptor : public list_hook<unshared_descriptor> {
 public:
-    /// -1: none.
+    /// -1: no descriptor.
     explicit unshared_descriptor(int fd) noexcept;
     ~unshared_descriptor();
     unshared_descriptor(const unshared_descriptor&) = delete;

@@ -1,4 +1,4 @@
-// futex.cpp - the futex on Linux: FUTEX_WAIT_BITSET, whose time is absolute, and FUTEX_WAKE, both process-private.
+// futex.cpp - the futex of Linux, process-private: absolute deadlines, wake by count.
 #include "base/futex.hpp"
 
 #if !(defined(WEFT_MODEL) && WEFT_MODEL)  // the model build gets both functions from tests/model

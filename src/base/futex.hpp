@@ -1,10 +1,12 @@
-// futex.hpp - sleeping on a 32-bit word until another thread of this process changes it and says so.
+// futex.hpp - sleeping on a 32-bit word until another thread of this process changes and wakes it.
 //
 // Rules
-//   F1  wait() sleeps only if the word still holds `expected` when the kernel looks; look and sleep are one step
-//       with respect to wake(). So: change the word, then wake().
-//   F2  woken may be spurious. The caller always looks at the word again, with the order it needs.
-//   F3  Neither call orders the caller's other accesses; that is the word's business.
+//   F1  futex_wait() sleeps only if the word still holds `expected` when the kernel looks. Looking
+//       and falling asleep are one step with respect to futex_wake(). So: change the word first,
+//       then wake.
+//   F2  `woken` may be spurious. The caller always looks at the word again, with the memory order
+//       it needs.
+//   F3  Neither call orders other accesses of the caller; the accesses to the word must do that.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,8 @@ namespace weft::detail {
 enum class [[nodiscard]] futex_result : std::uint8_t { woken, timed_out, changed };
 
 using futex_word = atomic<std::uint32_t>;
-using monotonic_ns = std::int64_t;  ///< a point on CLOCK_MONOTONIC in nanoseconds, the clock of std::chrono::steady_clock
+// nanoseconds of CLOCK_MONOTONIC, which is the clock of std::chrono::steady_clock
+using monotonic_ns = std::int64_t;
 
 futex_result futex_wait(const futex_word& word, std::uint32_t expected,
                         std::optional<monotonic_ns> deadline = std::nullopt) noexcept;

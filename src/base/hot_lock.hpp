@@ -1,14 +1,15 @@
-// hot_lock.hpp - a spin lock for data that several cores use all the time: it stays with one of them for many uses in a row.
+// hot_lock.hpp - a spin lock for data that several cores use all the time.
 //
-// To carry what a lock protects to another core takes many times as long as a short use of it. Who finds the lock taken
-// therefore looks how fast the others go on. If they come by rarely it tries again at once; if one use follows the other it
-// stays away for as long as some hundred of them last.
+// It stays with one core for many uses in a row. Moving the protected data to another core takes
+// many times as long as one short use of it. So a thread that finds the lock taken looks how fast
+// the other threads use it. If they use it rarely, the thread tries again at once. If one use
+// follows another, it stays away for as long as some hundred uses last.
 //
 // Invariants
-//   L1, L2  of spin_lock.hpp, whose word it is.
-//   L4      uses_ is written under the lock. Who waits reads it as a hint.
+//   L1, L2  As in spin_lock.hpp, whose lock word this lock uses.
+//   L4      uses_ is written under the lock. Waiting threads read it as a hint.
 //
-// Not promised: fairness; and a wait may last several times as long as one of the others' runs.
+// Not promised: fairness. A wait may last several times as long as a run of uses on another core.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,13 @@ public:
     }
 
 private:
-    static constexpr unsigned turns_of_a_look = 8;   // chosen: 0.3 us here
-    static constexpr unsigned many_uses = 8;         // chosen: in that time, so one in 40 ns
-    static constexpr unsigned turns_of_a_run = 128;  // measured: docs/design/channels.md; 4.4 us here
-    static constexpr unsigned patience = 20;         // chosen: beyond, the holder has most likely lost its core
+    static constexpr unsigned turns_of_a_look = 8;  // chosen: 0.3 us where it was measured
+    // chosen: so many uses in that time, that is one in 40 ns
+    static constexpr unsigned many_uses = 8;
+    // measured: docs/design/channels.md; it lasted 4.4 us
+    static constexpr unsigned turns_of_a_run = 128;
+    // chosen: after that the holder has most likely lost its core
+    static constexpr unsigned patience = 20;
 
     [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept {
         for (unsigned rounds = 0;; ++rounds) {

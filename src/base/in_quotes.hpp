@@ -1,4 +1,6 @@
-// in_quotes.hpp - a text of somebody else's, as it may stand in a message of one line: no form of text writes names in another way.
+// in_quotes.hpp - makes foreign text safe for a message of one line.
+//
+// No other code that writes text may escape names in another way.
 #pragma once
 
 #include <array>
@@ -7,22 +9,27 @@
 
 namespace weft::detail {
 
-/// The length of the character of UTF-8 that begins there and may be shown; 0: a control character, or no UTF-8 at all.
+/// The length of the UTF-8 character at the start of `text`, if it may be shown. 0: a control
+/// character, or not UTF-8.
 inline std::size_t printable_length(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
     const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
     const unsigned first = byte(0);
     if (first < 0x80) return first >= 0x20 && first != 0x7f;
     if (first < 0xc2 || first > 0xf4 || !follows(1)) return 0;
-    if (first < 0xe0) return first == 0xc2 && byte(1) < 0xa0 ? 0 : 2;  // U+0080 to U+009f are controls
-    if (!follows(2) || (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0)) return 0;  // overlong; surrogates
+    // U+0080 to U+009f are controls
+    if (first < 0xe0) return first == 0xc2 && byte(1) < 0xa0 ? 0 : 2;
+    // the last two are overlong forms and surrogates
+    if (!follows(2) || (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0)) return 0;
     if (first < 0xf0)
-        return first == 0xe2 && byte(1) == 0x80 && (byte(2) & 0xfe) == 0xa8 ? 0 : 3;  // U+2028 and U+2029 break lines
+        // U+2028 and U+2029 break lines
+        return first == 0xe2 && byte(1) == 0x80 && (byte(2) & 0xfe) == 0xa8 ? 0 : 3;
     return follows(3) && !(first == 0xf0 && byte(1) < 0x90) && !(first == 0xf4 && byte(1) >= 0x90) ? 4 : 0;
 }
 
-/// Hands it to `add` piece by piece, with control characters and bytes that are no UTF-8 as \x0a: it can break no line, and tell a
-/// terminal nothing. The rest of UTF-8 stays as it is. Allocates nothing.
+/// Passes `text` to `add` piece by piece. Control characters and bytes that are not UTF-8 appear as
+/// \x0a, so the text can neither break a line nor control a terminal. All other UTF-8 stays as it
+/// is. Allocates nothing.
 template <class Add>
 void add_printable(std::string_view text, Add&& add) {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -39,7 +46,7 @@ void add_printable(std::string_view text, Add&& add) {
     }
 }
 
-/// A text from outside as it may stand in a line of the log.
+/// Text from outside, made safe for one line of the log.
 inline std::string printable(std::string_view text) {
     std::string p;
     p.reserve(text.size());
@@ -47,14 +54,15 @@ inline std::string printable(std::string_view text) {
     return p;
 }
 
-/// In quotes, with control characters as above.
+/// The text in quotes, with control characters escaped by add_printable().
 inline std::string in_quotes(std::string_view text) {
     std::string q = "\"";
     add_printable(text, [&](std::string_view piece) { q += piece; });
     return q += '"';
 }
 
-/// The same without the quotes, where no memory can be had: what does not fit is left out.
+/// The text without quotes, escaped by add_printable(), for code that cannot get memory. What does
+/// not fit is left out.
 class printable_text {
 public:
     explicit printable_text(std::string_view text) noexcept {

@@ -1,4 +1,4 @@
-// in_words.hpp - a fiber, as a message of one line names it.
+// in_words.hpp - describes a fiber in a message of one line.
 #pragma once
 
 #include <source_location>
@@ -9,7 +9,8 @@
 
 namespace weft::detail {
 
-/// fiber "ann" (bank.cpp:12); an unnamed fiber (spawned at bank.cpp:12). Without the place where it is not known (line 0).
+/// fiber "ann" (bank.cpp:12), or: an unnamed fiber (spawned at bank.cpp:12). If the place is not
+/// known (line 0), it is left out.
 inline std::string in_words(std::string_view name, const std::source_location& site) {
     std::string text = name.empty() ? "an unnamed fiber" : "fiber " + in_quotes(name);
     if (site.line() == 0) return text;

@@ -1,4 +1,6 @@
-// intrusive_list.hpp - a doubly linked list whose links live in the elements; knows of no lock and owns nothing.
+// intrusive_list.hpp - a doubly linked list whose links live in the elements.
+//
+// It takes no lock and owns nothing.
 //
 // Invariants
 //   L1  An element is in one list or in none; `linked()` tells which.
@@ -56,7 +58,7 @@ public:
         head_ = &e;
     }
 
-    /// Takes `e` out; nothing happens if it is in no list.
+    /// Takes `e` out of the list. Does nothing if `e` is in no list.
     void remove(T& e) noexcept {
         auto& h = hook(e);
         if (!h.linked_) return;

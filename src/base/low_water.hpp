@@ -1,7 +1,7 @@
-// low_water.hpp - how much of a stock was not needed for a while: the least there was of it during a period.
+// low_water.hpp - how much of a stock was not needed for a while: its minimum during a period.
 //
-// What a burst leaves is given back only after it has lain there for a whole period. Bursts that come more often than that find
-// everything as they left it.
+// What a burst leaves behind is given back only after it has lain unused for a whole period. Bursts
+// that come more often than that find everything as they left it.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,16 @@
 
 namespace weft::detail {
 
-/// Not thread-safe: goes with the stock, under its lock.
+/// Not thread-safe: used under the lock of the stock.
 class low_water {
 public:
-    static constexpr auto period = std::chrono::milliseconds(500);  // chosen: page faults of a burst, spread over it, are under 10 % of a core
+    // chosen: the page faults of a burst, spread over a period, take less than 10 % of a core
+    static constexpr auto period = std::chrono::milliseconds(500);
 
     void fell_to(std::size_t stock) noexcept { least_ = std::min(least_, stock); }
 
-    /// Begins a period if there is none. \returns at its end, once, the least stock since its begin.
+    /// Begins a period if there is none. \returns once, at the end of the period, the least stock
+    /// since its begin.
     std::optional<std::size_t> look(time_point now, std::size_t stock) noexcept {
         if (ends_ == never) {
             ends_ = now + period;
@@ -31,7 +33,7 @@ public:
         return least_;
     }
 
-    /// never: no period is under way.
+    /// The end of the period; `never` if there is none.
     time_point ends() const noexcept { return ends_; }
 
 private:

@@ -1,7 +1,9 @@
-// never_destroyed.hpp - a static object without an end, so that whoever is left when static objects end may still use it.
+// never_destroyed.hpp - a static object without a destructor call, usable while static objects end.
 //
-// It lies in the library's own memory and goes with it when that is closed. What it owns does not: who keeps memory in it gives that back
-// in a function with [[gnu::destructor(after_static_objects)]], if nobody uses it any more and library_is_closed().
+// The object lies in the library's own memory, and goes when the library is closed. What it owns
+// does not go with it. Code that keeps memory in it frees that in a function with
+// [[gnu::destructor(after_static_objects)]], if the memory is not used any more and
+// library_is_closed() is true.
 #pragma once
 
 #include <cstddef>

@@ -1,19 +1,20 @@
-// panic.hpp - how the runtime stops the program when a contract is broken: one line naming what, who and the rule.
+// panic.hpp - stops the program with one line when a contract is broken.
 #pragma once
 
 #include <string_view>
 
 namespace weft::detail {
 
-/// Prints "weft: fatal: <rule> (<detail>) [in <fiber or thread>]" on stderr and aborts. The detail is the state that breaks the rule,
-/// where the rule does not say it, or what to do instead. Does not allocate.
+/// Prints "weft: fatal: <rule> (<detail>) [in <fiber or thread>]" on stderr and aborts. The detail
+/// is the state that breaks the rule, where the rule does not say it, or what to do instead. Does
+/// not allocate.
 [[noreturn]] void panic(std::string_view rule, std::string_view detail = {}) noexcept;
 
-/// Who runs on a thread, in words.
+/// The name of the fiber or thread that runs, as text.
 struct runner {
     char text[96];
 };
-/// Supplies it; layer 4 registers one. Must be callable at any time.
+/// Sets the function that supplies that name; layer 4 sets one. It must be callable at any time.
 void set_panic_namer(runner (*namer)() noexcept) noexcept;
 
 inline void require(bool condition, std::string_view rule) noexcept {

@@ -1,6 +1,8 @@
-// park_watch.hpp - lets a library that is loaded beside weft hear of every wait of a fiber before it begins (src/lockcheck).
+// park_watch.hpp - lets a library that is loaded beside weft observe each wait of a fiber.
 //
-// It costs nothing where there is none: a fiber's waits take the way of its first one, which is cold, only while somebody watches.
+// The lock checker (src/lockcheck) hears of a wait before it begins. This costs nothing without
+// such a library: only while a watcher exists do all waits of a fiber take the cold path of its
+// first wait.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +20,11 @@ struct parking_fiber {
     std::string_view reason;
 };
 
-/// What such a library exports, as weft_about_to_park. On the fiber, perhaps with a lock of weft's held: it must be short and call no
-/// weft function.
+/// The function that such a library exports as weft_about_to_park. It runs on the fiber, possibly
+/// with a lock of weft's held, so it must be short and must not call weft.
 using park_watcher = void (*)(const parking_fiber&) noexcept;
 
-/// Found when a runtime starts.
+/// Looked up when a runtime starts.
 inline atomic<park_watcher> watcher_of_parks{nullptr};
 
 }  // namespace weft::detail

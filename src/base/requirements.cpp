@@ -1,4 +1,4 @@
-// requirements.cpp - the constant by which the library says what its containers are.
+// requirements.cpp - a constant whose name tells if the library was built with _GLIBCXX_DEBUG.
 #include <weft/detail/requirements.hpp>
 
 namespace weft::detail {

@@ -1,4 +1,6 @@
-// seldom.hpp - lets one event in a while through and counts the others: for lines of a log that an outsider could make many of.
+// seldom.hpp - lets one event per period through and counts the others.
+//
+// For lines of a log that an outsider could provoke in large numbers.
 #pragma once
 
 #include <chrono>
@@ -11,10 +13,12 @@ namespace weft::detail {
 
 class seldom {
 public:
-    /// \returns  how many were kept back since the last that was let through; nothing: so is this one.
+    /// \returns  the number of events kept back since the last one that was let through; nothing if
+    ///           this event is kept back too.
     std::optional<std::uint64_t> pass(std::chrono::steady_clock::time_point now) noexcept {
         const std::int64_t second = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-        std::int64_t until = silent_until_.load(relaxed);  // a rate, nothing depends on it
+        // relaxed: it limits a rate, and nothing depends on it
+        std::int64_t until = silent_until_.load(relaxed);
         if (second < until || !silent_until_.compare_exchange_strong(until, second + pause, relaxed, relaxed)) {
             kept_back_.fetch_add(1, relaxed);
             return std::nullopt;

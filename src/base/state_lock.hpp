@@ -1,12 +1,18 @@
-// state_lock.hpp - a spin lock whose word also keeps a small state: who only has to see a final state takes no lock.
+// state_lock.hpp - a spin lock whose word also keeps a small state, readable without the lock.
+//
+// A thread that only wants to see a final state takes no lock.
 //
 // Invariants
-//   P1  At most one holds the lock; who takes it sees what the holders before did.
-//   P2  The state changes in the store that gives the lock up, and there only. So who reads "free, in state s" sees all that
-//       was done before, and whoever brought s about does not touch the word again: the object may be destroyed.
-//   P3  A waiter writes the word only after reading it free, so waiting does not steal the line from the holder.
+//   P1  At most one thread holds the lock. A thread that takes it sees what the earlier holders
+//       did.
+//   P2  The state changes only in the store that gives the lock up. So a thread that reads "free,
+//       in state s" sees everything that was done before. And the thread that set s does not touch
+//       the word again, so the object may be destroyed.
+//   P3  A waiter writes the word only after reading it free, so waiting does not steal the line
+//       from the holder.
 //
-// Not promised: fairness. As with spin_lock: never across a switch, a system call or an allocation.
+// Not promised: fairness. As with spin_lock, never hold one across a switch, a system call or an
+// allocation.
 // Model test: tests/model/state_lock_model.cpp.
 #pragma once
 
@@ -32,14 +38,16 @@ public:
         return !(now & held) && word_.compare_exchange_strong(now, now | held, acquire, relaxed);
     }
 
-    // Of the holder:
-    state_type state() const noexcept { return word_.load(relaxed) / one; }  // nobody else changes it
+    // Called by the holder:
+    // relaxed: only the holder changes it
+    state_type state() const noexcept { return word_.load(relaxed) / one; }
     void unlock() noexcept { unlock_in(state()); }
     /// Pairs with the acquires in try_lock() (P1) and rests_in() (P2).
     void unlock_in(state_type s) noexcept { word_.store(s * one, release); }
 
-    /// Of anybody: nobody holds the lock, and this is the state (P2).
-    bool rests_in(state_type s) const noexcept { return word_.load(acquire) == s * one; }  // pairs with unlock_in()
+    /// Called by any thread: whether the lock is free and the state is `s` (P2).
+    // pairs with unlock_in()
+    bool rests_in(state_type s) const noexcept { return word_.load(acquire) == s * one; }
 
 private:
     static constexpr state_type held = 1, one = 2;
@@ -47,7 +55,8 @@ private:
     [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept {
         unsigned turns = 0;
         do {
-            while (word_.load(relaxed) & held) pause(turns);  // order comes from the exchange that follows (P1)
+            // order comes from the exchange that follows (P1)
+            while (word_.load(relaxed) & held) pause(turns);
         } while (!try_lock());
     }
 

@@ -7,13 +7,13 @@
 
 namespace weft::detail {
 
-/// What time it is for the calling thread, if not that of the system.
+/// The time for the calling thread, or nothing if the system's clock counts for it.
 using time_source = std::optional<time_point> (*)() noexcept;
 
-/// For good: `f` is asked at each reading of the clock from now on, on every thread.
+/// From now on, each reading of the clock on every thread asks `f`. It cannot be undone.
 void ask_for_time(time_source f) noexcept;
 
-/// Whether anybody is asked: if not, the system's other clocks agree with clock::now().
+/// Whether a time source is set. If not, the system's other clocks agree with clock::now().
 bool time_is_asked_for() noexcept;
 
 }  // namespace weft::detail

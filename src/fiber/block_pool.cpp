@@ -16,14 +16,15 @@
 namespace weft::detail {
 namespace {
 
-constinit atomic<std::uint32_t> blocks_ever{0};  // of all pools: ids are unique among runtimes too
+constinit atomic<std::uint32_t> blocks_ever{0};  // in all pools: ids are unique across runtimes too
 
-// From the system itself: the heap would keep a page of each slab for its own notes.
+// Maps memory directly: the heap would use a page of each slab for its own header.
 std::byte* map_blocks(std::size_t bytes) {
     void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
 #if WEFT_UNDER_ASAN
-    __lsan_register_root_region(at, bytes);  // bodies of living fibers hang on here
+    // this memory holds the pointers to bodies of living fibers
+    __lsan_register_root_region(at, bytes);
 #endif
     return static_cast<std::byte*>(at);
 }
@@ -35,7 +36,7 @@ void unmap_blocks(std::byte* at, std::size_t bytes) noexcept {
     ::munmap(at, bytes);
 }
 
-// Takes the pages that lie wholly in [low, high) away. False if the kernel refuses (locked memory).
+// Gives back the pages that lie wholly in [low, high). False if the kernel refuses (locked memory).
 bool drop_pages(std::byte* low, std::byte* high) noexcept {
     const auto page = page_bytes();
     const auto skip = (page - reinterpret_cast<std::uintptr_t>(low) % page) % page;
@@ -52,7 +53,8 @@ block_pool::~block_pool() {
     for (auto& s : slabs_)
         for (auto& l : s->leaves) free += l.is_present ? l.free_count : leaf_blocks;
     if (free != slabs_.size() * slab_blocks)
-        for_each([&free](const control_block& b) { free += !b.life.in_use() && !b.is_tidy(); });  // B7
+        // B7
+        for_each([&free](const control_block& b) { free += !b.life.in_use() && !b.is_tidy(); });
     require(free == slabs_.size() * slab_blocks, "B1: a handle does not outlive the runtime of its fiber");
     for (auto* list : {&partial_, &whole_, &absent_})
         while (list->pop_front()) {}
@@ -67,7 +69,8 @@ void block_pool::grow() {
     slabs_.reserve(slabs_.size() + 1);
     auto made = std::make_unique<slab>();
     made->memory = map_blocks(slab_bytes);
-    const auto number = blocks_ever.fetch_add(slab_blocks, relaxed);  // a number, which orders nothing
+    // relaxed: a counter that orders nothing
+    const auto number = blocks_ever.fetch_add(slab_blocks, relaxed);
     for (std::size_t i = 0; i < leaves_per_slab; ++i) {
         auto& l = made->leaves[i];
         l.blocks = reinterpret_cast<control_block*>(made->memory + i * leaf_bytes);
@@ -79,13 +82,14 @@ void block_pool::grow() {
     slabs_are_sorted_ = false;
 }
 
-// As a chain (B3). Their rests are zero, or as they were left (C5).
+// Makes the blocks of the leaf, as a chain (B3). Their rests are zero, or as they were left (C5).
 void block_pool::make_blocks(leaf& l) noexcept {
     for (std::size_t i = 0; i < leaf_blocks; ++i) {
         auto* const block = new (l.blocks + i) control_block;
         block->owner = &owner_;
         block->index = l.first_index + static_cast<std::uint32_t>(i);
-        block->generation.store(l.last_generation, relaxed);  // B5; under the lock, as all here
+        // B5; under the lock, as everything here
+        block->generation.store(l.last_generation, relaxed);
         if (l.last_ticket != 0) block->rest().word.continue_from(l.last_ticket);
         block->link = i + 1 == leaf_blocks ? nullptr : block + 1;
     }
@@ -93,7 +97,8 @@ void block_pool::make_blocks(leaf& l) noexcept {
 
 // ---- taking and giving
 
-// Newest first; then what has been sorted, so that scattered blocks are used up; then memory that has to come anew.
+// Takes the newest chain first, then sorted blocks, so that scattered blocks are used up, and new
+// memory last.
 control_block* block_pool::pop_chain() {
     if (!chains_) {
         if (partial_blocks_ >= chain_blocks) return gather_chain();
@@ -186,12 +191,12 @@ time_point block_pool::trim(time_point now, std::size_t chains) noexcept {
             if (to_sort_ == 0) return has_surplus_.load(relaxed) ? now : never;
         }
     }
-    while (chains-- > 0)  // the lock is free in between
+    while (chains-- > 0)  // each turn takes and releases the lock
         if (!trim_one_chain()) return has_surplus() ? now : never;
     return now;
 }
 
-// \returns whether more of them have lain there.
+// \returns whether more chains are left to sort.
 bool block_pool::trim_one_chain() noexcept {
     const std::lock_guard guard(lock_);
     if (to_sort_ > 0 && chains_) {
@@ -248,7 +253,8 @@ void block_pool::sort_in(leaf& home, control_block& block) noexcept {
     if (whole_count_ > spare_chains) let_go(*whole_.front());
 }
 
-// B4: a free block owns nothing, so it needs no destructor; what is built there next begins from zero or from what was left.
+// B4: a free block owns nothing, so it needs no destructor. A block made here later starts from
+// zero or from what was left.
 void block_pool::let_go(leaf& whole) noexcept {
     auto* const low = reinterpret_cast<std::byte*>(whole.blocks);
     if (!drop_pages(low, low + leaf_bytes)) return;
@@ -260,7 +266,7 @@ void block_pool::let_go(leaf& whole) noexcept {
     ++absent_count_;
 }
 
-// Under the lock.
+// Called under the lock.
 void block_pool::note_surplus() noexcept { has_surplus_.store(to_sort_ > 0 || chain_count_ >= spare_chains, relaxed); }
 
 block_pool::counts block_pool::statistics() noexcept {

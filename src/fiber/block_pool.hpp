@@ -1,21 +1,29 @@
-// block_pool.hpp - control blocks in slabs: reused for the life of the runtime, and always found where they were.
+// block_pool.hpp - control blocks in slabs: reused while the runtime lives, never moved.
 //
-// Slabs consist of leaves: 64 control blocks and behind them their rests, whose pages nothing touches unless a fiber needs them.
-// Free blocks travel between pool and workers in chains of 64, which nobody has to walk: a walk misses the cache at each block.
-// Chains that nobody has needed for a while (low_water.hpp) are sorted: each block goes to its leaf, which shares
-// pages with nobody else. A leaf that is whole again gives its pages back to the system and is absent until it is needed.
+// Blocks are allocated in slabs, and a slab consists of leaves. A leaf is 64 control blocks and
+// behind them their rests (fiber_rest), whose pages are not touched unless a fiber needs its rest.
+// Free blocks travel between the pool and the workers in chains of 64. No code has to walk a chain,
+// since a walk misses the cache at each block. Chains that were not needed for a while
+// (low_water.hpp) are sorted: each block goes back to its leaf, which shares its pages with nothing
+// else. A leaf that is complete again gives its pages back to the system, and is absent until it is
+// needed.
 //
 // Invariants
-//   B1  A block is free in the pool (in a chain, loose, or sorted into its leaf), in one block_cache, or in use.
-//   B2  Slabs are only added, and freed with the pool (C1 of control_block.hpp).
-//   B3  A chain has `chain_blocks` blocks, linked through `link` and ended by null. Chains are linked through `next_chain` of
-//       their first block.
-//   B4  A leaf becomes absent under the lock, with all its blocks sorted into it. Its memory stays mapped and reads as zero: not in
-//       use, in no wait. So who comes late with an old pointer fails, and writes nothing; nobody else has one.
-//   B5  Tickets and generations of a block never go back. Those of an absent leaf's blocks go on from the greatest any of them had.
-//   B6  A leaf is in one list, or in none: `partial_` with some of its blocks, `whole_` with all, `absent_` without pages.
-//   B7  A block of whose generations none is left counts as in use for good, although no fiber has it: so no two fibers have one id. That is
-//       a block in four billion fibers. Its mark is a trace (C6), which a free block has not.
+//   B1  A block is free in the pool (in a chain, loose, or sorted into its leaf), in one
+//       block_cache, or in use.
+//   B2  Slabs are only added; they are freed together with the pool (C1 of control_block.hpp).
+//   B3  A chain has `chain_blocks` blocks, linked through `link` and ended by null. Chains are
+//       linked through `next_chain` of their first block.
+//   B4  A leaf becomes absent under the lock, when all its blocks are sorted into it. Its memory
+//       stays mapped and reads as zero: not in use, in no wait. So a thread that comes late with an
+//       old pointer fails and writes nothing; no other thread has a pointer to it.
+//   B5  Tickets and generations of a block never go back. Those of an absent leaf's blocks go on
+//       from the greatest value that any of them had.
+//   B6  A leaf is in one list or in none: `partial_` if it has some of its blocks, `whole_` if it
+//       has all, `absent_` if it has no pages.
+//   B7  A block whose generations are used up counts as in use for ever, although it has no fiber.
+//       So no two fibers ever have the same id. This costs one block in four billion fibers. Such a
+//       block is marked by a trace (C6), which a free block never has.
 #pragma once
 
 #include <cstddef>
@@ -43,25 +51,28 @@ public:
     control_block& take_one();
     void give_chain(control_block* first) noexcept;
     void give_one(control_block& block) noexcept;
-    /// A list of any length, which is not needed for the time being: sorted at once.
+    /// Takes back a list of any length that will not be needed soon, and sorts it at once.
     void give_sorted(control_block* list) noexcept;
 
-    /// Whether trim() has anything to look after: a hint.
+    /// Whether trim() has anything to do: a hint.
     bool has_surplus() const noexcept { return has_surplus_.load(relaxed); }
-    /// Gives memory back that has not been needed for low_water::period, at most `chains` chains of it.
-    /// \returns when it has more to do: not after `now` if at once, `never` if there is nothing left.
+    /// Gives memory back that was not needed during the last low_water::period, at most `chains`
+    /// chains.
+    /// \returns when it has more to do: a time not after `now` if at once, `never` if there is
+    /// nothing left.
     time_point trim(time_point now, std::size_t chains) noexcept;
 
     struct counts {
-        std::size_t made = 0;    // blocks
-        std::size_t absent = 0;  // of these without memory
+        std::size_t made = 0;  // blocks
+        std::size_t absent = 0;  // of these without memory behind them
     };
     counts statistics() noexcept;
 
-    /// Afterwards the caller sees every block that was made before, also one it knows of without any order.
+    /// After this call the caller sees every block that was made before, even one it learned of
+    /// without any synchronization.
     void catch_up() noexcept { const std::lock_guard guard(lock_); }
 
-    /// Calls f(control_block&) for every block that is in use, and for some that are not.
+    /// Calls f(control_block&) for every block that is in use, and also for some that are not.
     template <class F>
     void for_each(F&& f) {
         const std::lock_guard guard(lock_);
@@ -72,19 +83,22 @@ public:
 
 private:
     friend struct debug_layout;
-    static constexpr std::size_t leaf_blocks = control_block::leaf, leaves_per_slab = 4;  // chosen: about 100 KiB a slab
+    // chosen: about 100 KiB a slab
+    static constexpr std::size_t leaf_blocks = control_block::leaf, leaves_per_slab = 4;
     static constexpr std::size_t slab_blocks = leaf_blocks * leaves_per_slab;
-    static constexpr std::size_t leaf_bytes = 2 * leaf_blocks * sizeof(control_block);  // with the rests
+    // with the rests
+    static constexpr std::size_t leaf_bytes = 2 * leaf_blocks * sizeof(control_block);
     static constexpr std::size_t slab_bytes = leaf_bytes * leaves_per_slab;
-    static constexpr std::size_t spare_chains = 16;  // chosen: 200 to 400 KiB are not worth a search for more, and are kept
+    // chosen: 200 to 400 KiB are kept; they are not worth trimming
+    static constexpr std::size_t spare_chains = 16;
 
     struct leaf : list_hook<leaf> {
         control_block* blocks = nullptr;
-        control_block* free = nullptr;  // those that were sorted in
+        control_block* free = nullptr;  // the blocks that are sorted into this leaf
         std::size_t free_count = 0;
         std::uint32_t first_index = 0;
         bool is_present = true;
-        wait_ticket last_ticket = 0;         // B5: the greatest of the blocks that were sorted in
+        wait_ticket last_ticket = 0;  // B5: the greatest of the blocks that were sorted in
         std::uint32_t last_generation = 0;
     };
     struct slab {
@@ -109,18 +123,19 @@ private:
     std::mutex lock_;
     control_block* chains_ = nullptr;
     std::size_t chain_count_ = 0;
-    control_block* loose_ = nullptr;  // fewer than a chain
+    control_block* loose_ = nullptr;  // fewer than a chain has
     std::size_t loose_count_ = 0;
     std::vector<std::unique_ptr<slab>> slabs_;
-    bool slabs_are_sorted_ = true;    // by address
+    bool slabs_are_sorted_ = true;  // by address
     intrusive_list<leaf> partial_, whole_, absent_;  // B6
     std::size_t partial_blocks_ = 0, whole_count_ = 0, absent_count_ = 0;
-    low_water unneeded_;              // chains
-    std::size_t to_sort_ = 0;         // chains that nobody needed in the period that has ended
+    low_water unneeded_;  // chains
+    std::size_t to_sort_ = 0;  // chains that were not needed in the last complete period
     atomic<bool> has_surplus_{false};
 };
 
-/// A worker's own store of free blocks: up to a chain in use and a whole one behind it. Owner only.
+/// A worker's own store of free blocks: one chain in use, and up to one whole chain behind it.
+/// Owner only.
 class block_cache {
 public:
     explicit block_cache(block_pool& pool) noexcept : pool_(pool) {}
@@ -136,7 +151,7 @@ public:
         --count_;
         return block;
     }
-    /// Null if that would need the pool.
+    /// Takes a block without visiting the pool. \returns null if there is none at hand.
     control_block* take_at_hand() noexcept {
         control_block* const block = free_;
         if (block) {
@@ -151,7 +166,7 @@ public:
         free_ = &block;
         ++count_;
     }
-    /// Gives everything to the pool, to be sorted: the worker has nothing to do.
+    /// Gives all blocks to the pool, to be sorted, because the worker has nothing to do.
     void empty_out() noexcept;
 
 private:
@@ -161,7 +176,7 @@ private:
     block_pool& pool_;
     control_block* free_ = nullptr;
     std::size_t count_ = 0;
-    control_block* chain_ = nullptr;  // a whole one, or none
+    control_block* chain_ = nullptr;  // a whole chain, or null
 };
 
 }  // namespace weft::detail

@@ -1,3 +1,4 @@
+// control_block.cpp - bodies on the heap, and the state of a fiber as dumps show it.
 #include "fiber/control_block.hpp"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ void control_block::free_spilled(void* what) noexcept {
 }
 
 fiber_state state_of(const control_block& f) noexcept {
-    if (!f.life.in_use()) return fiber_state::free;  // hints all: the fiber may move on meanwhile
+    // all of these are hints: the fiber may move on meanwhile
+    if (!f.life.in_use()) return fiber_state::free;
     if (f.has_ended()) return fiber_state::done;
     if (f.rest().word.state() != wait_state::active) return fiber_state::waiting;
     return f.phase.load(relaxed);

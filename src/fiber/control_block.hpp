@@ -1,21 +1,29 @@
-// control_block.hpp - what the runtime knows of one fiber.
+// control_block.hpp - the control block of a fiber: everything the runtime knows of it.
 //
 // Invariants
-//   C1  The memory is type-stable: it goes back to its pool, and keeps its address and type while the runtime lives. A late claim()
-//       or a stale fiber_id therefore finds a control block, and fails on its ticket or generation. Neither ever goes back. The pool
-//       may take the pages of free blocks away; they read as zero then, and 0 is nobody's ticket or generation (B4, B5 of block_pool.hpp).
-//   C2  The block is used as long as `life` says (life_word.hpp). The body is destroyed by the run if it ends after the
-//       handle has gone, else by the handle, and by nobody else (F4).
-//   C3  ctx, link and home stack belong to whoever may run the fiber (see wait_word.hpp); the rest is said at each field.
-//   C4  life.await() is called under `lock`, by who then links a waiter, unless the body has ended already; the fiber that ends
-//       and finds that somebody waits takes the lock and wakes. So an end that nobody waits for takes no lock.
-//   C5  fiber_rest is zero until it is first used, and clean again when the block is free: only its tickets (C1) and make_ready stay.
-//       Nobody constructs it. A fiber that neither waits nor is waited for, is not named and not stopped, never touches it.
-//   C6  Who sets anything marked "trace" calls leave_trace() too, while it holds a reference or F5. Who frees the block tidies up if
-//       there are traces, so that a free block has none and whoever makes a fiber of it need not look.
+//   C1  The memory is type-stable: a free block goes back to its pool and keeps its address and
+//       type as long as the runtime lives. So a late claim() or a stale fiber_id still finds a
+//       control block, and fails on its ticket or generation. Neither of the two ever goes back.
+//       The pool may give the pages of free blocks back to the system. They read as zero then, and
+//       no wait has ticket 0 and no fiber generation 0 (B4, B5 of block_pool.hpp).
+//   C2  `life` says how long the block is used (life_word.hpp). If the body ends after the handle
+//       has gone, the run destroys the body; otherwise the handle does. Nothing else destroys it
+//       (F4).
+//   C3  ctx, link and the home stack belong to the thread that may run the fiber (see
+//       wait_word.hpp). The owner of every other field is named at the field.
+//   C4  life.await() is called under `lock`; unless the body has ended already, its caller then
+//       links a waiter. A fiber that ends and finds that a waiter exists takes the lock and wakes
+//       it. So an end without waiters takes no lock.
+//   C5  fiber_rest is zero until it is first used, and clean again when the block is free: only its
+//       tickets (C1) and make_ready stay. It is never constructed. A fiber that neither waits nor
+//       is waited for, and has no name and no stop, never touches it.
+//   C6  Code that sets a field marked "trace" also calls leave_trace(), while it holds a reference
+//       or under F5. The thread that frees the block tidies up if there are traces. So a free block
+//       has no traces, and making a fiber of it needs no check.
 //
-// A batch of 500,000 empty fibers is bound by memory: each is born, run and ended in the first two lines of the cache, and has no other
-// page but those of its control_block. Blocks and rests of 64 fibers lie one after the other, a leaf of block_pool.hpp.
+// A batch of 500,000 empty fibers is limited by memory: each is made, run and ended in the first
+// two cache lines of its block, and uses no other page than that of its control block. The blocks
+// of 64 fibers lie one after the other, and behind them their rests: a leaf of block_pool.hpp.
 #pragma once
 
 #include <cstdint>
@@ -43,106 +51,136 @@ class carrier;
 class scheduler;
 struct control_block;
 
-/// Where a fiber is, for dumps; derived by fiber_state(). Order of life.
+/// Where a fiber is, for dumps; state_of() derives it. The values are in the order of a fiber's
+/// life.
 enum class fiber_state : std::uint8_t { free, created, runnable, running, waiting, done };
 
-/// Told of the end of a fiber: the scope it is a child of.
+/// Hears of the end of a fiber: the scope that the fiber is a child of.
 class end_observer {
 public:
-    /// The body has thrown; nobody can join yet. \returns whether its siblings are to be stopped.
+    /// The body has thrown, and a join cannot succeed yet. \returns whether the siblings are to be
+    /// stopped.
     virtual bool child_failed(control_block&, const std::exception_ptr&) noexcept = 0;
-    /// The body has ended and its joiners were woken; the fiber goes on for a moment, its body may be gone.
+    /// The body has ended and its joiners were woken. The fiber still runs for a moment, but its
+    /// body may be gone.
     virtual void child_ended(control_block&, bool stop_siblings) noexcept = 0;
-    /// Whether a stop is under way that its children are to hear of: its own, or one of who waits for them.
+    /// Whether a stop is under way that the children must hear of: a stop of this scope itself, or
+    /// of a fiber or scope that waits for it.
     virtual bool is_stopped() const noexcept = 0;
 
 protected:
     ~end_observer() = default;
 };
 
-/// Bits of fiber_core::rare: where none is set, all goes the common way, and one test says so.
+/// Bits of fiber_core::rare. If no bit is set, everything takes the common path, and one test shows
+/// that.
 enum rarity : std::uint8_t {
-    rare_stack = 1,  // it may not begin on a worker's hot stack: stack_bytes counts, or it has rare attributes
-    rare_high = 2,  // its class (sched/class_turns.hpp), if not the normal one
+    // it may not start on a worker's hot stack: stack_bytes counts, or it has rare attributes
+    rare_stack = 1,
+    rare_high = 2,  // its priority class (sched/class_turns.hpp), if it is not the normal one
     rare_low = 4,
     rare_class = rare_high | rare_low,
     rare_place = rare_stack | rare_class,
-    rare_inline = 8,  // there is no room for it: its spawner runs it (carrier::run_inline)
+    rare_inline = 8,  // max_fibers has no place for it: its spawner runs it (carrier::run_inline)
     rare_start = rare_place | rare_inline,
     rare_traces = 16,  // it has left something that scheduler::tidy() must remove (C6)
 };
 
-/// Before: its rest has a ticket that counts, and make_ready. Watched: that, and somebody is told of each wait (base/park_watch.hpp).
+/// Whether the fiber has waited. `before`: its rest has a valid ticket and make_ready. `watched`:
+/// the same, and a watcher hears of each wait (base/park_watch.hpp).
 enum class waits : std::uint8_t { not_yet, watched, before };
 
-/// Raised: it counts. Delivered: the token was told and the wait ended, or somebody is at it.
+/// `raised`: the stop is counted in `stops`. `delivered`: the stop token is notified and the wait
+/// is interrupted, or a thread is doing so.
 enum class stop_stage : std::uint8_t { none, raised, delivered };
 
-/// All that an empty fiber touches but its body: one line of the cache.
+/// Everything that an empty fiber touches except its body: one cache line.
 struct fiber_core {
-    control_block* link = nullptr;  // next in the injector or in a free list; of whoever may run it (C3)
+    // next in the injector or in a free list; belongs to the thread that may run the fiber (C3)
+    control_block* link = nullptr;
     stack* home = nullptr;  // the stack it runs on; null until it starts
     scheduler* owner = nullptr;  // set when the block is made, never changed
     task* body = nullptr;  // set before start; destroyed by destroy_body()
-    end_observer* parent = nullptr;  // set before start; may be gone after child_ended(). Its lock guards list_hook, `told`
+    // set before start; may be gone after child_ended(). Its lock guards list_hook and `told`.
+    end_observer* parent = nullptr;
     life_word life;  // C2, C4
     atomic<std::uint32_t> generation{0};  // counts the uses of this block; makes ids unique
     std::source_location site;
-    atomic<fiber_state> phase{fiber_state::created};  // created, runnable or running: a hint for dumps
-    atomic<std::uint8_t> rare{0};  // what few fibers are, as bits of `rarity`; but for traces set before start
-    // Traces (C6), all but `spilled`, which goes with the body, and `detached`.
-    bool told = false;  // the parent has handed its stop on
-    atomic<bool> failure_taken{false};  // by join(): a scope need not rethrow it
-    atomic<stop_stage> stop{stop_stage::none};  // by its handle; one count in `stops` unless `none`
-    std::uint8_t spilled = 0;  // the body is on the heap, with this alignment's logarithm; none any more when it is destroyed
-    bool demoted = false;  // has lost a worker by computing (D1 of sched/monitor/demotion.hpp); as the context
+    // created, runnable or running: a hint for dumps
+    atomic<fiber_state> phase{fiber_state::created};
+    // the rare properties of this fiber, as bits of `rarity`; all but rare_traces are set before
+    // start
+    atomic<std::uint8_t> rare{0};
+    // Traces (C6): all that follow except `spilled`, which goes with the body, and `detached`.
+    bool told = false;  // the parent has passed its stop on to this fiber
+    atomic<bool> failure_taken{false};  // join() took the failure: a scope need not rethrow it
+    // set through the handle; counts once in `stops` unless it is `none`
+    atomic<stop_stage> stop{stop_stage::none};
+    // the logarithm of the alignment if the body is on the heap; 0 again when the body is destroyed
+    std::uint8_t spilled = 0;
+    // it has lost a worker by computing (D1 of sched/monitor/demotion.hpp); belongs to the owner of
+    // the context (C3)
+    bool demoted = false;
     struct marks {
-        bool detached : 1 = false;  // nobody will join
-        bool failed : 1 = false;  // the body has ended by an exception
-        bool named : 1 = false;  // name_text counts
+        bool detached : 1 = false;  // no thread will join
+        bool failed : 1 = false;  // an exception has ended the body
+        bool named : 1 = false;  // name_text is valid
         bool has_stop_source : 1 = false;
-    } mark;  // after the start under `lock`
+    } mark;  // after the start: under `lock`
 };
 static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fibers a third of its time");
 
-/// What the first frames of its code use.
+/// The room for a small body, and the context. The first frames of a fiber's code use this part.
 struct fiber_room {
     alignas(body_alignment) std::byte room[body_room];
     union {
-        context ctx{};  // saved while it is not running; of whoever may run it (C3)
-        control_block* next_chain;  // while it is free; see block_pool.hpp
+        // saved while the fiber is not running; belongs to the thread that may run it (C3)
+        context ctx{};
+        control_block* next_chain;  // used while the block is free; see block_pool.hpp
     };
 };
 
-/// What few fibers need (C5).
+/// What only few fibers need (C5).
 struct fiber_rest : wait_cell {
     fiber_rest() = delete;
 
-    atomic<control_block*> in_place;  // the child this fiber joins by running it (carrier::join_in_place)
-    carrier* bound_to;  // null unless it stays there: B1 of sched/bound.hpp
+    // the child this fiber joins by running it (carrier::join_in_place)
+    atomic<control_block*> in_place;
+    carrier* bound_to;  // the carrier the fiber is bound to, or null: B1 of sched/bound.hpp
     std::uint32_t stack_bytes;  // at most 1 GiB
-    std::uint32_t pins;  // reasons to be bound, once it has started
-    std::uint8_t short_bursts;  // in a row, of one that is demoted
-    std::uint8_t cancel_reports;  // asked for; these three of the fiber itself, read by reports: see sched/monitor/swallowed.cpp
-    atomic<std::uint16_t> cancelled_since;  // when `cancelled` was thrown first since it was asked to stop
-    atomic<std::uint32_t> cancels;  // and how often since then
-    wait_list joiners;  // under `lock`, as what follows
+    // the number of reasons why the fiber must stay bound, after it has started
+    std::uint32_t pins;
+    std::uint8_t short_bursts;  // the number of short bursts in a row of a demoted fiber
+    // The next three belong to the fiber itself; reports read them: see
+    // sched/monitor/swallowed.cpp. This one counts the reports asked for.
+    std::uint8_t cancel_reports;
+    // when `cancelled` was first thrown after the request to stop
+    atomic<std::uint16_t> cancelled_since;
+    atomic<std::uint32_t> cancels;  // how often `cancelled` was thrown since then
+    wait_list joiners;  // under `lock`, as are the next fields
     std::unique_ptr<std::stop_source> stop_source;  // made on first use
     char name_text[48];
 };
 
 struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_block> {
-    static constexpr std::size_t leaf = 64;  // chosen: so many lie together; a visit to the pool for each
+    // chosen: so many blocks lie together, and move to or from the pool in one visit
+    static constexpr std::size_t leaf = 64;
 
-    std::uint32_t index = 0;  // of this block among all of the process, fixed
+    std::uint32_t index = 0;  // the number of this block in the whole process; never changes
     waits waited = waits::not_yet;
-    bool is_apart = false;  // bound or of another class, so that it is in no queue of normal ones; of whoever may run it
-    atomic<bool> keeps_worker{false};  // the monitor does not take it; set before start
+    // bound or of another priority class, so that it is in no queue of normal fibers; belongs to
+    // the thread that may run it
+    bool is_apart = false;
+    // the monitor does not take the worker from it; set before start
+    atomic<bool> keeps_worker{false};
     spin_lock lock;
+
+    /// From a block to its rest, in bytes.
+    static constexpr std::size_t to_rest() noexcept;
 
     fiber_rest& rest() noexcept { return *reinterpret_cast<fiber_rest*>(reinterpret_cast<std::byte*>(this) + to_rest()); }
     const fiber_rest& rest() const noexcept { return const_cast<control_block*>(this)->rest(); }
-    /// The fiber whose cell it is.
+    /// The fiber that `cell` belongs to.
     static control_block& of(wait_cell& cell) noexcept {
         return *reinterpret_cast<control_block*>(reinterpret_cast<std::byte*>(&static_cast<fiber_rest&>(cell)) - to_rest());
     }
@@ -157,24 +195,27 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
         leave_trace();
     }
     bool started() const noexcept { return home != nullptr; }
-    bool is_any(unsigned rarities) const noexcept { return (rare.load(relaxed) & rarities) != 0; }  // of its own, or published
+    // relaxed: the bits are the caller's own, or were published to it
+    bool is_any(unsigned rarities) const noexcept { return (rare.load(relaxed) & rarities) != 0; }
     bool has_own_stack() const noexcept { return is_any(rare_stack); }
     bool is_bound() const noexcept { return is_apart && rest().bound_to; }
     bool is_classed() const noexcept { return is_any(rare_class); }
     weft::priority priority() const noexcept {
         return !is_classed() ? priority::normal : is_any(rare_high) ? priority::high : priority::low;
     }
-    /// Before the start.
-    void make_rare(rarity what) noexcept { rare.fetch_or(what, relaxed); }  // somebody may look already, and leave a trace
-    void leave_trace() noexcept { rare.fetch_or(rare_traces, relaxed); }  // ordered by the reference (C6)
+    /// Called before the start.
+    // An observer may already look at the block and leave a trace.
+    void make_rare(rarity what) noexcept { rare.fetch_or(what, relaxed); }
+    // relaxed: ordered by the reference (C6)
+    void leave_trace() noexcept { rare.fetch_or(rare_traces, relaxed); }
     bool has_ended() const noexcept { return life.has_ended(); }
 
-    /// Memory for a body that `room` is too small for. \throws std::bad_alloc
+    /// Allocates memory for a body that is too large for `room`. \throws std::bad_alloc
     void* spill(std::size_t bytes, std::size_t alignment);
     void free_spilled(void* what) noexcept;
-    /// After the last reference: whether scheduler::tidy() has anything to do.
+    /// Asked after the last reference is gone. False if scheduler::tidy() has something to do.
     bool is_tidy() const noexcept { return rare.load(relaxed) == 0; }
-    /// User code: never in a worker's loop.
+    /// Runs user code, so a worker's loop never calls it.
     void destroy_body() noexcept {
         if (task* const t = std::exchange(body, nullptr)) {
             t->~task();
@@ -182,9 +223,6 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
                 free_spilled(t);
         }
     }
-
-private:
-    static constexpr std::size_t to_rest() noexcept;
 };
 
 constexpr std::size_t control_block::to_rest() noexcept { return leaf * sizeof(control_block); }

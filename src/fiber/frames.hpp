@@ -1,10 +1,13 @@
-// frames.hpp - the lists of deadlines and shields under way, and how those of a coroutine leave and join them with it.
+// frames.hpp - the lists of active deadlines and shields, also of coroutines.
 //
 // Invariants
-//   D1  Each list of a coroutine_slot holds the frames that have begun and not ended in what runs there, the innermost first, and
-//       `effective` of each counts all outer ones in.
-//   D2  A frame that began in a coroutine is in the slot where that coroutine runs, above those of its caller. While it does not run
-//       the frame is aside in the coroutine, the outermost first: so to bring them back is to begin them anew in the order in which they began.
+//   D1  Each list of a coroutine_slot holds the active frames (begun, not ended) of the code that
+//       runs there, the innermost first. `effective` of each frame takes all outer frames into
+//       account.
+//   D2  A frame that began in a coroutine is in the list of the slot where that coroutine runs,
+//       inside the frames of its caller. While the coroutine does not run, the coroutine keeps the
+//       frame aside, the outermost first. So to bring the frames back is to begin them again in
+//       their old order.
 #pragma once
 
 #include <weft/detail/interrupt.hpp>
@@ -27,7 +30,8 @@ inline void enter_frame(shield_frame*& list, shield_frame& f) noexcept {
     f.outer = std::exchange(list, &f);
 }
 
-/// A frame begins in what runs in `slot`. A coroutine is told, whose yields look for frames only then.
+/// Begins a frame in the code that runs in `slot`. If that is a coroutine, it is marked: only then
+/// its yields look for frames.
 template <class Frame>
 void begin_frame(coroutine_slot& slot, Frame*& list, Frame& f) noexcept {
     f.within = slot.innermost;
@@ -35,16 +39,16 @@ void begin_frame(coroutine_slot& slot, Frame*& list, Frame& f) noexcept {
     enter_frame(list, f);
 }
 
-/// Those of a coroutine that does not run (D2).
+/// The frames of a coroutine that does not run (D2).
 class frames_aside {
 public:
-    /// `whose` stops running. \returns  whether it has any.
+    /// Called when `whose` stops running. \returns  whether it has any frames.
     [[gnu::noinline, gnu::cold]] bool put_aside(coroutine_slot& from, const coroutine_core& whose) noexcept {
         move_to(deadlines_, from.deadlines, whose);
         move_to(shields_, from.shields, whose);
         return deadlines_ || shields_;
     }
-    /// It goes on.
+    /// Called when the coroutine goes on.
     [[gnu::noinline, gnu::cold]] void bring_back(coroutine_slot& to) noexcept {
         move_back(deadlines_, to.deadlines);
         move_back(shields_, to.shields);

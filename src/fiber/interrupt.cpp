@@ -1,3 +1,4 @@
+// interrupt.cpp - frames of deadlines and shields; whether the caller is to be interrupted now.
 #include <weft/detail/interrupt.hpp>
 
 #include <time.h>
@@ -19,14 +20,17 @@ namespace {
 constexpr std::string_view frames_end_in_turn =
     "shields and deadlines end in the fiber, thread or coroutine where they began, the innermost first";
 
-/// Whether `t` is over. Asked at each park point under a deadline, mostly of one that is far off: the kernel's coarse clock tells that
-/// for a sixth of the price (measured: 9 to 15 ns against 53 to 190 on a virtual machine). It is behind by a tick, seldom by more.
+/// Whether `t` is over. Every park point under a deadline asks this, mostly with a deadline that is
+/// far off. The kernel's coarse clock can tell that for a quarter of the price or less
+/// (docs/measurements/waking.md). It lags by one tick, seldom by more.
 bool has_passed(time_point t) noexcept {
     if (time_is_asked_for()) [[unlikely]]
         return t <= clock::now();
-    constexpr auto well_behind = std::chrono::milliseconds(100);  // chosen: 10 ticks of the slowest, 100 Hz
+    // chosen: 10 ticks of the slowest clock, 100 Hz
+    constexpr auto well_behind = std::chrono::milliseconds(100);
     timespec coarse;
-    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);  // as steady_clock, which is CLOCK_MONOTONIC
+    // the coarse form of steady_clock, which is CLOCK_MONOTONIC
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);
     const time_point lately(std::chrono::seconds(coarse.tv_sec) + std::chrono::nanoseconds(coarse.tv_nsec));
     return t < lately + well_behind && t <= clock::now();
 }
@@ -46,7 +50,8 @@ shield_frame::shield_frame(time_point until) noexcept : own(until) {
     auto& cell = this_cell();
     begin_frame(cell.slot, cell.slot.shields, *this);
     if (cell.thread_signal) return;
-    if (auto& f = control_block::of(cell); f.is_tidy()) f.leave_trace();  // its end has to look whether this one has ended
+    // The trace makes the fiber's end check that this shield has ended.
+    if (auto& f = control_block::of(cell); f.is_tidy()) f.leave_trace();
 }
 
 shield_frame::~shield_frame() {
@@ -56,10 +61,12 @@ shield_frame::~shield_frame() {
     slot.shields = outer;
 }
 
-bool stop_is_pending() noexcept { return this_cell().stops.load(relaxed) != 0; }  // level-triggered: seen now or next time
+// relaxed: level-triggered, so it is seen now or next time
+bool stop_is_pending() noexcept { return this_cell().stops.load(relaxed) != 0; }
 
 interruption interruption_of(const wait_cell& cell) noexcept {
-    if (exception_state_here()->uncaught > 0) return {.from = never, .deadline = never};  // std::uncaught_exceptions()
+    // the same test as std::uncaught_exceptions()
+    if (exception_state_here()->uncaught > 0) return {.from = never, .deadline = never};
     const bool shielded = cell.slot.shields && cell.slot.shields->effective > clock::now();
     return {.from = shielded ? cell.slot.shields->effective : time_point::min(),
             .deadline = cell.slot.deadlines ? cell.slot.deadlines->effective : never};

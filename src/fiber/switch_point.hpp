@@ -1,21 +1,25 @@
-// switch_point.hpp - where a simulated runtime may let another fiber run, although the caller need not wait.
+// switch_point.hpp - a place where a simulated runtime may let another fiber run.
 //
-// Every public operation has one: those that may wait come to it by pending_interrupt(), since each simulated fiber is under a
-// deadline that is never over (sched/simulate/simulator.hpp); those that are never interrupted call it first thing, with no lock held.
+// The caller need not wait there. Every public operation has one. Operations that may wait reach it
+// through pending_interrupt(), because each simulated fiber is under a deadline that never passes
+// (sched/simulate/simulator.hpp). Operations that are never interrupted call it first, with no lock
+// held.
 #pragma once
 
 #include "base/atomic.hpp"
 
 namespace weft::detail {
 
-extern constinit atomic<bool> simulates;  // some runtime has, ever: of this process, for good
+// some runtime of this process simulates or has simulated; never becomes false again
+extern constinit atomic<bool> simulates;
 
-/// The caller may be no fiber, of no simulated runtime, or inside the runtime: then nothing happens.
-/// Not inlined, so that weft-lint knows it by its name.
+/// Does nothing if the caller is not a fiber of a simulated runtime, or is inside the runtime. Not
+/// inlined, so that weft-lint knows it by its name.
 [[gnu::cold, gnu::noinline]] void switch_now() noexcept;
 
 inline void switch_point() noexcept {
-    if (simulates.load(relaxed)) [[unlikely]]  // set before the simulated runtime, and so its fibers, began
+    // set before the simulated runtime, and so its fibers, began
+    if (simulates.load(relaxed)) [[unlikely]]
         switch_now();
 }
 

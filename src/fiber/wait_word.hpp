@@ -1,33 +1,46 @@
-// wait_word.hpp - the word that decides one wait: who wakes a fiber or a thread, and when another carrier may run it.
+// wait_word.hpp - the word that decides one wait: which waker ends it, and when the fiber may run.
 //
-//  state    meaning                                leaves by (o: owner, k: a claimer)
-//  active   it runs, or is queued to run           o begin -> waiting
-//  waiting  whoever has its ticket may claim it    k claim -> claimed
-//  claimed  the claimer's                          k unpark -> active, then enqueue | o end_claimed -> active (own claim)
+//  state    meaning                                       leaves by (o: owner, k: claimer)
+//  active   the owner runs, or is queued to run           o begin -> waiting
+//  waiting  a thread that has the ticket may claim it     k claim -> claimed
+//  claimed  the wait belongs to the claimer               k unpark -> active, then enqueue
+//                                                         o end_claimed -> active (own claim)
 //
-// A fiber may be claimed and queued again before it has left its stack. Beside the word stands whether it is still on it: set
-// by begin(), cleared by its carrier after the switch. Whoever takes a started fiber from a queue waits for that. A third who has to do
-// with the stack of a fiber that waits seizes it there for a moment (s: one at a time).
+// A fiber may be claimed and queued again before it has left its stack. A second word therefore
+// says whether the fiber is still on its stack: begin() sets it, and the fiber's carrier clears it
+// after the switch. A carrier that takes a started fiber from a queue waits until it is cleared. A
+// thread that has to work on the stack of a waiting fiber seizes that stack for a moment (s; one
+// thread at a time).
 //
-//  stack    meaning                                leaves by
-//  left     free, or its fiber runs in no wait     o begin -> on it | s seize -> seized
-//  on it    its fiber's, still                     its carrier, left -> left
-//  seized   as left, but nobody begins to run it   s unseize -> left | o begin -> on it (it ran all the time)
+//  stack    meaning                                       leaves by
+//  left     its fiber has left it, or runs in no wait     o begin -> on it | s seize -> seized
+//  on it    its fiber still uses it                       its carrier, left -> left
+//  seized   as left, but no carrier begins to run it      s unseize -> left
+//                                                         o begin -> on it (it ran all the time)
 //
 // Invariants
-//   W1  claim() is a compare-exchange from `waiting`; every other transition is made by the only one who may make it.
-//   W2  Of all the claims made with one ticket at most one succeeds; it alone may unpark, once.
-//   W3  A ticket is used for one wait. A claim that comes late finds another ticket or another state and fails.
-//   W4  Nobody runs on a stack that its fiber has not left: await_left() comes before every switch to a fiber that has waited.
-//       From begin() to left() the owner runs code of the runtime only, so that the wait for it is short.
-//   W5  begin() is followed by a light fence and a look at the stop flag of wait_cell; who has set that flag passes a heavy
-//       fence before interruptible_ticket(). So one of the two finds the other. (Dekker; model test `stop_is_not_missed`.)
-//   W6  A carrier that takes a fiber from a queue which has not left its stack leaves its own fiber's first, and then waits: else two
-//       in the midst of a park that have each other's fiber would wait for ever (model test `two_carriers`).
-//   W7  Seized, and then after a heavy fence still seized and waiting: nobody runs on the stack until unseize(). Who has claimed the wait
-//       before that fence is seen by its claim, who claims later sees the seizure in await_left(); and a fiber that ran when it was seized
-//       has overwritten that by the begin() of the wait that is seen (model test `seized`). On the left a full fence, or the exchange of
-//       the claim, stands between claim() and await_left().
+//   W1  claim() is a compare-exchange from `waiting`. Every other transition may be made by only
+//       one thread.
+//   W2  Of all the claims made with one ticket at most one succeeds. Only that claimer may unpark,
+//       and only once.
+//   W3  A ticket is used for one wait. A claim that comes late finds another ticket or another
+//       state, and fails.
+//   W4  No carrier runs on a stack that its fiber has not left: await_left() comes before every
+//       switch to a fiber that has waited. Between begin() and left() the owner runs only code of
+//       the runtime, so await_left() is short.
+//   W5  After begin() come a light fence and a look at the stop flag of wait_cell. A thread that
+//       has set that flag passes a heavy fence before it calls interruptible_ticket(). So at least
+//       one of the two sees the other. (Dekker; model test `stop_is_not_missed`.)
+//   W6  A carrier may take from a queue a fiber that has not left its stack yet. The carrier then
+//       leaves its own fiber's stack first, and waits afterwards. Otherwise two carriers in the
+//       middle of a park that have taken each other's fiber would wait for ever (model test
+//       `two_carriers`).
+//   W7  If a stack is seized, and after a heavy fence is still seized and its fiber still waiting,
+//       no carrier runs on it until unseize(). If a thread claimed the wait before that fence,
+//       is_held() sees the claim. A thread that claims later sees the seizure in await_left(). A
+//       fiber that ran when its stack was seized has overwritten the seizure in the begin() of the
+//       wait that is_held() sees (model test `seized`). On the claimer's side a full fence, or the
+//       exchange of the claim, stands between claim() and await_left().
 //
 // A plain thread has no carrier and is in no queue: it sleeps on a futex until it is signalled.
 #pragma once
@@ -53,56 +66,70 @@ public:
         const auto old = word_.load(relaxed);  // only the owner writes while active
         require(state_of(old) == wait_state::active, "W1: a wait begins while no other is under way");
         const auto ticket = ticket_of(old) + 1;
-        on_stack_.store(on_it, relaxed);  // whoever comes to know of the wait sees it: through claim() and the queue
+        // relaxed: a thread that learns of the wait also sees this, through claim() and the queue
+        on_stack_.store(on_it, relaxed);
         word_.store(pack(ticket, i, wait_state::waiting), release);  // pairs with claim()
-        light_fence();                                               // W5
+        light_fence();  // W5
         return ticket;
     }
 
-    /// Any thread: true for the one caller that may, and must, unpark() this wait. On success everything the waiter
-    /// wrote before begin() is visible.
+    /// Any thread: true for the one caller that may, and must, unpark() this wait. On success
+    /// everything the waiter wrote before begin() is visible.
     bool claim(wait_ticket ticket) noexcept {
         auto old = word_.load(relaxed);
         for (;;) {
-            if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return false;  // W3, W2
-            // acquire: pairs with begin(); it may fail for make_interruptible() alone
+            // W3, W2
+            if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return false;
+            // acquire: pairs with begin(). Only make_interruptible() can make the exchange fail
+            // with the wait still claimable.
             if (word_.compare_exchange_weak(old, with_state(old, wait_state::claimed), acquire, relaxed)) return true;
         }
     }
 
-    /// The claimer, once; then it lets the waiter go on, which sees what the claimer wrote before.
+    /// The claimer, once. The waiter goes on afterwards and sees what the claimer wrote before.
     void unpark() noexcept {
         const auto old = word_.load(relaxed);  // own claim
         require(state_of(old) == wait_state::claimed, "W2: unpark() follows a successful claim(), once");
-        word_.store(with_state(old, wait_state::active), relaxed);  // published by the run queue, or by the thread's signal
+        // relaxed: the run queue, or the thread's signal, publishes it
+        word_.store(with_state(old, wait_state::active), relaxed);
     }
 
-    /// The carrier, after it has left the waiter's stack; or the owner, if it stays on it.
-    void left() noexcept { on_stack_.store(is_left, release); }  // pairs with await_left(): the saved registers
+    /// Called by the carrier after it has left the waiter's stack, or by the owner if it stays on
+    /// it.
+    // pairs with await_left(): publishes the saved registers
+    void left() noexcept { on_stack_.store(is_left, release); }
 
-    bool has_left() const noexcept { return on_stack_.load(acquire) == is_left; }  // pairs with left()
+    // pairs with left()
+    bool has_left() const noexcept { return on_stack_.load(acquire) == is_left; }
 
-    /// Before a switch to the fiber (W4). Never between begin() and left() of another: two might wait for one another (W6).
+    /// Called before a switch to the fiber (W4). A carrier must not call it between begin() and
+    /// left() of its own fiber: two carriers might wait for each other (W6).
     void await_left() const noexcept {
-        if (on_stack_.load(acquire) != is_left) [[unlikely]] await_left_patiently();  // pairs with left()
+        // pairs with left()
+        if (on_stack_.load(acquire) != is_left) [[unlikely]] await_left_patiently();
     }
 
-    /// One thread at a time (W7). False: it is on its stack. Then pass a heavy fence, ask is_held(), and unseize() in any case.
+    /// Used by one thread at a time (W7). False: the fiber is on its stack. After a seizure the
+    /// caller passes a heavy fence, asks is_held(), and calls unseize() in either case.
     bool seize() noexcept {
         auto expected = is_left;
-        return on_stack_.compare_exchange_strong(expected, seized, acquire, relaxed);  // pairs with left()
+        // pairs with left()
+        return on_stack_.compare_exchange_strong(expected, seized, acquire, relaxed);
     }
-    /// Whether it waits, and nobody will run on its stack before unseize().
+    /// Whether the fiber waits and no carrier will run on its stack before unseize().
     bool is_held() const noexcept {
-        return state_of(word_.load(acquire)) == wait_state::waiting  // pairs with begin(), whose store the next line would see
+        // pairs with begin(): if it sees a later wait, the next line sees that wait's store to
+        // on_stack_
+        return state_of(word_.load(acquire)) == wait_state::waiting
                && on_stack_.load(relaxed) == seized;
     }
     void unseize() noexcept {
         auto expected = seized;
-        (void)on_stack_.compare_exchange_strong(expected, is_left, release, relaxed);  // pairs with await_left(); or it ran
+        // pairs with await_left(). It fails if the fiber ran meanwhile and began a wait.
+        (void)on_stack_.compare_exchange_strong(expected, is_left, release, relaxed);
     }
 
-    /// Owner only, on a wait it has claimed itself and will not park in.
+    /// Owner only: ends a wait that it has claimed itself and will not park in.
     void end_claimed() noexcept {
         unpark();
         left();
@@ -111,12 +138,13 @@ public:
     /// The ticket of the last wait, or of the one under way.
     wait_ticket last_ticket() const noexcept { return ticket_of(word_.load(relaxed)); }
 
-    /// Before the first wait: tickets go on from `last`.
+    /// Called before the first wait: tickets go on from `last`.
     void continue_from(wait_ticket last) noexcept { word_.store(pack(last, interruptible::no, wait_state::active), relaxed); }
 
-    /// The ticket of the wait under way, if a stop may end it and nobody has claimed it.
+    /// The ticket of the wait under way, if a stop may end that wait and it is not claimed yet.
     std::optional<wait_ticket> interruptible_ticket() const noexcept {
-        const auto now = word_.load(relaxed);  // W5: after a heavy fence; claim() acquires
+        // relaxed: comes after a heavy fence (W5), and claim() acquires
+        const auto now = word_.load(relaxed);
         if (state_of(now) != wait_state::waiting || !(now & interruptible_bit)) return std::nullopt;
         return ticket_of(now);
     }
@@ -127,7 +155,7 @@ public:
         do {
             if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return;
         } while (!word_.compare_exchange_weak(old, old | interruptible_bit, relaxed, relaxed));
-        fence(seq_cst);  // W5, as begin()
+        fence(seq_cst);  // W5, as in begin()
     }
 
     /// A hint, for dumps.
@@ -149,7 +177,8 @@ private:
     }
 
     [[gnu::noinline, gnu::cold]] void await_left_patiently() const noexcept {
-        constexpr unsigned spin_turns = 100;  // chosen: a switch takes less; beyond, its carrier has lost its core
+        // chosen: a switch takes less time; after that the fiber's carrier has lost its core
+        constexpr unsigned spin_turns = 100;
         for (unsigned turns = 0; on_stack_.load(acquire) != is_left; ++turns) turns < spin_turns ? cpu_relax() : thread_yield();
     }
 

@@ -7,11 +7,14 @@ namespace weft::detail {
 void unpark(wait_cell& cell) noexcept {
     cell.word.unpark();
     if (auto* const signal = cell.thread_signal) {
-        signal->store(1, release);  // pairs with the acquire in park_thread(); the cell may be gone from here on,
-        futex_wake(*signal, 1);     // which harms nobody: the kernel takes an address, and every sleeper rechecks
+        // Pairs with the acquire in park_thread(). From here on the cell may be gone, and the next
+        // line may use a dead address. That does no harm: the kernel only takes the address, and
+        // every sleeper looks again.
+        signal->store(1, release);
+        futex_wake(*signal, 1);
         return;
     }
-    cell.make_ready.load(relaxed)(cell);  // ordered by the claim
+    cell.make_ready.load(relaxed)(cell);  // relaxed: ordered by the claim
 }
 
 void interrupt(wait_cell& cell) noexcept {

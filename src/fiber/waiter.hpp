@@ -1,18 +1,21 @@
-// waiter.hpp - one registration in one wait, and the cell it belongs to: a fiber's or a plain thread's.
+// waiter.hpp - one registration in one wait, and the cell (fiber or plain thread) that waits.
 //
 // How a primitive waits (the only way there is):
-//     lock the object; if it need not wait, unlock and go
-//     wait w(...);  waiter me(w.cell(), w.ticket(), index, slot);  list.push_back(me);  unlock;  w.park();
+//     lock the object; if it need not wait, unlock and go on
+//     wait w(...);  waiter me(w.cell(), w.ticket(), index, slot);  list.push_back(me);  unlock;
+//     w.park();
 //     if the wake was not a notification: lock, list.remove(me), unlock
-// How it wakes:
+// How a primitive wakes a waiter:
 //     lock; pop waiters until one can be claimed; unlock; move data into its slot; waiter.unpark()
 //
 // Invariants
-//   R1  A waiter is linked, unlinked and claimed through its object's list only under that object's lock.
-//   R2  Its owner does not leave the frame before it has, under that lock, seen the waiter unlinked. So whoever holds the
-//       lock and finds a waiter in the list may use it.
-//   R3  After a successful claim() the owner cannot go on before unpark(): slot and outcome belong to the claimer.
-//       After unpark() the waiter may be gone.
+//   R1  A waiter is linked, unlinked and claimed through its object's list only under that object's
+//       lock.
+//   R2  The owner of a waiter leaves its frame only after it has seen, under that lock, that the
+//       waiter is unlinked. So a thread that holds the lock and finds a waiter in the list may use
+//       it.
+//   R3  After a successful claim() the owner cannot go on before unpark(): slot and outcome belong
+//       to the claimer. After unpark() the waiter may be gone.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +31,11 @@
 
 namespace weft::detail {
 
-/// Why a wait ended, or which registration ended it. Values below `stopped` are a waiter's index.
+/// Why a wait ended: one of the two constants below, or the index of the waiter that ended it.
 using wait_outcome = std::uint32_t;
 inline constexpr wait_outcome outcome_stopped = 0xffff'ffff, outcome_timed_out = 0xffff'fffe;
 
-/// What a fiber and a plain thread have in common: they can wait, and be stopped.
+/// What a fiber and a plain thread have in common: both can wait and be stopped.
 struct wait_cell {
     /// A fiber's cell: `ready` puts the fiber into a run queue.
     explicit wait_cell(void (*ready)(wait_cell&) noexcept) noexcept : make_ready(ready) {}
@@ -42,25 +45,29 @@ struct wait_cell {
     wait_cell& operator=(const wait_cell&) = delete;
 
     wait_word word;
-    /// How many unabsorbed reasons there are to stop: the fiber's own, and one per stopped scope it is inside of.
+    /// The number of reasons to stop that are not absorbed yet: the fiber's own stop, and one for
+    /// each stopped scope that the fiber is inside of.
     atomic<std::uint32_t> stops{0};
     /// Written by the claimer between claim() and unpark().
     wait_outcome outcome = 0;
-    /// What it waits for. Written by the owner before the wait, read by dumps.
+    /// What the cell waits for. The owner writes it before the wait; dumps read it.
     atomic<const wait_kind*> kind{&no_wait};
-    atomic<coarse_time> since{0};  // a fiber's last park
+    atomic<coarse_time> since{0};  // when a fiber parked last
     atomic<const void*> object{nullptr};
-    /// One of the two is set: how the owner is made to go on.
-    atomic<void (*)(wait_cell&) noexcept> make_ready{nullptr};  // by the owner while active, or who alone may run the fiber
+    /// One of the two is set: it makes the owner go on.
+    // written by the owner while it is active, or by the one thread that may run the fiber
+    atomic<void (*)(wait_cell&) noexcept> make_ready{nullptr};
     atomic<std::uint32_t>* const thread_signal = nullptr;
-    /// Owner only. Of a fiber the last word, which only coroutines use, is in another line of the cache.
+    /// Owner only. In a fiber the last word of the slot, which only coroutines use, lies in another
+    /// cache line.
     coroutine_slot slot;
 };
 
-/// The claimer's last step.
+/// The claimer's last step: makes the owner of `cell` go on.
 void unpark(wait_cell& cell) noexcept;
 
-/// Ends the wait under way, if a stop may end it. Called after `stops` has grown and a heavy fence (W5).
+/// Ends the wait under way if a stop may end it. The caller has raised `stops` and passed a heavy
+/// fence (W5).
 void interrupt(wait_cell& cell) noexcept;
 
 class waiter : public list_hook<waiter> {
@@ -70,20 +77,20 @@ public:
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
-    /// True for the one that may, and must, unpark(). Under the object's lock (R1).
+    /// True for the one caller that may, and must, unpark(). Called under the object's lock (R1).
     bool claim() noexcept {
         if (!cell_.word.claim(ticket_)) return false;
         cell_.outcome = index_;
         return true;
     }
 
-    /// After a successful claim; with or without the object's lock, better without.
+    /// Called after a successful claim, with or without the object's lock; without it is better.
     void unpark() noexcept { detail::unpark(cell_); }
 
     wait_outcome index() const noexcept { return index_; }
     wait_cell& cell() noexcept { return cell_; }
 
-    /// Where the claimer leaves or finds the data of this wait; its meaning is the object's.
+    /// Where the claimer leaves or finds the data of this wait. The object defines its meaning.
     void* slot;
 
 private:
@@ -92,10 +99,11 @@ private:
     wait_outcome index_;
 };
 
-/// The waiters of one object, oldest first. Under the object's lock.
+/// The waiters of one object, oldest first. Used under the object's lock.
 class wait_list : public intrusive_list<waiter> {
 public:
-    /// Takes the oldest waiter that can be claimed; those that cannot have been woken otherwise and are dropped.
+    /// Takes the oldest waiter that can be claimed. Waiters that cannot be claimed have been woken
+    /// by something else; they are dropped.
     waiter* claim_front() noexcept {
         while (waiter* w = pop_front())
             if (w->claim()) return w;

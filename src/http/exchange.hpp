@@ -7,9 +7,9 @@
 //       times what the connection has sent of that request: the input buffer and each text are at most doubled as they grow, fields
 //       are limited in number, nothing is reserved for what a client only announces, and a query is not taken apart.
 //   E4  After a burst, of which the pool keeps little, the heap gives back to the system what is free in it: when an eighth of the exchanges
-//       that were lent at once are left, and 8 MB or more have been freed since the last time. Measured on glibc: without this 1500
-//       connections with heads of 16 KB left 55 MB resident, and 115 MB after fifteen rounds; free pieces lie between used ones, in
-//       the arena of each thread.
+//       that were lent at once are left, and 8 MB or more have been freed since the last time. Without this
+//       glibc keeps what a burst has freed, since free pieces lie between used ones, in the arena of each
+//       thread (docs/design/http.md).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// response_writer.cpp - formats responses. Not by Beast: its serializer was measured at sixteen times the cost, see
-// docs/design/http.md.
+// response_writer.cpp - formats responses. Not by Beast's serializer: docs/design/http.md.
 #include "http/response_writer.hpp"
 
 #include <algorithm>

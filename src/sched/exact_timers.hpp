@@ -1,8 +1,9 @@
 // exact_timers.hpp - lets the kernel wake this thread at the time it has asked for, and not up to 50 us later.
 //
-// The kernel puts the ends of sleeps together, so far as a thread's timer slack allows. With the least slack a timer is 36 instead of 86 us
-// late (measured: research/peers-io.md, verdict 5). But what a thread starts, threads and processes, and programs these run, has its slack.
-// Therefore a carrier has it while it sleeps for want of work, and no fiber runs on it.
+// The kernel puts the ends of sleeps together, so far as a thread's timer slack allows. With the
+// least slack a timer is 36 instead of 86 us late (docs/measurements/waking.md). But what a thread
+// starts, threads and processes, and programs these run, has its slack. Therefore a carrier has it
+// while it sleeps for want of work, and no fiber runs on it.
 #pragma once
 
 #include <sys/prctl.h>

@@ -1,4 +1,4 @@
-// joiners.hpp - the waiters for a fiber's end: any number that only wait, and at most one that joins, with which the handle ends.
+// joiners.hpp - the waiters for a fiber's end: any number that only wait, and one that joins.
 #pragma once
 
 #include "base/panic.hpp"

@@ -12,10 +12,12 @@
 //   Q4  An item is in the slot, in the deque or in the tray of one queue, or in none.
 //   Q5  The tray is the owner's while the call is `answering`, the thief's while it is `answered`.
 //
-// Order: a woken item goes into the slot, and what was there to the back. The slot goes first. Of the deque the newest does if it
-// has not been started (depth first keeps stacks few and warm; measured: research/integration.md, 2.2), else the oldest. But the
-// oldest waits for 64 others at most if it has been started, else for 1024; take_back() gives way as well. So an item with n
-// others before it in the deque is taken by the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of these have been started.
+// Order: a woken item goes into the slot, and what was there to the back. The slot goes first. Of
+// the deque the newest does if it has not been started (depth first keeps stacks few and warm:
+// docs/measurements/run-order.md), else the oldest. But the oldest waits for 64 others at most if
+// it has been started, else for 1024; take_back() gives way as well. So an item with n others
+// before it in the deque is taken by the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of
+// these have been started.
 //
 // Not promised: size() seen by another thread is a hint. Model test: tests/model/run_queue_model.cpp.
 #pragma once
@@ -160,7 +162,7 @@ private:
     friend class queue_thief;
 
     // How many may go before the oldest of the deque. An unstarted one is the root of all that is new: the sooner it starts,
-    // the more stacks are in use at once (measured: 64 costs fork and join 13 ns of 42, and skynet a thousand stacks).
+    // the more stacks are in use at once (docs/measurements/run-order.md).
     static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
 
     // For whoever is inside (Q1). The positions are atomic only for size().

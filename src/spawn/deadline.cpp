@@ -1,4 +1,4 @@
-// deadline.cpp - what a passed deadline says of itself.
+// deadline.cpp - the error of a deadline that has passed, and its text.
 #include <weft/deadline.hpp>
 
 #include <string>
@@ -9,7 +9,8 @@ namespace weft::detail {
 
 namespace {
 
-/// Compares as std::errc::timed_out does. The standard category's text is "Connection timed out": people look for a network then.
+/// Compares equal to std::errc::timed_out. The standard category's text is "Connection timed out",
+/// which makes readers look for a network.
 class timeouts final : public std::error_category {
     const char* name() const noexcept override { return "weft.timeout"; }
     std::string message(int) const override { return "timed out"; }

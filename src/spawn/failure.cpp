@@ -1,3 +1,4 @@
+// failure.cpp - the panic for a failure that is given as a null pointer.
 #include <weft/detail/failure.hpp>
 
 #include "base/panic.hpp"

@@ -1,3 +1,4 @@
+// fiber_ref.cpp - the handle of a fiber: join, wait, stop, detach; and this_fiber.
 #include <weft/detail/fiber_ref.hpp>
 
 #include <mutex>
@@ -19,7 +20,8 @@ constexpr wait_kind sleep_wait{.name = "sleep", .ends = ended_by::outside};
 
 enum class with_handle : bool { stays, ends };
 
-// Waits for the body's end. The result tells how the wait ended; `notified` also if there was nothing to wait for.
+// Waits until the body has ended. The result tells how the wait ended; it is also `notified` if
+// there was nothing to wait for.
 wake wait_for_end(control_block& f, time_point until, interruptible may_stop, with_handle handle) noexcept {
     f.lock.lock();
     if (!f.life.await()) {  // C4
@@ -60,7 +62,9 @@ bool await_end(control_block& f, time_point until, with_handle handle) {
 fiber_ref::joined fiber_ref::join() {
     require_joinable(fiber_ != nullptr);
     if (done() || !carrier::join_in_place(*fiber_))
-        await_end(*fiber_, never, with_handle::ends);  // ended: no visit, in which a demand would be refused (H4)
+        // For a fiber that has ended there is no visit, in which a demand of the monitor would be
+        // refused (H4 of docs/design/handoff.md).
+        await_end(*fiber_, never, with_handle::ends);
     control_block* const f = std::exchange(fiber_, nullptr);
     return {f, f->body};
 }
@@ -76,7 +80,7 @@ bool fiber_ref::wait_until(time_point until) const { return await_end(*fiber_, u
 
 void fiber_ref::wait_shielded() const noexcept {
     require(this_fiber_block() != fiber_, "a fiber cannot destroy its own handle");
-    if (fiber_->owner->is_inherited()) return;  // it will not end here
+    if (fiber_->owner->is_inherited()) return;  // a fiber of the parent process does not end here
     wait_for_end(*fiber_, never, interruptible::no, with_handle::ends);
 }
 
@@ -91,7 +95,8 @@ std::stop_token fiber_ref::stop_token() const { return stop_token_of(*fiber_); }
 
 std::uint64_t fiber_ref::id() const noexcept { return id_of(*fiber_); }
 
-// relaxed: the taker itself goes on to the scope's close(), or ends before it as a child, through the scope's lock
+// relaxed: the taker is the scope's owner, which itself goes on to close(), or a child, which ends
+// before close() and passes through the scope's lock
 void joined_fiber::note_taken() const noexcept {
     what_.fiber->failure_taken.store(true, relaxed);
     what_.fiber->leave_trace();
@@ -99,8 +104,9 @@ void joined_fiber::note_taken() const noexcept {
 
 namespace {
 
-// Whether a stop of the caller is under way, be it postponed by a shield. A stop of a scope, or of a runtime, reaches those it is for one
-// after the other: so one that has ended by it may be joined by one that it has not reached yet.
+// Whether a stop of the caller is under way, even if a shield postpones it. A stop of a scope or of
+// a runtime reaches its fibers one after the other. So a fiber that has ended by that stop may be
+// joined by a fiber that the stop has not reached yet.
 bool is_to_stop() noexcept {
     if (stop_is_pending() || pending_interrupt()) return true;
     const auto* const self = this_fiber_block();
@@ -122,7 +128,8 @@ void fiber_ref::detach() noexcept {
     {
         const std::lock_guard guard(fiber_->lock);
         fiber_->mark.detached = true;
-        failed = fiber_->mark.failed;  // if not yet, body_failed() sees `detached`
+        // if it has not failed yet, body_failed() will see `detached`
+        failed = fiber_->mark.failed;
     }
     if (failed) report_unhandled();
     reset();

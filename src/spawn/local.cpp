@@ -1,11 +1,17 @@
-// local.cpp - where the values of fiber_local<T> are: one table per fiber that has any, named by a number in its task.
+// local.cpp - the values of fiber_local<T>: a table for each fiber or thread that has any.
+//
+// A fiber's task holds the number of the fiber's table.
 //
 // Invariants
-//   J1  A fiber's table is used by that fiber alone; a plain thread's by that thread.
-//   J2  A slot belongs to one key at a time; a value that an earlier key left there is not found, and goes with its fiber.
-//   J3  Tables keep their address: fibers give them back, and others take them. What runs on a fiber after its values
-//       were destroyed, such as the destructor of its result, has the thread's.
-//   J4  A thread's table is there or is not, and both are valid at any time, also after thread_local objects have ended.
+//   J1  Only the fiber itself uses its table, and only the thread itself uses the table of a plain
+//       thread.
+//   J2  A slot belongs to one key at a time. A value that an earlier key left in a slot is not
+//       found by a later key; it is destroyed with the fiber.
+//   J3  Tables never move: fibers give them back, and other fibers take them. Code that runs on a
+//       fiber after its values were destroyed, such as the destructor of its result, uses the
+//       thread's table.
+//   J4  A thread may have a table or none. Both are valid at any time, even after thread_local
+//       objects are destroyed.
 #include <weft/detail/local_core.hpp>
 #include <weft/detail/task.hpp>
 
@@ -23,7 +29,7 @@
 namespace weft::detail {
 
 struct local_table {
-    std::vector<local_value*> values;   // by slot
+    std::vector<local_value*> values;  // by slot
     local_value* youngest = nullptr;
     std::uint32_t next_free = 0;
 
@@ -31,7 +37,7 @@ struct local_table {
         local_value* const v = slot < values.size() ? values[slot] : nullptr;
         return v && v->key_ == key ? v : nullptr;  // J2
     }
-    /// User code: each destructor may look at others, and make new ones.
+    /// Runs user code: each destructor may look at other values, and make new ones.
     void destroy_values() noexcept {
         while (local_value* const v = youngest) {
             youngest = v->older_;
@@ -47,7 +53,8 @@ namespace {
 class table_store {
 public:
     local_table& operator[](std::uint32_t number) noexcept {
-        return chunks_[number / chunk_size].load(acquire)[number % chunk_size];  // pairs with grow(); seen by who took the number
+        // pairs with grow(): a thread that took the number sees the chunk
+        return chunks_[number / chunk_size].load(acquire)[number % chunk_size];
     }
 
     std::uint32_t take() {
@@ -73,18 +80,20 @@ public:
         const std::lock_guard guard(lock);
         if (in_use_ != 0) return;
         free_ = 0;
-        while (used_ > 0) delete[] chunks_[--used_].exchange(nullptr, relaxed);  // nobody has a number to read it by
+        // relaxed: no thread has a number by which to read it
+        while (used_ > 0) delete[] chunks_[--used_].exchange(nullptr, relaxed);
     }
 
     spin_lock lock;
 
 private:
-    static constexpr std::uint32_t chunk_size = 1024, most_chunks = 16 * 1024;  // chosen: 16 million fibers with values
+    // chosen: 16 million fibers with values
+    static constexpr std::uint32_t chunk_size = 1024, most_chunks = 16 * 1024;
 
     void grow() {
         auto fresh = std::make_unique<local_table[]>(chunk_size);
         const std::lock_guard guard(lock);
-        if (free_) return;  // somebody else was faster
+        if (free_) return;  // another thread was faster
         require(used_ < most_chunks, "fiber_local: no room for the values of more fibers");
         const auto first = used_ * chunk_size;
         for (std::uint32_t i = chunk_size; i-- > (first == 0 ? 1u : 0u);) {
@@ -95,21 +104,22 @@ private:
     }
 
     std::uint32_t free_ = 0;
-    std::uint32_t used_ = 0;  // chunks
+    std::uint32_t used_ = 0;  // number of chunks
     std::uint32_t in_use_ = 0;
     atomic<local_table*> chunks_[most_chunks]{};
 };
 
 table_store& tables() noexcept {
-    static never_destroyed<table_store> all;  // outlives every fiber and static object
+    static never_destroyed<table_store> all;  // outlives every fiber and every static object
     return *all;
 }
 
-/// A plain thread's table, made when it keeps its first value; who never does has nothing that keeps the library from being closed.
+/// A plain thread's table, made when the thread keeps its first value. A thread that keeps none
+/// does not prevent the library from being closed.
 constinit thread_local local_table* table_of_thread = nullptr;
 
 [[gnu::noinline]] local_table*& this_thread_table() noexcept {
-    asm volatile("" ::: "memory");  // the caller may run on another thread the next time
+    asm volatile("" ::: "memory");  // the caller may run on another thread next time
     return table_of_thread;
 }
 
@@ -119,14 +129,15 @@ void end_thread_table(void*) noexcept {
     delete std::exchange(mine, nullptr);
 }
 
-/// Not a thread_local object, which has one life: what ends with the thread after the table, or with the process, may need another one (J4).
+/// Not a thread_local object, because that has only one life: code that runs after the table was
+/// destroyed, at the end of the thread or of the process, may need another table (J4).
 local_table& make_thread_table() {
     auto made = std::make_unique<local_table>();
     if (!call_at_thread_end(end_thread_table)) throw std::bad_alloc();
     return *(this_thread_table() = made.release());
 }
 
-/// Where the number of the calling fiber's table is, or null where the thread's table is meant.
+/// The place of the calling fiber's table number, or null if the caller uses the thread's table.
 std::uint32_t* number_here() noexcept {
     auto* const f = this_fiber_block();
     if (!f || !f->body) return nullptr;
@@ -149,7 +160,7 @@ local_table& made_table_here() {
     return tables()[*number];
 }
 
-/// Which slots keys have.
+/// Which slots are taken by keys.
 struct slot_store {
     std::mutex lock;
     std::vector<std::size_t> free;
@@ -158,7 +169,7 @@ struct slot_store {
 };
 
 slot_store& slots() noexcept {
-    static never_destroyed<slot_store> all;  // as tables()
+    static never_destroyed<slot_store> all;  // outlives every fiber and every static object
     return *all;
 }
 
@@ -171,7 +182,8 @@ slot_store& slots() noexcept {
     if (!library_is_closed()) return;
     tables().free_if_unused();
     const std::lock_guard guard(slots().lock);
-    std::vector<std::size_t>().swap(slots().free);  // the numbers are not used again; whoever is left makes others
+    // the free numbers are not used again; code that still runs gets new ones
+    std::vector<std::size_t>().swap(slots().free);
 }
 
 }  // namespace
@@ -197,7 +209,8 @@ local_key::local_key() {
 local_key::~local_key() {
     auto& s = slots();
     const std::lock_guard guard(s.lock);
-    if (s.free.size() < s.free.capacity()) s.free.push_back(slot_);  // not when the library's memory was given back
+    // no room: the library's memory was given back already
+    if (s.free.size() < s.free.capacity()) s.free.push_back(slot_);
 }
 
 local_value* local_key::find() const noexcept {

@@ -1,7 +1,8 @@
-// reductions.cpp - the count of calls, and when a fiber that has used its budget up may give way.
+// reductions.cpp - the count of calls, and when a fiber that has used its budget up gives way.
 //
-// The count belongs to a turn: when another fiber is found to count on this thread, it begins anew. Its address is formed in
-// count_call() only, which does not switch, since the fiber may be on another thread afterwards.
+// The count belongs to a turn of one fiber. When another fiber is found to count on this thread,
+// the count starts again. The address of the thread's count is formed in count_call() only, and is
+// not used after a switch, because the fiber may run on another thread then.
 #include <weft/reductions.hpp>
 
 #include <memory>
@@ -17,16 +18,18 @@
 namespace weft::detail {
 namespace {
 
-atomic<std::uint32_t> calls_in_a_row{reductions::default_budget};  // read alone
-atomic<std::uint64_t> given_way{0};                                // a count
+// relaxed here and below: the value is published alone
+atomic<std::uint32_t> calls_in_a_row{reductions::default_budget};
+atomic<std::uint64_t> given_way{0};  // a statistic
 
 struct turn {
     const control_block* whose = nullptr;
-    std::uint32_t generation = 0;  // of the block, which is used again
+    std::uint32_t generation = 0;  // of the block, which may be reused
     std::uint32_t left = 0;
-    /// Of the fiber that runs.
+    /// Whether this is a turn of `self`, which is the running fiber.
     bool is_of(const control_block& self) const noexcept {
-        return whose == &self && generation == self.generation.load(relaxed);  // stable while it lives
+        // relaxed: stable while the fiber lives
+        return whose == &self && generation == self.generation.load(relaxed);
     }
 };
 constinit thread_local turn this_turn;
@@ -35,10 +38,11 @@ struct holds : local_value {
     unsigned alive = 0;
 };
 local_key& holds_key() {
-    static never_destroyed<local_key> key;  // fibers may hold until the process ends
+    static never_destroyed<local_key> key;  // fibers may use `hold` until the process ends
     return *key;
 }
-[[gnu::constructor(before_static_objects)]] void key_of_holds_is_made() noexcept { holds_key(); }  // F3 of base/fork.hpp
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void key_of_holds_is_made() noexcept { holds_key(); }
 holds* holds_here() { return static_cast<holds*>(holds_key().find()); }
 
 bool may_give_way() noexcept {
@@ -50,7 +54,7 @@ bool may_give_way() noexcept {
 
 [[gnu::noinline]] void give_way(control_block& self) noexcept {
     if (!may_give_way()) return;
-    given_way.fetch_add(1, relaxed);  // a count
+    given_way.fetch_add(1, relaxed);  // relaxed: a statistic
     carrier::yield(self);
 }
 
@@ -65,8 +69,9 @@ void count_call() noexcept {
         --now.left;
         return;
     }
-    const auto budget = calls_in_a_row.load(relaxed);  // published alone
-    now = {self, self->generation.load(relaxed), budget > 0 ? budget - 1 : UINT32_MAX};  // this call is the first of a turn
+    const auto budget = calls_in_a_row.load(relaxed);  // relaxed: published alone
+    // this call is the first of a turn
+    now = {self, self->generation.load(relaxed), budget > 0 ? budget - 1 : UINT32_MAX};
     if (goes_on && budget > 0) give_way(*self);
 }
 
@@ -76,9 +81,12 @@ namespace weft::reductions {
 
 using namespace weft::detail;
 
-void set_budget(std::uint32_t calls) noexcept { calls_in_a_row.store(calls, relaxed); }  // published alone
-std::uint32_t budget() noexcept { return calls_in_a_row.load(relaxed); }                 // published alone
-std::uint64_t times_given_way() noexcept { return given_way.load(relaxed); }             // a count
+// relaxed: published alone
+void set_budget(std::uint32_t calls) noexcept { calls_in_a_row.store(calls, relaxed); }
+// relaxed: published alone
+std::uint32_t budget() noexcept { return calls_in_a_row.load(relaxed); }
+// relaxed: a statistic
+std::uint64_t times_given_way() noexcept { return given_way.load(relaxed); }
 
 hold::hold() {
     auto* its = holds_here();

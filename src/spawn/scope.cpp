@@ -1,3 +1,4 @@
+// scope.cpp - the core of weft::scope: its children, their failures and stops, and its end.
 #include <weft/detail/scope_core.hpp>
 
 #include <algorithm>
@@ -26,13 +27,17 @@ void note_told(control_block& f) noexcept {
 }  // namespace
 
 // Invariants
-//   S1  A child is in `running` or `told` from before it starts until child_ended(), under `lock`; so whoever holds the lock
-//       and finds a child there may take a reference to it.
-//   S2  `stopped` is set once. With it, under the same lock, goes one count in the owner's `stops`; close() takes it back.
-//   S3  close() returns only after the last child has left child_ended(): nobody touches the scope afterwards.
-//   S4  `failed` holds a reference, so that its block names no other fiber while somebody may still take the failure.
-//   S5  A child of a scope with a limit holds a place from before it is made until its body has ended and, if it failed, its siblings are
-//       stopped: so who waits for a place of a child that failed is stopped first.
+//   S1  A child is in `running` or `told` from before it starts until child_ended(), guarded by
+//       `lock`. So a thread that holds the lock and finds a child there may take a reference to it.
+//   S2  `stopped` is set once. Under the same lock the owner's `stops` is raised by one; close()
+//       takes that back.
+//   S3  close() returns only after the last child has left child_ended(). After that no child
+//       touches the scope.
+//   S4  `failed` holds a reference, so that its block is not used for another fiber while the
+//       failure may still be taken.
+//   S5  A child of a scope with a limit holds a place from before it is made until its body has
+//       ended and, if it failed, its siblings are stopped. So a fiber that waits for the place of a
+//       child that failed is stopped before it gets the place.
 struct scope_core::state final : end_observer {
     state(scheduler& s, const scope_options& o)
         : where(s),
@@ -51,7 +56,8 @@ struct scope_core::state final : end_observer {
     static constexpr wait_kind end_wait{.name = "end of scope", .holders = list_children};
     bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
     bool failure_is_open() const noexcept;
-    using children = std::array<control_block*, 64>;  // chosen: a heavy fence for so many
+    // chosen: one heavy fence serves so many children
+    using children = std::array<control_block*, 64>;
     void request_stop() noexcept;
     std::size_t take_untold(children& out) noexcept;
     static void raise_stops(children& of, std::size_t n) noexcept;
@@ -60,18 +66,18 @@ struct scope_core::state final : end_observer {
 
     scheduler& where;
     wait_cell& owner;
-    const scope_options& options;  // of with_scope(), which waits
+    const scope_options& options;  // of with_scope(), which waits and so keeps them alive
     const bool report_failures;
-    const std::unique_ptr<fiber_limit> limit;  // null: none
+    const std::unique_ptr<fiber_limit> limit;  // null: no limit
 
-    mutable spin_lock lock;  // guards what follows
+    mutable spin_lock lock;  // guards all that follows
     intrusive_list<control_block> running, told;
     std::size_t count = 0;
     bool stopped = false;
     std::exception_ptr first_failure;
-    control_block* failed = nullptr;  // whose failure it is; null: the body's
+    control_block* failed = nullptr;  // the child whose failure it is; null: the body's own failure
     bool body_was_cancelled = false;
-    wait_list last_child;  // the owner in close()
+    wait_list last_child;  // the owner, while it is in close()
     mutable std::unique_ptr<std::stop_source> source;
 };
 
@@ -104,7 +110,8 @@ fiber_ref scope_core::start(new_fiber& made, task& body, scope_place& place) noe
         (stopped ? state_->told : state_->running).push_back(f);
         ++state_->count;
     }
-    if (stopped) scheduler::request_stop(f);  // the body always runs, and sees it at its first park point
+    // the body runs in any case, and sees the stop at its first park point
+    if (stopped) scheduler::request_stop(f);
     made.launch(f);
     return fiber_ref(f);
 }
@@ -133,7 +140,7 @@ std::stop_token scope_core::stop_token() const {
 void scope_core::body_failed() noexcept {
     const auto failure = std::current_exception();
     if (is_cancellation(failure)) {
-        state_->body_was_cancelled = true;  // owner only
+        state_->body_was_cancelled = true;  // only the owner uses it
     } else if (!state_->keep_failure(nullptr, failure)) {
         state_->where.report_unhandled(this_fiber_block(), failure, unheard::further, &state_->options.on_further_failure);
     }
@@ -146,18 +153,20 @@ void scope_core::close(bool body_has_result) {
     if (state_->failure_is_open()) std::rethrow_exception(state_->first_failure);
     if (interrupted) throw_cancelled();
     if (!state_->body_was_cancelled) return;
-    // With our own count gone, what still presses comes from outside; the rest was this scope's and ends here.
+    // This scope's own count is gone now. A stop that is still pending comes from outside.
+    // Otherwise the stop was this scope's own and ends here.
     if (!body_has_result || pending_interrupt()) throw_cancelled();
 }
 
-// Whether there is a failure that nobody has taken.
+// Whether there is a failure that no join has taken.
 bool scope_core::state::failure_is_open() const noexcept {
-    return first_failure && !(failed && failed->failure_taken.load(relaxed));  // ordered: see joined_fiber::note_taken()
+    // relaxed: joined_fiber::note_taken() says what orders it
+    return first_failure && !(failed && failed->failure_taken.load(relaxed));
 }
 
-// True if this is the first failure, those that were taken left aside.
+// True if this is the first failure, apart from failures that were taken.
 bool scope_core::state::keep_failure(control_block* from, const std::exception_ptr& failure) noexcept {
-    if (from) from->life.refer();  // S4; its run holds one
+    if (from) from->life.refer();  // S4; the run of `from` holds a reference
     auto what = failure;
     bool first;
     {
@@ -168,7 +177,8 @@ bool scope_core::state::keep_failure(control_block* from, const std::exception_p
             std::swap(first_failure, what);
         }
     }
-    if (from) scheduler::drop(*from);  // not kept, or kept no longer; outside the lock, since it may destroy a result
+    // not kept, or kept no longer; dropped outside the lock, since that may destroy a result
+    if (from) scheduler::drop(*from);
     return first;
 }
 
@@ -200,13 +210,14 @@ void scope_core::state::request_stop() noexcept {
         if (stopped) return;
         stopped = true;
         if (source) tell = *source;
-        owner.stops.fetch_add(1, relaxed);  // S2; W5: heavy_fence() follows
+        owner.stops.fetch_add(1, relaxed);  // S2; W5: heavy_fence() follows below
     }
     children batch;
     auto n = take_untold(batch);
     raise_stops(batch, n);
     heavy_fence();
-    interrupt(owner);  // the scope is still there: who calls is a child, the owner, or must know (S3)
+    // The scope still exists: the caller is a child, is the owner, or has ensured it (S3).
+    interrupt(owner);
     scheduler::stop_in_place_child(owner);
     for (;;) {
         for (std::size_t i = 0; i < n; ++i) {  // no lock is held: stop callbacks are user code
@@ -222,13 +233,14 @@ void scope_core::state::request_stop() noexcept {
     tell.request_stop();
 }
 
-// Asked by a child, so that the scope, its owner and the scope that is the owner's parent are there.
+// Called by a child, so the scope, its owner and the scope that is the owner's parent all exist.
 bool scope_core::state::is_stopped() const noexcept {
     {
         const std::lock_guard guard(lock);
         if (stopped) return true;
     }
-    if (owner.stops.load(relaxed) != 0) return true;  // level-triggered, as at a park point
+    // relaxed: level-triggered, as at a park point
+    if (owner.stops.load(relaxed) != 0) return true;
     if (owner.thread_signal) return false;
     const end_observer* const outer = control_block::of(owner).parent;
     return outer && outer->is_stopped();
@@ -243,7 +255,7 @@ std::size_t scope_core::state::list_children(const void* of_state, std::span<con
     return n;
 }
 
-// Children that have not been told, each with a reference.
+// Takes children that have not been told of the stop, each with a reference.
 std::size_t scope_core::state::take_untold(children& out) noexcept {
     const std::lock_guard guard(lock);
     std::size_t n = 0;
@@ -258,18 +270,20 @@ std::size_t scope_core::state::take_untold(children& out) noexcept {
     return n;
 }
 
-// Those that were asked to stop by others already become null.
+// Sets children to null that were asked to stop already.
 void scope_core::state::raise_stops(children& of, std::size_t n) noexcept {
     for (std::size_t i = 0; i < n; ++i)
         if (!scheduler::raise_stop(*of[i])) scheduler::drop(*std::exchange(of[i], nullptr));
 }
 
-// Hands a stop or an expired deadline of the owner on to the children. True if one came.
+// Waits for all children. Passes a stop or a passed deadline of the owner on to them. True if one
+// came.
 bool scope_core::state::wait_for_children() noexcept {
     bool interrupted = false;
     for (;;) {
         lock.lock();
-        const bool from_outside = !stopped && pending_interrupt_in_lock();  // under the lock: S2, so our own count is not in it
+        // Asked under the lock because of S2, so this scope's own count is not included.
+        const bool from_outside = !stopped && pending_interrupt_in_lock();
         lock.unlock();
         if (from_outside) {
             interrupted = true;
@@ -294,10 +308,13 @@ bool scope_core::state::wait_for_children() noexcept {
 }
 
 void scope_core::state::leave() noexcept {
-    const std::lock_guard guard(lock);  // also S3: waits for the last child_ended() to have left its section
+    // also for S3: waits until the last child_ended() has left its critical section
+    const std::lock_guard guard(lock);
     if (!stopped) return;
-    const bool was_only_one = owner.stops.fetch_sub(1, relaxed) == 1;  // S2; the owner's own count
-    if (was_only_one && !owner.thread_signal) control_block::of(owner).rest().cancels.store(0, relaxed);  // it has obeyed
+    // S2; the count that this scope added
+    const bool was_only_one = owner.stops.fetch_sub(1, relaxed) == 1;
+    // it has obeyed the stop
+    if (was_only_one && !owner.thread_signal) control_block::of(owner).rest().cancels.store(0, relaxed);
 }
 
 }  // namespace weft::detail

@@ -1,4 +1,6 @@
-// spawn.cpp - makes fibers and starts them: the one path that is inlined from end to end, since a fiber costs little more.
+// spawn.cpp - makes fibers and starts them, in one path that is inlined from end to end.
+//
+// A whole fiber costs little more than this path.
 #include <weft/detail/new_fiber.hpp>
 #include <weft/fiber.hpp>
 
@@ -18,16 +20,17 @@ namespace {
 
 [[gnu::always_inline]] inline bool is_common(const attributes& a) noexcept { return a.name.empty() && has_common_stack(a); }
 
-// One test for both.
+// Whether the runtime looks at spawns or a priority is set: one test for both.
 [[gnu::always_inline]] inline bool is_special(const scheduler& where, const attributes& a) noexcept {
     return (unsigned{where.looks_at_spawns()} | unsigned{a.priority.is_made()}) != 0;
 }
 
-// A free block has no traces (C6). False: its generations are used up, so that it is left alone for good (B7).
+// Makes a free block ready for a new fiber. A free block has no traces (C6). False: its generations
+// are used up, so it is never used again (B7).
 [[gnu::always_inline]] inline bool prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     const auto generation = f.generation.load(relaxed) + 1;
     if (generation == 0) [[unlikely]] {
-        f.leave_trace();  // its mark
+        f.leave_trace();  // marks it as used up
         return false;
     }
     f.generation.store(generation, relaxed);
@@ -46,7 +49,7 @@ void check_stack_bytes(std::size_t bytes) {
                                     std::to_string(bytes));
 }
 
-// Gives back what was made of a fiber, unless it is kept.
+// Undoes what was made of a fiber, unless keep() is called.
 class half_made {
 public:
     half_made(scheduler& where, admission how) noexcept : where_(where), how_(how) {}
@@ -74,25 +77,26 @@ private:
 
 void set_attributes(control_block& f, scheduler& where, const attributes& a, admission how) {
     if (!a.name.empty()) {
-        const std::lock_guard guard(f.lock);  // a dump may look at it already
+        const std::lock_guard guard(f.lock);  // a dump may already look at the name
         f.set_name(a.name);
     }
     if (const auto p = a.priority.else_of(this_fiber::priority()); p != priority::normal) {
         where.begin_classes();
         f.make_rare(p == priority::high ? rare_high : rare_low);
         f.is_apart = true;
-        f.rest().make_ready.store(ready_class_fiber, relaxed);  // published by the start
+        f.rest().make_ready.store(ready_class_fiber, relaxed);  // relaxed: published by the start
     }
     const bool is_watched = where.census() || where.tortures();
-    if (!has_common_stack(a) || (is_watched && how == admission::placed)) {  // who runs inline is with its spawner
+    // a fiber that runs inline uses its spawner's stack
+    if (!has_common_stack(a) || (is_watched && how == admission::placed)) {
         f.make_rare(rare_stack);
         f.rest().stack_bytes = static_cast<std::uint32_t>(a.stack_bytes ? a.stack_bytes : where.options().stack_bytes);
-        f.keeps_worker.store(!a.preempt, relaxed);  // published by the start
+        f.keeps_worker.store(!a.preempt, relaxed);  // relaxed: published by the start
         bind_new(f, where, a.move);
     }
 }
 
-// The common case. Null if it is not.
+// The common case: takes a block from the carrier's own store. Null if that is not possible.
 [[gnu::always_inline]] inline control_block* take_block(carrier& c, const std::source_location& site, start_as kind) noexcept {
     control_block* const f = c.blocks().take_at_hand();
     return f && prepare(*f, site, kind == start_as::detached) ? f : nullptr;
@@ -153,7 +157,8 @@ new_fiber::made new_fiber::make(scheduler& where, std::source_location site, sta
     return make_slowly(where, {.site = site}, kind, 0, 0);
 }
 
-// The general case. `spill_alignment`: of a body that needs memory of its own; else 0.
+// The general case. `spill_alignment` is that of a body that needs memory of its own; otherwise it
+// is 0.
 new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, start_as kind, std::size_t bytes,
                                        std::size_t spill_alignment) {
     if (a.stack_bytes != 0) check_stack_bytes(a.stack_bytes);

@@ -1,4 +1,4 @@
-// guard.cpp - installs guards and proves, once, that the kernel's cheap ones guard.
+// guard.cpp - installs guards, and tests once per process that the kernel's cheap guards work.
 #include "stack/guard.hpp"
 
 #include <sys/mman.h>
@@ -22,11 +22,11 @@
 namespace weft::detail {
 namespace {
 
-constexpr int advise_guard_install = 102;   // MADV_GUARD_INSTALL, Linux 6.13; older headers lack it
+constexpr int advise_guard_install = 102;  // MADV_GUARD_INSTALL, Linux 6.13; older headers lack it
 
 constinit atomic<std::size_t> mprotect_guards{0};
 
-// As the kernel reads it. All zero: the default action.
+// The struct that the kernel reads. All zero: the default action.
 struct kernel_sigaction {
     void* handler = nullptr;
     unsigned long flags = 0;
@@ -34,8 +34,9 @@ struct kernel_sigaction {
     unsigned long mask = 0;
 };
 
-// In the child: it dies of SIGSEGV, without a core, or exits with 1. Bare system calls and no instrumentation: threads that are not
-// there may hold the locks of libc and of a sanitizer (one such child waited for TSan's for ever).
+// Runs in the child, which dies of SIGSEGV without a core, or exits with 1. It uses bare system
+// calls and no instrumentation: threads that do not exist in the child may hold the locks of libc
+// and of a sanitizer. (One such child waited for a lock of TSan's for ever.)
 WEFT_NOT_INSTRUMENTED void touch_and_exit(std::byte* page) noexcept {
     kernel_sigaction const by_default{};
     ::syscall(SYS_prctl, PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
@@ -44,7 +45,8 @@ WEFT_NOT_INSTRUMENTED void touch_and_exit(std::byte* page) noexcept {
     for (;;) ::syscall(SYS_exit_group, 1L);
 }
 
-// A child by plain clone, without an exit signal: nothing of it shows in the program's SIGCHLD handlers and wait() calls.
+// Makes the child by a plain clone without an exit signal, so the program's SIGCHLD handlers and
+// wait() calls do not see it.
 WEFT_NOT_INSTRUMENTED bool faults_in_a_child(std::byte* page) noexcept {
     long const child = ::syscall(SYS_clone, 0L, nullptr, nullptr, nullptr, nullptr);
     if (child < 0) return false;
@@ -55,7 +57,7 @@ WEFT_NOT_INSTRUMENTED bool faults_in_a_child(std::byte* page) noexcept {
 }
 
 bool probe_madvise_guards() noexcept {
-    if (running_on_valgrind()) return false;   // knows neither the advice nor the clone
+    if (running_on_valgrind()) return false;  // Valgrind knows neither the advice nor the clone
     void* const page = ::mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return false;
     bool const works =
@@ -65,7 +67,7 @@ bool probe_madvise_guards() noexcept {
 }
 
 bool install_by_mprotect(std::byte* page, std::size_t limit) noexcept {
-    // relaxed: a count, which orders nothing
+    // relaxed: a count that orders nothing
     if (mprotect_guards.fetch_add(1, relaxed) < limit && ::mprotect(page, page_bytes(), PROT_NONE) == 0) return true;
     mprotect_guards.fetch_sub(1, relaxed);
     return false;
@@ -91,7 +93,8 @@ guard_kind install_guard(std::byte* page, guard_choice choice, std::size_t mprot
     return install_by_mprotect(page, mprotect_limit) ? guard_kind::mprotect : guard_kind::none;
 }
 
-void forget_mprotect_guards(std::size_t count) noexcept { mprotect_guards.fetch_sub(count, relaxed); }   // relaxed: as above
+// relaxed: a count that orders nothing
+void forget_mprotect_guards(std::size_t count) noexcept { mprotect_guards.fetch_sub(count, relaxed); }
 
 bool page_was_touched(std::byte const* page) noexcept {
     unsigned char resident = 0;

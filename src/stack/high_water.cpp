@@ -11,14 +11,16 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t pages_at_once = 128;   // chosen: a small frame, and one call for a stack of 512 KiB
+// chosen: keeps the frame small, and one call serves a stack of 512 KiB
+constexpr std::size_t pages_at_once = 128;
 
 std::byte* page_of(void const* address) noexcept {
     auto const at = reinterpret_cast<std::uintptr_t>(address);
     return reinterpret_cast<std::byte*>(at - at % page_bytes());
 }
 
-// The first touched page of [low, high), which begins with a page; `high` if there is none, or the kernel does not say.
+// The first touched page of [low, high), where `low` is the start of a page. Returns `high` if
+// there is none, or if the kernel does not tell.
 std::byte* lowest_touched(std::byte* low, std::byte* high) noexcept {
     std::array<unsigned char, pages_at_once> resident;
     for (std::byte* at = low; at < high;) {
@@ -32,7 +34,7 @@ std::byte* lowest_touched(std::byte* low, std::byte* high) noexcept {
     return high;
 }
 
-// What a sanitizer keeps of frames that are gone is no reason not to look.
+// Not sanitized, because it reads what a sanitizer marks as frames that are gone.
 WEFT_NOT_SANITIZED std::byte const* first_nonzero(std::byte const* at, std::byte const* end) noexcept {
     while (at < end && *static_cast<std::byte const volatile*>(at) == std::byte{0}) ++at;
     return at;
@@ -52,7 +54,8 @@ std::size_t used_bytes(stack_span s) noexcept {
 
 void scrub(stack_span s) noexcept {
     std::byte* const last = page_of(s.high);
-    ::madvise(s.low, static_cast<std::size_t>(last - s.low), MADV_DONTNEED);   // cannot fail on mappings of our own
+    // cannot fail on mappings of our own
+    ::madvise(s.low, static_cast<std::size_t>(last - s.low), MADV_DONTNEED);
     zero(last, s.high);
 #if WEFT_UNDER_ASAN
     __asan_unpoison_memory_region(s.low, static_cast<std::size_t>(s.high - s.low));

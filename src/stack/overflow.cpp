@@ -24,11 +24,13 @@ namespace {
 
 constinit atomic<overflow_namer> namer_in_use{nullptr};
 constinit std::mutex installing;
-constinit int reports = 0;                     // under `installing`
-constinit bool is_beneath = false;             // O2; under `installing`
-struct sigaction previous_action = {};         // written while our handler is not there to read it (O1)
+constinit int reports = 0;  // guarded by `installing`
+constinit bool is_beneath = false;  // O2; guarded by `installing`
+// Written while our handler is not installed and so does not read it (O1), and by the handler
+// itself, for SA_RESETHAND.
+struct sigaction previous_action = {};
 
-/// A line put together without allocating; what does not fit is cut.
+/// A line of text built without allocating. What does not fit is cut off.
 class line {
 public:
     void add(std::string_view text) noexcept {
@@ -65,10 +67,12 @@ void add_origin(line& text, overflown const& who) noexcept {
 }
 
 void print_report(std::byte* address, std::size_t stack_bytes) noexcept {
-    auto* const namer = namer_in_use.load(acquire);   // pairs with the release in set_overflow_namer()
+    // pairs with the release in set_overflow_namer()
+    auto* const namer = namer_in_use.load(acquire);
     auto const who = namer != nullptr ? namer() : overflown();
     auto const at = reinterpret_cast<std::uintptr_t>(address);
-    std::byte* const low = address - at % page_bytes() + page_bytes();   // of the stack: the guard is the page below
+    // the low end of the stack: the guard is the page below
+    std::byte* const low = address - at % page_bytes() + page_bytes();
     line text;
     text.add("weft: stack overflow");
     if (!who.name.empty()) {
@@ -87,7 +91,7 @@ void print_report(std::byte* address, std::size_t stack_bytes) noexcept {
     text.print();
 }
 
-/// \returns what was there.
+/// Restores the default action. \returns the action before.
 struct sigaction restore_default() noexcept {
     struct sigaction action = {};
     struct sigaction before = {};
@@ -96,12 +100,12 @@ struct sigaction restore_default() noexcept {
     return before;
 }
 
-/// Neither calls a function.
+/// Whether neither action calls a function.
 bool is_default_or_ignored(struct sigaction const& action) noexcept {
     return (action.sa_flags & SA_SIGINFO) == 0 && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
 }
 
-// As the kernel would have called it. \returns false if there was none.
+// Calls the previous handler as the kernel would have. \returns false if there was none.
 bool call_previous(int number, siginfo_t* info, void* machine) noexcept {
     auto const action = previous_action;
     bool const wants_info = (action.sa_flags & SA_SIGINFO) != 0;
@@ -115,8 +119,8 @@ bool call_previous(int number, siginfo_t* info, void* machine) noexcept {
     return true;
 }
 
-/// The signal comes again here, where nothing catches it. It returns only where the kernel spares the process, as it does the first one of
-/// a container.
+/// Sends the signal again with nothing to catch it. Returns only where the kernel spares the
+/// process, as it does for the first process of a container.
 void die_of(int number) noexcept {
     auto const before = restore_default();
     sigset_t one;
@@ -129,23 +133,28 @@ void die_of(int number) noexcept {
     ::sigaction(number, &before, nullptr);
 }
 
-// A fault recurs by itself when a handler returns; what somebody has sent does not (kill, raise, a timer): si_code tells them apart.
+// For signals that were sent (kill, raise, a timer). A fault recurs by itself when a handler
+// returns; a sent signal does not. si_code tells them apart.
 void pass_on_what_was_sent(int number, siginfo_t* info, void* machine) noexcept {
     if (call_previous(number, info, machine)) return;
     if (previous_action.sa_handler == SIG_DFL) die_of(number);
 }
 
 extern "C" void on_segv(int number, siginfo_t* info, void* machine) {
-    if (info->si_code <= 0) return pass_on_what_was_sent(number, info, machine);   // si_addr means nothing then
+    // si_addr has no meaning then
+    if (info->si_code <= 0) return pass_on_what_was_sent(number, info, machine);
     auto const bytes = stack_bytes_of_guard(info->si_addr);
     if (bytes != 0) print_report(static_cast<std::byte*>(info->si_addr), bytes);
     bool const was_called = call_previous(number, info, machine);
-    if (bytes != 0 || !was_called) restore_default();   // a full stack stays full, whatever a handler thinks
+    // a full stack stays full, whatever a handler does
+    if (bytes != 0 || !was_called) restore_default();
 }
 
-[[gnu::constructor(before_static_objects)]] void overflows_follow_forks() noexcept { hold_across_forks<installing>(); }  // F3
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void overflows_follow_forks() noexcept { hold_across_forks<installing>(); }
 
-// Somebody else has our handler's address: it must not go when a library that holds this code is closed.
+// Another handler has the address of ours, so ours must stay when a library that contains this code
+// is closed.
 void stay_loaded() noexcept {
     Dl_info mine{};
     if (::dladdr(reinterpret_cast<void*>(&on_segv), &mine) != 0 && mine.dli_fname != nullptr)
@@ -161,7 +170,7 @@ overflow_report::overflow_report() noexcept {
     if (reports++ > 0) return;
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);
-    if (is_ours(now) || (is_beneath && !is_default_or_ignored(now))) return;   // O2
+    if (is_ours(now) || (is_beneath && !is_default_or_ignored(now))) return;  // O2
     is_beneath = false;
     previous_action = now;
     struct sigaction action = {};
@@ -176,21 +185,26 @@ overflow_report::~overflow_report() {
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);
     is_beneath = !is_ours(now);
-    if (is_beneath) stay_loaded();   // the handler on top may hand on to ours
+    // the handler on top may pass signals on to ours
+    if (is_beneath) stay_loaded();
     else ::sigaction(SIGSEGV, &previous_action, nullptr);
 }
 
 std::size_t alternate_stack::bytes_needed() noexcept {
-    constexpr std::size_t for_handlers = std::size_t{32} << 10;   // chosen: ours needs 2 KiB; others' print and walk stacks
-    auto const by_libc = static_cast<std::size_t>(std::max(::sysconf(_SC_MINSIGSTKSZ), 2048L));   // grows with the vector unit
-    auto const by_kernel = static_cast<std::size_t>(::getauxval(AT_MINSIGSTKSZ));                 // 0: before 5.14
+    // chosen: our handler needs 2 KiB; other handlers print and walk stacks
+    constexpr std::size_t for_handlers = std::size_t{32} << 10;
+    // grows with the vector unit
+    auto const by_libc = static_cast<std::size_t>(std::max(::sysconf(_SC_MINSIGSTKSZ), 2048L));
+    // 0: a kernel before 5.14
+    auto const by_kernel = static_cast<std::size_t>(::getauxval(AT_MINSIGSTKSZ));
     return (std::max(by_libc, by_kernel) + for_handlers) / page_bytes() * page_bytes() + page_bytes();
 }
 
 alternate_stack::alternate_stack() noexcept {
     bytes_ = bytes_needed();
     void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (memory == MAP_FAILED) return;   // this thread then dies of an overflow without a report
+    // an overflow on this thread then ends it without a report
+    if (memory == MAP_FAILED) return;
     memory_ = memory;
     stack_t mine = {};
     mine.ss_sp = memory_;
@@ -213,7 +227,7 @@ alternate_stack::~alternate_stack() {
 }
 
 void set_overflow_namer(overflow_namer namer) noexcept {
-    namer_in_use.store(namer, release);   // pairs with the acquire in print_report()
+    namer_in_use.store(namer, release);  // pairs with the acquire in print_report()
 }
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// page_return.cpp - madvise(2) for one stretch, process_madvise(2) for several.
+// page_return.cpp - madvise(2) for one stretch of memory, process_madvise(2) for several.
 #include "stack/page_return.hpp"
 
 #include <sys/mman.h>
@@ -12,9 +12,11 @@
 namespace weft::detail {
 namespace {
 
-constexpr int this_process = -10000;  // PIDFD_SELF of linux/pidfd.h, which is younger than the headers we build with
+// PIDFD_SELF of linux/pidfd.h, which is newer than the headers we build with
+constexpr int this_process = -10000;
 
-// False: the kernel knows it not, allows it not, or has stopped half-way. Valgrind knows it not, and says so each time.
+// False: the kernel does not know the call, forbids it, or has stopped half-way. Valgrind does not
+// know the call and would report it each time.
 bool give_back_at_once(const iovec* stretches, std::size_t n, std::size_t bytes) noexcept {
     if (running_on_valgrind()) return false;
     const auto done = ::syscall(SYS_process_madvise, this_process, stretches, n, MADV_DONTNEED, 0);
@@ -36,7 +38,8 @@ void page_return::give_back() noexcept {
     }
     if (n > 1 && give_back_at_once(stretches.data(), n, bytes)) return;
     for (std::size_t i = 0; i < n; ++i)
-        ::madvise(stretches[i].iov_base, stretches[i].iov_len, MADV_DONTNEED);  // cannot fail on mappings of our own
+        // cannot fail on mappings of our own
+        ::madvise(stretches[i].iov_base, stretches[i].iov_len, MADV_DONTNEED);
 }
 
 std::size_t page_return::join_neighbours() noexcept {

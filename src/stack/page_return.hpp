@@ -1,9 +1,11 @@
 // page_return.hpp - stretches of memory whose pages go back to the system together.
 //
-// One madvise for each stack costs a system call and an interrupt of every core that runs a thread of this process, for two
-// pages or so. Neighbours are put together, and what is left goes in one call.
+// One madvise per stack costs a system call, and an interrupt of every core that runs a thread of
+// this process, for about two pages. So neighbours are joined, and what is left goes back in one
+// call.
 //
-// Not promised: that anything between two neighbours keeps its contents, if it is no more than the gap named to them.
+// Not promised: that memory between two neighbours keeps its contents, if it is not larger than the
+// gap given for them.
 #pragma once
 
 #include <array>
@@ -13,13 +15,14 @@ namespace weft::detail {
 
 class page_return {
 public:
-    static constexpr std::size_t at_most = 64;  // chosen: about 100 us
+    static constexpr std::size_t at_most = 64;  // chosen: takes about 100 us
 
-    /// `gap`: bytes below `low` that may go, too, with a neighbour's: a guard, which outlives this.
+    /// `gap`: the number of bytes below `low` that may go back together with a neighbour's: a
+    /// guard, which is not lost by that.
     void add(std::byte* low, std::size_t bytes, std::size_t gap) noexcept;
     bool full() const noexcept { return count_ == at_most; }
 
-    /// They read as zero from then on.
+    /// The memory reads as zero afterwards.
     void give_back() noexcept;
 
 private:

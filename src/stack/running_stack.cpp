@@ -1,3 +1,4 @@
+// running_stack.cpp - the handler that walks frame pointers, and the request it answers.
 #include "stack/running_stack.hpp"
 
 #include <signal.h>
@@ -24,16 +25,16 @@ enum state : std::uint64_t { idle, asked, answering, answered };
 
 constexpr std::uint64_t with(state s, pid_t thread) noexcept { return static_cast<std::uint64_t>(thread) << 2 | s; }
 
-constexpr std::size_t most = 64;  // chosen: what one reads of a stack
+constexpr std::size_t most = 64;  // chosen: as much as a reader looks at
 constinit atomic<std::uint64_t> request{idle};
 constinit std::array<void*, most> addresses = {};  // N2
-constinit std::size_t count = 0;                   // N2
+constinit std::size_t count = 0;  // N2
 constinit std::mutex asking;
 constinit std::mutex claiming;
-constinit std::array<int, 65> users = {};  // of each signal; under `claiming`
+constinit std::array<int, 65> users = {};  // how many users each signal has; guarded by `claiming`
 
-// The chain is trusted as far as it goes up inside this stack: what registers hold that are no frame pointers may lie there, too,
-// and gives a wrong address but never a wrong access.
+// Follows frame pointers only while they go up inside this stack. A register that holds no frame
+// pointer may point there too. That gives a wrong address, but never an invalid access.
 WEFT_NOT_SANITIZED std::size_t walk(const interrupted& at, void** into) noexcept {
     into[0] = reinterpret_cast<void*>(at.code);
     std::size_t n = 1;
@@ -54,7 +55,8 @@ extern "C" void on_stack_signal(int, siginfo_t*, void* machine) {
     const int saved = errno;
     const auto here = ::gettid();
     auto mine = with(asked, here);
-    if (request.compare_exchange_strong(mine, with(answering, here), acquire, relaxed)) {  // N1; pairs with the request
+    // N1; pairs with the request in read_running_stack()
+    if (request.compare_exchange_strong(mine, with(answering, here), acquire, relaxed)) {
         count = walk(where_interrupted(machine), addresses.data());
         request.store(with(answered, here), release);  // pairs with await_answer()
     }
@@ -66,23 +68,27 @@ bool is_ours(int number) noexcept {
     return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_stack_signal;
 }
 
-// Who has asked is not there; and he may have waited for long, so nobody waits for him before a fork.
-[[gnu::constructor(before_static_objects)]] void running_stacks_follow_forks() noexcept {  // F3
+// The asking thread does not exist in the child. It may hold `asking` for long, so a fork does not
+// wait for it; the child makes a new mutex.
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void running_stacks_follow_forks() noexcept {
     hold_across_forks<claiming>();
     follow_forks({.in_child = [] {
         ::new (&asking) std::mutex;
-        request.store(idle, relaxed);  // alone
+        request.store(idle, relaxed);  // relaxed: the child has no other thread
     }});
 }
 
-// \returns whether it has answered; if not, it will not either.
+// \returns whether the thread has answered. If it has not, it will not answer later either.
 bool await_answer(pid_t thread, time_point until) noexcept {
     while (request.load(acquire) != with(answered, thread)) {  // pairs with the handler
         if (clock::now() >= until) {
             auto still = with(asked, thread);
-            if (request.compare_exchange_strong(still, idle, relaxed, relaxed)) return false;  // N1: nobody has touched the rest
+            // N1: the thread has not touched the addresses
+            if (request.compare_exchange_strong(still, idle, relaxed, relaxed)) return false;
         }
-        std::this_thread::sleep_for(std::chrono::microseconds(200));  // chosen: a cold path, and it may wait for a CPU
+        // chosen: a cold path, and the thread may have to wait for a CPU
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
     return true;
 }
@@ -126,7 +132,8 @@ void unblock_stack_signal(int number) noexcept {
 std::size_t read_running_stack(pid_t thread, int number, std::span<void*> into, time_point until) noexcept {
     const std::lock_guard guard(asking);
     if (!is_ours(number)) return 0;  // N3
-    request.store(with(asked, thread), release);  // pairs with the handler: addresses and count are not in use
+    // pairs with the handler: addresses and count are not in use
+    request.store(with(asked, thread), release);
     if (::syscall(SYS_tgkill, ::getpid(), thread, number) != 0) until = time_point::min();
     if (!await_answer(thread, until)) return 0;
     const auto n = std::min(count, into.size());

@@ -11,7 +11,7 @@
 namespace weft::detail {
 namespace {
 
-// What earlier frames left poisoned would be found by the next user of these addresses.
+// Clears the poison that earlier frames left, or the next user of these addresses would meet it.
 void asan_forgets([[maybe_unused]] std::byte* low, [[maybe_unused]] std::size_t bytes) noexcept {
 #if WEFT_UNDER_ASAN
     __asan_unpoison_memory_region(low, bytes);
@@ -33,7 +33,8 @@ slab* slab::map(std::size_t stack_bytes, std::uint32_t slots) noexcept {
     std::size_t const bytes = stride * slots;
     void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return nullptr;
-    ::madvise(base, bytes, MADV_NOHUGEPAGE);   // one touched page shall cost one page; a refusal costs memory only
+    // so that one touched page costs one page; a refusal costs only memory
+    ::madvise(base, bytes, MADV_NOHUGEPAGE);
     auto* const made = new (std::nothrow) slab(static_cast<std::byte*>(base), stride, slots);
     if (made == nullptr) {
         ::munmap(base, bytes);
@@ -80,7 +81,7 @@ void slab::close(stack& s, page_return& pages) noexcept {
 #endif
     std::byte* const low = s.span.low;
     asan_forgets(low, stack_bytes());
-    pages.add(low, stack_bytes(), page_bytes());   // B2
+    pages.add(low, stack_bytes(), page_bytes());  // B2
 }
 
 void check_unguarded(stack const& s) noexcept {

@@ -1,13 +1,14 @@
-// stack.hpp - what a stack says of itself, at its own upper end.
+// stack.hpp - the description of a stack, which lies at the stack's own upper end.
 //
 //     slot:  [ guard page | usable bytes ........ | struct stack | colour * 64 unused bytes ]
 //
-// The description shares a page with the stack's first frames, so that a stack with shallow frames costs one page. Slots are an
-// odd number of pages apart and start at 16 colours: neighbours' first frames then fall into different sets of both caches
-// (docs/design/switch-and-stacks.md).
+// The description shares a page with the stack's first frames, so a stack with shallow frames costs
+// one page. Slots are an odd number of pages apart and have 16 colours, so the first frames of
+// neighbours fall into different sets of both caches (docs/design/switch-and-stacks.md).
 //
 // Invariants
-//   K1  Between take() and give() a stack belongs to its taker; `next` is free for the taker's own lists.
+//   K1  Between take() and give() a stack belongs to its taker; `next` is free for the taker's own
+//       lists.
 //   K2  The memory under a stack stays mapped until give().
 #pragma once
 
@@ -21,12 +22,16 @@ namespace weft::detail {
 
 class slab;
 
-inline constexpr std::size_t stack_colours = 16;        // measured: 16 take all there is to gain
-inline constexpr std::size_t stack_colour_bytes = 64;   // a cache line
+// chosen: more gain nothing (docs/measurements/switch-and-stacks.md)
+inline constexpr std::size_t stack_colours = 16;
+inline constexpr std::size_t stack_colour_bytes = 64;  // a cache line
 
 struct alignas(stack_colour_bytes) stack {
-    stack_span span;               // span.high is the address of this struct, and a good initial top
-    std::byte* middle = nullptr;   // of the span: who has half of it left may run another fiber on it
+    // span.high is the address of this struct, and a good initial top
+    stack_span span;
+    // the middle of the span: code above it has half of the stack left and may run another fiber on
+    // it
+    std::byte* middle = nullptr;
     stack* next = nullptr;
     slab* home = nullptr;
     std::uint32_t slot = 0;

@@ -1,4 +1,4 @@
-// stack_cache.cpp - the rare half of stack_cache.
+// stack_cache.cpp - the rare path of stack_cache.
 #include "stack/stack_cache.hpp"
 
 #include <algorithm>

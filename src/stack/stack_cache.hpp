@@ -1,9 +1,10 @@
 // stack_cache.hpp - the few stacks a worker keeps at hand, the warmest on top.
 //
 // Invariants
-//   C1  Owner only.
-//   C2  What is given away is the oldest half. The stack given last stays until it is taken again, so its giver may still be
-//       running on it, as long as it leaves before it takes.
+//   C1  Only the worker that owns the cache uses it.
+//   C2  Spilling gives away the oldest half. The stack that was given last stays until it is taken
+//       again. So the giver may still run on that stack, as long as it leaves it before it takes
+//       one.
 #pragma once
 
 #include <array>
@@ -20,14 +21,14 @@ public:
     stack_cache(stack_cache const&) = delete;
     stack_cache& operator=(stack_cache const&) = delete;
 
-    /// One of the default size. \returns null when memory is refused.
+    /// Takes a stack of the default size. \returns null if memory is refused.
     [[nodiscard]] stack* take() noexcept {
         if (count_ == 0) [[unlikely]]
             count_ = pool_.take_batch(stacks_.data(), refill);
         return count_ == 0 ? nullptr : stacks_[--count_];
     }
 
-    /// One of the default size; it may be the one this is running on (C2).
+    /// Gives a stack of the default size; the caller may be running on it (C2).
     void give(stack* s) noexcept {
         if (s->guard == guard_kind::none) [[unlikely]]
             check_unguarded(*s);
@@ -36,7 +37,7 @@ public:
         stacks_[count_++] = s;
     }
 
-    /// Gives everything to the pool; not from one of these stacks.
+    /// Gives all stacks to the pool. The caller must not run on one of them.
     void empty_out() noexcept {
         pool_.give_batch(stacks_.data(), count_);
         count_ = 0;
@@ -45,14 +46,14 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
-    static constexpr std::size_t capacity = 64;   // chosen
-    static constexpr std::size_t refill = 16;     // chosen
+    static constexpr std::size_t capacity = 64;  // chosen
+    static constexpr std::size_t refill = 16;  // chosen
 
     void spill() noexcept;
 
     stack_pool& pool_;
     std::size_t count_ = 0;
-    std::array<stack*, capacity> stacks_{};   // from the oldest to the youngest
+    std::array<stack*, capacity> stacks_{};  // from the oldest to the youngest
 };
 
 }  // namespace weft::detail

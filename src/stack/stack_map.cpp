@@ -1,4 +1,4 @@
-// stack_map.cpp - the list behind `stack_map.hpp`: writers lock, readers walk.
+// stack_map.cpp - the list behind stack_map.hpp: writers take a lock, readers only walk.
 #include "stack/stack_map.hpp"
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct stack_map_entry {
     atomic<std::uintptr_t> base{0};
     atomic<std::size_t> stride{0};
     atomic<std::size_t> bytes{0};
-    stack_map_entry* next = nullptr;      // written before the entry is published
-    stack_map_entry* unused = nullptr;    // under the lock
+    stack_map_entry* next = nullptr;  // written before the entry is published
+    stack_map_entry* unused = nullptr;  // guarded by `writers`
 };
 
 namespace {
 
 constinit atomic<stack_map_entry*> newest{nullptr};
 constinit std::mutex writers;
-constinit stack_map_entry* unused_entries = nullptr;   // under `writers`
+constinit stack_map_entry* unused_entries = nullptr;  // guarded by `writers`
 
 stack_map_entry* free_entry() noexcept {
     if (auto* const entry = unused_entries) {
@@ -34,14 +34,17 @@ stack_map_entry* free_entry() noexcept {
     }
     auto* const entry = new (std::nothrow) stack_map_entry;
     if (entry == nullptr) return nullptr;
-    entry->next = newest.load(relaxed);   // only changed under the lock we hold
-    newest.store(entry, release);         // publishes `next`; pairs with the acquire in slot_around()
+    // relaxed: only changed under the lock that the caller holds
+    entry->next = newest.load(relaxed);
+    // publishes `next`; pairs with the acquire in slot_around()
+    newest.store(entry, release);
     return entry;
 }
 
-[[gnu::constructor(before_static_objects)]] void stack_map_follows_forks() noexcept { hold_across_forks<writers>(); }  // F3
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void stack_map_follows_forks() noexcept { hold_across_forks<writers>(); }
 
-// Only if nobody has an entry, and thus nobody reads.
+// Frees the entries only if none is in use, so that no thread reads them.
 [[gnu::destructor(after_static_objects)]] void free_entries() noexcept {
     if (!library_is_closed()) return;
     std::scoped_lock const lock(writers);
@@ -59,19 +62,21 @@ struct range {
 
 range range_of(stack_map_entry const& entry) noexcept {
     range r{};
-    r.bytes = entry.bytes.load(acquire);    // pairs with the release in add_to_stack_map() (M2)
-    r.base = entry.base.load(acquire);      // the line above orders it; acquire, so that a second look comes after
-    r.stride = entry.stride.load(acquire);  // as above
+    r.bytes = entry.bytes.load(acquire);  // pairs with the release in add_to_stack_map() (M2)
+    // ordered by the load of `bytes`; acquire, so that the second look comes after it
+    r.base = entry.base.load(acquire);
+    r.stride = entry.stride.load(acquire);  // acquire for the same reason
     return r;
 }
 
 struct slot {
-    std::size_t bytes = 0;   // guard page included; 0: none
-    std::size_t offset = 0;  // of the address in it
+    std::size_t bytes = 0;  // guard page included; 0: no slot
+    std::size_t offset = 0;  // of the address in the slot
 };
 
 slot slot_around(std::uintptr_t at) noexcept {
-    for (auto* entry = newest.load(acquire); entry != nullptr; entry = entry->next) {  // pairs with the release in free_entry()
+    // pairs with the release in free_entry()
+    for (auto* entry = newest.load(acquire); entry != nullptr; entry = entry->next) {
         auto const r = range_of(*entry);
         if (at < r.base || at - r.base >= r.bytes || r != range_of(*entry)) continue;  // M3
         return {.bytes = r.stride, .offset = (at - r.base) % r.stride};
@@ -85,16 +90,18 @@ stack_map_entry* add_to_stack_map(std::byte* base, std::size_t bytes, std::size_
     std::scoped_lock const lock(writers);
     auto* const entry = free_entry();
     if (entry == nullptr) return nullptr;
-    entry->base.store(reinterpret_cast<std::uintptr_t>(base), release);  // invisible until the bytes are stored (M2); M3
-    entry->stride.store(stride, release);  // as above
-    entry->bytes.store(bytes, release);  // M2; pairs with the acquire in slot_around()
+    // invisible until the bytes are stored (M2); release for the second look (M3)
+    entry->base.store(reinterpret_cast<std::uintptr_t>(base), release);
+    entry->stride.store(stride, release);  // release for the same reason
+    entry->bytes.store(bytes, release);  // M2; pairs with the acquire in range_of()
     return entry;
 }
 
 void remove_from_stack_map(stack_map_entry* entry) noexcept {
     if (entry == nullptr) return;
     std::scoped_lock const lock(writers);
-    entry->bytes.store(0, relaxed);  // orders nothing: nobody faults any more in a range that is about to be unmapped
+    // relaxed: no thread faults any more in a range that is about to be unmapped
+    entry->bytes.store(0, relaxed);
     entry->unused = unused_entries;
     unused_entries = entry;
 }

@@ -13,17 +13,20 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t slab_bytes = std::size_t{64} << 20;   // chosen: 256 stacks of the default size
+// chosen: 256 stacks of the default size
+constexpr std::size_t slab_bytes = std::size_t{64} << 20;
 constexpr std::size_t slots_at_most = 256;
-constexpr std::size_t closing_batch = 64;                   // chosen
+constexpr std::size_t closing_batch = 64;  // chosen
 
 std::uint32_t slots_for(std::size_t stack_bytes) noexcept {
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(slab_bytes / stack_bytes, 1, slots_at_most));
 }
 
-// A signal whose handler has no alternate stack puts its frame, with all vector registers, on the fiber's: it shall fit in a small one, too.
+// A signal handler without an alternate stack puts its frame, with all vector registers, on the
+// fiber's stack. It must fit on a small one too.
 std::size_t room_for_a_signal() noexcept {
-    constexpr std::size_t for_code = std::size_t{8} << 10;   // chosen: the handler, and the fiber it comes upon
+    // chosen: for the handler, and for the fiber it interrupts
+    constexpr std::size_t for_code = std::size_t{8} << 10;
     return for_code + static_cast<std::size_t>(std::max(::sysconf(_SC_MINSIGSTKSZ), 2048L));
 }
 
@@ -70,7 +73,8 @@ stack* stack_pool::take(std::size_t bytes) noexcept {
 
 std::size_t stack_pool::take_batch(stack** out, std::size_t n) noexcept {
     if (n == 0) return 0;
-    if (default_bytes() > std::size_t{1} << largest_class) {   // of no class, so there are no warm ones
+    // such a size has no class, so there are no warm stacks
+    if (default_bytes() > std::size_t{1} << largest_class) {
         out[0] = take_alone(default_bytes());
         return out[0] != nullptr ? 1 : 0;
     }
@@ -112,7 +116,7 @@ stack* stack_pool::take_new(std::size_t stack_bytes) noexcept {
         slot = home->claim();
         ++counts_.in_use;
     }
-    stack* const s = home->open(slot, options_.guards);   // P2
+    stack* const s = home->open(slot, options_.guards);  // P2
     std::scoped_lock const lock(mutex_);
     ++count_of(counts_, *s);
     return s;
@@ -165,14 +169,16 @@ void stack_pool::give_alone(stack* s) noexcept {
     }
     page_return pages;
     home->close(*s, pages);
-    delete home;   // and all its pages
+    // with all its pages
+    delete home;
 }
 
 void stack_pool::give(stack* s) noexcept { give_batch(&s, 1); }
 
 void stack_pool::give_batch(stack** in, std::size_t n) noexcept {
     for (std::size_t i = 0; i < n; ++i) check_unguarded(*in[i]);
-    for (std::size_t i = 0; i < n;) {   // one visit, but for what is rare
+    // one visit, except for rare stacks
+    for (std::size_t i = 0; i < n;) {
         stack* to_close = nullptr;
         stack* alone = nullptr;
         {
@@ -184,11 +190,11 @@ void stack_pool::give_batch(stack** in, std::size_t n) noexcept {
             }
         }
         if (alone != nullptr) give_alone(alone);
-        close_all(to_close);   // P2
+        close_all(to_close);  // P2
     }
 }
 
-// Under the lock. \returns a list to be closed, when enough has come together.
+// Called under the lock. \returns a list to close, once enough stacks have come together.
 stack* stack_pool::put(stack* s) noexcept {
     auto& c = class_of(s->home->stack_bytes());
     bool const warm = c.warm_count < std::max<std::size_t>(1, options_.warm_bytes / s->home->stack_bytes());
@@ -204,19 +210,21 @@ stack* stack_pool::put(stack* s) noexcept {
     return std::exchange(c.surplus, nullptr);
 }
 
-// The list is nobody else's: its stacks are neither warm nor surplus any more, and their slots still claimed.
+// Closes the stacks of `list`, which only the caller knows: they are neither warm nor surplus any
+// more, and their slots are still claimed.
 void stack_pool::close_all(stack* list) noexcept {
     while (list != nullptr) list = close_some(list);
 }
 
-// \returns the rest of the list.
+// Closes some of the stacks. \returns the rest of the list.
 stack* stack_pool::close_some(stack* list) noexcept {
     struct closed_stack {
         slab* home;
         std::uint32_t slot;
         bool guarded;
     };
-    std::array<closed_stack, page_return::at_most> closed;   // the descriptions go with their pages
+    // copied, because the descriptions go with their pages
+    std::array<closed_stack, page_return::at_most> closed;
     std::size_t n = 0;
     page_return pages;
     while (list != nullptr && !pages.full()) {
@@ -244,7 +252,7 @@ time_point stack_pool::trim(time_point now, std::size_t n) noexcept {
     if (!has_surplus()) return never;
     time_point const next = look_at_periods(now);
     if (next > now) return next;
-    while (n > 0) {   // the lock is free in between
+    while (n > 0) {  // each turn takes and releases the lock
         std::size_t const closed = close_chosen(n);
         if (closed == 0 && !unmap_one()) break;
         n -= std::max<std::size_t>(closed, 1);
@@ -276,7 +284,7 @@ void stack_pool::close_all_chosen() noexcept {
     while (close_chosen(std::numeric_limits<std::size_t>::max()) != 0) {}
 }
 
-// \returns now if there is something to be given back, else when to look again.
+// \returns `now` if there is something to give back, otherwise when to look again.
 time_point stack_pool::look_at_periods(time_point now) noexcept {
     std::scoped_lock const lock(mutex_);
     if (is_giving_back()) return now;
@@ -293,7 +301,8 @@ time_point stack_pool::look_at_periods(time_point now) noexcept {
     return is_giving_back() || soonest == never ? now : soonest;
 }
 
-// Under the lock. The warmest stay: the walk meets only those, and they were needed lately or are few.
+// Called under the lock. The warmest stacks stay: the walk meets only these, which were needed
+// lately or are few.
 void stack_pool::choose_to_close(size_class& c, std::size_t least_warm) noexcept {
     std::size_t const go = least_warm > spare_stacks ? least_warm - spare_stacks : 0;
     stack** end_of_rest = &c.warm;
@@ -308,12 +317,13 @@ void stack_pool::choose_to_close(size_class& c, std::size_t least_warm) noexcept
     }
 }
 
-// Under the lock.
+// Called under the lock.
 void stack_pool::unlink_unused(size_class& c, std::size_t n) noexcept {
     if (n <= spare_slabs) return;
     n -= spare_slabs;
     auto const goes = [&](slab const& s) { return s.is_unused() && &class_of(s.stack_bytes()) == &c; };
-    for (slab** at = &c.room; *at != nullptr;) {   // which lists every slab with room of this size
+    // c.room lists every slab of this size that has room
+    for (slab** at = &c.room; *at != nullptr;) {
         slab& s = **at;
         if (n == 0 || !goes(s)) {
             at = &s.next_room;
@@ -337,7 +347,7 @@ void stack_pool::unlink_unused(size_class& c, std::size_t n) noexcept {
     }
 }
 
-// \returns how many: n at most, and of one size.
+// Closes stacks that trim() has chosen. \returns how many: n at most, and all of one size.
 std::size_t stack_pool::close_chosen(std::size_t n) noexcept {
     stack* list = nullptr;
     std::size_t taken = 0;
@@ -353,7 +363,7 @@ std::size_t stack_pool::close_chosen(std::size_t n) noexcept {
         }
         note_surplus();
     }
-    close_all(list);   // P2
+    close_all(list);  // P2
     return taken;
 }
 
@@ -366,7 +376,7 @@ bool stack_pool::unmap_one() noexcept {
         leaving_ = gone->next;
         note_surplus();
     }
-    delete gone;   // P2
+    delete gone;  // P2
     return true;
 }
 
@@ -374,7 +384,7 @@ bool stack_pool::is_giving_back() const noexcept {
     return leaving_ != nullptr || std::any_of(classes_.begin(), classes_.end(), [](auto const& c) { return c.to_close != nullptr; });
 }
 
-// Under the lock.
+// Called under the lock.
 void stack_pool::note_surplus() noexcept {
     bool const any = is_giving_back() || std::any_of(classes_.begin(), classes_.end(), [](auto const& c) {
         return c.warm_count + c.surplus_count > spare_stacks || c.unused_slabs > spare_slabs;

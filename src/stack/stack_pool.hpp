@@ -1,14 +1,18 @@
 // stack_pool.hpp - where stacks come from and go to: any size, any thread, one lock.
 //
-// Sizes are rounded up to a power of two between 16 KiB (or what a signal needs) and 64 MiB; larger ones are mapped one by one. A stack that is given
-// back stays warm, with its pages, until its size class has more than `warm_bytes` of idle stacks; what comes beyond that is
-// closed, sixty-four at a time, and costs address space and page tables only. Of what stays warm, and of slabs without a stack, trim()
-// gives back what was not needed for a while (low_water.hpp); it is called by workers that have nothing to do.
+// Sizes are rounded up to a power of two between 16 KiB (or what a signal needs) and 64 MiB. Larger
+// stacks are mapped one by one. A stack that is given back stays warm, with its pages, until its
+// size class has more than `warm_bytes` of idle stacks. Further stacks are closed, sixty-four at a
+// time, and then cost only address space and page tables. trim() gives back warm stacks, and slabs
+// without a stack, that were not needed for a while (low_water.hpp). Workers that have nothing to
+// do call it.
 //
 // Invariants
-//   P1  A stack is in use, warm, surplus, about to be closed, or its slot is unclaimed; the counts of statistics() agree under the lock.
+//   P1  A stack is in use, warm, surplus, or about to be closed, or its slot is not claimed. The
+//       counts of statistics() agree with that under the lock.
 //   P2  Pages are touched, guarded and given back outside the lock.
-//   P3  A slab that leaves was unused when it was unlinked, under the lock, from all lists: nobody can claim a slot of it.
+//   P3  A slab that is to be unmapped was unused when it was unlinked from all lists, under the
+//       lock. So no thread can claim a slot of it.
 //
 // Workers go through a `stack_cache`.
 #pragma once
@@ -25,48 +29,55 @@ namespace weft::detail {
 
 struct stack_options {
     std::size_t default_bytes = std::size_t{256} << 10;
-    std::size_t warm_bytes = std::size_t{4} << 30;   // chosen: 16,384 stacks of the default size; what is not needed goes back soon (low_water.hpp)
+    // chosen: 16,384 stacks of the default size; what is not needed goes back soon (low_water.hpp)
+    std::size_t warm_bytes = std::size_t{4} << 30;
     guard_rules guards = {};
 };
 
 struct stack_statistics {
     std::size_t in_use = 0;
-    std::size_t idle = 0;              // given back, still with pages
+    std::size_t idle = 0;  // given back, but still with pages
     std::size_t mapped_slots = 0;
-    std::size_t mapped_bytes = 0;      // of address space
-    std::size_t guarded = 0;           // of the stacks in use or idle
-    std::size_t unguarded = 0;         // overflow is only noticed when they are given back
-    guard_kind guards = guard_kind::none;   // the kind new stacks get first
+    std::size_t mapped_bytes = 0;  // of address space
+    std::size_t guarded = 0;  // of the stacks in use or idle
+    // their overflow is noticed only when they are given back
+    std::size_t unguarded = 0;
+    guard_kind guards = guard_kind::none;  // the kind that new stacks get first
 };
 
 class stack_pool {
 public:
     explicit stack_pool(stack_options options = {}) noexcept;
-    ~stack_pool();   // every stack has been given back
+    ~stack_pool();  // every stack has been given back before
     stack_pool(stack_pool const&) = delete;
     stack_pool& operator=(stack_pool const&) = delete;
 
-    /// At least `bytes`, less description and colour (1,024 bytes at most); 0: the default. \returns null when memory is refused.
+    /// Takes a stack of at least `bytes`, less description and colour (1,024 bytes at most). 0: the
+    /// default size. \returns null if memory is refused.
     [[nodiscard]] stack* take(std::size_t bytes) noexcept;
     void give(stack* s) noexcept;
 
-    /// Of the default size: as many warm ones as there are, or else a new one. \returns how many; 0 when memory is refused.
+    /// Takes stacks of the default size: as many warm ones as there are, up to n, or else one new
+    /// stack. \returns how many; 0 if memory is refused.
     [[nodiscard]] std::size_t take_batch(stack** out, std::size_t n) noexcept;
     void give_batch(stack** in, std::size_t n) noexcept;
 
-    /// Whether trim() has anything to look after: a hint.
+    /// Whether trim() has anything to do: a hint.
     [[nodiscard]] bool has_surplus() const noexcept { return has_surplus_.load(relaxed); }
-    /// Gives memory back that has not been needed for low_water::period, at most `n` stacks or slabs of it.
-    /// \returns when it has more to do: not after `now` if at once, `never` if there is nothing left.
+    /// Gives memory back that was not needed during the last low_water::period, at most `n` stacks
+    /// or slabs.
+    /// \returns when it has more to do: a time not after `now` if at once, `never` if there is
+    /// nothing left.
     time_point trim(time_point now, std::size_t n) noexcept;
 
-    /// Gives back at once what is not in use. Nobody calls trim() meanwhile.
+    /// Gives back at once all that is not in use. trim() must not run meanwhile.
     void close_idle() noexcept;
 
     [[nodiscard]] stack_statistics statistics() const noexcept;
     [[nodiscard]] std::size_t default_bytes() const noexcept;
 
-    /// Its lock, under which others are taken: for a pool of the process, across forks.
+    /// The pool's lock, under which other locks are taken. For a pool that belongs to the process,
+    /// to hold it across forks.
     void lock() noexcept { mutex_.lock(); }
     void unlock() noexcept { mutex_.unlock(); }
 
@@ -75,16 +86,18 @@ private:
     static constexpr std::size_t largest_class = 26;  // 2^26: 64 MiB
 
     struct size_class {
-        stack* warm = nullptr;  // last given, first taken
+        stack* warm = nullptr;  // the stack given last is taken first
         std::size_t warm_count = 0;
         stack* surplus = nullptr;
         std::size_t surplus_count = 0;
-        stack* to_close = nullptr;   // chosen by trim(): counted neither in use nor idle
+        // chosen by trim(); counted neither as in use nor as idle
+        stack* to_close = nullptr;
         slab* room = nullptr;
         std::size_t unused_slabs = 0;
         low_water unneeded_warm, unneeded_slabs;
     };
-    static constexpr std::size_t spare_stacks = 16, spare_slabs = 1;   // chosen: trim() leaves so many of each size
+    // chosen: trim() leaves so many of each size
+    static constexpr std::size_t spare_stacks = 16, spare_slabs = 1;
 
     size_class& class_of(std::size_t stack_bytes) noexcept;
     std::size_t rounded(std::size_t bytes) const noexcept;
@@ -110,7 +123,7 @@ private:
     mutable std::mutex mutex_;
     std::array<size_class, largest_class - smallest_class + 1> classes_{};
     slab* slabs_ = nullptr;
-    slab* leaving_ = nullptr;     // P3
+    slab* leaving_ = nullptr;  // unlinked slabs that wait to be unmapped (P3)
     atomic<bool> has_surplus_{false};
     stack_statistics counts_;
 };

@@ -22,7 +22,8 @@ cell_core::~cell_core() {
         const std::lock_guard lock(cell_graph::one().lock);
         for (auto* const source : s.sources) std::erase(source->readers, &s);
         for (auto* const source : s.sources_read) std::erase(source->readers, &s);
-        for (auto* const r : s.readers) {  // rule 6 is broken; they do not hear of it any more
+        // rule 6 is broken; the readers hear no more of this cell
+        for (auto* const r : s.readers) {
             std::erase(r->sources, &s);
             std::erase(r->sources_read, &s);
         }
@@ -59,7 +60,7 @@ void cell_core::state::next_computation(lock_type& lock) {
     computing_from = dropped != no_step ? std::min(dropped, computing) : computing;
 }
 
-// Without the lock.
+// Calls the function. Called without the lock.
 auto cell_core::state::compute() -> version {
     const computation::running here(computes);
     try {
@@ -117,7 +118,8 @@ void cell_core::listen(std::shared_ptr<cell_listener> l) {
     all.emplace_back(cell_graph::one().last, std::move(l));
 }
 
-/// Hands versions to the listeners, in order: one does it at a time, for all who come meanwhile. Gives the lock back.
+/// Hands versions to the listeners, in order. One thread at a time does it, also for all that come
+/// meanwhile. Gives the lock back.
 void cell_core::state::deliver(lock_type& lock) noexcept {
     if (delivering) return lock.unlock();
     delivering = true;
@@ -141,7 +143,7 @@ void cell_core::state::hand_out(lock_type& lock, const version& v) noexcept {
         for (const auto& [since, l] : to)
             if (since < mine.at || mine.is_late) l->push(mine.value.get(), limit);
     }
-    lock.lock();  // copies of the user's have gone before
+    lock.lock();  // the copies of user values are destroyed by now, without the lock
 }
 
 }  // namespace weft::detail

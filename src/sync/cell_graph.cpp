@@ -1,4 +1,6 @@
-// cell_graph.cpp - how steps travel along the links between cells, and how the links come and go. All of it under the lock.
+// cell_graph.cpp - how steps travel along the links between cells, and how links come and go.
+//
+// All of it runs under the lock of cell_graph.
 #include "sync/cell_state.hpp"
 
 #include <new>
@@ -23,8 +25,10 @@ cell_graph& cell_graph::one() noexcept {
 
 namespace {
 
-// Who holds the lock may park, so nobody waits for it before a fork: the child has another. Its parent's cells are not for the child.
-[[gnu::constructor(before_static_objects)]] void cells_follow_forks() noexcept {  // F3 of base/fork.hpp
+// A holder of the lock may park, so a fork does not wait for the lock: the child makes a new one.
+// The cells of the parent are not for use in the child.
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void cells_follow_forks() noexcept {
     follow_forks({.before = [] { cell_graph::one(); }, .in_child = [] { ::new (&cell_graph::one().lock) mutex; }});
 }
 
@@ -70,7 +74,8 @@ void cell_core::state::publish(version v, garbage& out) {
     wake_readers();
 }
 
-/// `reader` is computed from `this` now (D3, D4), and hears of what is still to come.
+/// From now on this cell is computed from `source` (D3, D4), and hears of its steps that are still
+/// to come.
 void cell_core::state::link(state& source) {
     if (!contains(sources_read, &source)) sources_read.push_back(&source);
     if (!contains(sources, &source)) {
@@ -92,7 +97,8 @@ void cell_core::state::unlink_unread() noexcept {
     sources_read.clear();
 }
 
-/// A cell has no version as old as the step that is computed: it goes on as one of step `s`.
+/// A cell that is read has no version as old as the step that is computed. The computation goes on
+/// as one of step `s`.
 void cell_core::state::read_at_later_step(step s) {
     const auto changed = [&](const state* c) {
         return (!c->versions.empty() && c->versions.back().at > computing) || !c->is_settled_through(s);
@@ -101,7 +107,7 @@ void cell_core::state::read_at_later_step(step s) {
     go_on_at(s);
 }
 
-/// What is computed is the answer to all steps up to `s`.
+/// The value that is being computed becomes the answer to all steps up to `s`.
 void cell_core::state::go_on_at(step s) {
     computing = s;
     std::erase_if(pending, [s](step p) { return p <= s; });
@@ -112,7 +118,7 @@ void cell_core::state::go_on_at(step s) {
     wake_readers();
 }
 
-/// Those who wait look again. Until then they wait for nobody (D7).
+/// Waiting readers look again. Until then they do not count as waiting (D7).
 void cell_core::state::wake_readers() noexcept {
     for (auto* const who : awaited_by) {
         who->wait_is_over();

@@ -1,4 +1,4 @@
-// cell_read.cpp - which version of a cell its reader gets, and how long it waits for it.
+// cell_read.cpp - which version of a cell a reader gets, and how long it waits for that version.
 #include <future>
 #include <iterator>
 
@@ -7,7 +7,8 @@
 
 namespace weft::detail {
 
-/// The newest version that answers `at`; if it is kept no longer, or has never been, the oldest.
+/// The newest version that answers `at`. If that is not kept any more, or never existed, the
+/// oldest.
 auto cell_core::state::version_at(step at) const noexcept -> const version& {
     const auto later = std::ranges::upper_bound(versions, at, {}, &version::from);
     return later == versions.begin() ? *later : *std::prev(later);
@@ -16,7 +17,8 @@ auto cell_core::state::version_at(step at) const noexcept -> const version& {
 /// Waits until the reader can have the version it wants.
 void cell_core::state::await_readable(lock_type& lock, state* reader, step wanted) {
     for (;;) {
-        if (reader && reader->was_overtaken) throw dataflow_cycle();  // nobody hears of it: the function is called again
+        // the exception is not reported: the function is called again
+        if (reader && reader->was_overtaken) throw dataflow_cycle();
         if (reader) wanted = reader->computing;
         if (!versions.empty() && is_settled_through(wanted)) return;
         if (ended) throw std::future_error(std::future_errc::broken_promise);
@@ -25,7 +27,7 @@ void cell_core::state::await_readable(lock_type& lock, state* reader, step wante
     }
 }
 
-/// Waits for a change. Who computes is noted, so that circles are found.
+/// Waits for a change. A waiting computation is recorded, so that cycles are found.
 void cell_core::state::await_settled(lock_type& lock) {
     const computation::waiting edge(is_computed() ? &computes : nullptr, computation::source::cell);
     struct listed {
@@ -46,10 +48,12 @@ void cell_core::state::await_settled(lock_type& lock) {
     settled.wait(lock);
 }
 
-/// D6: if `reader`, about to wait for this one, closes a circle of cells that are not at the same step. Those that wait form no circle
-/// yet (X1); a cell that waits for an ivar is followed no further.
+/// D6: acts if `reader`, which is about to wait for this cell, closes a cycle of cells that are not
+/// all at the same step. The cells that already wait form no cycle (X1). A cell that waits for an
+/// ivar is not followed further.
 void cell_core::state::break_outdated_circle(state& reader) noexcept {
-    const auto rank = [](const state& c) { return std::pair(!c.begins_again, c.computing); };  // the least is the most outdated
+    // the cell with the least rank is the most outdated
+    const auto rank = [](const state& c) { return std::pair(!c.begins_again, c.computing); };
     step latest = reader.computing;
     state *outdated = &reader, *c = this;
     for (; c && c != &reader; c = c->awaits) {
@@ -62,7 +66,7 @@ void cell_core::state::break_outdated_circle(state& reader) noexcept {
 void cell_core::state::begin_again_at(step s) noexcept {
     begins_again = was_overtaken = true;
     go_on_at(s);
-    if (awaits) awaits->wake_readers();  // else it is the caller
+    if (awaits) awaits->wake_readers();  // otherwise this cell is the caller's and does not wait
 }
 
 cell_value cell_core::get() {
@@ -76,7 +80,8 @@ cell_value cell_core::get() {
         try {
             state_->await_readable(lock, reader, cell_graph::one().last);
         } catch (const dataflow_cycle&) {
-            if (reader) reader->link(*state_);  // D3: a later step may open the cycle
+            // D3: a later step may open the cycle
+            if (reader) reader->link(*state_);
             throw;
         }
         const auto& v = reader ? state_->version_at(reader->computing) : state_->versions.back();

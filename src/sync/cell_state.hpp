@@ -1,21 +1,29 @@
-// cell_state.hpp - one cell in the graph of cells: its versions, the steps it still has to compute, and who is computed from whom.
+// cell_state.hpp - one cell in the graph of cells: its versions, pending steps and links.
 //
-// A step is numbered by the set() that makes it. set() announces it at once to every cell computed from the one that was set,
-// however indirectly: `pending` is what a cell still has to compute, and a reader that wants the value at step n waits until
-// nothing up to n is pending. So no cell mixes two steps, in whatever order the fibers run.
+// A step is numbered by the set() that makes it. set() announces the step at once to every cell
+// computed from the one that was set, however indirectly. `pending` holds the steps that a cell
+// still has to compute. A reader that wants the value at step n waits until nothing up to n is
+// pending. So no cell mixes two steps, in whatever order the fibers run.
 //
 // Invariants (all under the lock of cell_graph)
-//   D1  versions and pending are in ascending order of steps; each holds `depth` entries at most, the latest.
-//   D2  Every step announced to a cell is pending, being computed, computed, or was dropped for a later one.
-//   D3  Who reads a cell during a computation is linked to it, until a computation of the reader does not read it any more.
-//   D4  A cell that is linked to another has at least its depth.
-//   D5  From a step that was dropped on nothing is settled until a later one has been computed: the version before it is no answer
-//       to who wants a step in between, since another cell may have been computed at the one that was dropped. The later one is.
-//   D6  Cells that wait for each other at one step are a cycle. If one of them is at an earlier step, or will begin again anyway, what it
-//       has read may be over: it begins again at the latest step of them, which then shows.
-//   D7  Who is woken is not taken for one that waits, although it may not have gone on yet.
+//   D1  versions and pending are in ascending order of steps. Each holds at most `depth` entries,
+//       the latest ones.
+//   D2  Every step announced to a cell is pending, being computed, computed, or was dropped for a
+//       later one.
+//   D3  A cell that reads another during a computation is linked to it, until a computation of the
+//       reader does not read it any more.
+//   D4  A cell that is linked to another has at least the depth of that cell.
+//   D5  After a step was dropped, nothing from that step on is settled until a later step has been
+//       computed. A reader that wants a step in between cannot use the version before the dropped
+//       step, since another cell may have been computed at the dropped step. It gets the later
+//       version.
+//   D6  Cells that wait for each other at one step are a cycle. If one of them is at an earlier
+//       step, or will begin again anyway, what it has read may be outdated. It then begins again at
+//       the latest step of these cells, and that shows whether there is a cycle.
+//   D7  A computation that has been woken does not count as waiting, although it may not run yet.
 //
-// No user code runs under the lock: values are made before, and go to listeners and to their end after it.
+// No user code runs under the lock. Values are made before it is taken; they are handed to
+// listeners, and destroyed, after it is given back.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +42,7 @@
 
 namespace weft::detail {
 
-/// One lock for all cells: a step walks over many of them.
+/// One lock for all cells, because a step visits many of them.
 struct cell_graph {
     using step = std::uint64_t;
     static constexpr step no_step = 0;
@@ -50,11 +58,15 @@ struct cell_core::state {
     static constexpr step no_step = cell_graph::no_step;
 
     struct version {
-        step from;  // the first step that it answers, and `at` the last one that it knows (D5)
+        // the first step that this version answers; `at` is the last step that it takes into
+        // account (D5)
+        step from;
         step at;
         cell_value value;
         std::exception_ptr failure;
-        bool is_late = false;  // it, or what it was computed from, had to wait for an ivar: news whatever its step
+        // it, or a value it was computed from, had to wait for an ivar: it is news, whatever its
+        // step
+        bool is_late = false;
     };
     using lock_type = std::unique_lock<mutex>;
     using garbage = std::vector<version>;
@@ -63,28 +75,35 @@ struct cell_core::state {
 
     std::size_t depth;
     std::deque<version> versions;
-    condition_variable settled;  // a version came, or the end; by wake_readers()
-    std::vector<computation*> awaited_by;  // whose functions wait for it (D7)
+    // notified by wake_readers(): a version came, or the cell ended
+    condition_variable settled;
+    // the computations whose functions wait for this cell (D7)
+    std::vector<computation*> awaited_by;
     std::vector<state*> readers;  // the cells computed from this one
 
-    // Of a computed cell
+    // Used if the cell is computed:
     std::function<cell_value()> function;
     computation computes;
     std::vector<step> pending;
     step computing = no_step;
     step computing_from = no_step;  // the earliest step that this computation answers (D5)
-    step dropped_from = no_step, dropped_to = no_step;  // the steps dropped since it began, which a later one pending answers
+    // the steps dropped since it began; a later pending step answers them
+    step dropped_from = no_step, dropped_to = no_step;
     step computed = no_step;
-    bool is_late = false;  // a version read in this computation is
-    bool begins_again = false;  // what was read first in this computation is older than what was read last
-    bool was_overtaken = false;  // by those it waits for (D6): it begins again, and the function is to end
-    state* awaits = nullptr;  // the computed cell that its function waits for (D7)
-    bool ended = false;  // its fiber has gone
+    bool is_late = false;  // a version that this computation has read is late
+    // what this computation read first is older than what it read last
+    bool begins_again = false;
+    // by the cells it waits for (D6): the function must end, and is called again
+    bool was_overtaken = false;
+    state* awaits = nullptr;  // the computed cell that this cell's function waits for (D7)
+    bool ended = false;  // its fiber has ended
     condition_variable work;
-    std::vector<state*> sources, sources_read;  // as of the last computation; in this one so far
+    // the cells read by the last computation, and by this one so far
+    std::vector<state*> sources, sources_read;
 
-    // Of those who listen
-    std::vector<std::pair<step, std::shared_ptr<cell_listener>>> listeners;  // and the last step before they came
+    // Listeners:
+    // each with the last step before it came
+    std::vector<std::pair<step, std::shared_ptr<cell_listener>>> listeners;
     step delivered = no_step;
     bool delivering = false;
 

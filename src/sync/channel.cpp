@@ -1,4 +1,4 @@
-// channel.cpp - the compiled half of channel<T>: its core by name, for headers that must not see it.
+// channel.cpp - functions by which <weft/channel.hpp> reaches channel_core, which it must not see.
 #include <weft/channel.hpp>
 
 #include "base/panic.hpp"

@@ -1,15 +1,17 @@
-// channel_buffer.hpp - the values a channel stores: a ring of trivial ones, or a list of nodes for all others.
+// channel_buffer.hpp - the values a channel stores: a ring of trivial ones, or a list of nodes.
 //
-// Trivial values (element_operations::trivial) are copied with the channel's lock held. Moving any other runs code of the
-// user's, which no lock may cover: room for it is reserved under the lock, its node is filled without, and then the node
-// is linked under the lock. Values are therefore stored in the order in which they became complete.
+// Trivial values (element_operations::trivial) are copied while the channel's lock is held. Moving
+// any other value runs user code, which must not run under a lock. So room for it is reserved under
+// the lock, its node is filled without the lock, and the node is linked under the lock. Values are
+// therefore stored in the order in which they became complete.
 //
 // Invariants
 //   B1  size() + reserved <= capacity.
-//   B2  A linked node holds a value; a spare one, and one that is being filled or emptied, is known to one operation only.
+//   B2  A linked node holds a value. A spare node, and a node that is being filled or emptied, is
+//       known to only one operation.
 //   B3  A ring has no nodes and no reservations.
 //
-// Everything is called under the channel's lock, but for allocate(), free() and value().
+// All functions except allocate(), free() and value() are called under the channel's lock.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +52,7 @@ public:
     std::size_t size() const noexcept { return size_; }
     bool is_ring() const noexcept { return ring_ != nullptr; }
     bool has_room() const noexcept { return size_ + reserved_ < capacity_; }
-    /// No value is stored, and none is on its way.
+    /// Whether no value is stored and none is on its way.
     bool is_drained() const noexcept { return size_ + reserved_ == 0; }
 
     // ring
@@ -87,7 +89,8 @@ public:
         return n;
     }
 
-    /// Keeps an empty node for later. \returns  the node if it is one too many: the caller frees it without the lock.
+    /// Keeps an empty node for later. \returns  the node if there are enough already: the caller
+    /// frees it without the lock.
     [[nodiscard]] channel_node* keep_spare(channel_node* n) noexcept {
         constexpr std::size_t most_spares = 64;  // chosen: a burst's worth
         if (!n || spares_ == most_spares) return n;
@@ -96,7 +99,8 @@ public:
         ++spares_;
         return nullptr;
     }
-    /// \returns  an empty node, or null if there is none: the caller allocates one without the lock.
+    /// \returns  an empty node, or null if there is none: the caller then allocates one without the
+    ///           lock.
     channel_node* take_spare() noexcept {
         channel_node* const n = spare_;
         if (!n) return nullptr;
@@ -110,12 +114,13 @@ public:
         void* const room = ::operator new(value_offset() + element_.bytes, std::align_val_t(node_alignment()));
         return ::new (room) channel_node;
     }
-    /// Null is nothing to free.
+    /// Does nothing for null.
     void free(channel_node* n) const noexcept { ::operator delete(n, std::align_val_t(node_alignment())); }
 
 private:
     static std::byte* make_ring(const element_operations& element, std::size_t capacity) {
-        constexpr std::size_t most_bytes = 256 * 1024;  // chosen: beyond, only what is stored should cost memory
+        // chosen: for larger buffers memory should be used only for values that are stored
+        constexpr std::size_t most_bytes = 256 * 1024;
         if (!element.trivial || capacity == 0 || capacity > most_bytes / element.bytes) return nullptr;
         return static_cast<std::byte*>(::operator new(capacity* element.bytes, std::align_val_t(element.alignment)));
     }
@@ -125,7 +130,7 @@ private:
     }
     void copy(void* to, const void* from) const noexcept {
         if (element_.bytes == 8)
-            std::memcpy(to, from, 8);  // the most frequent size, without a call
+            std::memcpy(to, from, 8);  // the most frequent size, copied without a call
         else
             std::memcpy(to, from, element_.bytes);
     }
@@ -144,8 +149,8 @@ private:
     std::size_t reserved_ = 0;
     std::byte* const ring_;
     std::byte* const ring_end_;
-    std::byte* in_;   // the ring's next free place
-    std::byte* out_;  // the ring's oldest
+    std::byte* in_;  // the ring's next free place
+    std::byte* out_;  // the oldest value in the ring
     channel_node* oldest_ = nullptr;
     channel_node* last_ = nullptr;
     channel_node* spare_ = nullptr;

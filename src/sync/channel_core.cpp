@@ -18,15 +18,16 @@ inline channel_waiter* channel_core::claim(direction d) noexcept {
     return static_cast<channel_waiter*>(list(d).claim_front());  // H1
 }
 
-/// The calling fiber, unless there is anything to look into before it operates; null for a plain thread, too.
+/// The cell of the calling fiber, if the fiber has neither a stop nor a deadline. Null otherwise,
+/// and for a plain thread.
 inline wait_cell* undisturbed_caller() noexcept {
     auto* const f = this_fiber_block();
-    // else check_interrupt() decides
+    // if there is a stop or a deadline, check_interrupt() decides
     return f && f->rest().stops.load(relaxed) == 0 && !f->rest().slot.deadlines ? &f->rest() : nullptr;
 }
 
 inline void channel_core::hand_over(channel_waiter& partner, void* place, void* from) {
-    partner.how = ending::again;  // stays so if the move throws
+    partner.how = ending::again;  // remains so if the move throws
     struct wake_at_end {
         channel_waiter& partner;
         ~wake_at_end() { unpark_inline(partner.cell()); }
@@ -35,8 +36,9 @@ inline void channel_core::hand_over(channel_waiter& partner, void* place, void* 
     partner.how = ending::moved;
 }
 
-// An operation, start to end. A ring's common way saves no register and calls nothing but `deliver`, and a hand-over is inlined
-// from end to end: that is what most of the time of a short operation went to (docs/design/channels.md).
+// An operation from start to end. The common path of a ring saves no register and calls only
+// `deliver`, and a hand-over is inlined completely, because calls and saved registers took most of
+// the time of a short operation (docs/design/channels.md).
 
 channel_op channel_core::send(void* from, time_point until) {
     auto* const caller = undisturbed_caller();
@@ -66,7 +68,8 @@ channel_op channel_core::send_patiently(void* from, time_point until) {
     auto& caller = caller_cell();
     check_interrupt(caller);
     lock_.lock();
-    if (receivers_.empty() && !closed_ && buffer_.ring_has_room()) {  // as send(): a deadline that is far off costs its look only
+    // As in send(): a deadline that is far off costs only the check.
+    if (receivers_.empty() && !closed_ && buffer_.ring_has_room()) {
         buffer_.copy_in(from);
         lock_.unlock();
         return channel_op::done;
@@ -78,7 +81,7 @@ channel_op channel_core::receive_patiently(void* place, time_point until) {
     auto& caller = caller_cell();
     check_interrupt(caller);
     lock_.lock();
-    if (senders_.empty() && buffer_.ring_has_value()) {  // as receive()
+    if (senders_.empty() && buffer_.ring_has_value()) {  // as in receive()
         buffer_.copy_out(place);
         lock_.unlock();
         return channel_op::done;
@@ -101,13 +104,13 @@ channel_op channel_core::receive_locked(wait_cell& caller, void* place, time_poi
     return operate_locked(caller, direction::receive, place, until);
 }
 
-// Under the lock, which it gives back.
+// Called under the lock, which it gives back.
 channel_op channel_core::operate_locked(wait_cell& caller, direction d, void* element, time_point until) {
     if (const auto ended = end_at_once(d, element)) return *ended;
     return wait_locked(caller, d, element, until);
 }
 
-// Under the lock, which it gives back if the operation need not wait.
+// Called under the lock, which it gives back if the operation need not wait.
 std::optional<channel_op> channel_core::end_at_once(direction d, void* element) {
     transfer t;
     const auto result = begin(d, element, t);
@@ -117,7 +120,7 @@ std::optional<channel_op> channel_core::end_at_once(direction d, void* element) 
     return result;
 }
 
-// Under the lock, which it gives back. The operation cannot be done now.
+// Called under the lock, which it gives back. The operation cannot be done now.
 channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* element, time_point until) {
     const auto& kind = d == direction::send ? channel_send_wait : channel_receive_wait;
     for (bool was_first = false;; was_first = true) {
@@ -136,7 +139,8 @@ channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* eleme
             if (why == wake::stopped) throw cancelled{};
             return channel_op::timeout;
         }
-        lock_.lock();  // the partner's move threw: in its old place again, unless it can be done now
+        // The partner's move has thrown: wait in the old place again, unless it can be done now.
+        lock_.lock();
         if (const auto ended = end_at_once(d, element)) return *ended;
     }
 }
@@ -151,7 +155,7 @@ channel_op channel_core::try_operate(direction d, void* element) {
     return result;
 }
 
-// Under the lock.
+// Called under the lock:
 
 channel_op channel_core::begin(direction d, void* element, transfer& t) noexcept {
     return d == direction::send ? begin_send(element, t) : begin_receive(element, t);
@@ -181,7 +185,8 @@ inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
 
 inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept {
     if (buffer_.size() == 0) {
-        // With a capacity a sender that waits here has others' reservations before it (H3): it is not fetched from.
+        // With a capacity, a sender that waits here waits behind reservations of other senders
+        // (H3), so its value is not fetched.
         auto* const sender = buffer_.capacity() == 0 ? claim(direction::send) : nullptr;
         if (!sender) return closed_ && buffer_.is_drained() ? channel_op::closed : channel_op::empty;
         t = {transfer::step::fetch, sender, nullptr};
@@ -207,7 +212,7 @@ inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept
     return channel_op::done;
 }
 
-/// H3: after room was made.
+/// H3: called after room was made.
 void channel_core::admit_sender(wait_list& claimed) noexcept {
     if (!buffer_.has_room()) return;
     auto* const sender = claim(direction::send);
@@ -218,12 +223,12 @@ void channel_core::admit_sender(wait_list& claimed) noexcept {
     claimed.push_back(*sender);
 }
 
-/// H5: after the last reservation of a closed channel has gone.
+/// H5: called after the last reservation of a closed channel has gone.
 void channel_core::end_receivers_if_drained(wait_list& claimed) noexcept {
     if (closed_ && buffer_.is_drained()) claim_all(receivers_, claimed);
 }
 
-// Without the lock.
+// Called without the lock:
 
 void channel_core::unlink(direction d, channel_waiter& me) noexcept {
     lock_.lock();
@@ -304,7 +309,8 @@ void channel_core::take(void* place, channel_node& node, channel_waiter* next_se
     buffer_.element().deliver(place, buffer_.value(node));
 }
 
-/// The value of `node` has been taken; that of the next sender, for which room is reserved, takes its place.
+/// The value of `node` has been taken. The value of the next sender, for which room is reserved,
+/// takes its place.
 void channel_core::vacate(channel_node& node, channel_waiter* next_sender) noexcept {
     buffer_.element().destroy(buffer_.value(node));
     if (!next_sender) {
@@ -318,14 +324,15 @@ void channel_core::vacate(channel_node& node, channel_waiter* next_sender) noexc
         buffer_.element().move(buffer_.value(node), next_sender->slot);
         next_sender->how = ending::moved;
         publish(node);
-    } catch (...) {  // the sender tries again, in its own name and with its reservation
+    // the sender tries again itself, with its reservation
+    } catch (...) {
         next_sender->how = ending::fill;
         next_sender->node = &node;
     }
     next_sender->unpark();
 }
 
-// Close, and the handles.
+// Closing, and the handles:
 
 void channel_core::close() noexcept {
     switch_point();
@@ -354,29 +361,32 @@ std::size_t channel_core::size() noexcept {
     return n;
 }
 
-void channel_core::add_handle() noexcept { handles_.fetch_add(1, relaxed); }  // made from a handle: it cannot be 0
+// relaxed: made from another handle, so the count is not 0
+void channel_core::add_handle() noexcept { handles_.fetch_add(1, relaxed); }
 
 void channel_core::drop_handle() noexcept {
     if (kept_) [[unlikely]]
         return drop_kept_handle();
-    // release: what this handle did; acquire: what the others did, before the end
+    // release: what this handle did; acquire: what the other handles did, before the end
     if (handles_.fetch_sub(1, acq_rel) == 1) end();
 }
 
 void channel_core::end() noexcept {
-    if (require_at_end(senders_.empty() && receivers_.empty(), "channel: destroyed while somebody waits")) delete this;  // H8
+    // H8
+    if (require_at_end(senders_.empty() && receivers_.empty(), "channel: destroyed while somebody waits")) delete this;
 }
 
 void channel_core::drop_kept_handle() noexcept {
     wait_list claimed;
     lock_.lock();
-    const auto left = handles_.fetch_sub(1, acq_rel) - 1;  // as drop_handle()
+    const auto left = handles_.fetch_sub(1, acq_rel) - 1;  // ordered as in drop_handle()
     if (left == 1) {
         closed_ = true;
         claim_all(senders_, claimed);
         claim_all(keeper_, claimed);
     }
-    lock_.unlock();  // H7: unless it was the last, the keeper may be through from here on
+    // H7: from here on, unless this was the last handle, the keeper may have finished
+    lock_.unlock();
     unpark_all(claimed);
     if (left == 0) delete this;
 }
@@ -384,7 +394,7 @@ void channel_core::drop_kept_handle() noexcept {
 bool channel_core::await_abandoned(time_point until) {
     check_interrupt();
     lock_.lock();
-    if (handles_.load(acquire) == 1) {  // pairs with the drops
+    if (handles_.load(acquire) == 1) {  // pairs with drop_kept_handle()
         lock_.unlock();
         return true;
     }
@@ -400,10 +410,12 @@ bool channel_core::await_abandoned(time_point until) {
     return why == wake::notified;
 }
 
-void channel_core::add_sender() noexcept { sender_handles_.fetch_add(1, relaxed); }  // as add_handle()
+// relaxed, as in add_handle()
+void channel_core::add_sender() noexcept { sender_handles_.fetch_add(1, relaxed); }
 
 void channel_core::drop_sender() noexcept {
-    if (sender_handles_.fetch_sub(1, acq_rel) == 1) close();  // as drop_handle(): all sends come before the close
+    // ordered as in drop_handle(): all sends come before the close
+    if (sender_handles_.fetch_sub(1, acq_rel) == 1) close();
 }
 
 }  // namespace weft::detail

@@ -1,24 +1,30 @@
-// channel_core.hpp - what all channels are: a lock, a buffer, the senders and the receivers that wait.
+// channel_core.hpp - the core of every channel: a lock, a buffer, waiting senders and receivers.
 //
-// An operation has a part under the lock, begin(), which decides everything, and a part without, finish(), which moves the
-// value and wakes the partner. A value goes from a sender's hand to a waiting receiver's place, or back, in one move.
-// The element type's code (moves, destructors) runs in finish() only; a trivial element's copy may run in begin().
+// An operation has two parts. begin() runs under the lock and decides everything. finish() runs
+// without the lock, moves the value and wakes the partner. Between a sender and a receiver that
+// waits (or the other way round) a value goes in one move. Code of the element type (moves,
+// destructors) runs in finish() only; a trivial element may be copied in begin().
 //
-// When a move throws, the operation that ran it throws. Lost is at most the one value: it is what the move left of it, and
-// a stored one is dropped. The partner goes on waiting in its old place, reserved room is given back, the other stored
-// values stay, the channel stays usable.
+// When a move throws, the operation that ran the move throws. At most this one value is lost: a
+// value in the caller's hands stays as the move left it, and a stored value is dropped. The partner
+// keeps waiting in its old place, reserved room is given back, the other stored values stay, and
+// the channel stays usable.
 //
 // Invariants
-//   H1  Both lists hold channel_waiters only. Each is the oldest first.
+//   H1  Both lists hold only channel_waiters, the oldest first.
 //   H2  A receiver that can be claimed waits only while nothing is stored.
-//   H3  A sender that can be claimed waits only while there is no room and the channel is not closed.
-//   H4  Who claims a waiter sets `how`, and node where `how` asks for one, before unpark().
-//   H5  Receivers learn that a channel is closed when it is drained: no value is stored and none is on its way. A send
-//       that began before close() thus arrives or throws.
-//   H6  Of a wait that was stopped or timed out no value was taken and none was given: it was not claimed by a partner (W2).
-//   H7  A channel that is kept (a ticker's, a subscriber's) loses its handles under the lock: when its keeper has the last one
-//       it is closed and the keeper woken, who leaves the lock behind before it drops that.
-//   H8  Nobody waits in a channel that ends, but where exit() destroys it (it stays then, for who waits) or fibers were abandoned.
+//   H3  A sender that can be claimed waits only while there is no room and the channel is not
+//       closed.
+//   H4  A claimer sets `how`, and `node` where `how` asks for one, before unpark().
+//   H5  Receivers learn that a channel is closed only when it is drained: no value is stored and
+//       none is on its way. So a send that began before close() either arrives or throws.
+//   H6  A wait that was stopped or timed out has neither taken nor given a value: no partner has
+//       claimed it (W2).
+//   H7  A channel that is kept (that of a ticker or subscriber) loses its handles under the lock.
+//       When only the keeper's handle is left, the channel is closed and the keeper woken. The
+//       keeper passes the lock once more before it drops its handle.
+//   H8  A channel is destroyed only when no operation waits in it. There are two exceptions: exit()
+//       then leaves it undestroyed, and abandoned fibers may wait in it.
 #pragma once
 
 #include <optional>
@@ -34,23 +40,23 @@ namespace weft::detail {
 
 enum class direction : std::uint8_t { send, receive };
 
-/// One side's registration. `slot` is the sender's value or the receiver's place.
+/// The registration of one side. `slot` is the sender's value or the receiver's place.
 struct channel_waiter : waiter {
     enum class ending : std::uint8_t {
-        closed,  // nothing was moved
-        moved,   // the partner has moved the value
-        again,   // the partner's move threw: wait on
-        take,    // receiver: take the value out of `node`
-        fill,    // sender: room is reserved; fill `node`, or a new one if it is null
+        closed,  // no value was moved
+        moved,  // the partner has moved the value
+        again,  // the partner's move threw: keep waiting
+        take,  // for a receiver: take the value out of `node`
+        fill,  // for a sender: room is reserved; fill `node`, or a new node if it is null
     };
 
     channel_waiter(wait& w, wait_outcome index, void* element) noexcept : waiter(w.cell(), w.ticket(), index, element) {}
 
-    ending how = ending::closed;  // H4; the closer need not set it
+    ending how = ending::closed;  // H4; closing leaves it as it is
     channel_node* node = nullptr;
 };
 
-/// What begin() has decided and finish() must do.
+/// What begin() has decided, and finish() has to do.
 struct transfer {
     enum class step : std::uint8_t { nothing, give, fetch, wake, fill, take, discard };
     step what = step::nothing;
@@ -62,12 +68,12 @@ class channel_core {
 public:
     channel_core(const element_operations& element, std::size_t capacity) : buffer_(element, capacity) {}
 
-    /// done, closed or timeout.
-    /// \parks   while it cannot be done.
-    /// \throws  cancelled; what the element's move throws.
+    /// \returns  done, closed or timeout.
+    /// \parks    while the operation cannot be done.
+    /// \throws   cancelled; what the element's move throws.
     channel_op send(void* from, time_point until);
     channel_op receive(void* place, time_point until);
-    /// done, closed, or full or empty.
+    /// \returns  done, closed, or full or empty.
     channel_op try_operate(direction, void* element);
 
     void close() noexcept;
@@ -75,15 +81,18 @@ public:
     std::size_t size() noexcept;
     std::size_t capacity() const noexcept { return buffer_.capacity(); }
 
-    // The steps of an operation, for select, which has several channels locked at once.
+    // The steps of an operation, for select, which holds the locks of several channels at once.
     hot_lock& lock() noexcept { return lock_; }
-    channel_op begin(direction, void* element, transfer&) noexcept;  // locked; done, closed, or full or empty
-    void link(direction d, channel_waiter& w, bool in_front) noexcept {  // locked
+    // called under the lock; done, closed, or full or empty
+    channel_op begin(direction, void* element, transfer&) noexcept;
+    // called under the lock
+    void link(direction d, channel_waiter& w, bool in_front) noexcept {
         in_front ? list(d).push_front(w) : list(d).push_back(w);
     }
     void unlink(direction, channel_waiter&) noexcept;
     void finish(void* element, const transfer&);
-    /// What remains to be done after `me` was notified. \returns  done, closed, or nothing: the wait must go on.
+    /// Does what is left to do after `me` was notified. \returns  done, closed, or nothing if the
+    /// wait must go on.
     std::optional<channel_op> settle(void* element, const channel_waiter& me);
 
     void add_handle() noexcept;
@@ -96,7 +105,7 @@ public:
     bool await_abandoned(time_point until);
 
 private:
-    ~channel_core() = default;  // by end()
+    ~channel_core() = default;  // called by end() and drop_kept_handle()
 
     [[gnu::noinline]] channel_op send_patiently(void* from, time_point until);
     [[gnu::noinline]] channel_op receive_patiently(void* place, time_point until);

@@ -19,7 +19,7 @@ using namespace detail;
 
 constexpr wait_kind condition_variable_wait{.name = "condition variable"};
 
-struct condition_state {  // zeros: nobody waits
+struct condition_state {  // all zeros: no waiters
     spin_lock lock;
     wait_list waiters;
 };
@@ -68,7 +68,9 @@ bool condition_variable::wait_until_woken(lock_type& lock, time_point until, con
     const auto why = w.park();
     stop.reset();
     const bool was_notified = why == wake::notified && w.index() == notified_by_name;
-    if (!was_notified) {  // C2: whoever notifies from here on finds another waiter; C3: else s may be gone
+    // C2: from here on a notification finds another waiter. C3: after a notification s may be gone,
+    // so it is not touched.
+    if (!was_notified) {
         s.lock.lock();
         s.waiters.remove(me);
         s.lock.unlock();

@@ -1,7 +1,8 @@
-// dataflow.cpp - who computes on this fiber, and who waits for whom.
+// dataflow.cpp - which computation runs on this fiber, and which computation waits for which.
 //
 // Invariants
-//   X1  The computations that wait form no cycle: who would close one is refused, under the lock that all of them are linked under.
+//   X1  The computations that wait form no cycle. A wait that would close one is refused, under the
+//       one lock that guards all links.
 #include <weft/detail/dataflow.hpp>
 
 #include <memory>
@@ -31,7 +32,8 @@ const local_key& current_key() {
     return *one;
 }
 
-[[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept {  // F3
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept {
     hold_across_forks<links>();
     current_key();
 }

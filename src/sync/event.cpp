@@ -10,9 +10,9 @@ namespace {
 
 constexpr detail::wait_kind event_wait{.name = "event"};
 
-constexpr detail::state_lock::state_type unset = 0, set_already = 1;  // of the room's lock
+constexpr detail::state_lock::state_type unset = 0, set_already = 1;  // states of the room's lock
 
-/// Of an event that was set.
+/// The state that a successful wait leaves behind.
 constexpr detail::state_lock::state_type after_a_wait(event::kind k) noexcept { return k == event::manual ? set_already : unset; }
 
 }  // namespace

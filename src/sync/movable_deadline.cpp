@@ -9,7 +9,8 @@ steady_time_point movable_deadline::expiry() const {
     return at_;
 }
 
-// Those who wait look again when the time comes that they know of: so only what comes before that has to wake them.
+// Waiters look again at the time they know of. So they are woken only if the deadline moves to an
+// earlier time.
 void movable_deadline::move(steady_time_point to) {
     const std::lock_guard guard(lock_);
     const bool is_earlier = to < at_;

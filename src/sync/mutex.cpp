@@ -1,3 +1,4 @@
+// mutex.cpp - mutex and recursive_mutex: one word while there are no waiters, a list otherwise.
 #include <weft/mutex.hpp>
 
 #include <cstddef>
@@ -16,21 +17,24 @@ namespace {
 
 using namespace detail;
 
-// The owner's cell, and in bit 0 whether it has to look at the waiters when it unlocks: where nobody waits there is but this word.
+// The word is the address of the owner's cell. Its bit 0 (crowded) says that the owner has to look
+// at the waiters when it unlocks. While no waiter exists, this word is all that is used.
 //
-//   state of the word       who leaves it, and to what
-//   0                       anybody: to itself; under `lock` also to itself, crowded
-//   an owner                the owner: to 0; who queues, under `lock`: to the owner, crowded
-//   an owner, crowded       the owner, under `lock`: to 0 if it wakes a waiter, to the waiter it hands the mutex to, and if nobody is
-//                           due to itself, no longer crowded
+//  state of the word    left by, and to what
+//  0                    any thread: to itself; under `lock` also to itself, crowded
+//  an owner             the owner: to 0
+//                       a thread that queues, under `lock`: to the owner, crowded
+//  an owner, crowded    the owner, under `lock`: to 0 if it wakes a waiter; to the waiter to which
+//                       it hands the mutex; to itself, not crowded, if no waiter is due
 //
-//   M5  When `lock` is let go and somebody waits, the word is crowded or a woken waiter is on its way, who finds it free or crowds it.
+//   M5  When `lock` is given back while a waiter exists, the word is crowded, or a woken waiter is
+//       on its way that will find the word free or make it crowded.
 constexpr std::uintptr_t crowded = 1;
 
-struct mutex_state {  // zeros: free, nobody waits
+struct mutex_state {  // all zeros: free, no waiters
     atomic<std::uintptr_t> word;
-    spin_lock lock;               // guards what follows
-    bool waking = false;          // a woken waiter is on its way (M2)
+    spin_lock lock;  // guards what follows
+    bool waking = false;  // a woken waiter is on its way (M2)
     wait_list waiters;
 };
 
@@ -38,7 +42,7 @@ struct mutex_waiter : waiter {
     mutex_waiter(wait& w, bool was_overtaken) noexcept : waiter(w.cell(), w.ticket()), overtaken(was_overtaken) {}
 
     const bool overtaken;
-    bool handed_over = false;     // the claimer's: the mutex is already yours (M3)
+    bool handed_over = false;  // set by the claimer: the mutex is already yours (M3)
 };
 
 std::uintptr_t owned_by(const wait_cell& c) noexcept { return reinterpret_cast<std::uintptr_t>(&c); }
@@ -58,15 +62,18 @@ std::uintptr_t crowded_if_waited_for(const mutex_state& s) noexcept { return s.w
 
 bool take_free(mutex_state& s, const wait_cell& self) noexcept {
     std::uintptr_t seen = 0;
-    return s.word.compare_exchange_strong(seen, owned_by(self), acquire, relaxed);  // pairs with give_free(), unlock_crowded()
+    // pairs with give_free() and unlock_crowded()
+    return s.word.compare_exchange_strong(seen, owned_by(self), acquire, relaxed);
 }
 
 bool give_free(mutex_state& s, const wait_cell& self) noexcept {
     std::uintptr_t seen = owned_by(self);
-    return s.word.compare_exchange_strong(seen, 0, release, relaxed);  // pairs with take_free(), take_or_crowd(); M4
+    // pairs with take_free() and take_or_crowd(); M4
+    return s.word.compare_exchange_strong(seen, 0, release, relaxed);
 }
 
-/// Under `lock`. \returns whether the mutex is the caller's; else its owner will look at the waiters (M5).
+/// Called under `lock`. \returns whether the mutex is the caller's now. If not, its owner will look
+/// at the waiters (M5).
 bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept {
     for (auto seen = s.word.load(relaxed);;) {
         require(owner_in(seen) != &self, "mutex: locked again by its owner (M1)");
@@ -78,7 +85,8 @@ bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept {
     }
 }
 
-/// Whether unlock() has to wake somebody: not while another woken waiter is on its way, unless the oldest is owed the mutex.
+/// Whether unlock() has to wake a waiter. It need not while another woken waiter is on its way,
+/// unless the oldest waiter is owed the mutex.
 bool someone_is_due(mutex_state& s) noexcept {
     const waiter* const oldest = s.waiters.front();
     return oldest && (!s.waking || static_cast<const mutex_waiter*>(oldest)->overtaken);
@@ -90,19 +98,21 @@ bool someone_is_due(mutex_state& s) noexcept {
         auto* const next = someone_is_due(s) ? static_cast<mutex_waiter*>(s.waiters.claim_front()) : nullptr;
         if (next && next->overtaken) {
             next->handed_over = true;
-            s.word.store(owned_by(next->cell()) | crowded_if_waited_for(s), relaxed);  // it knows by its wake-up
+            // relaxed: the new owner learns of it by its wake-up
+            s.word.store(owned_by(next->cell()) | crowded_if_waited_for(s), relaxed);
             s.lock.unlock();
             return next->unpark();
         }
         if (next) {
             s.waking = true;
-            s.word.store(0, release);  // pairs with take_free(), take_or_crowd()
-            s.lock.unlock();           // M4: `next` has still to come by, so the mutex is still there
+            s.word.store(0, release);  // pairs with take_free() and take_or_crowd()
+            // M4: `next` has yet to pass here, so the mutex still exists
+            s.lock.unlock();
             return next->unpark();
         }
         s.word.store(owned_by(self), relaxed);
         s.lock.unlock();
-    } while (!give_free(s, self));  // M5: somebody has come, or come back, meanwhile
+    } while (!give_free(s, self));  // M5: a waiter has come, or come back, meanwhile
 }
 
 }  // namespace
@@ -139,7 +149,7 @@ bool mutex::lock_until(time_point until) noexcept {
         else
             s.waiters.push_back(me);
         s.lock.unlock();
-        if (w.park() != wake::notified) {  // out of time
+        if (w.park() != wake::notified) {  // the time has passed
             s.lock.lock();
             s.waiters.remove(me);
             s.lock.unlock();
@@ -169,7 +179,8 @@ bool recursive_mutex::enter_again() noexcept {
 }
 
 void recursive_mutex::unlock() noexcept {
-    if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();  // who is not the owner is refused there
+    // a caller that is not the owner is refused there
+    if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();
 }
 
 }  // namespace weft

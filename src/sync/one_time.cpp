@@ -10,7 +10,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr state_lock::state_type open = 0, running = 1, done = 2;  // of the room's lock: its P2 is our Y2
+// states of the room's lock: its P2 gives us Y2
+constexpr state_lock::state_type open = 0, running = 1, done = 2;
 
 struct one_time_state {
     waiting_room room;
@@ -58,14 +59,15 @@ void one_time::finish() noexcept {
     auto& s = state_.as<one_time_state>();
     s.room.lock.lock();
     s.runner = nullptr;
-    s.room.wake_all_in(done);  // Y2: the last access
+    s.room.wake_all_in(done);  // Y2: this is the last access
 }
 
 void one_time::give_up() noexcept {
     auto& s = state_.as<one_time_state>();
     s.room.lock.lock();
     s.runner = nullptr;
-    // Who waits for an ivar's value goes on waiting; of those who wait for their turn, one looks again.
+    // A caller that waits for an ivar's value keeps waiting. Of the callers that wait for their
+    // turn, one looks again.
     waiter* const next = what_ == what::once ? s.room.waiters.claim_front() : nullptr;
     s.room.lock.unlock_in(open);
     if (next) next->unpark();

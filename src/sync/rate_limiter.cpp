@@ -39,14 +39,16 @@ void rate_limiter::check(std::size_t n) const {
                                     std::to_string(burst_));
 }
 
-// On the caller's turn. Takes them, if nothing is missing.
+// Called by the holder of the turn. Takes n tokens if there are enough, and returns 0; otherwise
+// returns how long it takes until there are.
 std::chrono::nanoseconds rate_limiter::missing(std::size_t n) {
     const auto now = detail::clock::now();
     empty_ = std::max(0.0, empty_ - static_cast<double>((now - as_of_).count()));
     as_of_ = now;
     const double after = empty_ + static_cast<double>(n) * nanoseconds_each_;
     const double excess = after - static_cast<double>(burst_) * nanoseconds_each_;
-    constexpr double rounding = 0.5;  // of a nanosecond, which is less than the clock tells
+    // half a nanosecond, which is less than the clock can show
+    constexpr double rounding = 0.5;
     if (excess > rounding) return detail::saturated(std::chrono::duration<double, std::nano>(std::ceil(excess)));
     empty_ = after;
     return {};

@@ -13,7 +13,8 @@ std::chrono::nanoseconds attempts::pause() const {
     constexpr std::uint32_t steps = 1u << 20;  // chosen: a millionth is fine enough
     const double longest = pause_time(options_.longest_pause).count();
     const double grown = pause_time(options_.first_pause).count() * std::pow(options_.growth, static_cast<double>(made_ - 1));
-    const double most = grown < longest ? grown : longest;  // also where growth overflows
+    // also right if the growth overflows
+    const double most = grown < longest ? grown : longest;
     const double left_to_chance = std::clamp(options_.jitter, 0.0, 1.0) * draw(steps) / steps;
     return saturated(pause_time(most * (1 - left_to_chance)));
 }

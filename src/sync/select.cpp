@@ -1,20 +1,28 @@
-// select.cpp - select over type-erased cases: one of them tried alone, one decision under all locks, then one wait in all lists.
+// select.cpp - select over type-erased cases: decides under all locks, or waits in all lists.
 //
-// A watch (a descriptor) is ready or not whatever we lock, and to look at it takes a system call: it is looked at before the decision, and
-// again after each event.
+// It tries one case alone first, then decides among all cases under all locks, then waits in all
+// lists at once. A watch (a descriptor) may be ready or not whatever select locks, and looking at
+// it takes a system call. So select looks at it before the decision, and again after each event.
 //
 // Invariants
 //   E1  Channels are locked in the order of their addresses, each once.
-//   E2  The decision to wait and the linking of all waiters happen under all locks: what becomes ready afterwards finds us.
-//   E3  All waiters share one ticket, so at most one partner, token or timer claims the wait (W2): at most one case happens.
-//   E4  Before the frame is left, or another round begins, every waiter of the last round is unlinked.
-//   E5  A fiber's end is waited for in the list of its joiners, one lock at a time, after the channels' (E1): it comes once and
-//       stays, so who looks under that fiber's lock while linking misses nothing. What has ended by then claims the wait.
-//   E6  A watch is chosen only if the last look said that it is ready. An event after that look ends the wait, or keeps it from being
-//       enlisted, and then a new round begins with a new look: so none is missed, and one that means nothing costs a round.
+//   E2  The decision to wait and the linking of all waiters happen under all locks. So a case that
+//       becomes ready afterwards finds the waiters.
+//   E3  All waiters share one ticket, so at most one partner, token or timer claims the wait (W2):
+//       at most one case happens.
+//   E4  Before the frame is left, or another round begins, every waiter of the last round is
+//       unlinked.
+//   E5  select waits for a fiber's end in the list of its joiners. It takes the locks of these
+//       fibers one at a time, after the channels' locks are given back (E1). An end that has come
+//       stays, so a look under that fiber's lock while linking misses nothing. A fiber that has
+//       ended by then claims the wait.
+//   E6  A watch is chosen only if the last look said that it is ready. An event after that look
+//       ends the wait, or prevents that the waiter is enlisted; then a new round begins with a new
+//       look. So no event is missed, and an event that means nothing costs one round.
 //   E7  Every watch is open from before the first look until the selection goes.
-//   E8  The case that is drawn first, if it is a channel's, may be done under that channel's lock alone: it was ready at that moment. That
-//       none is takes all locks; the draw goes on from there, so each of those that are ready is as likely as any other.
+//   E8  If the case that is drawn first is a channel's, it may be done under that channel's lock
+//       alone: it was ready at that moment. Deciding that no case is ready takes all locks. The
+//       draw goes on from the first case drawn, so all ready cases are equally likely.
 #include <weft/detail/select_core.hpp>
 
 #include <weft/stop.hpp>
@@ -42,7 +50,8 @@ static_assert(sizeof(channel_waiter) <= sizeof(select_registration) && std::is_t
 static_assert(sizeof(waiter) <= sizeof(select_registration) && std::is_trivially_destructible_v<waiter>);
 static_assert(sizeof(stop_waiter) <= sizeof(select_registration));
 
-constexpr std::chrono::microseconds first_nap(50), longest_nap(2000);  // chosen: a look is 1 us, and nobody else is kept waiting
+// chosen: a look takes 1 us, and delays no other fiber
+constexpr std::chrono::microseconds first_nap(50), longest_nap(2000);
 
 bool has_channel(const select_entry& e) noexcept { return e.kind == select_kind::send || e.kind == select_kind::receive; }
 
@@ -50,7 +59,7 @@ direction direction_of(const select_entry& e) noexcept {
     return e.kind == select_kind::send ? direction::send : direction::receive;
 }
 
-/// An index below n; 0 if there is none.
+/// An index below n, drawn at random; 0 if n is 0.
 std::size_t draw(std::size_t n) noexcept { return n == 0 ? 0 : choose(static_cast<std::uint32_t>(n)); }
 
 bool is_ready_now(select_watch& watch) noexcept {
@@ -66,7 +75,7 @@ public:
     selection(const selection&) = delete;
     selection& operator=(const selection&) = delete;
     ~selection();
-    /// `first`: what was drawn already (E8).
+    /// `first`: the index that was drawn already (E8).
     std::size_t run(std::size_t first);
 
 private:
@@ -101,14 +110,15 @@ private:
 
     const std::span<select_entry> entries_;
     select_registration* const registrations_;
-    std::span<select_order> by_address_;   // those with a channel
+    std::span<select_order> by_address_;  // the cases with a channel
     std::optional<std::size_t> otherwise_;
-    std::optional<std::size_t> timeout_;   // the earliest
-    time_point until_ = never;             // of timeout_
+    std::optional<std::size_t> timeout_;  // the earliest one
+    time_point until_ = never;  // the time of timeout_
     bool has_watches_ = false;
-    time_point look_again_ = never;        // a watch is unwatched
+    time_point look_again_ = never;  // when to look again at a watch that no driver watches
     std::chrono::microseconds nap_ = first_nap;
-    bool keeps_place_ = false;             // in the channels' lists: the wait goes on though it was claimed
+    // in the channels' lists, because the wait goes on although it was claimed
+    bool keeps_place_ = false;
 };
 
 selection::selection(std::span<select_entry> entries, select_order* order, select_registration* registrations) noexcept
@@ -153,16 +163,16 @@ std::size_t selection::run(std::size_t first) {
             unlock_all();
             return *otherwise_;
         }
-        // 2. Or wait for all of them (E2).
+        // 2. Or wait for all cases (E2).
         wait w({.kind = has_watches_ ? select_readiness_wait : select_wait, .deadline = std::min(until_, look_again_)});
         link_all(w);
         unlock_all();
         if (const auto index = wait_for_any(w)) return *index;
-        // 3. A partner's move has thrown, or a watch is to be looked at.
+        // 3. A partner's move has thrown, or a watch must be looked at again.
     }
 }
 
-// E6
+// Looks at all watches (E6).
 void selection::look_at_watches() noexcept {
     look_again_ = never;
     for (auto& e : entries_) {
@@ -175,7 +185,7 @@ void selection::look_at_watches() noexcept {
     }
 }
 
-/// Begins a case that is ready, if there is one: the first in an order drawn by lot. Under all locks.
+/// Begins a ready case, if there is one: the first in a random order. Called under all locks.
 std::optional<selection::ready_case> selection::begin_any(std::size_t first) noexcept {
     const auto n = entries_.size();
     for (std::size_t k = 0; k < n; ++k) {
@@ -196,7 +206,7 @@ bool selection::begin(ready_case& c) noexcept {
     return c.result == channel_op::done || c.result == channel_op::closed;
 }
 
-/// \returns  the case that ended the wait; nothing if it has to begin again.
+/// \returns  the case that ended the wait; nothing if select must begin another round.
 std::optional<std::size_t> selection::wait_for_any(wait& w) {
     watch_fibers(w);
     watch_tokens(w);
@@ -250,7 +260,7 @@ void selection::link_all(wait& w) noexcept {
     }
 }
 
-// E5
+// Enters the wait into the joiners of the fibers (E5).
 void selection::watch_fibers(wait& w) noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& e = entries_[i];
@@ -275,7 +285,7 @@ void selection::forget_fibers() noexcept {
     }
 }
 
-// E6
+// Enlists the wait with the watches that are not ready (E6).
 void selection::enlist_watches(wait& w) noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& e = entries_[i];
@@ -317,7 +327,8 @@ bool operate_now(select_entry& e) {
 std::size_t select_core(std::span<select_entry> entries, select_order* order, select_registration* registrations) {
     check_interrupt();
     const std::size_t first = draw(entries.size());
-    if (!entries.empty() && has_channel(entries[first]) && operate_now(entries[first])) return first;  // E8
+    // E8
+    if (!entries.empty() && has_channel(entries[first]) && operate_now(entries[first])) return first;
     return selection(entries, order, registrations).run(first);
 }
 

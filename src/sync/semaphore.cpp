@@ -1,7 +1,7 @@
-// semaphore.cpp - permits that lie in the semaphore, or go from hand to hand.
+// semaphore.cpp - permits that lie in the semaphore, or pass directly to a waiter.
 //
 // Invariants
-//   K1  Who can be claimed waits only while no permit lies in the semaphore.
+//   K1  A waiter that can be claimed waits only while no permit lies in the semaphore.
 //   K2  A claimed waiter has its permit.
 #include <weft/semaphore.hpp>
 

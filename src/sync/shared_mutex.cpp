@@ -1,10 +1,11 @@
-// shared_mutex.cpp - readers and writers in turns.
+// shared_mutex.cpp - a mutex for readers and writers, which take turns.
 //
 // Invariants
-//   N1  There is a writer or there are readers, not both.
-//   N2  A reader that can be claimed waits only while there is a writer, or one in the list of writers.
+//   N1  There is a writer or there are readers, but not both.
+//   N2  A reader that can be claimed waits only while there is a writer, or one in the list of
+//       writers.
 //   N3  A writer that can be claimed waits only while there is a writer or a reader.
-//   N4  Who is claimed is counted: as the writer, or among the readers.
+//   N4  A claimed waiter is counted already: as the writer, or among the readers.
 #include <weft/shared_mutex.hpp>
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace {
 
 using namespace detail;
 
-struct shared_mutex_state {  // zeros: free, nobody waits
+struct shared_mutex_state {  // all zeros: free, no waiters
     state_lock lock;  // guards all that follows
     wait_cell* writer = nullptr;
     std::size_t readers = 0;
@@ -91,7 +92,8 @@ bool shared_mutex::lock_until(time_point until) noexcept {
 
     wait_list admitted;
     s.lock.lock();
-    if (s.admits_reader()) s.admit_readers(admitted);  // N2: they may have waited for us only
+    // N2: the readers may have waited behind this writer only
+    if (s.admits_reader()) s.admit_readers(admitted);
     s.lock.unlock();
     unpark_all(admitted);
     return false;
@@ -144,7 +146,8 @@ void shared_mutex::unlock_shared() noexcept {
         panic("shared_mutex: unlocked by a reader that is none", whose(s.writer));
     if (--s.readers == 0) {
         s.admit_writer(admitted);
-        if (admitted.empty()) s.admit_readers(admitted);  // the writers they wait behind have given up
+        // the writers that these readers waited behind have given up
+        if (admitted.empty()) s.admit_readers(admitted);
     }
     s.lock.unlock();
     unpark_all(admitted);

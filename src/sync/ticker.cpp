@@ -7,7 +7,7 @@
 namespace weft::detail {
 namespace {
 
-/// The first time on the grid of `period` that is not over yet.
+/// The first time on the grid of `period` that lies after `now`.
 time_point next_tick(time_point last, std::chrono::nanoseconds period, time_point now) noexcept {
     if (period >= never - last) return never;
     if (last + period > now) return last + period;
@@ -36,7 +36,8 @@ void ticker::operator()() const {
         const bool once = period == std::chrono::nanoseconds::zero();
         for (auto next = first; !await_abandoned(to.core(), next);) {
             auto now = clock::now();
-            channel_try_send(to.core(), &now);  // full: nobody has taken the last one
+            // full: the last tick was not taken yet
+            channel_try_send(to.core(), &now);
             next = once ? never : next_tick(next, period, now);
         }
     } catch (const cancelled&) {  // the runtime stops

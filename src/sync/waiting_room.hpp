@@ -1,9 +1,10 @@
-// waiting_room.hpp - a lock and those who wait behind it: the wait of every primitive whose waiters bring nothing along.
+// waiting_room.hpp - a lock and a list of waiters, for primitives whose waiters bring no data.
 //
 // Invariants
-//   V1  Who is woken was claimed under the lock by somebody who has given it what it waited for; who was stopped or timed out
-//       was not, and has taken nothing.
-//   V2  After a wake-up the wait does not touch the object: whoever woke it may be the last user before the destructor.
+//   V1  A waiter that is woken was claimed under the lock by a thread that has given it what it
+//       waited for. A waiter that was stopped or timed out was not claimed, and has taken nothing.
+//   V2  After a wake-up the wait does not touch the object: the waker may have been its last user
+//       before the destructor.
 #pragma once
 
 #include <stop_token>
@@ -13,22 +14,22 @@
 
 namespace weft::detail {
 
-/// Under `lock`, which it gives back: waits in `list` until somebody claims the caller there.
+/// Called under `lock`, which it gives back. Waits in `list` until the caller is claimed there.
 ///
-/// \returns  false if the time has passed, or `token` was stopped, first.
+/// \returns  false if the deadline passed or `token` was stopped first.
 /// \parks    always.
 /// \throws   cancelled, if options.may_stop says so.
 bool wait_in(state_lock& lock, wait_list& list, const wait_options& options, const std::stop_token* token = nullptr);
 
-struct waiting_room {  // zeros: free, in state 0, nobody waits
+struct waiting_room {  // all zeros: free, in state 0, no waiters
     state_lock lock;
     wait_list waiters;  // under the lock; oldest first
 
-    /// wait_in() this room.
+    /// Waits in this room, by wait_in().
     bool wait_locked(const wait_options& options, const std::stop_token* token = nullptr) {
         return wait_in(lock, waiters, options, token);
     }
-    // Under the lock, which they give back as their last access.
+    // Called under the lock. They give it back in their last access.
     void unlock_and_wake_one() noexcept;
     void unlock_and_wake_all() noexcept { wake_all_in(lock.state()); }
     void wake_all_in(state_lock::state_type) noexcept;

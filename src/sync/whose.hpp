@@ -1,4 +1,6 @@
-// whose.hpp - what a message about a broken contract says of a lock's owner. Not by name: an owner that forgot to unlock may be gone.
+// whose.hpp - describes the owner of a lock in the message about a broken contract.
+//
+// It does not name the owner, because an owner that forgot to unlock may be gone.
 #pragma once
 
 #include <string_view>

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -93,10 +94,12 @@ TEST_F(bad_input_death, a_fiber_joined_by_two_at_a_time) {
 TEST_F(bad_input_death, a_fiber_that_joins_itself) {
     EXPECT_DEATH(run([] {
                      fiber<> self;
+                     std::atomic<bool> is_named{false};
                      self = spawn({.name = "culprit"}, [&] {
-                         this_fiber::yield();
+                         while (!is_named) this_fiber::yield();
                          self.join();
                      });
+                     is_named = true;
                      this_fiber::sleep_for(10s);
                  }),
                  "weft: fatal: a fiber cannot join itself \\[in culprit, fiber [0-9]+\\]");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -297,10 +298,12 @@ TEST(spawn_death, on_a_plain_thread_names_run) { EXPECT_DEATH(static_cast<void>(
 TEST(spawn_death, a_fiber_cannot_join_itself) {
     EXPECT_DEATH(run([] {
                      fiber<> self;
+                     std::atomic<bool> is_named{false};
                      self = spawn([&] {
-                         this_fiber::sleep_for(1ms);
+                         while (!is_named) this_fiber::yield();
                          self.join();
                      });
+                     is_named = true;
                      this_fiber::sleep_for(10s);
                  }),
                  "cannot join itself");

@@ -1,13 +1,15 @@
 // context.S - leaves one aarch64 stack and goes on with another.
 //
-// Only callee-saved registers are kept (x19-x30, d8-d15). A caller that signs its return address does so with its own stack
-// pointer, which is the same when it goes on. `ret` needs no landing mark under branch protection.
+// Only callee-saved registers are saved (x19-x30, d8-d15). A caller that signs its return address
+// signs it with its own stack pointer, which is the same when the caller goes on. `ret` needs no
+// landing mark under branch protection.
 #if defined(__aarch64__)
 #include "layout.h"
 
         .text
 
-// Takes the registers out of the frame at sp and returns into it. x0 carries the word passed by the one who came here.
+// Restores the registers from the frame at sp and returns into that frame. x0 holds the word that
+// was passed by the code that switched here.
 .macro weft_resume
         ldp     x19, x20, [sp, #WEFT_FRAME_X19]
         .cfi_restore x19
@@ -44,7 +46,7 @@
         ret
 .endm
 
-// Rules only: the frame has all preserved registers.
+// Emits unwind rules only: all preserved registers lie in the frame.
 .macro weft_all_saved
         .cfi_rel_offset x29, WEFT_FRAME_X29
         .cfi_rel_offset x30, WEFT_FRAME_X30
@@ -68,7 +70,8 @@
         .cfi_rel_offset d15, WEFT_FRAME_D15
 .endm
 
-// A hop is a switch here: a jump to an unmarked return address is refused under branch protection.
+// A hop is a switch on this processor: under branch protection a jump to an unmarked return address
+// faults.
         .globl  weft_hop_context
         .hidden weft_hop_context
         .set    weft_hop_context, weft_switch_context
@@ -138,7 +141,8 @@ weft_jump_context:
         .size   weft_jump_context, . - weft_jump_context
 
 // void weft_call_from_context(void* sp x0, void (*function)(void*) x1, void* argument x2)
-// Calls function(argument) on this stack; to unwinders the caller is whoever has left the stack at sp.
+// Calls function(argument) on this stack. Unwinders see the code that has left the stack at sp as
+// the caller.
         .globl  weft_call_from_context
         .hidden weft_call_from_context
         .type   weft_call_from_context, %function
@@ -169,15 +173,16 @@ weft_call_from_context:
         .cfi_endproc
         .size   weft_call_from_context, . - weft_call_from_context
 
-// The bottom of every made stack: nothing called it, and it never ends. The nop makes "just before the return address", where
-// unwinders look, lie inside it also while the stack has not started.
+// The bottom of every made stack: nothing called it, and it never ends. Unwinders look just before
+// the return address. The nop puts that place inside this function even while the stack has not
+// started.
         .type   weft_context_base, %function
         .p2align 4
         .cfi_startproc
         .cfi_undefined x30
         .cfi_undefined x29
         .type   weft_not_begun, %function
-weft_not_begun:                         // what debuggers call it then
+weft_not_begun:                         // the name that debuggers show then
         nop
         .size   weft_not_begun, . - weft_not_begun
         .globl  weft_context_base

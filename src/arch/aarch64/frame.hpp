@@ -1,4 +1,4 @@
-// frame.hpp - the registers of a suspended aarch64 stack as a struct.
+// frame.hpp - the registers of a suspended aarch64 stack, as a struct.
 #pragma once
 
 #include <cstddef>
@@ -53,12 +53,12 @@ static_assert(offsetof(saved_frame, d14) == WEFT_FRAME_D14);
 static_assert(offsetof(saved_frame, d15) == WEFT_FRAME_D15);
 static_assert(sizeof(saved_frame) == WEFT_FRAME_BYTES);
 
-/// `weft_context_base` calls function(argument, what the switch passed, extra).
+/// Makes `weft_context_base` call function(argument, word passed by the switch, extra).
 inline void set_first_call(saved_frame& frame, void* function, void* argument, void* extra) noexcept {
     frame.x19 = function;
     frame.x20 = argument;
     frame.x21 = extra;
-    frame.x29 = nullptr;   // X4, for those who walk frame pointers
+    frame.x29 = nullptr;  // X4, for code that walks frame pointers
     frame.x30 = reinterpret_cast<void*>(&weft_context_base);
 }
 

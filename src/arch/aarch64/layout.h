@@ -1,6 +1,6 @@
-// layout.h - where a suspended aarch64 stack keeps its registers, for the compiler and the assembler alike.
+// layout.h - where a suspended aarch64 stack keeps its registers, for compiler and assembler.
 //
-// Offsets from the saved stack pointer. `frame.hpp` asserts them against the struct.
+// Offsets from the saved stack pointer. `frame.hpp` compares them with the struct.
 #pragma once
 
 #define WEFT_FRAME_X29 0

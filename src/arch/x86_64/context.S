@@ -1,8 +1,9 @@
 // context.S - leaves one x86-64 stack and goes on with another.
 //
-// Only callee-saved registers are kept. A switch ends in `ret`, so that the return predictor stays balanced for the frames above;
-// a hop in a jump (docs/design/switch-and-stacks.md says which for what). The unwind information is right at every instruction:
-// where the canonical frame is, and which registers still lie in it.
+// Only callee-saved registers are saved. A switch ends in `ret`, so that the return predictor stays
+// balanced for the frames above. A hop ends in a jump (docs/design/switch-and-stacks.md says which
+// is used where). The unwind information is right at every instruction: where the canonical frame
+// is, and which registers still lie in it.
 #if defined(__x86_64__)
 #include "layout.h"
 
@@ -16,7 +17,8 @@
 
         .text
 
-// Puts the preserved registers on this stack, goes to the other, and passes the word in %rdx on in %rax.
+// Saves the preserved registers on this stack, changes to the other stack, and passes the word in
+// %rdx on in %rax.
 .macro weft_leave
         movq    %rdx, %rax
         subq    $WEFT_FRAME_RETURN, %rsp
@@ -37,7 +39,7 @@
         movq    %rsi, %rsp              // the same rules now describe the other stack's caller
 .endm
 
-// Takes the preserved registers out of the frame at %rsp.
+// Restores the preserved registers from the frame at %rsp.
 .macro weft_resume
         movq    WEFT_FRAME_R15(%rsp), %r15
         .cfi_restore %r15
@@ -59,7 +61,7 @@
         ret
 .endm
 
-// Rules only: the frame has all preserved registers.
+// Emits unwind rules only: all preserved registers lie in the frame.
 .macro weft_all_saved
         .cfi_rel_offset %r15, WEFT_FRAME_R15
         .cfi_rel_offset %r14, WEFT_FRAME_R14
@@ -119,7 +121,8 @@ weft_jump_context:
         .size   weft_jump_context, . - weft_jump_context
 
 // void weft_call_from_context(void* sp %rdi, void (*function)(void*) %rsi, void* argument %rdx)
-// Calls function(argument) on this stack; to unwinders the caller is whoever has left the stack at sp.
+// Calls function(argument) on this stack. Unwinders see the code that has left the stack at sp as
+// the caller.
         .globl  weft_call_from_context
         .hidden weft_call_from_context
         .type   weft_call_from_context, @function
@@ -144,15 +147,16 @@ weft_call_from_context:
         .cfi_endproc
         .size   weft_call_from_context, . - weft_call_from_context
 
-// The bottom of every made stack: nothing called it, and it never ends. The nop makes "one byte before the return address",
-// where unwinders look, lie inside it also while the stack has not started.
+// The bottom of every made stack: nothing called it, and it never ends. Unwinders look one byte
+// before the return address. The nop puts that byte inside this function even while the stack has
+// not started.
         .type   weft_context_base, @function
         .p2align 4
         .cfi_startproc
         .cfi_undefined %rip
         .cfi_undefined %rbp
         .type   weft_not_begun, @function
-weft_not_begun:                         // what debuggers call it then
+weft_not_begun:                         // the name that debuggers show then
         nop
         .size   weft_not_begun, . - weft_not_begun
         .globl  weft_context_base
@@ -167,8 +171,8 @@ weft_context_base:
         .cfi_endproc
         .size   weft_context_base, . - weft_context_base
 
-// Says that indirect branches land on endbr64. It does not claim shadow-stack support, so the linker drops that claim for the
-// whole program: weft's stacks have no shadow.
+// Says that indirect branches land on endbr64. It claims no support for shadow stacks, so the
+// linker drops that claim for the whole program: weft's stacks have no shadow.
 #if defined(__CET__) && (__CET__ & 1)
         .section .note.gnu.property, "a"
         .p2align 3

@@ -1,4 +1,4 @@
-// frame.hpp - the registers of a suspended x86-64 stack as a struct.
+// frame.hpp - the registers of a suspended x86-64 stack, as a struct.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@ static_assert(offsetof(saved_frame, rbp) == WEFT_FRAME_RBP);
 static_assert(offsetof(saved_frame, return_address) == WEFT_FRAME_RETURN);
 static_assert(sizeof(saved_frame) == WEFT_FRAME_BYTES);
 
-/// `weft_context_base` calls function(argument, what the switch passed, extra).
+/// Makes `weft_context_base` call function(argument, word passed by the switch, extra).
 inline void set_first_call(saved_frame& frame, void* function, void* argument, void* extra) noexcept {
     frame.r12 = function;
     frame.r13 = argument;
     frame.r14 = extra;
-    frame.rbp = nullptr;   // X4, for those who walk frame pointers
+    frame.rbp = nullptr;  // X4, for code that walks frame pointers
     frame.return_address = reinterpret_cast<void*>(&weft_context_base);
 }
 

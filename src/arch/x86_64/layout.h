@@ -1,6 +1,7 @@
-// layout.h - where a suspended x86-64 stack keeps its registers, for the compiler and the assembler alike.
+// layout.h - where a suspended x86-64 stack keeps its registers, for compiler and assembler.
 //
-// Offsets from the saved stack pointer. `frame.hpp` asserts them against the struct; tools/gdb may read them too.
+// Offsets from the saved stack pointer. `frame.hpp` compares them with the struct; tools/gdb may
+// read them too.
 #pragma once
 
 #define WEFT_FRAME_R15 0

@@ -14,6 +14,7 @@
 #include "runtime/dump/all_runtimes.hpp"
 #include "runtime/dump/wait_cycles.hpp"
 #include "runtime/runtime_core.hpp"
+#include "sched/joiners.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "stack/running_stack.hpp"
 

@@ -11,13 +11,13 @@
 namespace weft::detail {
 namespace {
 
-constexpr auto spin_for = std::chrono::microseconds(50);     // measured: the price of a sleep and a wake (mechanisms.md, 3.2)
+constexpr auto spin_for = std::chrono::microseconds(50);  // chosen: see docs/measurements/waking.md
 constexpr auto nap_for =
     std::chrono::microseconds(25);      // required: with the wake-up, work waits at most 200 us while somebody is idle
 constexpr auto long_nap = std::chrono::microseconds(100);  // required: as above; each takes 15 us of a CPU that others want
 constexpr auto patience = std::chrono::microseconds(20);  // chosen: longer than a fiber that has woken another needs to park
-constexpr auto answer_in = std::chrono::microseconds(10);  // measured: a victim that has not answered by then is in a long body
-constexpr auto tiny = std::chrono::microseconds(20);  // measured: loot that lasts shorter costs more than it helps
+constexpr auto answer_in = std::chrono::microseconds(10);  // chosen: a victim between bodies answers sooner
+constexpr auto tiny = std::chrono::microseconds(20);  // chosen: see docs/measurements/run-order.md
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
 constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
 constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again

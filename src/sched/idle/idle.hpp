@@ -1,10 +1,12 @@
 // idle.hpp - what a worker does that has nothing to run: look round, search for a while, sleep.
 //
-// Searching costs the others nothing; waking a sleeper costs 12 us of the waker and 32 us until it runs (measured:
-// research/mechanisms.md, 3). So the one searcher does not sleep at once: it spins for a moment if work was seen lately, and
-// then looks again every `nap` while others are busy. While it does so nobody need wake anybody (idle_set.hpp), and a fiber
-// that waits behind a neighbour's long computation is found within a nap. Only when `naps` looks in a row found nothing does
-// it sleep for good; an idle process therefore does not wake at all. Beside hogs nobody searches for long (lacks_cpu()).
+// Searching costs the others nothing; waking a sleeper costs 12 us of the waker and 32 us until it
+// runs (docs/measurements/waking.md). So the one searcher does not sleep at once: it spins for a
+// moment if work was seen lately, and then looks again every `nap` while others are busy. While it
+// does so nobody need wake anybody (idle_set.hpp), and a fiber that waits behind a neighbour's long
+// computation is found within a nap. Only when `naps` looks in a row found nothing does it sleep
+// for good; an idle process therefore does not wake at all. Beside hogs nobody searches for long
+// (lacks_cpu()).
 // Who is one too many (I7) does not look at the others at all, and leaves to them what its own timers or the driver bring.
 #pragma once
 

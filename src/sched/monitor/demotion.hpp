@@ -1,7 +1,8 @@
 // demotion.hpp - the class of fibers that have lost a worker by computing: they run on carriers that have none, a few at a time.
 //
-// Put back among the others a fiber that computes for 30 ms at a time would have each worker for a slice whenever its turn comes,
-// and all who wait would wait for that (measured with 16 of them: 46 ms at the median, 22 us with this class; mechanisms.md, 2.4).
+// Put back among the others a fiber that computes for 30 ms at a time would have each worker for a
+// slice whenever its turn comes, and all who wait would wait for that: with 16 of them 46 ms at the
+// median, and 22 us with this class (docs/measurements/preemption.md).
 //
 // A fiber is demoted by its own carrier, when it parks or yields without the worker it has lost. It becomes an ordinary one again
 // after so many bursts in a row that were short.
@@ -46,7 +47,7 @@ public:
     }
 
 private:
-    static constexpr std::uint8_t bursts_to_prove_ = 8;  // chosen: research/mechanisms.md, 2.8
+    static constexpr std::uint8_t bursts_to_prove_ = 8;  // chosen
 
     const duration short_burst_;
 };

@@ -14,8 +14,9 @@ constexpr duration still_for = microseconds(300);   // required: with `soon`, a 
 constexpr duration soon = microseconds(300);        // required: as above
 constexpr duration usual = microseconds(600);       // required: as above, from the last look at which all was well
 constexpr duration idle_pace = milliseconds(10);    // chosen: nobody waits, and who begins to is seen at the next look
-constexpr int spawners_slices = 20;  // measured: a spawn without a worker costs 200 ns instead of 25 to 60, so that a
-    // batch of 500,000 took three times as long when its spawner was handed off
+// chosen: a spawn without a worker costs 200 ns instead of 25 to 60, so that a batch of 500,000
+// takes three times as long when its spawner loses the worker (docs/measurements/run-order.md)
+constexpr int spawners_slices = 20;
 constexpr auto spawns_much = microseconds(10);  // chosen: more often than once in so long
 
 }  // namespace

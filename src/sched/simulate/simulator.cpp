@@ -285,7 +285,7 @@ std::string simulator::describe(const char* what, const control_block* but) {
             text += ": " + std::string(name(state));
             continue;
         }
-        text += ": waits for " + std::string(name(f->rest().reason.load(relaxed)));
+        text += ": waits for " + std::string(f->rest().kind.load(relaxed)->name);
         if (const void* const object = f->rest().object.load(relaxed))
             text += " #" + std::to_string(objects.try_emplace(object, objects.size() + 1).first->second);
     }
