@@ -30,7 +30,7 @@ struct wait_options {
     if (self.waited == waits::watched) tell_watcher(self, self.rest().reason.load(relaxed));
     auto& ready = self.rest().make_ready;
 
-    // If it is set already, the fiber was demoted or bound before.
+    // It is set already if the fiber was demoted or bound before, or has another class.
     if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);
 }
 
