@@ -1,11 +1,10 @@
-// run_queue.hpp - the fibers a worker has still to run: a next slot and a deque, private to their
-// owner.
+// run_queue.hpp - the fibers that a worker has yet to run: a next slot and a deque.
 //
-// The owner is the carrier that has the worker, on its visits; it pays no atomic read-modify-write.
-// A thief that wants fibers asks, and the owner hands over half of them at its next visit, in a
-// buffer called the tray. An owner that is busy with other things for long is overruled: the thief
-// proves with a heavy fence that the owner is not inside, and takes half itself. The words for that
-// are the carrier's tenure (tenure.hpp).
+// Both are private to their owner, the carrier that has the worker, on its visits; it pays no
+// atomic read-modify-write. A thief that wants fibers asks, and the owner hands over half of them
+// at its next visit, in a buffer called the tray. An owner that is busy with other things for long
+// is overruled: the thief proves with a heavy fence that the owner is not inside, and takes half
+// itself. The words for that are the carrier's tenure (tenure.hpp).
 //
 // Invariants
 //   Q1  Slot and deque belong to the party that the tenure names (T1): the owner on its visits, or
@@ -23,8 +22,8 @@
 // take_back() gives way to it as well. So an item with n others before it in the deque is taken by
 // the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of these have been started.
 //
-// Not promised: size() seen by another thread is a hint. Model test:
-// tests/model/run_queue_model.cpp.
+// Not promised: size() seen by another thread is a hint.
+// Model test: tests/model/run_queue_model.cpp.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +43,8 @@ class run_queue {
     static_assert((least_capacity & (least_capacity - 1)) == 0, "positions are computed modulo 2^32");
 
 public:
-    /// The most items a thief gets at once, and the size of the tray. Chosen: at 20 ns each to take
-    /// over, about a microsecond.
+    /// The most items a thief gets at once, and the size of the tray.
+    // chosen: at 20 ns each to take over, about a microsecond
     static constexpr std::uint32_t most_loot = most;
 
     run_queue() = default;

@@ -1,5 +1,4 @@
-// wait.hpp - one wait of the calling fiber or thread, from the decision to wait to the reason it
-// ended.
+// wait.hpp - one wait of the calling fiber or thread, from its beginning to the reason it ended.
 //
 // See fiber/waiter.hpp for the pattern. A waiter may be linked only after its `wait` exists. The
 // lock of the object is held from the decision to wait until the waiters are linked, and released
