@@ -93,8 +93,7 @@ public:
         // chosen: visits are short, unless the carrier has lost its core
         constexpr int spin_turns = 100;
         // The acquires pair with leave() and give_up().
-        for (int turns = 0; inside_.load(acquire) != 0 && call_.load(acquire) < conceded;
-             ++turns)
+        for (int turns = 0; inside_.load(acquire) != 0 && call_.load(acquire) < conceded; ++turns)
             turns < spin_turns ? cpu_relax() : thread_yield();
     }
 

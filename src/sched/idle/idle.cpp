@@ -15,8 +15,7 @@ namespace {
 // measured: the price of a sleep and a wake (research/mechanisms.md, 3.2)
 constexpr auto spin_for = std::chrono::microseconds(50);
 // required: with the wake-up, work waits at most 200 us while a worker is idle
-constexpr auto nap_for =
-    std::chrono::microseconds(25);
+constexpr auto nap_for = std::chrono::microseconds(25);
 // required: the same bound of 200 us; each nap takes 15 us of a CPU that hogs want
 constexpr auto long_nap = std::chrono::microseconds(100);
 // chosen: longer than a fiber that has woken another needs to park
@@ -284,8 +283,7 @@ void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);  // pairs with the fence of wake_searcher()
     // After set_napper(): a thread that pushed before has not seen the napper.
-    if (w_.owner_.injected().empty() &&
-        !this_carrier()->has_bound())
+    if (w_.owner_.injected().empty() && !this_carrier()->has_bound())
         sleep_until(clock::now() + (in_others_way_ ? long_nap : nap_for));
     w_.owner_.set_napper(nullptr);
 }
