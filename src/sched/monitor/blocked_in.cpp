@@ -87,7 +87,8 @@ long system_call_in(std::string_view text) noexcept {
     long number = -1;
     const auto end = text.data() + text.size();
     const auto [stop, fault] = std::from_chars(text.data(), end, number);
-    return fault == std::errc() && stop != end && *stop == ' ' ? number : -1;  // "running", or "-1 ..." outside of any call
+    // The text may also be "running", or "-1 ..." outside of any call.
+    return fault == std::errc() && stop != end && *stop == ' ' ? number : -1;
 }
 
 std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept {
