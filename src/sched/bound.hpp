@@ -41,8 +41,7 @@
 
 namespace weft::detail {
 
-/// Binds a fiber before it starts, as its `migrate` attribute says. \throws std::system_error
-/// (EAGAIN)
+/// Binds a fiber before it starts, as `migrate` says. \throws std::system_error (EAGAIN)
 void bind_new(control_block& f, scheduler& where, migrate how);
 /// Binds `f` to the carrier `to`: the caller's, which runs `f` or is about to, or one for a fiber
 /// that has not started.

@@ -91,8 +91,7 @@ public:
         if (!holder().try_enter()) [[unlikely]]
             enter_wait_attentively(self);
     }
-    /// Inside, after the wait has begun. Returns after the fiber was unparked, perhaps on another
-    /// carrier.
+    /// Inside, after the wait has begun. Returns when unparked, perhaps on another carrier.
     void park(control_block& self) noexcept;
     /// Inside: arms a timer of the fiber's wait.
     void arm(timer& t, time_point when) noexcept;
@@ -107,8 +106,7 @@ public:
     static void free_joined(control_block& child) noexcept;
     /// Whether run_inline() has the stack it needs. Yields to other fibers now and then.
     static bool can_run_inline(control_block& self) noexcept;
-    /// Runs the unstarted `child` from beginning to end on the stack of `self`, but under its own
-    /// identity.
+    /// Runs the unstarted `child` to its end on the stack of `self`, but under its own identity.
     static void run_inline(control_block& self, control_block& child) noexcept;
 
     void leave() noexcept { holder().leave(); }
@@ -120,17 +118,15 @@ public:
     /// Ordered by the fences of a worker that is about to sleep.
     bool has_bound() const noexcept { return !bound_.empty(); }
     tenure<worker>& hold() noexcept { return hold_; }
-    /// \returns the fiber whose code runs here. A hint for all threads but its own and the monitor
-    /// (H3).
+    /// \returns the fiber whose code runs here. A hint but for its own thread and the monitor (H3).
     control_block* current() const noexcept { return current_.load(relaxed); }
     /// As current(), for a thread that reads the fiber's block: the block is type-stable, and was
     /// made before it came here. Pairs with dispatch().
     const control_block* seen_current() const noexcept { return current_.load(acquire); }
-    /// \returns a probe (a number and a clock) of its thread; of no thread while that is about to
-    /// start.
+    /// \returns a probe (id and clock) of its thread; of no thread while that is about to start.
     thread_probe probe() const noexcept { return probe_.load(relaxed); }
     std::uint64_t born() const noexcept { return born_.load(acquire); }
-    // pairs with the release in count_end()
+    // Pairs with the release in count_end().
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
     void count_bound(int n) noexcept { bound_count_.fetch_add(static_cast<unsigned>(n), seq_cst); }
@@ -142,8 +138,7 @@ public:
     /// before. True: the monitor must give the place back.
     bool vacate_place_since(time_point t) noexcept;
     /// Called by the monitor before it takes the worker, or after the demand was refused: whether
-    /// the thread has the long slice of a hog.
-    // ordered by the loss
+    /// the thread has the long slice of a hog. Ordered by the loss of the worker.
     void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }
     bool has_long_slice() const noexcept { return has_long_slice_.load(relaxed); }  // a hint
     /// Whether its thread is nicer than others and may stay so; then it is granted no worker (N1 of
@@ -155,8 +150,7 @@ public:
     bool has_no_thread() const noexcept { return has_lived_.load(relaxed) && !probe().cpu(); }
     /// Called by the monitor: since when the carrier's fiber has run.
     void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
-    /// While it has no worker: since when its fiber has run. The value identifies that stretch. A
-    /// hint.
+    /// While it has no worker: since when its fiber has run, which identifies that stretch. A hint.
     time_point alone_since() const noexcept { return time_point(duration(alone_since_.load(relaxed))); }
 
 private:
@@ -192,7 +186,7 @@ private:
 
     // Running fibers.
     static void loop(void* stack_of_loop) noexcept;  // bottom frame of pooled stacks
-    // bottom frame of stacks of other sizes
+    // Bottom frame of a stack that belongs to one fiber.
     static void loop_once(void* fiber_with_own_stack) noexcept;
     static void run_body(control_block& f) noexcept;
     static after_body body_ended(control_block& f) noexcept;
@@ -249,7 +243,7 @@ private:
     injector<control_block> bound_;  // B2 of bound.hpp
     atomic<unsigned> bound_count_{0};
     atomic<bool> is_nice_{false}, has_lived_{false};
-    // it has no worker: one own_carrier fiber alone is bound to it
+    // It has no worker: one own_carrier fiber alone is bound to it.
     atomic<bool> is_reserved_{false};
     atomic<thread_probe> probe_{thread_probe()};
     const unsigned number_;  // for its thread's name

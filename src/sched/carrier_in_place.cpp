@@ -166,10 +166,9 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     return true;
 }
 
-// K5 holds as for a join in place, except that under a shield the child is not stopped with its
-// spawner.
+// K5 holds as for a join in place, except that under a shield a stop is not passed to the child.
 void carrier::run_inline(control_block& self, control_block& child) noexcept {
-    // the spawner may be inside a handler
+    // Puts the exception state aside, since the spawner may be inside a handler.
     const auto exceptions = std::exchange(*exception_state_here(), {});
     const bool stops_with_spawner = self.rest().slot.shields == nullptr;
     {
@@ -193,8 +192,7 @@ void carrier::run_inline(control_block& self, control_block& child) noexcept {
     c.count_end();
 }
 
-// No other fiber has the handle yet, so none waits for the child. The caller keeps the reference of
-// the run.
+// No other fiber has the handle yet, so none waits. The caller keeps the reference of the run.
 void carrier::run_inlined_body(control_block& f) noexcept {
     if (f.owner->looks_at_starts()) f.owner->look_at_start(f);
     f.body->run();

@@ -82,7 +82,7 @@ void carrier::loop(void* stack_of_loop) noexcept {
         f = std::exchange(c.picked_, nullptr);
     }
     for (;;) {
-        // it and its worker may differ from those before the last body
+        // The carrier and its worker may differ from those before the last body.
         carrier& c = *this_carrier();
         worker& w = c.its_worker();
         c.current_.store(nullptr, relaxed);
@@ -117,7 +117,7 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     run_body(f);
     if (auto* const census = f.owner->census()) [[unlikely]]
         census->end(f);
-    if (f.is_bound()) let_go(f);  // before the end becomes visible
+    if (f.is_bound()) let_go(f);  // after its captures were destroyed, before its end is visible
     const auto how = body_ended(f);
     carrier& c = *this_carrier();
     const bool has_worker = c.enter(on_demand::refuse);
@@ -133,7 +133,7 @@ bool carrier::body_failed(control_block& f) noexcept {
     f.lock.lock();
     f.mark.failed = true;
     f.leave_trace();
-    // if it is detached later, the thread that does so reports
+    // If it is detached later, the thread that does so reports.
     const bool unheard = f.mark.detached;
     f.lock.unlock();
     if (unheard) f.owner->report_unhandled(f, f.body->failure());
@@ -205,8 +205,7 @@ void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
     arrive();
 }
 
-// The first code of a fiber that goes on after a switch: commits for the previous fiber, and ends
-// the visit.
+// The first code of a fiber after a switch: commits for the previous fiber and ends the visit.
 [[gnu::always_inline]] inline void carrier::arrive() noexcept {
     carrier& c = *this_carrier();  // may be another than before the switch
     if (c.after_ == afterwards::commit_park) {
@@ -229,7 +228,7 @@ void carrier::park(control_block& self) noexcept {
         return park_at_home(self);
     worker& w = its_worker();
     control_block* const next = w.pick();
-    // a hint for dumps; after pick(), which may have read the clock
+    // A hint for dumps; after pick(), which may have read the clock.
     self.rest().since.store(w.coarse_now(), relaxed);
     if (next == &self) [[unlikely]] {  // woken already
         self.rest().word.left();
@@ -253,7 +252,7 @@ void carrier::yield(control_block& self) noexcept {
     worker& w = c.its_worker();
     if (self.is_apart || w.poll_is_due()) [[unlikely]]
         return c.yield_otherwise(self);
-    // no thief can take `self` before the visit ends
+    // No thief can take `self` before the visit ends.
     control_block* const next = w.queue().rotate_started(self);
     if (!next) [[unlikely]]
         return c.yield_otherwise(self);

@@ -1,7 +1,6 @@
 // driver.hpp - what the scheduler asks of an I/O engine: wait for readiness and wake the waiters.
 //
-// The scheduler declares the interface, src/io implements it (epoll), and src/runtime connects the
-// two.
+// The scheduler declares it, src/io implements it (epoll), and src/runtime connects the two.
 #pragma once
 
 #include <weft/detail/clock.hpp>

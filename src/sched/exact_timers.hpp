@@ -12,8 +12,7 @@
 
 namespace weft::detail {
 
-/// Gives the calling thread the least slack while this object lives. Does nothing if the sleep has
-/// no deadline.
+/// Gives the calling thread the least slack while this lives; does nothing if `until` is `never`.
 class exact_timers {
 public:
     explicit exact_timers(time_point until) noexcept : wanted_(until != never) {

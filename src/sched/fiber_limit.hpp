@@ -15,8 +15,7 @@
 //       (One in it may have been stopped; give() drops it.)
 //   F4  A waiter that give() has claimed has its place; one that was stopped has none, and
 //       withdraws.
-//   F5  What a fiber did before its place was given happens before what the taker of that place
-//       does.
+//   F5  What a fiber did before its place was given back happens before what the taker does.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +48,7 @@ public:
     spin_lock& lock() noexcept { return lock_; }
     wait_list& line() noexcept { return line_; }
 
-    /// Under the lock. False: no place is free, and the caller must join the line before it unlocks
-    /// (F3).
+    /// Under the lock. False: no place is free; the caller must join the line before unlocking (F3).
     [[nodiscard]] bool take_or_close() noexcept {
         for (auto n = places_.load(relaxed); n != closed;) {
             const bool is_free = n > 0;

@@ -34,7 +34,7 @@ public:
     }
     void child_ended(control_block&, bool) noexcept override { ::_exit(EXIT_SUCCESS); }
     bool is_stopped() const noexcept override { return false; }
-    // no thread waits here
+    // No thread waits here.
     std::size_t list_children(std::span<const control_block*>) noexcept override { return 0; }
 };
 

@@ -45,14 +45,14 @@ public:
         T* newest = pushed_.load(relaxed);
         do {
             item.link = newest;
-        // pairs with pop()
+        // Pairs with pop().
         } while (!pushed_.compare_exchange_weak(newest, &item, release, relaxed));
     }
 
     T* pop() noexcept {
         if (empty()) return nullptr;
         const std::lock_guard guard(lock_);
-        // pairs with push(); J3
+        // Pairs with push(); J3.
         if (!ready_) ready_ = turned_round(pushed_.exchange(nullptr, acquire));
         T* const item = ready_;
         if (!item) return nullptr;

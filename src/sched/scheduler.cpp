@@ -189,7 +189,7 @@ carrier& scheduler::new_carrier(worker* first) {
 
 void scheduler::start(control_block& f) noexcept {
     if (auto* const c = this_carrier_of(this)) return c->start(f);
-    // before the fiber can end: live() never falls below the truth
+    // Before the fiber can end: live() never falls below the truth.
     born_outside_.fetch_add(1, release);
     if (f.is_bound()) return ready_bound(f);
     inject(f);
@@ -331,7 +331,7 @@ void scheduler::wake_claimed() noexcept {
 }
 
 void scheduler::wake_searcher() noexcept {
-    // pairs with the fences of announce_sleep() and nap(): the caller need not be a worker
+    // Pairs with the fences of announce_sleep() and nap(): the caller need not be a worker.
     fence(seq_cst);
     wake_sleeper();
     if (auto* const napper = napper_.load(relaxed)) napper->wake();

@@ -96,7 +96,7 @@ struct scheduler_options {
     bool follows_quota = false;
     /// Added to the usual nice value for a thread whose fiber has lost its worker by computing.
     int hog_nice = 0;
-    // makes a hog's thread record its stack; set up by the higher layer. 0: none
+    /// The signal that makes a hog's thread record its stack; set up by the higher layer. 0: none.
     int hog_signal = 0;
     /// An object of the higher layer, which the scheduler only stores.
     void* context = nullptr;
@@ -186,17 +186,16 @@ public:
     /// Whether a spawn must look at more than its attributes: at the limit, the spawner's class,
     /// the census, the simulation or tortures().
     bool looks_at_spawns() const noexcept { return looks_at_spawns_.load(relaxed); }
-    /// relaxed: a fiber that misses it is asked again, since shutdown repeats the stop until
-    /// drain() succeeds.
+    /// Whether request_stop_of_all() was called. Relaxed, since a fiber that misses it is asked
+    /// again: the runtime repeats the stop until drain() succeeds.
     bool all_are_stopped() const noexcept { return all_stopped_.load(relaxed); }
-    /// Whether a fiber that begins must be stopped at once, or is simulated.
-    // relaxed: as all_are_stopped()
+    /// Whether a fiber that begins must be stopped at once, or is simulated. Relaxed for the reason
+    /// that all_are_stopped() gives.
     bool looks_at_starts() const noexcept { return looks_at_starts_.load(relaxed); }
     [[gnu::cold]] void look_at_start(control_block&) noexcept;
     /// \returns the simulator; null unless the runtime is simulated.
     simulator* simulated() const noexcept { return simulator_.get(); }
-    /// Called before the first fiber of another class than normal starts; that start orders the
-    /// store.
+    /// Called before the first fiber of another class starts; the start orders the store.
     void begin_classes() noexcept { looks_at_spawns_.store(true, relaxed); }
     const scheduler_options& options() const noexcept { return options_; }
     /// The floating-point environment (rounding mode and the like) of the thread that made the
@@ -216,11 +215,9 @@ public:
     void demote(control_block&) noexcept;
     /// Makes a bound fiber runnable, one that is new or was waiting (bound.hpp).
     void ready_bound(control_block&) noexcept;
-    /// For tests: whether every fiber is moved to another carrier after each park (B7 of
-    /// bound.hpp).
+    /// For tests: whether fibers move to another carrier after each park (B7 of bound.hpp).
     bool tortures() const noexcept { return options_.migration == migration_policy::torture; }
-    /// Moves those fibers away that are bound to a carrier which has lost its worker and that may
-    /// move.
+    /// Moves fibers that moves_on() allows away from a carrier that has lost its worker (B7).
     [[gnu::cold]] void send_on_from(carrier&) noexcept;
     /// Whether a fiber that send_on_from() would move may wait behind another fiber: a hint.
     bool somebody_may_be_sent_on() const noexcept;
@@ -241,8 +238,7 @@ public:
     /// Makes a carrier; the caller starts its thread. One caller at a time. \throws std::bad_alloc
     carrier& new_carrier(worker* first);
     /// Whether an observer may be taking references of fibers it has none of (F3 of life_word.hpp).
-    /// Called inside a visit.
-    // pairs with the end of living()
+    /// Called inside a visit. Pairs with the end of living().
     bool is_observed() const noexcept { return observers_.load(acquire) != 0; }
     idle_set& idle() noexcept { return idle_; }
     injector<control_block>& injected() noexcept { return injected_; }
@@ -250,11 +246,10 @@ public:
     bool work_is_queued() const noexcept;
     /// Whether the pools hold memory that a burst may have left: a hint.
     bool has_surplus() const noexcept { return blocks_.has_surplus() || stacks_.has_surplus(); }
-    /// Gives back the unused pages of waiting fibers' stacks. \returns bytes. \throws
-    /// std::bad_alloc
+    /// Gives back the unused pages of waiting fibers' stacks. \returns bytes.
+    /// \throws std::bad_alloc
     std::size_t trim_waiting_stacks();
-    /// Gives back some of the pools' surplus memory. \returns when to go on; never: nothing is
-    /// left.
+    /// Gives back some of the pools' surplus memory. \returns when to go on; never: none is left.
     time_point trim(time_point now, std::size_t parts) noexcept {
         return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
     }
@@ -262,15 +257,14 @@ public:
         if (idle_.lacks_searcher()) [[unlikely]]
             wake_claimed();
     }
-    /// As wake_sleeper(), and also ends a searcher's nap, for work that should not wait for its
-    /// end.
+    /// As wake_sleeper(), and also ends a searcher's nap, if the work should not wait for that.
     void wake_searcher() noexcept;
 
     /// Takes the lead: the right to poll the driver, which one worker has at a time.
     bool try_lead() noexcept {
         auto expected = lead::free;
         return lead_.load(relaxed) == lead::free &&
-               // pairs with end_lead()
+               // Pairs with end_lead().
                lead_.compare_exchange_strong(expected, lead::taken, acquire, relaxed);
     }
     bool nobody_leads() const noexcept { return lead_.load(relaxed) == lead::free; }  // a hint
@@ -280,7 +274,7 @@ public:
         auto now = lead_.load(relaxed);
         for (;;) {
             const auto next = now == lead::free ? lead::taken : lead::wanted;
-            // pairs with end_lead()
+            // Pairs with end_lead().
             if (lead_.compare_exchange_weak(now, next, acq_rel, relaxed)) return next == lead::taken;
         }
     }
@@ -316,8 +310,7 @@ private:
     idle_set idle_;
     injector<control_block> injected_;
     std::vector<std::unique_ptr<worker>> workers_;
-    /// Has max_carriers entries from the start; those below carrier_count_ are set and never
-    /// change.
+    // Has room for all carriers from the start; entries below carrier_count_ never change.
     std::vector<std::unique_ptr<carrier>> carriers_;
     atomic<unsigned> carrier_count_{0};
     demotion demoted_;
@@ -335,7 +328,7 @@ private:
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};
     alignas(64) atomic<std::uint64_t> born_outside_{0};
-    // threads that are not workers and are about to make a fiber runnable
+    // Threads that are not workers and are about to make a fiber runnable.
     atomic<std::uint32_t> visitors_{0};
 };
 
@@ -352,7 +345,7 @@ way_to_ready way_to_ready_of(const control_block& f) noexcept;
 /// Whether this is `cancelled`, which is not a failure.
 bool is_cancellation(const std::exception_ptr&) noexcept;
 
-/// The fiber's own stop token, made on first use. \throws std::bad_alloc
+/// \returns the fiber's own stop token, made on first use. \throws std::bad_alloc
 std::stop_token stop_token_of(control_block&);
 
 /// \returns the fiber's id, made of its block's index and generation. It is unique among all fibers

@@ -26,7 +26,7 @@ bool scheduler::request_stop(control_block& f) noexcept {
 bool scheduler::raise_stop(control_block& f) noexcept {
     if (f.stop.load(acquire) != stop_stage::none) return false;
     f.leave_trace();
-    // before the token is notified: from then on park points throw
+    // Before the token is notified: from then on park points throw.
     f.rest().stops.fetch_add(1, relaxed);
     auto none = stop_stage::none;
     if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
@@ -87,8 +87,7 @@ void scheduler::request_stop_of_all() noexcept {
         auto all = living();
         stop_each(all);
     } catch (const std::bad_alloc&) {
-        // Without memory for all of them, some at a time: unstopped() does not find stopped fibers
-        // again.
+        // Without memory for all, some at a time: unstopped() does not find stopped fibers again.
         std::array<held_fiber, 32> some;
         while (const auto n = unstopped(some)) stop_each(std::span(some).first(n));
     }

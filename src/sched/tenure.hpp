@@ -111,7 +111,7 @@ private:
     atomic<std::uint32_t> inside_;
     futex_word call_;
     plain<Worker*> worker_;  // T4
-    // written by the monitor before it demands
+    // Written by the monitor before it demands.
     atomic<cause_of_loss> why_{cause_of_loss::computing};
 };
 
@@ -127,7 +127,7 @@ public:
     [[gnu::always_inline]] bool try_enter() noexcept {
         t_.inside_.store(1, relaxed);
         light_fence();  // pairs with the heavy fence of thief and monitor
-        // pairs with the release that ends a call, as in give_back()
+        // Pairs with the release that ends a call, as in give_back().
         return t_.call_.load(acquire) < asked;
     }
     /// The slow half of enter(). \returns whether the carrier has its worker. The acquire pairs
@@ -160,8 +160,8 @@ public:
     void forgive() noexcept { t_.why_.store(cause_of_loss::blocked, relaxed); }  // no demand stands
     /// Without a worker: why the monitor wanted it.
     cause_of_loss why() const noexcept { return t_.why_.load(relaxed); }  // ordered by `lost`
-    /// Whether the monitor has yet to see that it may take the worker: then it should be woken. Own
-    /// store, or the monitor's answer to it.
+    /// Whether the monitor has yet to see that it may take the worker: then it should be woken.
+    /// Reads the carrier's own store, or the monitor's answer to it.
     bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }
 
     enum class awaited { granted, summoned, dismissed, nothing };
@@ -172,7 +172,7 @@ public:
             const auto c = t_.call_.load(acquire);  // pairs with end_wait()
             if (c == dismissed) return awaited::dismissed;
             if (c == summoned) {
-                // no giver changes it before it has registered again (T5)
+                // No giver changes it before it has registered again (T5).
                 t_.call_.store(lost, relaxed);
                 return awaited::summoned;
             }
@@ -221,7 +221,7 @@ public:
         // acquire: the previous caller is done, and the giver has written worker_
         return t_.call_.load(relaxed) == none && t_.change(c, asked, acquire) ? t_.worker_.get() : nullptr;
     }
-    // pairs with attend()
+    // Pairs with attend().
     bool answered() const noexcept { return t_.call_.load(acquire) == tenure::answered; }
     /// Ends the call. Called after answered(), when the tray has been emptied. Pairs with ask(),
     /// demand() and enter().
@@ -243,15 +243,14 @@ public:
         // T2
         return t_.change(c, tenure::borrowed, acquire) ? outcome::borrowed : outcome::answering;
     }
-    // pairs with attend(), ask() and demand()
+    // Pairs with attend(), ask() and demand().
     void give_back() noexcept { t_.call_.store(none, release); }
 
 private:
     tenure& t_;
 };
 
-/// The monitor's half: it demands workers, passes one heavy_fence() for all demands of a round,
-/// then looks.
+/// The monitor's half: it demands, passes one heavy_fence() for all demands of a round, and looks.
 template <class Worker>
 class tenure<Worker>::taker {
 public:
@@ -259,7 +258,7 @@ public:
 
     /// \returns the worker demanded, or null: a thief's call stands, or there is no worker.
     Worker* demand(cause_of_loss why = cause_of_loss::computing) noexcept {
-        // published by the exchange; why() is not asked while there is a worker
+        // Published by the exchange; why() is not asked while there is a worker.
         t_.why_.store(why, relaxed);
         std::uint32_t c = none;
         return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;  // acquire: as ask()
@@ -278,7 +277,7 @@ public:
     outcome look(const RunsFiber& runs_fiber) noexcept {
         auto c = t_.call_.load(acquire);  // pairs with the carrier's concession
         if (c == demanded) {
-            // pairs with leave()
+            // Pairs with leave().
             if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;
             // T2; release: for the next grant (T4)
             if (t_.change(c, lost, acq_rel)) return outcome::taken;
@@ -289,8 +288,7 @@ public:
         return look([] { return true; });
     }
 
-    /// Takes the demand back. \returns `taken` if the carrier has conceded meanwhile, else
-    /// `refused`.
+    /// Takes the demand back. \returns `taken` if the carrier has conceded, else `refused`.
     outcome withdraw() noexcept {
         std::uint32_t c = demanded;
         return t_.change(c, none, release) ? outcome::refused : fetch(c);

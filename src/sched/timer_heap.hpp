@@ -74,7 +74,7 @@ private:
 
     spin_lock lock_;
     timer* root_ = nullptr;
-    // pairs with scheduler::leader_until_ (Dekker)
+    // Pairs with scheduler::leader_until_ (Dekker).
     atomic<std::int64_t> earliest_{never.time_since_epoch().count()};
 };
 

@@ -113,7 +113,7 @@ void wait::park_thread() noexcept {
     auto& signal = *cell_.thread_signal;
     wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
     std::optional<quiet_thread> for_good;
-    // reads its own store
+    // The load of the reason reads its own store.
     if (timer.when() == never && !is_ended_from_outside(cell_.reason.load(relaxed))) for_good.emplace();
     while (signal.load(acquire) == 0) {  // pairs with unpark()
         const auto when = look_up_at(timer.when());

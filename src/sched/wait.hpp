@@ -28,7 +28,6 @@ struct wait_options {
     self.waited = is_watched() ? waits::watched : waits::before;
     if (self.waited == waits::watched) tell_watcher(self, self.rest().reason.load(relaxed));
     auto& ready = self.rest().make_ready;
-
     // It is set already if the fiber was demoted or bound before, or has another class.
     if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);
 }
@@ -124,7 +123,7 @@ inline wake wait::park() noexcept {
 /// waiter::unpark(), inlined.
 inline void unpark_inline(wait_cell& cell) noexcept {
     if (cell.make_ready.load(relaxed) != &ready_fiber) [[unlikely]]
-        return unpark(cell);  // ordered by the claim
+        return unpark(cell);  // the load above is ordered by the claim
     cell.word.unpark();
     auto& f = control_block::of(cell);
     if (auto* const c = this_carrier_of(f.owner)) [[likely]]

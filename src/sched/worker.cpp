@@ -66,7 +66,7 @@ bool worker::attend() noexcept {
     if (!attends_) return bound_has_turn_;
     turns_.charge(ticks_.load(relaxed));
     auto ready = ready_here();
-    ready.add(turns_.turn());  // the caller's
+    ready.add(turns_.turn());  // the class of the caller
     return bound_has_turn_ || turns_.choose(ready) != turns_.turn();
 }
 
@@ -195,8 +195,7 @@ void worker::arm(timer& t, time_point when) noexcept {
     if (timers_.arm(t, when) && !alone_) has_news_ = true;
 }
 
-// A sleeping worker minds its own timers; those of a busy one are minded by the leader and by the
-// searcher.
+// A sleeping worker minds its own timers; the leader and the searcher mind those of a busy one.
 void worker::arm_from_outside(timer& t, time_point when) noexcept {
     if (!timers_.arm(t, when)) return;
     fence(seq_cst);  // pairs with the fences of a worker that is about to sleep

@@ -76,8 +76,8 @@ public:
     control_block* begin_with(control_block& f) noexcept;
     /// As run_queue::take_back(), for a fiber of another class than normal.
     bool take_back_of_class(const control_block& f) noexcept { return f.is_classed() && queue_of(f).take_back(f); }
-    /// Counts a dispatch: from now on another fiber's code runs.
-    // owner only; read by thieves and the monitor
+    /// Counts a dispatch: from now on another fiber's code runs. Owner only; thieves and the
+    /// monitor read the count.
     void tick() noexcept { ticks_.store(ticks_.load(relaxed) + 1, relaxed); }
     void fill_tray() noexcept;
     /// Called by a thief that has borrowed the worker (tenure.hpp).
@@ -91,8 +91,7 @@ public:
 
     // Any thread:
 
-    /// Called by the monitor at each look: bodies may take longer than the worker has learnt. A
-    /// hint.
+    /// Called by the monitor at each look, since bodies may take longer than the worker has learnt.
     void poll_soon() noexcept {
         next_poll_.store(0, relaxed);
         poll_at_.store(0, relaxed);
@@ -104,12 +103,11 @@ public:
     void arm_from_outside(timer& t, time_point when) noexcept;
     unsigned index() const noexcept { return index_; }
     timer_heap& timers() noexcept { return timers_; }
-    /// \returns the carrier that has the worker, or had it a moment ago (H1 of
-    /// docs/design/handoff.md).
+    /// \returns the carrier that has the worker, or had it a moment ago (H1 of handoff.md).
     carrier* held_by() const noexcept { return held_by_.load(acquire); }  // pairs with be_held_by()
     /// Called by the thread that gives the worker, before the grant.
     void be_held_by(carrier& c) noexcept { held_by_.store(&c, release); }
-    // ordered by idle_set's fences
+    /// Ordered by the fences of idle_set.
     bool has_work() const noexcept { return !queue_.empty() || !high_.empty() || !low_.empty(); }
     /// A hint: whether it has more than one fiber above the low class; one is enough if the worker
     /// does not dispatch, since that fiber waits behind a long body.
@@ -167,8 +165,7 @@ private:
     time_point looted_at_ = never;
     time_point ask_again_;  // it leaves busy victims alone until then
     time_point sought_at_{};  // when it last looked elsewhere although it had low fibers
-    // When poll() is due, counted in dispatches; the monitor sets it to 0. poll_at_ is that or
-    // earlier (K7).
+    // When poll() is due, in dispatches; the monitor sets it to 0. poll_at_ is that or earlier (K7).
     atomic<std::uint64_t> next_poll_;
     class_turns turns_;
     time_point woke_for_timer_{};  // when a timer last ended a sleep

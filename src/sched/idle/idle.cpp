@@ -22,8 +22,7 @@ constexpr auto long_nap = std::chrono::microseconds(100);
 constexpr auto patience = std::chrono::microseconds(20);
 // measured: a victim that has not answered by then is in a long body
 constexpr auto answer_in = std::chrono::microseconds(10);
-// "Loot" is the fibers taken from a victim in one theft.
-// measured: loot that lasts less costs more than it helps
+// measured: loot (the fibers taken in one theft) that lasts less costs more than it helps
 constexpr auto tiny = std::chrono::microseconds(20);
 // chosen
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);
@@ -67,8 +66,7 @@ bool idle_worker::is_surplus(const control_block* f) const noexcept {
 void idle_worker::give_away(control_block* f) noexcept {
     const carrier::visit inside(*this_carrier());
     if (f) w_.place(*f);
-    // There may be work even without `f`: look() leaves low fibers while the worker seeks better
-    // ones.
+    // There may be work even without `f`: look() leaves low fibers while it seeks better ones.
     if (w_.has_work()) w_.give_all_away();
 }
 
@@ -113,10 +111,9 @@ control_block* idle_worker::found(control_block* f) noexcept {
         w_.turns_.give(f->priority());
         w_.note_class(*f);
     }
-    // I2: a searcher that ends its search must now look for more work.
+    // I2: end_search() says whether this searcher must now look for more work.
     const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();
-    // The worker will be away for as long as a body lasts: another one must mind its timers and the
-    // driver.
+    // The worker is away for as long as a body lasts: others must mind its timers and the driver.
     if (s.worker_count() > 1 && s.leader_oversleeps(w_.timers_.earliest())) s.io().wake();
     if (hand_on || (somebody_sleeps && (s.nobody_leads() || s.work_is_queued()))) s.wake_sleeper();
     return f;
@@ -124,7 +121,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
 
 control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
-    // owner only
+    // Owner only.
     if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);
     if (std::exchange(w_.spin_, false) && !in_others_way_) {
         const auto end = clock::now() + spin_for;
@@ -185,8 +182,7 @@ control_block* idle_worker::steal_patiently() noexcept {
     return await_answer(f);
 }
 
-// Repeats steal(), which has found `f` or may have asked a victim, until that has answered or was
-// overruled.
+// Repeats steal(), which has found `f` or may have asked, until the victim answers or is overruled.
 control_block* idle_worker::await_answer(control_block* f) noexcept {
     for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = steal())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
@@ -200,8 +196,7 @@ bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
     auto& seen = w_.seen_[victim.index()];
     const auto ticks = victim.ticks_.load(relaxed);
     if (std::exchange(seen.ticks, ticks) != ticks) seen.since = now;
-    // Not from one look to the next: a fiber that spawns in a loop lets its worker dispatch now and
-    // then.
+    // Allows for a fiber that spawns in a loop: its worker dispatches only now and then.
     const bool moves = now - seen.since < patience;
     if (only_above_low_ && !victim.has_above_low(moves)) return false;
     if (!moves || now >= w_.ask_again_) return true;
@@ -256,7 +251,7 @@ void idle_worker::judge_last_loot() noexcept {
 
 bool idle_worker::others_are_busy() const noexcept {
     auto& s = w_.owner_;
-    // some worker is neither this one nor asleep
+    // Some worker is neither this one nor asleep.
     return s.idle().sleeping_count() + 1 < s.worker_count();
 }
 

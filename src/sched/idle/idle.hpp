@@ -24,14 +24,13 @@ public:
     control_block* find_work() noexcept;
 
 private:
-    // at its own queues, timers, the driver, the injector
+    // Looks at its own queues and timers, the driver and the injector.
     control_block* look() noexcept;
     control_block* pick() noexcept;
-    control_block* search() noexcept;             // at the other workers, for a while
-    // Asks a victim for fibers and returns null, or looks whether the victim asked before has
-    // answered.
+    control_block* search() noexcept;             // looks at the other workers, for a while
+    // Asks a victim for fibers and returns null, or looks for the answer of the victim asked.
     control_block* steal() noexcept;
-    // repeats steal() until the victim has answered or was overruled
+    // Repeats steal() until the victim has answered or was overruled.
     control_block* steal_patiently() noexcept;
     control_block* await_answer(control_block* f) noexcept;
     control_block* look_at_answer(time_point now) noexcept;
@@ -56,7 +55,7 @@ private:
     time_point earliest_timer() const noexcept;
 
     worker& w_;
-    // its call on the queue of a victim (run_queue.hpp, Q3)
+    // Its call on the queue of a victim (run_queue.hpp, Q3).
     std::optional<queue_thief<worker>> call_;
     time_point asked_at_;
     bool only_above_low_ = false;  // a worker that has only low fibers is not a victim

@@ -124,8 +124,7 @@ public:
         return worker;
     }
 
-    /// Any thread. \returns whether to wake a sleeper now, as after work was published from
-    /// outside.
+    /// Any thread. \returns whether to wake a sleeper now, as if work came from outside.
     [[nodiscard]] bool allow(unsigned awake) noexcept {
         const std::lock_guard guard(lock_);
         const auto before = most_.load(relaxed);

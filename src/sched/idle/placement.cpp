@@ -5,8 +5,7 @@
 namespace weft::detail {
 namespace {
 
-// Both fail if there are more CPUs than a cpu_set_t holds, the thread has ended, or the kernel
-// refuses.
+// Both fail if a cpu_set_t cannot hold all CPUs, the thread has ended, or the kernel refuses.
 bool read_mask(pid_t thread, cpu_set_t& mask) noexcept { return ::sched_getaffinity(thread, sizeof mask, &mask) == 0; }
 bool set_own_mask(const cpu_set_t& mask) noexcept { return ::sched_setaffinity(0, sizeof mask, &mask) == 0; }
 

@@ -48,8 +48,7 @@ private:
     /// Reads the masks of the reference and of this thread. False: it cannot read them, as when
     /// there is no such thread.
     bool learn(pid_t reference) noexcept;
-    /// Adopts the reference's mask if that has changed. True: it has set this thread's mask
-    /// (PLACE-2).
+    /// Adopts the reference's mask if that has changed (PLACE-2). True: it has set this thread's.
     bool follow_reference() noexcept;
 
     pid_t reference_ = 0;

@@ -31,7 +31,7 @@ void find_park_watcher() noexcept {
     // A constant-initialised flag and no local static that is constructed here: F3 of
     // base/fork.hpp.
     static constinit atomic<bool> looked{false};
-    // pairs with the store; threads that race here find the same library
+    // Pairs with the store below. Threads that race here find the same library.
     if (looked.load(acquire)) return;
     const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
     if (const auto take = found_taker()) take(nullptr, who_runs);

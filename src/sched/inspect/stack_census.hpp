@@ -33,8 +33,7 @@ public:
 
     /// Scrubs the stack on which a new fiber is about to start. Called on another stack.
     static void begin(stack& home) noexcept;
-    /// Measures a fiber whose body has ended. Called on the fiber's stack. False: no memory to
-    /// record it.
+    /// Measures a fiber whose body has ended; called on its stack. False: no memory to record it.
     bool end(const control_block& f) noexcept;
 
     /// \returns all entries; the places that needed most come first.

@@ -22,8 +22,7 @@
 
 namespace weft::detail {
 
-/// A fiber that is taken may still be on its stack, so the taker must wait until it has left it
-/// (W4).
+/// A fiber that is taken may still be on its stack; the taker must wait until it has left (W4).
 class demotion : public few_at_once<control_block> {
 public:
     /// `slice`: how much CPU time an ordinary fiber may use at once.

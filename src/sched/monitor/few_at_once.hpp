@@ -40,7 +40,7 @@ public:
     /// Takes an item and with it a place. \returns null if there is no place or no item.
     T* take() noexcept {
         while (!queue_.empty()) {
-            // a count; the queue orders the items
+            // A count; the queue orders the items.
             const bool has_place = places_.fetch_add(1, relaxed) < most_;
             if (auto* const item = has_place ? queue_.pop() : nullptr) return item;
             give_back_place();
@@ -54,8 +54,7 @@ public:
     /// another thread does.
     void give_back_place() noexcept {
         places_.fetch_sub(1, relaxed);
-        // D3: a seq_cst subtraction alone would not order the relaxed look at the queue that
-        // follows
+        // D3: a seq_cst subtraction alone would not order the relaxed look at the queue after it.
         fence(seq_cst);
     }
 

@@ -66,7 +66,7 @@ void hog_reporter::all_sleep() noexcept {
 bool hog_reporter::ask_for(control_block& self) noexcept {
     control_block* nobody = nullptr;
     self.life.refer();  // allowed: the run holds a reference
-    // pairs with tell_of_swallower()
+    // Pairs with tell_of_swallower().
     if (swallows_.compare_exchange_strong(nobody, &self, release, relaxed)) return true;
     scheduler::drop(self);
     return false;
@@ -93,7 +93,7 @@ void hog_reporter::run() noexcept {
     for (;;) {
         woken_.exchange(0, acquire);  // pairs with wake()
         if (ending_.load(acquire) != 0) return;
-        // pairs with all_sleep()
+        // Pairs with all_sleep().
         if (all_asleep_.exchange(false, relaxed)) owner_.options().on_all_asleep();
         tell_of_swallower();
         if (look_at_all() == look_again::no) {
@@ -128,7 +128,7 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     auto* const fiber = c.current();
     const auto probe = c.probe();
     const auto key = key_of(c);
-    // reserved: no other fiber waits behind it
+    // Reserved: no other fiber waits behind it.
     if (!fiber || probe.id() == 0 || key == 0 || c.is_reserved()) {
         seen.fiber = nullptr;
         return look_again::no;

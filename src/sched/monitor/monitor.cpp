@@ -74,7 +74,7 @@ bool monitor::await_worker(carrier& c) noexcept {
     {
         const std::lock_guard guard(lock_);
         if (is_over_) return false;
-        // pushed by a thread that has not found it in spares_ (B3 of bound.hpp)
+        // Pushed by a thread that has not found it in spares_ (B3 of bound.hpp).
         has_work = c.has_bound();
         if (!has_work) spares_.push_back(&c);
     }
@@ -99,7 +99,7 @@ bool monitor::await_worker(carrier& c) noexcept {
 bool monitor::is_given_up(carrier& c) noexcept {
     const std::lock_guard guard(lock_);
     const auto mine = std::find(spares_.begin(), spares_.end(), &c);
-    // it was taken, and will be granted, summoned or dismissed
+    // It was taken, and will be granted, summoned or dismissed.
     if (mine == spares_.end()) return false;
     if (c.is_reserved() || c.is_bound_to()) return false;
     if (!c.is_nice() && spares_.size() <= owner_.worker_count()) return false;
@@ -134,7 +134,7 @@ carrier* monitor::take_idle_spare(fit what) noexcept {
 // takes only one whose thread has fully ended, so that start_thread() need not wait for it: the
 // destructors of a program's thread_local objects may take long.
 carrier* monitor::take_without_thread() {
-    // made under making_ only
+    // Made under making_ only.
     const bool may_be_more = owner_.carrier_count() < owner_.options().max_carriers;
     {
         const std::lock_guard guard(lock_);
@@ -226,7 +226,7 @@ void monitor::summon(carrier& c) noexcept {
 }
 
 bool monitor::ask_for_report(control_block& self) noexcept {
-    // no reports are wanted
+    // No reports are wanted.
     if (owner_.options().time_slice == duration::zero() || !owner_.options().on_hog) return true;
     if (!hogs_.ask_for(self)) return false;
     hurry();
@@ -238,7 +238,7 @@ bool monitor::ask_for_report(control_block& self) noexcept {
 void monitor::run() noexcept {
     while (!ending_.load(acquire)) {
         const auto next = round();
-        // after the round: nothing is urgent now
+        // After the round: nothing is urgent now.
         if (std::exchange(has_news_, false) || hogs_.is_asked()) {
             hogs_.start();
             hogs_.wake();
@@ -375,7 +375,7 @@ void monitor::look_again(worker& w, watched& seen) noexcept {
 void monitor::settle(worker& w, watched& seen, taker::outcome how) noexcept {
     if (how == taker::outcome::taken) {
         has_news_ = true;
-        // these counts are written by the monitor only
+        // These counts are written by the monitor only.
         taken_.store(taken_.load(relaxed) + 1, relaxed);
         if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
         w.be_held_by(*seen.next);

@@ -1,6 +1,6 @@
 // monitor.hpp - preempts: takes the worker of a carrier whose fiber computes or blocks for long.
 //
-// The worker goes to a spare carrier; the preempted fiber goes on on its own thread, without a
+// The worker goes to a spare carrier; the preempted fiber keeps its thread and runs on without a
 // worker. The monitor is one thread, which sleeps while no fiber runs. judge.hpp decides what it
 // concludes from what it sees, tenure.hpp how a worker changes hands; docs/design/handoff.md
 // describes the whole.
@@ -60,8 +60,8 @@ public:
     pid_t monitor_id() const noexcept { return monitor_id_.load(relaxed); }
     void stop() noexcept;
 
-    /// \returns a reserved carrier, which is granted no worker while it is reserved. \throws
-    /// std::system_error
+    /// \returns a reserved carrier, which is granted no worker while it is reserved.
+    /// \throws std::system_error
     carrier& reserve_carrier();
     /// Any thread: if the carrier waits as a spare, makes it look for fibers to run.
     void summon(carrier& c) noexcept;
@@ -86,8 +86,7 @@ public:
     }
 
     hog_reporter& reporter() noexcept { return hogs_; }
-    /// Called by a fiber that swallows `cancelled`, to have itself reported. False: ask again
-    /// later.
+    /// Called by a fiber that swallows `cancelled`, to be reported. False: ask again later.
     bool ask_for_report(control_block& self) noexcept;
     /// Whether a fiber keeps its worker because no carrier is left that could have it. A hint.
     bool lacks_carriers() const noexcept { return lacks_carriers_.load(relaxed); }

@@ -31,8 +31,7 @@ bool monitor::cannot_be_as_others(carrier& c) noexcept {
     return true;
 }
 
-// N2. T5 forbids the monitor to touch the tenure of the carrier; this touches only its thread,
-// which lives.
+// N2. T5 forbids to touch the tenure of the carrier; this touches only its thread, which lives.
 void monitor::make_nice(carrier& c) noexcept {
     if (hog_nice_ == 0) return;
     const std::lock_guard guard(lock_);

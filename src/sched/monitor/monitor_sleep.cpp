@@ -18,7 +18,7 @@ constexpr auto may_miss = std::chrono::milliseconds(1);
 void monitor::sleep_until_quiet() noexcept {
     std::uint64_t dispatches = 0;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) dispatches += owner_.worker_at(i).dispatches();
-    // counts carriers without a worker, too
+    // Counts carriers without a worker, too.
     owner_.for_each_carrier([&](const carrier& c) { dispatches += c.parks(); });
     if (quiet_.is_due(dispatches, clock::now()) && owner_.live() != 0 && owner_.options().may_be_stuck()) {
         hogs_.start();
@@ -31,7 +31,7 @@ void monitor::sleep_until_quiet() noexcept {
 // somebody_runs(): the worker is awake, fence, looks at rests_; here rests_ is set, fence, look
 // whether all sleep.) `next` equals `nothing_runs` if no fiber ran when the monitor looked.
 void monitor::sleep_until(time_point next, time_point nothing_runs) noexcept {
-    // before rests_ lets workers set it
+    // Before rests_ lets workers set it.
     alarm_.set(next == nothing_runs ? std::min(next, after_timer_) : next);
     if (next - clock::now() > may_miss) {
         rests_.store(true, relaxed);

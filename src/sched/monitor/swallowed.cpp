@@ -24,7 +24,7 @@ std::uint16_t units_of(time_point t) noexcept {
 }
 
 std::uint16_t units_since(const fiber_rest& rest, time_point now) noexcept {
-    // own fiber; else a hint
+    // Exact for the calling fiber; for another one a hint.
     return static_cast<std::uint16_t>(units_of(now) - rest.cancelled_since.load(relaxed));
 }
 
@@ -35,7 +35,7 @@ bool is_due(const fiber_rest& rest, time_point now) noexcept {
 }
 
 void count_throw(control_block& f) noexcept {
-    // the next one would be due later than 16 bits can say
+    // The next one would be due later than 16 bits can say.
     constexpr std::uint8_t most_reports = 4;
     auto& rest = f.rest();
     const auto n = rest.cancels.load(relaxed);  // own fiber only

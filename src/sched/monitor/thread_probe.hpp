@@ -28,8 +28,7 @@ public:
     /// thread that has the same id.
     static thread_probe here() noexcept;
 
-    /// \returns the thread's CPU time; nothing if the kernel refuses its clock, or there is no such
-    /// thread.
+    /// \returns the thread's CPU time; nothing if the kernel refuses its clock or it has ended.
     std::optional<duration> cpu() const noexcept;
     thread_activity activity() const noexcept;
     pid_t id() const noexcept { return id_; }

@@ -70,8 +70,7 @@ bool would_profit(const waiting& w, time_point now, duration slice) noexcept;
 
 enum class suspicion : bool { no, yes };
 
-/// \returns when to look again. `never`: no worker runs; the first one that wakes has the monitor
-/// woken.
+/// \returns when to look again. `never`: no worker runs; the first one that does sets the alarm.
 time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s) noexcept;
 
 }  // namespace weft::detail

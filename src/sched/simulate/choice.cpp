@@ -14,7 +14,7 @@ thread_local std::uint64_t state = 0;
 std::uint64_t fresh_seed() noexcept {
     const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     const auto thread = reinterpret_cast<std::uintptr_t>(&state);  // differs from thread to thread
-    // never 0, which xorshift maps to 0
+    // Never 0, which xorshift maps to 0.
     return (now ^ (thread * 0x9e37'79b9'7f4a'7c15)) | 1;
 }
 
@@ -30,8 +30,7 @@ std::uint64_t fresh_seed() noexcept {
 
 }  // namespace
 
-// Mixes the seed as splitmix64 of Vigna does, so that neighbouring seeds differ from the first
-// choice.
+// Mixes the seed as splitmix64 of Vigna does, so that neighbouring seeds differ at once.
 void seed_choices(std::uint64_t seed) noexcept {
     auto x = seed + 0x9e37'79b9'7f4a'7c15;
     x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;
@@ -41,7 +40,7 @@ void seed_choices(std::uint64_t seed) noexcept {
 
 std::uint32_t choose(std::uint32_t n) noexcept {
     if (n == 1) return 0;
-    // the high bits are the good ones
+    // The high bits are the good ones.
     return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);
 }
 

@@ -127,8 +127,7 @@ control_block* simulator::find_work(worker& w) noexcept {
 
 // \returns whether a fiber may be able to run now.
 bool simulator::pass_time(worker& w) {
-    // The world may have begun to move after pick() gathered the ready fibers and found it standing
-    // still.
+    // The world may have begun to move after pick() gathered the fibers and found it standing still.
     if (!ready_.empty() || !owner_.injected().empty() || is_over()) return true;
     if (const auto t = w.timers_.earliest(); t != never) {
         now_ = std::max(now_, t);
@@ -196,7 +195,7 @@ void simulator::extend_for_end() noexcept {
 }
 
 void simulator::stand_still() noexcept {
-    // pairs with has_given_up()
+    // Pairs with has_given_up().
     if (phase_.load(relaxed) == phase::ending) given_up_.store(true, release);
     phase_.store(phase::still, release);
     main_.store(nullptr, relaxed);
@@ -236,7 +235,7 @@ bool simulator::await_run() noexcept {
             lock_.unlock();
             return well;
         }
-        // callback: another world has to wake this waiter
+        // The reason is `callback`, since another world has to wake this waiter.
         wait w({.reason = park_reason::callback, .may_stop = interruptible::no});
         waiter me(w.cell(), w.ticket());
         outside_.push_back(me);
@@ -255,7 +254,7 @@ void simulator::end() noexcept { go(phase::ending); }
 void simulator::note_outsider() noexcept {
     auto still = phase::still;
     if (!held_.load(seq_cst) && !has_given_up())
-        // fails if it moves already
+        // Fails if it moves already.
         static_cast<void>(phase_.compare_exchange_strong(still, phase::moving, acq_rel, acquire));
     owner_.worker_at(0).wake();  // G3
 }

@@ -108,7 +108,7 @@ private:
     void extend_for_end() noexcept;
     void stand_still() noexcept;
     void mix(std::uint64_t x) noexcept { trace_ = (trace_ ^ x) * 0x9e37'79b9'7f4a'7c15 + (trace_ >> 29); }
-    // not inside a visit
+    // Must not be called inside a visit.
     std::string describe(const char* what, const control_block* but = nullptr);
 
     scheduler& owner_;
@@ -118,7 +118,7 @@ private:
     std::uint64_t steps_ = 0, most_steps_;
     std::uint64_t trace_ = 0;
     std::vector<control_block*> ready_;
-    // fibers in the order in which they began
+    // The fibers' numbers, in the order in which they began.
     std::unordered_map<const control_block*, std::uint64_t> numbers_;
     std::uint64_t begun_ = 0;
     const char* failing_ = nullptr;  // why the run fails, until report_failure()
