@@ -48,7 +48,7 @@ public:
     spin_lock& lock() noexcept { return lock_; }
     wait_list& line() noexcept { return line_; }
 
-    /// Under the lock. False: no place is free; the caller must join the line before unlocking (F3).
+    /// Under the lock. False: no place is free; the caller must enter the line first (F3).
     [[nodiscard]] bool take_or_close() noexcept {
         for (auto n = places_.load(relaxed); n != closed;) {
             const bool is_free = n > 0;

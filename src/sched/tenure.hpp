@@ -115,7 +115,7 @@ private:
     atomic<cause_of_loss> why_{cause_of_loss::computing};
 };
 
-/// The carrier's half.
+/// The carrier's half: it enters for each visit, and attends to calls when it does.
 template <class Worker>
 class tenure<Worker>::holder {
 public:
@@ -261,7 +261,7 @@ public:
         // Published by the exchange; why() is not asked while there is a worker.
         t_.why_.store(why, relaxed);
         std::uint32_t c = none;
-        return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;  // acquire: as ask()
+        return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;  // acquire: see ask()
     }
 
     enum class outcome { taken, refused, standing };

@@ -165,7 +165,7 @@ private:
     time_point looted_at_ = never;
     time_point ask_again_;  // it leaves busy victims alone until then
     time_point sought_at_{};  // when it last looked elsewhere although it had low fibers
-    // When poll() is due, in dispatches; the monitor sets it to 0. poll_at_ is that or earlier (K7).
+    // When poll() is due, in dispatches; the monitor sets it to 0. K7: poll_at_ is not later.
     atomic<std::uint64_t> next_poll_;
     class_turns turns_;
     time_point woke_for_timer_{};  // when a timer last ended a sleep

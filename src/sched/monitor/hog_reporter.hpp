@@ -1,6 +1,6 @@
 // hog_reporter.hpp - reports fibers that keep their thread for long: which, since when, doing what.
 //
-// It calls runtime_options::on_hog and its like on a thread of its own, so that neither a slow
+// It calls on_hog and on_all_asleep on a thread of its own, so that neither a slow
 // report nor what it asks of the kernel and of the hog delays the monitor. The thread starts when
 // the first fiber loses its worker, and sleeps unless a fiber that has not been reported runs
 // without a worker. The same thread looks for deadlocks when no fiber has run for a while.

@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-/// leave, computes and blocks say what the fiber does (leave: nothing that costs it the worker).
-/// suspect: not enough evidence yet, but look again soon.
+/// leave: the fiber keeps the worker. suspect: there is not enough evidence yet, but look again
+/// soon. computes, blocks: the fiber must lose the worker, for this reason.
 enum class verdict : std::uint8_t { leave, suspect, computes, blocks };
 
 class judge {

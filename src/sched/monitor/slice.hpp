@@ -8,7 +8,7 @@
 // Threads and processes that are started by a thread with such a slice have the usual one: the
 // kernel is told so (SCHED_FLAG_RESET_ON_FORK). That flag would take a negative nice value from
 // them as well, so where the nice value is negative they inherit the slice, except for those
-// threads of weft that run foreign code.
+// threads of weft that run foreign code (set_usual_slice()).
 #pragma once
 
 #include <sys/types.h>

@@ -127,7 +127,7 @@ control_block* simulator::find_work(worker& w) noexcept {
 
 // \returns whether a fiber may be able to run now.
 bool simulator::pass_time(worker& w) {
-    // The world may have begun to move after pick() gathered the fibers and found it standing still.
+    // The world may have begun to move after pick() gathered the fibers and found it still.
     if (!ready_.empty() || !owner_.injected().empty() || is_over()) return true;
     if (const auto t = w.timers_.earliest(); t != never) {
         now_ = std::max(now_, t);

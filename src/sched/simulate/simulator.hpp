@@ -95,9 +95,7 @@ private:
     enum class phase : std::uint8_t { still, moving, ending };
 
     // Pairs with begin_run() and end().
-    bool moves() const noexcept {
-        return phase_.load(acquire) != phase::still && !held_.load(acquire);
-    }
+    bool moves() const noexcept { return phase_.load(acquire) != phase::still && !held_.load(acquire); }
     void go(phase p) noexcept;
     void gather(worker& w);
     bool pass_time(worker& w);
