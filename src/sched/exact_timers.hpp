@@ -1,7 +1,7 @@
 // exact_timers.hpp - makes the kernel wake a thread at the time asked for, not up to 50 us later.
 //
 // The kernel groups the ends of sleeps as far as a thread's timer slack allows. With the least
-// slack a timer is 36 us late instead of 86 us (measured: research/peers-io.md, verdict 5). But
+// slack a timer is 36 us late instead of 86 us (docs/measurements/waking.md). But
 // threads and processes that a thread starts, and programs these run, inherit its slack. Therefore
 // a carrier has the least slack only while it sleeps for lack of work and runs no fiber.
 #pragma once

@@ -17,8 +17,8 @@
 //
 // Order. A woken item goes into the slot, and the item that was there goes to the back of the
 // deque. pop() takes the slot first. From the deque it takes the newest item if that has not been
-// started (depth first keeps stacks few and warm; measured: research/integration.md, 2.2), else the
-// oldest. But the oldest waits for at most 64 others if it has been started, else for at most 1024;
+// started (depth first keeps stacks few and warm: docs/measurements/run-order.md), else the oldest.
+// But the oldest waits for at most 64 others if it has been started, else for at most 1024;
 // take_back() gives way to it as well. So an item with n others before it in the deque is taken by
 // the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of these have been started.
 //
@@ -175,7 +175,7 @@ private:
 
     // How many items may go before the oldest of the deque. An old unstarted fiber often is the
     // root of a tree of new ones: the sooner it starts, the more stacks are in use at once
-    // (measured: 64 costs fork and join 13 ns of 42, and skynet a thousand stacks).
+    // (docs/measurements/run-order.md).
     static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
 
     // For the party that the queue belongs to (Q1). The positions are atomic only for size().

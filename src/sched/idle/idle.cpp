@@ -12,17 +12,17 @@
 namespace weft::detail {
 namespace {
 
-// measured: the price of a sleep and a wake (research/mechanisms.md, 3.2)
-constexpr auto spin_for = std::chrono::microseconds(50);
+constexpr auto spin_for = std::chrono::microseconds(50);  // chosen: see docs/measurements/waking.md
 // required: with the wake-up, work waits at most 200 us while a worker is idle
 constexpr auto nap_for = std::chrono::microseconds(25);
 // required: the same bound of 200 us; each nap takes 15 us of a CPU that hogs want
 constexpr auto long_nap = std::chrono::microseconds(100);
 // chosen: longer than a fiber that has woken another needs to park
 constexpr auto patience = std::chrono::microseconds(20);
-// measured: a victim that has not answered by then is in a long body
+// chosen: a victim between bodies answers sooner
 constexpr auto answer_in = std::chrono::microseconds(10);
-// measured: loot (the fibers taken in one theft) that lasts less costs more than it helps
+// chosen: the shortest time that loot (the fibers taken in one theft) should last; see
+// docs/measurements/run-order.md
 constexpr auto tiny = std::chrono::microseconds(20);
 // chosen
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);

@@ -1,7 +1,7 @@
 // idle.hpp - what a worker does that has nothing to run: it searches for a while, then sleeps.
 //
 // Searching costs the other workers nothing; waking a sleeper costs 12 us of the waker and 32 us
-// until it runs (measured: research/mechanisms.md, 3). So the one searcher does not sleep at once:
+// until it runs (docs/measurements/waking.md). So the one searcher does not sleep at once:
 // it spins for a moment if work was seen lately, and then looks again after each nap (idle.cpp)
 // while others are busy. While it does so no thread needs to wake a sleeper (idle_set.hpp), and a
 // fiber that waits behind a neighbour's long computation is found within a nap. Only when `naps`

@@ -2,8 +2,8 @@
 //
 // Demoted fibers run on carriers that have no worker, a few at a time. If a fiber that computes for
 // 30 ms at a time went back among the others, it would take each worker for a slice whenever its
-// turn comes, and all others would wait for that (measured with 16 of them: 46 ms at the median, 22
-// us with this class; research/mechanisms.md, 2.4).
+// turn comes, and all others would wait for that: with 16 of them 46 ms at the median, and 22
+// us with this class (docs/measurements/preemption.md).
 //
 // A fiber is demoted by its own carrier, when it parks or yields without the worker it has lost. It
 // becomes an ordinary one again after a number of short bursts in a row.
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    static constexpr std::uint8_t bursts_to_prove_ = 8;  // chosen: research/mechanisms.md, 2.8
+    static constexpr std::uint8_t bursts_to_prove_ = 8;  // chosen
 
     const duration short_burst_;
 };

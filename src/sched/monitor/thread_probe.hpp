@@ -1,7 +1,7 @@
 // thread_probe.hpp - what the kernel says of a thread: its CPU time, and whether it runs.
 //
-// The thread is one of this process. Costs (measured: research/mechanisms.md, 2.6): cpu() 0.26 us,
-// activity() 1.2 us; so activity() is asked only on suspicion.
+// The thread is one of this process. cpu() costs about 0.26 us, activity() 1.2 us
+// (docs/measurements/preemption.md); so activity() is asked only on suspicion.
 #pragma once
 
 #include <sys/types.h>

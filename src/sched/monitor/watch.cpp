@@ -19,8 +19,8 @@ constexpr duration soon = microseconds(300);        // required: see still_for
 constexpr duration usual = microseconds(600);
 // chosen: no fiber waits; one that begins to wait is seen at the next look
 constexpr duration idle_pace = milliseconds(10);
-// measured: a spawn without a worker costs 200 ns instead of 25 to 60, so that a batch of 500,000
-// took three times as long when its spawner was handed off
+// chosen: a spawn without a worker costs 200 ns instead of 25 to 60, so that a batch of 500,000
+// takes three times as long when its spawner loses the worker (docs/measurements/run-order.md)
 constexpr int spawners_slices = 20;
 // chosen: a spawner spawns more often than once in this time
 constexpr auto spawns_much = microseconds(10);
