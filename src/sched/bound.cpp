@@ -8,14 +8,15 @@
 namespace weft::detail {
 namespace {
 
-// One that has a worker, the caller's if possible. A carrier that has none may be in the hands of a hog.
+// \returns a carrier that has a worker, the caller's if possible. On a carrier that has none a hog
+// may be running.
 carrier& some_carrier(scheduler& where) noexcept {
     auto* const here = this_carrier_of(&where);
     if (here && here->worker_hint()) return *here;
     return *where.worker_at(choose(where.worker_count())).held_by();
 }
 
-// The same but `not_this`, unless no other has a worker.
+// \returns a carrier that has a worker and is not `not_this`, unless no other has one.
 carrier& another_carrier(scheduler& where, const carrier& not_this) noexcept {
     const auto n = where.worker_count();
     const auto first = choose(n);
@@ -38,7 +39,8 @@ void set_free(control_block& f) noexcept {
     f.rest().make_ready.store(way_to_ready_of(f), relaxed);  // B1
 }
 
-// Seen with a worker after it was counted, it has neither been reserved nor ended its thread (B5).
+// A carrier that is seen with a worker after the fiber was counted has neither been reserved nor
+// ended its thread (B5).
 void bind_where_a_worker_is(control_block& f, scheduler& where) noexcept {
     for (;;) {
         carrier& c = some_carrier(where);
@@ -58,12 +60,12 @@ void bind(control_block& f, carrier& to) noexcept {
 }
 
 void bind_new(control_block& f, scheduler& where, migrate how) {
-    if (where.simulated()) return;  // all are on one thread
+    if (where.simulated()) return;  // all fibers run on one thread
     switch (how) {
         case migrate::always:
             if (where.tortures()) bind_where_a_worker_is(f, where);
             return;
-        case migrate::before_start: break;  // by who starts it
+        case migrate::before_start: break;  // bound by the carrier that starts it: give_own_stack()
         case migrate::never:
             bind_where_a_worker_is(f, where);
             break;
@@ -91,7 +93,8 @@ void let_go(control_block& f) noexcept {
 
 namespace {
 
-// As in bind_new(): a simulated one is on its only thread anyway.
+// \returns the calling fiber, or null if there is none or it is simulated: then it stays on its
+// only thread anyway.
 control_block* fiber_that_may_move() noexcept {
     auto* const f = this_fiber_block();
     return f && f->owner->simulated() ? nullptr : f;
@@ -101,7 +104,8 @@ control_block* fiber_that_may_move() noexcept {
 
 pin::pin() noexcept : fiber_(fiber_that_may_move()) {
     if (!fiber_ || fiber_->rest().pins++ != 0) return;
-    if (fiber_->is_bound()) fiber_->rest().bound_to->count_bound(-1);  // B7; it may have come here inside another
+    // B7. It may be on another carrier now, if it runs inside another fiber.
+    if (fiber_->is_bound()) fiber_->rest().bound_to->count_bound(-1);
     bind(*fiber_, *this_carrier());
 }
 

@@ -1,4 +1,4 @@
-// carrier.cpp - the life of a carrier's thread, and what it does when its worker is demanded or gone.
+// carrier.cpp - the life of a carrier's thread, and how it gives up and does without a worker.
 #include "sched/carrier.hpp"
 
 #include <pthread.h>
@@ -38,7 +38,7 @@ void carrier::start_thread() {
         owner_.the_monitor().thread_begins(*this);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
-        std::fesetenv(&owner_.floating_point());  // not that of whoever has started this thread
+        std::fesetenv(&owner_.floating_point());  // not that of the thread that started this one
         probe_.store(thread_probe::here(), relaxed);
         if (auto* const s = owner_.simulated()) s->begin_thread();
         set_this_carrier(this);
@@ -66,14 +66,15 @@ void carrier::live() noexcept {
         else
             goes_on = owner_.the_monitor().await_worker(*this);
     }
-    if (has_worker()) leave();  // else it stays as a tenure without a worker begins
+    if (has_worker()) leave();  // else the tenure stays as a new one without a worker is: inside
 }
 
 void carrier::be_a_worker() noexcept {
     if (has_long_slice_.exchange(false, relaxed)) set_slice_of(0, worker_slice);
 }
 
-// Those that have behaved go back to the others.
+// Takes a demoted fiber to run, or null. Fibers whose bursts have been short for long enough become
+// ordinary again.
 control_block* carrier::take_demoted() noexcept {
     auto& demoted = owner_.demoted();
     while (auto* const f = demoted.take()) {
@@ -84,7 +85,7 @@ control_block* carrier::take_demoted() noexcept {
     return nullptr;
 }
 
-// As a demoted one, but it needs no place.
+// Runs a bound fiber without a worker, as run_demoted() does, but it needs no place.
 void carrier::run_bound(control_block& f) noexcept {
     f.rest().word.await_left();
     if (!f.started()) give_own_stack(f);
@@ -97,7 +98,7 @@ void carrier::run_bound(control_block& f) noexcept {
     commit();
 }
 
-// On this carrier's time, and on no worker's.
+// Runs a demoted fiber on this carrier, without a worker.
 void carrier::run_demoted(control_block& f) noexcept {
     const auto from = thread_cpu_here();
     f.phase.store(fiber_state::running, relaxed);  // a hint
@@ -122,7 +123,8 @@ bool carrier::vacate_place_since(time_point t) noexcept {
 bool carrier::enter_attentively(on_demand what) noexcept {
     auto mine = holder();
     const auto* const f = current();
-    if (!f || f->keeps_worker.load(relaxed)) what = on_demand::refuse;  // a loop, which would not know what to do without
+    // Null: a loop runs, which cannot go on without a worker.
+    if (!f || f->keeps_worker.load(relaxed)) what = on_demand::refuse;
     if (mine.attend(what)) return true;
     if (!mine.has_conceded()) return false;
     if (what == on_demand::refuse && mine.reclaim()) return true;
@@ -131,7 +133,7 @@ bool carrier::enter_attentively(on_demand what) noexcept {
 }
 
 void carrier::enter_wait_attentively(control_block& self) noexcept {
-    // Before anybody can claim its wait, since who claims looks where it belongs.
+    // Before any claimer can claim the wait, since a claimer reads make_ready.
     if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing && !self.is_bound())
         demotion::demote(self, ready_demoted_fiber);
 }
@@ -143,7 +145,7 @@ void carrier::start_inside(control_block& f) noexcept {
         owner_.inject(f);
 }
 
-// Inside; whether it has its worker is to be seen.
+// Called inside; enter_attentively() finds out whether the carrier has its worker.
 void carrier::start_attentively(control_block& f) noexcept {
     if (!enter_attentively(on_demand::concede)) {
         leave();
@@ -152,7 +154,7 @@ void carrier::start_attentively(control_block& f) noexcept {
     worker& w = its_worker();
     w.push(f);
     leave();
-    w.notify();  // which touches nothing of it that anybody writes
+    w.notify();  // outside the visit: it reads only members that never change
 }
 
 void carrier::start_rare(control_block& f) noexcept {
@@ -162,10 +164,11 @@ void carrier::start_rare(control_block& f) noexcept {
     start_inside(f);
 }
 
-// It has given up its turn without a worker.
+// Queues a fiber that has yielded and has left its stack; most often its carrier has no worker.
 void carrier::requeue(control_block& f) noexcept {
     if (f.is_bound()) return owner_.ready_bound(f);
-    if (has_worker()) return its_worker().enqueue(f);  // it has yielded to a bound one, or there was no memory for put_back()
+    // With a worker: the worker drains (K8 of worker.hpp), or there was no memory for put_back().
+    if (has_worker()) return its_worker().enqueue(f);
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
     if (f.demoted)
         owner_.demote(f);

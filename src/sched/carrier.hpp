@@ -1,26 +1,33 @@
 // carrier.hpp - an OS thread that runs fibers, and the one way to find it.
 //
-// A carrier has one worker or none: the monitor may take it away while the carrier runs a fiber's own code (tenure.hpp;
-// docs/design/handoff.md, whose rules H1 to H10 are meant below). How it goes round:
+// A carrier has one worker or none: the monitor may take the worker away while the carrier runs a
+// fiber's own code (tenure.hpp; docs/design/handoff.md, whose rules H1 to H10 are cited below). The
+// carrier goes round as follows:
 //
-//     home  (the thread's own stack): has a worker: begin a loop; has none: run a demoted fiber, or wait for a worker
-//     loop  (bottom frame of every pooled stack): commit; take a fiber; if it has been started, leave this stack to it;
-//                                                  else run its body right here: the stack is its own if it parks
-//     park:   pick the next fiber and switch to it directly, or to a loop on a fresh stack if there is none or it is new; without a
-//             worker go home
-//     commit: the code that runs after a switch, on whichever stack, settles what the fiber before it asked for: only then
-//             is that fiber's stack free
+//     home    The thread's own stack. With a worker: begin a loop. Without: run a bound or a
+//             demoted fiber, or wait for a worker.
+//     loop    The bottom frame of every pooled stack. Commit, then take a fiber. If it has been
+//             started, leave this stack and switch to it; else run its body right here, and if it
+//             parks, it keeps this stack.
+//     park    Pick the next fiber and switch to it directly; if there is none or it is new, switch
+//             to a loop on a fresh stack. Without a worker, go home.
+//     commit  The code that runs after a switch, on whichever stack. It settles what the previous
+//             fiber asked for; only then is that fiber's stack free.
 //
-// A fiber may be on another carrier whenever its code goes on after a park, and its carrier on another worker, or on none, at any
-// call: so nobody keeps a carrier across a park, or a worker from one visit to the next.
+// After a park a fiber may run on another carrier, and at any call its carrier may have another
+// worker or none. So do not keep a carrier across a park, or a worker from one visit to the next.
 //
 // Invariants
-//   K1  Between a switch and its commit() nobody can run the fiber left behind, although it may be queued already (W4).
-//   K2  A fiber is in one place: a run queue, the injector, the demoted, running, or waiting (its word says so).
-//   K5  A fiber that joins in place, or runs a new one inside itself, is in no queue and in no wait; it goes on when the child's
-//       body returns to it, on whichever carrier. A stop of it is handed on to the child (scheduler::stop_in_place_child). It joins so
-//       only if it cannot be interrupted meanwhile by anything else (no deadline, no shield), and has half of its stack left.
-//   K6  current is written on visits only, and is null whenever the carrier uses its worker outside of visits (H3).
+//   K1  Between a switch and its commit() no carrier can run the fiber left behind, although it may
+//       be queued already (W4).
+//   K2  A fiber is in one place: in a run queue, in the injector, among the demoted, running, or
+//       waiting (its word says so).
+//   K5  A fiber that joins in place, or runs a new one inside itself, is in no queue and in no
+//       wait; it goes on when the child's body returns to it, on whichever carrier. A stop of it is
+//       passed on to the child (scheduler::stop_in_place_child). It joins in place only if nothing
+//       else can interrupt it meanwhile (no deadline, no shield) and half of its stack is left.
+//   K6  current_ is written on visits only, and is null whenever the carrier uses its worker
+//       outside of visits (H3).
 #pragma once
 
 #include <cstdint>
@@ -43,12 +50,13 @@ struct stack;
 
 class alignas(64) carrier {
 public:
-    /// With a worker from the start, or without, to be granted one.
+    /// Makes a carrier that has `first`, or (null) one that has no worker and waits for a grant.
     carrier(scheduler& owner, worker* first, unsigned number) noexcept;
     carrier(const carrier&) = delete;
     carrier& operator=(const carrier&) = delete;
 
-    /// Starts its thread; another one, if its last has ended by itself (O4). \throws std::system_error
+    /// Starts its thread, or a new one if the last one has ended by itself (O4 of monitor.hpp).
+    /// \throws std::system_error
     void start_thread();
     void join_thread() noexcept {
         if (thread_.joinable()) thread_.join();
@@ -56,82 +64,93 @@ public:
 
     class visit;
 
-    // Its own thread:
+    // To be called by its own thread:
 
     scheduler& owner() const noexcept { return owner_; }
     block_cache& blocks() noexcept { return blocks_; }
     placement& place() noexcept { return place_; }
-    /// The worker it has, or had when it was last inside; null if none: a hint.
+    /// \returns the worker it has, or had when it was last inside; null if none. A hint.
     const worker* worker_hint() noexcept { return has_worker() ? &its_worker() : nullptr; }
 
-    /// A new fiber.
+    /// Makes a new fiber runnable.
     void start(control_block& f) noexcept;
-    /// The same of one that may begin in any place (rare_place).
+    /// As start(), for a fiber that is neither bound nor of another class nor needs its own stack
+    /// (no bit of rare_place).
     void start_common(control_block& f) noexcept;
-    /// A fiber that was waiting.
+    /// Makes a fiber runnable that was waiting.
     void ready(control_block& f) noexcept;
-    /// The same of one that is not normal.
+    /// As ready(), for a fiber of any class.
     void ready_in_class(control_block& f) noexcept;
     /// Gives the block back if its handle had the only reference. False: nothing was done.
     bool free_after_handle(control_block& f) noexcept;
 
-    // The same, for the calling fiber `self`:
+    // To be called by its own thread for the calling fiber `self`:
 
-    /// A wait begins, and the visit in which it parks (H10): leave(), or park().
+    /// Begins a wait and the visit in which it parks (H10). The visit ends by park() or leave().
     void enter_wait(control_block& self) noexcept {
         if (!holder().try_enter()) [[unlikely]]
             enter_wait_attentively(self);
     }
-    /// Inside, when its wait has begun. Returns when it has been unparked, perhaps elsewhere.
+    /// Inside, after the wait has begun. Returns when unparked, perhaps on another carrier.
     void park(control_block& self) noexcept;
-    /// Inside: arms a timer of its wait.
+    /// Inside: arms a timer of the fiber's wait.
     void arm(timer& t, time_point when) noexcept;
     /// Lets other fibers run first, if there are any.
     static void yield(control_block& self) noexcept;
-    /// The caller joins by running: if `child`, whose handle it has, is unstarted at the back of the worker's queue, its body runs now, on the
-    /// caller's stack, but as itself. False: it must be waited for.
+    /// Joins by running: if `child`, whose handle the caller has, is unstarted and at the back of
+    /// the worker's queue, its body runs now, on the caller's stack but under its own identity.
+    /// False: the caller must wait for the child.
     static bool join_in_place(control_block& child) noexcept;
-    /// Destroys the result of a child joined so, and gives the block back (F5).
+    /// Destroys the result of a child that was joined in place, and gives the block back (F5 of
+    /// life_word.hpp).
     static void free_joined(control_block& child) noexcept;
-    /// Whether run_inline() has the stack it needs. Lets others run first, now and then.
+    /// Whether run_inline() has the stack it needs. Yields to other fibers now and then.
     static bool can_run_inline(control_block& self) noexcept;
-    /// Runs the unstarted `child` from beginning to end on the stack of `self`, but as itself.
+    /// Runs the unstarted `child` to its end on the stack of `self`, but under its own identity.
     static void run_inline(control_block& self, control_block& child) noexcept;
 
     void leave() noexcept { holder().leave(); }
 
     // Any thread:
 
-    /// Those that are bound to this carrier and ready (bound.hpp).
+    /// \returns the ready fibers that are bound to this carrier (bound.hpp).
     injector<control_block>& bound() noexcept { return bound_; }
-    bool has_bound() const noexcept { return !bound_.empty(); }  // ordered by the fences of who is about to sleep
+    /// Ordered by the fences of a worker that is about to sleep.
+    bool has_bound() const noexcept { return !bound_.empty(); }
     tenure<worker>& hold() noexcept { return hold_; }
-    control_block* current() const noexcept { return current_.load(relaxed); }  // of others a hint, but for the monitor (H3)
-    /// The same for who looks into it: type-stable, and made before it came here.
-    const control_block* seen_current() const noexcept { return current_.load(acquire); }  // pairs with dispatch()
-    /// Of no thread while its own is about to start.
-    thread_probe probe() const noexcept { return probe_.load(relaxed); }  // a number and a clock
+    /// \returns the fiber whose code runs here. A hint but for its own thread and the monitor (H3).
+    control_block* current() const noexcept { return current_.load(relaxed); }
+    /// As current(), for a thread that reads the fiber's block: the block is type-stable, and was
+    /// made before it came here. Pairs with dispatch().
+    const control_block* seen_current() const noexcept { return current_.load(acquire); }
+    /// \returns a probe (id and clock) of its thread; of no thread while that is about to start.
+    thread_probe probe() const noexcept { return probe_.load(relaxed); }
     std::uint64_t born() const noexcept { return born_.load(acquire); }
-    std::uint64_t ended() const noexcept { return ended_.load(acquire); }  // pairs with the release in count_end()
+    // Pairs with the release in count_end().
+    std::uint64_t ended() const noexcept { return ended_.load(acquire); }
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
     void count_bound(int n) noexcept { bound_count_.fetch_add(static_cast<unsigned>(n), seq_cst); }
     bool is_bound_to() const noexcept { return bound_count_.load(seq_cst) != 0; }
-    /// It has no worker before it is no longer reserved (B5 of bound.hpp).
+    /// While it is reserved, a carrier is never granted a worker (B5 of bound.hpp).
     bool is_reserved() const noexcept { return is_reserved_.load(seq_cst); }
     void reserve(bool yes) noexcept { is_reserved_.store(yes, seq_cst); }
-    /// The monitor: takes away the place of a demoted fiber that has run since `t` or before. True: the place is its to give back.
+    /// Called by the monitor: takes away the place of a demoted fiber that has run since `t` or
+    /// before. True: the monitor must give the place back.
     bool vacate_place_since(time_point t) noexcept;
-    /// The monitor, before it takes the worker, or after the demand was refused: its slice is that of a hog, or not.
-    void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }  // ordered by the loss
+    /// Called by the monitor before it takes the worker, or after the demand was refused: whether
+    /// the thread has the long slice of a hog. Ordered by the loss of the worker.
+    void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }
     bool has_long_slice() const noexcept { return has_long_slice_.load(relaxed); }  // a hint
-    /// Its thread is nicer than others and may stay so: it gets no worker (N1 of monitor.hpp). Under the lock of the spares.
+    /// Whether its thread is nicer than others and may stay so; then it is granted no worker (N1 of
+    /// monitor.hpp). Written under the lock of the spares.
     void note_nice(bool is_nice) noexcept { is_nice_.store(is_nice, relaxed); }
     bool is_nice() const noexcept { return is_nice_.load(relaxed); }
-    /// Its thread has ended, what the program keeps for each thread included.
-    bool has_no_thread() const noexcept { return has_lived_.load(relaxed) && !probe().cpu(); }  // a hint: who starts the next one joins it
-    /// The monitor: since when its fiber has run.
+    /// Whether its thread has ended, including the destructors of the program's thread_local
+    /// objects. A hint: start_thread() joins it anyway.
+    bool has_no_thread() const noexcept { return has_lived_.load(relaxed) && !probe().cpu(); }
+    /// Called by the monitor: since when the carrier's fiber has run.
     void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
-    /// While it has no worker: since when the fiber it runs has run; names that stretch. A hint.
+    /// While it has no worker: since when its fiber has run, which identifies that stretch. A hint.
     time_point alone_since() const noexcept { return time_point(duration(alone_since_.load(relaxed))); }
 
 private:
@@ -145,7 +164,7 @@ private:
     holding holder() noexcept { return holding(hold_); }
     bool has_worker() noexcept { return holder().has_worker(); }
     worker& its_worker() noexcept { return holder().worker(); }
-    /// \returns whether it has a worker.
+    /// Begins a visit. \returns whether the carrier has a worker.
     [[gnu::always_inline]] bool enter(on_demand what) noexcept {
         if (holder().try_enter()) [[likely]]
             return true;
@@ -157,7 +176,7 @@ private:
     [[gnu::cold]] void start_attentively(control_block& f) noexcept;
     [[gnu::cold]] void start_rare(control_block& f) noexcept;
 
-    // The thread's life, on its own stack.
+    // The thread's life, on its own stack (home).
     void live() noexcept;
     void be_a_worker() noexcept;
     control_block* take_demoted() noexcept;
@@ -167,7 +186,8 @@ private:
 
     // Running fibers.
     static void loop(void* stack_of_loop) noexcept;  // bottom frame of pooled stacks
-    static void loop_once(void* fiber_with_own_stack) noexcept;  // bottom frame of stacks of other sizes
+    // Bottom frame of a stack that belongs to one fiber.
+    static void loop_once(void* fiber_with_own_stack) noexcept;
     static void run_body(control_block& f) noexcept;
     static after_body body_ended(control_block& f) noexcept;
     static bool body_failed(control_block& f) noexcept;
@@ -185,7 +205,7 @@ private:
     bool take_back(control_block& self, control_block& child) noexcept;
     void end_in_place(control_block& self) noexcept;
 
-    // Switching. All of them inside.
+    // Switching. All of these are called inside a visit.
     void leave_for(worker& w, control_block& self, control_block* next) noexcept;
     void leave_for_home(control_block& self, afterwards how) noexcept;
     void park_at_home(control_block& self) noexcept;
@@ -210,18 +230,21 @@ private:
     afterwards after_ = afterwards::nothing;
     void* after_what_ = nullptr;
     control_block* picked_ = nullptr;  // for the loop that starts next
-    context fresh_;  // of the loop that starts next
+    context fresh_;  // for the loop that starts next
     block_cache blocks_;
     atomic<std::uint64_t> born_{0}, ended_{0}, parks_{0};
     std::uint32_t inlined_ = 0;  // fibers run by run_inline()
-    context own_;  // home: left whenever a fiber or a loop runs
-    atomic<bool> has_long_slice_{false}, has_place_{false};  // has_place_: among the demoted; see demotion.hpp
-    atomic<std::int64_t> alone_since_{0};  // by the monitor while it has a worker, by its own thread while it has none
+    context own_;  // home: saved here whenever a fiber or a loop runs
+    // has_place_: it runs a demoted fiber that counts among the few (demotion.hpp).
+    atomic<bool> has_long_slice_{false}, has_place_{false};
+    // Written by the monitor while the carrier has a worker, else by its own thread.
+    atomic<std::int64_t> alone_since_{0};
     placement place_;
     injector<control_block> bound_;  // B2 of bound.hpp
     atomic<unsigned> bound_count_{0};
     atomic<bool> is_nice_{false}, has_lived_{false};
-    atomic<bool> is_reserved_{false};  // it never has a worker: it is the carrier of one fiber alone
+    // It has no worker: one own_carrier fiber alone is bound to it.
+    atomic<bool> is_reserved_{false};
     atomic<thread_probe> probe_{thread_probe()};
     const unsigned number_;  // for its thread's name
     std::thread thread_;
@@ -229,29 +252,31 @@ private:
 
 WEFT_DECLARE_THREAD_WORD(weft_carrier_word);
 
-/// The carrier of this OS thread, or null on a plain thread. Read anew at each call, whatever the compiler thinks.
+/// \returns the carrier of this OS thread, or null on a plain thread. It is read anew at each call;
+/// the compiler cannot keep an old value.
 inline carrier* this_carrier() noexcept {
     void* word;
     WEFT_READ_THREAD_WORD(word, weft_carrier_word);
     return static_cast<carrier*>(word);
 }
 
-/// The thread's own, when it begins and ends to be one.
+/// Called by a carrier's thread when it begins to be one, and with null when it ends.
 void set_this_carrier(carrier* c) noexcept;
 
-/// The same, if it is one of `where`.
+/// \returns the carrier of this OS thread if it belongs to `where`, else null.
 inline carrier* this_carrier_of(const scheduler* where) noexcept {
     auto* const c = this_carrier();
     return c && &c->owner() == where ? c : nullptr;
 }
 
-/// The calling fiber, or null.
+/// \returns the calling fiber, or null.
 inline control_block* this_fiber_block() noexcept {
     const auto* const c = this_carrier();
     return c ? c->current() : nullptr;
 }
 
-/// A stretch of runtime code on this carrier, with its worker if it has one. Inside another visit it changes nothing.
+/// A scope of runtime code on this carrier, which may use its worker if it has one. Inside another
+/// visit it changes nothing.
 class carrier::visit {
 public:
     explicit visit(carrier& c, on_demand what = on_demand::refuse) noexcept : c_(c), nested_(c.holder().is_inside()) {

@@ -1,5 +1,7 @@
-// carrier_in_place.cpp - a fiber that runs another inside itself: by joining an unstarted child, or because there is no room for a new one
-// beside it (at_limit::run_inline). K5 of carrier.hpp.
+// carrier_in_place.cpp - a fiber that runs another fiber inside itself (K5 of carrier.hpp).
+//
+// It does so to join an unstarted child, or because there is no room for a new fiber beside it
+// (at_limit::run_inline).
 #include <mutex>
 
 #include "arch/exception_state.hpp"
@@ -11,11 +13,12 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::uint32_t turn_of_others = 64;  // chosen: a spawner in a loop lets those in the queue run after so many
+// chosen: a fiber that spawns in a loop yields to the queued ones after so many
+constexpr std::uint32_t turn_of_others = 64;
 
 }  // namespace
 
-// Inside.
+// Called inside.
 [[gnu::always_inline]] inline void carrier::begin_in_place(control_block& self, control_block& child) noexcept {
     child.home = self.home;
     self.phase.store(fiber_state::waiting, relaxed);  // hints
@@ -23,9 +26,9 @@ constexpr std::uint32_t turn_of_others = 64;  // chosen: a spawner in a loop let
     current_.store(&child, release);  // pairs with seen_current()
 }
 
-// Inside.
+// Called inside.
 [[gnu::always_inline]] inline void carrier::end_in_place(control_block& self) noexcept {
-    current_.store(&self, release);  // as above
+    current_.store(&self, release);  // pairs with seen_current()
     self.phase.store(fiber_state::running, relaxed);
 }
 
@@ -33,12 +36,12 @@ namespace {
 
 [[gnu::always_inline]] inline void share_stops(control_block& self, control_block& child) noexcept {
     self.rest().in_place.store(&child, relaxed);
-    light_fence();  // pairs with stop_in_place_child()
+    light_fence();  // pairs with the heavy fence before in_place_child_of(): scheduler_stops.cpp
     if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
         scheduler::request_stop(child);
 }
 
-// Somebody may be about to stop the child: let it take its reference.
+// A thread may be about to stop the child: this lets it take its reference, under the lock.
 [[gnu::cold]] void let_stopper_pass(control_block& self) noexcept {
     self.lock.lock();
     self.lock.unlock();
@@ -46,31 +49,32 @@ namespace {
 
 [[gnu::always_inline]] inline void share_no_stops(control_block& self) noexcept {
     self.rest().in_place.store(nullptr, relaxed);
-    light_fence();  // as above
+    light_fence();  // pairs with the heavy fence before in_place_child_of()
     if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
         let_stopper_pass(self);
 }
 
-// The handle is in use by the joiner, so it is there. \returns whether others wait, or have waited.
+// Ends a child that observers or other waiters may see. The joiner uses the handle, so that still
+// has its reference. \returns whether others wait, or have waited.
 [[gnu::cold]] bool end_beside_others(control_block& child) noexcept {
     const bool awaited = child.life.end().was_awaited;
     static_cast<void>(child.life.drop());  // the handle has another reference
     return awaited;
 }
 
-// Others may wait for the end, but the handle is the joiner's.
+// Others may wait for the end of the child, but only one may join.
 [[gnu::cold]] void require_sole_joiner(control_block& child) noexcept {
     const std::lock_guard guard(child.lock);
     require_no_join(child.rest().joiners);
 }
 
-// Of two that are not both common.
+// Whether two fibers of which one has rare attributes are of the same class and may share a stack.
 [[gnu::cold]] bool may_share_stack(const control_block& self, const control_block& child) noexcept {
     return ((self.rare.load(relaxed) ^ child.rare.load(relaxed)) & rare_place) == 0 && !self.has_own_stack();
 }
 
-// Whether nothing but a stop can interrupt the one while it waits for the other, and there is room on its stack. A pending stop is for who
-// waits.
+// Whether nothing but a stop can interrupt `self` while it waits for `child`, and there is room on
+// its stack. With a stop pending, `self` must wait in the ordinary way, which the stop ends.
 [[gnu::always_inline]] inline bool may_join_in_place(const control_block& self, const control_block& child) noexcept {
     const fiber_rest& rest = self.rest();
     if (rest.stops.load(relaxed) != 0 || rest.slot.deadlines || rest.slot.shields || rest.bound_to) return false;
@@ -85,11 +89,11 @@ namespace {
 
 // ---- joining
 
-// A visit: takes the child out of the queue, and it is the one that runs.
+// Takes the child out of the queue and makes it the running fiber, in one visit.
 [[gnu::always_inline]] inline bool carrier::take_back(control_block& self, control_block& child) noexcept {
     if (enter(on_demand::refuse)) [[likely]] {
         worker& w = its_worker();
-        // Else others have their turn: it waits.
+        // If it is the turn of other fibers, the caller waits for the child in the ordinary way.
         if (!w.poll_if_due() && (w.queue().take_back(child) || w.take_back_of_class(child))) [[likely]] {
             begin_in_place(self, child);
             w.tick();
@@ -122,12 +126,14 @@ bool carrier::join_in_place(control_block& child) noexcept {
     if (child.parent) child.parent->child_ended(child, stop_siblings);
     carrier& c = *this_carrier();  // perhaps another
     self->rest().in_place.store(nullptr, relaxed);
-    const bool has_worker = c.enter(on_demand::refuse);  // its light fence pairs with stop_in_place_child(), too
+    // The light fence in enter() also pairs with the heavy fence before in_place_child_of().
+    const bool has_worker = c.enter(on_demand::refuse);
     if (self->rest().stops.load(relaxed) != 0) [[unlikely]]
         let_stopper_pass(*self);
     c.end_in_place(*self);
     bool others = false;
-    if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]]  // F3
+    // F3
+    if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]]
         others = end_beside_others(child);
     c.count_end();
     c.give_back_room();
@@ -139,7 +145,7 @@ bool carrier::join_in_place(control_block& child) noexcept {
     return true;
 }
 
-// The carrier is one of the child's runtime: the caller ran it.
+// The calling carrier belongs to the child's runtime, since the caller ran the child.
 void carrier::free_joined(control_block& child) noexcept {
     child.destroy_body();
     child.life.free_joined();
@@ -152,16 +158,18 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     const auto* const here = static_cast<std::byte*>(__builtin_frame_address(0));
     const auto& span = self.home->span;
     if (here < span.low || here >= span.high) return false;  // inside a coroutine
-    if (self.is_bound() && !moves_on(self)) return false;  // the other might go on elsewhere, and self with it
+    // The child may move to another carrier when it parks, and `self` with it.
+    if (self.is_bound() && !moves_on(self)) return false;
     carrier& c = *this_carrier();
     if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
     if (++c.inlined_ % turn_of_others == 0) yield(self);
     return true;
 }
 
-// K5 holds as for a join in place, but for shields: under one the child is not stopped with its spawner.
+// K5 holds as for a join in place, except that under a shield a stop is not passed to the child.
 void carrier::run_inline(control_block& self, control_block& child) noexcept {
-    const auto exceptions = std::exchange(*exception_state_here(), {});  // the spawner may be inside a handler
+    // Puts the exception state aside, since the spawner may be inside a handler.
+    const auto exceptions = std::exchange(*exception_state_here(), {});
     const bool stops_with_spawner = self.rest().slot.shields == nullptr;
     {
         carrier& c = *this_carrier();
@@ -184,7 +192,7 @@ void carrier::run_inline(control_block& self, control_block& child) noexcept {
     c.count_end();
 }
 
-// Nobody else has its handle, so nobody waits for it; the reference of its run stays with the caller.
+// No other fiber has the handle yet, so none waits. The caller keeps the reference of the run.
 void carrier::run_inlined_body(control_block& f) noexcept {
     if (f.owner->looks_at_starts()) f.owner->look_at_start(f);
     f.body->run();

@@ -11,7 +11,8 @@ constexpr wait_kind yield_wait{.name = "yield"};
 
 // ---- the loop
 
-// A started fiber goes on. Whoever waits here has no fiber that others wait for (W6).
+// Prepares the switch to a started fiber. A carrier that waits here for the fiber's stack has
+// already left its own fiber's stack, so no other carrier waits for it (W6).
 [[gnu::always_inline]] inline context& carrier::resume(worker& w, control_block& f) noexcept {
     f.rest().word.await_left();
     dispatch(w, f);
@@ -30,7 +31,8 @@ constexpr wait_kind yield_wait{.name = "yield"};
     f.body->run();
 }
 
-// \returns  whether the run's reference is still to be dropped, has been, or has been as the last.
+// \returns run_refers: the run's reference must still be dropped. gone: it was dropped. last: it
+// was dropped and was the last one.
 [[gnu::always_inline]] inline carrier::after_body carrier::body_ended(control_block& f) noexcept {
     const bool stop_siblings = f.body->failure() && body_failed(f);
     if (f.life.is_unjoinable()) {
@@ -42,11 +44,12 @@ constexpr wait_kind yield_wait{.name = "yield"};
     const auto found = f.life.end();
     if (!found.had_handle) f.destroy_body();  // C2
     if (found.was_awaited) wake_joiners(f);   // C4
-    if (f.parent) f.parent->child_ended(f, stop_siblings);  // after the joiners: one in the scope's body gets the failure itself
+    // After the joiners: a joiner in the scope's body receives the failure itself.
+    if (f.parent) f.parent->child_ended(f, stop_siblings);
     return f.life.drop() ? after_body::last : after_body::gone;
 }
 
-// Inside.
+// Called inside.
 [[gnu::always_inline]] inline void carrier::finish(control_block& f, after_body how, bool has_worker) noexcept {
     current_.store(nullptr, relaxed);
     if (how == after_body::run_refers) {
@@ -66,7 +69,8 @@ bool carrier::end_observed(control_block& f) noexcept {
 
 bool carrier::free_after_handle(control_block& f) noexcept {
     const visit here(*this, on_demand::concede);
-    if (!here.has_worker() || owner_.is_observed() || !f.life.free_after_handle()) return false;  // F3
+    // F3
+    if (!here.has_worker() || owner_.is_observed() || !f.life.free_after_handle()) return false;
     recycle(f);
     return true;
 }
@@ -80,7 +84,8 @@ void carrier::loop(void* stack_of_loop) noexcept {
         f = std::exchange(c.picked_, nullptr);
     }
     for (;;) {
-        carrier& c = *this_carrier();  // it and its worker may differ from those before the last body
+        // The carrier and its worker may differ from those before the last body.
+        carrier& c = *this_carrier();
         worker& w = c.its_worker();
         c.current_.store(nullptr, relaxed);
         if (!f) f = w.pick();
@@ -114,7 +119,7 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     run_body(f);
     if (auto* const census = f.owner->census()) [[unlikely]]
         census->end(f);
-    if (f.is_bound()) let_go(f);  // before its end may be seen; what it has captured is destroyed
+    if (f.is_bound()) let_go(f);  // after its captures were destroyed, before its end is visible
     const auto how = body_ended(f);
     carrier& c = *this_carrier();
     const bool has_worker = c.enter(on_demand::refuse);
@@ -130,7 +135,8 @@ bool carrier::body_failed(control_block& f) noexcept {
     f.lock.lock();
     f.mark.failed = true;
     f.leave_trace();
-    const bool unheard = f.mark.detached;  // if it is detached later, who does so reports
+    // If it is detached later, the thread that does so reports.
+    const bool unheard = f.mark.detached;
     f.lock.unlock();
     if (unheard) f.owner->report_unhandled(f, f.body->failure());
     return stop_siblings;
@@ -148,7 +154,8 @@ void carrier::wake_joiners(control_block& f) noexcept {
 
 // ---- switching
 
-// Leaves a stack that nobody needs any more, for a started fiber or for a loop that starts `next` or looks for work.
+// Leaves a stack that is not needed any more. Goes to `next` if it has been started; else to a
+// loop, which starts `next` or looks for work.
 void carrier::go_on(worker& w, afterwards how, stack* leaving, control_block* next) noexcept {
     context* to;
     if (next && (next->started() || (next->has_own_stack() && give_own_stack(*next)))) {
@@ -156,7 +163,7 @@ void carrier::go_on(worker& w, afterwards how, stack* leaving, control_block* ne
     } else {
         to = &fresh_loop(w, next);
     }
-    after_ = how;  // by the code that runs next: this stack is still in use
+    after_ = how;  // left to the code that runs next, since this stack is still in use
     after_what_ = leaving;
     jump_context(*to);
 }
@@ -167,8 +174,9 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
     jump_context(own_);
 }
 
-// Switches to `next`, or to a loop if it is new or null. The visit begun here is ended by the code that goes on. What is not common is
-// a call at the end, so that the common way keeps nothing in registers that would have to be saved.
+// Switches to `next`, or to a loop if `next` is new or null. The code that goes on after the switch
+// ends this visit. Every rare case is a call at the very end, so that the common path keeps nothing
+// in registers that would have to be saved.
 [[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
     if (!next || !next->started() || !next->rest().word.has_left() || !exception_state_is_clear()) [[unlikely]]
         return leave_for_loop(w, self, next);
@@ -189,7 +197,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
     arrive();
 }
 
-// Without a worker.
+// Called without a worker.
 void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
     after_ = how;
@@ -199,9 +207,9 @@ void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
     arrive();
 }
 
-// A fiber's code goes on after a switch.
+// The first code of a fiber after a switch: commits for the previous fiber and ends the visit.
 [[gnu::always_inline]] inline void carrier::arrive() noexcept {
-    carrier& c = *this_carrier();  // may be another by now
+    carrier& c = *this_carrier();  // may be another than before the switch
     if (c.after_ == afterwards::commit_park) {
         c.after_ = afterwards::nothing;
         static_cast<control_block*>(c.after_what_)->rest().word.left();
@@ -222,7 +230,8 @@ void carrier::park(control_block& self) noexcept {
         return park_at_home(self);
     worker& w = its_worker();
     control_block* const next = w.pick();
-    self.rest().since.store(w.coarse_now(), relaxed);  // a hint for dumps; after pick(), which may have read the clock
+    // A hint for dumps; after pick(), which may have read the clock.
+    self.rest().since.store(w.coarse_now(), relaxed);
     if (next == &self) [[unlikely]] {  // woken already
         self.rest().word.left();
         dispatch(w, self);
@@ -245,13 +254,14 @@ void carrier::yield(control_block& self) noexcept {
     worker& w = c.its_worker();
     if (self.is_apart || w.poll_is_due()) [[unlikely]]
         return c.yield_otherwise(self);
-    control_block* const next = w.queue().rotate_started(self);  // nobody else can run it before the visit ends
+    // No thief can take `self` before the visit ends.
+    control_block* const next = w.queue().rotate_started(self);
     if (!next) [[unlikely]]
         return c.yield_otherwise(self);
     c.leave_for(w, self, next);
 }
 
-// Inside, perhaps without a worker.
+// The rare half of yield(). Called inside, perhaps without a worker.
 void carrier::yield_otherwise(control_block& self) noexcept {
     if (!enter_attentively(on_demand::refuse)) return leave_for_home(self, afterwards::requeue);
     worker& w = its_worker();
@@ -262,14 +272,16 @@ void carrier::yield_otherwise(control_block& self) noexcept {
         next = w.queue().rotate(self);
     }
     if (next) return leave_for(w, self, next);
-    w.tick();  // as if dispatched anew: alone it must poll, too
+    w.tick();  // counts as a dispatch, so that a fiber that is alone polls, too
     leave();
 }
 
-// By pick(), which knows whose turn it is, and through requeue(), which knows where `self` belongs.
+// Yields through pick(), which knows which class has the turn, and through requeue(), which knows
+// where `self` belongs.
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
     if (is_watched()) tell_watcher(self, yield_wait);
-    if (!self.is_bound() && !w.stands_down() && w.put_back(self)) {  // nobody else can run it before the visit ends
+    // No other carrier can run `self` before the visit ends.
+    if (!self.is_bound() && !w.stands_down() && w.put_back(self)) {
         control_block* const next = w.pick();
         if (next != &self) return leave_for(w, self, next);
         w.tick();
@@ -293,7 +305,8 @@ context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
     return fresh_;
 }
 
-// A fiber with a stack size of its own never begins on a loop's stack. True, for the conditions it is part of.
+// Gives a fiber its own stack before it starts, since one with rare attributes never begins on a
+// loop's stack. \returns true always, so that it can stand in a condition.
 bool carrier::give_own_stack(control_block& f) noexcept {
     f.home = owner_.stacks().take(f.rest().stack_bytes);
     if (!f.home)

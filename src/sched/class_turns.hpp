@@ -1,7 +1,9 @@
-// class_turns.hpp - which class of fibers has its turn on a worker: each has a share of the dispatches, and one that waits ages.
+// class_turns.hpp - which class of fibers has its turn on a worker.
 //
-// Each class has a clock. A dispatch puts the clock of the class that has it forward by that class's stride, and the turn is that of the
-// least clock among the classes that have somebody ready: stride scheduling [WW95]. Who waits ages by not moving while others do.
+// Each class has a share of the dispatches, and a class that waits ages. Each class has a clock. A
+// dispatch advances the clock of the class that has it by that class's stride, and the turn is that
+// of the least clock among the classes that have a ready fiber: stride scheduling [WW95]. A waiting
+// class ages because its clock stands still while the others move.
 //
 //     class    stride   share with all three ready   a turn is waited for, at most, for
 //     high          1        64 of 73                  1 normal, 1 low
@@ -9,13 +11,16 @@
 //     low          64         1 of 73                  64 high, 9 normal
 //
 // Invariants
-//   P1  The turn is that of the class with the least clock among those that are ready; of equal ones the higher.
-//   P2  charge() comes before each choice: what was dispatched since the last one is put to the account of who had the turn. So the
-//       dispatches of a turn need not be counted one by one.
-//   P3  A class that was not ready at the last choice and is now has saved nothing up, and owes what it owed: its clock is not below
-//       now_ + stride, now_ being the clock with which the last dispatch began: as if that had been its own. So who comes goes before
-//       those below it, and has no more by coming and going than by staying.
-//   P4  now_ never goes back, and no clock is beyond now_ + its stride. Hence the last column of the table, from when a class is ready.
+//   P1  The turn is that of the class with the least clock among those that are ready; if clocks
+//       are equal, of the higher class.
+//   P2  charge() comes before each choice: it charges the dispatches since the last choice to the
+//       class that had the turn. So the dispatches of a turn need not be counted one by one.
+//   P3  A class that was not ready at the last choice and is now has saved up nothing, and still
+//       owes what it owed: its clock is not below now_ + stride, where now_ is the clock with which
+//       the last dispatch began, as if that dispatch had been its own. So a class that becomes
+//       ready goes before those below it, and gets no more by coming and going than by staying.
+//   P4  now_ never goes back, and no clock is beyond now_ + its stride. Hence the last column of
+//       the table, counted from when a class becomes ready.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +31,7 @@
 
 namespace weft::detail {
 
-/// Which classes have somebody to run.
+/// The set of classes that have a fiber to run.
 class ready_classes {
 public:
     void add(priority p, bool is_ready = true) noexcept { bits_ |= static_cast<unsigned>(is_ready) << static_cast<unsigned>(p); }
@@ -42,7 +47,7 @@ class class_turns {
 public:
     static constexpr std::array all = {priority::high, priority::normal, priority::low};
 
-    /// `dispatches`: made so far by the worker (P2).
+    /// Charges the class that has the turn (P2). `dispatches`: how many the worker has made so far.
     void charge(std::uint64_t dispatches) noexcept {
         const auto n = dispatches - charged_;
         charged_ = dispatches;
@@ -51,18 +56,20 @@ public:
         now_ = clock_of(turn_) - stride(turn_);
     }
 
-    /// Whose turn it is, after charge(). Some class is ready.
+    /// \returns the class whose turn it is. Called after charge(); at least one class is ready.
     priority choose(ready_classes ready) noexcept {
         for (const auto p : all)
-            if (ready.has(p) && !ready_.has(p)) clock_of(p) = std::max(clock_of(p), now_ + stride(p));  // P3
+            // P3
+            if (ready.has(p) && !ready_.has(p)) clock_of(p) = std::max(clock_of(p), now_ + stride(p));
         ready_ = ready;
         return least(ready);
     }
-    /// The choice is made: the next dispatches are those of this class.
+    /// Gives the turn to a class: the next dispatches are charged to it.
     void give(priority p) noexcept { turn_ = p; }
     priority turn() const noexcept { return turn_; }
 
-    /// How many dispatches the class that has the turn may have before the next choice, if the same classes stay ready.
+    /// \returns how many dispatches the class that has the turn may have before the next choice, if
+    /// the same classes stay ready.
     std::uint64_t length() const noexcept {
         auto n = unlimited;
         for (const auto p : all)
@@ -85,7 +92,8 @@ private:
             if (ready.has(p) && (!ready.has(best) || clock_of(p) <= clock_of(best))) best = p;
         return best;
     }
-    // P1: until its own clock is beyond that of `other`, or the same if the other is the higher.
+    // P1: how many dispatches until the own clock is beyond that of `other`, or has reached it if
+    // `other` is the higher class.
     std::uint64_t dispatches_before(priority other) const noexcept {
         const auto mine = clock_of(turn_), limit = clock_of(other) + (other < turn_ ? 0 : 1);
         return limit <= mine ? 1 : (limit - mine + stride(turn_) - 1) / stride(turn_);

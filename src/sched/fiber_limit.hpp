@@ -1,18 +1,21 @@
-// fiber_limit.hpp - the places of a runtime that has only so many for fibers, and the line of those who wait for one.
+// fiber_limit.hpp - the places of a runtime that limits its fibers, and the line of waiting spawns.
 //
-//  places_   meaning                                 leaves by (*: only under lock_)
-//  n > 0     n are free                              take -> n - 1 | give -> n + 1
-//  0         none is free, nobody waits              give -> 1 | take_or_close* -> closed
-//  closed    none is free, the line is not empty     give*, withdraw*: the last in line goes -> 0, or 1 if it goes unserved
+//  places_   meaning                                leaves by (*: only under lock_)
+//  n > 0     n places are free                      take -> n - 1 | give -> n + 1
+//  0         none is free, the line is empty        give -> 1 | take_or_close* -> closed
+//  closed    none is free, the line is not empty    give*, withdraw*: the last in line goes
+//                                                   -> 0, or 1 if it goes unserved
 //
 // Invariants
-//   F1  Free places and those held are `most` together. One that passes from who gives it to who waits shows in no word.
-//   F2  `closed` is entered and left under lock_ only, and while it holds nobody changes the word otherwise: who comes later
-//       cannot overtake who waits.
-//   F3  Whenever lock_ is free, the word is `closed` if and only if the line has waiters in it. (One in it may have been stopped;
-//       give() drops it.)
-//   F4  A waiter that give() has claimed has its place; one that was stopped has none, and withdraws.
-//   F5  What a fiber did before its place was given happens before what is done by who takes that place.
+//   F1  Free places and those held are `most` together. A place that is handed
+//       directly to a waiter never shows in places_.
+//   F2  `closed` is entered and left under lock_ only, and while it holds the word is not changed
+//       otherwise: a fiber that comes later cannot overtake one that waits.
+//   F3  Whenever lock_ is free, the word is `closed` if and only if the line has waiters in it.
+//       (One in it may have been stopped; give() drops it.)
+//   F4  A waiter that give() has claimed has its place; one that was stopped has none, and
+//       withdraws.
+//   F5  What a fiber did before its place was given back happens before what the taker does.
 #pragma once
 
 #include <cstdint>
@@ -30,49 +33,53 @@ public:
     fiber_limit(const fiber_limit&) = delete;
     fiber_limit& operator=(const fiber_limit&) = delete;
 
-    /// Takes a place if one is free and nobody waits for it.
+    /// Takes a place if one is free and the line is empty.
     [[nodiscard]] bool take() noexcept {
         auto n = places_.load(relaxed);
         while (n > 0)
-            if (places_.compare_exchange_weak(n, n - 1, acquire, relaxed)) return true;  // F5, pairs with give()
+            // F5, pairs with give()
+            if (places_.compare_exchange_weak(n, n - 1, acquire, relaxed)) return true;
         return false;
     }
 
-    // How a caller waits: lock; take_or_close(), and if that took no place push a waiter to line(); unlock; park. If it was not
-    // notified: withdraw().
+    // How a caller waits: lock; take_or_close(), and if that took no place push a waiter to line();
+    // unlock; park. If it was not notified: withdraw().
 
     spin_lock& lock() noexcept { return lock_; }
     wait_list& line() noexcept { return line_; }
 
-    /// Under the lock. False: no place is free, and the caller must join the line before it unlocks (F3).
+    /// Under the lock. False: no place is free; the caller must enter the line first (F3).
     [[nodiscard]] bool take_or_close() noexcept {
         for (auto n = places_.load(relaxed); n != closed;) {
             const bool is_free = n > 0;
-            if (places_.compare_exchange_weak(n, is_free ? n - 1 : closed, acquire, relaxed)) return is_free;  // F5, F2
+            // F5, F2
+            if (places_.compare_exchange_weak(n, is_free ? n - 1 : closed, acquire, relaxed)) return is_free;
         }
         return false;
     }
 
-    /// The wait has ended without a place.
+    /// Takes a waiter out of the line whose wait has ended without a place.
     void withdraw(waiter& who) noexcept {
         const std::lock_guard guard(lock_);
         if (!who.linked()) return;  // dropped by a give()
         line_.remove(who);
-        if (line_.empty()) places_.store(0, relaxed);  // F3; there was no place in the word to hand over
+        // F3; there was no place in the word to hand over
+        if (line_.empty()) places_.store(0, relaxed);
     }
 
-    /// Gives a place back, or on to the first in line. Any thread.
+    /// Any thread: gives a place back, or hands it to the first in line.
     void give() noexcept {
         auto n = places_.load(relaxed);
         while (n != closed)
-            if (places_.compare_exchange_weak(n, n + 1, release, relaxed)) return;  // F5, pairs with take()
+            // F5, pairs with take()
+            if (places_.compare_exchange_weak(n, n + 1, release, relaxed)) return;
         if (waiter* const next = pass_on()) next->unpark();
     }
 
 private:
     static constexpr std::int64_t closed = -1;
 
-    // \returns who has the place now, if anybody.
+    // \returns the waiter that has the place now, or null.
     [[gnu::noinline]] waiter* pass_on() noexcept {
         const std::lock_guard guard(lock_);
         waiter* const next = line_.claim_front();  // F4
@@ -84,15 +91,17 @@ private:
         return next;
     }
 
-    // The line is empty: emptied by the caller, or already found so, and then others change the word too.
+    // Called when the line is empty. If the caller has not emptied it itself, others change the
+    // word meanwhile.
     void free_one() noexcept {
         auto n = places_.load(relaxed);
-        while (!places_.compare_exchange_weak(n, n == closed ? 1 : n + 1, release, relaxed)) {}  // F5, pairs with take()
+        // F5, pairs with take()
+        while (!places_.compare_exchange_weak(n, n == closed ? 1 : n + 1, release, relaxed)) {}
     }
 
     alignas(64) atomic<std::int64_t> places_;
     spin_lock lock_;
-    wait_list line_;  // under lock_
+    wait_list line_;  // guarded by lock_
 };
 
 }  // namespace weft::detail

@@ -14,7 +14,8 @@
 namespace weft::detail {
 namespace {
 
-// In the place of its scope, which waits in vain: both are called by the loop that the child must not come back to.
+// Stands in for the scope of the fiber that forked, since that scope waits in the parent. Both of
+// its first functions are called below the body, by the loop that the child must not return to.
 class end_of_child final : public end_observer {
 public:
     constexpr ~end_of_child() = default;
@@ -44,7 +45,8 @@ void become_plain() noexcept {
     control_block* const f = c->current();
     if (!f) return;
     f->parent = &at_the_end;
-    ::new (&f->lock) spin_lock;  // a joiner may have held it, who is not here: nor are those who wait
+    // A joiner in the parent may have held the lock; neither it nor the waiters exist here.
+    ::new (&f->lock) spin_lock;
     ::new (&f->rest().joiners) wait_list;
     auto& mine = this_cell().slot;
     mine = f->rest().slot;

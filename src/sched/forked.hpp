@@ -1,13 +1,15 @@
-// forked.hpp - a carrier's thread in a forked child: an ordinary thread, which happens to run on a fiber's stack.
+// forked.hpp - a carrier's thread in a forked child: a plain thread that runs on a fiber's stack.
 //
-// The child has none of the other threads, so no worker of its parent's runs on. Who forked goes on as a plain thread, with the deadlines and
-// shields it is inside of: what waits sleeps, and free functions find no runtime. When the function that was the fiber's body ends, the
-// process ends, since there is nobody to return to.
+// The child has none of its parent's other threads, so no worker of the parent runs on. The fiber
+// that called fork() goes on as a plain thread, inside the same deadlines and shields: where it
+// waits, the thread sleeps, and free functions find no runtime. When the function that was the
+// fiber's body ends, the process ends, since there is no caller to return to.
 #pragma once
 
 namespace weft::detail {
 
-/// Before the first carrier starts; once is enough.
+/// Registers what becomes of a carrier's thread in a forked child. Called before the first carrier
+/// starts; once is enough.
 void make_children_plain() noexcept;
 
 }  // namespace weft::detail

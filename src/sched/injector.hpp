@@ -1,14 +1,18 @@
-// injector.hpp - a shared run queue: what plain threads and carriers without a worker make runnable, and what a worker has no
-// memory to queue.
+// injector.hpp - a shared run queue, for fibers that cannot go into a worker's own queue.
 //
-// Who pushes may lose its core at any time and must stop nobody by it, so pushing takes no lock. Who pops is a worker, and
-// there are few of those.
+// Plain threads and carriers without a worker push what they make runnable, and a worker pushes
+// fibers that it has no memory to queue. A pushing thread may lose its core at any time and must
+// not stop others by that, so pushing takes no lock. Only carriers pop, and there are few of those.
+// The demoted fibers (demotion.hpp) and the bound ones (bound.hpp) wait in such queues, too.
 //
 // Invariants
-//   J1  Items leave in the order in which they came to pushed_, which is a stack: the newest first, turned round when it is taken.
-//   J2  count_ is raised before a push and lowered after a pop. So after a push that happened before, no reader finds it zero until
-//       somebody has popped; but a pop may find nothing although it is not zero: the item is about to come.
-//   J3  A popper takes the whole of pushed_ by one exchange, so nobody compares a pointer that has come back (no ABA).
+//   J1  Items leave in the order in which they came to pushed_. pushed_ is a stack with the newest
+//       item first, which is reversed when it is taken.
+//   J2  count_ is raised before a push and lowered after a pop. So after a push that happened
+//       before, no reader finds it zero until an item was popped. But a pop may find nothing
+//       although count_ is not zero: the item is about to come.
+//   J3  A popper takes the whole of pushed_ by one exchange, so no thread compares a pointer that
+//       has come back (no ABA).
 //   J4  ready_ belongs to the holder of lock_.
 //
 // Model test: tests/model/injector_model.cpp.
@@ -22,7 +26,7 @@
 
 namespace weft::detail {
 
-/// T has a member `T* link`, which belongs to the list while the item is in it.
+/// T has a member `T* link`, which belongs to the injector while the item is in it.
 template <class T>
 class injector {
 public:
@@ -32,21 +36,24 @@ public:
 
     bool empty() const noexcept { return size() == 0; }  // J2; ordered by the fences of idle_set
     std::size_t size() const noexcept { return count_.load(relaxed); }  // a hint
-    /// Whether something was pushed that nobody has looked at yet.
+    /// Whether items were pushed that no popper has taken into ready_ yet.
     bool has_arrived() const noexcept { return pushed_.load(seq_cst) != nullptr; }
 
     void push(T& item) noexcept {
-        count_.fetch_add(1, relaxed);  // J2; ordered before the pop's subtraction by the release of the push
+        // J2; ordered before the pop's subtraction by the release of the push
+        count_.fetch_add(1, relaxed);
         T* newest = pushed_.load(relaxed);
         do {
             item.link = newest;
-        } while (!pushed_.compare_exchange_weak(newest, &item, release, relaxed));  // pairs with pop()
+        // Pairs with pop().
+        } while (!pushed_.compare_exchange_weak(newest, &item, release, relaxed));
     }
 
     T* pop() noexcept {
         if (empty()) return nullptr;
         const std::lock_guard guard(lock_);
-        if (!ready_) ready_ = turned_round(pushed_.exchange(nullptr, acquire));  // pairs with push(); J3
+        // Pairs with push(); J3.
+        if (!ready_) ready_ = turned_round(pushed_.exchange(nullptr, acquire));
         T* const item = ready_;
         if (!item) return nullptr;
         ready_ = item->link;

@@ -1,4 +1,6 @@
 // joiners.hpp - the waiters for a fiber's end: any number that only wait, and one that joins.
+//
+// The handle ends with the one that joins.
 #pragma once
 
 #include "base/panic.hpp"
@@ -14,10 +16,12 @@ inline constexpr wait_kind join_wait{
     },
     .held_at = {holder_place::form::inside, control_block::to_rest()}};
 
-/// Of a waiter among the joiners. What `slot` means there: not null of who joins.
+/// \returns the value of `slot` that marks, among the joiners, the waiter that joins; it is null
+/// for one that only waits.
 inline void* mark_of_join(wait_cell& who) noexcept { return &who; }
 
-/// Before a second one waits, or when the first has run the fiber itself; under the fiber's lock.
+/// Panics if another waiter joins already. Called under the fiber's lock before a waiter joins, or
+/// by a joiner that has run the fiber itself.
 inline void require_no_join(const wait_list& joiners) noexcept {
     for (const waiter* w = joiners.front(); w; w = joiners.next(*w))
         if (w->slot) [[unlikely]]

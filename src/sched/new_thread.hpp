@@ -1,4 +1,4 @@
-// new_thread.hpp - starts a thread of the runtime's, and says what for if the system refuses.
+// new_thread.hpp - starts a thread of the runtime; says what it was for if the system refuses.
 #pragma once
 
 #include <system_error>
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// \throws std::system_error
+/// Starts a thread that runs `body`. \throws std::system_error with the text `refused`
 template <class F>
 std::thread new_thread(const char* refused, F&& body) {
     try {

@@ -1,25 +1,29 @@
-// run_queue.hpp - the fibers a worker has still to run: a next slot and a deque, private to their owner.
+// run_queue.hpp - the fibers that a worker has yet to run: a next slot and a deque.
 //
-// The owner is the carrier that has the worker, on its visits; it pays no atomic read-modify-write. Who else wants fibers asks,
-// and the owner hands over half at its next visit; one that is busy with other things for long is overruled: the thief proves
-// with a heavy fence that the owner is not inside, and helps itself. The words for that are the carrier's tenure (tenure.hpp).
+// Both are private to their owner, the carrier that has the worker, on its visits; it pays no
+// atomic read-modify-write. A thief that wants fibers asks, and the owner hands over half of them
+// at its next visit, in a buffer called the tray. An owner that is busy with other things for long
+// is overruled: the thief proves with a heavy fence that the owner is not inside, and takes half
+// itself. The words for that are the carrier's tenure (tenure.hpp).
 //
 // Invariants
-//   Q1  Slot and deque belong to whom the tenure says (T1): the owner on its visits, or the thief that has borrowed.
+//   Q1  Slot and deque belong to the party that the tenure names (T1): the owner on its visits, or
+//       the thief that has borrowed.
 //   Q2  An answer, a withdrawal and an overruling exclude one another (T2).
-//   Q3  From ask() to withdraw(), collect() or overrule() the thief is the only one (T3). It must end its call itself, by
-//       whichever of the three succeeds.
+//   Q3  From ask() to withdraw(), collect() or overrule() the thief is the only one (T3). It must
+//       end its call itself, by whichever of the three succeeds.
 //   Q4  An item is in the slot, in the deque or in the tray of one queue, or in none.
 //   Q5  The tray is the owner's while the call is `answering`, the thief's while it is `answered`.
 //
-// Order: a woken item goes into the slot, and what was there to the back. The slot goes first. Of
-// the deque the newest does if it has not been started (depth first keeps stacks few and warm:
-// docs/measurements/run-order.md), else the oldest. But the oldest waits for 64 others at most if
-// it has been started, else for 1024; take_back() gives way as well. So an item with n others
-// before it in the deque is taken by the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of
-// these have been started.
+// Order. A woken item goes into the slot, and the item that was there goes to the back of the
+// deque. pop() takes the slot first. From the deque it takes the newest item if that has not been
+// started (depth first keeps stacks few and warm: docs/measurements/run-order.md), else the oldest.
+// But the oldest waits for at most 64 others if it has been started, else for at most 1024;
+// take_back() gives way to it as well. So an item with n others before it in the deque is taken by
+// the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of these have been started.
 //
-// Not promised: size() seen by another thread is a hint. Model test: tests/model/run_queue_model.cpp.
+// Not promised: size() seen by another thread is a hint.
+// Model test: tests/model/run_queue_model.cpp.
 #pragma once
 
 #include <algorithm>
@@ -33,34 +37,36 @@
 
 namespace weft::detail {
 
-/// T says by `bool started() const` whether it has begun.
+/// T has `bool started() const`, which says whether the item has begun to run.
 template <class T, std::uint32_t least_capacity = 256, std::uint32_t most = 64>
 class run_queue {
     static_assert((least_capacity & (least_capacity - 1)) == 0, "positions are computed modulo 2^32");
 
 public:
-    /// What a thief gets at most, and the size of the tray.
-    static constexpr std::uint32_t most_loot = most;  // chosen: at 20 ns each to take over, about a microsecond
+    /// The most items a thief gets at once, and the size of the tray.
+    // chosen: at 20 ns each to take over, about a microsecond
+    static constexpr std::uint32_t most_loot = most;
 
     run_queue() = default;
     run_queue(const run_queue&) = delete;
     run_queue& operator=(const run_queue&) = delete;
 
-    /// A hint for others; after a heavy fence it counts at least all that was pushed before (and not taken since).
+    /// A hint for other threads; after a heavy fence it counts at least all items pushed before and
+    /// not taken since.
     std::uint32_t size() const noexcept {
-        // In this order, against the order of the owner's stores: an item on its way from the slot to the back, or round the
-        // deque in rotate(), is counted twice rather than not at all.
+        // Read in the reverse order of the owner's stores: an item that moves from the slot to the
+        // back, or round the deque in rotate(), is then counted twice rather than not at all.
         const std::uint32_t in_slot = next_.load(acquire) ? 1 : 0;
         const auto head = head_.load(acquire);
         return tail_.load(relaxed) - head + in_slot;
     }
     bool empty() const noexcept { return size() == 0; }
 
-    // The owner, on a visit (Q1):
+    // To be called by the owner, on a visit (Q1):
 
-    /// To the back. False: no memory; the caller keeps the item.
+    /// Puts an item at the back. False: no memory; the caller keeps the item.
     bool push(T& item) noexcept { return push_if_room(item) || (grow() && push_if_room(item)); }
-    /// The same, but it allocates nothing.
+    /// As push(), but allocates nothing. False: no room.
     [[gnu::always_inline]] bool push_if_room(T& item) noexcept {
         const auto tail = tail_.load(relaxed);
         if (is_full()) [[unlikely]]
@@ -70,14 +76,15 @@ public:
         return true;
     }
 
-    /// Into the slot. \returns null, or what was in it and there is no memory for.
+    /// Puts an item into the slot; the item that was there goes to the back. \returns null, or that
+    /// item if there is no memory to queue it.
     T* push_next(T& item) noexcept {
         T* const displaced = next_.load(relaxed);
         next_.store(&item, relaxed);
         return displaced && !push(*displaced) ? displaced : nullptr;
     }
 
-    /// The next to run, or null.
+    /// Takes the next item to run; null if there is none.
     [[gnu::always_inline]] T* pop() noexcept {
         const auto n = since_oldest_.get();
         since_oldest_.set(n + 1);
@@ -98,7 +105,8 @@ public:
         return take_oldest();
     }
 
-    /// Takes `item` out if it is at the back and unstarted, and the oldest need not have its turn. It may be anywhere, and gone.
+    /// Takes `item` out if it is at the back and unstarted, and it is not the oldest item's turn.
+    /// `item` need not be in this queue, and may have been taken.
     [[gnu::always_inline]] bool take_back(const T& item) noexcept {
         const auto tail = tail_.load(relaxed);
         if (tail == head_.load(relaxed) || at(tail - 1).get() != &item || item.started()) [[unlikely]]
@@ -110,16 +118,18 @@ public:
         return true;
     }
 
-    /// Puts `self` at the back and takes the next; null, with nothing changed, if there is none or no memory.
+    /// Puts `self` at the back and takes the next item. \returns null, with nothing changed, if
+    /// there is no other item or no memory.
     T* rotate(T& self) noexcept {
         T* const oldest = rotate_started(self);
         return oldest ? oldest : rotate_otherwise(self);
     }
-    /// The same in the common case: all have room, and the newest has been started. Null, with nothing changed, if it is not.
+    /// rotate() in its common case: the slot is empty and the newest item has been started.
+    /// \returns null, with nothing changed, in any other case.
     [[gnu::always_inline]] T* rotate_started(T& self) noexcept {
         const auto head = head_.load(relaxed), tail = tail_.load(relaxed);
         if (!next_.load(relaxed) && head != tail && at(tail - 1).get()->started()) [[likely]] {
-            T* const oldest = at(head).get();  // its place is free for `self`, should there be no other
+            T* const oldest = at(head).get();  // if the deque is full, `self` takes its place
             at(tail).set(&self);
             tail_.store(tail + 1, relaxed);
             head_.store(head + 1, release);  // pairs with size()
@@ -129,7 +139,7 @@ public:
         return nullptr;
     }
 
-    /// Gives back the memory of a burst that is over.
+    /// Frees the memory of a burst that is over.
     void trim() noexcept {
         if (capacity() <= 16 * least_capacity || !empty()) return;
         slots_.reset();
@@ -138,7 +148,8 @@ public:
         tail_.store(0, relaxed);
     }
 
-    /// Its answer to a thief (Q5): half of `from`, of which the owner is about to take so many itself: one or none. \returns how many.
+    /// Fills the tray for a thief (Q5) with half of `from`, after allowing for the `for_owner`
+    /// items (one or none) that the owner is about to take itself. \returns how many.
     std::uint32_t fill_tray(run_queue& from, std::uint32_t for_owner = 1) noexcept {
         const auto n = std::min((from.in_deque() + 1 - for_owner) / 2, most_loot);
         from.take_oldest(n, [&](std::uint32_t i, T* item) { tray_[i].set(item); });
@@ -146,13 +157,14 @@ public:
         return n;
     }
 
-    /// Who has borrowed. \returns how many; the one in the slot only if there is no other.
+    /// Called by a thief that has borrowed: takes half of the deque, or the item in the slot if
+    /// there is no other. \returns how many.
     std::uint32_t take_half(T** out) noexcept {
         const auto n = std::min((in_deque() + 1) / 2, most_loot);
         take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
         T* const next = next_.load(relaxed);
         if (n != 0 || !next) return n;
-        next_.store(nullptr, relaxed);  // its owner does something else meanwhile
+        next_.store(nullptr, relaxed);  // Q1: the owner stays out of the queue meanwhile
         out[0] = next;
         return 1;
     }
@@ -161,11 +173,12 @@ private:
     template <class Worker>
     friend class queue_thief;
 
-    // How many may go before the oldest of the deque. An unstarted one is the root of all that is new: the sooner it starts,
-    // the more stacks are in use at once (docs/measurements/run-order.md).
+    // How many items may go before the oldest of the deque. An old unstarted fiber often is the
+    // root of a tree of new ones: the sooner it starts, the more stacks are in use at once
+    // (docs/measurements/run-order.md).
     static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
 
-    // For whoever is inside (Q1). The positions are atomic only for size().
+    // For the party that the queue belongs to (Q1). The positions are atomic only for size().
     std::uint32_t in_deque() const noexcept { return tail_.load(relaxed) - head_.load(relaxed); }
     plain<T*>& at(std::uint32_t position) const noexcept { return slots_[position & mask_.get()]; }
     T* take_oldest() noexcept {
@@ -185,7 +198,8 @@ private:
         return n;
     }
 
-    // After n others, in a deque that is not empty. Looks at the oldest, which may be cold, seldom.
+    // Whether the oldest item of the deque, which is not empty, must go next after n others. Reads
+    // the item itself only seldom, since it may not be in the cache.
     bool oldest_is_due(std::uint32_t n) const noexcept {
         if (n < started_waits) [[likely]]
             return false;
@@ -214,19 +228,20 @@ private:
         return true;
     }
 
-    // One line for the owner's fast path and what others read of it.
+    // One cache line holds what the owner's fast path uses and what other threads read of it.
     alignas(64) atomic<std::uint32_t> head_{0}, tail_{0};
     atomic<T*> next_{nullptr};
     static constexpr auto no_slots = ~std::uint32_t{0};
     plain<std::uint32_t> mask_{no_slots};  // one less than the capacity
-    plain<std::uint32_t> since_oldest_{0};  // items taken since the oldest had its turn
+    plain<std::uint32_t> since_oldest_{0};  // items taken since the last turn of the oldest
     std::unique_ptr<plain<T*>[]> slots_;
 
     alignas(64) plain<std::uint32_t> tray_size_{0};  // Q5
     plain<T*> tray_[most_loot];
 };
 
-/// A worker that wants another's fibers. Worker has `run_queue<...>& queue()`, with the tray, and `take_half(T**)`.
+/// A worker that wants fibers of another. Worker has `run_queue<...>& queue()`, which holds the
+/// tray, and `take_half(T**)`.
 template <class Worker>
 class queue_thief {
     using caller = typename tenure<Worker>::thief;
@@ -234,17 +249,17 @@ class queue_thief {
 public:
     explicit queue_thief(tenure<Worker>& of_victim) noexcept : call_(of_victim) {}
 
-    /// Asks for half. False: another asks already, or there is no worker to be asked.
+    /// Asks for half. False: another call stands already, or there is no worker to be asked.
     bool ask() noexcept {
         auto* const called = call_.ask();
         if (called) asked_ = called;
         return called != nullptr;
     }
 
-    /// Whether the owner has answered: then collect().
+    /// Whether the owner has answered; then call collect().
     bool answered() const noexcept { return call_.answered(); }
 
-    /// After answered(). \returns how many, perhaps none.
+    /// Takes the answer, after answered(). \returns how many items, perhaps none.
     template <class T>
     std::uint32_t collect(T** out) noexcept {
         const auto n = asked_->queue().empty_tray(out);
@@ -252,11 +267,12 @@ public:
         return n;
     }
 
-    /// Takes the call back. False: the owner is answering; collect() soon.
+    /// Takes the call back. False: the owner is answering; collect() must follow.
     bool withdraw() noexcept { return call_.withdraw(); }
 
     enum class outcome { taken, busy, answering };
-    /// Takes half from an owner that does not come by, which ends the call. `busy`: it is inside now, the call stands.
+    /// Takes half from an owner that does not enter, and ends the call. `busy`: the owner is inside
+    /// now; the call stands. `answering`: it answers; the call stands.
     template <class T>
     outcome overrule(T** out, std::uint32_t& n) noexcept {
         switch (call_.overrule()) {
@@ -271,7 +287,7 @@ public:
 
 private:
     caller call_;
-    Worker* asked_ = nullptr;  // the one whose call it has become, while it stands (T4)
+    Worker* asked_ = nullptr;  // the worker that was called, while the call stands (T4)
 };
 
 }  // namespace weft::detail

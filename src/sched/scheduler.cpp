@@ -1,3 +1,4 @@
+// scheduler.cpp - builds and ends a scheduler, makes fibers ready, and disposes of ended ones.
 #include "sched/scheduler.hpp"
 
 #include "sched/forked.hpp"
@@ -25,7 +26,7 @@ std::string_view current_name() noexcept {
     return f->name().empty() ? "an unnamed fiber" : f->name();
 }
 
-/// In a signal handler, on the thread whose stack is full.
+/// Called in a signal handler, on the thread whose stack is full.
 overflown current_overflow() noexcept {
     overflown who{.name = current_name()};
     const auto* const f = this_fiber_block();
@@ -40,7 +41,7 @@ overflown current_overflow() noexcept {
     return who;
 }
 
-/// With its number, by which a dump shows it, too.
+/// The text includes the fiber's number, which dumps show as well.
 runner current_runner() noexcept {
     runner who{};
     const auto* const f = this_fiber_block();
@@ -139,7 +140,7 @@ scheduler::~scheduler() {
 }
 
 void scheduler::ready_bound(control_block& f) noexcept {
-    visitors_.fetch_add(1, relaxed);  // as inject()
+    visitors_.fetch_add(1, relaxed);  // see inject()
     if (moves_on(f)) bind_elsewhere(f, *this);
     carrier& c = *f.rest().bound_to;
     c.bound().push(f);
@@ -176,7 +177,7 @@ void scheduler::send_on_from(carrier& c) noexcept {
 void scheduler::wake(carrier& c) noexcept {
     for (auto& w : workers_)
         if (w->held_by() == &c) w->wake();
-    monitor_.summon(c);  // in any case: it may have lost that worker a moment ago
+    monitor_.summon(c);  // in any case, since it may have lost that worker a moment ago
 }
 
 carrier& scheduler::new_carrier(worker* first) {
@@ -188,7 +189,8 @@ carrier& scheduler::new_carrier(worker* first) {
 
 void scheduler::start(control_block& f) noexcept {
     if (auto* const c = this_carrier_of(this)) return c->start(f);
-    born_outside_.fetch_add(1, release);  // before the fiber can end: live() never falls below the truth
+    // Before the fiber can end: live() never falls below the truth.
+    born_outside_.fetch_add(1, release);
     if (f.is_bound()) return ready_bound(f);
     inject(f);
 }
@@ -198,9 +200,10 @@ void scheduler::ready(control_block& f) noexcept {
     inject(f);
 }
 
-// Once it is pushed the fiber may run, be the last to end, and let the runtime end: ~scheduler() waits for who is in here.
+// Once it is pushed the fiber may run, be the last to end, and let the runtime end. So ~scheduler()
+// waits for the threads that are in here (visitors_).
 void scheduler::inject(control_block& f) noexcept {
-    visitors_.fetch_add(1, relaxed);  // the push orders it before whatever the fiber does
+    visitors_.fetch_add(1, relaxed);  // ordered by the push before whatever the fiber does
     injected_.push(f);
     if (simulator_) [[unlikely]]
         simulator_->note_outsider();
@@ -209,7 +212,7 @@ void scheduler::inject(control_block& f) noexcept {
 }
 
 void scheduler::demote(control_block& f) noexcept {
-    visitors_.fetch_add(1, relaxed);  // as inject()
+    visitors_.fetch_add(1, relaxed);  // see inject()
     if (demoted_.push(f))
         monitor_.hurry();
     else
@@ -282,8 +285,9 @@ void scheduler::report_unhandled(control_block* f, const std::exception_ptr& fai
     if (failure && options_.unhandled && !is_cancellation(failure)) options_.unhandled(f, failure, why, instead);
 }
 
-// Ended before born: a fiber counted as ended was counted as born earlier, and whoever still lives was born by one that is
-// counted as born and not as ended. So equality means that nobody lived in between.
+// Reads the ends before the births. A fiber counted as ended was counted as born earlier, and a
+// fiber that still lives was born by one that is counted as born and not as ended. So equality
+// means that no fiber lived in between.
 std::uint64_t scheduler::live() const noexcept {
     std::uint64_t ended = 0;
     for_each_carrier([&](const carrier& c) { ended += c.ended(); });
@@ -307,9 +311,10 @@ bool scheduler::drain(time_point until) noexcept {
 }
 
 void scheduler::stop() noexcept {
-    monitor_.stop();                // no worker changes hands any more
+    monitor_.stop();                 // no worker changes hands from here on
     stopping_.store(true, release);  // pairs with stopping()
-    fence(seq_cst);                  // a worker about to sleep sees it, or we see it announced: wake() leaves a token anyway
+    // A worker that is about to sleep sees stopping_, or finds the token that wake() leaves.
+    fence(seq_cst);
     for (auto& w : workers_) w->wake();
     for_each_carrier([](carrier& c) { c.join_thread(); });
 }
@@ -326,7 +331,8 @@ void scheduler::wake_claimed() noexcept {
 }
 
 void scheduler::wake_searcher() noexcept {
-    fence(seq_cst);  // pairs with those of announce_sleep() and nap(): the caller may be no worker
+    // Pairs with the fences of announce_sleep() and nap(): the caller need not be a worker.
+    fence(seq_cst);
     wake_sleeper();
     if (auto* const napper = napper_.load(relaxed)) napper->wake();
 }

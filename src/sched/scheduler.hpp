@@ -1,4 +1,28 @@
 // scheduler.hpp - the workers of one runtime, what they share, and the carriers that run them.
+//
+// What src/sched holds. A fiber runs on a carrier (an OS thread); a carrier runs fibers while it
+// has a worker (run queues, timers, stacks; one per CPU).
+//
+//  scheduler   scheduler.cpp                  construction, ready fibers, births and ends, stop()
+//              scheduler_stops.cpp            how a stop reaches a fiber
+//              inspect/scheduler_living.cpp   takes references: living(), unstopped(), hold()
+//              inspect/scheduler_held.cpp     for_each_held()
+//              inspect/scheduler_trim.cpp     trim_waiting_stacks()
+//              inspect/scheduler_at_rest.cpp  has_timers(), some_wait_for_another()
+//  worker      worker.cpp                     polls, classes of fibers
+//              worker_inline.hpp              pick(), and what makes fibers runnable
+//  carrier     carrier.cpp                    the thread's life, also without a worker
+//              carrier_loop.cpp               the loops, and every switch
+//              carrier_in_place.cpp           a fiber that runs another inside itself
+//              worker_inline.hpp              start(), ready(), recycle()
+//  other       tenure.hpp (who may use a worker), wait.hpp (how a fiber parks), run_queue.hpp,
+//              injector.hpp, class_turns.hpp, timer_heap.hpp, bound.hpp, fiber_limit.hpp
+//
+//  idle/       What a worker does that has nothing to run: it searches, steals, naps and sleeps.
+//  monitor/    The monitor preempts: it takes workers from carriers whose fiber computes or blocks.
+//              Reports of such fibers are here, too.
+//  inspect/    Looks at fibers from outside: references, stacks, park watchers, hints of deadlock.
+//  simulate/   Draws the next fiber and keeps the time of a simulated runtime, from a seed.
 #pragma once
 
 #include <cfenv>
@@ -37,37 +61,44 @@ namespace weft::detail {
 struct hog;
 class simulator;
 
-/// Why a failure is reported: nobody joins the fiber; its scope has another failure already; a handler of an event source that is removed.
+/// Why a failure is reported. unjoined: the fiber is not joined. further: its scope has recorded
+/// another failure already. handler: the handler of an event source failed, and is removed.
 enum class unheard : std::uint8_t { unjoined, further, handler };
-/// Who may be told instead of runtime_options::on_unhandled.
+/// A hook that is called in place of runtime_options::on_unhandled.
 using failure_hook = std::function<void(const fiber_info&, std::exception_ptr)>;
 
 struct scheduler_options {
     unsigned workers = 1;
     std::size_t stack_bytes = std::size_t{256} * 1024;
-    duration time_slice = std::chrono::milliseconds(5);  // zero: nobody loses a worker
+    duration time_slice = std::chrono::milliseconds(5);  // zero: no fiber is preempted
     unsigned max_carriers = 512;
-    bool torture_hand_offs = false;  // for tests: workers are taken at random, all the time
+    bool torture_hand_offs = false;  // for tests: the monitor takes workers at random, all the time
     std::size_t max_fibers = 0;  // 0: no limit
-    bool census = false;  // of what fibers need of their stacks
+    bool census = false;  // measure how much of its stack each fiber needs
     weft::at_limit when_full = at_limit::park;
     migration_policy migration = migration_policy::normal;
-    std::optional<simulation> simulate = {};  // with one worker and no time slice
+    std::optional<simulation> simulate = {};  // requires one worker and no time slice
     std::string name = "weft";
-    /// A failure that nobody hears of. On the failed fiber, or on the thread that dropped its handle. Must not throw. The hook is null, or
-    /// empty, where there is none.
+    /// Called with a failure that no join() or scope receives, on the failed fiber or on the thread
+    /// that dropped its handle. Must not throw. The hook is null or empty where there is none.
     std::function<void(control_block*, const std::exception_ptr&, unheard, const failure_hook*)> unhandled = {};
-    /// A fiber that keeps its thread for long (hog_reporter.hpp), on a thread of its own. Must not throw. Empty: no reports.
+    /// Reports a fiber that keeps its thread for long (hog_reporter.hpp). Called on the reporter's
+    /// own thread. Must not throw. Empty: no reports.
     std::function<void(const hog&)> on_hog = {};
-    /// Fibers are there and none has run for a second: whether on_all_asleep is to be told. On the monitor's thread, before that of on_hog is
-    /// started for it. Must not throw.
+    /// Asked when fibers live but none has run for a second: whether to call on_all_asleep. Called
+    /// on the monitor's thread, before the reporter's thread is started for it. Must not throw.
     std::function<bool()> may_be_stuck = {};
-    /// The same, if so: on the thread of on_hog, more seldom as time goes by. Must not throw. Empty: nobody is told.
+    /// Reports that no fiber has run for a while, if may_be_stuck() said so. Called on the thread
+    /// of on_hog, less and less often as time goes by. Must not throw. Empty: no reports.
     std::function<void()> on_all_asleep = {};
-    bool follows_quota = false;  // no more workers are to be awake than CPUs may be used, which is looked up again while it runs
-    int hog_nice = 0;    // of a thread whose fiber has lost its worker by computing, added to that of the others
-    int hog_signal = 0;  // by which a hog shows its stack; claimed by the higher layer. 0: none
-    /// The higher layer's object; scheduler only keeps it.
+    /// Keeps no more workers awake than there are CPUs the process may use; the number is looked up
+    /// again while the runtime runs.
+    bool follows_quota = false;
+    /// Added to the usual nice value for a thread whose fiber has lost its worker by computing.
+    int hog_nice = 0;
+    /// The signal that makes a hog's thread record its stack; set up by the higher layer. 0: none.
+    int hog_signal = 0;
+    /// An object of the higher layer, which the scheduler only stores.
     void* context = nullptr;
 };
 
@@ -83,80 +114,92 @@ public:
 
     /// Makes a new fiber runnable.
     void start(control_block&) noexcept;
-    /// Makes a fiber runnable that was waiting.
+    /// Makes a fiber runnable again that was waiting.
     void ready(control_block&) noexcept;
-    /// Gives one reference back (C2).
+    /// Drops one reference (C2).
     static void drop(control_block&) noexcept;
-    /// The handle and its reference; destroys the body if it has ended.
+    /// Drops the handle and its reference; destroys the body if the fiber has ended.
     static void drop_handle(control_block&) noexcept;
-    /// After the last reference: the block goes back to its pool.
+    /// Gives the block back to its pool. Called after the last reference has been dropped.
     static void give_back(control_block&) noexcept;
-    /// Before: what few fibers have and all must be rid of (C6).
+    /// Removes from a block what only few fibers leave behind, before the block is given back (C6).
     [[gnu::cold]] static void tidy(control_block&) noexcept;
-    /// Requests that a fiber stop; true if this is the first request.
+    /// Asks a fiber to stop. True: this is the first request.
     static bool request_stop(control_block&) noexcept;
-    // Its parts, so that many may share one heavy fence: raise_stop(), heavy_fence(), deliver_stop(). Without any lock.
-    /// Counts the stop; true if it is the first: then deliver_stop() must follow.
+    // request_stop() in three parts, so that many stops can share one heavy fence: raise_stop(),
+    // heavy_fence(), deliver_stop(). Call them without holding a lock.
+    /// Counts the stop. True: it is the first, and deliver_stop() must follow.
     static bool raise_stop(control_block&) noexcept;
-    /// Tells the token, ends the wait, and hands the stop on.
+    /// Notifies the stop token, ends the fiber's wait, and passes the stop on to a child in place.
     static void deliver_stop(control_block&) noexcept;
-    /// A fiber that joins a child by running it cannot go on before the child has ended, so the child is stopped with it.
+    /// Stops the child that the fiber of this cell joins by running it, if there is one: the fiber
+    /// cannot go on before that child has ended.
     static void stop_in_place_child(wait_cell&) noexcept;
-    /// Reports a failure nobody joins, of a fiber or (null) of a plain thread; `cancelled` is none.
+    /// Reports a failure that is not joined, of a fiber or (null) of a plain thread. `cancelled` is
+    /// not a failure.
     void report_unhandled(control_block*, const std::exception_ptr&, unheard why = unheard::unjoined,
                           const failure_hook* instead = nullptr) noexcept;
     void report_unhandled(control_block& f, const std::exception_ptr& e) noexcept { report_unhandled(&f, e); }
 
-    /// It was made before a fork: its carriers are in the parent.
+    /// Whether the scheduler was made before a fork, so that its carriers exist only in the parent.
     bool is_inherited() const noexcept { return generation_ != fork_generation(); }
 
-    /// Whether some wait has a limit of time, or some fiber sleeps.
+    /// Whether some wait has a deadline, or some fiber sleeps.
     bool has_timers() const noexcept;
     /// Whether some fiber waits for a lock, another fiber or a scope: a hint.
     bool some_wait_for_another() noexcept;
-    /// Fibers born and not yet ended. Exact once no fiber and no thread spawns.
+    /// \returns the number of fibers born and not yet ended. Exact while no fiber or thread spawns.
     std::uint64_t live() const noexcept;
     std::uint64_t born() const noexcept;
-    /// Waits until no fiber is left or `until`. From a plain thread.
+    /// Waits until no fiber is left, or until `until`. Only a plain thread may call it. \returns
+    /// whether no fiber is left.
     bool drain(time_point until) noexcept;
-    /// Stops every fiber that lives now; those born later start stopped.
+    /// Asks every living fiber to stop; fibers born later are stopped when they start.
     void request_stop_of_all() noexcept;
-    /// Ends the carriers; no fiber may be left.
+    /// Ends the monitor and the carriers. No fiber may be left.
     void stop() noexcept;
     struct gives_back {
         void operator()(control_block* f) const noexcept { drop(*f); }
     };
     using held_fiber = std::unique_ptr<control_block, gives_back>;
-    /// The fibers that live now, each with a reference, so that their blocks stay theirs. A hint: they go on meanwhile.
+    /// \returns the living fibers, each with a reference, so that their blocks are not reused. A
+    /// hint: the fibers go on meanwhile.
     std::vector<held_fiber> living();
-    /// Of those some that have not been asked to stop, as many as there is room for. Needs no memory.
+    /// Fills `into` with living fibers that have not been asked to stop, as many as there is room
+    /// for. Allocates nothing. \returns how many.
     std::size_t unstopped(std::span<held_fiber> into) noexcept;
-    /// Requests that each stop, and gives the references back.
+    /// Asks each of the fibers to stop and drops the references.
     static void stop_each(std::span<held_fiber>) noexcept;
-    /// The fiber that has this block now, with a reference; null if it has ended.
+    /// \returns the fiber that uses this block now, with a reference; null if it has ended.
     held_fiber hold(control_block& f) noexcept;
 
-    /// Calls f for those of them that wait, each while it is held: nobody runs on its stack until f has returned (W7 of wait_word.hpp). Who
-    /// is woken waits for that, and so do up to `at_once` - 1 others. Nobody at all where the machine lacks what it takes.
+    /// Calls f for each of these fibers that waits, and keeps its stack unused until f has returned
+    /// (W7 of wait_word.hpp). A fiber that is woken meanwhile is delayed until then, and so are up
+    /// to `at_once` - 1 others. Calls f for none where the machine lacks the fence this needs.
     void for_each_held(std::span<control_block* const> of_these, std::size_t at_once,
                        const std::function<void(control_block&)>& f);
 
-    /// The places for fibers; null if there is no limit.
+    /// \returns the limit on the number of fibers; null if there is none.
     fiber_limit* limit() const noexcept { return limit_.get(); }
-    /// Null unless it was asked for: then every fiber has a stack of its own.
+    /// \returns null unless options().census was set; with it, every fiber has a stack of its own.
     stack_census* census() const noexcept { return census_.get(); }
-    /// Whether a spawn has to look at more than its attributes: at a limit, at the spawner's class, for the census, or at tortures().
+    /// Whether a spawn must look at more than its attributes: at the limit, the spawner's class,
+    /// the census, the simulation or tortures().
     bool looks_at_spawns() const noexcept { return looks_at_spawns_.load(relaxed); }
-    bool all_are_stopped() const noexcept { return all_stopped_.load(relaxed); }  // missed only by who is asked again: drain()
-    /// Whether a fiber that begins is to be stopped at once, or is simulated.
-    bool looks_at_starts() const noexcept { return looks_at_starts_.load(relaxed); }  // as all_are_stopped()
+    /// Whether request_stop_of_all() was called. Relaxed, since a fiber that misses it is asked
+    /// again: the runtime repeats the stop until drain() succeeds.
+    bool all_are_stopped() const noexcept { return all_stopped_.load(relaxed); }
+    /// Whether a fiber that begins must be stopped at once, or is simulated. Relaxed for the reason
+    /// that all_are_stopped() gives.
+    bool looks_at_starts() const noexcept { return looks_at_starts_.load(relaxed); }
     [[gnu::cold]] void look_at_start(control_block&) noexcept;
-    /// Null unless it is.
+    /// \returns the simulator; null unless the runtime is simulated.
     simulator* simulated() const noexcept { return simulator_.get(); }
-    /// Before the first fiber that is not normal is started, which thus comes after it.
+    /// Called before the first fiber of another class starts; the start orders the store.
     void begin_classes() noexcept { looks_at_spawns_.store(true, relaxed); }
     const scheduler_options& options() const noexcept { return options_; }
-    /// Rounding and the like, as its maker had them: all carriers begin with that, and who changes it puts it back.
+    /// The floating-point environment (rounding mode and the like) of the thread that made the
+    /// scheduler. Every carrier begins with it, and a fiber that changes it must restore it.
     const std::fenv_t& floating_point() const noexcept { return floating_point_; }
     unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
     worker& worker_at(unsigned i) noexcept { return *workers_[i]; }
@@ -166,72 +209,81 @@ public:
 
     // Carriers and workers:
 
-    /// From who has no worker: to whoever comes first, or to the demoted.
+    /// Queues a fiber for a caller that has no worker: inject() for any worker, demote() among the
+    /// demoted fibers.
     void inject(control_block&) noexcept;
     void demote(control_block&) noexcept;
-    /// New, or it was waiting, and bound to a carrier (bound.hpp).
+    /// Makes a bound fiber runnable, one that is new or was waiting (bound.hpp).
     void ready_bound(control_block&) noexcept;
-    /// Fibers are sent to another carrier whenever they have parked (B7 of bound.hpp).
+    /// For tests: whether fibers move to another carrier after each park (B7 of bound.hpp).
     bool tortures() const noexcept { return options_.migration == migration_policy::torture; }
-    /// Its bound fibers that may move do so; it has lost its worker.
+    /// Moves fibers that moves_on() allows away from a carrier that has lost its worker (B7).
     [[gnu::cold]] void send_on_from(carrier&) noexcept;
-    /// Whether such a one may wait behind another fiber: a hint.
+    /// Whether a fiber that send_on_from() would move may wait behind another fiber: a hint.
     bool somebody_may_be_sent_on() const noexcept;
-    /// One of the demoted, if any waits, becomes an ordinary fiber again.
+    /// Makes one of the waiting demoted fibers, if there is any, an ordinary fiber again.
     void promote_one() noexcept;
-    /// The same of one that was taken from them, and has left its stack: the place is given back.
+    /// Makes a fiber ordinary again that the caller has taken from the demoted ones and that has
+    /// left its stack; gives back its place.
     void promote(control_block& taken) noexcept;
     demotion& demoted() noexcept { return demoted_; }
     monitor& the_monitor() noexcept { return monitor_; }
-    /// Calls f(carrier&) for each there has ever been.
+    /// Calls f(carrier&) for each carrier made so far.
     template <class F>
     void for_each_carrier(F&& f) const {
         const auto n = carrier_count_.load(acquire);  // pairs with new_carrier()
         for (unsigned i = 0; i < n; ++i) f(*carriers_[i]);
     }
     unsigned carrier_count() const noexcept { return carrier_count_.load(relaxed); }
-    /// Its thread is yet to be started. One caller at a time. \throws std::bad_alloc
+    /// Makes a carrier; the caller starts its thread. One caller at a time. \throws std::bad_alloc
     carrier& new_carrier(worker* first);
-    /// Whether somebody may be referring to fibers it has no reference of (F3 of life_word.hpp). Inside a visit.
-    bool is_observed() const noexcept { return observers_.load(acquire) != 0; }  // pairs with the end of living()
+    /// Whether an observer may be taking references of fibers it has none of (F3 of life_word.hpp).
+    /// Called inside a visit. Pairs with the end of living().
+    bool is_observed() const noexcept { return observers_.load(acquire) != 0; }
     idle_set& idle() noexcept { return idle_; }
     injector<control_block>& injected() noexcept { return injected_; }
     bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
     bool work_is_queued() const noexcept;
     /// Whether the pools hold memory that a burst may have left: a hint.
     bool has_surplus() const noexcept { return blocks_.has_surplus() || stacks_.has_surplus(); }
-    /// Gives back the pages that waiting fibers' stacks have below what is in use. \returns bytes. \throws std::bad_alloc
+    /// Gives back the unused pages of waiting fibers' stacks. \returns bytes.
+    /// \throws std::bad_alloc
     std::size_t trim_waiting_stacks();
-    /// Gives some of it back. \returns when to go on; never: there is none left.
+    /// Gives back some of the pools' surplus memory. \returns when to go on; never: none is left.
     time_point trim(time_point now, std::size_t parts) noexcept {
         return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
     }
-    void wake_sleeper() noexcept {            // after work was published (idle_set.hpp)
+    void wake_sleeper() noexcept {  // called after work was published (idle_set.hpp)
         if (idle_.lacks_searcher()) [[unlikely]]
             wake_claimed();
     }
-    void wake_searcher() noexcept;            // the same for work that should not wait for the next nap to end
+    /// As wake_sleeper(), and also ends a searcher's nap, if the work should not wait for that.
+    void wake_searcher() noexcept;
 
-    /// The right to poll the driver: one at a time.
+    /// Takes the lead: the right to poll the driver, which one worker has at a time.
     bool try_lead() noexcept {
         auto expected = lead::free;
         return lead_.load(relaxed) == lead::free &&
-               lead_.compare_exchange_strong(expected, lead::taken, acquire, relaxed);  // pairs with end_lead()
+               // Pairs with end_lead().
+               lead_.compare_exchange_strong(expected, lead::taken, acquire, relaxed);
     }
     bool nobody_leads() const noexcept { return lead_.load(relaxed) == lead::free; }  // a hint
-    /// The same for an announced sleeper; if it fails, whoever gives the lead back without sleeping wakes a sleeper.
+    /// Takes the lead for an announced sleeper. If it fails, the worker that leads wakes a sleeper
+    /// when it gives the lead back without going to sleep.
     bool try_lead_or_wait_for_it() noexcept {
         auto now = lead_.load(relaxed);
         for (;;) {
             const auto next = now == lead::free ? lead::taken : lead::wanted;
-            if (lead_.compare_exchange_weak(now, next, acq_rel, relaxed)) return next == lead::taken;  // pairs with end_lead()
+            // Pairs with end_lead().
+            if (lead_.compare_exchange_weak(now, next, acq_rel, relaxed)) return next == lead::taken;
         }
     }
-    /// True if a sleeper could not get it meanwhile.
+    /// Gives the lead back. True: a sleeper wanted it meanwhile.
     bool end_lead() noexcept { return lead_.exchange(lead::free, acq_rel) == lead::wanted; }
 
-    /// A leader that sleeps publishes until when; who arms an earlier timer and goes on working wakes it. (Dekker with
-    /// timer_heap::earliest_: the leader stores, then looks at the heaps; the other stores into its heap, then looks here.)
+    /// A leader publishes until when it sleeps; a worker that arms an earlier timer and goes on
+    /// working wakes it. (Dekker with timer_heap::earliest_: the leader stores here, then looks at
+    /// the heaps; the other worker stores into its heap, then looks here.)
     void publish_leader_sleep(time_point until) noexcept { leader_until_.store(until.time_since_epoch().count(), seq_cst); }
     void end_leader_sleep() noexcept { publish_leader_sleep(time_point::min()); }
     bool leader_oversleeps(time_point t) const noexcept { return leader_until_.load(seq_cst) > t.time_since_epoch().count(); }
@@ -258,47 +310,50 @@ private:
     idle_set idle_;
     injector<control_block> injected_;
     std::vector<std::unique_ptr<worker>> workers_;
-    std::vector<std::unique_ptr<carrier>> carriers_;  // room for all there may be; those below carrier_count_ are there for good
+    // Has room for all carriers from the start; entries below carrier_count_ never change.
+    std::vector<std::unique_ptr<carrier>> carriers_;
     atomic<unsigned> carrier_count_{0};
     demotion demoted_;
     monitor monitor_;
-    const std::unique_ptr<fiber_limit> limit_;  // beside what every fiber reads anyway
+    const std::unique_ptr<fiber_limit> limit_;  // kept beside data that every fiber reads anyway
     const std::unique_ptr<stack_census> census_;
-    const std::unique_ptr<simulator> simulator_;  // before the workers begin
+    const std::unique_ptr<simulator> simulator_;  // made before the workers begin
     atomic<bool> looks_at_spawns_;
     atomic<bool> stopping_{false};
     atomic<bool> all_stopped_{false};
     atomic<bool> looks_at_starts_;
-    atomic<std::uint32_t> observers_{0};  // read by each fiber's end, seldom written
-    std::mutex holding_;  // W7 of wait_word.hpp
+    atomic<std::uint32_t> observers_{0};  // read at each fiber's end, seldom written
+    std::mutex holding_;  // one for_each_held() at a time: W7 of wait_word.hpp
     alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};
     alignas(64) atomic<std::uint64_t> born_outside_{0};
-    atomic<std::uint32_t> visitors_{0};  // threads that are not workers and are about to make a fiber runnable
+    // Threads that are not workers and are about to make a fiber runnable.
+    atomic<std::uint32_t> visitors_{0};
 };
 
-/// What a control block's `make_ready` is: of an ordinary fiber, of one of another class, of a demoted one, and of one that is bound to a
-/// carrier.
+/// The values of a control block's `make_ready`: for an ordinary fiber, one of another class, a
+/// demoted one, and one that is bound to a carrier.
 void ready_fiber(wait_cell&) noexcept;
 void ready_class_fiber(wait_cell&) noexcept;
 void ready_demoted_fiber(wait_cell&) noexcept;
 void ready_bound_fiber(wait_cell&) noexcept;
 using way_to_ready = void (*)(wait_cell&) noexcept;
-/// Which of them `f` has, as it is now.
+/// \returns the one that fits the present attributes of `f`.
 way_to_ready way_to_ready_of(const control_block& f) noexcept;
 
-/// Whether this is `cancelled`, which is no failure.
+/// Whether this is `cancelled`, which is not a failure.
 bool is_cancellation(const std::exception_ptr&) noexcept;
 
-/// The fiber's own stop token, made on first use. \throws std::bad_alloc
+/// \returns the fiber's own stop token, made on first use. \throws std::bad_alloc
 std::stop_token stop_token_of(control_block&);
 
-/// Index and generation: unique among all fibers of the process run, since a block whose generations are used up is used no more (B7 of
+/// \returns the fiber's id, made of its block's index and generation. It is unique among all fibers
+/// of the process, since a block whose generations are used up is not used again (B7 of
 /// fiber/block_pool.hpp).
 std::uint64_t id_of(const control_block&) noexcept;
 
-/// The scheduler whose fiber calls, or null.
+/// \returns the scheduler of the calling carrier, or null.
 scheduler* current_scheduler() noexcept;
 
 }  // namespace weft::detail

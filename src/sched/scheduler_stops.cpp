@@ -1,4 +1,7 @@
-// scheduler_stops.cpp - how a stop reaches a fiber: its token first, then the wait it is in, or the child it runs in place.
+// scheduler_stops.cpp - how a stop reaches a fiber.
+//
+// It goes to the fiber's stop token first, then to the wait the fiber is in, or to the child it
+// runs in place.
 #include <array>
 #include <memory>
 #include <mutex>
@@ -16,21 +19,23 @@ bool scheduler::request_stop(control_block& f) noexcept {
     const bool first = raise_stop(f);
     if (!first && f.stop.load(acquire) == stop_stage::delivered) return false;
     heavy_fence();
-    deliver_stop(f);  // also for a first who is held up by somebody's callback
+    deliver_stop(f);  // also if another thread made the first request and has not delivered it yet
     return first;
 }
 
 bool scheduler::raise_stop(control_block& f) noexcept {
     if (f.stop.load(acquire) != stop_stage::none) return false;
     f.leave_trace();
-    f.rest().stops.fetch_add(1, relaxed);  // before the token says so: then park points throw
+    // Before the token is notified: from then on park points throw.
+    f.rest().stops.fetch_add(1, relaxed);
     auto none = stop_stage::none;
     if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
     f.rest().stops.fetch_sub(1, relaxed);  // one count per fiber
     return false;
 }
 
-// A fiber that joins a child in place waits for it, which may join in its turn: all of them, one after the other.
+// A fiber that joins a child in place waits for the child, which may itself join in place. Stops
+// all of them, one after the other.
 void scheduler::deliver_stop(control_block& first) noexcept {
     held_fiber held;
     for (control_block* f = &first; f;) {
@@ -53,15 +58,18 @@ void scheduler::tell_and_interrupt(control_block& f) noexcept {
         const std::lock_guard guard(f.lock);
         if (f.rest().stop_source) tell = *f.rest().stop_source;
     }
-    tell.request_stop();  // outside the lock: callbacks are user code; before a waiting fiber can unwind them
-    interrupt(f.rest());         // W5
+    // Outside the lock, since callbacks are user code; before interrupt(), so that a waiting fiber
+    // cannot unwind them first.
+    tell.request_stop();
+    interrupt(f.rest());  // W5
 }
 
-// After a heavy fence, which pairs with the light ones of join_in_place(): it sees the stop, or we see the child.
+// Called after a heavy fence, which pairs with the light ones of join_in_place() and run_inline():
+// the fiber sees the stop, or this function sees the child.
 scheduler::held_fiber scheduler::in_place_child_of(control_block& f) noexcept {
     const std::lock_guard guard(f.lock);
     control_block* const child = f.rest().in_place.load(relaxed);
-    if (child) child->life.refer();  // the joiner holds one until it has passed the lock
+    if (child) child->life.refer();  // the joiner keeps its reference until it has passed the lock
     return held_fiber(child);
 }
 
@@ -73,11 +81,13 @@ void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
 void scheduler::request_stop_of_all() noexcept {
     all_stopped_.store(true, relaxed);
     looks_at_starts_.store(true, relaxed);
-    fence(seq_cst);  // whom the walk below does not find has yet to start, and run_body() sees the flags
+    // A fiber that the walk below does not find has yet to start, and run_body() sees the flags.
+    fence(seq_cst);
     try {
         auto all = living();
         stop_each(all);
-    } catch (const std::bad_alloc&) {  // then some at a time: whom the last walk has stopped the next does not find
+    } catch (const std::bad_alloc&) {
+        // Without memory for all, some at a time: unstopped() does not find stopped fibers again.
         std::array<held_fiber, 32> some;
         while (const auto n = unstopped(some)) stop_each(std::span(some).first(n));
     }
@@ -86,7 +96,7 @@ void scheduler::request_stop_of_all() noexcept {
 void scheduler::stop_each(std::span<held_fiber> fibers) noexcept {
     for (held_fiber& f : fibers)
         if (!raise_stop(*f)) f.reset();
-    heavy_fence();  // one for all
+    heavy_fence();  // one fence for all of them
     for (held_fiber& f : fibers) {
         if (f) deliver_stop(*f);
         f.reset();
@@ -103,7 +113,8 @@ std::stop_token stop_token_of(control_block& f) {
         f.leave_trace();
         source = *f.rest().stop_source;
     }
-    if (f.stop.load(acquire) != stop_stage::none) source.request_stop();  // who requested before has not seen the source
+    // An earlier request to stop has not seen the source.
+    if (f.stop.load(acquire) != stop_stage::none) source.request_stop();
     return source.get_token();
 }
 

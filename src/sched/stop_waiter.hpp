@@ -1,8 +1,9 @@
 // stop_waiter.hpp - the registration by which a std::stop_token ends a wait.
 //
-// It is in no list: the token's own lock and the claim word are all the order it needs. Constructed after the wait began
-// and its locks were released, because a token that is already stopped claims at once; destroyed after the park, which
-// waits for a callback still running on another thread, so that the waiter outlives it.
+// It is in no list: the token's own lock and the claim word are all the order it needs. It is
+// constructed after the wait began and its locks were released, because a token that is already
+// stopped claims at once. It is destroyed after the park; its destructor waits for a callback that
+// still runs on another thread, so the waiter outlives the callback.
 #pragma once
 
 #include <stop_token>

@@ -1,46 +1,61 @@
-// tenure.hpp - a carrier's tenure of its worker: a biased lock. The carrier uses the worker's data for two plain stores and a
-// load per visit; a thief may borrow them, and the monitor may take the worker away for another carrier (hand-off).
+// tenure.hpp - a carrier's tenure of its worker: a lock biased to the carrier.
 //
-// The two words belong to the carrier and not to the worker: one that has lost its worker stores inside_ once more before it
-// can know. Whoever seeks the holder of a worker finds the tenure through a pointer in the worker, calls, and is told whose
-// call it is (T4): the pointer may be stale, the answer is not.
+// The carrier uses the worker's data for two plain stores and a load per visit. A thief may borrow
+// them, and the monitor may take the worker away for another carrier (hand-off).
 //
-//  call_      meaning                                        leaves by (o: the carrier, t: a thief, m: the monitor, g: a giver)
-//  none       held; nobody calls                             t ask -> asked | m demand -> demanded | o give_up -> lost
-//  answered   held; the worker's tray is full for the thief  t collected -> none
-//  asked      held; a thief wants fibers                     o -> answering | t withdraw -> none | t overrule -> borrowed
-//  answering  held; the carrier fills the tray               o -> answered
-//  borrowed   held; the thief is inside                      t give_back -> none
-//  demanded   held; the monitor wants the worker             o refuse -> none | o concede -> conceded | m withdraw -> none
-//                                                            | m look -> lost
-//  conceded   the monitor's, which has yet to look           m look, m withdraw -> lost | o reclaim -> none
-//  lost       the carrier has no worker                      g grant -> none | g summon -> summoned | g dismiss -> dismissed
-//  summoned   the same, but it is not to wait for one        o await_grant -> lost
-//  dismissed  and gets none any more: its thread ends        -
+// The two words, inside_ and call_, belong to the carrier and not to the worker: a carrier that has
+// lost its worker stores inside_ once more before it can know. A caller finds the tenure through a
+// pointer in the worker, calls, and is told which worker it has called (T4): the pointer may be
+// stale, the answer is not.
 //
-// A carrier that waits in vain may give up by itself, once it is no longer registered: its thread ends, `lost` stays, and the next
-// thread of the same carrier finds the tenure as a new one has it.
+// States of call_. o: the carrier (the owner), t: a thief, m: the monitor, g: a giver.
+//
+//  call_      meaning                                leaves by
+//  none       held; no call stands                   t ask -> asked | m demand -> demanded
+//                                                    | o give_up -> lost
+//  answered   held; the tray is full for the thief   t collected -> none
+//  asked      held; a thief wants fibers             o -> answering | t withdraw -> none
+//                                                    | t overrule -> borrowed
+//  answering  held; the carrier fills the tray       o -> answered
+//  borrowed   held; the thief is inside              t give_back -> none
+//  demanded   held; the monitor wants the worker     o refuse -> none | o concede -> conceded
+//                                                    | m withdraw -> none | m look -> lost
+//  conceded   given up; the monitor has yet to look  m look, m withdraw -> lost | o reclaim -> none
+//  lost       no worker; the carrier may wait        g grant -> none | g summon -> summoned
+//                                                    | g dismiss -> dismissed
+//  summoned   no worker; it shall not wait           o await_grant -> lost
+//  dismissed  no worker for good; its thread ends    -
+//
+// A carrier that waits in vain may give up by itself after it has unregistered: its thread ends,
+// `lost` stays, and the next thread of the same carrier finds the tenure as that of a new carrier.
 //
 // Invariants
-//   T1  The worker's data belong to one at a time: to the carrier while inside_ is 1 and it has since read a call_ below
-//       `asked`, made it `answering`, refused or reclaimed, or was granted; to the thief while `borrowed`; to the monitor, or the
-//       carrier that gave up, from `lost` until the grant. asked -> borrowed and demanded -> lost happen only after a heavy fence
-//       behind the call has been followed by reading inside_ == 0. (Dekker: the carrier stores inside_, light fence, reads
-//       call_.) While it runs no fiber, what no thief borrows is the carrier's outside of visits too: the monitor asks (look()).
-//   T2  Every change from `none`, `asked`, `demanded` and `conceded` is a compare-exchange, so of refusing, conceding,
-//       answering, withdrawing, overruling and taking exactly one happens.
-//   T3  Only `none` can be called. A thief's call ends by the thief alone, and there is one monitor, so what either expects in
-//       its exchange is its own call and no later one. (Two intruders that share a value break T1; model: SHARED.)
-//   T4  worker_ is written by grant() only, while nobody but the giver may touch it. So it stays while a call stands, and who
-//       calls may read it from then on, but not once its call has ended: the next grant may come at once.
-//   T5  After `lost` its maker touches nothing of the tenure but to grant, summon or dismiss, once, a carrier that has registered
-//       as waiting; which it does inside, and after reclaim() has failed or its give_up() succeeded.
-//   T6  A demand that has met inside_ == 1 may be left standing and looked at again without another fence: an entry before
-//       the fence is visible, one after it sees the demand.
+//   T1  The worker's data belong to one party at a time. They belong to the carrier while inside_
+//       is 1 and it has since read a call_ below `asked`, made it `answering`, refused or
+//       reclaimed, or was granted; to the thief while `borrowed`; to the monitor, or the carrier
+//       that gave up, from `lost` until the grant. The changes asked -> borrowed and demanded ->
+//       lost happen only after a heavy fence behind the call, followed by a read of inside_ == 0.
+//       (Dekker: the carrier stores inside_, light fence, reads call_.) While the carrier runs no
+//       fiber, the data that no thief borrows are the carrier's outside of visits too; the monitor
+//       asks about that (look()).
+//   T2  Every change from `none`, `asked`, `demanded` and `conceded` is a compare-exchange, so
+//       exactly one of refusing, conceding, answering, withdrawing, overruling and taking happens.
+//   T3  Only `none` can be called. Only the thief ends its call, and there is one monitor, so the
+//       value that either expects in its exchange is its own call and no later one. (Two intruders
+//       that share a value break T1; model: SHARED.)
+//   T4  worker_ is written by grant() only, while only the giver may touch it. So it does not
+//       change while a call stands, and a caller may read it from then on, but not after its call
+//       has ended: the next grant may come at once.
+//   T5  After it has stored `lost`, the monitor (or the carrier that gave up) may only call grant,
+//       summon or dismiss, once, and only on a carrier that has registered as waiting. A carrier
+//       registers inside, after reclaim() has failed or its give_up() succeeded.
+//   T6  A demand that has met inside_ == 1 may be left standing and looked at again without another
+//       fence: an entry before the fence is visible, and an entry after it sees the demand.
 //   T7  Tenures are never destroyed while the runtime lives.
 //
-// What is lost by taking away each fence and order: tests/model/tenure_model.cpp (this code), tests/model/hand_off.pml (the
-// protocol with its liveness), tests/sched/tenure_test.cpp (this machine). What the runtime makes of it: docs/design/handoff.md.
+// tests/model/tenure_model.cpp (this code), tests/model/hand_off.pml (the protocol with its
+// liveness) and tests/sched/tenure_test.cpp (this machine) show what breaks without each fence and
+// order. docs/design/handoff.md says how the runtime uses the protocol.
 #pragma once
 
 #include <cstdint>
@@ -52,16 +67,17 @@
 
 namespace weft::detail {
 
-/// What a carrier does that enters and finds a demand: go on, since its fiber gives the worker up by itself, or do without it.
+/// What a carrier does that enters and finds a demand. refuse: it keeps the worker, since its fiber
+/// is about to give it up by itself. concede: it goes on without the worker.
 enum class on_demand : std::uint8_t { refuse, concede };
 
 enum class cause_of_loss : std::uint8_t { computing, blocked };
 
-/// Worker has `void fill_tray()`, which puts into its tray what a thief shall have.
+/// Worker has `void fill_tray()`, which puts the fibers for a thief into the worker's tray.
 template <class Worker>
 class tenure {
 public:
-    /// Held from the start, or without a worker and inside.
+    /// Starts with the worker `w` and outside, or (null) without a worker and inside.
     constexpr explicit tenure(Worker* w) noexcept : inside_(w ? 0 : 1), call_(w ? none : lost), worker_(w) {}
     tenure(const tenure&) = delete;
     tenure& operator=(const tenure&) = delete;
@@ -71,11 +87,13 @@ public:
     class taker;
     class giver;
 
-    /// Waits until the carrier has been seen outside, or without a worker. Not for itself, and after a heavy fence.
+    /// Waits until the carrier has been seen outside, or without a worker. Call it after a heavy
+    /// fence, and not on the carrier itself.
     void await_outside() const noexcept {
-        constexpr int spin_turns = 100;  // chosen: visits are short, unless the carrier has lost its core
-        for (int turns = 0; inside_.load(acquire) != 0 && call_.load(acquire) < conceded;
-             ++turns)  // pairs with leave(), give_up()
+        // chosen: visits are short, unless the carrier has lost its core
+        constexpr int spin_turns = 100;
+        // The acquires pair with leave() and give_up().
+        for (int turns = 0; inside_.load(acquire) != 0 && call_.load(acquire) < conceded; ++turns)
             turns < spin_turns ? cpu_relax() : thread_yield();
     }
 
@@ -83,7 +101,7 @@ public:
     bool has_worker_hint() const noexcept { return call_.load(relaxed) < lost; }
 
 private:
-    // From `asked` on the carrier must attend.
+    // From `asked` on the carrier must call attend(): the order of the values matters.
     enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, summoned, dismissed };
 
     bool change(std::uint32_t& expected, state next, memory_order order) noexcept {
@@ -93,10 +111,11 @@ private:
     atomic<std::uint32_t> inside_;
     futex_word call_;
     plain<Worker*> worker_;  // T4
-    atomic<cause_of_loss> why_{cause_of_loss::computing};  // written by the monitor before it demands
+    // Written by the monitor before it demands.
+    atomic<cause_of_loss> why_{cause_of_loss::computing};
 };
 
-/// The carrier's half.
+/// The carrier's half: it enters for each visit, and attends to calls when it does.
 template <class Worker>
 class tenure<Worker>::holder {
 public:
@@ -104,48 +123,57 @@ public:
 
     /// \returns whether it has its worker. If not, it is inside all the same, and may leave.
     [[gnu::always_inline]] bool enter(on_demand what = on_demand::refuse) noexcept { return try_enter() || attend(what); }
-    /// Its fast half. False: it is inside, but attend() must follow.
+    /// The fast half of enter(). False: the carrier is inside, but attend() must follow.
     [[gnu::always_inline]] bool try_enter() noexcept {
         t_.inside_.store(1, relaxed);
         light_fence();  // pairs with the heavy fence of thief and monitor
-        return t_.call_.load(acquire) < asked;  // pairs with the release that ends a call: who borrowed has left
+        // Pairs with the release that ends a call, as in give_back().
+        return t_.call_.load(acquire) < asked;
     }
-    /// Its slow half. \returns as enter()
-    bool attend(on_demand what) noexcept { return attend(t_, t_.call_.load(acquire), what); }  // as above
-    void leave() noexcept { t_.inside_.store(0, release); }  // pairs with the acquire of who looks: the worker's data
+    /// The slow half of enter(). \returns whether the carrier has its worker. The acquire pairs
+    /// with the release that ends a call.
+    bool attend(on_demand what) noexcept { return attend(t_, t_.call_.load(acquire), what); }
+    /// Ends the visit. The release publishes the worker's data; it pairs with the acquire of a
+    /// thief or the monitor that looks.
+    void leave() noexcept { t_.inside_.store(0, release); }
     bool is_inside() const noexcept { return t_.inside_.load(relaxed) != 0; }  // own store
 
-    /// Inside.
-    bool has_worker() const noexcept { return t_.call_.load(relaxed) < conceded; }  // inside, only its own change could end that
+    /// Inside: whether it has its worker. There, only the carrier's own change can end that.
+    bool has_worker() const noexcept { return t_.call_.load(relaxed) < conceded; }
 
-    /// While it has one. Its own: nobody writes it meanwhile (T4).
+    /// While it has a worker: returns it. No other thread writes worker_ meanwhile (T4).
     Worker& worker() const noexcept { return *t_.worker_.get(); }
 
-    /// Inside: gives the worker up, which is the caller's to grant. False: somebody calls, and has to be done with it first.
+    /// Inside: gives the worker up; the caller must grant it. False: a thief or the monitor calls,
+    /// and its call must end first.
     bool give_up() noexcept {
         std::uint32_t c = none;
-        return t_.change(c, lost, acq_rel);  // acquire: who called before has read worker_; release: for the next grant
+        // acquire: the previous caller has read worker_; release: for the next grant
+        return t_.change(c, lost, acq_rel);
     }
-    /// Inside, without a worker: takes back what was conceded, unless the monitor has seen it.
+    /// Inside, without a worker: takes back a conceded worker, unless the monitor has seen it.
     bool reclaim() noexcept {
         std::uint32_t c = conceded;
-        return t_.change(c, none, release);  // so that who calls next may read worker_
+        return t_.change(c, none, release);  // so that the next caller may read worker_
     }
-    /// Without a worker: what runs next has not lost it by computing.
-    void forgive() noexcept { t_.why_.store(cause_of_loss::blocked, relaxed); }  // nobody demands
+    /// Without a worker: notes that the fiber which runs next has not lost it by computing.
+    void forgive() noexcept { t_.why_.store(cause_of_loss::blocked, relaxed); }  // no demand stands
     /// Without a worker: why the monitor wanted it.
     cause_of_loss why() const noexcept { return t_.why_.load(relaxed); }  // ordered by `lost`
-    /// Whether the monitor has yet to see that the worker is its own: then it should be woken.
-    bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }  // own store, or the monitor's answer to it
+    /// Whether the monitor has yet to see that it may take the worker: then it should be woken.
+    /// Reads the carrier's own store, or the monitor's answer to it.
+    bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }
 
     enum class awaited { granted, summoned, dismissed, nothing };
-    /// Inside, without a worker and registered (T5): sleeps until somebody says how it goes on. `nothing`: nobody has by `until`.
+    /// Inside, without a worker and registered (T5): sleeps until a giver grants, summons or
+    /// dismisses. `nothing`: none did so by `until`.
     awaited await_grant(std::optional<monotonic_ns> until = std::nullopt) noexcept {
         for (;;) {
             const auto c = t_.call_.load(acquire);  // pairs with end_wait()
             if (c == dismissed) return awaited::dismissed;
             if (c == summoned) {
-                t_.call_.store(lost, relaxed);  // nobody else changes it before it has registered again (T5)
+                // No giver changes it before it has registered again (T5).
+                t_.call_.store(lost, relaxed);
                 return awaited::summoned;
             }
             if (c != lost) return awaited::granted;
@@ -162,11 +190,13 @@ private:
                     t.worker_.get()->fill_tray();
                     t.call_.store(answered, release);  // pairs with the acquire in answered()
                     return true;
-                case demanded:  // release: all it has done with the worker, for the monitor or who calls next
+                // release: publishes the worker's data, for the monitor or the next caller
+                case demanded:
                     if (t.change(c, what == on_demand::refuse ? none : conceded, acq_rel)) return what == on_demand::refuse;
                     break;
                 case borrowed:
-                    turns++ < 100 ? cpu_relax() : thread_yield();  // chosen: it moves 64 pointers at most, or lost its core
+                    // chosen: the thief moves 64 pointers at most, or has lost its core
+                    turns++ < 100 ? cpu_relax() : thread_yield();
                     c = t.call_.load(acquire);  // pairs with give_back()
                     break;
                 default: return false;
@@ -178,21 +208,24 @@ private:
     tenure& t_;
 };
 
-/// A worker that wants another's fibers: one at a time (T3). It must end its call itself: collected(), withdraw(), give_back().
+/// The thief's half: a worker that wants fibers of another; one thief at a time (T3). The thief
+/// must end its call itself, by collected(), withdraw() or give_back().
 template <class Worker>
 class tenure<Worker>::thief {
 public:
     explicit thief(tenure& t) noexcept : t_(t) {}
 
-    /// \returns the worker called, or null: another calls already, or there is none.
+    /// \returns the worker called, or null: another call stands already, or there is no worker.
     Worker* ask() noexcept {
         std::uint32_t c = none;
-        // acquire: who called before is done, who granted has written worker_
+        // acquire: the previous caller is done, and the giver has written worker_
         return t_.call_.load(relaxed) == none && t_.change(c, asked, acquire) ? t_.worker_.get() : nullptr;
     }
-    bool answered() const noexcept { return t_.call_.load(acquire) == tenure::answered; }  // pairs with attend()
-    /// After answered(), when the tray has been emptied.
-    void collected() noexcept { t_.call_.store(none, release); }  // pairs with ask(), demand() and enter()
+    // Pairs with attend().
+    bool answered() const noexcept { return t_.call_.load(acquire) == tenure::answered; }
+    /// Ends the call. Called after answered(), when the tray has been emptied. Pairs with ask(),
+    /// demand() and enter().
+    void collected() noexcept { t_.call_.store(none, release); }
 
     /// Takes the call back. False: the carrier is answering.
     bool withdraw() noexcept {
@@ -201,43 +234,53 @@ public:
     }
 
     enum class outcome { borrowed, busy, answering };
-    /// Borrows the worker's data from a carrier that does not come by. `busy`: it is inside now, the call stands.
+    /// Borrows the worker's data from a carrier that does not enter. `busy`: the carrier is inside
+    /// now; the call stands.
     outcome overrule() noexcept {
         heavy_fence();  // pairs with the light fence in enter()
         if (t_.inside_.load(acquire) != 0) return outcome::busy;  // pairs with leave()
         std::uint32_t c = asked;
-        return t_.change(c, tenure::borrowed, acquire) ? outcome::borrowed : outcome::answering;  // T2
+        // T2
+        return t_.change(c, tenure::borrowed, acquire) ? outcome::borrowed : outcome::answering;
     }
-    void give_back() noexcept { t_.call_.store(none, release); }  // pairs with attend(), ask() and demand()
+    // Pairs with attend(), ask() and demand().
+    void give_back() noexcept { t_.call_.store(none, release); }
 
 private:
     tenure& t_;
 };
 
-/// The monitor: demands, one heavy_fence() for all of a round's demands, looks.
+/// The monitor's half: it demands, passes one heavy_fence() for all demands of a round, and looks.
 template <class Worker>
 class tenure<Worker>::taker {
 public:
     explicit taker(tenure& t) noexcept : t_(t) {}
 
-    /// \returns the worker demanded, or null: a thief calls, or there is none.
+    /// \returns the worker demanded, or null: a thief's call stands, or there is no worker.
     Worker* demand(cause_of_loss why = cause_of_loss::computing) noexcept {
-        t_.why_.store(why, relaxed);  // published by the exchange; nobody asks why while there is a worker
+        // Published by the exchange; why() is not asked while there is a worker.
+        t_.why_.store(why, relaxed);
         std::uint32_t c = none;
-        return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;  // acquire: as ask()
+        return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;  // acquire: see ask()
     }
 
     enum class outcome { taken, refused, standing };
-    /// After a heavy fence behind demand(). `taken`: the worker is the monitor's. `refused`: the demand is over. `standing`: the
-    /// carrier is inside, or runs no fiber; look again (T6) or withdraw.
-    /// A carrier that uses its worker outside of visits, as in the idle loop, says so by what `runs_fiber` reads, which it writes on
-    /// visits only; it is asked between the look and the take, so that the take proves that it still holds.
+    /// Called after a heavy fence behind demand(). `taken`: the worker is the monitor's. `refused`:
+    /// the demand is over. `standing`: the carrier is inside, or runs no fiber; look again (T6) or
+    /// withdraw.
+    ///
+    /// A carrier that uses its worker outside of visits, as in the idle loop, shows that by what
+    /// `runs_fiber` reads, which it writes on visits only. look() asks `runs_fiber` between its
+    /// read of inside_ and the exchange that takes, so the exchange proves that the answer still
+    /// holds.
     template <class RunsFiber>
     outcome look(const RunsFiber& runs_fiber) noexcept {
         auto c = t_.call_.load(acquire);  // pairs with the carrier's concession
         if (c == demanded) {
-            if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;  // pairs with leave()
-            if (t_.change(c, lost, acq_rel)) return outcome::taken;  // T2; release: for the next grant (T4)
+            // Pairs with leave().
+            if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;
+            // T2; release: for the next grant (T4)
+            if (t_.change(c, lost, acq_rel)) return outcome::taken;
         }
         return fetch(c);
     }
@@ -245,7 +288,7 @@ public:
         return look([] { return true; });
     }
 
-    /// Takes the demand back; `taken` if the carrier has conceded meanwhile, else `refused`.
+    /// Takes the demand back. \returns `taken` if the carrier has conceded, else `refused`.
     outcome withdraw() noexcept {
         std::uint32_t c = demanded;
         return t_.change(c, none, release) ? outcome::refused : fetch(c);
@@ -259,7 +302,8 @@ private:
     tenure& t_;
 };
 
-/// Who has a worker to give, and has removed a carrier from those that wait (T5).
+/// The giver's half: a thread that has a worker to give and has removed a carrier from the
+/// registered ones (T5).
 template <class Worker>
 class tenure<Worker>::giver {
 public:
@@ -269,14 +313,15 @@ public:
         t_.worker_.set(&w);
         end_wait(none);
     }
-    /// It is to look for other work than a worker's.
+    /// Makes the carrier look for other fibers to run: demoted or bound ones.
     void summon() noexcept { end_wait(summoned); }
-    /// Its thread ends.
+    /// Makes the carrier's thread end.
     void dismiss() noexcept { end_wait(dismissed); }
 
 private:
     void end_wait(state next) noexcept {
-        require(t_.call_.load(relaxed) == lost, "T5: only a carrier that waits is granted a worker");  // it has registered since
+        // relaxed: registering orders it
+        require(t_.call_.load(relaxed) == lost, "T5: only a carrier that waits is granted a worker");
         t_.call_.store(next, release);  // pairs with await_grant(), ask() and demand()
         futex_wake(t_.call_, 1);
     }

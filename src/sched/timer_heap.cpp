@@ -32,7 +32,8 @@ void timer_heap::cancel(timer& t) noexcept {
 unsigned timer_heap::expire(time_point now) noexcept {
     unsigned ended = 0;
     while (earliest() <= now) {
-        std::array<wait_cell*, 32> claimed;  // chosen: so many are unparked per holding of the lock
+        // chosen: how many are claimed each time the lock is taken
+        std::array<wait_cell*, 32> claimed;
         std::size_t n = 0;
         {
             const std::lock_guard guard(lock_);
@@ -54,7 +55,7 @@ unsigned timer_heap::expire(time_point now) noexcept {
     return ended;
 }
 
-// The later root becomes the first child of the earlier one.
+// Joins two heaps: the later root becomes the first child of the earlier one.
 timer* timer_heap::meld(timer* a, timer* b) noexcept {
     if (!a) return b;
     if (!b) return a;
@@ -66,7 +67,8 @@ timer* timer_heap::meld(timer* a, timer* b) noexcept {
     return a;
 }
 
-// Pairs from left to right, then all pairs from right to left: what makes the heap logarithmic, amortised.
+// Joins siblings in pairs from left to right, then all pairs from right to left. This makes the
+// heap's operations logarithmic, amortised.
 timer* timer_heap::meld_siblings(timer* first) noexcept {
     timer* pairs = nullptr;
     while (first) {

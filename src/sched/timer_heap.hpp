@@ -1,9 +1,11 @@
-// timer_heap.hpp - the timers of one worker, earliest first; any thread may cancel one, any worker may fire what is due.
+// timer_heap.hpp - the timers of one worker, earliest first.
+//
+// Any thread may cancel a timer, any worker may fire those that are due.
 //
 // Invariants
-//   T1  A timer is in one heap at most; `heap_` says in which, under that heap's lock. The links live in the timers: arming
-//       one allocates nothing and cannot fail.
-//   T2  fire() runs under the lock, so cancel() returns only when the timer is not, and will not be, touched again.
+//   T1  A timer is in one heap at most; `heap_` says in which, under that heap's lock. The links
+//       live in the timers, so arming a timer allocates nothing and cannot fail.
+//   T2  fire() runs under the lock, so when cancel() returns, the timer is not touched any more.
 //   T3  earliest() is never later than the first timer's time once the lock has been released.
 #pragma once
 
@@ -20,12 +22,12 @@ struct wait_cell;
 
 class timer_heap;
 
-/// Lives in its owner's frame while armed. Layer 4's only user is `wait`.
+/// Lives in its owner's frame while armed. In src/sched only `wait` uses it.
 class timer {
 public:
     struct verdict {
         time_point again = never;       // when to fire next; never: it is done
-        wait_cell* claimed = nullptr;   // to be unparked, outside the lock
+        wait_cell* claimed = nullptr;   // a wait to be unparked, outside the lock
     };
 
     timer() = default;
@@ -44,7 +46,7 @@ private:
     bool armed_ = false;
     timer* child_ = nullptr;      // the first of those that come later
     timer* sibling_ = nullptr;
-    timer* before_ = nullptr;     // the elder sibling, or the parent of a first child
+    timer* before_ = nullptr;     // the sibling before this one; for a first child, its parent
 };
 
 /// A pairing heap. [FSST86]
@@ -53,13 +55,14 @@ public:
     /// Adds `t`. \returns true if it is now the earliest.
     bool arm(timer& t, time_point when) noexcept;
 
-    /// Takes `t` out of the heap it was armed in, if it is still there. From any thread.
+    /// Any thread: takes `t` out of the heap it was armed in, if it is still there.
     static void cancel(timer& t) noexcept;
 
-    /// Fires what is due. \returns how many waits ended. From any carrier that is inside the scheduler.
+    /// Fires the timers that are due. \returns how many waits ended. Called by any carrier that
+    /// runs scheduler code.
     unsigned expire(time_point now) noexcept;
 
-    /// The time of the first timer; a hint that is exact for the owner (T3).
+    /// \returns the time of the first timer. A hint, which is exact for the owner (T3).
     time_point earliest() const noexcept { return time_point(duration(earliest_.load(seq_cst))); }
 
 private:
@@ -71,7 +74,8 @@ private:
 
     spin_lock lock_;
     timer* root_ = nullptr;
-    atomic<std::int64_t> earliest_{never.time_since_epoch().count()};  // pairs with scheduler::leader_until_ (Dekker)
+    // Pairs with scheduler::leader_until_ (Dekker).
+    atomic<std::int64_t> earliest_{never.time_since_epoch().count()};
 };
 
 }  // namespace weft::detail

@@ -1,3 +1,4 @@
+// wait.cpp - the cold half of a wait: its timer, and the wait of a plain thread.
 #include "sched/wait.hpp"
 
 #include <time.h>
@@ -13,8 +14,8 @@
 namespace weft::detail {
 namespace {
 
-// A plain thread's half of the mechanism. Read through a function that is never inlined: the caller may be a fiber's
-// code that runs on another OS thread the next time.
+// The cell of a plain thread. It is read through a function that is never inlined, since the caller
+// may be a fiber's code, which runs on another OS thread the next time.
 struct thread_cell {
     atomic<std::uint32_t> signal{0};
     wait_cell cell{signal};
@@ -33,8 +34,8 @@ coroutine_slot& slot_here() noexcept {
 
 [[gnu::constructor(before_static_objects)]] void tell_coroutines() noexcept { set_coroutine_slot_finder(slot_here); }
 
-// Ends one wait when its time has come: for the operation, for a with_deadline() frame, or when a shield's limit has passed
-// and a stop is pending.
+// Ends one wait when the deadline of the operation or of a with_deadline() frame has passed, or
+// when a shield's limit has passed and a stop is pending.
 class wait_timer final : public timer {
 public:
     wait_timer(wait_cell& cell, wait_ticket ticket, time_point operation, interruption interrupts, bool may_stop) noexcept
@@ -70,8 +71,8 @@ private:
     time_point deadline_ = never, shield_ends_ = never;
 };
 
-// When a sleeping plain thread looks up at the latest. TSan puts off signal handlers until the thread's next call that it
-// intercepts, and the futex is none; nanosleep is.
+// \returns when a sleeping plain thread must wake at the latest. TSan delays signal handlers until
+// the thread's next call that it intercepts; it intercepts nanosleep but not the futex.
 time_point look_up_at(time_point when) noexcept {
 #if defined(WEFT_TSAN)
     constexpr timespec at_once{0, 0};
@@ -112,7 +113,8 @@ void wait::park_thread() noexcept {
     auto& signal = *cell_.thread_signal;
     wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
     std::optional<quiet_thread> for_good;
-    if (timer.when() == never && cell_.kind.load(relaxed)->ends == ended_by::fibers) for_good.emplace();  // its own store
+    // The load of the kind reads its own store.
+    if (timer.when() == never && cell_.kind.load(relaxed)->ends == ended_by::fibers) for_good.emplace();
     while (signal.load(acquire) == 0) {  // pairs with unpark()
         const auto when = look_up_at(timer.when());
         const auto ns = when.time_since_epoch().count();

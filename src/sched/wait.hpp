@@ -1,8 +1,9 @@
-// wait.hpp - one wait of the calling fiber or thread, from the decision to wait to the reason it ended.
+// wait.hpp - one wait of the calling fiber or thread, from its beginning to the reason it ended.
 //
-// See fiber/waiter.hpp for the pattern. The waiter may be linked only after the `wait` exists; the object's lock is held from
-// the decision to wait until the waiters are linked, and released before park(). From its constructor to park() or abandon() a fiber
-// stays on its carrier, in one visit (H10 of docs/design/handoff.md): runtime code only, and short.
+// See fiber/waiter.hpp for the pattern. A waiter may be linked only after its `wait` exists. The
+// lock of the object is held from the decision to wait until the waiters are linked, and released
+// before park(). From the constructor to park() or abandon() a fiber stays on its carrier, in one
+// visit (H10 of docs/design/handoff.md), so only short runtime code may run there.
 #pragma once
 
 #include "fiber/interrupts.hpp"
@@ -17,19 +18,21 @@ enum class wake : std::uint8_t { notified, timed_out, stopped };
 struct wait_options {
     const wait_kind& kind;
     const void* object = nullptr;
-    time_point deadline = never;  // of this operation; with_deadline() frames count besides
-    interruptible may_stop = interruptible::yes;  // shields and unwinding are taken into account besides
+    time_point deadline = never;  // of this operation; with_deadline() frames apply in addition
+    interruptible may_stop = interruptible::yes;  // shields and unwinding apply in addition
 };
 
-/// Of a control block's memory (C5 of control_block.hpp), or one that is watched. Inside.
+/// Called inside a visit for the first wait in this control block's memory (C5 of
+/// control_block.hpp), and for each wait of a fiber that a park watcher sees.
 [[gnu::cold]] inline void begin_first_wait(control_block& self) noexcept {
     self.waited = is_watched() ? waits::watched : waits::before;
     if (self.waited == waits::watched) tell_watcher(self, *self.rest().kind.load(relaxed));
     auto& ready = self.rest().make_ready;
-    if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);  // else it has been demoted already
+    // It is set already if the fiber was demoted or bound before, or has another class.
+    if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);
 }
 
-/// this_cell(), where the caller is most likely a fiber.
+/// As this_cell(), but faster where the caller is a fiber, as it most likely is.
 inline wait_cell& caller_cell() noexcept {
     auto* const f = this_fiber_block();
     return f ? f->rest() : this_cell();
@@ -38,7 +41,7 @@ inline wait_cell& caller_cell() noexcept {
 class wait {
 public:
     explicit wait(const wait_options& options) noexcept : wait(caller_cell(), options) {}
-    /// The same for who has asked for caller_cell() already, in the same operation.
+    /// For an operation that has already called caller_cell().
     wait(wait_cell& of_caller, const wait_options&) noexcept;
     wait(const wait&) = delete;
     wait& operator=(const wait&) = delete;
@@ -47,17 +50,19 @@ public:
     wait_cell& cell() noexcept { return cell_; }
     wait_ticket ticket() const noexcept { return ticket_; }
 
-    /// Parks until a waiter of this wait was unparked, the deadline has passed, or a stop came. Exactly once, unless
-    /// abandon() returned true. Never call it with a lock held.
+    /// Parks until a waiter of this wait was unparked, the deadline has passed, or a stop came.
+    /// Call it exactly once, unless abandon() returned true, and never with a lock held.
     ///
     /// \parks    always. May return on another carrier.
-    /// \returns  `notified`: index() names the waiter, which is unlinked. Otherwise the caller unlinks its waiters.
+    /// \returns  `notified`: index() names the waiter, which is unlinked. Otherwise the caller
+    ///           unlinks its waiters.
     wake park() noexcept;
 
-    /// The index of the waiter that was notified.
+    /// \returns the index of the waiter that was notified.
     wait_outcome index() const noexcept { return cell_.outcome; }
 
-    /// Instead of park(): ends the wait if nobody has claimed it. False: somebody has; park() is then short and must follow.
+    /// Ends the wait without park() if no claimer has claimed it. False: it has been claimed, so
+    /// park() must follow and will be short.
     bool abandon() noexcept;
 
 private:
@@ -69,7 +74,7 @@ private:
     const time_point deadline_;
     interruption interrupts_{.from = time_point::min(), .deadline = never};
     const bool may_stop_;
-    bool has_limit_;  // by a deadline or a shield: a timer may be needed
+    bool has_limit_;  // it has a deadline or a shield, so it may need a timer
     bool over_ = false;
     wait_ticket ticket_;
 };
@@ -94,7 +99,7 @@ private:
         if (self.waited != waits::before) [[unlikely]]
             begin_first_wait(self);
     } else {
-        cell_.thread_signal->store(0, relaxed);  // before begin(): nobody can claim yet
+        cell_.thread_signal->store(0, relaxed);  // before begin(), so that no thread can claim yet
     }
     const bool now = interrupts_.from == time_point::min();
     ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
@@ -118,7 +123,7 @@ inline wake wait::park() noexcept {
 /// waiter::unpark(), inlined.
 inline void unpark_inline(wait_cell& cell) noexcept {
     if (cell.make_ready.load(relaxed) != &ready_fiber) [[unlikely]]
-        return unpark(cell);  // ordered by the claim
+        return unpark(cell);  // the load above is ordered by the claim
     cell.word.unpark();
     auto& f = control_block::of(cell);
     if (auto* const c = this_carrier_of(f.owner)) [[likely]]

@@ -1,3 +1,4 @@
+// worker.cpp - a worker's poll, the classes of its fibers, and its surplus (K7, K8 of worker.hpp).
 #include "sched/worker.hpp"
 
 #include "sched/scheduler.hpp"
@@ -7,8 +8,10 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::uint32_t poll_every_most = 256;  // chosen: a look costs about 200 ns, under 1 ns per dispatch
-constexpr auto poll_aim = std::chrono::microseconds(100);  // required: timers and I/O of a busy worker are looked at so often
+// chosen: a look costs about 200 ns, under 1 ns per dispatch
+constexpr std::uint32_t poll_every_most = 256;
+// required: how often a busy worker looks at its timers and I/O
+constexpr auto poll_aim = std::chrono::microseconds(100);
 
 }  // namespace
 
@@ -24,15 +27,16 @@ worker::worker(scheduler& owner, unsigned index)
       seen_(owner.options().workers),
       stacks_(owner.stacks()) {
     if (!owner.simulated()) return;
-    attends_ = has_news_ = true;  // as while a fiber of another class is queued (K7), for good
+    attends_ = has_news_ = true;  // for good, so that each pick() goes to the simulator (K7)
     poll_at_.store(0, relaxed);
     next_poll_.store(~std::uint64_t{0}, relaxed);
 }
 
 worker::~worker() = default;
 
-// One fiber of the carrier's own, then the others have their turn (B4 of bound.hpp). If it runs one or the other it may stay away
-// from its timers for long; else it minds them itself, asleep.
+// Runs one fiber that is bound to the carrier, then the others have their turn (B4 of bound.hpp). A
+// worker that runs any fiber may stay away from its timers for long, so it wakes a leader that
+// would oversleep them; one that runs none minds its timers itself when it sleeps.
 control_block* worker::attend_news() noexcept {
     if (auto* const s = owner_.simulated()) return s->pick(*this);
     if (stands_down_) {
@@ -40,7 +44,8 @@ control_block* worker::attend_news() noexcept {
         return nullptr;
     }
     has_news_ = attends_;
-    const bool others_first = std::exchange(bound_went_last_, false) && bound_has_turn_ && has_work();  // polls may come before each pick
+    // If a bound fiber went last the others go first, since a poll may come before each pick.
+    const bool others_first = std::exchange(bound_went_last_, false) && bound_has_turn_ && has_work();
     auto* const bound = !others_first && std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
     if (others_first) has_news_ = true;
     bound_went_last_ = bound != nullptr;
@@ -61,7 +66,7 @@ bool worker::attend() noexcept {
     if (!attends_) return bound_has_turn_;
     turns_.charge(ticks_.load(relaxed));
     auto ready = ready_here();
-    ready.add(turns_.turn());  // the caller's
+    ready.add(turns_.turn());  // the class of the caller
     return bound_has_turn_ || turns_.choose(ready) != turns_.turn();
 }
 
@@ -73,7 +78,7 @@ ready_classes worker::ready_here() const noexcept {
     return ready;
 }
 
-// Null: the next of the normal ones, if there is any.
+// \returns null if the turn is that of the normal class: then pick() pops queue_.
 control_block* worker::pick_by_class() noexcept {
     turns_.charge(ticks_.load(relaxed));
     const auto ready = ready_here();
@@ -97,7 +102,8 @@ control_block* worker::begin_with(control_block& f) noexcept {
     return pick();
 }
 
-// The highest class goes first; of that the owner is about to take one itself.
+// The thief gets fibers of the highest class that has any. Of the highest class the owner is about
+// to take one itself.
 void worker::fill_tray() noexcept {
     bool is_highest = true;
     for (const auto p : class_turns::all) {
@@ -112,8 +118,9 @@ std::uint32_t worker::take_half(control_block** out) noexcept {
     return 0;
 }
 
-// No memory for a longer queue. Where nothing is queued the slot takes it, which needs none: or a worker that never had a queue would take it
-// from the injector and put it back for ever.
+// There is no memory for a longer queue. If the queue is empty, the fiber goes into its slot, which
+// needs none; otherwise a worker that never had memory for a queue would take the fiber from the
+// injector and put it back for ever.
 void worker::overflow(control_block& f) noexcept {
     auto& mine = queue_of(f);
     if (mine.empty())
@@ -134,7 +141,8 @@ void worker::stand_down() noexcept {
     poll_at_.store(0, relaxed);
 }
 
-// But the one whose code this is: it has put itself into the queue to yield, and is on its stack still. Whoever runs next here finds it.
+// Keeps the fiber that calls this: it has queued itself to yield and is still on its stack. The
+// next pick() here finds it.
 void worker::give_all_away() noexcept {
     control_block* const here = this_carrier()->current();
     bool is_there = false;
@@ -147,13 +155,15 @@ void worker::give_all_away() noexcept {
     notify();
 }
 
-// What a busy worker owes the rest: its timers, the injector, the driver. How often follows from how long bodies run.
+// Looks at the worker's timers, the driver and the injector. How often it is called follows from
+// how long bodies run (poll_every_).
 void worker::take_in() noexcept {
     const auto now = clock::now();
     const auto elapsed = now - last_poll_;
     if (elapsed > 2 * poll_aim && poll_every_ > 1) poll_every_ /= 2;
     if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
-    next_poll_.store(ticks_.load(relaxed) + poll_every_, relaxed);  // the monitor's order to poll may be overwritten: it is obeyed here
+    // This may overwrite the monitor's request to poll (poll_soon()), which is carried out here.
+    next_poll_.store(ticks_.load(relaxed) + poll_every_, relaxed);
     poll_at_.store(attends_ ? 0 : next_poll_.load(relaxed), relaxed);
     last_poll_ = now;
     coarse_now_ = coarse(now);
@@ -163,7 +173,7 @@ void worker::take_in() noexcept {
     timers_.expire(now);
     if (owner_.try_lead()) {
         owner_.io().poll(long_past);
-        if (owner_.end_lead()) owner_.wake_sleeper();  // who now has the driver to itself
+        if (owner_.end_lead()) owner_.wake_sleeper();  // the sleeper can take the lead now
     }
     auto share = owner_.injected().size() / owner_.worker_count() + 1;
     for (constexpr std::size_t most = 32; share > most;) share = most;
@@ -185,10 +195,10 @@ void worker::arm(timer& t, time_point when) noexcept {
     if (timers_.arm(t, when) && !alone_) has_news_ = true;
 }
 
-// Its timers are minded by itself if it sleeps, else by the leader and by who searches.
+// A sleeping worker minds its own timers; the leader and the searcher mind those of a busy one.
 void worker::arm_from_outside(timer& t, time_point when) noexcept {
     if (!timers_.arm(t, when)) return;
-    fence(seq_cst);  // pairs with the fences of who is about to sleep
+    fence(seq_cst);  // pairs with the fences of a worker that is about to sleep
     wake();
     if (owner_.leader_oversleeps(when)) owner_.io().wake();
 }

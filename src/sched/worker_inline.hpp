@@ -1,4 +1,4 @@
-// worker_inline.hpp - making fibers runnable, and what is left to do when they have ended: inline.
+// worker_inline.hpp - inline functions that make fibers runnable and dispose of those that ended.
 #pragma once
 
 #include "sched/scheduler.hpp"
@@ -64,11 +64,11 @@ inline void carrier::start(control_block& f) noexcept {
     if (!w.queue_.push_if_room(f)) [[unlikely]]
         return start_attentively(f);
     leave();
-    w.notify();  // which touches nothing of it that anybody writes
+    w.notify();  // outside the visit: it reads only members that never change
 }
 
 [[gnu::always_inline]] inline void carrier::count_end() noexcept {
-    ended_.store(ended_.load(relaxed) + 1, release);  // own thread only; pairs with live(): the fiber is gone
+    ended_.store(ended_.load(relaxed) + 1, release);  // own thread only; pairs with live()
 }
 
 [[gnu::always_inline]] inline void carrier::recycle(control_block& f) noexcept {

@@ -1,3 +1,4 @@
+// idle.cpp - how a worker without work looks for it at the others, and how it naps and sleeps.
 #include "sched/idle/idle.hpp"
 
 #include <algorithm>
@@ -12,17 +13,26 @@ namespace weft::detail {
 namespace {
 
 constexpr auto spin_for = std::chrono::microseconds(50);  // chosen: see docs/measurements/waking.md
-constexpr auto nap_for =
-    std::chrono::microseconds(25);      // required: with the wake-up, work waits at most 200 us while somebody is idle
-constexpr auto long_nap = std::chrono::microseconds(100);  // required: as above; each takes 15 us of a CPU that others want
-constexpr auto patience = std::chrono::microseconds(20);  // chosen: longer than a fiber that has woken another needs to park
-constexpr auto answer_in = std::chrono::microseconds(10);  // chosen: a victim between bodies answers sooner
-constexpr auto tiny = std::chrono::microseconds(20);  // chosen: see docs/measurements/run-order.md
-constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);  // chosen
-constexpr auto least_between_timers = std::chrono::microseconds(100);  // chosen: so late a timer among many may be
-constexpr std::size_t parts_at_once = 32;  // chosen: about 200 us, then it looks for work again
-constexpr int naps = 24;  // chosen: it looks for 1.2 ms, as a nap lasts twice what it asks for
-constexpr int relaxes_per_look = 20;  // chosen: a look at the others costs them a cache line
+// required: with the wake-up, work waits at most 200 us while a worker is idle
+constexpr auto nap_for = std::chrono::microseconds(25);
+// required: the same bound of 200 us; each nap takes 15 us of a CPU that hogs want
+constexpr auto long_nap = std::chrono::microseconds(100);
+// chosen: longer than a fiber that has woken another needs to park
+constexpr auto patience = std::chrono::microseconds(20);
+// chosen: a victim between bodies answers sooner
+constexpr auto answer_in = std::chrono::microseconds(10);
+// chosen: the shortest time that loot (the fibers taken in one theft) should last; see
+// docs/measurements/run-order.md
+constexpr auto tiny = std::chrono::microseconds(20);
+// chosen
+constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);
+// chosen: how late a timer among many may be
+constexpr auto least_between_timers = std::chrono::microseconds(100);
+// chosen: about 200 us, then the worker looks for work again
+constexpr std::size_t parts_at_once = 32;
+constexpr int naps = 24;  // chosen: it looks for 1.2 ms, as a nap lasts twice the time asked for
+// chosen: each look at the others takes a cache line from them
+constexpr int relaxes_per_look = 20;
 
 }  // namespace
 
@@ -32,7 +42,7 @@ control_block* idle_worker::find_work() noexcept {
     if (w_.seeks_better_)
         if (auto* const f = take_better()) return found(f);
     for (;;) {
-        w_.stands_down_ = false;  // also what a poll in here has found
+        w_.stands_down_ = false;  // a poll in here may have set it
         auto* const mine = look();
         if (is_surplus(mine)) [[unlikely]] {
             give_away(mine);
@@ -56,18 +66,19 @@ bool idle_worker::is_surplus(const control_block* f) const noexcept {
 void idle_worker::give_away(control_block* f) noexcept {
     const carrier::visit inside(*this_carrier());
     if (f) w_.place(*f);
-    if (w_.has_work()) w_.give_all_away();  // also without `f`: low ones, which look() leaves while it is to seek better
+    // There may be work even without `f`: look() leaves low fibers while it seeks better ones.
+    if (w_.has_work()) w_.give_all_away();
 }
 
-// Takes in what has become ready and returns the first of it.
+// Takes in what has become ready. \returns the next fiber to run, or null.
 control_block* idle_worker::look() noexcept {
     const carrier::visit inside(*this_carrier());
-    w_.take_in();  // found() tells of what it leaves
-    w_.seeks_better_ = false;  // it has looked, or will look at all there is
+    w_.take_in();  // found() notifies other workers of what is left
+    w_.seeks_better_ = false;  // it has looked elsewhere, or will run whatever there is
     return w_.pick();
 }
 
-// It has low fibers only. Others wait elsewhere, perhaps, for a worker that is as busy.
+// The worker has low fibers only. Better ones may wait elsewhere, for a worker that is as busy.
 control_block* idle_worker::take_better() noexcept {
     w_.sought_at_ = clock::now();
     only_above_low_ = true;
@@ -89,17 +100,20 @@ control_block* idle_worker::found(control_block* f) noexcept {
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
-        if (first->is_bound()) [[unlikely]] {  // B2: begin_with() has found it to be the turn of one of the carrier's own
+        // B2: begin_with() has found that it is the turn of a fiber bound to this carrier.
+        if (first->is_bound()) [[unlikely]] {
             this_carrier()->bound().push(*first);
             w_.has_news_ = w_.bound_has_turn_ = true;
         } else {
             w_.place(*first);
         }
-        w_.turns_.give(f->priority());  // end_call() has given the turn to the class of `first`, but `f` runs
+        // end_call() may have given the turn to the class of `first`, but `f` runs.
+        w_.turns_.give(f->priority());
         w_.note_class(*f);
     }
-    const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();  // I2: now look for more
-    // It goes away for as long as a body lasts: somebody must mind its timers, and the driver.
+    // I2: end_search() says whether this searcher must now look for more work.
+    const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();
+    // The worker is away for as long as a body lasts: others must mind its timers and the driver.
     if (s.worker_count() > 1 && s.leader_oversleeps(w_.timers_.earliest())) s.io().wake();
     if (hand_on || (somebody_sleeps && (s.nobody_leads() || s.work_is_queued()))) s.wake_sleeper();
     return f;
@@ -107,7 +121,8 @@ control_block* idle_worker::found(control_block* f) noexcept {
 
 control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
-    if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);  // owner only
+    // Owner only.
+    if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);
     if (std::exchange(w_.spin_, false) && !in_others_way_) {
         const auto end = clock::now() + spin_for;
         do {
@@ -117,7 +132,8 @@ control_block* idle_worker::search() noexcept {
             for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
         } while (others_are_busy() && clock::now() < end);
     }
-    for (int i = 0;; ++i) {  // first of all a look: whoever has woken this worker may be in a long body by now
+    // Looks before the first nap: the worker that woke this one may be in a long body by now.
+    for (int i = 0;; ++i) {
         if (auto* const f = steal_patiently()) return f;
         if (i == naps || !others_are_busy() || s.stopping()) break;
         if (in_others_way_ && !s.work_is_queued()) break;
@@ -137,8 +153,8 @@ control_block* idle_worker::steal() noexcept {
     for (unsigned i = 0; i < n; ++i) {
         auto& victim = s.worker_at((first + i) % n);
         if (&victim == &w_) continue;
-        if (victim.timers_.earliest() <= now) {  // its carrier is in a long body
-            w_.taking_in_ = true;  // outside of visits, but found() notifies
+        if (victim.timers_.earliest() <= now) {  // the victim's carrier is in a long body
+            w_.taking_in_ = true;  // no notify() here: found() notifies
             victim.timers_.expire(now);
             w_.taking_in_ = false;
             if (auto* const f = pick()) return f;
@@ -158,29 +174,30 @@ control_block* idle_worker::steal() noexcept {
 control_block* idle_worker::steal_patiently() noexcept {
     backed_off_ = false;
     auto* f = steal();
-    if (!f && backed_off_) {  // was it in a long body all the same?
+    if (!f && backed_off_) {  // the victim that was left alone may be in a long body all the same
         for (const auto end = clock::now() + patience; clock::now() < end;) cpu_relax();
         f = steal();
-        if (call_) asked_at_ -= answer_in;  // it has had that time
+        if (call_) asked_at_ -= answer_in;  // the victim has had that time already
     }
     return await_answer(f);
 }
 
-// To steal(), which has found `f`, or may have asked.
+// Repeats steal(), which has found `f` or may have asked, until the victim answers or is overruled.
 control_block* idle_worker::await_answer(control_block* f) noexcept {
     for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = steal())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
     return f;
 }
 
-// While the last loot was tiny, a victim that dispatches one fiber after the other is left alone for a time. One that does
-// not is in a long body, and what it has queued waits.
+// After a tiny loot, a victim that dispatches one fiber after the other is left alone for a time. A
+// victim that does not dispatch is in a long body, and its queued fibers wait.
 bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
     if (!victim.has_work()) return false;
     auto& seen = w_.seen_[victim.index()];
     const auto ticks = victim.ticks_.load(relaxed);
     if (std::exchange(seen.ticks, ticks) != ticks) seen.since = now;
-    const bool moves = now - seen.since < patience;  // not at each look: one that spawns in a loop dispatches now and then
+    // Allows for a fiber that spawns in a loop: its worker dispatches only now and then.
+    const bool moves = now - seen.since < patience;
     if (only_above_low_ && !victim.has_above_low(moves)) return false;
     if (!moves || now >= w_.ask_again_) return true;
     backed_off_ = true;
@@ -201,7 +218,7 @@ control_block* idle_worker::look_at_answer(time_point now) noexcept {
     return take_over(loot, n, now);
 }
 
-// Whoever has called must end it before it does anything else (Q3); the answer may be on its way.
+// A thief must end its call before it does anything else (Q3); the answer may be on its way.
 control_block* idle_worker::end_call() noexcept {
     if (!call_) return nullptr;
     auto call = *call_;
@@ -234,11 +251,13 @@ void idle_worker::judge_last_loot() noexcept {
 
 bool idle_worker::others_are_busy() const noexcept {
     auto& s = w_.owner_;
-    return s.idle().sleeping_count() + 1 < s.worker_count();  // all but this one and the sleepers
+    // Some worker is neither this one nor asleep.
+    return s.idle().sleeping_count() + 1 < s.worker_count();
 }
 
-// Fibers compute without a worker, on every CPU that no worker uses. A search would take its time from them, and what the kernel
-// counts as its share from this worker: beside hogs it would come late when it is wanted (docs/design/handoff.md).
+// Whether fibers compute without a worker on every CPU that no worker uses. A search would take CPU
+// time from them, and the kernel would count it against this worker's share, so that beside hogs
+// the worker would come late when it is wanted (docs/design/handoff.md).
 bool idle_worker::lacks_cpu() const noexcept {
     auto& s = w_.owner_;
     const auto apart = s.the_monitor().computing_apart();
@@ -248,29 +267,33 @@ bool idle_worker::lacks_cpu() const noexcept {
 time_point idle_worker::earliest_timer() const noexcept {
     auto& s = w_.owner_;
     auto first = w_.timers_.earliest();
-    for (unsigned i = 0; i < s.worker_count(); ++i)  // a sleeper minds its own
+    for (unsigned i = 0; i < s.worker_count(); ++i)  // a sleeper minds its own timers
         if (auto& other = s.worker_at(i); !other.asleep()) first = std::min(first, other.timers().earliest());
     return first;
 }
 
-// Between two looks of the searcher; it counts as searching, so only work from outside wakes it (wake_searcher()).
+// The pause between two looks of the searcher. It counts as searching, so only work from outside
+// wakes it (wake_searcher()).
 void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);  // pairs with the fence of wake_searcher()
-    if (w_.owner_.injected().empty() &&
-        !this_carrier()->has_bound())  // after set_napper(): whoever pushed before has not seen the napper
+    // After set_napper(): a thread that pushed before has not seen the napper.
+    if (w_.owner_.injected().empty() && !this_carrier()->has_bound())
         sleep_until(clock::now() + (in_others_way_ ? long_nap : nap_for));
     w_.owner_.set_napper(nullptr);
 }
 
-// True: there is more to do, but look for work first. Else it may sleep until tidy_at_.
+// Gives back surplus memory, a part at a time. True: there is more to do, but look for work first.
+// False: the worker may sleep until tidy_at_.
 bool idle_worker::tidy() noexcept {
     auto& s = w_.owner_;
     const bool was_due = tidy_at_ != never;
     if (!was_due && !s.has_surplus()) return false;
     const auto now = clock::now();
     if (was_due && now < tidy_at_) return false;
-    if (was_due) {  // it has had nothing to do for that long: what it keeps at hand would hold its neighbours back
+    // The worker has been idle for that long. The blocks and stacks it keeps would prevent the
+    // pools from freeing their neighbours.
+    if (was_due) {
         this_carrier()->blocks().empty_out();
         w_.stacks_.empty_out();
     }
@@ -282,8 +305,9 @@ void idle_worker::sleep() noexcept {
     require(!call_, "Q3: a call is ended before its thief sleeps");
     auto& s = w_.owner_;
     s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
-    w_.asleep_.store(true, relaxed);  // a hint; found() makes good for a leader that believed it
-    // Step 3 of idle_set.hpp. A searcher that is about takes the work queued now upon itself (I2), and so do those who may be awake (I7).
+    w_.asleep_.store(true, relaxed);  // a hint; found() wakes a leader that relied on it
+    // Step 3 of idle_set.hpp. Work queued now is found by a searcher, if there is one (I2), or by
+    // the workers that are awake, if enough are (I7).
     if ((!s.work_is_queued() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_bound() &&
         !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
@@ -326,7 +350,7 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     auto timer = earliest_timer();
     s.publish_leader_sleep(std::min(until, timer));
     timer = std::min(timer, earliest_timer());  // Dekker: see publish_leader_sleep()
-    w_.taking_in_ = true;  // found() notifies
+    w_.taking_in_ = true;  // no notify() while polling: found() notifies
     const auto wake_at = std::min(until, not_too_soon(timer));
     {
         const exact_timers here(wake_at);
@@ -338,7 +362,8 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     note_wake(timer);
 }
 
-// Timers that come one upon the other share wakes: a sleep costs 8 us of a core, so 100,000 a second would cost most of it.
+// Timers that follow each other closely share wakes: a sleep costs 8 us of a core, so 100,000 a
+// second would take most of it.
 time_point idle_worker::not_too_soon(time_point timer) const noexcept {
     return timer == never ? never : std::max(timer, w_.woke_for_timer_ + least_between_timers);
 }

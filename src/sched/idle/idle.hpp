@@ -1,13 +1,13 @@
-// idle.hpp - what a worker does that has nothing to run: look round, search for a while, sleep.
+// idle.hpp - what a worker does that has nothing to run: it searches for a while, then sleeps.
 //
-// Searching costs the others nothing; waking a sleeper costs 12 us of the waker and 32 us until it
-// runs (docs/measurements/waking.md). So the one searcher does not sleep at once: it spins for a
-// moment if work was seen lately, and then looks again every `nap` while others are busy. While it
-// does so nobody need wake anybody (idle_set.hpp), and a fiber that waits behind a neighbour's long
-// computation is found within a nap. Only when `naps` looks in a row found nothing does it sleep
-// for good; an idle process therefore does not wake at all. Beside hogs nobody searches for long
-// (lacks_cpu()).
-// Who is one too many (I7) does not look at the others at all, and leaves to them what its own timers or the driver bring.
+// Searching costs the other workers nothing; waking a sleeper costs 12 us of the waker and 32 us
+// until it runs (docs/measurements/waking.md). So the one searcher does not sleep at once:
+// it spins for a moment if work was seen lately, and then looks again after each nap (idle.cpp)
+// while others are busy. While it does so no thread needs to wake a sleeper (idle_set.hpp), and a
+// fiber that waits behind a neighbour's long computation is found within a nap. Only when `naps`
+// looks in a row have found nothing does it sleep for good; an idle process therefore does not wake
+// at all. Beside hogs no worker searches for long (lacks_cpu()). A surplus worker (I7) does not
+// search; it leaves to the others what its own timers or the driver bring.
 #pragma once
 
 #include <optional>
@@ -20,24 +20,27 @@ class idle_worker {
 public:
     explicit idle_worker(worker& w) noexcept : w_(w) {}
 
-    /// The next fiber to run; null when the scheduler stops.
+    /// \returns the next fiber to run; null when the scheduler stops.
     control_block* find_work() noexcept;
 
 private:
-    control_block* look() noexcept;               // own queues, timers, driver, injector
+    // Looks at its own queues and timers, the driver and the injector.
+    control_block* look() noexcept;
     control_block* pick() noexcept;
-    control_block* search() noexcept;             // other workers, for a while
-    control_block* steal() noexcept;              // one round over the others, or one look at the victim that was asked
-    control_block* steal_patiently() noexcept;    // the same until the victim has answered or been overruled
+    control_block* search() noexcept;             // looks at the other workers, for a while
+    // Asks a victim for fibers and returns null, or looks for the answer of the victim asked.
+    control_block* steal() noexcept;
+    // Repeats steal() until the victim has answered or was overruled.
+    control_block* steal_patiently() noexcept;
     control_block* await_answer(control_block* f) noexcept;
     control_block* look_at_answer(time_point now) noexcept;
-    control_block* take_better() noexcept;  // instead of the low fibers it has
+    control_block* take_better() noexcept;  // steals a fiber above the low ones that the worker has
     control_block* end_call() noexcept;
     control_block* take_over(control_block** loot, std::uint32_t n, time_point now) noexcept;
     bool worth_asking(worker& victim, time_point now) noexcept;
     void judge_last_loot() noexcept;
     control_block* found(control_block* f) noexcept;
-    bool tidy() noexcept;                         // memory that a burst has left
+    bool tidy() noexcept;                         // gives back memory that a burst has left
     void nap() noexcept;
     void sleep() noexcept;
     void sleep_until(time_point until) noexcept;
@@ -52,13 +55,15 @@ private:
     time_point earliest_timer() const noexcept;
 
     worker& w_;
-    std::optional<queue_thief<worker>> call_;  // on the queue of another (run_queue.hpp, Q3)
+    // Its call on the queue of a victim (run_queue.hpp, Q3).
+    std::optional<queue_thief<worker>> call_;
     time_point asked_at_;
-    bool only_above_low_ = false;  // a victim with low fibers only is no victim
-    bool backed_off_ = false;  // a victim was left alone for the tiny loot it had given
-    time_point tidy_at_ = never;  // when memory is to be given back
-    bool in_others_way_ = false;  // what it does now takes a CPU from fibers that compute
-    bool led_ = false;  // slept in the driver last: if it goes away with work, another must watch there
+    bool only_above_low_ = false;  // a worker that has only low fibers is not a victim
+    bool backed_off_ = false;  // a victim was left alone because its last loot was tiny
+    time_point tidy_at_ = never;  // when to give back memory
+    bool in_others_way_ = false;  // searching now would take a CPU from fibers that compute
+    // It slept in the driver last. If it goes away with work, another worker must watch the driver.
+    bool led_ = false;
 };
 
 }  // namespace weft::detail

@@ -1,31 +1,43 @@
-// idle_set.hpp - which workers sleep, whether one searches, and who is woken when there is work. No wake-up is lost.
+// idle_set.hpp - which workers sleep, whether one searches, and which is woken when there is work.
 //
-// A worker is busy, searching (spinning, or napping between looks) or sleeping (announced here). At most one searches.
+// No wake-up is lost. A worker is busy, searching (spinning, or napping between looks) or sleeping
+// (announced here). At most one searches.
 //
-//      who has work for others                     who runs out of work
-//   1  publish it (run queue, injector)         1  announce_sleep(): sleeping + 1, searching - 1 if it searched
+//      a thread that has work for others           a worker that runs out of work
+//   1  publish it (run queue, injector)         1  announce_sleep(): sleeping + 1,
+//                                                  searching - 1 if it searched
 //   2  light fence                              2  heavy fence
-//   3  searching == 0 and sleeping > 0 ?        3  look at every queue once more; if there is work, retract() and go on
-//      then claim a sleeper and wake it         4  sleep until woken
+//   3  searching == 0 and sleeping > 0 ?        3  look at every queue once more;
+//      then claim a sleeper and wake it            if there is work, retract() and go on
+//                                               4  sleep until woken
 //
 // Invariants
-//   I1  `word_` counts the searchers (low half) and the announced sleepers (high half); every change is one read-modify-write.
-//   I2  If step 3 on the left finds nobody to wake because one searches, that searcher's next change of the word comes later
-//       in word_'s order, and is followed by its own heavy fence and look: it finds the work, or another has taken it. Only if
-//       that change finds nobody asleep need it not look: whoever announces later looks itself (I3).
-//   I3  If step 3 on the left finds nobody asleep, every sleeper announces later and finds the work in its step 3.
-//   I4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so work is not handed to two for one wake.
-//   I5  A worker is announced at most once; retract() tells it whether it was claimed meanwhile (then a wake token is on its
-//       way, and it searches).
-//   I6  The last worker to announce itself needs no heavy fence: all the others have announced, which carried their work along,
-//       and whoever leaves again changes word_ later and so sees this announcement. Threads that are no workers fence.
-//   I7  No more are to be awake than allow() says, at least one: claim_sleeper() refuses then, as if nobody slept, and who has announced
-//       itself while enough are awake sleeps on without a look. For those awake announce later and look, the last of them in any case
-//       (and the monitor sees to those that are stuck: monitor::follow_quota()).
-//       `most_` is written under lock_, so that who raises it and wakes one sees to whatever was refused before. It bounds who is woken;
-//       those who are awake already see by too_many_awake() that they are to go.
+//   I1  `word_` counts the searchers (low half) and the announced sleepers (high half); every
+//       change is one read-modify-write.
+//   I2  If step 3 on the left wakes no sleeper because a worker searches, that searcher's next
+//       change of the word comes later in word_'s order and is followed by its own heavy fence and
+//       look: it finds the work, or another worker has taken it. The searcher may leave out that
+//       look only if no worker is asleep at its change, since a worker that announces later looks
+//       itself (I3).
+//   I3  If step 3 on the left finds no sleeper, every sleeper announces later and finds the work in
+//       its step 3.
+//   I4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so one piece of
+//       work does not wake two.
+//   I5  A worker is announced at most once; retract() tells it whether it was claimed meanwhile
+//       (then a wake token is on its way, and it searches).
+//   I6  The last worker to announce itself needs no heavy fence: all the others have announced,
+//       which carried their work along, and a worker that leaves again changes word_ later and so
+//       sees this announcement. Threads that are not workers fence.
+//   I7  No more workers are to be awake than allow() says, which is at least one. When enough are
+//       awake, claim_sleeper() refuses as if no worker slept, and a worker that has announced
+//       itself sleeps on without a look: those awake announce later and look, the last of them in
+//       any case (the monitor sees to those that are stuck: monitor::follow_quota()). `most_` is
+//       written under lock_, so a thread that raises it and wakes a sleeper takes care of whatever
+//       was refused before. `most_` bounds who may be woken; a worker that is awake already learns
+//       from too_many_awake() that it must go.
 //
-// Remove either fence and both sides can miss each other: model test tests/model/idle_model.cpp expects that run.
+// If either fence is removed, both sides can miss each other: the model test
+// tests/model/idle_model.cpp expects that run.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +56,8 @@ public:
     idle_set(const idle_set&) = delete;
     idle_set& operator=(const idle_set&) = delete;
 
-    /// Steps 2 and 3 on the left: after publishing work, on a worker (a thread that is none calls fence(seq_cst) before).
+    /// Steps 2 and 3 on the left, called by a worker after it published work. Another thread calls
+    /// fence(seq_cst) before.
     /// \returns whether claim_sleeper() must follow.
     [[gnu::always_inline]] bool lacks_searcher() const noexcept {
         light_fence();  // pairs with the heavy fences in announce_sleep() and end_search()
@@ -52,7 +65,7 @@ public:
         return searching(now) == 0 && sleeping(now) != 0;  // I2, I3
     }
 
-    /// Becomes the searcher if there is none.
+    /// Makes the caller the searcher if there is none.
     bool begin_search() noexcept {
         auto now = word_.load(relaxed);
         do {
@@ -61,7 +74,8 @@ public:
         return true;
     }
 
-    /// The searcher has found work, or gives up to do something else. \returns whether it must now look at the queues (I2).
+    /// Called by the searcher when it has found work or stops searching. \returns whether it must
+    /// now look at the queues (I2).
     [[nodiscard]] bool end_search() noexcept {
         if (sleeping(word_.fetch_sub(one_searching, seq_cst)) == 0) return false;
         heavy_fence();  // pairs with the light fence in lacks_searcher()
@@ -77,12 +91,13 @@ public:
             last = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst)) + 1 == workers_;
         }
         if (last)
-            fence(seq_cst);  // I6; pairs with the fence of a thread that is no worker
+            fence(seq_cst);  // I6; pairs with the fence of a thread that is not a worker
         else
             heavy_fence();  // pairs with the light fence in lacks_searcher()
     }
 
-    /// Takes the announcement back. False: it was claimed; the worker is searching and a token is on its way (I5).
+    /// Takes the announcement back. False: the worker was claimed; it is searching now, and a token
+    /// is on its way (I5).
     bool retract(unsigned worker) noexcept {
         const std::lock_guard guard(lock_);
         for (auto& s : sleepers_) {
@@ -95,27 +110,28 @@ public:
         return false;
     }
 
-    /// Claims the last one to fall asleep, unless somebody searches already.
+    /// Claims the last worker to fall asleep, unless one searches already.
     std::optional<unsigned> claim_sleeper() noexcept {
         const std::lock_guard guard(lock_);
         if (sleepers_.empty() || enough_awake()) return std::nullopt;
         auto now = word_.load(relaxed);
         do {
-            if (searching(now) != 0) return std::nullopt;  // I2 again, for who raced us here
-        } while (!word_.compare_exchange_weak(now, now + one_searching - one_sleeping, seq_cst, relaxed));  // I4
+            if (searching(now) != 0) return std::nullopt;  // I2 again: another waker was faster
+        // I4
+        } while (!word_.compare_exchange_weak(now, now + one_searching - one_sleeping, seq_cst, relaxed));
         const auto worker = sleepers_.back();
         sleepers_.pop_back();
         return worker;
     }
 
-    /// Any thread. \returns whether somebody is to be woken now, as after work was published from outside.
+    /// Any thread. \returns whether to wake a sleeper now, as if work came from outside.
     [[nodiscard]] bool allow(unsigned awake) noexcept {
         const std::lock_guard guard(lock_);
         const auto before = most_.load(relaxed);
         most_.store(awake, relaxed);
         return awake > before;
     }
-    /// For who has announced itself (I7), or under lock_; else a hint.
+    /// Exact for a worker that has announced itself (I7), and under lock_; else a hint.
     bool enough_awake() const noexcept { return awake() >= most_.load(relaxed); }
     bool too_many_awake() const noexcept { return awake() > most_.load(relaxed); }  // a hint
 
@@ -132,7 +148,7 @@ private:
     const unsigned workers_;
     atomic<unsigned> most_;  // I7
     spin_lock lock_;  // guards sleepers_
-    std::vector<unsigned> sleepers_;  // reserved: never allocates later
+    std::vector<unsigned> sleepers_;  // reserved by the constructor: never allocates later
 };
 
 }  // namespace weft::detail

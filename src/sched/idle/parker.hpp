@@ -1,13 +1,17 @@
-// parker.hpp - where one worker sleeps: on a futex, or in the I/O driver, until woken or a time has come.
+// parker.hpp - where one worker sleeps: on a futex or in the I/O driver, until woken or a deadline.
 //
-//  state     meaning                                          leaves by
-//  empty     awake, no token                                  prepare -> asleep/in_driver | wake -> token
-//  asleep    on the futex, or about to be                     wake -> token, and the futex is woken | timeout -> empty
-//  in_driver in driver.poll(), or about to be                 wake -> token, and the driver is woken | poll ends -> empty
-//  token     woken; the next sleep returns at once            consume -> empty
+//  state      meaning                          leaves by
+//  empty      awake, no token                  prepare -> asleep or in_driver | wake -> token
+//  asleep     on the futex, or about to be     wake -> token, and the futex is woken
+//                                              | timeout -> empty
+//  in_driver  in driver.poll(), or about to    wake -> token, and the driver is woken
+//             be                               | poll ends -> empty
+//  token      woken; the next sleep returns    consume -> empty
+//             at once
 //
 // Invariants
-//   P1  Every transition is an exchange of the one word; a wake() is never lost: it leaves a token or finds the sleeper.
+//   P1  Every transition is an exchange of the one word; a wake() is never lost: it leaves a token
+//       or finds the sleeper.
 //   P2  Only the owner leaves `token`.
 #pragma once
 
@@ -23,7 +27,7 @@ namespace weft::detail {
 
 class parker {
 public:
-    /// Owner: sleeps until wake() or `until`.
+    /// Owner only: sleeps until wake() or `until`.
     void sleep(time_point until) noexcept {
         if (!prepare(asleep)) return;
         while (word_.load(acquire) == asleep) {  // acquire: pairs with wake()
@@ -31,23 +35,26 @@ public:
             const auto result = futex_wait(word_, asleep, until == never ? std::optional<monotonic_ns>{} : ns);
             if (result == futex_result::timed_out) break;
         }
-        word_.exchange(empty, acq_rel);  // P2; drops a token that came just now: the owner looks at everything next
+        // P2. This may drop a token that came just now: the owner looks at everything next.
+        word_.exchange(empty, acq_rel);
     }
 
-    /// Owner: sleeps in the driver until wake(), `until`, or something is ready. \returns what poll() returned.
+    /// Owner only: sleeps in the driver until wake(), `until`, or something is ready. \returns what
+    /// poll() returned.
     unsigned sleep_in(driver& d, time_point until) noexcept {
         if (!prepare(in_driver)) return 0;
         const auto woken = d.poll(until);
-        word_.exchange(empty, acq_rel);  // as above
+        word_.exchange(empty, acq_rel);  // P2; may drop a token, as in sleep()
         return woken;
     }
 
-    /// Any thread.
+    /// Any thread: wakes the owner, or leaves a token for its next sleep.
     void wake(driver& d) noexcept {
-        switch (word_.exchange(token, acq_rel)) {  // release: what the waker did before; P1
+        // P1; release: publishes what the waker did before
+        switch (word_.exchange(token, acq_rel)) {
             case asleep: futex_wake(word_, 1); break;
             case in_driver: d.wake(); break;
-            default: break;  // awake: it finds the token
+            default: break;  // the owner is awake and finds the token
         }
     }
 

@@ -5,7 +5,7 @@
 namespace weft::detail {
 namespace {
 
-// They fail if there are more CPUs than a cpu_set_t holds, the thread has ended, or the kernel refuses.
+// Both fail if a cpu_set_t cannot hold all CPUs, the thread has ended, or the kernel refuses.
 bool read_mask(pid_t thread, cpu_set_t& mask) noexcept { return ::sched_getaffinity(thread, sizeof mask, &mask) == 0; }
 bool set_own_mask(const cpu_set_t& mask) noexcept { return ::sched_setaffinity(0, sizeof mask, &mask) == 0; }
 
@@ -33,7 +33,7 @@ void placement::stay_anywhere() noexcept {
     follow_reference();  // PLACE-3
 }
 
-// The reference first: whoever sets all threads sets it before this one.
+// Reads the reference first: a tool that sets all threads sets it before this one.
 bool placement::learn(pid_t reference) noexcept {
     reference_ = read_mask(reference, agreed_) && read_mask(0, normal_) ? reference : 0;
     return reference_ != 0;

@@ -28,11 +28,14 @@ fiber_asker_taker found_taker() noexcept { return reinterpret_cast<fiber_asker_t
 }  // namespace
 
 void find_park_watcher() noexcept {
-    static constinit atomic<bool> looked{false};  // no local static that is made here: F3 of base/fork.hpp
-    if (looked.load(acquire)) return;  // pairs with the store; who looks at the same time finds the same
+    // A constant-initialised flag and no local static that is constructed here: F3 of
+    // base/fork.hpp.
+    static constinit atomic<bool> looked{false};
+    // Pairs with the store below. Threads that race here find the same library.
+    if (looked.load(acquire)) return;
     const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
     if (const auto take = found_taker()) take(nullptr, who_runs);
-    watcher_of_parks.store(found, relaxed);  // ordered by the start of whoever reads it
+    watcher_of_parks.store(found, relaxed);  // ordered by the start of the threads that read it
     looked.store(true, release);  // pairs with the load
 }
 

@@ -1,4 +1,4 @@
-// park_watch.hpp - the scheduler's side of base/park_watch.hpp: finding the library that watches, and telling it.
+// park_watch.hpp - the scheduler's side of base/park_watch.hpp: finds a watching library, tells it.
 #pragma once
 
 #include "base/park_watch.hpp"
@@ -7,12 +7,12 @@
 
 namespace weft::detail {
 
-/// Looks once whether such a library is loaded. Before the first fiber.
+/// Looks once whether a library that watches parks is loaded. Called before the first fiber starts.
 void find_park_watcher() noexcept;
 
 inline bool is_watched() noexcept { return watcher_of_parks.load(relaxed) != nullptr; }
 
-/// The calling fiber is about to wait, or to yield.
+/// Tells the library that the calling fiber is about to wait or to yield.
 [[gnu::cold]] void tell_watcher(const control_block& self, const wait_kind&) noexcept;
 
 }  // namespace weft::detail

@@ -10,9 +10,9 @@ namespace weft::detail {
 namespace {
 
 constinit atomic<int> quiet{0};
-constinit thread_local int depth = 0;  // a thread of weft's may wait in weft besides
+constinit thread_local int depth = 0;  // objects nest: a thread of weft may also wait in weft
 
-// The child has one thread, which acts.
+// A forked child has one thread, and that is not quiet.
 [[gnu::constructor(before_static_objects)]] void quiet_threads_follow_forks() noexcept {  // F3
     follow_forks({.in_child = [] {
         quiet.store(0, relaxed);
@@ -21,12 +21,12 @@ constinit thread_local int depth = 0;  // a thread of weft's may wait in weft be
 }
 
 #if WEFT_UNDER_TSAN
-constexpr int of_the_tools = 1;  // ThreadSanitizer has one of its own
+constexpr int of_the_tools = 1;  // ThreadSanitizer has a thread of its own
 #else
 constexpr int of_the_tools = 0;
 #endif
 
-// 0: unknown.
+// \returns the number of threads of the process; 0: unknown.
 int count_threads() noexcept {
     DIR* const tasks = ::opendir("/proc/self/task");
     if (!tasks) return 0;
@@ -42,7 +42,7 @@ quiet_thread::quiet_thread() noexcept {
     if (depth++ == 0) quiet.fetch_add(1, relaxed);
 }
 quiet_thread::~quiet_thread() {
-    if (depth == 0) return;  // it has begun before a fork
+    if (depth == 0) return;  // it was constructed before a fork
     if (--depth == 0) quiet.fetch_sub(1, relaxed);
 }
 

@@ -1,10 +1,13 @@
-// quiet_threads.hpp - the threads that do nothing unless a fiber or one of the others makes them: weft's own, and those that wait in weft
-// without a limit of time. If there are no others, fibers that all wait for each other wait for ever.
+// quiet_threads.hpp - counts the threads that cannot start anything by themselves.
+//
+// Such a thread acts only if a fiber or another such thread makes it: weft's own threads, and those
+// that wait in weft without a deadline. If the process has no other threads, fibers that all wait
+// for each other wait for ever.
 #pragma once
 
 namespace weft::detail {
 
-/// The calling thread is one of them as long as this lives.
+/// Counts the calling thread as quiet while this object lives.
 class quiet_thread {
 public:
     quiet_thread() noexcept;
@@ -13,7 +16,7 @@ public:
     quiet_thread& operator=(const quiet_thread&) = delete;
 };
 
-/// Whether the process may have a thread that is not one of them; also if the system does not say.
+/// Whether the process may have a thread that is not quiet; true also if the system does not say.
 bool others_may_act() noexcept;
 
 }  // namespace weft::detail

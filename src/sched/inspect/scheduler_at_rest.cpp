@@ -1,4 +1,6 @@
-// scheduler_at_rest.cpp - whether the fibers of a scheduler may all wait for one another: asked when nothing has run for a while.
+// scheduler_at_rest.cpp - hints on whether all fibers of a scheduler may wait for one another.
+//
+// They are asked when no fiber has run for a while.
 #include <algorithm>
 
 #include "sched/scheduler.hpp"

@@ -1,4 +1,4 @@
-// scheduler_held.cpp - fibers that wait are kept from going on for a moment, while somebody has to do with their stacks.
+// scheduler_held.cpp - keeps waiting fibers from going on while a caller uses their stacks.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t most_at_once = 16;
 
-// Without membarrier the heavy fence is an ordinary one, and wants one on the other side, too (W7): there the exchange of a claim is one.
+// Without membarrier the heavy fence is an ordinary one and needs a partner on the other side (W7).
+// There the exchange of a claim is a full fence on x86-64 and under TSan only.
 bool is_possible() noexcept {
 #if defined(__x86_64__) || defined(WEFT_TSAN)
     return true;
@@ -23,8 +24,9 @@ class seized_fibers {
 public:
     explicit seized_fibers(std::span<control_block* const> some) noexcept {
         for (auto* const f : some)
-            if (f->rest().word.state() == wait_state::waiting && f->rest().word.seize()) all_[count_++] = f;  // a hint first
-        if (count_ != 0) heavy_fence();  // one for all
+            // state() is a hint
+            if (f->rest().word.state() == wait_state::waiting && f->rest().word.seize()) all_[count_++] = f;
+        if (count_ != 0) heavy_fence();  // one fence for all of them
     }
     ~seized_fibers() {
         while (count_ != 0) release(*all_[--count_]);

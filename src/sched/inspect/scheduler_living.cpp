@@ -1,4 +1,6 @@
-// scheduler_living.cpp - references to fibers one has none of: all that live, or one that is known by its place.
+// scheduler_living.cpp - takes references to fibers that the caller does not yet hold.
+//
+// These are all living fibers, or the one in a given control block.
 #include <span>
 #include <utility>
 #include <vector>
@@ -7,7 +9,8 @@
 
 namespace weft::detail {
 
-// While it lives, references may be taken of fibers one has none of (F3).
+// While this object lives, its thread may take references to fibers it has none of (F3 of
+// life_word.hpp).
 class scheduler::observation {
 public:
     explicit observation(scheduler& s) noexcept : count_(s.observers_) {
@@ -15,7 +18,8 @@ public:
         heavy_fence();  // pairs with the light fence of a visit
         s.for_each_carrier([](carrier& c) { c.hold().await_outside(); });
     }
-    ~observation() { count_.fetch_sub(1, release); }  // pairs with is_observed(): who sees none sees the references
+    // Pairs with is_observed(): a thread that sees no observer sees the references taken.
+    ~observation() { count_.fetch_sub(1, release); }
     observation(const observation&) = delete;
     observation& operator=(const observation&) = delete;
 
@@ -27,16 +31,17 @@ std::vector<scheduler::held_fiber> scheduler::living() {
     std::vector<held_fiber> found;
     const observation meanwhile(*this);
     blocks_.for_each([&](control_block& f) {
-        found.emplace_back();  // first, since it may throw
+        found.emplace_back();  // before the reference is taken, since it may throw
         if (f.life.try_refer())
             found.back().reset(&f);
         else
             found.pop_back();
     });
-    return found;  // those that are done are given back outside the pool's lock
+    return found;  // the caller drops the references outside the pool's lock
 }
 
-// One that is asked meanwhile, or begins anew in its block, is left out or asked twice: neither does harm.
+// A fiber that is asked to stop meanwhile, or a new one in the same block, may be left out or asked
+// twice: neither does harm.
 std::size_t scheduler::unstopped(std::span<held_fiber> into) noexcept {
     const observation meanwhile(*this);
     std::size_t n = 0;

@@ -1,4 +1,4 @@
-// scheduler_trim.cpp - gives back what waiting fibers have touched of their stacks and do not use while they wait.
+// scheduler_trim.cpp - gives back stack pages that waiting fibers have touched and do not use.
 #include <algorithm>
 
 #include "sched/scheduler.hpp"
@@ -8,10 +8,12 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t at_once = 16;        // chosen: who is woken meanwhile waits for 50 us
+// chosen: a fiber that is woken meanwhile waits for 50 us
+constexpr std::size_t at_once = 16;
 constexpr std::ptrdiff_t red_zone = 128;   // required: the processor's calling convention
 
-// Held (W7). Inside a coroutine it waits on another stack, and its own ends at the call.
+// Called while the fiber is held (W7). A fiber inside a coroutine waits on another stack; then the
+// saved stack pointer is not in its own, which is left alone.
 std::size_t trim_stack(const control_block& f) noexcept {
     const auto* const sp = static_cast<const std::byte*>(f.ctx.sp);
     if (!f.home || sp < f.home->span.low + red_zone || sp >= f.home->span.high) return 0;

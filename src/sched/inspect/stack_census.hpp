@@ -1,7 +1,9 @@
-// stack_census.hpp - how much of their stacks fibers needed, by the place where they were spawned; kept where a runtime asks for it.
+// stack_census.hpp - how much of their stacks fibers needed, by the place where they were spawned.
 //
-// Each fiber of such a runtime has a stack of its own, scrubbed before it starts (stack/high_water.hpp), and is measured when its body has
-// ended, still on that stack. It costs some microseconds a fiber, nothing where no runtime asks for it.
+// It is kept where a runtime asks for it. Each fiber of such a runtime has a stack of its own,
+// which is scrubbed before the fiber starts (stack/high_water.hpp) and measured when its body has
+// ended, still on that stack. It costs some microseconds per fiber, and nothing where no runtime
+// asks for it.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +28,20 @@ public:
         const std::type_info* body = nullptr;
         std::uint64_t fibers = 0;
         std::size_t most = 0, sum = 0;  // bytes
-        std::size_t stack_bytes = 0;  // of the one that needed most
+        std::size_t stack_bytes = 0;  // stack size of the fiber that needed most
     };
 
-    /// A new fiber is about to start on `home`; not on that stack.
+    /// Scrubs the stack on which a new fiber is about to start. Called on another stack.
     static void begin(stack& home) noexcept;
-    /// On that stack; false: no memory to keep it in.
+    /// Measures a fiber whose body has ended; called on its stack. False: no memory to record it.
     bool end(const control_block& f) noexcept;
 
-    /// Those that needed most come first.
+    /// \returns all entries; the places that needed most come first.
     std::vector<entry> entries() const;
 
 private:
-    // Those of one place are told apart by what they run: a function that spawns for others is one place for all.
+    // Place and body. The body is needed too, since a function that spawns for others is one place
+    // for all of them.
     using key = std::tuple<std::string_view, std::uint_least32_t, std::uint_least32_t, std::size_t>;
 
     mutable std::mutex lock_;

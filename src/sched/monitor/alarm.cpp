@@ -11,7 +11,7 @@
 namespace weft::detail {
 namespace {
 
-// Zero would mean never.
+// At least 1 ns, since zero would mean never.
 timespec to_timespec(time_point t) noexcept {
     const auto ns = std::max<std::int64_t>(t.time_since_epoch().count(), 1);
     return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
@@ -26,14 +26,16 @@ alarm::alarm() : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
 }
 
 void alarm::set(time_point when) noexcept {
-    if (!rung_.load(relaxed)) static_cast<void>(set_timer(when));  // a race with ring() puts that off by as much, which it may
+    // A race with ring() may put the ring off until `when`, which is harmless.
+    if (!rung_.load(relaxed)) static_cast<void>(set_timer(when));
 }
 
 void alarm::ring() noexcept {
     if (!rung_.exchange(true, seq_cst)) static_cast<void>(set_timer(time_point()));
 }
 
-// The kernel locks the timer: either the ring's setting comes after the sleeper's own last one, and ends the read, or rung_ was set before.
+// The kernel locks the timer. So either the setting of ring() comes after the sleeper's own last
+// one, and ends the read, or rung_ was set before it.
 void alarm::wait() noexcept {
     fence(seq_cst);
     std::uint64_t times;

@@ -1,7 +1,8 @@
-// alarm.hpp - what one thread sleeps on until a time that others may bring forward without waking it now.
+// alarm.hpp - what the monitor sleeps on: a time that others may bring forward without waking it.
 //
-// To wake a thread costs the waker 12 us, and the woken one takes the waker's CPU if it has a short slice; to set a timer costs
-// one system call. A futex cannot do it: who waits on it has said until when.
+// Waking a thread costs the waker 12 us, and the woken thread takes the waker's CPU if it has a
+// short slice; setting a timer costs one system call. A futex cannot do it, since a waiter's
+// timeout is fixed when it begins to wait.
 #pragma once
 
 #include <weft/detail/clock.hpp>
@@ -11,7 +12,7 @@
 
 namespace weft::detail {
 
-/// One sleeper; any thread may set it.
+/// One thread sleeps on it; any thread may set it.
 class alarm {
 public:
     /// \throws std::system_error  there is no descriptor for it, or the system refuses to set it
@@ -19,11 +20,12 @@ public:
     alarm(const alarm&) = delete;
     alarm& operator=(const alarm&) = delete;
 
-    /// It rings then, and not when it was set to before. No matter if it is to ring now.
+    /// Makes it ring at `when` instead of the time set before. Does nothing after ring(), until
+    /// wait() has returned.
     void set(time_point when) noexcept;
-    /// It rings now.
+    /// Makes it ring now.
     void ring() noexcept;
-    /// The sleeper: until it rings. What was done before ring() is seen then.
+    /// Called by the sleeper: sleeps until it rings. Sees what was done before ring().
     void wait() noexcept;
 
 private:

@@ -17,7 +17,7 @@ struct named_call {
     const char* name;
 };
 
-// Those in which programs sleep. Some processors have but the newer of a pair.
+// The system calls in which programs sleep. Some processors have only the newer call of a pair.
 constexpr named_call calls[] = {
     {SYS_read, "read"},
     {SYS_write, "write"},
@@ -70,7 +70,7 @@ constexpr named_call calls[] = {
 #endif
 };
 
-// \returns how much of it lies in `into`; nothing if it cannot be read.
+// \returns the part of the file that was read, which lies in `into`; empty if it cannot be read.
 std::string_view file_of(pid_t thread, const char* name, std::span<char> into) noexcept {
     std::array<char, 64> path;
     std::snprintf(path.data(), path.size(), "/proc/self/task/%d/%s", static_cast<int>(thread), name);
@@ -87,7 +87,8 @@ long system_call_in(std::string_view text) noexcept {
     long number = -1;
     const auto end = text.data() + text.size();
     const auto [stop, fault] = std::from_chars(text.data(), end, number);
-    return fault == std::errc() && stop != end && *stop == ' ' ? number : -1;  // "running", or "-1 ..." outside of any
+    // The text may also be "running", or "-1 ..." outside of any call.
+    return fault == std::errc() && stop != end && *stop == ' ' ? number : -1;
 }
 
 std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept {
@@ -95,7 +96,8 @@ std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept {
     std::array<char, 64> place_text;
     const long number = system_call_in(file_of(thread, "syscall", text));
     const auto place = file_of(thread, "wchan", place_text);
-    const bool has_place = !place.empty() && place != "0";  // 0: it runs, or may not be told
+    // 0: it runs, or the kernel may not tell
+    const bool has_place = !place.empty() && place != "0";
     const auto* const known =
         std::find_if(std::begin(calls), std::end(calls), [&](const named_call& c) { return c.number == number; });
     const char* const between = number >= 0 && has_place ? ", " : "";

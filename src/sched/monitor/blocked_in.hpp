@@ -1,4 +1,4 @@
-// blocked_in.hpp - in which system call a thread of this process sleeps, from what the kernel's proc files say of it.
+// blocked_in.hpp - in which system call a thread of this process sleeps, from proc files.
 #pragma once
 
 #include <sys/types.h>
@@ -8,11 +8,13 @@
 
 namespace weft::detail {
 
-/// For people: "clock_nanosleep, hrtimer_nanosleep" (the call and the place in the kernel), "system call 400", or what of it can
-/// be read; empty if nothing can. Lies in `room`.
+/// \returns a text for people, which lies in `room`: "clock_nanosleep, hrtimer_nanosleep" (the call
+/// and the place in the kernel), "system call 400", or as much of that as can be read; empty if
+/// nothing can.
 std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept;
 
-/// From the text of /proc/self/task/ID/syscall: the number; negative if it is in none, or the kernel does not say.
+/// \returns the system call's number from the text of /proc/self/task/ID/syscall; negative if the
+/// thread is in none, or the kernel does not say.
 long system_call_in(std::string_view text) noexcept;
 
 }  // namespace weft::detail

@@ -1,17 +1,18 @@
-// demotion.hpp - the class of fibers that have lost a worker by computing: they run on carriers that have none, a few at a time.
+// demotion.hpp - the class of fibers that have lost a worker by computing.
 //
-// Put back among the others a fiber that computes for 30 ms at a time would have each worker for a
-// slice whenever its turn comes, and all who wait would wait for that: with 16 of them 46 ms at the
-// median, and 22 us with this class (docs/measurements/preemption.md).
+// Demoted fibers run on carriers that have no worker, a few at a time. If a fiber that computes for
+// 30 ms at a time went back among the others, it would take each worker for a slice whenever its
+// turn comes, and all others would wait for that: with 16 of them 46 ms at the median, and 22
+// us with this class (docs/measurements/preemption.md).
 //
-// A fiber is demoted by its own carrier, when it parks or yields without the worker it has lost. It becomes an ordinary one again
-// after so many bursts in a row that were short.
+// A fiber is demoted by its own carrier, when it parks or yields without the worker it has lost. It
+// becomes an ordinary one again after a number of short bursts in a row.
 //
 // Invariants
-//   D1  `make_ready` of a fiber changes only while its owner is active, or nobody but the caller can run it: whoever has claimed
-//       its wait finds it settled.
-//   D2, D3  At most `most` carriers run a demoted fiber at once, and none waits while there is room: few_at_once.hpp. A carrier
-//       whose fiber overstays counts no longer.
+//   D1  `make_ready` of a fiber changes only while its owner is active, or while no other thread
+//       can run the fiber. So a claimer of its wait finds it settled.
+//   D2, D3  At most `most` carriers run a demoted fiber at once, and no fiber waits while there is
+//           room: see few_at_once.hpp. A carrier whose fiber overstays counts no longer.
 #pragma once
 
 #include <weft/detail/clock.hpp>
@@ -21,13 +22,14 @@
 
 namespace weft::detail {
 
-/// What is taken may have to be waited for (W4).
+/// A fiber that is taken may still be on its stack; the taker must wait until it has left (W4).
 class demotion : public few_at_once<control_block> {
 public:
-    /// `slice`: what an ordinary fiber may compute at once.
+    /// `slice`: how much CPU time an ordinary fiber may use at once.
     demotion(unsigned most, duration slice) noexcept : few_at_once(most), short_burst_(slice / 4) {}
 
-    /// Marks the fiber. The owner, while it is active, or who alone may run it (D1).
+    /// Marks the fiber as demoted. Called by its owner while that is active, or by the thread that
+    /// alone may run it (D1).
     static void demote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
         if (f.demoted) return;
         f.demoted = true;
@@ -36,9 +38,10 @@ public:
         f.rest().make_ready.store(ready, relaxed);
     }
 
-    /// Whether it has behaved for long enough. Who alone may run it.
+    /// Whether its last bursts were short often enough to make it ordinary again. Called by the
+    /// thread that alone may run it.
     bool is_rehabilitated(const control_block& f) const noexcept { return f.rest().short_bursts >= bursts_to_prove_; }
-    /// Before others may run it.
+    /// Counts a burst. Called before other threads may run the fiber.
     void burst_ends(control_block& f, duration cpu) const noexcept {
         if (cpu >= short_burst_)
             f.rest().short_bursts = 0;

@@ -1,12 +1,14 @@
-// few_at_once.hpp - a queue whose items are taken together with one of a few places, so that no more of them are served at once.
+// few_at_once.hpp - a queue of which only a few items are served at a time.
+//
+// An item is taken together with one of a few places, which is given back when the item has been
+// served.
 //
 // Invariants
-//   D2  places_ counts the takers that have a place and have not given it back: at most `most`, but for those who are about to find
-//       out that there is none.
-//   D3  An item in the queue is taken as soon as a place is free: who gives a place back looks again, and who pushes while
-//       one is free says so (returns true), so that somebody is sent. (Dekker: push, fence, places; places, fence, queue.)
-//
-// Model test: tests/model/few_at_once_model.cpp.
+//   D2  places_ counts the takers that have a place and have not given it back. There are at most
+//       `most`, except for takers that are about to find out that there is no place.
+//   D3  An item in the queue is taken as soon as a place is free: a thread that gives a place back
+//       looks at the queue again, and one that pushes while a place is free says so (returns true),
+//       so that a taker is sent. (Dekker: push, fence, places; places, fence, queue.)
 #pragma once
 
 #include <algorithm>
@@ -16,40 +18,44 @@
 
 namespace weft::detail {
 
-/// T as injector has it.
+/// T as in injector.
 template <class T>
 class few_at_once {
 public:
     explicit few_at_once(unsigned most) noexcept : most_(most) {}
 
-    /// \returns whether somebody should be sent for it (D3).
+    /// \returns whether a taker should be sent for the item (D3).
     bool push(T& item) noexcept {
         queue_.push(item);
         fence(seq_cst);
         return places_.load(relaxed) < most_;
     }
     bool is_waited_for() const noexcept { return !queue_.empty(); }
-    /// How many could be sent for what waits: a hint.
+    /// \returns how many takers could be sent for the items that wait. A hint.
     unsigned takers_needed() const noexcept {
         const auto taken = places_.load(relaxed);
         return taken >= most_ ? 0 : static_cast<unsigned>(std::min<std::size_t>(queue_.size(), most_ - taken));
     }
 
-    /// An item, and with it a place; null if there is no place or no item.
+    /// Takes an item and with it a place. \returns null if there is no place or no item.
     T* take() noexcept {
         while (!queue_.empty()) {
-            const bool has_place = places_.fetch_add(1, relaxed) < most_;  // a count; the queue orders the items
+            // A count; the queue orders the items.
+            const bool has_place = places_.fetch_add(1, relaxed) < most_;
             if (auto* const item = has_place ? queue_.pop() : nullptr) return item;
             give_back_place();
-            // An item that is about to come is its pusher's to see to, who looks at the places after; but not if it has come meanwhile.
+            // An item that is about to come is left to its pusher, which looks at the places
+            // afterwards. One that has come meanwhile is not.
             if (has_place ? !queue_.has_arrived() : places_.load(relaxed) >= most_) return nullptr;
         }
         return nullptr;
     }
-    /// The caller looks again (D3), or sees to it that somebody does.
+    /// Gives a place back. The caller then looks at the queue again (D3), or makes sure that
+    /// another thread does.
     void give_back_place() noexcept {
         places_.fetch_sub(1, relaxed);
-        fence(seq_cst);  // D3: a seq_cst subtraction alone would not order the relaxed look at the queue that follows
+        // D3: a seq_cst subtraction alone would not order the relaxed look at the queue after it.
+        fence(seq_cst);
     }
 
 private:

@@ -1,3 +1,4 @@
+// hog_reporter.cpp - how the reporter looks at carriers, and when a fiber on one is worth a report.
 #include "sched/monitor/hog_reporter.hpp"
 
 #include <pthread.h>
@@ -17,9 +18,11 @@
 namespace weft::detail {
 namespace {
 
-constexpr int slices_to_report = 10;  // required: the options' documentation
-constexpr int slices_between_looks = 5;  // chosen: so late a report may be; a look costs a microsecond for each carrier
-constexpr duration answer_within = std::chrono::milliseconds(500);  // chosen: a hundred hogs on two CPUs have had their turn
+constexpr int slices_to_report = 10;  // required: by the documentation of the options
+// chosen: a report may be late by as much; a look costs a microsecond for each carrier
+constexpr int slices_between_looks = 5;
+// chosen: a hundred hogs on two CPUs have had their turn by then
+constexpr duration answer_within = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -46,22 +49,25 @@ void hog_reporter::stop() noexcept {
     futex_wake(ending_, 1);
     wake();
     if (thread_.joinable()) thread_.join();
-    if (auto* const f = swallows_.exchange(nullptr, acquire)) scheduler::drop(*f);  // G4; nobody was there to tell
+    // G4; it was not reported
+    if (auto* const f = swallows_.exchange(nullptr, acquire)) scheduler::drop(*f);
 }
 
 void hog_reporter::wake() noexcept {
-    if (woken_.exchange(1, release) == 0) futex_wake(woken_, 1);  // release: the stretch, for who looks next
+    // release: publishes the stretch to the next look
+    if (woken_.exchange(1, release) == 0) futex_wake(woken_, 1);
 }
 
 void hog_reporter::all_sleep() noexcept {
-    all_asleep_.store(true, relaxed);  // by wake()
+    all_asleep_.store(true, relaxed);  // published by wake()
     wake();
 }
 
 bool hog_reporter::ask_for(control_block& self) noexcept {
     control_block* nobody = nullptr;
-    self.life.refer();  // the run holds one
-    if (swallows_.compare_exchange_strong(nobody, &self, release, relaxed)) return true;  // pairs with tell_of_swallower()
+    self.life.refer();  // allowed: the run holds a reference
+    // Pairs with tell_of_swallower().
+    if (swallows_.compare_exchange_strong(nobody, &self, release, relaxed)) return true;
     scheduler::drop(self);
     return false;
 }
@@ -87,7 +93,8 @@ void hog_reporter::run() noexcept {
     for (;;) {
         woken_.exchange(0, acquire);  // pairs with wake()
         if (ending_.load(acquire) != 0) return;
-        if (all_asleep_.exchange(false, relaxed)) owner_.options().on_all_asleep();  // pairs with all_sleep()
+        // Pairs with all_sleep().
+        if (all_asleep_.exchange(false, relaxed)) owner_.options().on_all_asleep();
         tell_of_swallower();
         if (look_at_all() == look_again::no) {
             if (woken_.load(relaxed) == 0) (void)futex_wait(woken_, 0);
@@ -107,7 +114,8 @@ hog_reporter::look_again hog_reporter::look_at_all() noexcept {
     return again;
 }
 
-// Of a carrier with a worker: only if there was no other that could have had it.
+// \returns what identifies the stretch of the carrier's fiber; 0: there is none to report. With a
+// worker there is one only if no other carrier was left that could have had it.
 std::int64_t hog_reporter::key_of(carrier& c) const noexcept {
     if (!c.hold().has_worker_hint()) return c.alone_since().time_since_epoch().count();
     if (!owner_.the_monitor().lacks_carriers()) return 0;
@@ -120,13 +128,15 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     auto* const fiber = c.current();
     const auto probe = c.probe();
     const auto key = key_of(c);
-    if (!fiber || probe.id() == 0 || key == 0 || c.is_reserved()) {  // reserved: nobody waits behind it
+    // Reserved: no other fiber waits behind it.
+    if (!fiber || probe.id() == 0 || key == 0 || c.is_reserved()) {
         seen.fiber = nullptr;
         return look_again::no;
     }
     const auto cpu = probe.cpu().value_or(duration::zero());
     if (seen.fiber != fiber || seen.key != key) {
-        const bool is_new = seen.key != key && !c.hold().has_worker_hint();  // else it goes on after a child run in place
+        // Otherwise the fiber goes on after a child that ran in place, or the carrier has a worker.
+        const bool is_new = seen.key != key && !c.hold().has_worker_hint();
         seen = {.fiber = fiber, .key = key, .since = is_new ? c.alone_since() : now, .cpu_then = cpu};
     }
     if (seen.is_reported) return look_again::no;
@@ -135,7 +145,8 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     if (held < most) return look_again::yes;
     const auto activity = probe.activity();
     const bool blocks = activity == thread_activity::sleeps || (activity == thread_activity::unknown && computed < most);
-    if (!blocks && computed < most) return look_again::yes;  // waits for a CPU; or who knows, without a descriptor to ask by
+    // It waits for a CPU, or the kernel could not be asked for lack of a descriptor.
+    if (!blocks && computed < most) return look_again::yes;
     return report(c, seen, {*fiber, probe.id(), blocks, held, computed, {}, {}, 0});
 }
 
@@ -148,9 +159,10 @@ hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const h
         return look_again::yes;
     }
     const auto held = owner_.hold(what.fiber);
-    if (!held || c.current() != held.get() || key_of(c) != seen.key) return look_again::yes;  // G1: over, or another
+    // G1: the stretch is over, or it is another one.
+    if (!held || c.current() != held.get() || key_of(c) != seen.key) return look_again::yes;
     allowance_.take();
-    if (seen.is_left_out && seen.left_out_after == told_) --left_out_;  // G5: after all
+    if (seen.is_left_out && seen.left_out_after == told_) --left_out_;  // G5: reported after all
     seen.is_reported = true;
     tell(what);
     return look_again::no;

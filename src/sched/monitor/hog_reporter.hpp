@@ -1,17 +1,23 @@
-// hog_reporter.hpp - tells the runtime's owner of fibers that keep their thread for long: which, since when, and what they do.
+// hog_reporter.hpp - reports fibers that keep their thread for long: which, since when, doing what.
 //
-// A thread of its own, so that neither a slow report nor what it asks of the kernel and of the hog holds the monitor up. It starts
-// with the first fiber that loses its worker, and sleeps unless a fiber runs without one that has not been reported. The same thread
-// looks for deadlocks when nothing has run for a while.
+// It calls on_hog and on_all_asleep on a thread of its own, so that neither a slow
+// report nor what it asks of the kernel and of the hog delays the monitor. The thread starts when
+// the first fiber loses its worker, and sleeps unless a fiber that has not been reported runs
+// without a worker. The same thread looks for deadlocks when no fiber has run for a while.
 //
 // Invariants
-//   G1  What it reads of carriers are hints, and of a fiber without a reference it reads nothing. It reports a fiber only with
-//       a reference, taken by scheduler::hold(), and after it has seen once more that the same carrier runs it in the same stretch.
-//   G2  A stretch begins when a carrier without a worker begins to run a fiber, or loses the worker under it; alone_since() names it.
-//   G3  Who has begun a stretch calls wake() afterwards: the reporter looks at all carriers before it sleeps for good.
-//   G4  `swallows_` is filled by the fiber it names, if it was empty, and emptied by the reporter, or by stop() when no fiber is left.
-//   G5  `left_out_` counts the stretches that were left out since the last report of one. A stretch is counted once: if it is reported after
-//       all, it is taken back out of the count, unless an earlier report has told of it.
+//   G1  What it reads of carriers are hints, and it reads nothing of a fiber without a reference.
+//       It reports a fiber only with a reference, taken by scheduler::hold(), and after it has seen
+//       once more that the same carrier runs the fiber in the same stretch.
+//   G2  A stretch begins when a carrier without a worker begins to run a fiber, or when a carrier
+//       loses its worker while it runs a fiber; alone_since() identifies it.
+//   G3  A thread that has begun a stretch calls wake() afterwards: the reporter looks at all
+//       carriers before it sleeps for good.
+//   G4  `swallows_` is filled by the fiber it names, if it was empty, and emptied by the reporter,
+//       or by stop() when no fiber is left.
+//   G5  `left_out_` counts the stretches left out since the last report of a stretch. A stretch is
+//       counted once. If it is reported after all, it is taken out of the count again, unless an
+//       earlier report has included it.
 #pragma once
 
 #include <algorithm>
@@ -32,20 +38,20 @@ class carrier;
 class scheduler;
 struct control_block;
 
-/// One report, valid while it is made.
+/// One report, valid while it is being made.
 struct hog {
     control_block& fiber;  // with a reference
     pid_t thread;
     bool blocks;  // its thread sleeps in the kernel; else it computes
-    duration held;  // since it was seen there first
-    duration computed;  // CPU time of that
-    std::string_view blocked_in;  // if it blocks: what the kernel says, or nothing
-    std::span<void* const> stack;  // if it computes, and there is a signal for that: innermost first
-    std::uint64_t left_out;  // not reported since the last report
-    std::uint32_t cancelled = 0;  // how often `cancelled` was thrown in it, if it is reported for that
+    duration held;  // since the fiber was first seen on that thread
+    duration computed;  // CPU time during `held`
+    std::string_view blocked_in;  // if it blocks: where in the kernel; empty if unknown
+    std::span<void* const> stack;  // if it computes and hog_signal is set: innermost frame first
+    std::uint64_t left_out;  // how many stretches were not reported since the last report
+    std::uint32_t cancelled = 0;  // how often `cancelled` was thrown, if it is reported for that
 };
 
-/// How many reports may be made: some at once, then one in a while.
+/// Limits the rate of reports: some at once, then one per interval.
 class report_allowance {
 public:
     static constexpr unsigned at_once = 10;  // chosen: a screenful
@@ -58,7 +64,7 @@ public:
         last_ += more * one_in;
         return true;
     }
-    /// After is_left().
+    /// Uses one report up. Called after is_left() has returned true.
     void take() noexcept { --left_; }
 
 private:
@@ -72,29 +78,30 @@ public:
     hog_reporter(const hog_reporter&) = delete;
     hog_reporter& operator=(const hog_reporter&) = delete;
 
-    /// The monitor, when it has nothing urgent to do: starts the thread if there is none.
+    /// Called by the monitor when nothing is urgent: starts the thread if there is none.
     void start() noexcept;
     void stop() noexcept;
-    /// Any thread: a fiber runs without a worker now (G3).
+    /// Any thread: tells the reporter that a fiber runs without a worker now (G3).
     void wake() noexcept;
-    /// The monitor, after start(): nothing has run for a while.
+    /// Called by the monitor after start(), when no fiber has run for a while.
     void all_sleep() noexcept;
-    /// A fiber, of itself: it swallows `cancelled` (swallowed.cpp). False: another is being told of, so ask again.
+    /// Called by a fiber that swallows `cancelled` (swallowed.cpp), to have itself reported. False:
+    /// another one is being reported; ask again later.
     bool ask_for(control_block&) noexcept;
-    /// Whether one has asked: the monitor is to start the thread, and to wake it.
+    /// Whether a fiber has asked; then the monitor must start the thread and wake it.
     bool is_asked() const noexcept { return swallows_.load(relaxed) != nullptr; }
 
 private:
     enum class look_again : bool { no, yes };
 
-    // A carrier's fiber, as it was seen.
+    // What was last seen of a carrier's fiber.
     struct stretch {
         control_block* fiber = nullptr;
         std::int64_t key = 0;  // G2
         time_point since{};
         duration cpu_then{};
         bool is_reported = false, is_left_out = false;
-        std::uint64_t left_out_after = 0;  // if so: after how many reports
+        std::uint64_t left_out_after = 0;  // if is_left_out: the number of reports made before
     };
 
     void run() noexcept;
@@ -112,10 +119,10 @@ private:
     futex_word woken_{0};
     atomic<bool> all_asleep_{false};
     atomic<control_block*> swallows_{nullptr};  // with a reference
-    std::vector<stretch> seen_;  // of each carrier
+    std::vector<stretch> seen_;  // one per carrier
     report_allowance allowance_;
     std::uint64_t left_out_ = 0;  // G5
-    std::uint64_t told_ = 0;  // reports of stretches
+    std::uint64_t told_ = 0;  // how many stretches were reported
 };
 
 }  // namespace weft::detail

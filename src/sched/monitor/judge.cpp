@@ -1,3 +1,4 @@
+// judge.cpp - the verdict on a worker, from what the monitor has watched and what the kernel says.
 #include "sched/monitor/judge.hpp"
 
 #include "sched/simulate/choice.hpp"
@@ -22,14 +23,14 @@ verdict judge::look(watch& eye, const sighting& s, const thread_probe& probe, bo
         case conclusion::stands_still: break;
     }
     if (blocks(eye, probe, s.when)) return verdict::blocks;
-    return eye.has_used_up() ? verdict::computes : verdict::suspect;  // it waits for its CPU
+    return eye.has_used_up() ? verdict::computes : verdict::suspect;  // it waits for a CPU
 }
 
-// Of a carrier that stands still.
+// Whether a carrier that stands still is blocked, and does not wait for a CPU.
 bool judge::blocks(const watch& eye, const thread_probe& probe, time_point now) const noexcept {
     switch (probe.activity()) {
         case thread_activity::sleeps: return true;
-        case thread_activity::runs: return false;  // waits for a CPU
+        case thread_activity::runs: return false;  // it waits for a CPU
         case thread_activity::unknown:
         case thread_activity::not_asked: break;
     }

@@ -1,4 +1,6 @@
-// judge.hpp - whether a worker is to be taken from its carrier: by clocks and by what the kernel says, or, for tests, at random.
+// judge.hpp - whether the monitor preempts: whether it takes a worker from its carrier.
+//
+// The judge decides by clocks and by what the kernel says, or, for tests, at random.
 #pragma once
 
 #include "sched/monitor/thread_probe.hpp"
@@ -6,20 +8,22 @@
 
 namespace weft::detail {
 
-/// `suspect`: nothing yet, but it should be looked at soon.
+/// leave: the fiber keeps the worker. suspect: there is not enough evidence yet, but look again
+/// soon. computes, blocks: the fiber must lose the worker, for this reason.
 enum class verdict : std::uint8_t { leave, suspect, computes, blocks };
 
 class judge {
 public:
     enum class by : bool { evidence, chance };
 
-    /// `slice`: how much a fiber may compute while others wait.
+    /// `slice`: how much CPU time a fiber may use while others wait.
     judge(duration slice, by what) noexcept : slice_(slice), at_random_(what == by::chance) {}
 
     bool would_profit(const waiting& w, time_point now) const noexcept {
         return at_random_ || detail::would_profit(w, now, slice_);
     }
-    /// `profit`: whether anybody would be helped; else the look is remembered, and that is all. `probe`: of the carrier.
+    /// Judges one look at a worker. `profit`: whether any fiber would be helped; if not, the look
+    /// is only remembered. `probe`: the probe of the worker's carrier.
     verdict look(watch& eye, const sighting& s, const thread_probe& probe, bool profit) const noexcept;
     time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s) const noexcept;
 

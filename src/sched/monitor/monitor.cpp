@@ -1,3 +1,4 @@
+// monitor.cpp - the monitor's rounds, which preempt fibers, and the carriers it keeps as spares.
 #include "sched/monitor/monitor.hpp"
 
 #include <pthread.h>
@@ -17,13 +18,15 @@
 namespace weft::detail {
 namespace {
 
-constexpr int slices_to_wait = 200;  // chosen: a second; to start a thread costs 32 us, to keep one its stack
-constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: where there are no slices
+// chosen: a second; starting a thread costs 32 us, keeping one costs its stack
+constexpr int slices_to_wait = 200;
+constexpr duration usual_wait = std::chrono::seconds(1);  // chosen: used where there are no slices
 constexpr auto quota_pace = std::chrono::seconds(1);  // chosen: a few files are read each time
-constexpr unsigned most_crowd = 8;  // chosen: with 5 ms of slice a hog has had 400 us at least
-constexpr auto come_to_help =
-    std::chrono::microseconds(150);  // chosen: a sleeper that has had its CPU has set the alarm anew by then
-constexpr auto may_overstay = std::chrono::milliseconds(100);  // chosen: several bursts of a hog that yields now and then
+constexpr unsigned most_crowd = 8;  // chosen: with a slice of 5 ms a hog has had at least 400 us
+// chosen: a worker that got a CPU for its timer has set the alarm anew by then
+constexpr auto come_to_help = std::chrono::microseconds(150);
+// chosen: several bursts of a hog that yields now and then
+constexpr auto may_overstay = std::chrono::milliseconds(100);
 
 using taker = tenure<worker>::taker;
 using giver = tenure<worker>::giver;
@@ -71,11 +74,12 @@ bool monitor::await_worker(carrier& c) noexcept {
     {
         const std::lock_guard guard(lock_);
         if (is_over_) return false;
-        has_work = c.has_bound();  // from who has not found it here (B3 of bound.hpp)
+        // Pushed by a thread that has not found it in spares_ (B3 of bound.hpp).
+        has_work = c.has_bound();
         if (!has_work) spares_.push_back(&c);
     }
     if (has_work) {
-        thread_yield();  // J2: it may be about to come
+        thread_yield();  // J2 of injector.hpp: the fiber may be about to come
         return true;
     }
     const auto slice = owner_.options().time_slice;
@@ -90,11 +94,13 @@ bool monitor::await_worker(carrier& c) noexcept {
     return false;
 }
 
-// O4. As many as there are workers stay, so that the next hog need not wait for a thread to start.
+// O4. As many spares as there are workers stay, so that no thread need be started when the next
+// fiber is preempted.
 bool monitor::is_given_up(carrier& c) noexcept {
     const std::lock_guard guard(lock_);
     const auto mine = std::find(spares_.begin(), spares_.end(), &c);
-    if (mine == spares_.end()) return false;  // taken: it will be told
+    // It was taken, and will be granted, summoned or dismissed.
+    if (mine == spares_.end()) return false;
     if (c.is_reserved() || c.is_bound_to()) return false;
     if (!c.is_nice() && spares_.size() <= owner_.worker_count()) return false;
     spares_.erase(mine);
@@ -102,7 +108,7 @@ bool monitor::is_given_up(carrier& c) noexcept {
     return true;
 }
 
-// Under lock_.
+// Called under lock_.
 void monitor::give_up(carrier& c) noexcept {
     without_thread_.push_back(&c);
     without_thread_count_.store(without_thread_.size(), relaxed);
@@ -119,15 +125,17 @@ carrier* monitor::take_idle_spare(fit what) noexcept {
         return !c->is_reserved() && !c->is_nice() && (what == fit::for_workers || !c->is_bound_to());
     });
     if (last == spares_.rend()) return nullptr;
-    auto* const spare = *last;  // the last to come is the warmest
+    auto* const spare = *last;  // the last to register has the warmest cache
     spares_.erase(std::next(last).base());
     return spare;
 }
 
-// One whose thread is to be started; or null. Of those whose thread ends one that need not be waited for (a program's thread_local may
-// take its time to be destroyed), if there may be more.
+// \returns a carrier whose thread is to be started, or null. While more carriers may be made, it
+// takes only one whose thread has fully ended, so that start_thread() need not wait for it: the
+// destructors of a program's thread_local objects may take long.
 carrier* monitor::take_without_thread() {
-    const bool may_be_more = owner_.carrier_count() < owner_.options().max_carriers;  // made under making_ only
+    // Made under making_ only.
+    const bool may_be_more = owner_.carrier_count() < owner_.options().max_carriers;
     {
         const std::lock_guard guard(lock_);
         auto which =
@@ -143,7 +151,8 @@ carrier* monitor::take_without_thread() {
     return may_be_more ? &owner_.new_carrier(nullptr) : nullptr;
 }
 
-// It is not in spares_: who has started it says what it shall do.
+// \returns a carrier with a new thread, or null. It is not in spares_: the caller grants it a
+// worker, summons it or puts it back.
 carrier* monitor::start_another() noexcept {
     const char* what = nullptr;
     if (auto* const made = make_carrier(what)) return made;
@@ -173,7 +182,7 @@ carrier* monitor::make_carrier(const char*& why_not) noexcept {
 
 void monitor::put_back(carrier& spare) noexcept {
     const std::lock_guard guard(lock_);
-    if (spare.has_bound())  // from who has not found it here (B3 of bound.hpp)
+    if (spare.has_bound())  // pushed by a thread that has not found it in spares_ (B3 of bound.hpp)
         giver(spare.hold()).summon();
     else
         spares_.push_back(&spare);
@@ -195,7 +204,8 @@ carrier* monitor::find_unreserved(const char*& why_not) noexcept {
 carrier& monitor::reserve_carrier() {
     const char* why_not = nullptr;
     carrier* c = nullptr;
-    for (int tries = 0; !c && tries < 100; ++tries) {  // chosen: one whose fiber has just ended may be on its way home
+    // chosen: a carrier whose fiber has just ended may be on its way home
+    for (int tries = 0; !c && tries < 100; ++tries) {
         if (tries > 0) thread_yield();
         c = find_unreserved(why_not);
     }
@@ -216,7 +226,8 @@ void monitor::summon(carrier& c) noexcept {
 }
 
 bool monitor::ask_for_report(control_block& self) noexcept {
-    if (owner_.options().time_slice == duration::zero() || !owner_.options().on_hog) return true;  // nobody is told
+    // No reports are wanted.
+    if (owner_.options().time_slice == duration::zero() || !owner_.options().on_hog) return true;
     if (!hogs_.ask_for(self)) return false;
     hurry();
     return true;
@@ -227,7 +238,8 @@ bool monitor::ask_for_report(control_block& self) noexcept {
 void monitor::run() noexcept {
     while (!ending_.load(acquire)) {
         const auto next = round();
-        if (std::exchange(has_news_, false) || hogs_.is_asked()) {  // now that nothing is urgent
+        // After the round: nothing is urgent now.
+        if (std::exchange(has_news_, false) || hogs_.is_asked()) {
             hogs_.start();
             hogs_.wake();
         }
@@ -260,7 +272,7 @@ time_point monitor::round() noexcept {
         any_demanded |= seen.holder != nullptr;
     }
     if (any_demanded) {
-        heavy_fence();  // one for all
+        heavy_fence();  // one fence for all demands
         for (unsigned i = 0; i < owner_.worker_count(); ++i)
             if (seen_[i].holder) look_again(owner_.worker_at(i), seen_[i]);
     }
@@ -272,8 +284,10 @@ time_point monitor::round() noexcept {
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
-// While all sleep nobody looks; the first look after that is due at once. A worker that is stuck in a fiber and cannot be taken from it looks
-// at nothing (I7 counts on those awake to look): another goes in its place, until the next look at the quota at least.
+// Looks up the quota once per quota_pace; while all workers sleep the monitor does not look, so the
+// next look is due at once. A worker whose fiber is stuck and keeps it looks at no queue, although
+// I7 counts on the awake workers to look: another one may be awake in its place, at least until the
+// next look at the quota.
 void monitor::follow_quota(time_point now, unsigned stuck) noexcept {
     if (now >= look_at_quota_) {
         look_at_quota_ = now + quota_pace;
@@ -338,7 +352,7 @@ void monitor::demand(worker& w, watched& seen, carrier& holder, cause_of_loss wh
     holder.note_alone_since(seen.eye.since());
     const worker* const demanded = taker(holder.hold()).demand(why);
     require(!demanded || demanded == &w, "O1: a carrier has the worker that the monitor has given it");
-    if (!demanded) {  // a thief's call is under way
+    if (!demanded) {  // a thief's call stands
         put_back(*next);
         return;
     }
@@ -361,7 +375,8 @@ void monitor::look_again(worker& w, watched& seen) noexcept {
 void monitor::settle(worker& w, watched& seen, taker::outcome how) noexcept {
     if (how == taker::outcome::taken) {
         has_news_ = true;
-        taken_.store(taken_.load(relaxed) + 1, relaxed);  // the monitor only, as the others
+        // These counts are written by the monitor only.
+        taken_.store(taken_.load(relaxed) + 1, relaxed);
         if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
         w.be_held_by(*seen.next);
         giver(seen.next->hold()).grant(w);
@@ -393,7 +408,7 @@ void monitor::serve_the_demoted(time_point now) noexcept {
         if (auto* const spare = take_spare()) {
             giver(spare->hold()).summon();
         } else {
-            owner_.promote_one();  // there is no thread for it but the workers'
+            owner_.promote_one();  // no thread is left for it but those that have workers
             return;
         }
     }

@@ -1,21 +1,32 @@
-// monitor.hpp - preempts: takes the worker of a carrier whose fiber computes or blocks for long, and gives it to a spare carrier.
+// monitor.hpp - preempts: takes the worker of a carrier whose fiber computes or blocks for long.
 //
-// One thread, which sleeps while nothing runs. What it concludes from what it sees is the judge's, how a worker changes hands is
-// tenure.hpp's; docs/design/handoff.md has the whole.
+// The worker goes to a spare carrier; the preempted fiber keeps its thread and runs on without a
+// worker. The monitor is one thread, which sleeps while no fiber runs. judge.hpp decides what it
+// concludes from what it sees, tenure.hpp how a worker changes hands; docs/design/handoff.md
+// describes the whole.
+//
+// class monitor is in monitor.cpp (the rounds, spare carriers), monitor_sleep.cpp (sleeping and
+// waking) and monitor_niceness.cpp (nice values of threads).
 //
 // Invariants
-//   O1  Workers are taken and given by the monitor alone; carriers are made under making_, by it and by who wants one for a fiber
-//       alone. A carrier is in spares_ from when it has registered until it is taken out to be granted, summoned or dismissed (T5),
-//       or put back if that was not needed, or takes itself out (O4). Others than the monitor may summon (lock_).
+//   O1  Only the monitor takes and gives workers. Carriers are made under making_, by the monitor
+//       and by spawns that need a carrier for one fiber alone. A carrier is in spares_ from when it
+//       has registered until it is taken out to be granted, summoned or dismissed (T5), or put back
+//       if that was not needed, or until it takes itself out (O4). Other threads than the monitor
+//       may summon a carrier (under lock_).
 //   O2  A worker is demanded only when a carrier is at hand that can have it.
 //   O3  After stop() has begun no carrier registers, and none is waiting when it has ended.
-//   O4  A carrier that nobody has wanted for long takes itself out of spares_, under lock_, and goes to without_thread_; it touches
-//       nothing but its thread's own after that. The monitor joins that thread before it starts the next one for it, which finds
-//       the carrier as a new one: without a worker, inside, running nothing (T5, T7).
-//   N1  A worker is granted to no carrier whose thread is nicer than the others. Who cannot be made as they are ends its thread when it has
-//       nothing to run, demoted fibers included, unless it is reserved or bound to; its carrier gets a new one when one is wanted, as in O4.
-//   N2  The monitor makes a thread nice under lock_, while its carrier runs something: before it ends it comes by lock_. One that is
-//       reserved or bound to at that time is left alone.
+//   O4  A carrier that has not been wanted for long takes itself out of spares_, under lock_, and
+//       goes to without_thread_; after that it touches only its thread's own data. That thread is
+//       joined before the next one is started for the carrier. The next one finds the carrier like
+//       a new one: without a worker, inside, running no fiber (T5, T7).
+//   N1  A worker is granted to no carrier whose thread is nicer than the others. A thread whose
+//       nice value cannot be lowered again exits when it has nothing to run, demoted fibers
+//       included, unless its carrier is reserved or a fiber is bound to it; the carrier gets a new
+//       thread when one is wanted, as in O4.
+//   N2  The monitor makes a thread nice under lock_, while its carrier runs a fiber; each thread
+//       takes lock_ before it ends. A carrier that is reserved, or bound to, at that time is left
+//       alone.
 #pragma once
 
 #include <mutex>
@@ -45,26 +56,29 @@ public:
 
     /// Starts the monitor, unless the time slice is zero. \throws std::system_error, std::bad_alloc
     void start();
-    /// The monitor's thread; 0 if there is none, or it has not begun.
+    /// \returns the id of the monitor's thread; 0 if there is none or it has not begun.
     pid_t monitor_id() const noexcept { return monitor_id_.load(relaxed); }
     void stop() noexcept;
 
-    /// A carrier that will have no worker before it is no longer reserved. \throws std::system_error
+    /// \returns a reserved carrier, which is granted no worker while it is reserved.
+    /// \throws std::system_error
     carrier& reserve_carrier();
-    /// Any thread: lets the carrier look for what it has to run, if it waits here.
+    /// Any thread: if the carrier waits as a spare, makes it look for fibers to run.
     void summon(carrier& c) noexcept;
 
-    // Carriers:
+    // Called by carriers:
 
-    /// Whether a thread that the caller starts is nicer than the others: it inherits from one that is.
+    /// Whether a thread that the caller starts will be nicer than the others: it inherits the
+    /// caller's nice value.
     bool starts_nice() const noexcept { return hog_nice_ > 0 && nice_here() > usual_nice_; }
-    /// Its thread has begun.
+    /// Called by a carrier's thread when it begins.
     void thread_begins(carrier& c) noexcept;
-    /// At home, without a worker: waits for one, or for demoted fibers to run. False: its thread is to end.
+    /// Called by a carrier at home, without a worker: waits for one, or for demoted or bound fibers
+    /// to run. False: its thread must end.
     bool await_worker(carrier& c) noexcept;
-    /// The monitor should look round now.
+    /// Makes the monitor look at once.
     void hurry() noexcept;
-    /// A worker has found something to run.
+    /// Called when a worker has found a fiber to run.
     void somebody_runs() noexcept {
         light_fence();  // pairs with sleep_until()
         if (rests_.load(relaxed)) [[unlikely]]
@@ -72,34 +86,34 @@ public:
     }
 
     hog_reporter& reporter() noexcept { return hogs_; }
-    /// By a fiber, of itself, which swallows `cancelled`. False: later again.
+    /// Called by a fiber that swallows `cancelled`, to be reported. False: ask again later.
     bool ask_for_report(control_block& self) noexcept;
-    /// Whether a fiber keeps its worker because there is no carrier that could have it: a hint.
+    /// Whether a fiber keeps its worker because no carrier is left that could have it. A hint.
     bool lacks_carriers() const noexcept { return lacks_carriers_.load(relaxed); }
 
-    /// How many carriers compute that have no worker: a hint.
+    /// \returns how many carriers compute without a worker. A hint.
     unsigned computing_apart() const noexcept { return computing_apart_.load(relaxed); }
     unsigned cpus() const noexcept { return cpus_.load(relaxed); }  // a hint
 
-    /// A demoted fiber waits for a place; the caller has passed a fence.
+    /// Called when a demoted fiber waits for a place, after a fence.
     void somebody_waits() noexcept {
         if (rests_.load(relaxed)) hurry();  // pairs with sleep_until()
     }
 
     struct counts {
-        std::uint64_t taken = 0;  // workers, by cause
-        std::uint64_t blocked = 0;  // of these
+        std::uint64_t taken = 0;  // workers taken, for whatever cause
+        std::uint64_t blocked = 0;  // how many of these because the fiber blocked
     };
-    /// Carriers whose thread has ended: a hint.
+    /// \returns the number of carriers whose thread has ended. A hint.
     unsigned without_thread() const noexcept { return static_cast<unsigned>(without_thread_count_.load(relaxed)); }
     counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed)}; }
 
 private:
-    // One worker.
+    // What the monitor knows of one worker.
     struct watched {
         watch eye;
-        carrier* holder = nullptr;  // from which it is demanded; null: it is not
-        carrier* next = nullptr;  // who gets it (O2)
+        carrier* holder = nullptr;  // the carrier it is demanded from; null: no demand stands
+        carrier* next = nullptr;  // the carrier that gets it (O2)
         cause_of_loss why = cause_of_loss::computing;
         std::uint64_t dispatches = 0;
     };
@@ -139,31 +153,33 @@ private:
     hog_reporter hogs_;
     std::thread thread_;
     atomic<pid_t> monitor_id_{0};
-    const int usual_nice_ = nice_here();  // of the runtime's threads
+    const int usual_nice_ = nice_here();  // the nice value of the runtime's threads
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     alarm alarm_;
     quiescence quiet_;
-    time_point after_timer_ = never;  // beside hogs: to look then though all sleep, since that makes the kernel choose anew
-    std::vector<watched> seen_;  // of each worker
-    bool says_no_more_ = false;  // that it has no carrier left
-    bool lacked_ = false;  // in this round
-    unsigned crowd_ = 1;  // the same: how many fibers that run share a CPU
+    // When to wake beside hogs although all workers sleep: the wake makes the kernel choose anew
+    // which thread runs (docs/design/handoff.md).
+    time_point after_timer_ = never;
+    std::vector<watched> seen_;  // one per worker
+    bool says_no_more_ = false;  // it has already printed that no carrier is left
+    bool lacked_ = false;  // in this round no carrier was left for some worker
+    unsigned crowd_ = 1;  // in this round: how many running fibers share a CPU
     atomic<unsigned> computing_apart_{0};
-    atomic<unsigned> cpus_{usable_cpus()};  // the monitor's
+    atomic<unsigned> cpus_{usable_cpus()};  // written by the monitor only
     time_point look_at_quota_;
-    unsigned stuck_ = 0;  // in this round: workers of fibers that cannot lose them
-    unsigned lent_ = 0;  // awake beyond the quota for those
+    unsigned stuck_ = 0;  // in this round: workers whose fiber is stuck but cannot lose them
+    unsigned lent_ = 0;  // how many workers may be awake beyond the quota in their place
     atomic<bool> lacks_carriers_{false};
-    bool has_news_ = false;  // for the reporter
+    bool has_news_ = false;  // there is something to report
     atomic<std::uint64_t> taken_{0}, blocked_{0};
 
     std::mutex making_;
-    carrier* unstarted_ = nullptr;  // under making_: made, but its thread was refused
+    carrier* unstarted_ = nullptr;  // guarded by making_: was made, but its thread was refused
 
     std::mutex lock_;
-    bool is_over_ = false;  // under lock_, as what follows
-    std::vector<carrier*> spares_, without_thread_;  // with room for all
+    bool is_over_ = false;  // guarded by lock_, as are the members below
+    std::vector<carrier*> spares_, without_thread_;  // reserved for all carriers
     atomic<std::size_t> without_thread_count_{0};
 };
 

@@ -1,4 +1,4 @@
-// monitor_niceness.cpp - which threads weigh less than others (N1, N2 of monitor.hpp).
+// monitor_niceness.cpp - makes threads of hogs nicer, and normal again (N1, N2 of monitor.hpp).
 #include "sched/monitor/niceness.hpp"
 
 #include <mutex>
@@ -21,8 +21,9 @@ bool monitor::cannot_be_as_others(carrier& c) noexcept {
         const std::lock_guard guard(lock_);
         if (!c.is_nice()) return false;
     }
-    const bool stays_nice =
-        !set_nice_of(0, usual_nice_);  // not under lock_, which others want; nobody does it again: nothing runs (N2)
+    // Not under lock_, which other threads want. The monitor does not make the thread nice again
+    // meanwhile, since its carrier runs no fiber (N2).
+    const bool stays_nice = !set_nice_of(0, usual_nice_);
     const std::lock_guard guard(lock_);
     c.note_nice(stays_nice);
     if (!stays_nice || is_over_ || c.is_reserved() || c.is_bound_to()) return false;
@@ -30,7 +31,7 @@ bool monitor::cannot_be_as_others(carrier& c) noexcept {
     return true;
 }
 
-// N2. T5 forbids to touch what is the carrier's; this is its thread, which is there.
+// N2. T5 forbids to touch the tenure of the carrier; this touches only its thread, which lives.
 void monitor::make_nice(carrier& c) noexcept {
     if (hog_nice_ == 0) return;
     const std::lock_guard guard(lock_);

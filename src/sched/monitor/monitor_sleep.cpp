@@ -1,4 +1,4 @@
-// monitor_sleep.cpp - how the monitor sleeps, and is woken.
+// monitor_sleep.cpp - how the monitor sleeps and is woken.
 #include <algorithm>
 
 #include "sched/monitor/monitor.hpp"
@@ -7,17 +7,19 @@
 namespace weft::detail {
 namespace {
 
-constexpr auto first_look =
-    std::chrono::microseconds(300);  // required: with `usual` of watch.cpp, what blocks is taken within 1 ms
-constexpr auto may_miss = std::chrono::milliseconds(1);  // chosen: longer than next_look() has while somebody would profit
+// required: with `usual` of watch.cpp, a worker whose fiber blocks is taken within 1 ms
+constexpr auto first_look = std::chrono::microseconds(300);
+// chosen: longer than next_look() waits while any fiber would profit
+constexpr auto may_miss = std::chrono::milliseconds(1);
 
 }  // namespace
 
-// Nothing runs.
+// Sleeps while no fiber runs; has it reported when that has lasted for long and fibers live.
 void monitor::sleep_until_quiet() noexcept {
     std::uint64_t dispatches = 0;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) dispatches += owner_.worker_at(i).dispatches();
-    owner_.for_each_carrier([&](const carrier& c) { dispatches += c.parks(); });  // also of those who run without a worker
+    // Counts carriers without a worker, too.
+    owner_.for_each_carrier([&](const carrier& c) { dispatches += c.parks(); });
     if (quiet_.is_due(dispatches, clock::now()) && owner_.live() != 0 && owner_.options().may_be_stuck()) {
         hogs_.start();
         hogs_.all_sleep();
@@ -25,10 +27,12 @@ void monitor::sleep_until_quiet() noexcept {
     sleep_until(quiet_.due(), quiet_.due());
 }
 
-// If that is long: until somebody runs. (Dekker with somebody_runs(): it is awake, fence, looks whether the monitor rests.) `next` is
-// `nothing_runs` if nothing did when the monitor looked.
+// Sleeps until `next`; if that is long, only until a worker finds a fiber to run. (Dekker with
+// somebody_runs(): the worker is awake, fence, looks at rests_; here rests_ is set, fence, look
+// whether all sleep.) `next` equals `nothing_runs` if no fiber ran when the monitor looked.
 void monitor::sleep_until(time_point next, time_point nothing_runs) noexcept {
-    alarm_.set(next == nothing_runs ? std::min(next, after_timer_) : next);  // before others may
+    // Before rests_ lets workers set it.
+    alarm_.set(next == nothing_runs ? std::min(next, after_timer_) : next);
     if (next - clock::now() > may_miss) {
         rests_.store(true, relaxed);
         heavy_fence();
@@ -44,7 +48,8 @@ bool monitor::all_sleep() const noexcept {
     return !owner_.demoted().is_waited_for();
 }
 
-// Not now: it would have this CPU first, and what has just begun to run is no hog.
+// Sets the alarm instead of waking the monitor: it would get this CPU first, and a fiber that has
+// just begun to run is not a hog.
 void monitor::look_soon() noexcept {
     if (rests_.exchange(false, relaxed)) alarm_.set(clock::now() + first_look);
 }

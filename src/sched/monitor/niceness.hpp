@@ -1,7 +1,8 @@
-// niceness.hpp - how much of a CPU the kernel gives a thread beside others that want it, too: its nice value.
+// niceness.hpp - a thread's nice value: how much of a CPU the kernel gives it beside other threads.
 //
-// Threads of hogs weigh less if the user says so (runtime_options::hog_nice). Every thread may be made nicer; to take that back needs a
-// privilege (CAP_SYS_NICE, or RLIMIT_NICE). What a nice thread starts, threads and processes, is as nice as it is.
+// Threads of hogs weigh less if the user asks for it (runtime_options::hog_nice). Any thread may be
+// made nicer; taking that back needs a privilege (CAP_SYS_NICE, or RLIMIT_NICE). Threads and
+// processes that a nice thread starts are as nice as it is.
 #pragma once
 
 #include <sys/resource.h>
@@ -15,7 +16,8 @@ inline constexpr int nicest = 19;
 
 inline int nice_here() noexcept { return ::getpriority(PRIO_PROCESS, 0); }
 
-/// Of a thread of this process; 0: the calling one. \returns whether the kernel has done it.
+/// Sets the nice value of a thread of this process; 0: the calling one. \returns whether the kernel
+/// has done it.
 inline bool set_nice_of(pid_t thread, int value) noexcept {
     return ::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), std::min(value, nicest)) == 0;
 }

@@ -1,3 +1,4 @@
+// slice.cpp - sets a thread's slice by sched_setattr, which glibc may not declare yet.
 #include "sched/monitor/slice.hpp"
 
 #include <sched.h>
@@ -14,14 +15,14 @@
 namespace weft::detail {
 namespace {
 
-// As the kernel has it; glibc declares it from 2.41 on.
+// The kernel's struct sched_attr; glibc declares it from 2.41 on.
 struct scheduling {
     std::uint32_t size;
     std::uint32_t policy;
     std::uint64_t flags;
     std::int32_t nice;
     std::uint32_t priority;
-    std::uint64_t runtime;  // of an ordinary thread: its slice, ns
+    std::uint64_t runtime;  // for an ordinary thread its slice, in ns
     std::uint64_t deadline;
     std::uint64_t period;
 };
@@ -42,7 +43,8 @@ void set_slice_of(pid_t thread, duration slice) noexcept {
     if (::syscall(SYS_sched_getattr, thread, &now, sizeof now, 0) != 0) return say_refused();
     if (now.policy != SCHED_OTHER && now.policy != SCHED_BATCH) return;
     now.size = sizeof now;
-    now.flags = now.nice < 0 ? 0 : reset_on_fork;  // which would take a negative nice value from them as well
+    // With the flag, threads and processes it starts would also lose a negative nice value.
+    now.flags = now.nice < 0 ? 0 : reset_on_fork;
     now.runtime = static_cast<std::uint64_t>(slice.count());
     if (::syscall(SYS_sched_setattr, thread, &now, 0) != 0) say_refused();
 }

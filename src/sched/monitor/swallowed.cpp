@@ -1,8 +1,10 @@
-// swallowed.cpp - finds fibers that were asked to stop and go on: a catch (...) swallows `cancelled` each time it is thrown.
+// swallowed.cpp - finds fibers that were asked to stop and do not.
 //
-// The fiber counts the throws itself, on the way of the exception only, and asks for a report when there were many of them over a while.
-// A deadline's are not counted: a loop of attempts under with_timeout() is no mistake. Who leaves a scope that was stopped has obeyed
-// (scope.cpp), so the stops of many scopes do not add up.
+// A `catch (...)` swallows `cancelled` each time it is thrown. The fiber counts the throws itself,
+// only on the path of the exception, and asks for a report after many of them over some time. The
+// exception of a deadline is not counted: a loop of attempts under with_timeout() is not a mistake.
+// A fiber that leaves a scope that was stopped has obeyed (scope.cpp), so the stops of many scopes
+// do not add up.
 #include "sched/monitor/swallowed.hpp"
 
 #include "fiber/interrupts.hpp"
@@ -11,17 +13,19 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::uint32_t least_throws = 100;  // chosen: a cleanup that waits for each of its parts is no loop
-constexpr int unit_shift = 30;  // chosen: 1.07 s, since there are 16 bits for it
-constexpr int first_report = 2;  // units: at least one has passed then
-constexpr int next_after = 10;  // chosen: told after 2 s, 20 s, 200 s
+// chosen: a cleanup that waits for each of its parts is no loop
+constexpr std::uint32_t least_throws = 100;
+constexpr int unit_shift = 30;  // chosen: a unit of 1.07 s, since the time has 16 bits
+constexpr int first_report = 2;  // in units; at least one whole unit has passed then
+constexpr int next_after = 10;  // chosen: it is reported after 2 s, 20 s and 200 s
 
 std::uint16_t units_of(time_point t) noexcept {
     return static_cast<std::uint16_t>(static_cast<std::uint64_t>(t.time_since_epoch().count()) >> unit_shift);
 }
 
 std::uint16_t units_since(const fiber_rest& rest, time_point now) noexcept {
-    return static_cast<std::uint16_t>(units_of(now) - rest.cancelled_since.load(relaxed));  // a hint, or own fiber
+    // Exact for the calling fiber; for another one a hint.
+    return static_cast<std::uint16_t>(units_of(now) - rest.cancelled_since.load(relaxed));
 }
 
 bool is_due(const fiber_rest& rest, time_point now) noexcept {
@@ -31,7 +35,8 @@ bool is_due(const fiber_rest& rest, time_point now) noexcept {
 }
 
 void count_throw(control_block& f) noexcept {
-    constexpr std::uint8_t most_reports = 4;  // the next one would be due after longer than can be told
+    // The next one would be due later than 16 bits can say.
+    constexpr std::uint8_t most_reports = 4;
     auto& rest = f.rest();
     const auto n = rest.cancels.load(relaxed);  // own fiber only
     if (n != UINT32_MAX) rest.cancels.store(n + 1, relaxed);

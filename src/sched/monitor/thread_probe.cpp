@@ -17,7 +17,7 @@ namespace {
 
 bool is_scarcity(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR; }
 
-// Not because the thread has just ended.
+// Whether /proc cannot be read at all; false if just the thread has ended.
 bool is_refused(int error) noexcept { return error != ENOENT || ::access("/proc/self/stat", F_OK) != 0; }
 
 void say_refused(int error) noexcept {
@@ -60,7 +60,7 @@ thread_activity thread_probe::activity() const noexcept {
         if (is_refused(error)) say_refused(error);
         return thread_activity::unknown;
     }
-    std::array<char, 128> text;  // id, name of 15 letters at most, state
+    std::array<char, 128> text;  // enough for the id, the name (15 bytes at most) and the state
     const auto n = ::read(fd, text.data(), text.size());
     ::close(fd);
     return n > 0 ? activity_in({text.data(), static_cast<std::size_t>(n)}) : thread_activity::unknown;
@@ -73,7 +73,7 @@ thread_activity activity_in(std::string_view stat) noexcept {
         case 'R': return thread_activity::runs;
         case 'S':
         case 'D': return thread_activity::sleeps;
-        default: return thread_activity::unknown;  // stopped, by a debugger or a signal, or gone
+        default: return thread_activity::unknown;  // stopped by a debugger or a signal, or ended
     }
 }
 

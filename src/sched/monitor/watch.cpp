@@ -1,3 +1,4 @@
+// watch.cpp - the thresholds by which a fiber counts as a hog, and how often the monitor looks.
 #include "sched/monitor/watch.hpp"
 
 #include <algorithm>
@@ -9,15 +10,20 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr duration stir = microseconds(20);         // chosen: less CPU time than this is standing still; a hog has it at once
-constexpr duration still_for = microseconds(300);   // required: with `soon`, a blocked carrier is taken within 1 ms
-constexpr duration soon = microseconds(300);        // required: as above
-constexpr duration usual = microseconds(600);       // required: as above, from the last look at which all was well
-constexpr duration idle_pace = milliseconds(10);    // chosen: nobody waits, and who begins to is seen at the next look
+// chosen: with less CPU time a fiber stands still; a hog uses that at once
+constexpr duration stir = microseconds(20);
+// required: with `soon`, a blocked carrier is taken within 1 ms
+constexpr duration still_for = microseconds(300);
+constexpr duration soon = microseconds(300);        // required: see still_for
+// required: a blocked carrier is taken within 1 ms of the last look at which all was well
+constexpr duration usual = microseconds(600);
+// chosen: no fiber waits; one that begins to wait is seen at the next look
+constexpr duration idle_pace = milliseconds(10);
 // chosen: a spawn without a worker costs 200 ns instead of 25 to 60, so that a batch of 500,000
 // takes three times as long when its spawner loses the worker (docs/measurements/run-order.md)
 constexpr int spawners_slices = 20;
-constexpr auto spawns_much = microseconds(10);  // chosen: more often than once in so long
+// chosen: a spawner spawns more often than once in this time
+constexpr auto spawns_much = microseconds(10);
 
 }  // namespace
 
@@ -45,14 +51,16 @@ conclusion watch::look(const sighting& s, duration slice) noexcept {
     return has_used_up_ ? conclusion::computes : conclusion::leave;
 }
 
-// Among many it is its share that counts: else the last of k would have its slice after k of them.
+// Whether the fiber has used up its slice. If many run, its share of a CPU counts; else the last of
+// k hogs would have used its slice only after k slices.
 bool watch::uses_up(const sighting& s, duration slice) const noexcept {
     const bool spawner = static_cast<std::int64_t>(s.spawned - spawned_then_) > (s.when - since_) / spawns_much;
     const duration allowed = spawner ? spawners_slices * slice : slice;
-    return s.when - since_ >= allowed && 10 * s.crowd * (s.cpu - cpu_then_) >= 7 * allowed;  // 0.7: the clocks' grain
+    // 0.7 allows for the grain of the clocks
+    return s.when - since_ >= allowed && 10 * s.crowd * (s.cpu - cpu_then_) >= 7 * allowed;
 }
 
-// A timer counts before it is due: the hog would be in its way.
+// A timer counts before it is due, since a hog would be in its way.
 bool would_profit(const waiting& w, time_point now, duration slice) noexcept {
     return w.queued || w.io || (w.next_timer != never && w.next_timer <= now + 2 * slice);
 }

@@ -1,9 +1,11 @@
-// watch.hpp - what the monitor concludes from what it sees: which worker's fiber is a hog or blocked, whether anybody would
-// profit if it lost its worker, and when to look again. Decisions only: seeing and taking is the monitor's.
+// watch.hpp - what the monitor concludes from its looks at one worker, and when it looks again.
 //
-// What counts is the CPU time of the carrier and not the time that has passed, or a carrier that
-// waits for its CPU would lose its worker to another thread that waits for the same CPU. (In a
-// prototype, with 4 hogs in 1.5 s: 182 hand-offs by wall time, 4 by CPU time;
+// It concludes which worker's fiber is a hog or blocked, and whether any fiber would profit if that
+// one were preempted. These are decisions only: the monitor itself looks, and takes the worker.
+//
+// What counts is the CPU time of the carrier and not the time that has passed; otherwise a carrier
+// that waits for its CPU would lose its worker to another thread that waits for the same CPU.
+// (In a prototype, with 4 hogs in 1.5 s: 182 hand-offs by wall time, 4 by CPU time;
 // docs/measurements/preemption.md.)
 #pragma once
 
@@ -16,27 +18,29 @@ namespace weft::detail {
 /// One look at one worker.
 struct sighting {
     time_point when;
-    const void* carrier = nullptr;   // which thread has the worker
+    const void* carrier = nullptr;   // the carrier that has the worker
     std::uint64_t dispatches = 0;    // changes whenever another fiber runs
-    duration cpu{};                  // of that thread
-    std::uint64_t spawned = 0;       // fibers born on that thread
-    unsigned crowd = 1;              // how many fibers that run share a CPU
-    bool runs_fiber = false;         // and is not in the idle loop
+    duration cpu{};                  // CPU time of its thread
+    std::uint64_t spawned = 0;       // fibers born on its thread
+    unsigned crowd = 1;              // how many running fibers share a CPU
+    bool runs_fiber = false;         // false: it is in the idle loop
 };
 
-/// `stands_still`: blocked if the kernel says that it sleeps, else it waits for a CPU and is left alone.
+/// stands_still: the carrier gets no CPU time. It is blocked if the kernel says that its thread
+/// sleeps; else it waits for a CPU and is left alone.
 enum class conclusion : std::uint8_t { leave, computes, stands_still };
 
 /// What the monitor remembers of one worker from look to look.
 class watch {
 public:
-    /// `slice`: how much a fiber may compute while others wait; zero: for ever.
+    /// Adds one look. `slice`: how much CPU time a fiber may use while others wait; zero: no limit.
     conclusion look(const sighting& s, duration slice) noexcept;
-    /// Whether at the last look it had computed for longer than its slice, though it may stand still now.
+    /// Whether at the last look the fiber had computed for longer than its slice, though it may
+    /// stand still now.
     bool has_used_up() const noexcept { return has_used_up_; }
-    /// When the fiber of the last look was seen first.
+    /// When the fiber of the last look was first seen.
     time_point since() const noexcept { return since_; }
-    /// Since when it has had next to no CPU time.
+    /// Since when that fiber has had next to no CPU time.
     time_point still_since() const noexcept { return still_since_; }
 
 private:
@@ -53,19 +57,20 @@ private:
     bool has_used_up_ = false;
 };
 
-/// What waits in the whole runtime: a hog alone on its worker is in the way of the others' too.
+/// What waits in the whole runtime. All of it counts, since a hog that is alone on its worker keeps
+/// that worker from the others' work, too.
 struct waiting {
     bool queued = false;          // a fiber is in some run queue or in the injector
-    bool io = false;              // a fiber waits for I/O, which somebody must poll for
+    bool io = false;              // no worker polls the driver, so a fiber may wait for I/O
     time_point next_timer = never;
 };
 
-/// Whether anybody would be helped by a worker that is free.
+/// Whether any fiber would be helped if a worker became free.
 bool would_profit(const waiting& w, time_point now, duration slice) noexcept;
 
 enum class suspicion : bool { no, yes };
 
-/// When to look again. `never`: nobody runs; the first to wake wakes the monitor.
+/// \returns when to look again. `never`: no worker runs; the first one that does sets the alarm.
 time_point next_look(time_point now, bool anybody_runs, bool profit, suspicion s) noexcept;
 
 }  // namespace weft::detail

@@ -1,5 +1,7 @@
-// choice.cpp - a generator per thread: xorshift64* of Vigna, "An experimental exploration of Marsaglia's xorshift
-// generators, scrambled". Statistical quality is all that is asked of it.
+// choice.cpp - a random generator per thread: xorshift64* of Vigna.
+//
+// Source: "An experimental exploration of Marsaglia's xorshift generators, scrambled". Only
+// statistical quality is needed.
 #include "sched/simulate/choice.hpp"
 
 #include <chrono>
@@ -12,10 +14,11 @@ thread_local std::uint64_t state = 0;
 std::uint64_t fresh_seed() noexcept {
     const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     const auto thread = reinterpret_cast<std::uintptr_t>(&state);  // differs from thread to thread
-    return (now ^ (thread * 0x9e37'79b9'7f4a'7c15)) | 1;           // never 0, where xorshift would stay
+    // Never 0, which xorshift maps to 0.
+    return (now ^ (thread * 0x9e37'79b9'7f4a'7c15)) | 1;
 }
 
-// Not inlined: a caller that parks between two calls may be on another thread at the second.
+// Not inlined, since a caller that parks between two calls may be on another thread at the second.
 [[gnu::noinline]] std::uint64_t next() noexcept {
     auto x = state != 0 ? state : fresh_seed();
     x ^= x >> 12;
@@ -27,7 +30,7 @@ std::uint64_t fresh_seed() noexcept {
 
 }  // namespace
 
-// Neighbouring seeds are to differ at once: mixed as by splitmix64 of Vigna.
+// Mixes the seed as splitmix64 of Vigna does, so that neighbouring seeds differ at once.
 void seed_choices(std::uint64_t seed) noexcept {
     auto x = seed + 0x9e37'79b9'7f4a'7c15;
     x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;
@@ -37,7 +40,8 @@ void seed_choices(std::uint64_t seed) noexcept {
 
 std::uint32_t choose(std::uint32_t n) noexcept {
     if (n == 1) return 0;
-    return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);  // the high bits are the good ones
+    // The high bits are the good ones.
+    return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32);
 }
 
 }  // namespace weft::detail

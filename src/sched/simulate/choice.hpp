@@ -1,15 +1,16 @@
-// choice.hpp - the one source of every free choice: the victim of a theft, the case of a select. A simulated runtime seeds
-// that of its thread.
+// choice.hpp - the one source of every free choice: the victim of a theft, the case of a select.
+//
+// A simulated runtime seeds the generator of its thread.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::detail {
 
-/// The calling thread's choices follow `seed` from now on.
+/// Makes the calling thread's choices follow `seed` from now on.
 void seed_choices(std::uint64_t seed) noexcept;
 
-/// A number below n, evenly distributed; n > 0. Not for secrets.
+/// \returns a number below n, evenly distributed; n > 0. Not for secrets.
 std::uint32_t choose(std::uint32_t n) noexcept;
 
 }  // namespace weft::detail

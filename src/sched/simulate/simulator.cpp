@@ -1,3 +1,4 @@
+// simulator.cpp - draws the next fiber, lets simulated time pass, and ends runs (simulator.hpp).
 #include "sched/simulate/simulator.hpp"
 
 #include <algorithm>
@@ -23,8 +24,10 @@ constexpr wait_kind rest_wait{.name = "rest of the simulation"};
 constexpr wait_kind run_wait{.name = "end of a simulated run", .ends = ended_by::outside};
 
 constexpr time_point beginning(std::chrono::hours(24));  // chosen: a program may subtract from it
-constexpr std::uint64_t least_steps_to_end = 100'000;    // chosen: what is not unwound stays for good
-constexpr std::uint32_t halvings = 5;                    // chosen: switch_one_in of 1, 2, 4, 8 or 16
+// chosen: a fiber not unwound by then is kept for good
+constexpr std::uint64_t least_steps_to_end = 100'000;
+// chosen: switch_one_in is 1, 2, 4, 8 or 16
+constexpr std::uint32_t halvings = 5;
 
 std::optional<time_point> simulated_time() noexcept {
     const auto* const c = this_carrier();
@@ -32,8 +35,9 @@ std::optional<time_point> simulated_time() noexcept {
     return s ? std::optional(s->now()) : std::nullopt;
 }
 
-// A frame like those of with_deadline(), that is never over: check_interrupt() asks pending_interrupt() because of it. Never destroyed,
-// since that would take it off the fiber of whoever does.
+// A frame like those of with_deadline() whose deadline never passes. Because of it
+// check_interrupt() always asks pending_interrupt(), which is a possible switch. It is never
+// destroyed, since its destructor would take it off the calling fiber.
 deadline_frame& endless() noexcept {
     static never_destroyed<deadline_frame> frame;
     return *frame;
@@ -68,7 +72,7 @@ void simulator::begin(control_block& f) noexcept {
     numbers_[&f] = ++begun_;
 }
 
-// ---- whose turn it is
+// ---- which fiber runs next
 
 void simulator::gather(worker& w) {
     for (auto* const q : {&w.high_, &w.queue_, &w.low_})
@@ -76,7 +80,7 @@ void simulator::gather(worker& w) {
 }
 
 control_block* simulator::pick(worker& w) noexcept {
-    gather(w);  // first of all: the worker would run what stays in its queue
+    gather(w);  // in any case, since the worker would run fibers left in its queue
     if (!moves() || is_over()) return nullptr;
     extend_for_end();
     while (auto* const f = owner_.injected().pop()) ready_.push_back(f);
@@ -109,7 +113,7 @@ void simulator::count_step(std::uint64_t what) noexcept {
         fail(kind::too_long, "it has lasted longer than simulation::max_time allows");
 }
 
-// ---- when nobody can run
+// ---- when no fiber can run
 
 control_block* simulator::find_work(worker& w) noexcept {
     for (;;) {
@@ -124,9 +128,9 @@ control_block* simulator::find_work(worker& w) noexcept {
     }
 }
 
-// \returns whether somebody may be able to run now.
+// \returns whether a fiber may be able to run now.
 bool simulator::pass_time(worker& w) {
-    // The world may have begun to move after pick() found it standing still, and gathered who is ready.
+    // The world may have begun to move after pick() gathered the fibers and found it still.
     if (!ready_.empty() || !owner_.injected().empty() || is_over()) return true;
     if (const auto t = w.timers_.earliest(); t != never) {
         now_ = std::max(now_, t);
@@ -137,7 +141,8 @@ bool simulator::pass_time(worker& w) {
         one->unpark();
         return true;
     }
-    if (phase_.load(relaxed) == phase::ending) {  // own thread's phase, but for ending, which lasts
+    // relaxed: this thread writes the phase itself, except `ending`, which lasts
+    if (phase_.load(relaxed) == phase::ending) {
         if (owner_.live() != 0) stand_still();
     } else if (main_.load(relaxed)) {
         fail(kind::deadlock, "nobody can run, and no timer is set");
@@ -163,7 +168,8 @@ bool simulator::is_over() {
     return true;
 }
 
-// Perhaps inside a visit, where nobody can look at all fibers.
+// Notes the failure only; report_failure() describes it. This may be inside a visit, where living()
+// must not be called.
 void simulator::fail(kind why, const char* what) noexcept {
     if (!moves()) return;
     if (phase_.load(relaxed) == phase::ending) return stand_still();
@@ -182,7 +188,8 @@ void simulator::report_failure() {
     stand_still();
 }
 
-// The end has as many steps as the run, enough for that of a small program, and as much time as it takes.
+// The end of the runtime may take as many steps as the run had, but at least enough for a small
+// program, and any amount of time.
 void simulator::extend_for_end() noexcept {
     if (phase_.load(relaxed) != phase::ending || std::exchange(is_ending_, true)) return;
     if (options_.max_steps == 0 && options_.max_time == duration::zero()) return;
@@ -191,7 +198,8 @@ void simulator::extend_for_end() noexcept {
 }
 
 void simulator::stand_still() noexcept {
-    if (phase_.load(relaxed) == phase::ending) given_up_.store(true, release);  // pairs with has_given_up()
+    // Pairs with has_given_up().
+    if (phase_.load(relaxed) == phase::ending) given_up_.store(true, release);
     phase_.store(phase::still, release);
     main_.store(nullptr, relaxed);
     waiter* w;
@@ -248,15 +256,17 @@ void simulator::end() noexcept { go(phase::ending); }
 void simulator::note_outsider() noexcept {
     auto still = phase::still;
     if (!held_.load(seq_cst) && !has_given_up())
-        static_cast<void>(phase_.compare_exchange_strong(still, phase::moving, acq_rel, acquire));  // it may move already
+        // Fails if it moves already.
+        static_cast<void>(phase_.compare_exchange_strong(still, phase::moving, acq_rel, acquire));
     owner_.worker_at(0).wake();  // G3
 }
 
-// ---- in words
+// ---- the state in words
 
 std::string simulator::others() { return describe("fibers live although the body has returned", this_fiber_block()); }
 
-// On the carrier's thread, so nobody else runs; in the order in which they began (G4).
+// Called on the carrier's thread, so no other fiber runs. Lists the fibers in the order in which
+// they began (G4).
 std::string simulator::describe(const char* what, const control_block* but) {
     struct line {
         std::uint64_t number;

@@ -1,18 +1,24 @@
-// simulator.hpp - who runs next in a simulated runtime, and what time it is there: the one place of all its choices.
+// simulator.hpp - which fiber runs next in a simulated runtime, and what time it is there.
 //
-// The worker of a simulated runtime always comes to pick_by_class()'s and poll_if_due()'s cold halves (K7 of worker.hpp), and from there
-// here; so nothing else is slower for it. All that has become ready is gathered from the worker's queues in the order in which it did, and
-// of these one is drawn. Draws come from choose(), whose generator belongs to the carrier's thread and begins with the seed.
+// All choices of a simulated runtime are made here. Its worker always takes the cold halves of
+// pick() and poll_if_due() (K7 of worker.hpp), and from there comes here; so nothing else is slower
+// for it. The fibers that have become ready are gathered from the worker's queues in the order in
+// which they became ready, and one of them is drawn. Draws come from choose(), whose generator
+// belongs to the carrier's thread and begins with the seed.
 //
 // Invariants
-//   G1  Everything but what is said to be for any thread is used by the carrier's thread alone. There is one: nobody is bound, demoted or
-//       handed off, and without a time slice there is no monitor.
-//   G2  The world moves only while run() is under way, or since somebody outside has made a fiber ready, or while the runtime ends. It
-//       stands still from the moment at which the main fiber of run() is found ended, or the run has failed: so what a seed does until
-//       then does not depend on when the thread outside looks.
-//   G3  Whoever changes what the sleeping worker looks at wakes it afterwards; a wake-up is never lost (parker.hpp, P1).
-//   G4  A choice depends on the seed and on earlier choices. So nothing here goes by an address, by a real clock, or by the number of a
-//       control block, of which another run in the same process gets another.
+//   G1  Only the carrier's thread uses the members here, except those marked for any thread. There
+//       is one carrier: no fiber is bound, demoted or handed off, and without a time slice there is
+//       no monitor.
+//   G2  The world moves only while run() is under way, or after a thread outside has made a fiber
+//       ready, or while the runtime ends. It stands still from the moment at which the main fiber
+//       of run() is found ended, or the run has failed. So what a seed does until then does not
+//       depend on when the thread outside looks.
+//   G3  A thread that changes what the sleeping worker looks at wakes it afterwards; a wake-up is
+//       never lost (parker.hpp, P1).
+//   G4  A choice depends on the seed and on earlier choices. So nothing here depends on an address,
+//       on a real clock, or on the number of a control block, since another run in the same process
+//       gets other blocks.
 #pragma once
 
 #include <cstdint>
@@ -36,24 +42,26 @@ public:
     simulator(const simulator&) = delete;
     simulator& operator=(const simulator&) = delete;
 
-    // The carrier's thread:
+    // To be called on the carrier's thread:
 
-    /// Before its first fiber.
+    /// Called before the thread's first fiber.
     void begin_thread() noexcept;
-    /// A fiber that is about to begin.
+    /// Called when a fiber is about to begin.
     void begin(control_block& f) noexcept;
-    /// Inside a visit: the next to run, or null.
+    /// Inside a visit: \returns the next fiber to run, or null.
     control_block* pick(worker& w) noexcept;
-    /// Outside: the same, and time passes until there is one. Null: the scheduler stops.
+    /// Outside a visit: lets time pass until there is a fiber to run, and returns it. Null: the
+    /// scheduler stops.
     control_block* find_work(worker& w) noexcept;
-    /// Whether the calling fiber is to let others go first, though it need not wait.
+    /// Draws whether the calling fiber must let others go first, though it need not wait.
     bool is_switch() noexcept;
     time_point now() const noexcept { return now_; }
     /// Waits until no other fiber can go on by itself.
     ///
-    /// \returns whether there is none left. \parks
+    /// \returns whether no other fiber is left.
+    /// \parks
     bool come_to_rest() noexcept;
-    /// What lives and is not the caller, in words.
+    /// \returns a text about the living fibers except the caller.
     std::string others();
 
     // Any thread:
@@ -63,31 +71,31 @@ public:
         std::uint64_t steps = 0;
         duration time{};
     };
-    /// From the beginning to the end of the last run.
+    /// \returns what happened from the beginning to the end of the last run.
     summary last_run() noexcept;
     const simulation& options() const noexcept { return options_; }
-    /// The world stands still until begin_run() or end().
+    /// Makes the world stand still until begin_run() or end().
     void hold() noexcept { held_.store(true, seq_cst); }
-    /// After hold(): `main` was started, and the world moves until it has ended.
+    /// Called after hold(), when `main` was started: the world moves until `main` has ended.
     void begin_run(control_block& main) noexcept;
-    /// Waits for that. False: the run has failed. \parks
+    /// Waits for the end of the run. False: the run has failed. \parks
     bool await_run() noexcept;
-    /// After that.
+    /// \returns why the run failed. Called after await_run() has returned false.
     simulation_failed failure() const { return {why_, options_.seed, what_}; }
-    /// After hold() and request_stop_of_all(): the world moves until nobody lives, or nobody can go on.
+    /// Called after hold() and request_stop_of_all(): the world moves until no fiber lives, or none
+    /// can go on.
     void end() noexcept;
-    /// Fibers are left that cannot go on, nor be stopped.
-    bool has_given_up() const noexcept { return given_up_.load(acquire); }  // pairs with give_up()
-    /// A fiber was made ready from outside.
+    /// Whether fibers are left that can neither go on nor be stopped. Pairs with stand_still().
+    bool has_given_up() const noexcept { return given_up_.load(acquire); }
+    /// Called when a fiber was made ready from outside.
     void note_outsider() noexcept;
 
 private:
     using kind = simulation_failed::kind;
     enum class phase : std::uint8_t { still, moving, ending };
 
-    bool moves() const noexcept {
-        return phase_.load(acquire) != phase::still && !held_.load(acquire);
-    }  // pairs with begin_run(), end()
+    // Pairs with begin_run() and end().
+    bool moves() const noexcept { return phase_.load(acquire) != phase::still && !held_.load(acquire); }
     void go(phase p) noexcept;
     void gather(worker& w);
     bool pass_time(worker& w);
@@ -98,7 +106,8 @@ private:
     void extend_for_end() noexcept;
     void stand_still() noexcept;
     void mix(std::uint64_t x) noexcept { trace_ = (trace_ ^ x) * 0x9e37'79b9'7f4a'7c15 + (trace_ >> 29); }
-    std::string describe(const char* what, const control_block* but = nullptr);  // outside of visits
+    // Must not be called inside a visit.
+    std::string describe(const char* what, const control_block* but = nullptr);
 
     scheduler& owner_;
     const simulation options_;
@@ -107,25 +116,27 @@ private:
     std::uint64_t steps_ = 0, most_steps_;
     std::uint64_t trace_ = 0;
     std::vector<control_block*> ready_;
-    std::unordered_map<const control_block*, std::uint64_t> numbers_;  // in the order in which they began
+    // The fibers' numbers, in the order in which they began.
+    std::unordered_map<const control_block*, std::uint64_t> numbers_;
     std::uint64_t begun_ = 0;
-    const char* failing_ = nullptr;  // why, until report_failure()
+    const char* failing_ = nullptr;  // why the run fails, until report_failure()
     bool is_ending_ = false;
-    wait_list resting_;  // come_to_rest()
+    wait_list resting_;  // fibers in come_to_rest()
     atomic<phase> phase_{phase::still};
     atomic<bool> held_{false}, given_up_{false};
     atomic<control_block*> main_{nullptr};  // of the run under way
 
     spin_lock lock_;
-    bool run_is_over_ = false;  // under lock_, as what follows
+    bool run_is_over_ = false;  // guarded by lock_, as are the members below
     bool has_failed_ = false;
     summary last_;
-    wait_list outside_;  // await_run()
+    wait_list outside_;  // fibers and threads in await_run()
     kind why_ = kind::deadlock;
     std::string what_;
 };
 
-/// Of the calling fiber's runtime; null if that is not simulated, or the caller no fiber.
+/// \returns the simulator of the calling fiber's runtime; null if that is not simulated, or the
+/// caller is not a fiber.
 simulator* simulator_here() noexcept;
 
 }  // namespace weft::detail
