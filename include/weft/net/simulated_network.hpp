@@ -66,7 +66,8 @@ public:
     std::size_t write_some(std::string_view from) { return write_some(std::as_bytes(std::span(from))); }
     /// Ends this direction: the peer reads what is under way, and then the end of the stream.
     void shutdown_send() noexcept;
-    /// Does shutdown_send(), and drops what the peer still sends.
+    /// Does shutdown_send() and drops what the peer has under way; its next write fails with
+    /// broken_pipe.
     void close() noexcept;
     bool is_open() const noexcept { return connection_ != nullptr; }
 
