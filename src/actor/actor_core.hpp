@@ -19,7 +19,6 @@
 //   A5  `asks` is written by the actor's own fiber, under one lock for all actors. The actor it
 //       points to is kept alive by that fiber's reference.
 //   A6  A link ends only the life in which it was taken out of the lists, and no later one.
-//   A6  A link ends a life, the one in which it was taken out of the lists, and no later one.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// dead_letter.cpp - counts messages that no actor handles, and calls the hook for them.
 #include <weft/dead_letter.hpp>
 
 #include <memory>

@@ -1,3 +1,4 @@
+// exit_reason.cpp - why an actor ended, in words; and the exceptions that carry a reason.
 #include <weft/exit_reason.hpp>
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// blocking.cpp - weft::blocking(): waited calls in the caller's frame, detached ones on the heap.
 #include <weft/blocking.hpp>
 
 #include <mutex>

@@ -23,8 +23,8 @@ struct call_origin {
 /// Describes the calling fiber; empty on a plain thread.
 call_origin origin_of_caller() noexcept;
 
-/// Lists origins, the most frequent first and at most five: `fiber "a" (a.cpp:7) 12 times, fiber
-/// "b" (b.cpp:3)`.
+/// Lists origins, the most frequent first and at most five:
+/// `fiber "a" (a.cpp:7) 12 times, fiber "b" (b.cpp:3)`.
 std::string listed(std::vector<call_origin> all);
 
 }  // namespace weft::detail

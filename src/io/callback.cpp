@@ -1,3 +1,4 @@
+// callback.cpp - the phases of callback.hpp, with the lock and the list of the waiter.
 #include <weft/detail/callback.hpp>
 
 #include <mutex>

@@ -1,3 +1,4 @@
+// descriptor.cpp - io::descriptor: waits and transfers, with poll(2) first in blocking mode.
 #include <weft/io/descriptor.hpp>
 
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 
 namespace weft::detail {
 
-/// Makes a pipe: the read end and the write end, non-blocking and close-on-exec. \throws
-/// std::system_error
+/// Makes a pipe: the read end and the write end, non-blocking and close-on-exec.
+/// \throws std::system_error
 std::array<int, 2> new_pipe();
 
 /// Calls write(2) without SIGPIPE; returns a system_result().

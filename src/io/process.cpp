@@ -1,3 +1,4 @@
+// process.cpp - child processes: posix_spawn on another thread, pidfd or polling for the end.
 #include <weft/io/process.hpp>
 
 #include <fcntl.h>

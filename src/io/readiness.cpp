@@ -1,3 +1,4 @@
+// readiness.cpp - io_readiness: asks poll(2), and links a waiter to the source.
 #include <poll.h>
 
 #include <weft/detail/io_readiness.hpp>

@@ -10,9 +10,9 @@
 //   I1  An operation uses the descriptor only between a successful enter() and its leave(). The
 //       descriptor is closed only with closing set and no operation left, so its number is never
 //       reused under an operation.
-//   I2  Exactly one thread closes the descriptor: the one whose change of life_ made `closing, no
-//       operations` true. Exactly one thread frees the source: the later of the two that set `gone`
-//       (after closing) and `dropped`.
+//   I2  Exactly one thread closes the descriptor: the one whose change of life_ made the state
+//       `closing, no operations`. Exactly one thread frees the source: the later of the two that
+//       set `gone` (after closing) and `dropped`.
 //   I3  The memory of a source stays a source while any source or driver is in use
 //       (source_pool.hpp). So an event that arrives late, for an earlier use of the source, finds a
 //       source and causes at most one needless retry.

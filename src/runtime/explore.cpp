@@ -1,3 +1,4 @@
+// explore.cpp - runs a body under many seeds, and reports the first seed that fails.
 #include <weft/explore.hpp>
 
 #include <cstdio>

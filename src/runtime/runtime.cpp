@@ -1,3 +1,4 @@
+// runtime.cpp - the public runtime: forwards to runtime_core, also in a forked child.
 #include <weft/runtime.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// runtime_core.cpp - checks the options and the environment, builds the parts, ends them.
 #include "runtime/runtime_core.hpp"
 
 #include <algorithm>

@@ -106,8 +106,8 @@ public:
     using value_type = T;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::input_iterator_tag;
-    /// The variable of a loop over values that cannot be copied may be a value: `for (tcp::stream
-    /// peer : accepted)`.
+    /// The variable of a loop over values that cannot be copied may be a value:
+    /// `for (tcp::stream peer : accepted)`.
     using reference = std::conditional_t<std::copy_constructible<T>, T&, T&&>;
 
     channel_iterator() = default;

@@ -40,8 +40,8 @@ public:
 
     enum class source : bool { cell, ivar };
 
-    /// While alive, the caller waits for what `target` computes, unless `target` is null. \throws
-    /// dataflow_cycle
+    /// While alive, the caller waits for what `target` computes, unless `target` is null.
+    /// \throws dataflow_cycle
     class waiting {
     public:
         waiting(computation* target, source);

@@ -7,8 +7,8 @@ namespace weft {
 
 /// The share of a worker that a fiber gets while fibers of other priorities are ready there too. Of
 /// 73 dispatches, 64 go to high, 8 to normal and 1 to low; a share that one class does not use goes
-/// to the others. Ready fibers of the same class take turns. Example: `weft::spawn({.priority =
-/// weft::priority::low}, index)`.
+/// to the others. Ready fibers of the same class take turns. Example:
+/// `weft::spawn({.priority = weft::priority::low}, index)`.
 enum class priority : std::uint8_t { high, normal, low };
 
 namespace detail {

@@ -22,8 +22,8 @@ std::shared_ptr<supervisor_core> make_supervisor(supervisor_core& parent, const 
 void start_supervisor(supervisor_core&, std::string_view what);
 void start_supervisor(supervisor_core&, const runtime&);
 
-/// Adds a child and starts it, unless the supervisor itself waits to be restarted. \throws
-/// actor_gone
+/// Adds a child and starts it, unless the supervisor itself waits to be restarted.
+/// \throws actor_gone
 void add_child(supervisor_core&, const child_attributes&, actor_core&);
 bool stop_child(supervisor_core&, const actor_core&) noexcept;
 bool stop_child(supervisor_core&, const supervisor_core& of_its_own) noexcept;

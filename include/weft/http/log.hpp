@@ -41,13 +41,14 @@ struct cut_short {
     std::string_view why;
 };
 
-/// A line in the Common Log Format, without a line end, with the current time: `127.0.0.1 - -
-/// [10/Oct/2026:13:55:36 +0000] "GET /x HTTP/1.1" 200 2326`. Everything with which a client could
-/// forge a line is escaped: control bytes, bytes that are not UTF-8, quotes, backslashes.
+/// A line in the Common Log Format, without a line end, with the current time:
+/// `127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] "GET /x HTTP/1.1" 200 2326`. Everything with which a
+/// client could forge a line is escaped: control bytes, bytes that are not UTF-8, quotes,
+/// backslashes.
 std::string common_log_line(const access&);
 
-/// A line, escaped and without a line end: `weft: http: the answer to GET /x for 127.0.0.1:4711 was
-/// cut short after 10 of 2000 bytes: ...`.
+/// A line, escaped and without a line end, for example:
+/// `weft: http: the answer to GET /x for 127.0.0.1:4711 was cut short after 10 of 2000 bytes: ...`
 std::string to_string(const cut_short&);
 
 }  // namespace weft::http

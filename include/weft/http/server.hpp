@@ -32,11 +32,12 @@ struct server_options {
     std::size_t max_query_parameters = 1000;  ///< of a request; more is answered by 414
     /// From the first byte of a request to its empty line; then 408.
     std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
-    /// Between requests; then the connection is closed
+    /// Between requests; then the connection is closed.
     std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
-    /// For min_rate times this of a body to arrive; then 408.
+    /// The span in which min_rate times the span of a body must arrive; otherwise 408.
     std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);
-    /// For a client to take min_rate times this of its answers; then they are cut short by a reset.
+    /// The span in which a client must take min_rate times the span of its answers; otherwise they
+    /// are cut short by a reset.
     std::chrono::nanoseconds write_timeout =
         std::chrono::seconds(30);
     /// Of bodies and answers, in bytes per second. Zero: one byte per time limit is enough.
@@ -129,8 +130,8 @@ public:
     ///          way are then cut off.
     void serve();
 
-    /// Ends serve(); if called before serve(), it ends serve() as soon as that begins. New
-    /// connections are not accepted, idle ones are closed, and requests under way are answered with
+    /// Ends serve(). If it is called first, serve() returns as soon as it begins. New connections
+    /// are not accepted, idle ones are closed, and requests under way are answered with
     /// `Connection: close`. Requests that are not done `grace` from now are cancelled. It does not
     /// wait. Any fiber or thread may call it at any time, also from a handler or while listen()
     /// runs, but a signal handler may not. A second call can only shorten the grace.

@@ -82,7 +82,7 @@ public:
     explicit buffered_reader(Stream& from, std::size_t capacity = std::size_t{8} * 1024) : from_(&from), buffer_(capacity) {}
 
     /// Reads the next line and returns it without its end, "\n" or "\r\n". The last line needs no
-    /// end. The result is empty at the end of the stream.
+    /// end. At the end of the stream the optional is empty.
     ///
     /// \param max  bytes of a line, including its end.
     std::optional<std::string> read_line(std::size_t max = default_max) {
@@ -99,8 +99,8 @@ public:
 
     /// Reads up to and including the delimiter. An empty delimiter is the error invalid_argument.
     ///
-    /// \returns  the bytes with the delimiter; if the stream ends first, the bytes that were left;
-    ///           then, at the end of the stream, an empty string.
+    /// \returns  the bytes with the delimiter. If the stream ends first, the remaining bytes
+    ///           without a delimiter; if none remain, an empty string.
     std::string read_until(std::string_view delimiter, std::size_t max) {
         return taken(buffer_.find(source(), delimiter, max, nullptr));
     }
@@ -129,8 +129,8 @@ public:
     Stream& stream() const noexcept { return *from_; }
 
     class line_range;
-    /// The lines as an input range, each as read_line(max) returns it: `for (const std::string&
-    /// line : reader.lines())`.
+    /// The lines as an input range, each as read_line(max) returns it:
+    /// `for (const std::string& line : reader.lines())`.
     line_range lines(std::size_t max = default_max) { return line_range(*this, max); }
 
 private:

@@ -63,8 +63,8 @@ private:
     detail::io_handle handle_;
 };
 
-/// A new pipe: `weft::io::pipe p; p.writer.write_all("x"); p.reader.read_some(buffer);`. \throws
-/// std::system_error
+/// A new pipe: `weft::io::pipe p; p.writer.write_all("x"); p.reader.read_some(buffer);`.
+/// \throws std::system_error
 struct pipe {
     pipe();
 

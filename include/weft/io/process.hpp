@@ -22,9 +22,10 @@ enum class redirect { inherit, discard, pipe };
 /// child starts join its group unless they ask for another.
 enum class process_group {
     inherit,  ///< the group of this process
-    /// A group of its own, named after the child. The child cannot read from a terminal then.
+    /// A group of its own, which the destructor kills as a whole. The child cannot read from a
+    /// terminal then.
     own,
-    /// A group of its own in a session of its own, without a terminal.
+    /// As `own`, and in a session of its own, without a terminal.
     session
 };
 
@@ -41,7 +42,7 @@ struct process_options {
 
 /// How a child ended.
 struct exit_status {
-    int code = 0;  ///< what it returned, if `signal` is 0
+    int code = 0;  ///< its exit code, if `signal` is 0
     int signal = 0;  ///< the signal that killed it
 
     bool success() const noexcept { return code == 0 && signal == 0; }
@@ -75,8 +76,7 @@ public:
     /// Waits for the child's end and takes its exit status. Later calls return the same status at
     /// once. One caller at a time.
     ///
-    /// \parks   until the child has ended. Where the system has no pidfd, it looks every 1 to 20
-    ///          ms.
+    /// \parks   until the child has ended. Without a pidfd, it looks every 1 to 20 ms.
     /// \throws  weft::cancelled, and the child runs on; std::system_error: no_child_process if
     ///          other code has taken its exit status, or the program ignores SIGCHLD.
     exit_status wait();

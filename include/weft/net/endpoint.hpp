@@ -10,8 +10,8 @@
 
 namespace weft::net {
 
-/// A host and a port: `weft::net::endpoint::parse("example.org:80")`, or `{.host = "::1", .port =
-/// 80}`.
+/// A host and a port: `weft::net::endpoint::parse("example.org:80")`, or
+/// `{.host = "::1", .port = 80}`.
 struct endpoint {
     /// A name, an IPv4 address, or an IPv6 address without brackets; empty: every address of this
     /// machine. A text with a space, a bracket or a control byte is not a host: connecting,

@@ -29,9 +29,8 @@ namespace weft::net {
 /// seed decides. Delays use the runtime's clock, so in a simulated runtime a slow network costs no
 /// real time.
 struct network_faults {
-    /// The delay of one way is drawn from least_delay
+    /// The delay of one way is drawn from the range least_delay to most_delay.
     std::chrono::nanoseconds least_delay = {};
-    /// to most_delay.
     std::chrono::nanoseconds most_delay = {};
     /// A stream accepts only a part of what is written, as real streams may.
     std::uint32_t split_one_in = 0;

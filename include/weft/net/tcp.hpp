@@ -76,8 +76,8 @@ public:
     /// Reads up to and including the delimiter and not one byte further. An empty delimiter is the
     /// error invalid_argument.
     ///
-    /// \returns  the bytes with the delimiter; if the peer ends the stream first, the bytes that
-    ///           came; then, at end of stream, an empty string.
+    /// \returns  the bytes with the delimiter. If the peer ends the stream first, the bytes before
+    ///           its end without a delimiter; if there are none, an empty string.
     /// \throws   std::system_error message_size if `max` bytes hold no delimiter; these bytes have
     ///           been read.
     /// \parks    while there is nothing to read.

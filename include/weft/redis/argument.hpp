@@ -8,8 +8,8 @@
 
 namespace weft::redis {
 
-/// One word of a command. Callers pass a text or an integer: `db.command("HSET", "user:1", "age",
-/// 42)`.
+/// One word of a command. Callers pass a text or an integer:
+/// `db.command("HSET", "user:1", "age", 42)`.
 ///
 /// \lifetime  it views the text it was made from, so it must not be kept beyond the call it was
 ///            made for.

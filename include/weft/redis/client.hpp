@@ -29,8 +29,8 @@ struct client_options {
     /// lost. Zero: never.
     std::chrono::nanoseconds silence_timeout = std::chrono::seconds(60);
     /// Commands of modules, and of servers newer than this client, for which the program guarantees
-    /// that each answers exactly once and leaves the connection unchanged. Example: {"GRAPH.QUERY",
-    /// "CLIENT|NEW-SUBCOMMAND"}
+    /// that each answers exactly once and leaves the connection unchanged. Example:
+    /// {"GRAPH.QUERY", "CLIENT|NEW-SUBCOMMAND"}
     std::vector<std::string> module_commands = {};
 };
 
@@ -46,8 +46,7 @@ struct client_options {
 /// It connects when first used. The commands that fibers issue in one turn are sent by one write
 /// and answered in order. When a connection is lost, the commands that wait for a reply fail, and
 /// no command is ever repeated; the next command reconnects. While the server cannot be reached,
-/// commands fail at once with the reason, and the client tries again after 50 ms, doubling up to 2
-/// s.
+/// commands fail at once with the reason, and the client tries again after 50 ms, doubling to 2 s.
 ///
 /// Every command
 /// \parks   until its reply is there. A stopped or timed-out caller returns at once; its reply is
@@ -95,8 +94,8 @@ public:
     }
     value command(std::span<const std::string> words);
 
-    /// Sends several commands at once and waits once: `db.pipeline({{"SET", "a", 1}, {"INCR",
-    /// "a"}})`. It is not a transaction.
+    /// Sends several commands at once and waits once; this is not a transaction:
+    /// `db.pipeline({{"SET", "a", 1}, {"INCR", "a"}})`.
     /// \returns  one value per command, in order; an error_reply where the server answered with an
     ///           error.
     std::vector<value> pipeline(std::initializer_list<std::initializer_list<argument>> commands);
