@@ -45,8 +45,8 @@ public:
     message& operator=(const message&) = delete;
     virtual ~message() = default;
 
-    /// Calls the handler of a class actor and answers the asker, if there is one. \throws what the
-    /// handler throws
+    /// Calls the handler of a class actor and answers the asker, if there is one.
+    /// \throws what the handler throws
     virtual void handle(void* actor, actor_core&) = 0;
     virtual const std::type_info& type() const noexcept = 0;
     virtual void* value() noexcept = 0;

@@ -23,8 +23,8 @@ public:
 
 /// Options of a coroutine. See docs/guide/6-coroutines.md.
 struct coroutine_options {
-    // Rounded up to a power of two; 0: 256 KiB. This is address space: only pages that are touched
-    // cost memory.
+    /// Rounded up to a power of two; 0: 256 KiB. This is address space: only pages that are touched
+    /// cost memory.
     std::size_t stack_bytes = 0;
 };
 
@@ -54,13 +54,14 @@ coroutine_ptr new_coroutine(coroutine_options options, std::size_t body_bytes, s
 void* body_memory(coroutine_core& core) noexcept;
 void adopt_body(coroutine_core& core, coroutine_body const& type) noexcept;
 
-/// The halves of a call and of a yield. enter_ and leave_ return after the other side has switched
-/// back; take_ then does the rest.
-// \returns the coroutine that came back: after a transfer, another one than `core`.
+// The halves of a call and of a yield. enter_ and leave_ return after the other side has switched
+// back; take_ then does the rest.
+
+/// \returns the coroutine that came back: after a transfer, another one than `core`.
 coroutine_core* enter_coroutine(coroutine_core& core, void* input);
 void* take_output(coroutine_core& left);
 void leave_coroutine(coroutine_core& core, void* output);
-// \returns null where a yield does nothing.
+/// \returns null where a yield does nothing.
 coroutine_core* leave_innermost();
 void* take_input(coroutine_core& core);
 

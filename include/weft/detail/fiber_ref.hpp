@@ -64,7 +64,7 @@ public:
     void detach() noexcept;
     /// Passes the failure of the ended body, which was not detached, to on_unhandled.
     void report_unhandled() const noexcept;
-    /// For select.
+    /// The control block, for select.
     control_block* block() const noexcept { return fiber_; }
     /// Drops the reference; destroys the result if the body has ended.
     void reset() noexcept;

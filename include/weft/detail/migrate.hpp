@@ -9,7 +9,7 @@ namespace weft {
 /// a graphics context, a handle of a library with thread affinity, its own thread_local state.
 /// Example: `weft::spawn({.move = weft::migrate::never}, draw)`.
 enum class migrate : std::uint8_t {
-    always,  ///< any carrier, and another one after each park
+    always,  ///< any carrier, possibly another one after each park
     before_start,  ///< any carrier may start it; it then stays there
     /// One carrier from the start, which runs other fibers too: this fiber waits while another
     /// computes there.

@@ -28,8 +28,9 @@ struct call_site {
 /// take and return values, so that all of this stays in registers.
 class new_fiber {
 public:
-    /// Makes a fiber with room for a body of that size. \throws std::bad_alloc, and what admit()
-    /// throws \parks as admit() does
+    /// Makes a fiber with room for a body of that size.
+    /// \throws std::bad_alloc, and what admit() throws
+    /// \parks  as admit() does
     new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
         : new_fiber(make(where, a, kind, bytes, alignment)) {}
     ~new_fiber() {

@@ -1,4 +1,4 @@
-// supervisor_core.hpp - the declared functions of the compiled half of supervisors.
+// supervisor_core.hpp - the compiled half of supervisors: functions on an opaque core.
 #pragma once
 
 #include <chrono>

@@ -87,15 +87,15 @@ struct request_parts {
     using pairs = std::vector<std::pair<std::string, std::string>>;
 
     std::string method = "GET";
-    std::string target = "/";  // as sent: the path, and the query after '?'
-    int minor_version = 1;                 // of HTTP/1
+    std::string target = "/";  ///< as sent: the path, and the query after '?'
+    int minor_version = 1;  ///< of HTTP/1
     http::headers headers = {};
-    // The whole body; chunks are joined.
+    /// The whole body; chunks are joined.
     std::string body = {};
-    pairs path_parameters = {};  // set by the router, decoded
-    // Set by hand. If there are any, query() uses these and ignores the query of the target.
+    pairs path_parameters = {};  ///< set by the router, decoded
+    /// Set by hand. If there are any, query() uses these and ignores the query of the target.
     pairs query_parameters = {};
-    // An endpoint; empty for a request made by hand.
+    /// An endpoint; empty for a request made by hand.
     detail::request_peer peer = {};
 };
 
@@ -161,7 +161,7 @@ private:
 /// An answer. The server sets Content-Length, Transfer-Encoding and Date itself and ignores them in
 /// `headers`. The header `Connection: close` makes this the last answer on its connection.
 struct response {
-    // 200 to 999; any other value becomes a 500 and a line in the log.
+    /// 200 to 999; any other value becomes a 500 and a line in the log.
     int status = 200;
     http::headers headers = {};
     std::string body = {};
