@@ -86,8 +86,7 @@ void run(void* argument) noexcept {
     void* last = nullptr;
     try {
         last = core.type->run(core.body, core, core.input);
-    // The destruction of the coroutine asked for this.
-    } catch (unwound const&) {
+    } catch (unwound const&) {  // the destruction of the coroutine asked for this
     } catch (...) {
         core.failure = std::current_exception();
     }

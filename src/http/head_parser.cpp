@@ -1,13 +1,13 @@
 // head_parser.cpp - turns Beast's basic_parser into parse_head(), with the checks Beast leaves out.
 //
-// The parser is stricter than Beast. These rules prevent that two parsers read one stream of bytes
-// as different requests:
+// The parser is stricter than Beast. These rules prevent two parsers from reading one stream of
+// bytes as different requests:
 //   R1  Content-Length: once, digits only (Beast takes lists and repetitions of the same number).
 //   R2  Transfer-Encoding: once, exactly "chunked", never in HTTP/1.0, never with Content-Length.
 //   R3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and a host with or without a port:
 //       see is_host().
 //   R4  The target is a path, absolute with a host, or the '*' of OPTIONS, and ASCII.
-// This rule prevents that a server must hold many times what was sent:
+// This rule prevents a client from making the server hold many times what it has sent:
 //   R5  Fields and query parameters are limited in number, not only in bytes: one head may contain
 //       thousands of each.
 #include "http/head_parser.hpp"

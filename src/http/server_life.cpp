@@ -134,8 +134,8 @@ void server_life::accept_one(scope& connections) {
     const auto a = never_inline(runtime_here("http::server::serve"), {.name = "http connection"});
     try {
         connections.spawn(a, [client = std::move(client)]() mutable { client.serve(); });
-    // There is no fiber or no memory; the destructor of `client` has answered the peer.
     } catch (const std::exception& e) {
+        // There is no fiber or no memory; the destructor of `client` has answered the peer.
         report_turned_away(e.what());
     }
 }
@@ -156,8 +156,7 @@ void server_life::report_turned_away(const char* why) noexcept try {
     std::string line = "weft: http: a connection was answered by 503, since there is no fiber for it: " + printable(why);
     if (*kept_back > 0) line += " (and " + std::to_string(*kept_back) + " before)";
     std::fputs((line += '\n').c_str(), stderr);
-// The log failed; accepting continues.
-} catch (...) {
+} catch (...) {  // the log failed; accepting continues
 }
 
 }  // namespace weft::detail

@@ -84,24 +84,21 @@ void http_service::report(const http::request& q, std::exception_ptr failure) co
         std::rethrow_exception(std::move(failure));
     } catch (const std::exception& e) {
         what = e.what();
-    // The type name of an exception that is no std::exception would say no more than this.
     } catch (...) {
+        // The type name of an exception that is no std::exception would say no more than this.
     }
     print("weft: http: " + printable(q.method() + ' ' + q.target() + ": " + what));
-// The log failed; the answer does not depend on it.
-} catch (...) {
+} catch (...) {  // the log failed; the answer does not depend on it
 }
 
 void http_service::report(const http::cut_short& c) const noexcept try {
     options.on_cut_short ? options.on_cut_short(c) : print(to_string(c));
-// The log failed; the answer does not depend on it.
-} catch (...) {
+} catch (...) {  // the log failed; the answer does not depend on it
 }
 
 void http_service::report(const http::access& a) const noexcept try {
     if (options.on_access) options.on_access(a);
-// The hook failed; the answer does not depend on it.
-} catch (...) {
+} catch (...) {  // the hook failed; the answer does not depend on it
 }
 
 }  // namespace weft::detail

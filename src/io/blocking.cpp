@@ -59,8 +59,7 @@ private:
             const std::lock_guard guard(lock_);
             ending_ = how;
             w = waiters_.claim_front();
-        // From here on this object may be gone.
-        }
+        }  // from here on this object may be gone
         if (w) w->unpark();
     }
 

@@ -149,8 +149,7 @@ void blocking_pool::shared::print_delay() noexcept {
             "weft: %s has waited for %lld ms, %zu wait: %zu threads are busy, and there are at most %u%s; they are busy for %s\n",
             options.what.c_str(), static_cast<long long>(options.notice / std::chrono::milliseconds(1)), waiting, callers.size(),
             options.most_threads, options.option.c_str(), listed(callers).c_str());
-    // There is no memory for the line, and the program has a worse problem.
-    } catch (const std::bad_alloc&) {}
+    } catch (const std::bad_alloc&) {}  // no memory for the line: the program has a worse problem
 }
 
 bool blocking_pool::withdraw(blocking_job& job) noexcept {

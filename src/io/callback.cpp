@@ -79,7 +79,7 @@ bool callback_core::wait() noexcept {
 
 }  // namespace detail
 
-// A statistic
+// relaxed: a statistic
 std::uint64_t ignored_resumes() noexcept { return detail::ignored.load(detail::relaxed); }
 
 }  // namespace weft

@@ -16,7 +16,7 @@ io_context current() noexcept {
 
 }  // namespace
 
-// Pairs with current()
+// pairs with current()
 void set_io_context_lookup(io_context_lookup f) noexcept { lookup.store(f, release); }
 
 epoll_driver* current_io() noexcept { return current().driver; }

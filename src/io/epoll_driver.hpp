@@ -41,7 +41,7 @@ public:
 
     // called under the lock of a source that names this driver (E3)
     void pin() noexcept { pins_.fetch_add(1, relaxed); }
-    // Pairs with the acquire in the destructor
+    // pairs with the acquire in the destructor
     void unpin() noexcept { pins_.fetch_sub(1, release); }
 
 private:

@@ -222,8 +222,7 @@ process::process(std::vector<std::string> words, process_options o) {
     has_own_group_ = o.group != process_group::inherit;
     try {
         ending_ = pidfd_of(id_);
-    // Waits as if there were no pidfd.
-    } catch (const std::bad_alloc&) {}
+    } catch (const std::bad_alloc&) {}  // wait() then works without a pidfd
 }
 
 process::process(process&& other) noexcept { *this = std::move(other); }

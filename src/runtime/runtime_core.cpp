@@ -192,8 +192,7 @@ void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard
         case unheard::handler:
             return print("weft: event source %s: a handler failed and was removed: %s\n", in_quotes(f.name), what);
     }
-// Lack of memory is most often also why the fiber has failed.
-} catch (const std::bad_alloc&) {
+} catch (const std::bad_alloc&) {  // most often this is also why the fiber has failed
     const printable_text name(f.name);
     std::fprintf(stderr, "weft: %s \"%.*s\" failed; there is no memory to say how\n",
                  why == unheard::handler ? "event source" : "fiber", static_cast<int>(name.view().size()), name.view().data());

@@ -141,8 +141,7 @@ public:
         if constexpr (requires { actor.stopping(); }) {
             try {
                 serve(core, &actor);
-            // This exception ends the actor, whatever stopping() throws.
-            } catch (...) {
+            } catch (...) {  // this ends the actor, whatever stopping() throws
                 end(core, actor, std::true_type());
                 throw;
             }

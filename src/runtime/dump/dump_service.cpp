@@ -271,8 +271,8 @@ dump_service::~dump_service() {
         if (server->number() != 0) remove_handler(server->number());
         last.reset(std::exchange(server, nullptr));
     }
-// The destruction waits for a dump that is being made, which takes other locks; so it runs without
-// this lock (F1 of base/fork.hpp).
+    // The destruction of `last` waits for a dump that is being made, which takes other locks. So it
+    // runs without service_lock (F1 of base/fork.hpp).
 }
 
 }  // namespace weft::detail
