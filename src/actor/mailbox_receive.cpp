@@ -85,8 +85,7 @@ std::unique_ptr<message> mailbox_core::next_if(time_point until, bool (*wanted)(
             if (message* const m = cursor_ ? cursor_->next_ : oldest_) {
                 cursor_ = m;
                 look.unlock();
-                // K6. Only the actor removes the message at cursor_.
-                const bool fits = wanted(context, *m);
+                const bool fits = wanted(context, *m);  // K6: only the actor removes it
                 look.lock();
                 if (!fits) continue;
                 found = m;

@@ -1,4 +1,4 @@
-// response_writer.cpp - formats responses, without Beast's serializer: docs/design/http.md says why.
+// response_writer.cpp - formats responses; not by Beast's serializer, see docs/design/http.md.
 #include "http/response_writer.hpp"
 
 #include <algorithm>
