@@ -1,4 +1,4 @@
-// actor.cpp - the compiled half of actor_ref and mailbox: the core by name, and what its outcomes mean to callers.
+// actor.cpp - the compiled half of actor_ref and mailbox, and what the outcomes mean to callers.
 #include <weft/actor.hpp>
 #include <weft/event_source.hpp>
 
@@ -28,7 +28,7 @@ using asked = mailbox_core::asked;
 
 std::string quoted(const actor_core& a) { return in_quotes(a.name()); }
 
-/// While alive, one actor waits for another's answer. \throws actor_deadlock
+/// During its lifetime one actor waits for another's answer. \throws actor_deadlock
 class waiting_for {
 public:
     waiting_for(actor_core* me, actor_core& target, bool for_ever) : me_(for_ever ? me : nullptr) {
@@ -40,7 +40,7 @@ public:
             const auto* a = &target;
             while (a && a != me_) a = a->asks;
             if (!a)
-                me_->asks = &target;  // A5: who waits forms no circle
+                me_->asks = &target;  // A5: the waiting actors form no circle
             else
                 circle = circle_from(*me_, target);
         }
@@ -72,9 +72,10 @@ private:
     actor_core* me_;
 };
 
-[[gnu::constructor(before_static_objects)]] void asks_follow_forks() noexcept { waiting_for::asks_follow_forks(); }  // F3
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void asks_follow_forks() noexcept { waiting_for::asks_follow_forks(); }
 
-/// The failure of a handler, as its asker hears of it.
+/// The failure of a handler, as its asker gets it.
 exit_reason reason_of(std::exception_ptr failure) {
     if (is_cancellation(failure)) return {.kind = exit_kind::killed};
     return {.kind = exit_kind::failed, .failure = std::move(failure)};

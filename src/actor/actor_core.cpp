@@ -12,7 +12,7 @@
 namespace weft::detail {
 namespace {
 
-/// The body of an actor's fiber; by its type current_actor() knows it.
+/// The body of an actor's fiber; current_actor() recognizes it by its type.
 class actor_task final : public task {
 public:
     explicit actor_task(actor_core& a) noexcept : actor_(a) { actor_.hold(); }
@@ -25,7 +25,7 @@ private:
     actor_core& actor_;
 };
 
-/// And gives the reference back.
+/// Stops the fiber and gives the reference back.
 void stop_referred(control_block& f) noexcept {
     scheduler::request_stop(f);
     scheduler::drop(f);
@@ -52,18 +52,20 @@ actor_core::actor_core(const actor_attributes& a, std::unique_ptr<actor_program>
 // References and holds.
 
 void actor_core::refer() noexcept {
-    if (references_.fetch_add(1, relaxed) == 0) hold();  // only the actor itself can begin anew, and its fiber holds it
+    // Only the actor itself can go from 0 to 1, and its fiber holds it then.
+    if (references_.fetch_add(1, relaxed) == 0) hold();
 }
 
 void actor_core::drop() noexcept {
-    // release: what this reference did; acquire: what the others did, before the doors close
+    // release: publishes what this reference did. acquire: sees what the others did, before the
+    // doors close.
     if (references_.fetch_sub(1, acq_rel) != 1) return;
     close();
     let_go();
 }
 
 void actor_core::let_go() noexcept {
-    if (holds_.fetch_sub(1, acq_rel) == 1) delete this;  // as drop()
+    if (holds_.fetch_sub(1, acq_rel) == 1) delete this;  // acq_rel as in drop()
 }
 
 // Lives.
@@ -97,7 +99,7 @@ void actor_core::kill() noexcept {
         const std::lock_guard guard(lock_);
         f = fiber_.block();
         if (!f) return;
-        f->life.refer();  // A3: the handle holds one
+        f->life.refer();  // A3: the handle holds a reference
     }
     stop_referred(*f);
 }
@@ -133,7 +135,8 @@ void actor_core::life_ended(exit_reason why) noexcept {
     }
     break_links(*this, why);
     if (const auto parent = parent_)
-        parent->life_ended(std::move(why));  // it may start the next life at once: nothing of this one follows
+        // The parent may start the next life at once, so nothing of this one may follow.
+        parent->life_ended(std::move(why));
     else
         end(std::move(why));
 }
@@ -145,10 +148,13 @@ void actor_core::end(exit_reason why) noexcept {
         why_ = why;
         phase_.store(phase::ending, release);  // pairs with throw_gone()
     }
-    hold();  // its references may go with what is destroyed here
+    // What is destroyed here may drop its last references.
+    hold();
     seal();
-    phase_.store(phase::ended, release);  // pairs with has_ended(); before anybody is told, so who comes later sees it
-    break_links(*this, why);              // those made since its last life
+    // Pairs with has_ended(). Stored before anything is told, so that a caller that comes later
+    // sees it.
+    phase_.store(phase::ended, release);
+    break_links(*this, why);  // the links made since its last life
     const bool heard = tell_monitors(*this, why);
     if (!is_supervised_) report_if_unheard(why, heard);
     program_.reset();
@@ -206,7 +212,7 @@ std::uint64_t actor_core::life() noexcept {
 
 namespace {
 
-// Without memory for it, that is what has failed.
+// If there is no memory for it, the result is that failure.
 std::exception_ptr failure_of_link(std::string_view other, const exit_reason& why) noexcept try {
     return std::make_exception_ptr(linked_failure(other, why));
 } catch (...) {
@@ -217,7 +223,8 @@ std::exception_ptr failure_of_link(std::string_view other, const exit_reason& wh
 
 void actor_core::linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept {
     if (on_linked_end_) {
-        force(on_linked_end_(other, why));  // a message, which a next life handles as any other
+        // It is a message, which a next life handles as any other.
+        force(on_linked_end_(other, why));
         return;
     }
     auto failure = failure_of_link(other, why);
@@ -225,7 +232,7 @@ void actor_core::linked_end(std::uint64_t life, std::string_view other, const ex
     {
         const std::lock_guard guard(lock_);
         f = life_ == life ? fiber_.block() : nullptr;
-        if (!f) return;  // A6: it has ended by itself
+        if (!f) return;  // A6: that life has ended by itself
         f->life.refer();  // A3
         std::swap(link_failure_, failure);
     }

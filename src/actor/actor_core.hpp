@@ -1,18 +1,24 @@
-// actor_core.hpp - one actor: its lives, its end, and who refers to it. What it does is its program's, its messages are the mailbox'.
+// actor_core.hpp - one actor: its lives, its end, and the references to it.
+//
+// What it does is defined by its program; its messages are handled by mailbox_core.
 //
 //  phase    meaning                                        leaves by
 //  idle     has not begun, or waits for its supervisor     start -> running | end -> ending
-//  running  a fiber lives one of its lives                 life_ended -> idle
-//  ending   why_ is known; what is in the mailbox is lost  end -> ended
-//  ended    for good: who asks is told why                 -
+//  running  a fiber runs one of its lives                  life_ended -> idle
+//  ending   why_ is set; stored messages are being lost    end -> ended
+//  ended    final; later askers are told why               -
 //
 // Invariants
-//   A1  The core lives as long as somebody holds it: the references together (one hold), each fiber of it, each link.
-//   A2  With the last reference the doors close. A supervisor and the registry have references; fibers have not.
-//   A3  fiber_ names the fiber of the life under way, from before it starts until life_ended(), under `lock_`.
-//   A4  What others are told of an end (links, monitors, supervisor, those who ask) they are told without any lock.
-//   A5  asks is written by the actor's own fiber, under one lock for all; what it names is held by that fiber's reference.
-//   A6  A link ends a life, the one in which it was taken out of the lists, and no later one.
+//   A1  The core lives as long as it is held: by the references together (one hold), by each of its
+//       fibers, by each link.
+//   A2  When the last reference is dropped, the doors close. A supervisor and the registry have
+//       references; fibers have none.
+//   A3  fiber_ is the fiber of the current life, from before it starts until life_ended(). Guarded
+//       by `lock_`.
+//   A4  Links, monitors, the supervisor and askers are told of an end without any lock held.
+//   A5  `asks` is written by the actor's own fiber, under one lock for all actors. The actor it
+//       points to is kept alive by that fiber's reference.
+//   A6  A link ends only the life in which it was taken out of the lists, and no later one.
 #pragma once
 
 #include <memory>
@@ -29,7 +35,7 @@
 
 namespace weft::detail {
 
-/// Told of the end of a life: a supervisor.
+/// Is told of the end of a life; implemented for children of supervisors.
 class actor_parent {
 public:
     virtual void life_ended(exit_reason why) noexcept = 0;
@@ -45,11 +51,12 @@ public:
     // References and holds (A1, A2).
     void refer() noexcept;
     void drop() noexcept;
-    void hold() noexcept { holds_.fetch_add(1, relaxed); }  // by who has a hold or a reference
+    // The caller must have a hold or a reference.
+    void hold() noexcept { holds_.fetch_add(1, relaxed); }
     void let_go() noexcept;
 
     // Lives.
-    /// Before the first start().
+    // Called before the first start().
     void set_parent(std::shared_ptr<actor_parent> p, std::chrono::nanoseconds time_to_stop) noexcept;
     /// \throws  what making a fiber throws
     void start(scheduler&);
@@ -59,32 +66,36 @@ public:
     /// The body of its fiber.
     void live() noexcept;
 
-    bool has_ended() const noexcept { return phase_.load(acquire) == phase::ended; }  // pairs with end(): all letters are dead
-    const exit_reason& why() const noexcept { return why_; }  // once it has ended
+    /// Whether it has ended; all its stored messages are then dead letters.
+    // pairs with end()
+    bool has_ended() const noexcept { return phase_.load(acquire) == phase::ended; }
+    const exit_reason& why() const noexcept { return why_; }  // valid once it has ended
     [[noreturn]] void throw_gone();
     std::string_view name() const noexcept { return name_; }
     std::chrono::nanoseconds time_to_stop() const noexcept { return time_to_stop_; }
     const std::type_info& type() const noexcept { return type_; }
 
-    // Messages, of the actor's fiber.
+    // Messages; called on the actor's fiber.
     void serve(void* actor);
     std::unique_ptr<message>& taken() noexcept { return taken_; }
     void drop_taken() noexcept;
     void tell_failure(message& of_asker, const std::exception_ptr& failure) noexcept;
 
-    /// Counts the lives; the one under way, or the last one.
+    /// The number of the current life, or of the last one.
     std::uint64_t life() noexcept;
 
-    // Under the lock of relations.cpp.
+    // Guarded by the lock of relations.cpp.
     struct link {
         actor_core* other;
-        std::uint64_t life = 0;  // of the other, in which the link ended
+        // The life of the other actor in which the link ended.
+        std::uint64_t life = 0;
     };
     std::vector<link> links;
     std::vector<channel_ref> monitors;
     std::string registered_as;
 
-    /// An actor it was linked with has ended, in the life of that number: a later one is not concerned.
+    /// An actor with which it was linked has ended, during this actor's life of that number; a
+    /// later life is not affected.
     void linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept;
 
     actor_core* asks = nullptr;  // A5
@@ -92,7 +103,7 @@ public:
 private:
     enum class phase : std::uint8_t { idle, running, ending, ended };
 
-    ~actor_core() = default;  // by let_go()
+    ~actor_core() = default;  // destroyed by let_go()
     void lost(std::unique_ptr<message>, ask_end why) noexcept override;
     bool is_caller() const noexcept override;
     exit_reason run_program() noexcept;
@@ -100,11 +111,12 @@ private:
     void report_if_unheard(const exit_reason& why, bool somebody_hears) noexcept;
 
     const std::string name_;
-    std::unique_ptr<actor_program> program_;  // by its fiber, or by who ends it after that
+    // Used by its fiber, or by the code that ends the actor after that.
+    std::unique_ptr<actor_program> program_;
     const std::type_info& type_;
     actor_program::exit_message* const on_linked_end_;
-    std::shared_ptr<actor_parent> parent_;  // as program_
-    bool is_supervised_ = false;  // before it begins
+    std::shared_ptr<actor_parent> parent_;  // used as program_
+    bool is_supervised_ = false;  // set before it begins
     std::chrono::nanoseconds time_to_stop_;
     const std::size_t stack_bytes_;
     const migrate move_;
@@ -112,11 +124,11 @@ private:
     atomic<std::size_t> holds_{1};
     atomic<phase> phase_{phase::idle};
     std::unique_ptr<message> taken_;
-    bool failure_was_told_ = false;  // to who asked; its fiber only
+    bool failure_was_told_ = false;  // to the asker; used by its fiber only
 
     spin_lock lock_;
     fiber_ref fiber_;
-    std::uint64_t life_ = 0;  // A6; under `lock_`
+    std::uint64_t life_ = 0;  // A6; guarded by `lock_`
     std::exception_ptr link_failure_;
     exit_reason why_;
 };
@@ -124,14 +136,15 @@ private:
 /// The actor whose fiber calls, or null.
 actor_core* current_actor() noexcept;
 
-/// A message nobody will handle and nobody is told of.
+/// Reports a message that will not be handled and whose sender does not wait.
 void report_dead_letter(std::string_view actor, message& m, dead_letter::cause why) noexcept;
 
 // Links, monitors, names: relations.cpp.
 
-/// Ends all links of `a` and tells the others.
+/// Ends all links of `a` and tells the other actors.
 void break_links(actor_core& a, const exit_reason& why) noexcept;
-/// Tells the monitors that are still there, and gives its name up. \returns whether there were any.
+/// Tells the monitors that are still there, and unregisters the actor's name. \returns whether
+/// there was a monitor.
 bool tell_monitors(actor_core& a, const exit_reason& why) noexcept;
 
 }  // namespace weft::detail

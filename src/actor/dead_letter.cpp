@@ -1,3 +1,4 @@
+// dead_letter.cpp - counts messages that no actor handles, and calls the hook for them.
 #include <weft/dead_letter.hpp>
 
 #include <memory>
@@ -15,7 +16,7 @@ using hook_function = std::function<void(const dead_letter&)>;
 
 struct letter_box {
     std::mutex lock;
-    std::shared_ptr<const hook_function> hook;  // copied to be called without the lock
+    std::shared_ptr<const hook_function> hook;  // copied, to be called without the lock
     detail::atomic<std::uint64_t> count{0};
 };
 
@@ -24,7 +25,8 @@ letter_box& letters() noexcept {
     return *one;
 }
 
-[[gnu::constructor(detail::before_static_objects)]] void dead_letters_follow_forks() noexcept {  // F3
+// F3 of base/fork.hpp
+[[gnu::constructor(detail::before_static_objects)]] void dead_letters_follow_forks() noexcept {
     detail::hold_lock_across_forks<letters>();
 }
 

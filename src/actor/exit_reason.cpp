@@ -1,3 +1,4 @@
+// exit_reason.cpp - why an actor ended, in words; and the exceptions that carry a reason.
 #include <weft/exit_reason.hpp>
 
 #include <cstring>
@@ -24,7 +25,8 @@ std::string quoted(std::string_view actor) { return actor.empty() ? std::string(
 
 }  // namespace
 
-// libstdc++ counts the owners of an exception where ThreadSanitizer does not look: who looked at it last seems to race with its end.
+// libstdc++ counts the owners of an exception in a way that ThreadSanitizer does not see, so the
+// last reader of an exception would seem to race with its destruction.
 exit_reason::~exit_reason() {
 #if WEFT_UNDER_TSAN
     void* object;

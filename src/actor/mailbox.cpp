@@ -13,7 +13,7 @@ mailbox_core::mailbox_core(std::size_t capacity, weft::overflow how) : overflow_
     if (capacity == 0) throw std::invalid_argument("weft: an actor's mailbox holds at least 1 message, not 0");
 }
 
-// Under the lock.
+// These are called under the lock.
 
 void mailbox_core::append(message& m) noexcept {
     m.next_ = nullptr;
@@ -36,7 +36,7 @@ message* mailbox_core::displace_oldest() noexcept {
     return m;
 }
 
-/// The actor, if it waits for what has come. It gets `hand_over` if it takes any message.
+/// Claims the actor if it waits for what has come. If it accepts any message, it gets `hand_over`.
 inline mailbox_core::receiving* mailbox_core::claim_receiver(message* hand_over) noexcept {
     receiving* const r = receiver_;
     if (!r) return nullptr;
@@ -46,7 +46,7 @@ inline mailbox_core::receiving* mailbox_core::claim_receiver(message* hand_over)
     return r;
 }
 
-/// Gives the lock back. The message reaches the actor, or the queue.
+/// Releases the lock. The message goes to the actor or to the queue.
 inline void mailbox_core::accept(message& m) noexcept {
     receiving* const r = claim_receiver(&m);
     if (!r || !r->any) append(m);
@@ -54,7 +54,7 @@ inline void mailbox_core::accept(message& m) noexcept {
     if (r) unpark_inline(r->cell());
 }
 
-/// K3: after room was made.
+/// K3: called after room was made.
 void mailbox_core::admit_senders(wait_list& claimed) noexcept {
     while (has_room()) {
         auto* const s = static_cast<asker*>(senders_.pop_front());
@@ -68,9 +68,10 @@ void mailbox_core::admit_senders(wait_list& claimed) noexcept {
     }
 }
 
-// Senders.
+// For senders.
 
-/// Takes the lock. \returns whether a message can be accepted now; drop_oldest sees to it.
+/// Takes the lock. With drop_oldest it drops messages to make room. \returns whether a message can
+/// be accepted now.
 bool mailbox_core::lock_with_room() noexcept {
     lock_.lock();
     while (!has_room() && overflow_ == weft::overflow::drop_oldest && doors_ == doors::open) {
@@ -145,7 +146,8 @@ mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, answer_place&
     if (has_place) {
         accept(mine);
     } else {
-        senders_.push_back(me);  // the one wait is for the answer; the message follows when there is room
+        // There is only one wait, for the answer; the message is stored when there is room.
+        senders_.push_back(me);
         lock_.unlock();
     }
     const auto why = w.park();
@@ -172,7 +174,8 @@ void mailbox_core::unreserve() noexcept {
     lock_.lock();
     --reserved_;
     admit_senders(claimed);
-    receiving* const r = oldest_ || doors_ != doors::open ? claim_receiver(nullptr) : nullptr;  // it looks again
+    // The actor looks again.
+    receiving* const r = oldest_ || doors_ != doors::open ? claim_receiver(nullptr) : nullptr;
     lock_.unlock();
     if (r) r->unpark();
     unpark_all(claimed);
@@ -189,7 +192,7 @@ bool mailbox_core::post_reserved(std::unique_ptr<message>& m) noexcept {
     receiving* const r = claim_receiver(m.get());
     message& mine = *m.release();
     if (!r || !r->any) append(mine);
-    admit_senders(claimed);  // K3: what is handed over needs no room
+    admit_senders(claimed);  // K3: a message that is handed over needs no room
     lock_.unlock();
     if (r) r->unpark();
     unpark_all(claimed);
@@ -233,7 +236,7 @@ bool mailbox_core::refuse(message& m, ask_end how) noexcept {
     return true;
 }
 
-// Its life.
+// For the life of the mailbox.
 
 void mailbox_core::begin_life() noexcept {
     lock_.lock();

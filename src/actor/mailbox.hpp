@@ -1,19 +1,24 @@
-// mailbox.hpp - the messages of one actor: those stored, the senders that wait for room, and the actor that waits for messages.
+// mailbox.hpp - the messages of one actor, the senders that wait for room, and the waiting actor.
 //
 //  doors   a send        the actor gets            leaves by
 //  open    is accepted   what is stored, or waits  close -> closed
 //  closed  is refused    what is stored, then null begin_life -> open | seal -> sealed
 //  sealed  is refused    (it has ended)            -
-// While `leaving`, the actor gets null whatever is stored; that is for its next life.
+// While `leaving`, the actor gets null whatever is stored; the stored messages are for its next
+// life.
 //
 // Invariants
-//   K1  A message is its sender's, in the queue, or its actor's; that of an entry in senders_ is its sender's.
-//   K2  size_ + reserved_ <= capacity_, but for messages that are forced in and for the one at cursor_, which is not displaced.
+//   K1  A message belongs to its sender, to the queue, or to its actor. The message of an entry in
+//       senders_ belongs to its sender.
+//   K2  size_ + reserved_ <= capacity_, except for messages that are forced in, and for the one at
+//       cursor_, which is not displaced.
 //   K3  A sender that can be claimed waits only while there is no room and the doors are open.
-//   K4  The actor waits only while the queue is empty, or holds nothing behind cursor_ if it looks for certain messages.
-//   K5  A message's asker is claimed, or forgotten, under the lock, and is not touched after it was woken. An asker that gives up
-//       takes its name off the message under the lock, and withdraws the message if that is still its own.
-//   K6  Messages are destroyed, and their values looked at, without the lock.
+//   K4  The actor waits only while the queue is empty, or, if it looks for certain messages, while
+//       there is nothing after cursor_.
+//   K5  A message's asker is claimed, or removed from the message, under the lock, and is not
+//       touched after it was woken. An asker that gives up removes itself from the message under
+//       the lock, and takes the message back if it still owns it.
+//   K6  Messages are destroyed, and their values are looked at, without the lock.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +31,22 @@
 
 namespace weft::detail {
 
-/// The actor will be answered: from now on it may be asked by who has done so.
+/// The actor will be answered; from now on the actor that answers may ask it.
 void asks_no_longer(actor_core& who) noexcept;
 
-/// How an ask has ended.
+/// How an ask ended.
 enum class ask_end : std::uint8_t { answered, gone, no_room, not_answered };
 
-/// A sender's or an asker's registration, in its frame.
+/// The registration of a sender or an asker, in its frame.
 struct asker : waiter {
     asker(wait& w, message& brings, answer_place* where) noexcept : waiter(w.cell(), w.ticket()), mine(&brings), place(where) {}
 
-    message* mine;  // K5: what it brings, or what names it; null once it was claimed for an answer
-    answer_place* const place;  // null: a sender, which waits for room only
-    bool accepted = false;  // the message is the mailbox'
+    // K5: the message it brings, or the one that refers to it; null once it was claimed for an
+    // answer.
+    message* mine;
+    // Null for a sender, which waits only for room.
+    answer_place* const place;
+    bool accepted = false;  // the message belongs to the mailbox
     ask_end how = ask_end::gone;
 };
 
@@ -51,31 +59,32 @@ public:
     mailbox_core(const mailbox_core&) = delete;
     mailbox_core& operator=(const mailbox_core&) = delete;
 
-    // Senders. `m` is given up if it was accepted.
+    // For senders. `m` is released if the message was accepted.
     /// \parks with overflow::park, while there is no room \throws cancelled
     posted post(std::unique_ptr<message>& m);
-    /// The message may be accepted even if it has timed out. \parks until answered \throws cancelled
+    /// Posts a message and waits for its answer. The message may be accepted even if the ask has
+    /// timed out. \parks until answered \throws cancelled
     asked ask(std::unique_ptr<message>& m, answer_place&, time_point until);
-    /// \returns  whether there is room now, which is then kept.
+    /// \returns  whether there is room now; it is then reserved.
     bool reserve() noexcept;
     void unreserve() noexcept;
     /// \returns  false if the actor has ended.
     bool post_reserved(std::unique_ptr<message>& m) noexcept;
     bool waits_for_room() const noexcept { return overflow_ == weft::overflow::park; }
-    /// Whether there is room or not.
+    /// Stores the message whether there is room or not. \returns false if the actor has ended.
     bool force(std::unique_ptr<message> m) noexcept;
 
-    // The actor.
+    // For the actor.
     std::unique_ptr<message> next(time_point until);
     std::unique_ptr<message> next_if(time_point until, bool (*wanted)(void*, message&), void* context);
-    /// Claims who asks with `m`; null: nobody waits (any more).
+    /// Claims the asker of `m`; null if none waits (any more).
     asker* claim_asker(message& m) noexcept;
-    /// Whether an answer of that type would reach somebody: a hint.
+    /// Whether an asker waits for an answer of that type: a hint.
     bool asker_expects(const message& m, const std::type_info& type) noexcept;
-    /// \returns  whether somebody was waiting for the answer, and was told.
+    /// \returns  whether an asker was waiting for the answer, and was told.
     bool refuse(message& m, ask_end how) noexcept;
 
-    // Its life.
+    // For the life of the mailbox.
     void begin_life() noexcept;
     void close() noexcept;
     enum class and_then : bool { stay_open, close };
@@ -83,7 +92,8 @@ public:
     bool is_leaving() noexcept;
     bool is_open() noexcept;
     std::size_t size() noexcept;
-    /// Closes it for good. Who waits is refused, what is stored is lost().
+    /// Closes it for ever. Waiting senders and askers are refused; stored messages are passed to
+    /// lost().
     void seal() noexcept;
 
 protected:
@@ -92,7 +102,8 @@ protected:
 private:
     enum class doors : std::uint8_t { open, closed, sealed };
 
-    /// A message that was accepted will not be handled, for lack of room or because the actor has ended. Without the lock.
+    /// An accepted message will not be handled, for lack of room or because the actor has ended.
+    /// Called without the lock.
     virtual void lost(std::unique_ptr<message>, ask_end why) noexcept = 0;
     /// Whether the calling fiber is the actor's.
     virtual bool is_caller() const noexcept = 0;
@@ -126,7 +137,7 @@ private:
     std::size_t reserved_ = 0;
     message* oldest_ = nullptr;
     message* newest_ = nullptr;
-    message* cursor_ = nullptr;  // the last one a selective receive has looked at
+    message* cursor_ = nullptr;  // the last message that a selective receive has looked at
     wait_list senders_;
 };
 

@@ -1,4 +1,4 @@
-// mailbox_receive.cpp - how an actor takes its messages: the next one, or the first that it wants.
+// mailbox_receive.cpp - how an actor takes its messages: the next one, or the first it wants.
 #include "actor/mailbox.hpp"
 
 #include "fiber/wake_all.hpp"
@@ -48,7 +48,7 @@ std::unique_ptr<message> mailbox_core::next(time_point until) {
     return nullptr;
 }
 
-/// While alive, a selective receive goes through the queue.
+/// During its lifetime a selective receive goes through the queue.
 class mailbox_core::looking {
 public:
     explicit looking(mailbox_core& box) noexcept : box_(box) {}
@@ -87,7 +87,7 @@ std::unique_ptr<message> mailbox_core::next_if(time_point until, bool (*wanted)(
             if (message* const m = cursor_ ? cursor_->next_ : oldest_) {
                 cursor_ = m;
                 look.unlock();
-                const bool fits = wanted(context, *m);  // K6; only the actor takes what cursor_ names out
+                const bool fits = wanted(context, *m);  // K6: only the actor removes it
                 look.lock();
                 if (!fits) continue;
                 found = m;

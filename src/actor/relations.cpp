@@ -1,9 +1,11 @@
-// relations.cpp - who knows whom: links and monitors of actors, and their names.
+// relations.cpp - links and monitors between actors, and their names.
 //
 // Invariants
-//   D1  One lock for all of them, a std::mutex: they change seldom, and memory is allocated under it. No code of the user's runs under it.
-//   D2  A link stands in the lists of both, and each entry holds the other. Who takes a link out of one list takes it out of both.
-//   D3  A name stands for an actor that has not ended, and holds a reference to it.
+//   D1  One lock guards all of them. It is a std::mutex, since they rarely change and memory is
+//       allocated under it. No user code runs under it.
+//   D2  A link is in the lists of both actors, and each entry holds the other actor. Code that
+//       removes a link from one list removes it from both.
+//   D3  A name refers to an actor that has not ended, and holds a reference to it.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -29,7 +31,8 @@ all_relations& relations() noexcept {
     return *one;
 }
 
-[[gnu::constructor(before_static_objects)]] void relations_follow_forks() noexcept { hold_lock_across_forks<relations>(); }  // F3
+// F3 of base/fork.hpp
+[[gnu::constructor(before_static_objects)]] void relations_follow_forks() noexcept { hold_lock_across_forks<relations>(); }
 
 bool remove_from(link_list& list, const actor_core* who) noexcept {
     return std::erase_if(list, [=](const actor_core::link& l) { return l.other == who; }) != 0;
@@ -85,7 +88,7 @@ void break_links(actor_core& a, const exit_reason& why) noexcept {
     for (const auto& [o, life] : others) {
         if (why.abnormal()) o->linked_end(life, a.name(), why);
         o->let_go();
-        a.let_go();  // the entry of the other
+        a.let_go();  // for the entry of the other actor
     }
 }
 
@@ -96,7 +99,8 @@ receiver<exit_reason> actor_monitor(actor_core& a) {
     {
         const std::lock_guard guard(relations().lock);
         if (!a.has_ended()) {
-            std::erase_if(a.monitors, [](const channel_ref& m) { return !is_open(m); });  // nobody listens any more
+            // remove monitors whose receivers are gone
+            std::erase_if(a.monitors, [](const channel_ref& m) { return !is_open(m); });
             a.monitors.push_back(std::move(made));
             return rx;
         }

@@ -1,4 +1,4 @@
-// supervisor.cpp - the two kinds of children, actors and supervisors, and the compiled half of weft::supervisor.
+// supervisor.cpp - the two kinds of children, actors and supervisors, behind weft::supervisor.
 #include <weft/supervisor.hpp>
 
 #include "actor/supervisor_core.hpp"

@@ -20,7 +20,7 @@ supervisor_core::supervisor_core(const supervisor_options& o)
         throw std::invalid_argument("weft: supervisor_options::within must be positive");
 }
 
-// Any thread.
+// For any thread.
 
 void supervisor_core::begin(scheduler& where) {
     {
@@ -41,7 +41,7 @@ void supervisor_core::add(child_ptr c) {
     if (state_ == state::stopping || state_ == state::ended) throw actor_gone(name_, why_);
     children_.push_back(c);
     if (state_ == state::idle) return;
-    c->now = child::phase::running;  // so that nobody else starts it
+    c->now = child::phase::running;  // so that the supervisor's fiber does not start it too
     c->has_lived = c->is_starting = true;
     auto& where = *where_;
     lock.unlock();
@@ -104,7 +104,7 @@ void supervisor_core::end(exit_reason why) noexcept {
         const lock_type lock(mutex_);
         if (state_ == state::ended) return;
         why_ = why;
-        state_ = state::stopping;  // no more children
+        state_ = state::stopping;  // no more children are accepted
         children.swap(children_);
         as_child.swap(as_child_);
         is_heard = as_child || std::ranges::any_of(monitors_, [](const channel_ref& m) { return !channel_is_closed(m.core()); });
@@ -114,7 +114,8 @@ void supervisor_core::end(exit_reason why) noexcept {
         f->owner->report_unhandled(*f, why.failure);
     {
         const lock_type lock(mutex_);
-        state_ = state::ended;  // before anybody is told, so who comes later sees it
+        // Stored before anything is told, so that a caller that comes later sees it.
+        state_ = state::ended;
         monitors.swap(monitors_);
         changed_.notify_all();
     }
@@ -163,7 +164,7 @@ receiver<exit_reason> supervisor_core::monitor() {
     return rx;
 }
 
-// Its fiber.
+// For its fiber.
 
 void supervisor_core::run() noexcept {
     exit_reason why;
@@ -186,31 +187,32 @@ void supervisor_core::run() noexcept {
     }
     const shield uninterrupted;
     if (const auto me = as_child_)
-        me->owner->child_ended(*me, std::move(why));  // it may begin anew at once: nothing of this run follows
+        // This supervisor may begin again at once, so nothing of this run may follow.
+        me->owner->child_ended(*me, std::move(why));
     else
         end(std::move(why));
 }
 
-/// \returns  why it must end.
+/// \returns  why the supervisor must end.
 exit_reason supervisor_core::supervise(lock_type& lock) {
     forget_temporary(0, lock);
     start_from(0, lock);
     for (;;) {
         changed_.wait(lock, [&] { return stop_asked_ || next_event(); });
         if (stop_asked_) return {.kind = die_asked_ ? exit_kind::killed : exit_kind::stopped};
-        if (where_->all_are_stopped()) throw cancelled();  // children end because of it, too
+        if (where_->all_are_stopped()) throw cancelled();  // children end for this reason too
         if (auto failure = deal_with(next_event(), lock)) return {.kind = exit_kind::failed, .failure = std::move(failure)};
     }
 }
 
-/// The first child to be dealt with, or null.
+/// The first child that needs attention, or null.
 supervisor_core::child_ptr supervisor_core::next_event() const noexcept {
     const auto at =
         std::ranges::find_if(children_, [](const child_ptr& c) { return c->now == child::phase::over || c->is_to_go; });
     return at == children_.end() ? nullptr : *at;
 }
 
-/// \returns  a failure if this was one restart too many.
+/// \returns  a failure if the restart would exceed the limit.
 std::exception_ptr supervisor_core::deal_with(const child_ptr& c, lock_type& lock) {
     if (c->is_to_go) {
         stop_one(c, lock);
@@ -242,7 +244,7 @@ void supervisor_core::restart_after(const child_ptr& c, lock_type& lock) {
     start_from(first, lock);
 }
 
-/// Temporary children that were stopped do not live again.
+/// Removes temporary children that were stopped; they do not live again.
 void supervisor_core::forget_temporary(std::size_t first, lock_type& lock) {
     for (const auto& c : std::vector(children_.begin() + static_cast<std::ptrdiff_t>(first), children_.end()))
         if (c->keep == child_kind::temporary && c->has_lived && c->now == child::phase::down)
@@ -265,9 +267,10 @@ void supervisor_core::start_one(const child_ptr& c, lock_type& lock) {
     lock.lock();
 }
 
-/// Rule 6 of supervisor.hpp. \returns false if the supervisor is asked to stop first
+/// Implements rule 6 of supervisor.hpp. \returns false if the supervisor is asked to stop first
 bool supervisor_core::start_when_there_is_room(child& c) {
-    const auto unless = stop_source_.get_token();  // replaced by begin() only, before this fiber
+    // Replaced only by begin(), before this fiber exists.
+    const auto unless = stop_source_.get_token();
     do {
         try {
             c.start(*where_);
@@ -278,11 +281,11 @@ bool supervisor_core::start_when_there_is_room(child& c) {
 }
 
 void supervisor_core::start_from(std::size_t first, lock_type& lock) {
-    for (auto i = first; i < children_.size(); ++i)  // U2: others only append
+    for (auto i = first; i < children_.size(); ++i)  // U2: other callers only append
         if (const auto c = children_[i]; c->now == child::phase::down && !c->is_to_go) start_one(c, lock);
 }
 
-/// Afterwards it is down.
+/// Stops a child; afterwards it is down.
 void supervisor_core::stop_one(const child_ptr& c, lock_type& lock) {
     changed_.wait(lock, [&] { return !c->is_starting; });
     const auto has_ended = [&] { return c->now != child::phase::running; };
@@ -304,9 +307,10 @@ void supervisor_core::stop_one(const child_ptr& c, lock_type& lock) {
 }
 
 void supervisor_core::stop_from(std::size_t first, lock_type& lock) {
-    for (auto i = children_.size(); i-- > first;)  // U2: others only append
+    for (auto i = children_.size(); i-- > first;)  // U2: other callers only append
         if (!children_[i]->is_starting) stop_one(children_[i], lock);
-    for (auto i = first; i < children_.size(); ++i) stop_one(children_[i], lock);  // which may have waited for the others' places
+    // These may have waited for the places of the others.
+    for (auto i = first; i < children_.size(); ++i) stop_one(children_[i], lock);
 }
 
 void supervisor_core::remove(const child_ptr& c, exit_reason why, lock_type& lock) noexcept {

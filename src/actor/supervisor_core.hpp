@@ -1,20 +1,21 @@
-// supervisor_core.hpp - a supervisor: a list of children, and a fiber that deals with one end after another.
+// supervisor_core.hpp - a supervisor: a list of children, and a fiber that handles their ends.
 //
-//  state     meaning                                        leaves by
-//  idle      not begun, or waits for its own supervisor     begin -> running | end -> ended
-//  running   its fiber deals with ends                      run: stopped, or over its limit -> stopping
-//  stopping  its fiber stops the children                   run -> idle (has a supervisor) | ended
-//  ended     for good; it has no children                   -
+//  state     meaning                                     leaves by
+//  idle      not begun, or waits for its own supervisor  begin -> running | end -> ended
+//  running   its fiber handles ends of children          run: stopped or over its limit -> stopping
+//  stopping  its fiber stops the children                run -> idle (has a supervisor) | ended
+//  ended     final; it has no children                   -
 //
-//  a child is  meaning                                      leaves by
-//  down        does not live; to be started, or waits       start_one, add -> running
-//  running     lives                                        child_ended -> over
-//  over        has ended, and nobody has dealt with it      deal_with, stop_one -> down, or removed
+//  a child is  meaning                                 leaves by
+//  down        does not live; to be started, or waits  start_one, add -> running
+//  running     lives                                   child_ended -> over
+//  over        has ended, and that is not handled yet  deal_with, stop_one -> down, or removed
 //
 // Invariants
-//   U1  Everything here is under mutex_, which is given up while children are told anything: they may take it.
-//   U2  Children are removed by the supervisor's own fiber, or by end(); others append.
-//   U3  A child that is `running` tells child_ended() once, whether or not it could be started.
+//   U1  Everything here is guarded by mutex_, which is released while a child is called: the child
+//       may take it.
+//   U2  Children are removed by the supervisor's own fiber, or by end(); other callers only append.
+//   U3  A child that is `running` calls child_ended() once, whether or not it could be started.
 //   U4  A supervisor and its children refer to each other until end().
 #pragma once
 
@@ -40,14 +41,14 @@ public:
     child& operator=(const child&) = delete;
     virtual ~child() = default;
 
-    // Without the supervisor's mutex.
+    // These are called without the supervisor's mutex.
     /// \throws  what making a fiber throws
     virtual void start(scheduler&) = 0;
     virtual void stop() noexcept = 0;
     virtual void kill() noexcept = 0;
-    /// It will not live again.
+    /// The child will not live again.
     virtual void end(exit_reason) noexcept = 0;
-    /// Whether it is the actor or the supervisor whose core this is.
+    /// Whether `core` is the core of this child's actor or supervisor.
     virtual bool is(const void* core) const noexcept = 0;
 
     enum class phase : std::uint8_t { down, running, over };
@@ -56,12 +57,13 @@ public:
     const std::string name;
     const child_kind keep;
     const std::chrono::nanoseconds shutdown;
-    // U1
+    // Guarded as in U1.
     phase now = phase::down;
     bool is_to_go = false;
     bool has_lived = false;
-    bool is_starting = false;  // by add(): to be stopped only after
-    exit_reason last_end;  // while `over`
+    // add() is starting it; it may be stopped only after that.
+    bool is_starting = false;
+    exit_reason last_end;  // valid while `over`
 };
 
 class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
@@ -70,14 +72,15 @@ public:
 
     void begin(scheduler&);
     void add(std::shared_ptr<child>);
-    /// Asks a child to go for good. \returns false if it is none
+    /// Asks a child to go for good. \returns false if it is not a child of this supervisor
     bool dismiss(const void* core) noexcept;
-    enum class end_by : bool { stop, kill };  // of its children
+    // What it does to its children.
+    enum class end_by : bool { stop, kill };
     void ask_to(end_by) noexcept;
     void join() noexcept;
     void end(exit_reason) noexcept;
     void child_ended(child&, exit_reason) noexcept;
-    void become_child(std::shared_ptr<child> c);  // before it begins
+    void become_child(std::shared_ptr<child> c);  // called before it begins
 
     bool has_failed() const noexcept;
     std::size_t size() const noexcept;
@@ -89,7 +92,7 @@ private:
     using lock_type = std::unique_lock<mutex>;
     using child_ptr = std::shared_ptr<child>;
 
-    // Its fiber.
+    // For its fiber.
     void run() noexcept;
     exit_reason supervise(lock_type&);
     child_ptr next_event() const noexcept;
@@ -111,14 +114,15 @@ private:
     const unsigned max_restarts_;
     const std::chrono::nanoseconds within_;
     const std::function<void(const child_report&)> on_end_;
-    child_ptr as_child_;  // of another supervisor, or null
+    child_ptr as_child_;  // null unless it is the child of another supervisor
 
     mutable mutex mutex_;
     mutable condition_variable changed_;
     scheduler* where_ = nullptr;
     state state_ = state::idle;
     bool stop_asked_ = false;
-    std::stop_source stop_source_;  // the same, for a wait that is not on changed_
+    // stop_asked_ as a token, for a wait that does not use changed_.
+    std::stop_source stop_source_;
     bool die_asked_ = false;
     bool has_given_up_ = false;
     exit_reason why_;

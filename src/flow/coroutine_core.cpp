@@ -1,12 +1,16 @@
-// coroutine_core.cpp - calls, yields and ends coroutines: the chain of callers, their exceptions, their stacks.
+// coroutine_core.cpp - calls, yields and ends coroutines: chain of callers, exceptions, stacks.
 //
 // Invariants
-//   C1  The coroutines that run for one caller form a chain: its slot points to the innermost, each to the one that called it.
-//       All of them are in state running; all others are suspended or done.
-//   C2  `caller` is valid while the coroutine runs. A transfer copies it, so that it does not matter who outlives whom.
-//   C3  The deadlines and shields that began in a coroutine are in the list of whoever runs it, while it runs; else in its own, and
-//       interrupt nobody. `due` says that there may be some.
-//   C4  The core and the body lie on the coroutine's own stack, above its first frame; they go with it.
+//   C1  The coroutines that run for one caller form a chain: its slot points to the innermost, and
+//       each points to the one that called it. All of them are in state running; all others are
+//       suspended or done.
+//   C2  `caller` is valid while the coroutine runs. A transfer copies it, so it does not matter
+//       which of the two coroutines ends first.
+//   C3  While a coroutine runs, the deadlines and shields that began in it are in the list of the
+//       fiber or thread that runs it. Otherwise they are in its own list and interrupt nothing.
+//       `due` says that there may be some.
+//   C4  The core and the body are on the coroutine's own stack, above its first frame, and are
+//       destroyed with it.
 #include <weft/detail/coroutine_core.hpp>
 
 #include <algorithm>
@@ -45,23 +49,25 @@ static_assert(std::is_base_of_v<coroutine_link, coroutine_core> && !std::is_poly
 
 namespace {
 
-/// Thrown by the yield of a coroutine that is being destroyed. Nobody else can name it.
+/// Thrown by the yield of a coroutine that is being destroyed. No other file can name it.
 struct unwound {};
 
-constexpr std::size_t body_fits_anyway = 1024;  // chosen: what may come out of the stack size asked for
+// chosen: a body of this size may come out of the requested stack size
+constexpr std::size_t body_fits_anyway = 1024;
 
-// Never destroyed: a static coroutine may end after it would be.
+// Never destroyed, since a static coroutine may end later than a static pool would.
 stack_pool& coroutine_stacks() {
     static never_destroyed<stack_pool> pool;
     return *pool;
 }
 
-// Before the stack map gives back its entries, of which each slab has one.
+// Runs before the stack map gives back its entries, of which each slab has one.
 [[gnu::destructor(after_static_objects + 1)]] void give_back_idle_stacks() noexcept {
     if (library_is_closed()) coroutine_stacks().close_idle();
 }
 
-// Behind the handlers of stack_map.cpp, whose lock is taken under the pool's: they are registered at load, before static objects (F1).
+// Registered after the handlers of stack_map.cpp, whose lock is taken under the pool's. Those are
+// registered at load, before static objects (F1).
 const bool follows_forks = [] {
     follow_forks({.before = [] { coroutine_stacks().lock(); },
                   .in_parent = [] { coroutine_stacks().unlock(); },
@@ -80,7 +86,7 @@ void run(void* argument) noexcept {
     void* last = nullptr;
     try {
         last = core.type->run(core.body, core, core.input);
-    } catch (unwound const&) {  // its destruction asked for this
+    } catch (unwound const&) {  // the destruction of the coroutine asked for this
     } catch (...) {
         core.failure = std::current_exception();
     }
@@ -108,7 +114,7 @@ void require_callable(coroutine_core const& core) {
     require(core.state == coroutine_state::suspended, "a running coroutine cannot be called");
 }
 
-/// Whether its call is more than a hop: it may not be called, or something is due.
+/// Whether its call needs more than a switch: it may not be callable, or something is due.
 bool takes_care_to_call(coroutine_core const& core) noexcept {
     static_assert(static_cast<unsigned>(coroutine_state::suspended) == 0, "one test for both");
     return (static_cast<unsigned>(core.state) | core.due) != 0;
@@ -119,14 +125,17 @@ bool takes_care_to_call(coroutine_core const& core) noexcept {
     if ((core.due & due_frames) != 0) core.frames.bring_back(slot);
 }
 
-/// Before it ceases to be the innermost. \returns `slot`, which nobody has to keep then where nothing is due.
+/// Called before the coroutine ceases to be the innermost. \returns `slot`, so that the caller need
+/// not keep it across this call if nothing is due.
 [[gnu::noinline, gnu::cold]] coroutine_slot* see_to_yield(coroutine_core& core, coroutine_slot* slot) {
-    if ((core.due & due_unwinding) != 0) throw unwound{};  // or its body has caught the first one
+    // also if its body has caught the first one
+    if ((core.due & due_unwinding) != 0) throw unwound{};
     if (!core.frames.put_aside(*slot, core)) core.due &= ~due_frames;
     return slot;
 }
 
-/// The same. \returns null for a destructor that yields while the body unwinds, which must not throw.
+/// Does see_to_yield(). \returns null for a destructor that yields while the body unwinds, since it
+/// must not throw.
 [[gnu::noinline, gnu::cold]] coroutine_slot* see_to_bare_yield(coroutine_core& core, coroutine_slot* slot) {
     if ((core.due & due_unwinding) != 0 && std::uncaught_exceptions() > 0) return nullptr;
     return see_to_yield(core, slot);
@@ -174,7 +183,8 @@ void unwind_coroutine(coroutine_core& core) noexcept {
     call_coroutine(core, nullptr);
 }
 
-// Nothing follows the hop in these three, so that a call and a yield cost one predictable jump each and no return.
+// In these three functions nothing follows the switch, so that a call and a yield cost one
+// predictable jump each and no return.
 
 coroutine_core* enter_coroutine(coroutine_core& core, void* input) {
     auto& slot = current_coroutine();
@@ -203,7 +213,7 @@ coroutine_core* leave_innermost() {
         if (slot == nullptr) return nullptr;
     }
     cease_innermost(core, *slot);
-    core.output = nullptr;  // that of its last yield is gone
+    core.output = nullptr;  // the output of its last yield is gone
     return static_cast<coroutine_core*>(hop_context(core.self, core.caller, &core));
 }
 

@@ -1,4 +1,4 @@
-// generator_core.cpp - steps whichever generator of a nest is to produce next.
+// generator_core.cpp - resumes the generator of a nest that is to produce the next element.
 #include <weft/detail/generator_core.hpp>
 
 #include <utility>
@@ -8,7 +8,8 @@
 namespace weft::detail {
 namespace {
 
-// A failure of the root leaves; that of any other belongs to the body which asked for its elements.
+// A failure of the root is thrown to the caller. The failure of any other generator goes to the
+// body that asked for its elements.
 void* step_leaf(generator_flow& leaf) {
     try {
         return call_coroutine(*leaf.core, nullptr);
@@ -28,7 +29,7 @@ void step_generator(generator_flow& root) {
         generator_flow& leaf = *root.leaf;
         root.element = step_leaf(leaf);
         if (root.element != nullptr) return;
-        if (root.leaf != &leaf) continue;   // it has yielded from another
+        if (root.leaf != &leaf) continue;  // it has yielded from another generator
         require(state_of(*leaf.core) == coroutine_state::done, "the body of a generator yields by its yielder only");
         if (leaf.parent == nullptr) return;
         root.leaf = leaf.parent;

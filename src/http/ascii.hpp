@@ -1,4 +1,4 @@
-// ascii.hpp - the character classes of RFC 9110 and comparison without regard to case, independent of any locale.
+// ascii.hpp - the character classes of RFC 9110 and case-insensitive comparison, without a locale.
 #pragma once
 
 #include <array>
@@ -37,14 +37,14 @@ constexpr bool is_token(std::string_view s) noexcept {
     return !s.empty();
 }
 
-/// Neither NUL nor line end nor any other control byte, tab excepted.
+/// True if there is no NUL, no line end and no other control byte except tab.
 constexpr bool is_field_value(std::string_view s) noexcept {
     for (char c : s)
         if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f) return false;
     return true;
 }
 
-/// No byte from 0x80 on.
+/// True if no byte is 0x80 or above.
 inline bool is_ascii(std::string_view s) noexcept {
     constexpr std::uint64_t high_bits = 0x8080808080808080;
     std::uint64_t eight;

@@ -1,4 +1,4 @@
-// chunk_decoder.cpp - the table of chunk_decoder.hpp, and the limits.
+// chunk_decoder.cpp - implements the state table of chunk_decoder.hpp, and the limits.
 #include "http/chunk_decoder.hpp"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ bool chunk_decoder::take_byte(char c) noexcept {
 }
 
 bool chunk_decoder::take_digit(char c) noexcept {
-    constexpr unsigned max_digits = 16;    // chosen: all of 64 bits; leading zeros gain nothing
+    // chosen: enough for 64 bits; leading zeros are not worth more digits
+    constexpr unsigned max_digits = 16;
     const int digit = hex_digit(c);
     if (digit < 0 || ++digits_ > max_digits) return false;
     left_ = left_ * 16 + static_cast<unsigned>(digit);

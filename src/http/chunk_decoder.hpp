@@ -1,21 +1,23 @@
-// chunk_decoder.hpp - takes a chunked body apart (RFC 9112, 7.1), however its bytes arrive. Trailers and extensions are dropped.
+// chunk_decoder.hpp - decodes a chunked body (RFC 9112, 7.1), in whatever pieces its bytes arrive.
 //
-//  state          the next byte belongs to                     leaves by
-//  size_begin     a chunk's size, its first digit              digit -> size
-//  size           the same, or what ends it                    ';' -> extension_name | CR -> size_lf
-//  extension_name an extension, its first byte                 token -> extension
-//  extension      the same                                     CR -> size_lf
-//  size_lf        the end of that line                         LF -> data | last chunk: trailer_begin
-//  data           the chunk                                    its last byte -> data_cr
-//  data_cr, _lf   the line end behind it                       CR, LF -> size_begin
-//  trailer_begin  a trailer's name, or the empty line          token -> trailer_name | CR -> end_lf
-//  trailer_name   the same                                     ':' -> trailer_value
-//  trailer_value  its value                                    CR -> trailer_lf
-//  trailer_lf     the end of that line                         LF -> trailer_begin
-//  end_lf         the end of everything                        LF -> done
-//  done           somebody else                                -
+// Trailers and extensions are dropped.
 //
-// Any other byte, and any control byte but tab, is refused: a bare LF ends no line here.
+//  state          the next byte belongs to              leaves by
+//  size_begin     a chunk's size, its first digit       digit -> size
+//  size           the size, or what ends it             ';' -> extension_name | CR -> size_lf
+//  extension_name an extension, its first byte          token -> extension
+//  extension      the extension                         CR -> size_lf
+//  size_lf        the end of that line                  LF -> data | last chunk: trailer_begin
+//  data           the chunk                             its last byte -> data_cr
+//  data_cr, _lf   the line end after the chunk          CR, LF -> size_begin
+//  trailer_begin  a trailer's name, or the empty line   token -> trailer_name | CR -> end_lf
+//  trailer_name   the name                              ':' -> trailer_value
+//  trailer_value  its value                             CR -> trailer_lf
+//  trailer_lf     the end of that line                  LF -> trailer_begin
+//  end_lf         the end of the body                   LF -> done
+//  done           the next message                      -
+//
+// Any other byte, and any control byte except tab, is refused; a bare LF does not end a line here.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +30,8 @@ namespace weft::detail {
 
 class chunk_decoder {
 public:
-    /// Takes bytes from the front, up to the end of the body, and appends what they carry.
+    /// Takes bytes from the front, up to the end of the body, and appends the data they contain to
+    /// `body`.
     refusal put(std::string_view& bytes, std::string& body, const decode_limits& limits);
 
     bool done() const noexcept { return state_ == state::done; }
@@ -59,7 +62,7 @@ private:
 
     state state_ = state::size_begin;
     unsigned digits_ = 0;
-    std::uint64_t left_ = 0;               // of the chunk under way
+    std::uint64_t left_ = 0;  // bytes left of the current chunk
     std::size_t overhead_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// connection.cpp - waits, receives, has answered, sends; and every way in which a connection ends.
+// connection.cpp - how a connection waits, receives, answers and sends, and every way it can end.
 #include "http/connection.hpp"
 
 #include <array>
@@ -13,7 +13,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t flush_bytes = 16 * 1024;     // chosen: coalesce up to here; a body beyond is not copied
+// chosen: collect up to this much; a body beyond it is not copied
+constexpr std::size_t flush_bytes = 16 * 1024;
 constexpr auto linger_time = std::chrono::seconds(1);
 
 bool asks_to_close(const http::response& r) noexcept {
@@ -44,7 +45,8 @@ void http_connection::run() {
     }
 }
 
-/// Idle: holds no exchange. \returns 0 when the connection is over, for whatever reason.
+/// Waits while the connection is idle; it holds no exchange then. \returns 0 if the connection is
+/// over, for whatever reason.
 std::size_t http_connection::wait_for_request(first_bytes& into) {
     presence_.set_idle();
     if (service_.stopping()) return 0;                             // V2
@@ -54,11 +56,13 @@ std::size_t http_connection::wait_for_request(first_bytes& into) {
         const deadline_frame idle(idle_until());
         n = stream_.read_some(std::as_writable_bytes(std::span(into)), error);
     }
-    presence_.set_busy();                                          // hung up: what had arrived before is still served
+    // If it was hung up meanwhile, requests that had arrived before are still served.
+    presence_.set_busy();
     return n;
 }
 
-/// From the last answer on. What is no request, an empty line say, buys no more time.
+/// The idle limit counts from the last answer. Input that is not a request, for instance an empty
+/// line, does not extend it.
 time_point http_connection::idle_until() noexcept {
     if (!is_idle_) idle_until_ = deadline_after(service_.options.idle_timeout);
     is_idle_ = true;
@@ -79,7 +83,7 @@ http_connection::next_step http_connection::serve_burst(exchange& x) {
     }
 }
 
-/// Answers every request that is whole. The answers of one burst leave together.
+/// Answers every complete request. The answers of one burst leave together.
 http_connection::next_step http_connection::answer_received(exchange& x) {
     for (;;) {
         switch (x.decoder.next(x.in, x.request)) {
@@ -122,7 +126,8 @@ http::response http_connection::handle(http::request& q) {
         if (response.status >= 200 && response.status <= 999) return response;
         throw std::out_of_range("weft: no final status: " + std::to_string(response.status));
     } catch (const cancelled&) {
-        if (stop_is_pending()) throw;                              // this fiber was stopped: nobody is to be answered
+        // This fiber was stopped: no answer is sent.
+        if (stop_is_pending()) throw;
         return interrupted(q, until);
     } catch (...) {
         service_.report(q, std::current_exception());
@@ -130,7 +135,8 @@ http::response http_connection::handle(http::request& q) {
     return http::text(500, "500 Internal Server Error\n");
 }
 
-/// A handler has ended by `cancelled`, and nobody has stopped it: its time is over, or it let another's stop out.
+/// A handler ended by `cancelled` although this fiber was not stopped: its time limit passed, or it
+/// let the `cancelled` of another fiber out.
 http::response http_connection::interrupted(const http::request& q, time_point until) {
     if (until != never && clock::now() >= until) {
         service_.report(q, std::make_exception_ptr(timeout_error("weft: http: the handler took longer than request_timeout")));
@@ -151,7 +157,7 @@ http_connection::next_step http_connection::refuse(exchange& x, int status, std:
     return next == next_step::go_on ? next_step::close : next;
 }
 
-/// Into the buffer while it is small; a large body goes to the kernel from where it lies.
+/// Appends the response to the buffer while it is small; a large body is sent from where it is.
 http_connection::next_step http_connection::send(exchange& x, const http::response& r, framing f) {
     append_head(x.out, r, f, x.date.now());
     const std::string_view body = has_body(r, f) ? std::string_view(r.body) : std::string_view{};
@@ -160,7 +166,7 @@ http_connection::next_step http_connection::send(exchange& x, const http::respon
     return next_step::go_on;
 }
 
-/// What was gathered, and then the body.
+/// Sends the buffer, and then the body.
 http_connection::next_step http_connection::send_out(exchange& x, std::string_view body) {
     const auto total = x.out.size() + body.size();
     const auto how = sender_.send(x.out, body);
@@ -170,10 +176,12 @@ http_connection::next_step http_connection::send_out(exchange& x, std::string_vi
     return next_step::vanish;
 }
 
-/// The client is still there: what it has must not look like the whole, so the connection is reset.
+/// The client is still there, and must not take its part of the answer for the whole, so the
+/// connection is reset.
 void http_connection::cut_short(const exchange& x, sent how, std::size_t total) noexcept {
     const auto phase = x.decoder.phase();
-    const bool known = phase == decode_phase::idle || phase == decode_phase::head;  // else another request has come in between
+    // Otherwise the parts of another request have overwritten x.request.
+    const bool known = phase == decode_phase::idle || phase == decode_phase::head;
     service_.report(
         http::cut_short{.asked = known ? x.request : service_.nothing_asked,
                         .peer = lent_.peer,
@@ -182,7 +190,7 @@ void http_connection::cut_short(const exchange& x, sent how, std::size_t total) 
                         .why = how == sent::stopped ? "the server was stopped" : "the client takes less than min_rate"});
     if (sender_.sent_of_last() > 0) try {
             stream_.set_reset_on_close(true);
-        } catch (const std::system_error&) {}  // it is closed already
+        } catch (const std::system_error&) {}  // the stream is closed already
 }
 
 http_connection::next_step http_connection::receive(exchange& x) {
@@ -192,7 +200,8 @@ http_connection::next_step http_connection::receive(exchange& x) {
     const std::size_t n = receive_some(x, error);
     if (!error && n > 0) return next_step::go_on;
     next_step next = next_step::vanish;
-    if (phase == decode_phase::idle) return next;  // between requests, everybody may leave
+    // Between requests the client may leave at any time.
+    if (phase == decode_phase::idle) return next;
     if (error == std::errc::timed_out)
         next = refuse(x, 408, "the request took too long to arrive");
     else if (!error)
@@ -201,7 +210,7 @@ http_connection::next_step http_connection::receive(exchange& x) {
     return next;
 }
 
-/// In the middle of a body, a window of time in which enough has arrived is followed by another.
+/// Within a body, a time window in which enough has arrived is followed by another one.
 std::size_t http_connection::receive_some(exchange& x, std::error_code& error) {
     const auto room = x.in.room();
     for (;;) {
@@ -220,25 +229,26 @@ std::size_t http_connection::receive_some(exchange& x, std::error_code& error) {
     }
 }
 
-/// One limit for a head, from its beginning; a body has windows.
+/// A head has one limit, from its first byte; a body has windows.
 void http_connection::time_phase(decode_phase phase) noexcept {
     if (phase == timed_phase_ && phase != decode_phase::idle) return;
     const auto& o = service_.options;
     timed_phase_ = phase;
-    if (phase == decode_phase::idle) return;  // idle_until()
+    if (phase == decode_phase::idle) return;  // idle_until() is the limit
     receive_pace_ = pace(phase == decode_phase::head ? o.header_timeout : o.body_timeout, o.min_rate);
     receive_pace_.begin(received_);
 }
 
-/// Once per connection: an address costs a system call.
+/// Called once per connection, since asking for the address costs a system call.
 void http_connection::ask_peer() noexcept {
     peer_asked_ = true;
     try {
         lent_.peer = stream_.remote();
-    } catch (const std::exception&) {}  // it has gone already
+    } catch (const std::exception&) {}  // the peer has gone already
 }
 
-/// Closing with bytes unread would reset the connection and may take our answer from the client; so read them first.
+/// Closing with unread bytes would reset the connection, and the client might lose the answer; so
+/// this reads them first.
 void http_connection::linger() noexcept {
     std::error_code error;
     stream_.shutdown(tcp::side::send, error);

@@ -23,9 +23,11 @@ public:
     void run();
 
 private:
-    enum class [[nodiscard]] next_step : std::uint8_t { go_on, close, vanish };    // vanish: without a word
+    // vanish: close without an answer
+    enum class [[nodiscard]] next_step : std::uint8_t { go_on, close, vanish };
 
-    // Where an idle connection receives: on its stack, so that it needs no buffer and one read takes most requests whole.
+    // An idle connection receives into this array on its stack, so that it needs no buffer, and one
+    // read takes most requests whole.
     // chosen: what a browser sends; more would make the idle fiber touch a second page of its stack
     using first_bytes = std::array<char, 512>;
 
@@ -51,13 +53,13 @@ private:
     tcp::stream stream_;
     http_presence presence_;
     http_sender sender_;
-    lent_connection lent_;                              // its peer is asked for with the first request
+    lent_connection lent_;  // its peer is asked for at the first request
     bool peer_asked_ = false;
-    bool is_idle_ = false;                              // idle_until_ was set since the last answer
+    bool is_idle_ = false;  // idle_until_ was set since the last answer
     time_point idle_until_ = never;
-    decode_phase timed_phase_ = decode_phase::idle;     // what receive_pace_ was begun for
+    decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};
-    std::uint64_t received_ = 0;                        // in the life of the connection
+    std::uint64_t received_ = 0;  // bytes since the connection was accepted
 };
 
 }  // namespace weft::detail

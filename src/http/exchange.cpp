@@ -10,8 +10,10 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kept_exchanges = 256;  // chosen: more are seldom busy at once, and they hold up to 12 MB together
-constexpr std::size_t told_from = std::size_t{8} << 20;         // chosen: worth some milliseconds of one carrier
+// chosen: more are seldom busy at once; together they hold up to 12 MB
+constexpr std::size_t kept_exchanges = 256;
+// chosen: worth some milliseconds of one carrier
+constexpr std::size_t told_from = std::size_t{8} << 20;
 
 void give_back_free_pages() noexcept {
 #if defined(__GLIBC__)
@@ -32,13 +34,15 @@ std::size_t exchange::rest() noexcept {
     out.clear();
     decoder.restart();
     auto& parts = request.parts();
-    parts.peer.lend(nullptr);                // also so that the move below copies no text of it
-    parts.path_parameters.clear();           // their texts are not counted below
+    // This also ensures that the move below copies no text of the peer.
+    parts.peer.lend(nullptr);
+    parts.path_parameters.clear();  // their texts are not counted below
     const auto held = held_bytes();
     if (held <= kept_bytes) return 0;
     in.release();
     std::string().swap(out);
-    const http::request gone = std::move(request);          // an assignment would let it keep the memory of its texts
+    // An assignment would keep the memory of the texts.
+    const http::request gone = std::move(request);
     return held;
 }
 

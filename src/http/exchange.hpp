@@ -1,15 +1,20 @@
-// exchange.hpp - what a connection needs only while it is busy, and the pool that lends it out.
+// exchange.hpp - what a connection needs only while it is busy, and the pool that lends it.
 //
 // Invariants
-//   E1  A connection holds an exchange from its first received byte until everything received has been answered.
-//   E2  An exchange in the pool belongs to no connection, and holds at most kept_bytes of the heap, all its parts together.
-//   E3  While a connection waits for the rest of a request, its exchange holds at most what it came with, its first input buffer, and four
-//       times what the connection has sent of that request: the input buffer and each text are at most doubled as they grow, fields
-//       are limited in number, nothing is reserved for what a client only announces, and a query is not taken apart.
-//   E4  After a burst, of which the pool keeps little, the heap gives back to the system what is free in it: when an eighth of the exchanges
-//       that were lent at once are left, and 8 MB or more have been freed since the last time. Without this
-//       glibc keeps what a burst has freed, since free pieces lie between used ones, in the arena of each
-//       thread (docs/design/http.md).
+//   E1  A connection holds an exchange from its first received byte until everything received has
+//       been answered.
+//   E2  An exchange in the pool belongs to no connection, and all its parts together hold at most
+//       kept_bytes of the heap.
+//   E3  While a connection waits for the rest of a request, its exchange holds at most: what it had
+//       when it was lent, its first input buffer, and four times what the connection has sent of
+//       that request. This is so because the input buffer and each text at most double when they
+//       grow, fields are limited in number, nothing is reserved for what a client only announces,
+//       and a query is not split into parameters.
+//   E4  After a burst, most of whose exchanges the pool does not keep, free heap memory is returned
+//       to the system. This happens when an eighth of the exchanges that were lent at once are
+//       left, and 8 MB or more have been freed since the last time. Without this glibc keeps what
+//       a burst has freed, since free pieces lie between used ones in the arena of each thread
+//       (docs/design/http.md).
 #pragma once
 
 #include <memory>
@@ -30,16 +35,19 @@ struct exchange {
     date_line date;
     exchange* next_free = nullptr;
 
-    static constexpr std::size_t kept_bytes = 48 * 1024;  // chosen: both buffers as a client fills them that pipelines
+    // chosen: both buffers as a pipelining client fills them
+    static constexpr std::size_t kept_bytes = 48 * 1024;
 
-    /// What its parts hold of the heap. Of the parameters a server fills in those of the path, sixteen at most.
+    /// Bytes of the heap that its parts hold. Of the parameters that a server fills in, only those
+    /// of the path count, at most sixteen.
     std::size_t held_bytes() const noexcept;
 
-    /// Ready for another connection: E2. \returns  how many bytes it has given back to the heap.
+    /// Prepares it for another connection (E2). \returns how many bytes it has given back to the
+    /// heap.
     std::size_t rest() noexcept;
 };
 
-/// Last in, first out: the exchange just used is the one in the cache.
+/// Lends exchanges, last in, first out: the exchange used most recently is in the cache.
 class exchange_pool {
 public:
     explicit exchange_pool(decode_limits limits) noexcept : limits_(limits) {}
@@ -55,7 +63,7 @@ public:
 
     lease take();
 
-    /// How often E4 has come true.
+    /// How often E4 returned memory.
     std::size_t bursts() const noexcept { return bursts_; }
 
 private:
@@ -69,7 +77,7 @@ private:
     std::size_t count_ = 0;
     std::size_t lent_ = 0;
     std::size_t most_lent_ = 0;  // since the last burst
-    std::size_t freed_ = 0;  // bytes, since the heap was told last
+    std::size_t freed_ = 0;  // bytes, since memory was last returned
     std::size_t bursts_ = 0;
 };
 

@@ -1,12 +1,15 @@
-// head_parser.cpp - Beast's basic_parser turned into parse_head(), and the checks that Beast leaves to its user.
+// head_parser.cpp - turns Beast's basic_parser into parse_head(), with the checks Beast leaves out.
 //
-// Stricter than Beast, each against a way to read one stream of bytes as different requests:
+// The parser is stricter than Beast. These rules prevent two parsers from reading one stream of
+// bytes as different requests:
 //   R1  Content-Length: once, digits only (Beast takes lists and repetitions of the same number).
 //   R2  Transfer-Encoding: once, exactly "chunked", never in HTTP/1.0, never with Content-Length.
-//   R3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and a host with or without a port: see is_host().
+//   R3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and a host with or without a port:
+//       see is_host().
 //   R4  The target is a path, absolute with a host, or the '*' of OPTIONS, and ASCII.
-// And against a way to make a server hold many times what was sent:
-//   R5  Fields and query parameters are limited in number, not only in bytes: of each there may be thousands in one head.
+// This rule prevents a client from making the server hold many times what it has sent:
+//   R5  Fields and query parameters are limited in number, not only in bytes: one head may contain
+//       thousands of each.
 #include "http/head_parser.hpp"
 
 #include <algorithm>
@@ -26,7 +29,7 @@ using beast::error_code;
 
 std::string_view view(beast::string_view s) noexcept { return {s.data(), s.size()}; }
 
-/// Ends a put() from inside a callback; the refusal it stands for is kept beside.
+/// Ends a put() from inside a callback; the actual refusal is kept in `why`.
 error_code refused() { return beast::http::make_error_code(beast::http::error::bad_field); }
 
 bool is_number(std::string_view s) noexcept {
@@ -35,7 +38,7 @@ bool is_number(std::string_view s) noexcept {
     return !s.empty();
 }
 
-/// "HTTP/2.0" is a version we do not speak; "HTTP/x" is no version.
+/// "HTTP/2.0" is a version that this server does not support; "HTTP/x" is not a version.
 bool names_another_version(std::string_view line) noexcept {
     const auto at = line.rfind(' ');
     if (at == line.npos || std::count(line.begin(), line.end(), ' ') != 2 || line.size() < at + 9) return false;
@@ -54,16 +57,20 @@ refusal explained(error_code ec, std::string_view head) {
 class beast_parser final : public beast::http::basic_parser<true> {
 public:
     beast_parser(http::request_parts& into, std::size_t head_size, const decode_limits& limits) : into_(into), limits_(limits) {
-        header_limit(static_cast<std::uint32_t>(head_size + 1));       // head_scan has measured it already
-        body_limit((std::numeric_limits<std::uint64_t>::max)());       // the decoder's business
+        // head_scan has measured the head already
+        header_limit(static_cast<std::uint32_t>(head_size + 1));
+        body_limit((std::numeric_limits<std::uint64_t>::max)());  // the decoder checks the body
     }
 
     refusal why;
-    std::string_view authority;       // of an absolute target; it counts instead of Host (RFC 9112, 3.2.2)
+    // Of an absolute target; it replaces Host (RFC 9112, 3.2.2).
+    std::string_view authority;
     bool expects_continue = false;
-    bool closes = false;  // HTTP/1.0 with close, which wins over keep-alive (RFC 9112, 9.3); Beast looks for that one only
+    // HTTP/1.0 with close, which wins over keep-alive (RFC 9112, 9.3); Beast looks only for
+    // keep-alive.
+    bool closes = false;
 
-    /// What only the whole head can tell.
+    /// The checks that need the whole head.
     refusal check_head() const {
         if (into_.minor_version >= 1 && hosts_ == 0) return {400, "HTTP/1.1 without Host"};
         if (encodings_ > 0 && lengths_ > 0) return {400, "Content-Length together with Transfer-Encoding"};
@@ -112,7 +119,7 @@ private:
                 if (into_.minor_version == 0 && beast::http::token_list(value).exists("close")) closes = true;
                 break;
             case field::expect:
-                if (into_.minor_version == 0) break;                                       // it has no such thing
+                if (into_.minor_version == 0) break;  // HTTP/1.0 has no expectations
                 if (!equal_ignoring_case(view(value), "100-continue")) return fail(ec, 417, "unknown expectation");
                 expects_continue = true;
                 break;
@@ -121,7 +128,7 @@ private:
         into_.headers.add(checked_field{view(name), view(value)});
     }
 
-    // Boost 1.85 and later ask for this one; older ones never call it.
+    // Required by Boost 1.85 and later; older versions never call it.
     virtual void on_trailer_field_impl(field, text, text, error_code&) {}
 
     void on_response_impl(int, text, int, error_code&) override {}

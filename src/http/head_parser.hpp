@@ -1,7 +1,8 @@
-// head_parser.hpp - the wall around Boost.Beast's parser: the bytes of one whole head in, the parts of a request out.
+// head_parser.hpp - wraps Boost.Beast's parser: a whole head as bytes in, a request's parts out.
 //
-// Beast decides the grammar. What it allows and a server must not take for certain is refused on top: see head_parser.cpp.
-// Bodies do not go through Beast: the chunk parser of Boost 1.74 asserts on a last chunk that arrives in pieces.
+// Beast decides the grammar. What Beast allows but a server must not accept is refused in addition:
+// see head_parser.cpp. Bodies do not go through Beast: the chunk parser of Boost 1.74 asserts on a
+// last chunk that arrives in pieces.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace weft::detail {
 
 /// Why a request was refused: the status of the answer and a few words for its body.
 struct refusal {
-    int status = 0;                        // 0: it was not
+    int status = 0;  // 0: it was not refused
     std::string words;
     explicit operator bool() const noexcept { return status != 0; }
 };
@@ -23,22 +24,24 @@ struct refusal {
 /// What a head says about the rest of the message and of the connection.
 struct head_facts {
     std::uint64_t content_length = 0;
-    bool chunked = false;                  // then content_length means nothing
-    bool keep_alive = false;               // by version and Connection
+    bool chunked = false;  // if true, content_length is meaningless
+    bool keep_alive = false;  // as version and Connection say
     bool expects_continue = false;
 };
 
 struct decode_limits {
-    std::size_t max_header_bytes = 16384;  // also of all extensions and trailers of one body
+    // Also limits all extensions and trailers of one body.
+    std::size_t max_header_bytes = 16384;
     std::size_t max_body_bytes = std::size_t{1} << 20;
     std::size_t max_header_fields = 128;
     std::size_t max_query_parameters = 1000;
 };
 
-/// Parses a head as head_scan found it, its empty line included. Fills in everything but the body and the parameters.
+/// Parses a head as head_scan found it, including its empty line. Fills in everything except the
+/// body and the parameters.
 refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts, const decode_limits& limits);
 
-/// What the request line alone would be refused for.
+/// The refusal that the request line alone would cause.
 refusal check_request_line(std::string_view line, const decode_limits& limits);
 
 }  // namespace weft::detail

@@ -27,7 +27,8 @@ void headers::add(detail::checked_field f) {
 }
 
 void headers::set(std::string_view name, std::string_view value) {
-    const std::string kept_name(name), kept_value(value);  // they may be views of what erase() takes away
+    // They may be views of text that erase() removes.
+    const std::string kept_name(name), kept_value(value);
     erase(kept_name);
     add(kept_name, kept_value);
 }
@@ -63,7 +64,7 @@ headers::field headers::operator[](std::size_t i) const noexcept {
 
 namespace weft::detail {
 
-/// Of the heap, used or kept.
+/// The bytes of the heap, in use or reserved.
 std::size_t held_bytes(const http::headers& of) noexcept {
     return of.text_.capacity() + of.entries_.capacity() * sizeof(http::headers::entry);
 }

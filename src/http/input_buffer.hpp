@@ -1,8 +1,8 @@
-// input_buffer.hpp - the bytes of one connection that have been received and not yet understood, contiguous.
+// input_buffer.hpp - the bytes of one connection that are received and not yet parsed, contiguous.
 //
 // Invariants
 //   B1  begin_ <= end_ <= bytes_.size(); unread() is [begin_, end_).
-//   B2  Views into the buffer hold until the next room(), which may move what is unread.
+//   B2  Views into the buffer are valid until the next room(), which may move the unread bytes.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +25,15 @@ public:
         if (begin_ == end_) begin_ = end_ = 0;
     }
 
-    /// Room to receive into: empty only if `limit` bytes lie unread. Grows when a read has filled it before.
+    /// Room to receive into; empty only if `limit` bytes are unread. Grows if the last read has
+    /// filled the buffer.
     std::span<char> room() {
         if (begin_ > 0) slide();
         if (end_ == capacity_ && capacity_ < limit_) grow();
         return {bytes_.get() + end_, capacity_ - end_};
     }
 
-    /// As if received; for less than room() offers.
+    /// Appends bytes as if they were received; there must be fewer than room() offers.
     void append(std::string_view bytes) {
         std::memcpy(room().data(), bytes.data(), bytes.size());
         received(bytes.size());
@@ -40,10 +41,10 @@ public:
 
     void received(std::size_t n) noexcept { end_ += n; }
 
-    /// Forgets the bytes.
+    /// Drops the bytes and keeps the memory.
     void clear() noexcept { begin_ = end_ = 0; }
 
-    /// The same, and gives the memory back.
+    /// Drops the bytes and frees the memory.
     void release() noexcept {
         bytes_.reset();
         begin_ = end_ = capacity_ = 0;
@@ -52,7 +53,7 @@ public:
     std::size_t capacity() const noexcept { return capacity_; }
 
 private:
-    // chosen: a small request and then some; ten thousand slow senders hold 40 MB, not 160
+    // chosen: holds a small request and more; ten thousand slow senders hold 40 MB, not 160
     static constexpr std::size_t first_capacity = 4096;
 
     void slide() noexcept {

@@ -1,4 +1,4 @@
-// log.cpp - the forms of the lines.
+// log.cpp - how log lines are formatted.
 #include <weft/http/log.hpp>
 
 #include <array>

@@ -1,4 +1,4 @@
-// message.cpp - what a request answers about itself, and how the usual responses are made.
+// message.cpp - the members of a request, and the functions that make common responses.
 #include <weft/http/message.hpp>
 
 #include <stdexcept>
@@ -23,7 +23,7 @@ struct asked_list {
 }  // namespace
 
 asked_parameters::asked_parameters(asked_parameters&& other) noexcept {
-    // relaxed: ASKED-2, both are this thread's alone
+    // relaxed: no other thread has access to either (ASKED-2)
     list_.as<asked_list>().first.store(other.list_.as<asked_list>().first.exchange(nullptr, relaxed), relaxed);
 }
 
@@ -33,14 +33,15 @@ asked_parameters& asked_parameters::operator=(const asked_parameters& other) noe
 }
 
 asked_parameters& asked_parameters::operator=(asked_parameters&& other) noexcept {
-    const auto* moved = other.list_.as<asked_list>().first.exchange(nullptr, relaxed);   // relaxed, both: ASKED-2
+    // both relaxed: ASKED-2
+    const auto* moved = other.list_.as<asked_list>().first.exchange(nullptr, relaxed);
     clear();
     list_.as<asked_list>().first.store(moved, relaxed);
     return *this;
 }
 
 const std::string* asked_parameters::find(std::string_view name) const noexcept {
-    // pairs with the release in add(): what is in the list is whole
+    // Pairs with the release in add(): everything in the list is complete.
     for (const auto* p = list_.as<asked_list>().first.load(acquire); p; p = p->next)
         if (p->name == name) return &p->value;
     return nullptr;
@@ -49,7 +50,8 @@ const std::string* asked_parameters::find(std::string_view name) const noexcept 
 const std::string& asked_parameters::add(std::string_view name, std::string value) const {
     auto& first = list_.as<asked_list>().first;
     auto* added = new asked_parameter{std::string(name), std::move(value), first.load(acquire)};
-    // release pairs with the acquire in find(); acquire: the next one may be another thread's, and find() goes on to it from ours
+    // release pairs with the acquire in find(). acquire: the next element may be another thread's,
+    // and find() reaches it through this one.
     while (!first.compare_exchange_weak(added->next, added, acq_rel, acquire)) {}
     return added->value;
 }

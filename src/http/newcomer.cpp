@@ -11,7 +11,8 @@ namespace weft::detail {
 
 void newcomer::serve() { http_connection(*service_, std::move(peer_)).run(); }
 
-/// As well as it goes without waiting. Closing with bytes unread would reset the connection and may take the answer from the client.
+/// Sends as much as is possible without waiting. Closing with unread bytes would reset the
+/// connection, and the client might lose the answer.
 void newcomer::turn_away() noexcept {
     constexpr std::string_view answer =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 24\r\n"

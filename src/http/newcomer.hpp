@@ -1,4 +1,4 @@
-// newcomer.hpp - a client that has been accepted and has no fiber yet.
+// newcomer.hpp - a client that was accepted and does not have a fiber yet.
 #pragma once
 
 #include <weft/net/tcp.hpp>
@@ -7,7 +7,8 @@
 
 namespace weft::detail {
 
-/// Served, or turned away when it goes: so a spawn that fails answers by 503.
+/// The client is served, or else turned away by the destructor; so if the spawn fails, it gets a
+/// 503.
 class newcomer {
 public:
     newcomer(http_service& service, http_service::place place, tcp::stream peer) noexcept

@@ -1,7 +1,8 @@
-// pace.hpp - whether a transfer goes on fast enough: windows of time, one after the other, in each of which so much must move.
+// pace.hpp - whether a transfer is fast enough: in each time window enough bytes must move.
 //
-// A window lasts as long as the time limit. At its end the transfer is given up unless at least `rate` times the window has moved in
-// it (at rate 0: one byte); else the next window begins. A transfer that ends within its window has no least rate.
+// A window lasts as long as the time limit. At its end, if at least `rate` times the window has
+// moved in it (at rate 0: one byte), the next window begins; otherwise the transfer is given up. A
+// transfer that ends within its window needs no minimum rate.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ class pace {
 public:
     pace(std::chrono::nanoseconds window, std::size_t rate) noexcept : window_(window), rate_(rate) {}
 
-    /// `moved`: so much as is known to have moved before.
+    /// Begins a window; `moved` is the number of bytes known to have moved before.
     void begin(std::uint64_t moved) noexcept {
         from_ = moved;
         until_ = deadline_after(window_);
@@ -24,7 +25,8 @@ public:
     time_point until() const noexcept { return until_; }
     bool window_is_over() const noexcept { return clock::now() >= until_; }
 
-    /// At the end of a window. \returns  whether enough has moved; then the next window has begun.
+    /// Called at the end of a window. \returns whether enough has moved; the next window has then
+    /// begun.
     [[nodiscard]] bool goes_on(std::uint64_t moved) noexcept {
         if (moved < from_ || moved - from_ < least()) return false;
         begin(moved);

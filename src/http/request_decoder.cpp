@@ -26,7 +26,8 @@ decoded request_decoder::next(input_buffer& in, http::request& into) {
 }
 
 decoded request_decoder::next_head(input_buffer& in, http::request& into) {
-    while (phase_ == decode_phase::idle && in.unread().starts_with("\r\n")) in.consume(2);   // RFC 9112, 2.2
+    // RFC 9112, 2.2.
+    while (phase_ == decode_phase::idle && in.unread().starts_with("\r\n")) in.consume(2);
     const auto bytes = in.unread().substr(0, limits_.max_header_bytes);
     if (bytes.empty() || (phase_ == decode_phase::idle && bytes == "\r")) return decoded::more;
     phase_ = decode_phase::head;
@@ -68,7 +69,8 @@ decoded request_decoder::next_body(input_buffer& in, std::string& body) {
     return (facts_.chunked ? chunks_.done() : body.size() == facts_.content_length) ? finish() : decoded::more;
 }
 
-/// What can be said against a head before it is whole: so that nobody waits for the rest of nonsense.
+/// What can be refused before the head is complete, so that the server does not wait for the rest
+/// of an invalid request.
 refusal request_decoder::examine_incomplete(std::string_view head, head_scan::result scanned) {
     if (!is_token_char(head.front())) return {400, "not an HTTP request"};
     if (scan_.first_line() > 0 && !line_checked_) {

@@ -1,10 +1,10 @@
-// request_decoder.hpp - turns the bytes of a connection into requests, one after the other. Knows of no socket.
+// request_decoder.hpp - turns the bytes of a connection into requests; independent of sockets.
 //
-//  phase     means                                      leaves by
-//  idle      nothing of a request has been seen         its first byte -> head
-//  head      the head is not whole yet                  its empty line -> body | whole request -> idle
-//  body      the head is known, the body is not whole   its last byte -> idle
-//  refused   the stream cannot be understood any more   -
+//  phase     means                                 leaves by
+//  idle      nothing of a request has been seen    its first byte -> head
+//  head      the head is not complete yet          its empty line -> body | whole request -> idle
+//  body      the head is complete, the body not    its last byte -> idle
+//  refused   the stream cannot be parsed any more  -
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,28 @@ namespace weft::detail {
 enum class decode_phase : std::uint8_t { idle, head, body, refused };
 enum class [[nodiscard]] decoded : std::uint8_t { more, request, refused };
 
-/// Makes the parts empty that a request need not have. Their memory stays, for the next request.
+/// Empties the optional parts. Their memory stays for the next request.
 void clear(http::request_parts& parts) noexcept;
 
 class request_decoder {
 public:
     explicit request_decoder(decode_limits limits) : limits_(limits) {}
 
-    /// Takes the next request from the buffer. more: call again when the buffer holds more. refused: see why().
+    /// Takes the next request from the buffer. more: call again when the buffer has more bytes.
+    /// refused: see why().
     decoded next(input_buffer& in, http::request& into);
 
     decode_phase phase() const noexcept { return phase_; }
     const refusal& why() const noexcept { return why_; }
 
-    /// Whether the connection may go on after the request just decoded.
+    /// Whether the connection may continue after the request just decoded.
     bool keep_alive() const noexcept { return facts_.keep_alive; }
 
-    /// Whether the sender of the body under way waits for "100 Continue". True once per request.
+    /// Whether the sender of the current body waits for "100 Continue". True at most once per
+    /// request.
     bool take_expectation() noexcept;
 
-    /// Forgets everything, for another connection.
+    /// Resets everything, for another connection.
     void restart() noexcept;
 
 private:

@@ -1,4 +1,4 @@
-// response_writer.cpp - formats responses. Not by Beast's serializer: docs/design/http.md.
+// response_writer.cpp - formats responses; not by Beast's serializer, see docs/design/http.md.
 #include "http/response_writer.hpp"
 
 #include <algorithm>
@@ -11,11 +11,12 @@
 namespace weft::detail {
 namespace {
 
-/// Writes pieces one behind the other, where there is room for all of them: an append() for each would look for room each time.
+/// Writes pieces one after the other into memory with room for all of them; an append() for each
+/// piece would check the room each time.
 class writer {
 public:
     explicit writer(char* at) noexcept : at_(at) {}
-    /// Inlined, so that pieces of a known length are copied by a few moves.
+    /// Always inlined, so that pieces of known length are copied by a few moves.
     [[gnu::always_inline]] writer& operator<<(std::string_view piece) noexcept {
         at_ = std::copy(piece.begin(), piece.end(), at_);
         return *this;
@@ -36,14 +37,15 @@ private:
     char* at_;
 };
 
-// What is in every head, as it is written; for the room it takes.
+// The constant parts of every head as they are written; used to compute the room.
 constexpr std::string_view version = "HTTP/1.1 ",
                            date_is = "\r\nDate: ", length_is = "Content-Length: ", closes = "Connection: close\r\n",
                            goes_on = "Connection: keep-alive\r\n", line_end = "\r\n", is = ": ";
 constexpr std::size_t always =
     version.size() + date_is.size() + length_is.size() + goes_on.size() + 3 * line_end.size() + 4 + writer::longest_number;
 
-/// The server says these itself; two that contradict each other would let a client misread the stream.
+/// The server writes these fields itself; two contradicting ones would let a client misread the
+/// stream.
 bool is_ours(std::string_view name) noexcept {
     switch (name.size()) {
         case 4: return equal_ignoring_case(name, "Date");

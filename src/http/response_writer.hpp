@@ -1,4 +1,4 @@
-// response_writer.hpp - responses as bytes, many into one buffer.
+// response_writer.hpp - formats responses, several into one buffer.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ using date_room = std::array<char, 64>;
 /// "Sun, 06 Nov 1994 08:49:37 GMT", in `room`. [RFC9110, 5.6.7]
 std::string_view http_date(std::time_t when, date_room& room);
 
-/// The time of an answer as HTTP writes it, made once a second.
+/// The time of an answer as HTTP writes it, formatted once a second.
 class date_line {
 public:
     std::string_view now();
@@ -27,12 +27,13 @@ private:
 };
 
 struct framing {
-    int minor_version = 1;                 // of the request
+    int minor_version = 1;  // that of the request
     bool keep_alive = true;
-    bool head_only = false;                // the answer to HEAD
+    bool head_only = false;  // this answers a HEAD
 };
 
-/// Appends the status line, the headers and the empty line. The body is the caller's to send: see has_body().
+/// Appends the status line, the headers and the empty line. The caller sends the body: see
+/// has_body().
 void append_head(std::string& out, const http::response& r, framing f, std::string_view date);
 
 /// Whether the body follows the head on the wire.

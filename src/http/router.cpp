@@ -17,12 +17,14 @@
 namespace weft::http {
 namespace {
 
-constexpr std::size_t max_parameters = 16;   // chosen; their values lie on the stack while the tree is walked
+// chosen; the values are on the stack while the tree is walked
+constexpr std::size_t max_parameters = 16;
 
 struct route {
-    std::string method;                      // empty: every one
-    std::string title;                       // method and pattern: the name of a fiber that runs its handler
-    std::vector<std::string> names;          // of the parameters, in order of the path
+    std::string method;  // empty: every method
+    // Method and pattern: the name of a fiber that runs the handler.
+    std::string title;
+    std::vector<std::string> names;  // names of the parameters, in path order
     handler handle;
 };
 
@@ -103,7 +105,7 @@ template <class Node>
 struct search {
     std::string_view method;
     std::array<std::string_view, max_parameters> values{};
-    std::vector<const Node*> refusing{};     // nodes that know the path and not the method
+    std::vector<const Node*> refusing{};  // nodes that match the path but not the method
 
     const route* walk(const Node& at, std::string_view path, std::size_t depth) {
         if (path.empty()) return accept(at);

@@ -25,8 +25,10 @@ std::string_view after(std::string_view s, std::size_t n) noexcept { return s.su
 
 sent http_sender::send(std::string_view first, std::string_view second) {
     pace windows(options_.write_timeout, options_.min_rate);
+    // What was acknowledged since then counts for the first window: asking now would cost a system
+    // call per answer.
     windows.begin(
-        acknowledged_before_);    // what was acknowledged since counts for the first window: asking costs a call per answer
+        acknowledged_before_);
     std::error_code error;
     {
         const deadline_frame limit(windows.until());
@@ -36,7 +38,7 @@ sent http_sender::send(std::string_view first, std::string_view second) {
     return error ? go_on(first, second, windows, error) : sent::whole;
 }
 
-/// After a window that has not seen the whole go.
+/// Continues after a window in which not everything was sent.
 sent http_sender::go_on(std::string_view first, std::string_view second, pace& windows, std::error_code error) {
     while (error) {
         if (error == std::errc::operation_canceled) return sent::stopped;

@@ -1,8 +1,9 @@
-// sender.hpp - sends what a connection has to say, as long as the client takes it fast enough.
+// sender.hpp - sends the answers of a connection, as long as the client takes them fast enough.
 //
-// What the client takes is what it acknowledges, not what the system takes from us: between the two lies a buffer that may hold more
-// than a slow client takes in many windows, and is only topped up when a third of it is free. So the count is what was sent in the
-// life of the connection less what lies in that buffer, asked for at the end of a window only.
+// What counts is what the client acknowledges, not what the system accepts from the server. Between
+// the two is the system's buffer, which may hold more than a slow client takes in many windows, and
+// which accepts more only when a third of it is free. So the count is the number of bytes sent on
+// this connection minus the bytes in that buffer. It is computed only at the end of a window.
 #pragma once
 
 #include <string_view>
@@ -22,10 +23,11 @@ public:
 
     /// Sends both pieces, as one.
     ///
-    /// \parks  while the client takes nothing.
+    /// \parks  while the client accepts nothing.
     sent send(std::string_view first, std::string_view second);
 
-    /// After a send() that was not whole: how many of its bytes have been sent, and how many of them the client is known to have.
+    /// After a send() that did not send everything: how many of its bytes were sent, and how many
+    /// of these the client is known to have.
     std::size_t sent_of_last() const noexcept { return last_; }
     std::size_t taken_of_last() const noexcept;
 
@@ -36,8 +38,8 @@ private:
 
     tcp::stream& to_;
     const http::server_options& options_;
-    std::uint64_t sent_ = 0;  // in the life of the connection
-    std::uint64_t acknowledged_before_ = 0;  // of them, as last asked
+    std::uint64_t sent_ = 0;  // since the connection was accepted
+    std::uint64_t acknowledged_before_ = 0;  // of these, as last computed
     std::size_t last_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// server.cpp - the public server: routes, options, and the life behind them.
+// server.cpp - the public server: checks its options and forwards to router and server_life.
 #include <weft/http/server.hpp>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// server_life.cpp - taking the port, accepting, and the end of both.
+// server_life.cpp - opens the port, accepts connections, and ends both.
 #include "http/server_life.hpp"
 
 #include <cstdio>
@@ -13,7 +13,7 @@
 
 namespace weft::detail {
 
-/// listen() at work: from closed, and back unless it succeeds.
+/// Marks that listen() runs: leaves `closed`, and returns to it unless listen() succeeds.
 class server_life::opening {
 public:
     explicit opening(server_life& s) : server_(s) {
@@ -32,7 +32,7 @@ private:
     server_life& server_;
 };
 
-/// serve() at work.
+/// Marks that serve() runs.
 class server_life::serving {
 public:
     explicit serving(server_life& s) : server_(s) {
@@ -102,7 +102,7 @@ void server_life::stop(std::chrono::nanoseconds grace) {
     if (phase_ >= server_phase::open) end_port();
 }
 
-/// With the mutex.
+/// Called under the mutex.
 void server_life::end_port() {
     service_->stop(grace_end_);
     if (accepting_) accepting_->request_stop();         // REST-5
@@ -130,10 +130,12 @@ void server_life::accept_one(scope& connections) {
     auto peer = next_client();
     if (!peer.is_open()) return;
     newcomer client(*service_, std::move(place), std::move(peer));
-    const auto a = never_inline(runtime_here("http::server::serve"), {.name = "http connection"});      // REST-5
+    // REST-5
+    const auto a = never_inline(runtime_here("http::server::serve"), {.name = "http connection"});
     try {
         connections.spawn(a, [client = std::move(client)]() mutable { client.serve(); });
-    } catch (const std::exception& e) {                 // no fiber, no memory: `client` has told the peer so
+    } catch (const std::exception& e) {
+        // There is no fiber or no memory; the destructor of `client` has answered the peer.
         report_turned_away(e.what());
     }
 }
@@ -154,7 +156,7 @@ void server_life::report_turned_away(const char* why) noexcept try {
     std::string line = "weft: http: a connection was answered by 503, since there is no fiber for it: " + printable(why);
     if (*kept_back > 0) line += " (and " + std::to_string(*kept_back) + " before)";
     std::fputs((line += '\n').c_str(), stderr);
-} catch (...) {                            // the log failed; accepting goes on
+} catch (...) {  // the log failed; accepting continues
 }
 
 }  // namespace weft::detail

@@ -1,10 +1,10 @@
-// server_life.hpp - the calls of one server, and how they meet: listen(), serve() and stop() from any thread, at any time.
+// server_life.hpp - how listen(), serve() and stop() of one server meet, at any time.
 //
-//  phase     means                                        leaves by
-//  closed    there is no port                             listen() -> opening
-//  opening   listen() looks a name up and takes the port  listen() succeeds -> open | it throws -> closed
-//  open      connections queue up                         serve() -> serving
-//  serving   they are accepted and answered               the end of serve() -> open
+//  phase     means                                   leaves by
+//  closed    there is no port                        listen() -> opening
+//  opening   listen() looks a name up, takes a port  listen() succeeds -> open | throws -> closed
+//  open      connections queue up                    serve() -> serving
+//  serving   connections are accepted and answered   the end of serve() -> open
 //
 //  call      closed       opening      open          serving
 //  listen()  -> opening   logic_error  logic_error   logic_error
@@ -13,21 +13,25 @@
 //  stop()    is kept      is kept      ends the port ends the port and serve()
 //  ~server   -            panic        -             panic
 //
-// A stop that is kept ends the port as soon as listen() has it; serve() then returns at once. No stop is taken back.
+// A stop that is kept ends the port as soon as listen() has opened it; serve() then returns at
+// once. A stop is never undone.
 //
 // Invariants
-//   REST-1  phase_, stopped_, grace_end_ and accepting_ are read and written under the mutex, a whole stop() as well. So a stop()
-//           comes before or after each step of listen() and serve(): before, the step finds stopped_; after, stop() finds what the
-//           step has made.
-//   REST-2  The listener and the service are made before `open` is stored and go with this object. So they may be used without the
-//           mutex by a call that has seen `open` or `serving`.
-//   REST-3  The grace begins with stop(). A stop that was kept has no more time than another.
-//   REST-4  serve() takes the mutex as its last step, and so does ~server_life(); stop() touches nothing after its unlock (M4 of
-//           mutex.hpp). So a server may be destroyed as soon as serve() has returned, though the stop() that ended it is on its way out.
-//   REST-5  Wherever serve() waits for something new (a place, a connection, a fiber for it), it waits within the scope accepting_,
-//           which stop() stops. It never waits for a fiber inside a connection that it runs inline.
+//   REST-1  phase_, stopped_, grace_end_ and accepting_ are read and written under the mutex, and a
+//           whole stop() holds it. So a stop() comes before or after each step of listen() and
+//           serve(). If before, the step finds stopped_; if after, stop() finds what the step has
+//           made.
+//   REST-2  The listener and the service are made before `open` is stored, and destroyed with this
+//           object. So a call that has seen `open` or `serving` may use them without the mutex.
+//   REST-3  The grace begins with stop(). A stop that was kept gets no extra time.
+//   REST-4  serve() takes the mutex as its last step, and so does ~server_life(); stop() touches
+//           nothing after its unlock (M4 of mutex.hpp). So a server may be destroyed as soon as
+//           serve() has returned, even if the stop() that ended it has not returned yet.
+//   REST-5  Wherever serve() waits for something new (a place, a connection, a fiber for it), it
+//           waits within the scope accepting_, which stop() stops. It never waits for a fiber
+//           inside a connection that it runs inline.
 //
-// Not promised: stop() from a signal handler, or one that begins when ~server() has begun.
+// Not promised: stop() from a signal handler, or a stop() that begins after ~server() has begun.
 #pragma once
 
 #include <functional>
@@ -51,7 +55,7 @@ public:
     server_life(const server_life&) = delete;
     server_life& operator=(const server_life&) = delete;
 
-    /// `take_port` may park, and throw.
+    /// Takes the port by `take_port`, which may park and throw.
     void listen(const std::function<tcp::listener()>& take_port, http::server_options options);
     const net::endpoint& local();
     void serve();

@@ -1,4 +1,4 @@
-// service.cpp - admission, the list of connections, and the way to rest.
+// service.cpp - admission of connections, their list, and how the server stops.
 #include "http/service.hpp"
 
 #include <cstdio>
@@ -20,9 +20,9 @@ void print(std::string line) {
 
 void http_presence::hang_up() noexcept {
     auto expected = activity::idle;
-    // pairs with set_idle() and set_busy(): only an idle connection may lose the rest of its input
+    // Pairs with set_idle() and set_busy(): only an idle connection may lose the rest of its input.
     if (!activity_.compare_exchange_strong(expected, activity::hung_up, seq_cst, seq_cst)) return;
-    std::error_code ignored;               // the peer may have gone first
+    std::error_code ignored;  // the peer may have gone first
     stream_.shutdown(tcp::side::receive, ignored);
 }
 
@@ -44,7 +44,8 @@ http_service::place http_service::wait_for_place() {
 void http_service::leave() noexcept {
     std::lock_guard lock(mutex_);
     --places_taken_;
-    changed_.notify_one();                 // only serve() waits, for a place or for emptiness
+    // Only serve() waits here, for a place or until there are no connections.
+    changed_.notify_one();
 }
 
 void http_service::enter(http_presence& c) {
@@ -83,20 +84,21 @@ void http_service::report(const http::request& q, std::exception_ptr failure) co
         std::rethrow_exception(std::move(failure));
     } catch (const std::exception& e) {
         what = e.what();
-    } catch (...) {                        // the name of a type that is no std::exception says no more than this
+    } catch (...) {
+        // The type name of an exception that is no std::exception would say no more than this.
     }
     print("weft: http: " + printable(q.method() + ' ' + q.target() + ": " + what));
-} catch (...) {                            // the log failed; the answer need not
+} catch (...) {  // the log failed; the answer does not depend on it
 }
 
 void http_service::report(const http::cut_short& c) const noexcept try {
     options.on_cut_short ? options.on_cut_short(c) : print(to_string(c));
-} catch (...) {                            // as above
+} catch (...) {  // the log failed; the answer does not depend on it
 }
 
 void http_service::report(const http::access& a) const noexcept try {
     if (options.on_access) options.on_access(a);
-} catch (...) {                            // as above
+} catch (...) {  // the hook failed; the answer does not depend on it
 }
 
 }  // namespace weft::detail

@@ -1,15 +1,17 @@
-// service.hpp - what the connections of one server share, and how it comes to rest.
+// service.hpp - what the connections of one server share, and how the server stops.
 //
 //  connection   means                                  leaves by
 //  busy         a request is being received or served  set_idle() -> idle | the end
 //  idle         nothing received, waits for a byte     set_busy() -> busy | hang_up() -> hung_up
-//  hung_up      told to end while idle                 set_busy() -> busy, to find its stream at its end
+//  hung_up      told to end while idle; its stream     set_busy() -> busy
+//               is at its end
 //
 // Invariants
-//   V1  A connection enters the list before its fiber waits and leaves it before its stream goes: hang_up_idle() holds the
-//       mutex, so the streams it touches are alive.
-//   V2  Stop is not missed. A connection stores `idle` and then looks at stopping_; stop() stores stopping_, and then
-//       hang_up_idle() looks at every connection. All four are seq_cst, so at least one of the two sees the other.
+//   V1  A connection enters the list before its fiber waits and leaves it before its stream is
+//       destroyed. hang_up_idle() holds the mutex, so the streams it touches exist.
+//   V2  A stop is not missed. A connection stores `idle` and then reads stopping_; stop() stores
+//       stopping_, and then hang_up_idle() looks at every connection. All four accesses are
+//       seq_cst, so at least one of the two sides sees the other.
 #pragma once
 
 #include <condition_variable>
@@ -27,7 +29,7 @@ namespace weft::detail {
 
 enum class activity : std::uint8_t { busy, idle, hung_up };
 
-/// The part of a connection that others may touch.
+/// The part of a connection that other fibers may touch.
 class http_presence : public list_hook<http_presence> {
 public:
     explicit http_presence(tcp::stream& s) noexcept : stream_(s) {}
@@ -35,7 +37,8 @@ public:
     void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }             // V2
     void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }             // V2
 
-    /// If idle: what has arrived can still be read, then the stream ends.
+    /// Does nothing unless the connection is idle. What has arrived can still be read; then the
+    /// stream ends.
     void hang_up() noexcept;
 
 private:
@@ -50,9 +53,10 @@ public:
     const http::router& routes;
     const http::server_options options;
     exchange_pool exchanges;
-    const http::request nothing_asked{http::request_parts{.method = {}, .target = {}}};   // for logs: what is not known
+    // For logs, when the request is not known.
+    const http::request nothing_asked{http::request_parts{.method = {}, .target = {}}};
 
-    /// One of max_connections places; given back when it goes.
+    /// One of max_connections places; its destructor gives it back.
     class place {
     public:
         explicit place(http_service& s) noexcept : service_(&s) {}
@@ -71,17 +75,18 @@ public:
     void enter(http_presence& c);
     void leave(http_presence& c) noexcept;
 
-    /// What is under way may go on until then. A second call can only bring the end forward.
+    /// Requests under way may go on until `grace_end`. A second call can only make that time
+    /// earlier.
     void stop(time_point grace_end);
     bool stopping() const noexcept { return stopping_.load(seq_cst); }                  // V2
     void hang_up_idle();
 
-    /// Waits for all places to be free, at most for the grace.
+    /// Waits until all places are free, at most until the end of the grace.
     ///
-    /// \returns  whether they are.
+    /// \returns  whether all places are free.
     bool wait_until_empty();
 
-    // Hooks, or what is printed without them; what they throw is forgotten.
+    // These call the hook, or print if there is none. Exceptions of hooks are ignored.
 
     void report(const http::request& q, std::exception_ptr failure) const noexcept;
     void report(const http::cut_short& c) const noexcept;

@@ -11,14 +11,14 @@
 namespace weft::detail {
 namespace {
 
-/// The byte written as %XX at `at`, or -1.
+/// The byte written as %XX at position `at`, or -1.
 int escaped_byte(std::string_view text, std::size_t at) noexcept {
     if (at + 2 >= text.size()) return -1;
     const int high = hex_digit(text[at + 1]), low = hex_digit(text[at + 2]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/// Takes the next byte of what form_decoded() makes of it.
+/// Takes and decodes the next byte as form_decoded() does.
 char next_of_form(std::string_view& text) noexcept {
     const int byte = text[0] == '%' ? escaped_byte(text, 0) : -1;
     const char c = byte >= 0 ? static_cast<char>(byte) : text[0] == '+' ? ' ' : text[0];
@@ -37,7 +37,7 @@ struct parameter {
     std::string_view value;
 };
 
-/// Takes the next parameter off the query, as it is written there; nothing at its end.
+/// Takes the next parameter off the query, still encoded; nothing at the end.
 std::optional<parameter> next_parameter(std::string_view& query) noexcept {
     while (!query.empty()) {
         const auto item = query.substr(0, query.find('&'));
@@ -49,7 +49,7 @@ std::optional<parameter> next_parameter(std::string_view& query) noexcept {
     return std::nullopt;
 }
 
-/// Of the characters of RFC 3986's reg-name those that hosts have; '%' begins an escape.
+/// The characters of RFC 3986's reg-name that hosts use; '%' begins an escape.
 constexpr auto host_characters = [] {
     std::array<bool, 256> are{};
     for (char c : std::string_view("-._~!$&'*+;=")) are[static_cast<unsigned char>(c)] = true;
@@ -58,7 +58,7 @@ constexpr auto host_characters = [] {
     return are;
 }();
 
-/// Where a name of a host that begins `s` ends.
+/// Where the host name at the start of `s` ends.
 std::size_t end_of_name(std::string_view s) noexcept {
     std::size_t i = 0;
     for (; i < s.size(); ++i) {
@@ -70,7 +70,8 @@ std::size_t end_of_name(std::string_view s) noexcept {
 }
 
 bool is_ipv6(std::string_view s) noexcept {
-    std::array<char, INET6_ADDRSTRLEN> text{};  // ended by a zero: `text` has room for one more than the longest
+    // `text` has room for one byte more than the longest, so it ends with a zero.
+    std::array<char, INET6_ADDRSTRLEN> text{};
     if (s.size() >= text.size()) return false;
     s.copy(text.data(), s.size());
     in6_addr ignored;
@@ -132,7 +133,7 @@ std::optional<std::string_view> find_parameter(std::string_view query, std::stri
 }
 
 bool has_more_parameters_than(std::size_t limit, std::string_view query) noexcept {
-    if (query.size() <= limit) return false;  // each has a byte of its own
+    if (query.size() <= limit) return false;  // each has at least one byte
     std::size_t n = 0;
     while (next_parameter(query))
         if (++n > limit) return true;
@@ -161,7 +162,8 @@ std::optional<std::string_view> origin_form(std::string_view method, std::string
         if (host.empty() || !is_host(host)) return std::nullopt;
         if (path == rest.npos) return std::string_view("/");
         if (rest[path] == '/') return rest.substr(path);
-        return std::nullopt;  // a query without a path: nobody sends it
+        // A query without a path: clients do not send this.
+        return std::nullopt;
     }
     return std::nullopt;
 }

@@ -1,3 +1,4 @@
+// blocking.cpp - weft::blocking(): waited calls in the caller's frame, detached ones on the heap.
 #include <weft/blocking.hpp>
 
 #include <mutex>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr wait_kind blocking_wait{.name = "blocking call", .ends = ended_by::outside};
 
-/// A call whose caller waits, in a frame of the caller's.
+/// A call whose caller waits; it lives in the caller's frame.
 class waited_call final : public blocking_job {
 public:
     explicit waited_call(task& t) noexcept : task_(t) {}
@@ -27,8 +28,8 @@ public:
     }
     void refuse() noexcept override { end(ending::refused); }
 
-    /// \parks    until it has ended.
-    /// \returns  notified; or timed_out if `until` has passed, or why it was interrupted.
+    /// \parks    until the call has ended.
+    /// \returns  notified; timed_out if `until` has passed; or why the wait was interrupted.
     wake wait_for_end(interruptible may_stop, time_point until = never) noexcept {
         for (;;) {
             lock_.lock();
@@ -48,7 +49,8 @@ public:
         }
     }
 
-    bool refused() const noexcept { return ending_ == ending::refused; }  // after wait_for_end()
+    // valid after wait_for_end()
+    bool refused() const noexcept { return ending_ == ending::refused; }
 
 private:
     enum class ending : std::uint8_t { none, returned, refused };
@@ -59,17 +61,17 @@ private:
             const std::lock_guard guard(lock_);
             ending_ = how;
             w = waiters_.claim_front();
-        }  // this call may be gone from here on
+        }  // from here on this object may be gone
         if (w) w->unpark();
     }
 
     task& task_;
     spin_lock lock_;
-    ending ending_ = ending::none;  // under lock_
+    ending ending_ = ending::none;  // guarded by lock_
     wait_list waiters_;
 };
 
-/// A call nobody waits for.
+/// A call whose caller does not wait.
 class detached_call final : public blocking_job {
 public:
     explicit detached_call(std::unique_ptr<task> t) noexcept : task_(std::move(t)) {}
@@ -77,7 +79,8 @@ public:
 
     void run() noexcept override {
         task_->run();
-        if (task_->failure()) std::rethrow_exception(task_->failure());  // out of a noexcept function: terminates
+        // Thrown out of a noexcept function, so it terminates the program.
+        if (task_->failure()) std::rethrow_exception(task_->failure());
         delete this;
     }
     void refuse() noexcept override { delete this; }

@@ -1,4 +1,4 @@
-// blocking_calls.hpp - weft::blocking for this layer and those above: the same on a pool of the caller's choice.
+// blocking_calls.hpp - weft::blocking() on a chosen pool, for this layer and those above.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace weft::detail {
 
-/// As run_blocking() and run_blocking_detached().
+/// Do what run_blocking() and run_blocking_detached() do, on the given pool.
 void run_blocking_in(pool_for what, task& call, std::stop_source* stop);
 void run_blocking_detached_in(pool_for what, std::unique_ptr<task> call);
 
-/// As weft::blocking().
+/// Does what weft::blocking() does, on the given pool.
 template <class F>
 auto blocking_in(pool_for what, F&& f) {
     borrowed_task<F&&, std::invoke_result_t<F>, false> call(f, {});
@@ -24,7 +24,7 @@ auto blocking_in(pool_for what, F&& f) {
     return call.take();
 }
 
-/// As weft::blocking_detached().
+/// Does what weft::blocking_detached() does, on the given pool.
 template <class F>
 void blocking_detached_in(pool_for what, F&& f) {
     run_blocking_detached_in(what, std::make_unique<call_task<F>>(std::forward<F>(f)));

@@ -16,17 +16,22 @@
 
 namespace weft::detail {
 
-/// One thread.
+/// One thread of the pool.
 struct blocking_pool::member : list_hook<member> {
-    std::shared_ptr<shared> pool;  // until the thread's last step
+    // Kept until the thread's last step.
+    std::shared_ptr<shared> pool;
     pthread_t thread{};
     futex_word signal{0};
-    blocking_job* job = nullptr;  // handed over; under lock
-    bool finished = false;        // the thread only has to be joined; under lock
-    bool abandoned = false;       // nobody will join it; under lock
+    // The job handed over; guarded by `lock`.
+    blocking_job* job = nullptr;
+    // The thread only has to be joined; guarded by `lock`.
+    bool finished = false;
+    // The thread will not be joined; guarded by `lock`.
+    bool abandoned = false;
     member* idle_below = nullptr;
-    bool starts_reserve = false;  // its own
-    bool runs = false;            // a call of `origin`; under lock
+    bool starts_reserve = false;  // used by the thread itself
+    // It runs a call made by `origin`; guarded by `lock`.
+    bool runs = false;
     call_origin origin{};
 };
 
@@ -34,16 +39,20 @@ struct blocking_pool::shared {
     explicit shared(blocking_pool_options o) : options(std::move(o)) {}
 
     const blocking_pool_options options;
-    mutable spin_lock lock;  // guards all below
+    mutable spin_lock lock;  // guards everything below
     intrusive_list<blocking_job> queue;
     std::size_t queued = 0;
-    intrusive_list<member> members;  // every thread that is to be joined
-    unsigned threads = 0;            // those, less the finished ones
-    member* idle = nullptr;          // newest first, so that surplus threads run out of time
-    member* reserve = nullptr;       // B5: from before its thread starts
-    bool has_reserve = false;        // or will have, if the system lets us
+    intrusive_list<member> members;  // every thread that will be joined
+    unsigned threads = 0;  // the number of members without the finished ones
+    // The newest first, so that surplus threads reach their time limit.
+    member* idle = nullptr;
+    // The reserve (B5); set before its thread starts.
+    member* reserve = nullptr;
+    // There is a reserve, or one is being started.
+    bool has_reserve = false;
     bool ending = false;
-    bool has_noticed = false;        // a delay
+    // A delay was already reported.
+    bool has_noticed = false;
     futex_word finished_count{0};
 
     void add_to_queue(blocking_job& job) noexcept;
@@ -98,7 +107,9 @@ blocking_pool::submitted blocking_pool::submit(blocking_job& job) {
     if (late) s.print_delay();
     if (queued) return submitted::queued;
     if (sleeper)
-        futex_wake(sleeper->signal, 1);  // an address only: the thread may have seen the signal, and even be gone
+        // Uses only the address: the thread may have seen the signal already, and may even have
+        // ended.
+        futex_wake(sleeper->signal, 1);
     else
         s.start_thread(shared_, job);
     return submitted::handed;
@@ -115,7 +126,7 @@ void blocking_pool::notice_delay(blocking_job& job) noexcept {
     if (late) shared_->print_delay();
 }
 
-// Under the lock. True, once: the caller says so.
+// Called under the lock. Returns true once; the caller then prints the line.
 bool blocking_pool::shared::is_late() noexcept {
     if (has_noticed || queue.empty() || clock::now() < queue.front()->queued_at + options.notice) return false;
     has_noticed = true;
@@ -138,7 +149,7 @@ void blocking_pool::shared::print_delay() noexcept {
             "weft: %s has waited for %lld ms, %zu wait: %zu threads are busy, and there are at most %u%s; they are busy for %s\n",
             options.what.c_str(), static_cast<long long>(options.notice / std::chrono::milliseconds(1)), waiting, callers.size(),
             options.most_threads, options.option.c_str(), listed(callers).c_str());
-    } catch (const std::bad_alloc&) {}  // then there are worse troubles
+    } catch (const std::bad_alloc&) {}  // no memory for the line: the program has a worse problem
 }
 
 bool blocking_pool::withdraw(blocking_job& job) noexcept {
@@ -178,7 +189,7 @@ void blocking_pool::shared::take_queue(intrusive_list<blocking_job>& into) noexc
     }
 }
 
-// B5, under the lock. True: the caller starts it.
+// B5. Called under the lock. If true, the caller starts the reserve.
 bool blocking_pool::shared::wants_reserve() noexcept {
     if (queue.empty() || has_reserve || ending || threads >= options.most_threads) return false;
     has_reserve = true;
@@ -198,14 +209,15 @@ void blocking_pool::shared::start_reserve(const std::shared_ptr<shared>& self) n
         }
         if (pthread_create(&fresh->thread, nullptr, thread_main, fresh.get()) == 0) return void(fresh.release());
     } catch (const std::bad_alloc&) {}
-    const std::lock_guard guard(lock);  // the others will come to what is queued
+    // The start failed: the other threads will take what is queued.
+    const std::lock_guard guard(lock);
     if (fresh && !fresh->abandoned) members.remove(*fresh);
     reserve = nullptr;
     has_reserve = false;
     --threads;
 }
 
-// Under the lock: it is one of the others from now on, if it was the reserve.
+// Called under the lock. If `me` was the reserve, it is an ordinary thread from now on.
 void blocking_pool::shared::relieve(member& me) noexcept {
     if (reserve != &me) return;
     reserve = nullptr;
@@ -227,7 +239,8 @@ void blocking_pool::shared::start_thread(const std::shared_ptr<shared>& self, bl
         error = pthread_create(&fresh->thread, nullptr, thread_main, fresh.get());
     } catch (const std::bad_alloc&) {}
     if (error != 0) return thread_failed(job, std::move(fresh), error);
-    fresh.release();  // the thread's, or the destructor's
+    // It now belongs to the thread, or to the destructor of the pool.
+    fresh.release();
 }
 
 void blocking_pool::shared::thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error) {
@@ -235,7 +248,8 @@ void blocking_pool::shared::thread_failed(blocking_job& job, std::unique_ptr<mem
     {
         const std::lock_guard guard(lock);
         if (unborn) members.remove(*unborn);
-        if (--threads > 0) {  // the others will come to it
+        // The other threads will take the job.
+        if (--threads > 0) {
             add_to_queue(job);
             return;
         }
@@ -250,7 +264,8 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
     const std::shared_ptr<shared> pool = std::move(me->pool);
     pthread_setname_np(pthread_self(), pool->options.thread_name.substr(0, 15).c_str());
     set_usual_slice();
-    const alternate_stack for_overflow;  // of coroutines, which run on any thread
+    // For reports of a stack overflow in coroutines, which may run on any thread.
+    const alternate_stack for_overflow;
     while (blocking_job* job = pool->next_job(*me)) {
         if (std::exchange(me->starts_reserve, false)) pool->start_reserve(pool);
         job->run();
@@ -270,20 +285,21 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
         pthread_detach(pthread_self());
         return nullptr;
     }
-    me.release();                                // the destructor's
+    // It now belongs to the destructor of the pool.
+    me.release();
     pool->finished_count.fetch_add(1, release);  // pairs with wait_until_finished()
     futex_wake(pool->finished_count, 1);
     return nullptr;
 }
 
-// Under the lock (B6).
+// Called under the lock (B6).
 blocking_job* blocking_pool::shared::begin(member& me, blocking_job& job) noexcept {
     me.runs = true;
     me.origin = job.origin;
     return &job;
 }
 
-/// The job to run next; null when the thread is to end.
+/// The next job to run; null if the thread is to end.
 blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
     for (;;) {
         std::optional<time_point> overdue_at;
@@ -293,7 +309,9 @@ blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
             if (auto* const handed = std::exchange(me.job, nullptr)) return begin(me, *handed);
             if (ending) return nullptr;
             if (auto* const job = take_front(me)) return begin(me, *job);
-            me.signal.store(0, relaxed);  // nobody else has it: not in idle, or who ends all waits for the lock
+            // No other thread sets the signal now: this thread is not in `idle`, and the
+            // destructor, which wakes the reserve, needs the lock.
+            me.signal.store(0, relaxed);
             if (queue.empty()) {
                 relieve(me);
                 me.idle_below = std::exchange(idle, &me);
@@ -308,7 +326,7 @@ blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
     }
 }
 
-// The reserve only what has waited for long (B5). Under the lock.
+// Called under the lock. The reserve takes only a job that has waited for `patience` (B5).
 blocking_job* blocking_pool::shared::take_front(member& me) noexcept {
     auto* const job = queue.front();
     if (!job || (reserve == &me && clock::now() < job->queued_at + options.patience)) return nullptr;
@@ -317,7 +335,7 @@ blocking_job* blocking_pool::shared::take_front(member& me) noexcept {
     return job;
 }
 
-/// False: idle for too long, and out of the idle list.
+/// Returns false if the thread was idle for too long; it is then out of the idle list.
 bool blocking_pool::shared::wait_for_job(member& me) noexcept {
     const auto until = futex_deadline(deadline_after(options.idle));
     const quiet_thread of_weft;
@@ -326,7 +344,8 @@ bool blocking_pool::shared::wait_for_job(member& me) noexcept {
     return true;
 }
 
-/// False: somebody was faster and has handed over a job, or the end.
+/// Returns false if another thread has already taken it out of the list, with a job or the order to
+/// end.
 bool blocking_pool::shared::leave_idle(member& me) noexcept {
     const std::lock_guard guard(lock);
     for (member** m = &idle; *m; m = &(*m)->idle_below) {
@@ -357,13 +376,16 @@ blocking_pool::~blocking_pool() {
         s.ending = true;
         s.take_queue(never_run);
         sleepers = std::exchange(s.idle, nullptr);
-        for (member* m = sleepers; m; m = m->idle_below) m->signal.store(1, release);  // B4; pairs with wait_for_job()
+        // B4; pairs with wait_for_job()
+        for (member* m = sleepers; m; m = m->idle_below) m->signal.store(1, release);
         if (s.reserve) {
-            s.reserve->signal.store(1, relaxed);  // it looks under the lock
+            // The reserve looks at `ending` under the lock.
+            s.reserve->signal.store(1, relaxed);
             futex_wake(s.reserve->signal, 1);
         }
     }
-    for (member* m = sleepers; m; m = m->idle_below) futex_wake(m->signal, 1);  // they stay until joined
+    // They exist until they are joined.
+    for (member* m = sleepers; m; m = m->idle_below) futex_wake(m->signal, 1);
     while (blocking_job* j = never_run.pop_front()) j->refuse();
     s.wait_until_finished(deadline_after(s.options.grace));
 
@@ -382,7 +404,7 @@ blocking_pool::~blocking_pool() {
     }
 }
 
-// Chosen: at first as many threads as disks and resolvers can use.
+// chosen: the initial bound is as many threads as disks and resolvers can use.
 blocking_pools::blocking_pools(unsigned most_threads)
     : calls({.max_threads = std::min(64u, most_threads), .most_threads = most_threads}),
       look_ups({.thread_name = "weft-look-up", .what = "a look-up of a name", .option = ""}),

@@ -1,4 +1,4 @@
-// buffered_reader.cpp - the buffer behind buffered_reader, which knows of no type of stream.
+// buffered_reader.cpp - the buffer behind buffered_reader, independent of the type of stream.
 #include <weft/io/buffered_reader.hpp>
 
 #include <algorithm>
@@ -18,8 +18,9 @@ std::size_t fail(std::errc reason, const char* what, std::error_code* error) {
 
 read_buffer::read_buffer(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 1)) {}
 
-/// Reads once, into room for at least one byte, and for `wanted` unread ones in the end if they are more than the capacity.
-/// Returns how many bytes came; 0 at the end of the stream and on failure.
+/// Reads once, into room for at least one byte. Over several calls the room grows until `wanted`
+/// unread bytes fit, if that is more than the capacity. Returns how many bytes came; 0 at the end
+/// of the stream and on failure.
 std::size_t read_buffer::fill(byte_source from, std::size_t wanted, std::error_code* error) {
     const std::size_t kept = end_ - begin_;
     if (begin_ != 0) std::memmove(bytes_.data(), bytes_.data() + begin_, kept);

@@ -27,7 +27,8 @@ call_origin origin_of_caller() noexcept {
     call_origin mine;
     mine.site = {};
     if (auto* const self = this_fiber_block()) {
-        const std::lock_guard guard(self->lock);  // others may rename it
+        // Other threads may rename the fiber.
+        const std::lock_guard guard(self->lock);
         const auto name = self->name();
         name.copy(mine.name.data(), mine.name.size() - 1);
         mine.site = self->site;

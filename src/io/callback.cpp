@@ -1,3 +1,4 @@
+// callback.cpp - the phases of callback.hpp, with the lock and the list of the waiter.
 #include <weft/detail/callback.hpp>
 
 #include <mutex>
@@ -18,7 +19,8 @@ enum class phase : std::uint8_t { open, claimed, done, abandoned };
 
 struct core {
     atomic<phase> now{phase::open};
-    bool published = false;  // under lock: `done`, seen by those who are about to park
+    // Guarded by `lock`: `done`, for a waiter that is about to park.
+    bool published = false;
     spin_lock lock;
     wait_list waiters;
 };
@@ -27,7 +29,7 @@ atomic<std::uint64_t> ignored{0};
 
 bool leave_open(core& c, phase to) noexcept {
     auto expected = phase::open;
-    // the result travels by the lock of publish() and wait(); this exchange only decides (N1)
+    // The result is ordered by the lock of publish() and wait(); this exchange only decides (N1).
     return c.now.compare_exchange_strong(expected, to, relaxed, relaxed);
 }
 
@@ -79,6 +81,7 @@ bool callback_core::wait() noexcept {
 
 }  // namespace detail
 
-std::uint64_t ignored_resumes() noexcept { return detail::ignored.load(detail::relaxed); }  // a statistic
+// relaxed: a statistic
+std::uint64_t ignored_resumes() noexcept { return detail::ignored.load(detail::relaxed); }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// copy.cpp - splice(2) between two descriptors, and the watch over a relay.
+// copy.cpp - splice(2) between two descriptors, and the idle watch of a relay.
 #include <weft/io/copy.hpp>
 
 #include <fcntl.h>
@@ -20,7 +20,8 @@ namespace weft::detail {
 
 namespace {
 
-/// A pipe of the system's that no driver knows: it is emptied before it is filled again, so that nobody waits for it.
+/// A system pipe that is not registered with a driver. It is emptied before it is filled again, so
+/// no fiber has to wait for it.
 class passage {
 public:
     passage() noexcept {
@@ -35,7 +36,7 @@ public:
 
     explicit operator bool() const noexcept { return ends_[0] >= 0; }
 
-    /// At least one byte; 0 at the end of `from`.
+    /// Moves at least one byte into the pipe; 0 at the end of `from`.
     io_result fill(io_source* from) const noexcept {
         return perform(from, io_direction::read, read_wait, [this](int fd) {
             return system_result(
@@ -55,7 +56,7 @@ private:
     std::array<int, 2> ends_{-1, -1};
 };
 
-/// The system does not do it at all, or not for such descriptors.
+/// The system cannot splice at all, or not with such descriptors.
 bool is_no_splice(std::error_code e) noexcept {
     return e == std::errc::invalid_argument || e == std::errc::function_not_supported ||
            e == std::errc::operation_not_permitted || e == std::errc::permission_denied;
@@ -92,7 +93,8 @@ struct idle_watch::state {
 idle_watch::idle_watch(std::chrono::nanoseconds limit) : state_(std::make_unique<state>(limit)) {}
 idle_watch::~idle_watch() = default;
 
-void idle_watch::touch() noexcept { state_->touches.fetch_add(1, relaxed); }  // only ever compared with itself
+// The count is only compared with an earlier value of itself.
+void idle_watch::touch() noexcept { state_->touches.fetch_add(1, relaxed); }
 
 void idle_watch::wait() {
     const auto limit = state_->limit;

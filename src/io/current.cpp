@@ -16,7 +16,8 @@ io_context current() noexcept {
 
 }  // namespace
 
-void set_io_context_lookup(io_context_lookup f) noexcept { lookup.store(f, release); }  // pairs with current()
+// pairs with current()
+void set_io_context_lookup(io_context_lookup f) noexcept { lookup.store(f, release); }
 
 epoll_driver* current_io() noexcept { return current().driver; }
 

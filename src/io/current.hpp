@@ -1,6 +1,6 @@
-// current.hpp - how this layer finds the driver and the blocking pool of the runtime its caller runs in.
+// current.hpp - how this layer finds the driver and the blocking pools of its caller's runtime.
 //
-// Runtimes are built above this layer; the first one registers how to look them up.
+// Runtimes are a layer above this one; the first runtime registers the look-up function.
 #pragma once
 
 namespace weft::detail {
@@ -9,7 +9,8 @@ class epoll_driver;
 class blocking_pool;
 struct blocking_pools;
 
-/// Calls of the program's may last for long, and have to wait then. weft's own do not wait for those.
+/// Calls of the program may take long, and other calls then wait for them. The calls of weft have
+/// pools of their own and do not.
 enum class pool_for { calls, look_ups, starts };
 
 /// What the calling fiber's runtime lends to I/O. Both are null on plain threads.
@@ -20,7 +21,7 @@ struct io_context {
 
 using io_context_lookup = io_context (*)() noexcept;
 
-/// Registers the look-up; it must be callable from any thread, at any time. Idempotent.
+/// Registers the look-up, which must be callable from any thread at any time. May be called again.
 void set_io_context_lookup(io_context_lookup) noexcept;
 
 epoll_driver* current_io() noexcept;

@@ -1,3 +1,4 @@
+// descriptor.cpp - io::descriptor: waits and transfers, with poll(2) first in blocking mode.
 #include <weft/io/descriptor.hpp>
 
 #include <fcntl.h>
@@ -37,7 +38,7 @@ void check_kind(int fd) {
                                 "weft: a file on a disk is always ready: read and write it in weft::blocking");
 }
 
-/// 0: ready, also for a failure, which the next call reports. -EAGAIN: not yet.
+/// 0: ready, also if there is a failure, which the next call reports. -EAGAIN: not yet.
 long look(int fd, io_direction way) noexcept {
     pollfd wanted = poll_request(fd, way);
     const long n = system_result([&] { return ::poll(&wanted, 1, 0); });
@@ -48,7 +49,7 @@ std::error_code wait_for(io_source* s, io_direction way, const wait_kind& kind) 
     return perform(s, way, kind, [way](int fd) { return look(fd, way); }).error;
 }
 
-/// A descriptor in blocking mode is asked before: it would keep the thread.
+/// A descriptor in blocking mode is polled first, since the call itself would block the thread.
 template <class Transfer>
 io_result transfer(io_source* s, io_direction way, const wait_kind& kind, bool may_block, Transfer&& attempt) noexcept {
     return perform(s, way, kind, [&](int fd) {
@@ -68,7 +69,8 @@ io_result read_from(io_source* s, bool may_block, std::span<std::byte> into) noe
 }
 
 io_result write_to(io_source* s, bool may_block, std::span<const std::byte> from) noexcept {
-    if (may_block && from.size() > PIPE_BUF) from = from.first(PIPE_BUF);  // so much fits where poll() says that something does
+    // poll() says writable only if this much fits.
+    if (may_block && from.size() > PIPE_BUF) from = from.first(PIPE_BUF);
     return transfer(s, io_direction::write, write_wait, may_block,
                     [&](int fd) { return write_without_signal(fd, from); });
 }
@@ -84,7 +86,8 @@ descriptor descriptor::adopt(int fd) {
     throw std::bad_alloc();
 }
 
-// A duplicate, since an epoll takes a descriptor once, and its owner may close his at any time.
+// Uses a duplicate, since an epoll accepts a descriptor only once, and the owner may close its own
+// at any time.
 descriptor descriptor::borrow(int fd) {
     check_kind(fd);
     const long mode = checked(system_result([&] { return ::fcntl(fd, F_GETFL); }), "weft: descriptor");

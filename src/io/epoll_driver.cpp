@@ -18,10 +18,11 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// What is left until then; negative: forever.
+/// The time left until `until`; negative: forever.
 nanoseconds time_left(time_point until) noexcept {
     if (until == never) return nanoseconds(-1);
-    if (until == time_point::min()) return nanoseconds(0);  // the clock need not be read, and the difference would overflow
+    // The clock need not be read, and the difference would overflow.
+    if (until == time_point::min()) return nanoseconds(0);
     return std::max(nanoseconds(0), nanoseconds(until - clock::now()));
 }
 
@@ -32,7 +33,8 @@ long wait_pwait2(int epoll_fd, epoll_event* events, std::size_t n, nanoseconds l
         [&] { return ::epoll_pwait2(epoll_fd, events, static_cast<int>(n), left.count() < 0 ? nullptr : &limit, nullptr); });
 }
 
-/// For kernels below 5.11: whole milliseconds, rounded up so that it does not spin before the time.
+/// For kernels before 5.11: whole milliseconds, rounded up so that it does not spin shortly before
+/// the time.
 long wait_milliseconds(int epoll_fd, epoll_event* events, std::size_t n, nanoseconds left) noexcept {
     constexpr auto longest = std::numeric_limits<int>::max();
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
@@ -47,7 +49,8 @@ io_event decode(std::uint32_t bits) noexcept {
             .hangup = failed || (bits & EPOLLRDHUP) != 0};
 }
 
-// There is no third way: without this call no fiber hears of its I/O, nor sleeps.
+// There is no other call to fall back on: without this one, fibers neither get I/O events nor
+// sleep.
 [[noreturn]] void panic_of_refusal(long error) {
     panic("the system refuses epoll_wait: ", std::strerror(static_cast<int>(error)));
 }
@@ -65,13 +68,15 @@ epoll_driver::epoll_driver()
     epoll_event wanted{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
     checked(system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, wake_fd_.get(), &wanted); }),
             "weft: epoll_ctl");
-    if (running_on_valgrind()) has_pwait2_ = false;  // some versions know it not, and say so each time
+    // Some versions do not know the call and print a message each time.
+    if (running_on_valgrind()) has_pwait2_ = false;
     count_driver(1);
 }
 
 epoll_driver::~epoll_driver() {
     for_each_source([](io_source& s, void* self) { s.on_driver_gone(*static_cast<epoll_driver*>(self)); }, this);
-    while (pins_.load(acquire) != 0) thread_yield();  // pairs with unpin(): the last use of epoll_fd_ is over (E3)
+    // Pairs with unpin(): the last use of epoll_fd_ is over (E3).
+    while (pins_.load(acquire) != 0) thread_yield();
     count_driver(-1);
 }
 
@@ -90,7 +95,9 @@ long epoll_driver::wait_for_events(time_point until) noexcept {
     if (has_pwait2_) {
         const long n = wait_pwait2(epoll_fd_.get(), ready_.data(), batch, time_left(until));
         if (n >= 0 || n == -EINTR) return n;
-        has_pwait2_ = false;  // a kernel before 5.11, or a filter that does not know the call, whatever it says then
+        // The kernel is older than 5.11, or a filter does not know the call; any error code means
+        // this.
+        has_pwait2_ = false;
     }
     const long n = wait_milliseconds(epoll_fd_.get(), ready_.data(), batch, time_left(until));
     if (n < 0 && n != -EINTR) panic_of_refusal(-n);
@@ -100,7 +107,7 @@ long epoll_driver::wait_for_events(time_point until) noexcept {
 void epoll_driver::wake() noexcept {
     if (wake_pending_.exchange(true, acq_rel)) return;  // E2; pairs with poll()
     constexpr std::uint64_t one = 1;
-    // fails only at 2^64 - 1 wakes
+    // The write fails only after 2^64 - 1 wakes.
     [[maybe_unused]] const long n = system_result([&] { return ::write(wake_fd_.get(), &one, sizeof one); });
 }
 
@@ -111,7 +118,7 @@ long epoll_driver::add(int fd, io_source& source) noexcept {
 
 void epoll_driver::remove(int fd) noexcept {
     epoll_event unused{};
-    // may fail harmlessly: the registration was still to come
+    // It may fail harmlessly if the registration has not happened yet.
     [[maybe_unused]] const long r = system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_DEL, fd, &unused); });
 }
 

@@ -14,7 +14,7 @@ void throw_io_error(std::error_code error, const char* what) {
         if (operation.starts_with(from_here)) operation.remove_prefix(from_here.size());
         throw cancelled_operation(operation);
     }
-    throw std::system_error(error, what);  // also a peer that timed out
+    throw std::system_error(error, what);  // also if the peer has timed out
 }
 
 void let_others_run() noexcept {

@@ -18,15 +18,16 @@ struct io_result {
 
 inline std::error_code closed_error() noexcept { return std::make_error_code(std::errc::bad_file_descriptor); }
 
-/// The reason behind readiness::interrupted and a pending_interrupt(), as error_code forms report it.
+/// The error_code for an interrupt: the reason behind readiness::interrupted or
+/// pending_interrupt().
 inline std::error_code interrupt_error(std::errc reason) noexcept {
     return reason == std::errc::timed_out ? timeout_code() : std::make_error_code(reason);
 }
 
-/// What a throwing form does with its error: `cancelled` if it is an interrupt, else std::system_error.
+/// Throws for a throwing form: `cancelled` if the error is an interrupt, else std::system_error.
 [[noreturn]] void throw_io_error(std::error_code error, const char* what);
 
-/// Throws unless all is well.
+/// Returns the count, or throws if there is an error.
 inline std::size_t value_or_throw(io_result r, const char* what) {
     if (r.error) throw_io_error(r.error, what);
     return r.count;
@@ -47,19 +48,20 @@ private:
     io_source* source_;
 };
 
-/// Waits until trying again makes sense. An error: trying again does not.
+/// Waits until a new attempt makes sense. It returns an error if a new attempt makes no sense.
 ///
-/// \parks  unless something happened after `seen`.
+/// \parks  unless there was an event after `seen`.
 std::error_code wait_until_ready(io_source& s, io_direction way, io_source::event_count seen, const wait_kind& kind) noexcept;
 
-/// Lets other fibers run, if there are any. Neither stop nor deadline is looked at: an operation has succeeded.
+/// Lets other fibers run, if there are any. It ignores stops and deadlines, since the operation has
+/// succeeded.
 void let_others_run() noexcept;
 
 /// What one attempt says about the next one; see io_source::set_drained().
 enum class after_attempt : bool { try_again, drained };
 
-/// Runs `attempt(fd)`, which returns a system_result(), until it does not report would-block. Reads ask `left(result)`
-/// whether there can be more.
+/// Runs `attempt(fd)`, which returns a system_result(), until it does not report would-block. After
+/// a success it asks `left(result)` whether a read emptied the descriptor.
 template <class Attempt, class Left>
 io_result perform(io_source* s, io_direction way, const wait_kind& kind, Attempt&& attempt, Left&& left) noexcept {
     if (const auto interrupt = pending_interrupt()) return {0, interrupt_error(*interrupt)};

@@ -1,4 +1,4 @@
-// pipe.cpp - read(2) and write(2) on pipes; a writer whose readers are gone hears of it by EPIPE alone.
+// pipe.cpp - read(2) and write(2) on pipes; a writer without readers gets EPIPE and no signal.
 #include "io/pipe.hpp"
 
 #include <fcntl.h>

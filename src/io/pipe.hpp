@@ -1,4 +1,4 @@
-// pipe.hpp - what pipes and child processes share: fresh pipes, and an owner for each descriptor.
+// pipe.hpp - what pipes and child processes share: new pipes, and an owner for each descriptor.
 #pragma once
 
 #include <array>
@@ -9,13 +9,14 @@
 
 namespace weft::detail {
 
-/// The reader and the writer, in non-blocking mode, closed by exec(). \throws std::system_error
+/// Makes a pipe: the read end and the write end, non-blocking and close-on-exec.
+/// \throws std::system_error
 std::array<int, 2> new_pipe();
 
-/// write(2), as a result of system_result(), without SIGPIPE.
+/// Calls write(2) without SIGPIPE; returns a system_result().
 long write_without_signal(int fd, std::span<const std::byte> from) noexcept;
 
-/// \throws std::bad_alloc, and then has closed it.
+/// Makes an owner for the descriptor. \throws std::bad_alloc; the descriptor is then closed.
 io_handle own_descriptor(int fd);
 
 }  // namespace weft::detail

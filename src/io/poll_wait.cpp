@@ -12,9 +12,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::chrono::milliseconds slice(100);  // chosen: ten wake-ups a second are 0.03 % of a CPU
+// chosen: ten wake-ups a second are 0.03 % of a CPU
+constexpr std::chrono::milliseconds slice(100);
 
-/// When this thread has a reason to look up.
+/// The time at which this thread must stop sleeping and look.
 time_point wake_time(time_point now, time_point until) noexcept {
     const auto i = interruption_of(this_cell());
     const auto interrupted = i.from == never ? never : std::max(i.deadline, i.from);
@@ -30,7 +31,7 @@ readiness poll_descriptors(std::span<pollfd> wanted, time_point until) noexcept 
     const nanoseconds left = std::max(nanoseconds(0), nanoseconds(wake_time(now, until) - now));
     constexpr auto second = nanoseconds(std::chrono::seconds(1)).count();
     const timespec limit{static_cast<time_t>(left.count() / second), static_cast<long>(left.count() % second)};
-    // What it returns does not matter: the caller tries again.
+    // The result does not matter, since the caller tries again.
     [[maybe_unused]] const long n = system_result([&] { return ::ppoll(wanted.data(), wanted.size(), &limit, nullptr); });
     return readiness::again;
 }

@@ -13,8 +13,9 @@ inline pollfd poll_request(int fd, io_direction way) noexcept {
     return {.fd = fd, .events = static_cast<short>(way == io_direction::read ? POLLIN : POLLOUT), .revents = 0};
 }
 
-/// Sleeps in poll(2) until one is ready or `until` has passed, but not for long: after a tenth of a second it returns
-/// `again`, so that a close() or a stop by another thread is noticed.
+/// Sleeps in poll(2) until a descriptor is ready or `until` has passed, but at most for a tenth of
+/// a second. It then returns `again`, so that the caller notices a close() or a stop by another
+/// thread.
 readiness poll_descriptors(std::span<pollfd> wanted, time_point until) noexcept;
 
 }  // namespace weft::detail

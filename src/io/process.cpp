@@ -1,3 +1,4 @@
+// process.cpp - child processes: posix_spawn on another thread, pidfd or polling for the end.
 #include <weft/io/process.hpp>
 
 #include <fcntl.h>
@@ -35,7 +36,7 @@ using detail::system_result;
 
 [[noreturn]] void fail(long result, const char* what) { throw std::system_error(failure(result), what); }
 
-/// A descriptor until it has a better owner.
+/// Owns a descriptor until another object takes it over.
 class held_descriptor {
 public:
     explicit held_descriptor(int fd = -1) noexcept : fd_(fd) {}
@@ -56,7 +57,7 @@ private:
 
 enum class child_does : bool { read, write };
 
-/// One standard stream: the child's end, and ours if it is a pipe.
+/// One standard stream: the child's end, and this process's end if it is a pipe.
 struct standard_stream {
     held_descriptor childs, ours;
 
@@ -76,7 +77,7 @@ struct standard_stream {
     }
 };
 
-/// What posix_spawn shall do in the child.
+/// The actions that posix_spawn performs in the child.
 class child_steps {
 public:
     child_steps() {
@@ -108,7 +109,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
     return all;
 }
 
-/// Attributes of posix_spawn.
+/// The attributes of posix_spawn.
 class child_attributes {
 public:
     explicit child_attributes(process_group group) {
@@ -116,7 +117,7 @@ public:
         const short flags = group == process_group::own       ? POSIX_SPAWN_SETPGROUP
                             : group == process_group::session ? POSIX_SPAWN_SETSID
                                                               : 0;
-        ::posix_spawnattr_setpgroup(&attributes_, 0);  // the child's own number
+        ::posix_spawnattr_setpgroup(&attributes_, 0);  // 0: the child's own process id
         ::posix_spawnattr_setflags(&attributes_, flags);
     }
     ~child_attributes() { ::posix_spawnattr_destroy(&attributes_); }
@@ -129,7 +130,7 @@ private:
     posix_spawnattr_t attributes_{};
 };
 
-/// The errno with which nobody can start there; 0: one can.
+/// The errno with which a process cannot start in that directory; 0 if it can.
 int trouble_with(const std::string& directory) noexcept {
     struct stat is {};
     if (::stat(directory.c_str(), &is) != 0) return errno;
@@ -137,7 +138,7 @@ int trouble_with(const std::string& directory) noexcept {
     return ::access(directory.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
-// posix_spawn says one errno for all that the child does before the program begins.
+// posix_spawn reports one errno for everything the child does before the program begins.
 [[noreturn]] void fail_to_start(int error, const std::string& program, const std::string& directory) {
     const std::string what = "weft: cannot start " + program;
     if (const int trouble = directory.empty() ? 0 : trouble_with(directory))
@@ -145,7 +146,7 @@ int trouble_with(const std::string& directory) noexcept {
     fail(-error, what.c_str());
 }
 
-/// On another thread: it takes as long as the program takes to load.
+/// Runs on another thread, since it takes as long as the system needs to load the program.
 pid_t spawn(std::vector<std::string> words, const process_options& o, const child_steps& steps) {
     if (words.empty()) fail(-EINVAL, "weft: a process needs the name of a program");
     const auto argv = pointers_to(words);
@@ -153,7 +154,8 @@ pid_t spawn(std::vector<std::string> words, const process_options& o, const chil
     const auto own = environment ? pointers_to(*environment) : std::vector<char*>();
     const child_attributes attributes(o.group);
     detail::check_interrupt();
-    const shield until_it_is_known;  // else a child could run that nobody knows of
+    // Otherwise a child could run whose id is lost.
+    const shield until_it_is_known;
     return detail::blocking_in(detail::pool_for::starts, [&] {
         pid_t child = 0;
         const int error =
@@ -163,7 +165,7 @@ pid_t spawn(std::vector<std::string> words, const process_options& o, const chil
     });
 }
 
-/// Empty where the kernel has none (before 5.3), or a filter forbids it.
+/// Empty if the kernel has no pidfd_open (before 5.3), or a filter forbids it.
 detail::io_handle pidfd_of(pid_t child) {
     const long fd = system_result([&] { return ::syscall(SYS_pidfd_open, child, 0); });
     if (fd < 0) return {};
@@ -171,7 +173,7 @@ detail::io_handle pidfd_of(pid_t child) {
     return detail::own_descriptor(static_cast<int>(fd));
 }
 
-/// 1: it has ended. -EAGAIN: not yet.
+/// 1: the child has ended. -EAGAIN: not yet.
 long take_end(pid_t child, exit_status& status) noexcept {
     siginfo_t info{};
     const long result = system_result([&] { return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG); });
@@ -181,17 +183,19 @@ long take_end(pid_t child, exit_status& status) noexcept {
     return 1;
 }
 
-/// Not in a forked child, nor if somebody else has taken its end: then the number may be another process's.
+/// False in a forked child, and if other code has taken the exit status: the id may then belong to
+/// another process.
 bool is_ours(pid_t child) noexcept {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// Without a pidfd.
+/// The wait for a child without a pidfd.
 std::error_code look_until_ended(pid_t child, exit_status& status) {
     using namespace std::chrono_literals;
+    // chosen: looking every 20 ms costs 0.1 % of a core
     for (auto nap = std::chrono::milliseconds(1);;
-         nap = std::min(2 * nap, std::chrono::milliseconds(20))) {  // chosen: 0.1 % of a core
+         nap = std::min(2 * nap, std::chrono::milliseconds(20))) {
         if (const auto interrupt = detail::pending_interrupt()) return detail::interrupt_error(*interrupt);
         const long result = take_end(child, status);
         if (result != -EAGAIN) return result < 0 ? failure(result) : std::error_code();
@@ -220,7 +224,7 @@ process::process(std::vector<std::string> words, process_options o) {
     has_own_group_ = o.group != process_group::inherit;
     try {
         ending_ = pidfd_of(id_);
-    } catch (const std::bad_alloc&) {}  // as without
+    } catch (const std::bad_alloc&) {}  // wait() then works without a pidfd
 }
 
 process::process(process&& other) noexcept { *this = std::move(other); }
@@ -243,7 +247,8 @@ process::~process() { end_now(); }
 void process::end_now() noexcept {
     if (!joinable() || !is_ours(id_)) return;
     const shield whatever_happens;
-    ::kill(has_own_group_ ? -id_ : id_, SIGKILL);  // the group keeps its number while the child's end is not taken
+    // The group keeps its id until the child's exit status is taken.
+    ::kill(has_own_group_ ? -id_ : id_, SIGKILL);
     std::error_code ignored;
     wait(ignored);
 }
@@ -287,7 +292,8 @@ std::optional<exit_status> process::try_wait() {
 
 void process::signal(int number) {
     if (!joinable() || !is_ours(id_)) fail(-ESRCH, "weft: signal to a child process that has ended");
-    const long result = system_result([&] { return ::kill(id_, number); });  // its number is its own until its end is taken
+    // The id stays the child's until its exit status is taken.
+    const long result = system_result([&] { return ::kill(id_, number); });
     if (result < 0) fail(result, "weft: signal to a child process");
 }
 

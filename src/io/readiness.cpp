@@ -1,3 +1,4 @@
+// readiness.cpp - io_readiness: asks poll(2), and links a waiter to the source.
 #include <poll.h>
 
 #include <weft/detail/io_readiness.hpp>
@@ -15,7 +16,7 @@ bool is_ready(int fd, io_direction way) noexcept {
     long n;
     do n = system_result([&] { return ::poll(&wanted, 1, 0); });
     while (n == -EINTR);
-    return n > 0;  // also of a failure
+    return n > 0;  // also for a failure
 }
 
 }  // namespace
@@ -27,7 +28,8 @@ void io_readiness::close() noexcept {
 }
 
 select_watch::state io_readiness::look() noexcept {
-    if (!entered_ || source_->closing() || source_->attach() != 0) return state::ready;  // the read says what is wrong
+    // The read will report what is wrong.
+    if (!entered_ || source_->closing() || source_->attach() != 0) return state::ready;
     seen_ = source_->events(way_);
     if (is_ready(source_->descriptor(), way_)) return state::ready;
     return current_io() || source_->is_watched() ? state::idle : state::unwatched;

@@ -1,14 +1,18 @@
-// signal.cpp - one handler for all: it marks the signal in the slot of every object that wants it, and wakes that one.
+// signal.cpp - one handler for all signals: it marks the signal in each slot that wants it.
 //
-// A handler and an eventfd rather than a signalfd: that one gets only signals which every thread blocks, and the threads of
-// the program, and of its libraries, were started before we could ask them to.
+// This uses a handler and an eventfd, not a signalfd. A signalfd gets only signals that every
+// thread blocks, but threads of the program and its libraries may have started before weft could
+// block signals in them.
 //
 // Invariants
 //   G1  The handler touches only lock-free atomics and write(2).
-//   G2  A slot's descriptor is valid while its `wanted` is not 0 or a handler runs that entered before: whoever takes a slot
-//       down clears `wanted`, then waits until `running` is 0, then closes. (Handler: enter, then read `wanted`; owner: clear
-//       `wanted`, then read `running`; both seq_cst, so one of them sees the other.)
-//   G3  A mark is set before the descriptor is written; wait() reads the descriptor before the marks.
+//   G2  A slot's descriptor is valid while its `wanted` is not 0, or while a handler runs that
+//       entered before. The owner that gives up a slot clears `wanted`, then waits until `running`
+//       is 0, then closes the descriptor. (The handler enters, then reads `wanted`; the owner
+//       clears `wanted`, then reads `running`. Both sides are seq_cst, so at least one of them sees
+//       the other.)
+//   G3  A mark is set before the descriptor is written; wait() reads the descriptor before the
+//       marks.
 #include <weft/io/signal.hpp>
 
 #include <signal.h>
@@ -37,7 +41,7 @@ using detail::atomic;
 using namespace std::string_literals;
 
 constexpr int last_signal = 64;
-constexpr std::size_t slot_count = 16;  // chosen: objects alive at once
+constexpr std::size_t slot_count = 16;  // chosen: the number of objects alive at once
 
 using signal_set = std::uint64_t;
 
@@ -47,13 +51,14 @@ struct slot {
     atomic<signal_set> wanted{0};
     atomic<signal_set> marked{0};
     atomic<int> event{-1};
-    bool taken = false;  // under table_lock
+    bool taken = false;  // guarded by table_lock
 };
 
 std::array<slot, slot_count> slots;
-atomic<unsigned> running{0};  // handlers
+atomic<unsigned> running{0};  // the number of handlers that run now
 
-std::mutex table_lock;  // guards the next two and `taken`; held for a few system calls, rarely
+// Guards the next two and `taken`. Rarely locked; held for a few system calls.
+std::mutex table_lock;
 std::array<unsigned, last_signal + 1> users{};
 std::array<struct sigaction, last_signal + 1> before{};
 
@@ -64,13 +69,14 @@ void on_signal(int number) {
         if (!(s.wanted.load(detail::seq_cst) & bit(number))) continue;  // G2
         s.marked.fetch_or(bit(number), detail::release);                // G3, pairs with take()
         constexpr std::uint64_t one = 1;
-        [[maybe_unused]] const auto n = ::write(s.event.load(detail::relaxed), &one, sizeof one);  // stored before `wanted`
+        // `event` was stored before `wanted`.
+        [[maybe_unused]] const auto n = ::write(s.event.load(detail::relaxed), &one, sizeof one);
     }
     running.fetch_sub(1, detail::seq_cst);  // G2
     errno = kept;
 }
 
-/// The lowest marked signal, taken; 0 if there is none.
+/// Takes the lowest marked signal; 0 if there is none.
 int take(slot& s) noexcept {
     for (;;) {
         const auto marked = s.marked.load(detail::acquire);  // pairs with on_signal()
@@ -82,7 +88,7 @@ int take(slot& s) noexcept {
 
 [[noreturn]] void refuse(std::errc why, const std::string& what) { throw std::system_error(std::make_error_code(why), what); }
 
-/// Why nobody can wait for it; null: one can.
+/// Why the signal cannot be waited for; null if it can.
 const char* why_not(int number) noexcept {
     switch (number) {
         case SIGKILL:
@@ -121,21 +127,22 @@ void for_each_signal(signal_set set, F&& f) {
     for (; set != 0; set &= set - 1) f(std::countr_zero(set) + 1);
 }
 
-void install(int number) noexcept {  // under table_lock
+void install(int number) noexcept {  // called under table_lock
     if (users[static_cast<std::size_t>(number)]++ != 0) return;
     struct sigaction action {};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;  // on a fiber's small stack the frame could be too much
+    // SA_ONSTACK: the signal frame might not fit on a fiber's small stack.
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
     ::sigfillset(&action.sa_mask);
     ::sigaction(number, &action, &before[static_cast<std::size_t>(number)]);
 }
 
-void restore(int number) noexcept {  // under table_lock
+void restore(int number) noexcept {  // called under table_lock
     if (--users[static_cast<std::size_t>(number)] == 0) ::sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
 }
 
-// A handler that ran on another thread is not there to end.
-[[gnu::constructor(detail::before_static_objects)]] void signals_follow_forks() noexcept {  // F3
+// F3: in the child, handlers that ran on other threads do not exist, so `running` is reset.
+[[gnu::constructor(detail::before_static_objects)]] void signals_follow_forks() noexcept {
     detail::follow_forks({.before = [] { table_lock.lock(); },
                           .in_parent = [] { table_lock.unlock(); },
                           .in_child =
@@ -145,7 +152,7 @@ void restore(int number) noexcept {  // under table_lock
                               }});
 }
 
-int claim_slot() {  // under table_lock
+int claim_slot() {  // called under table_lock
     for (std::size_t i = 0; i < slot_count; ++i)
         if (!slots[i].taken) {
             slots[i].taken = true;
@@ -180,7 +187,7 @@ signals::signals(std::initializer_list<int> numbers) {
 signals::~signals() {
     slot& mine = slots[static_cast<std::size_t>(slot_)];
     const std::lock_guard guard(table_lock);
-    for_each_signal(mine.wanted.load(detail::relaxed), restore);  // own store
+    for_each_signal(mine.wanted.load(detail::relaxed), restore);  // this thread's own store
     mine.wanted.store(0, detail::seq_cst);                        // G2
     while (running.load(detail::seq_cst) != 0) detail::thread_yield();
     mine.taken = false;

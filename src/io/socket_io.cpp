@@ -9,7 +9,8 @@
 namespace weft::detail {
 namespace {
 
-/// The first parts of `pieces` after `done` bytes of them, as the system wants them. Returns how many.
+/// Converts the part of `pieces` after the first `done` bytes into iovecs, as far as they fit.
+/// Returns how many.
 std::size_t remaining(std::span<const std::span<const std::byte>> pieces, std::size_t done, std::span<iovec> out) noexcept {
     std::size_t n = 0;
     for (auto piece : pieces) {
@@ -17,7 +18,8 @@ std::size_t remaining(std::span<const std::span<const std::byte>> pieces, std::s
         const auto skipped = std::min(done, piece.size());
         done -= skipped;
         piece = piece.subspan(skipped);
-        if (!piece.empty()) out[n++] = {const_cast<std::byte*>(piece.data()), piece.size()};  // sendmsg() only reads it
+        // sendmsg() only reads it
+        if (!piece.empty()) out[n++] = {const_cast<std::byte*>(piece.data()), piece.size()};
     }
     return n;
 }
@@ -29,7 +31,9 @@ io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
     return perform(
         s, io_direction::read, read_wait,
         [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); }); },
-        [&](long got) {  // less than asked for: there was no more. 0 is for ever, and is asked for again
+        // Less than was asked for means that no more was there. The end of the stream (0) is
+        // permanent; it is read again each time.
+        [&](long got) {
             return got > 0 && static_cast<std::size_t>(got) < into.size() ? after_attempt::drained : after_attempt::try_again;
         });
 }

@@ -18,33 +18,39 @@ namespace weft::detail {
 void io_source::open(int fd) noexcept {
     fd_ = fd;
     {
-        const std::lock_guard guard(lock_);  // a late event of an earlier life may be under way (I3)
+        // A late event for an earlier use of the source may be under way (I3).
+        const std::lock_guard guard(lock_);
         hangup_.store(false, relaxed);
-        // behind the count, so that nothing is taken for drained before the first read
+        // One behind the count, so that the descriptor does not count as drained before the first
+        // read.
         drained_at_.store(events_[index(io_direction::read)].load(relaxed) - 1, relaxed);
     }
-    life_.store(0, release);  // pairs with enter(), should the handle travel without further order
+    // pairs with enter(), in case the handle reaches a thread without other ordering
+    life_.store(0, release);
 }
 
 bool io_source::enter() noexcept {
     auto life = life_.load(relaxed);
     do {
         if (life & closing_bit) return false;
-    } while (!life_.compare_exchange_weak(life, life + operation, acquire, relaxed));  // pairs with open()
+        // pairs with open()
+    } while (!life_.compare_exchange_weak(life, life + operation, acquire, relaxed));
     return true;
 }
 
 void io_source::leave() noexcept {
-    // acq_rel: of all operations, the one that closes the descriptor comes last
+    // acq_rel: the operation that closes the descriptor is ordered after all others.
     const auto now = life_.fetch_sub(operation, acq_rel) - operation;
     if ((now & closing_bit) && idle(now)) close_descriptor();  // I2
 }
 
 void io_source::close() noexcept {
-    const auto before = life_.fetch_or(closing_bit, acq_rel);  // pairs with leave(), as leave() with itself
+    // Pairs with leave(), in the same way as two calls of leave() with each other.
+    const auto before = life_.fetch_or(closing_bit, acq_rel);
     if (before & closing_bit) return;
-    // From here on the source may be freed at any time unless this thread owns the handle or there are operations;
-    // callers of close() own the handle, or share it with the owner as long as they use it.
+    // From here on the source may be freed at any time, unless this thread owns the handle or an
+    // operation is under way. Callers of close() own the handle, or share it with its owner while
+    // they use it.
     if (idle(before))
         close_descriptor();  // I2
     else
@@ -69,7 +75,8 @@ void io_source::close_descriptor() noexcept {
         from->remove(fd_);
         from->unpin();
     }
-    ::close(fd_);  // its failures concern files; the descriptor is gone in every case on Linux
+    // Its failures concern files only; on Linux the descriptor is gone in every case.
+    ::close(fd_);
     const auto before = life_.fetch_or(gone_bit, acq_rel);  // pairs with drop()
     if (before & dropped_bit) recycle(*this);              // I2
 }
@@ -83,14 +90,16 @@ long io_source::attach() noexcept {
         if (!mine) return refused_here() ? -EOPNOTSUPP : 0;
         driver_ = mine;
     }
-    // Those who link a waiter from here on are woken by the event of the registration itself, if the descriptor is ready.
+    // Waiters that are linked from here on are woken by the event of the registration itself, if
+    // the descriptor is ready.
     const long result = mine->add(fd_, *this);
     if (result == 0) return 0;
     {
         const std::lock_guard guard(lock_);
         if (driver_ == mine) driver_ = nullptr;
     }
-    wake_all(true, true);  // they try themselves, and fail or find another driver
+    // The waiters try again themselves, and fail or find another driver.
+    wake_all(true, true);
     return result;
 }
 
@@ -102,7 +111,7 @@ bool io_source::is_watched() noexcept {
 bool io_source::must_look_again(io_direction way, event_count seen) const noexcept {
     return events_[index(way)].load(relaxed) != seen  // under lock_ (I4)
            || driver_ == nullptr                          // I5
-           || closing();                                  // set before close() takes lock_ to wake
+           || closing();  // closing_bit is set before close() takes lock_ to wake
 }
 
 readiness io_source::wait(io_direction way, event_count seen, const wait_kind& kind, time_point until) noexcept {
@@ -153,18 +162,19 @@ void io_source::on_driver_gone(const epoll_driver& gone) noexcept {
     wake_all(true, true);
 }
 
-// Those who waited are not there, nor is whoever may have held the lock.
+// The waiters do not exist in the child, nor does a thread that may have held the lock.
 void io_source::forget_others() noexcept {
     if (lock_.try_lock() && !driver_ && waiters_[0].empty() && waiters_[1].empty())
-        return lock_.unlock();  // written only if need be
+        return lock_.unlock();  // so memory is written only if necessary
     driver_ = nullptr;
     for (auto& list : waiters_) ::new (&list) wait_list;
-    for (auto& e : events_) e.fetch_add(1, relaxed);  // alone
+    for (auto& e : events_) e.fetch_add(1, relaxed);  // relaxed: this is the only thread
     lock_.unlock();
 }
 
 unsigned io_source::wake_all(bool readers, bool writers) noexcept {
-    intrusive_list<waiter> claimed;  // whose owners cannot go on before unpark() (R3)
+    // Their owners cannot resume before unpark() (R3).
+    intrusive_list<waiter> claimed;
     {
         const std::lock_guard guard(lock_);
         const bool wanted[2] = {readers, writers};
@@ -182,7 +192,7 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
 readiness io_source::wait_without_driver(io_direction way, time_point until) noexcept {
     pollfd wanted = poll_request(fd_, way);
     const auto result = poll_descriptors({&wanted, 1}, until);
-    // An event like a driver's: without it, a descriptor taken for drained would stay so.
+    // Counts as an event of a driver; without it a descriptor marked as drained would stay drained.
     on_event({.readable = way == io_direction::read, .writable = way == io_direction::write, .hangup = false});
     return result;
 }

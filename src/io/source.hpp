@@ -1,27 +1,34 @@
-// source.hpp - one descriptor with those who wait for it: what joins a stream, its waiters and a driver.
+// source.hpp - one descriptor and its waiters: the link between a stream, its waiters and a driver.
 //
 //  state    operations  descriptor  leaves by
 //  free     0           none        open -> open (source_pool)
-//  open     0..n        valid       close -> closing, or closed at once if there is no operation
+//  open     0..n        valid       close -> closing, or closed if there is no operation
 //  closing  1..n        valid       the last leave -> closed
-//  closed   0           none        drop -> free (the owner's handle is gone; it may go before `closed` is reached)
+//  closed   0           none        drop -> free (drop may come before `closed` is reached)
 //
 // Invariants
-//   I1  An operation uses the descriptor only between a successful enter() and its leave(). The descriptor is closed only
-//       with closing set and no operation left, so its number is never reused under an operation.
-//   I2  Exactly one thread closes the descriptor: the one whose change of life_ made `closing, no operations` true.
-//       Exactly one frees the source: the later of those who set `gone` (after closing) and `dropped`.
-//   I3  A source never returns to the system's memory. An event that arrives late, for an earlier life of the source,
-//       finds a source and causes a retry at most.
-//   I4  events(way) is raised, under lock_, before the waiters of that way are taken. An operation reads it before it
-//       tries; would-block and an unchanged count, seen under lock_, mean that whatever makes the descriptor ready from
-//       now on raises an event after the waiter was linked. (The descriptor is registered edge-triggered, for both ways.)
-//   I5  driver_ changes under lock_ only. It is set while the descriptor is registered, or about to be, with that driver;
-//       a driver that ends takes itself out of all its sources first and wakes their waiters, who look again.
-//   I6  Every event wakes all waiters of its way: how much there is to take is known only to those who try.
+//   I1  An operation uses the descriptor only between a successful enter() and its leave(). The
+//       descriptor is closed only with closing set and no operation left, so its number is never
+//       reused under an operation.
+//   I2  Exactly one thread closes the descriptor: the one whose change of life_ made the state
+//       `closing, no operations`. Exactly one thread frees the source: the later of the two that
+//       set `gone` (after closing) and `dropped`.
+//   I3  The memory of a source stays a source while any source or driver is in use
+//       (source_pool.hpp). So an event that arrives late, for an earlier use of the source, finds a
+//       source and causes at most one needless retry.
+//   I4  events(way) is raised under lock_, before the waiters of that way are taken. An operation
+//       reads the count before it tries. If the attempt would block, and the count is unchanged
+//       when read under lock_, then whatever makes the descriptor ready from now on raises an event
+//       after the waiter was linked. (The descriptor is registered edge-triggered, for both ways.)
+//   I5  driver_ changes only under lock_. It is set while the descriptor is registered, or about to
+//       be registered, with that driver. Before a driver ends, it removes itself from all its
+//       sources and wakes their waiters, which look again.
+//   I6  Every event wakes all waiters of its way, since only an attempt can tell how much there is
+//       to take.
 //
-// A source is registered when a fiber first waits for it, with the driver of that fiber's runtime. A plain thread that waits
-// for a registered source is woken by that driver; for an unregistered one it sleeps in poll(2).
+// A source is registered when a fiber first waits for it, with the driver of that fiber's runtime.
+// A plain thread that waits for a registered source is woken by that driver; for an unregistered
+// one it sleeps in poll(2).
 #pragma once
 
 #include <cstdint>
@@ -39,15 +46,16 @@ inline constexpr wait_kind read_wait{.name = "read", .ends = ended_by::outside};
 inline constexpr wait_kind write_wait{.name = "write", .ends = ended_by::outside};
 
 /// The two ways to wait for a descriptor.
-enum class io_direction : std::uint8_t { read, write };  // in this order: io_readiness.hpp
+enum class io_direction : std::uint8_t { read, write };  // io_readiness.hpp relies on this order
 
-/// What a driver reports.
+/// The events that a driver reports.
 struct io_event {
     bool readable, writable;
     bool hangup;  ///< the peer has ended its side, or the descriptor has failed
 };
 
-/// again: try once more. interrupted: see interrupt_reason(). timed_out: the caller's own `until` has passed.
+/// again: try once more. interrupted: see interrupt_reason(). timed_out: the caller's own `until`
+/// has passed.
 enum class [[nodiscard]] readiness : std::uint8_t { again, interrupted, timed_out };
 
 class io_source {
@@ -58,28 +66,30 @@ public:
     io_source(const io_source&) = delete;
     io_source& operator=(const io_source&) = delete;
 
-    // The owner's side.
+    // For the owner.
 
     /// free -> open, for a descriptor in non-blocking mode.
     void open(int fd) noexcept;
-    /// Wakes all waiters. Idempotent, from any thread.
+    /// Wakes all waiters. May be called repeatedly and from any thread.
     void close() noexcept;
-    /// close(), and the owner forgets the source.
+    /// close(), and the owner gives the source up.
     void drop() noexcept;
-    bool closing() const noexcept { return life_.load(relaxed) & closing_bit; }  // a hint; enter() decides
+    // A hint; enter() decides.
+    bool closing() const noexcept { return life_.load(relaxed) & closing_bit; }
     int descriptor() const noexcept { return fd_; }
 
-    // An operation's side.
+    // For an operation.
 
-    /// False: closed, or being closed.
+    /// Returns false if the source is closed or closing.
     [[nodiscard]] bool enter() noexcept;
     void leave() noexcept;
 
     event_count events(io_direction way) const noexcept {
-        return events_[index(way)].load(acquire);  // pairs with on_event(); read before the attempt (I4)
+        // Pairs with on_event(); read before the attempt (I4).
+        return events_[index(way)].load(acquire);
     }
 
-    /// Makes sure a driver will report events, if the caller has one.
+    /// If the caller's runtime has a driver, ensures that it will report events of this source.
     /// \returns  0; or the negated errno with which the driver refused the descriptor.
     long attach() noexcept;
 
@@ -87,39 +97,46 @@ public:
     bool is_watched() noexcept;
 
     /// Waits for an event after `seen`, or for close().
-    /// \parks  unless there was one since.
+    /// \parks  unless there was such an event already.
     readiness wait(io_direction way, event_count seen, const wait_kind& kind, time_point until = never) noexcept;
 
-    /// One registration of a wait for several sources. False: do not wait, try again.
+    /// Links one waiter of a wait for several sources. \returns false if the caller must try again
+    /// instead of waiting.
     [[nodiscard]] bool enlist(waiter& w, io_direction way, event_count seen) noexcept;
     void delist(waiter& w, io_direction way) noexcept;
 
-    /// A read emptied the descriptor when `at` was the count of events: until the next one, trying again is useless.
-    /// Not after a hang-up, which was perhaps reported before that read.
-    void set_drained(event_count at) noexcept { drained_at_.store(at, relaxed); }  // only ever compared with events()
+    /// Says that a read emptied the descriptor when `at` was the count of events: until the next
+    /// event, another attempt is useless. This does not hold after a hang-up, whose event may have
+    /// come before that read.
+    // relaxed: only ever compared with events()
+    void set_drained(event_count at) noexcept { drained_at_.store(at, relaxed); }
     bool drained(event_count now) const noexcept {
-        return drained_at_.load(relaxed) == now && !hangup_.load(relaxed);  // ordered by the acquire in events()
+        // Ordered by the acquire in events().
+        return drained_at_.load(relaxed) == now && !hangup_.load(relaxed);
     }
 
-    /// Counts an operation that had nothing to wait for. True: the caller has had its share, and lets others run.
+    /// Counts an operation that did not have to wait. \returns true if the caller has had its share
+    /// and must let others run.
     bool had_its_share() noexcept {
         constexpr std::uint32_t share = 64;  // chosen: about 200 us of system calls
-        const auto n = unwaited_.load(relaxed) + 1;  // a rough count: two ways may lose one
+        // A rough count: the two ways may lose an increment.
+        const auto n = unwaited_.load(relaxed) + 1;
         unwaited_.store(n % share, relaxed);
         return n == share;
     }
 
-    // A driver's side.
+    // For a driver.
 
     /// \returns  how many waiters were woken.
     unsigned on_event(io_event) noexcept;
-    /// The driver ends: forgets it and wakes all waiters, if it was this source's.
+    /// The driver ends. If this source was registered with it, forgets it and wakes all waiters.
     void on_driver_gone(const epoll_driver&) noexcept;
 
-    /// In a forked child, whose only thread the caller is: no driver watches it, and nobody waits for it.
+    /// Called in a forked child, on its only thread: no driver watches the source, and there are no
+    /// waiters.
     void forget_others() noexcept;
 
-    io_source* next_free = nullptr;  ///< source_pool's
+    io_source* next_free = nullptr;  ///< used by source_pool
 
 private:
     static constexpr std::uint32_t closing_bit = 1, gone_bit = 2, dropped_bit = 4, operation = 8;

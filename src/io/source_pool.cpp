@@ -17,7 +17,7 @@ struct source_slab {
     source_slab* next = nullptr;
 };
 
-spin_lock lock;             // guards what follows
+spin_lock lock;  // guards everything below
 io_source* free_sources = nullptr;
 source_slab* slabs = nullptr;
 std::size_t in_use = 0;
@@ -92,7 +92,8 @@ void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {
         const std::lock_guard guard(lock);
         first = slabs;
     }
-    for (source_slab* s = first; s; s = s->next)  // slabs are only ever added, in front
+    // Slabs are only ever added, at the front.
+    for (source_slab* s = first; s; s = s->next)
         for (auto& source : s->sources) f(source, data);
 }
 

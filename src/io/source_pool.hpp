@@ -1,23 +1,23 @@
-// source_pool.hpp - the sources of this process: taken, given back, and never returned to the system (I3).
+// source_pool.hpp - the pool of all sources of this process (I3).
 //
-// One pool for all runtimes, since a stream may outlive the runtime it was made in.
+// There is one pool for all runtimes, since a stream may outlive the runtime in which it was made.
 #pragma once
 
 #include "io/source.hpp"
 
 namespace weft::detail {
 
-/// An open source for `fd`, which it owns from now on; null when memory is exhausted, and then `fd` is still the caller's.
+/// An open source that owns `fd`; null if there is no memory, and then the caller still owns `fd`.
 io_source* make_source(int fd) noexcept;
 
-/// Takes back a free source.
+/// Takes back a source that is free.
 void recycle(io_source&) noexcept;
 
-/// A driver begins or ends. While there is one, or a source is in use, their memory stays also if this library is unloaded, or the process
-/// ends around it.
+/// A driver begins (1) or ends (-1). While there is a driver, or a source is in use, the memory of
+/// the sources stays, even if this library is unloaded or the process ends.
 void count_driver(int n) noexcept;
 
-/// Calls f for every source there ever was, in use or not.
+/// Calls f for every source in memory, in use or not.
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept;
 
 }  // namespace weft::detail

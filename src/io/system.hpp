@@ -1,7 +1,8 @@
-// system.hpp - the only way this layer calls the system: a result or a negated errno, never errno itself.
+// system.hpp - the only way this layer calls the system: a result or a negated errno.
 //
-// A fiber may go on, after a park, on another thread, and compilers keep the address of errno across calls. So errno is
-// read in the one frame that made the call, which nothing is inlined into and which never parks.
+// After a park a fiber may run on another thread, but compilers keep the address of errno across
+// calls. So errno is read in the one frame that made the call. Nothing is inlined into this frame,
+// and it never parks.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +10,7 @@
 
 namespace weft::detail {
 
-/// \returns  what `call` returns, or -errno if that is negative.
+/// \returns  the result of `call`, or -errno if the result is negative.
 template <class Call>
 [[gnu::noinline]] long system_result(Call&& call) noexcept {
     const long result = static_cast<long>(call());

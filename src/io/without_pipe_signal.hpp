@@ -1,4 +1,4 @@
-// without_pipe_signal.hpp - calls that raise SIGPIPE and have no flag against it.
+// without_pipe_signal.hpp - for calls that raise SIGPIPE and have no flag against it.
 #pragma once
 
 #include <errno.h>
@@ -7,7 +7,8 @@
 
 namespace weft::detail {
 
-/// `call` returns a system_result(). SIGPIPE, raised in the calling thread, is kept from it, unless it was pending before.
+/// Calls `call`, which returns a system_result(). A SIGPIPE that this raises in the calling thread
+/// is discarded, unless one was pending before.
 template <class Call>
 long without_pipe_signal(Call&& call) noexcept {
     sigset_t pipe_signal, before, pending;

@@ -1,6 +1,7 @@
-// entries.cpp - the functions of the threads library that take and release locks: each calls the system's own and notes what it did.
+// entries.cpp - replaces the pthread functions that take and release locks, to record what they do.
 //
-// pthread_cond_wait() needs none: it releases and takes its mutex inside the library, and a thread that is in it parks nowhere.
+// Each function calls the system's own. pthread_cond_wait() needs no entry: it releases and takes
+// its mutex inside the library, and a thread in it does not park.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
@@ -12,7 +13,7 @@
 namespace weft::lockcheck {
 namespace {
 
-/// The function of that name behind this library.
+/// The system's function of that name, which this library hides.
 template <class F>
 F* system_function(const char* name) noexcept {
     return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
@@ -28,7 +29,7 @@ F* system_function(const char* name) noexcept {
 
 using weft::lockcheck::kind;
 
-// The entries are alike but for their names and arguments, which only a macro can spell once.
+// The entries differ only in names and arguments, which only a macro can write once.
 #define WEFT_TAKES(name, what, parameters, arguments)                                                                            \
     [[gnu::noinline]] int name parameters {                                                                                      \
         static const auto system = weft::lockcheck::system_function<int parameters>(#name);                                      \

@@ -9,7 +9,7 @@
 namespace weft::lockcheck {
 namespace {
 
-constexpr std::size_t most = 64;  // chosen: who holds more is not told of the rest
+constexpr std::size_t most = 64;  // chosen: locks beyond this number are not recorded
 
 struct thread_list {
     held_lock locks[most];
@@ -17,7 +17,8 @@ struct thread_list {
     unsigned busy;
 };
 
-// Zero at the start and without a constructor: the first lock of a thread may come before anything else.
+// Starts as zeros and without a constructor, since the first lock of a thread may be taken before
+// anything else runs.
 __attribute__((tls_model("initial-exec"))) constinit thread_local thread_list mine{};
 
 constinit detail::atomic<detail::fiber_asker> asks{nullptr};
@@ -25,7 +26,7 @@ constinit detail::atomic<detail::fiber_asker> asks{nullptr};
 struct collector {
     trace frames{};
     std::size_t count = 0;
-    std::size_t skip = 3;  // here(), note_taken() and the entry
+    std::size_t skip = 3;  // skips here(), note_taken() and the entry
 };
 
 _Unwind_Reason_Code collect(_Unwind_Context* context, void* argument) noexcept {
@@ -50,7 +51,8 @@ _Unwind_Reason_Code collect(_Unwind_Context* context, void* argument) noexcept {
     if (mine.busy != 0 || mine.count == most) return;
     const busy while_unwinding;
     auto& entry = mine.locks[mine.count];
-    const auto ask = asks.load(detail::relaxed);  // code, and nothing else, is reached through it
+    // relaxed: only code is reached through this pointer.
+    const auto ask = asks.load(detail::relaxed);
     entry = {lock, what, here(), ask ? ask() : detail::running_fiber{}};
     ++mine.count;
 }

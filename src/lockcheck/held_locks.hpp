@@ -1,8 +1,10 @@
-// held_locks.hpp - the locks of the system's threads library that the calling thread holds, and where and in which fiber it took them.
+// held_locks.hpp - the pthread locks that the calling thread holds, and where it took them.
 //
-// L1  The list is of one thread and is read and written by that thread only. A fiber keeps its thread between parks, so until it parks
-//     the list is of its locks: a fiber that goes on after a park leaves none behind, or it was reported and they were dropped.
-// L2  What runs for the list itself takes no part in it (`busy`): unwinding and printing take locks, too.
+// L1  The list belongs to one thread, and only this thread reads and writes it. A fiber stays on
+//     its thread between parks, so until it parks, the list contains its locks. A fiber
+//     that parks leaves no locks in the list: if it held some, they were reported and dropped.
+// L2  Code that works on the list does not change it (`busy`), since unwinding and printing take
+//     locks too.
 #pragma once
 
 #include <array>
@@ -16,27 +18,30 @@ namespace weft::lockcheck {
 
 enum class kind : std::uint8_t { mutex, shared, exclusive, spin };
 
-/// Return addresses, innermost first; null where there are fewer.
+/// Return addresses, innermost first; null at the end if there are fewer.
 using trace = std::array<void*, 12>;
 
 struct held_lock {
     const void* lock;
     kind what;
     trace taken_at;
-    detail::running_fiber taker;  // not always the one that parks: a join may run the other fiber inside the one that joins
+    // The fiber that took it. This is not always the one that parks: a join may run the other fiber
+    // inside the one that joins.
+    detail::running_fiber taker;
 };
 
-/// Where the caller of the library's entry was called.
+/// The stack above the library's entry.
 trace here() noexcept;
 
 void note_taken(const void* lock, kind) noexcept;
-/// The youngest entry of it, if there is one: it may have been taken before the library came, or by another thread.
+/// Removes the youngest entry of the lock, if there is one: the lock may have been taken before
+/// this library was loaded, or by another thread.
 void note_released(const void* lock) noexcept;
 
 std::span<const held_lock> held_here() noexcept;
 void forget_all() noexcept;
 
-/// While it lives the thread's locks are not noted.
+/// During its lifetime the thread's locks are not recorded.
 class busy {
 public:
     busy() noexcept;

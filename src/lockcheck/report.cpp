@@ -1,6 +1,7 @@
-// report.cpp - what is told of a fiber that parks with a lock of its thread held: to stderr, by a thread of this library.
+// report.cpp - reports a fiber that parks with a lock of its thread held, on stderr.
 //
-// The fiber that parks must not wait: it may hold a lock of weft's. So it hands over addresses, and the thread makes lines of them.
+// The fiber that parks must not wait, since it may hold a lock of weft. So it passes addresses on,
+// and a thread of this library turns them into lines.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <spawn.h>
@@ -40,7 +41,8 @@ struct report {
 
 // ---- addresses to lines
 
-/// What addr2line of the binutils says: function and file:line for each frame inlined there. Empty if it is not installed.
+/// The output of addr2line (binutils): function and file:line for each frame inlined there. Empty
+/// if it is not installed.
 std::string ask_addr2line(const char* file, std::uintptr_t offset) {
     char address[24];
     std::snprintf(address, sizeof address, "0x%zx", static_cast<std::size_t>(offset));
@@ -80,7 +82,8 @@ std::string demangled(const char* name) {
 
 std::string described(void* return_address) {
     Dl_info where{};
-    const auto at = reinterpret_cast<std::uintptr_t>(return_address) - 1;  // inside the call
+    // an address inside the call
+    const auto at = reinterpret_cast<std::uintptr_t>(return_address) - 1;
     if (::dladdr(reinterpret_cast<void*>(at), &where) == 0 || !where.dli_fname) return "?";
     const auto offset = at - reinterpret_cast<std::uintptr_t>(where.dli_fbase);
     const auto said =
@@ -112,7 +115,7 @@ const char* name(kind k) noexcept {
     return "lock";
 }
 
-/// A frame of the standard library's or of weft's own insides, which says nothing to who looks for the lock.
+/// A frame inside the standard library or weft, which does not help a user to find the lock.
 bool is_inside(const std::string& line) noexcept {
     constexpr std::array<std::string_view, 5> insides{"/c++/", "weft/detail/", "weft::detail::", "weft_context_base",
                                                       "weft_about_to_park"};
@@ -154,7 +157,7 @@ void print(const report& r) {
 
 class reporter {
 public:
-    /// Never destroyed: fibers may park until the process ends.
+    /// Never destroyed, since fibers may park until the process ends.
     static reporter& get() {
         static auto* const only = new reporter;
         return *only;
@@ -162,7 +165,7 @@ public:
 
     void hand_over(report r) {
         const std::lock_guard guard(lock_);
-        // Each way to a lock and to a park is told once.
+        // Each pair of a stack that took a lock and a stack that parks is reported once.
         if (!told_.insert({r.locks.front().taken_at, r.parks_at}).second) return;
         waiting_.push_back(std::move(r));
         if (!started_) {
@@ -229,7 +232,8 @@ void about_to_park(const detail::parking_fiber& f) noexcept {
     const busy of_this_library;
     const auto held = held_here();
     reporter::get().hand_over({called(f), f.id, std::string(f.reason), {held.begin(), held.end()}, here()});
-    forget_all();  // else the next fiber on this thread would be blamed (L1)
+    // Otherwise the next fiber on this thread would be blamed (L1).
+    forget_all();
     if (how != mode::stop) return;
     reporter::get().flush();
     std::abort();

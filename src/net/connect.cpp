@@ -10,7 +10,7 @@
 
 namespace weft::tcp {
 
-/// What may make a stream of a handle.
+/// Has access to the constructor of stream.
 struct connector {
     static stream connect(const net::endpoint& to, const connect_options& options, std::error_code& error) {
         const auto addresses = net::resolve(to.host, to.port, error);

@@ -1,4 +1,4 @@
-// host.hpp - which texts can be the host of an endpoint, and how a message shows an endpoint that has none of them.
+// host.hpp - which texts can be the host of an endpoint, and how messages show an endpoint.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace weft::detail {
 
-/// Neither a name nor an address has a space, a bracket or a control byte. A NUL would end it for the system, but not for a check.
+/// A host has no space, no bracket and no control byte. A NUL would end the text for the system,
+/// but not for a check.
 inline bool is_host(std::string_view text) noexcept {
     return std::ranges::all_of(text,
                                [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f && c != '[' && c != ']'; });
@@ -19,7 +20,8 @@ inline bool is_host(std::string_view text) noexcept {
 
 inline constexpr std::string_view not_a_host = "the host has a space, a bracket or a control byte";
 
-/// As to_string(), and in one line that no byte cuts short.
+/// to_string(), but quoted if the host is invalid, so that the result is one line that no byte cuts
+/// short.
 inline std::string shown(const net::endpoint& e) { return is_host(e.host) ? to_string(e) : in_quotes(to_string(e)); }
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// listener.cpp - tcp::listener: how a port is opened, and how accepting survives bad times.
+// listener.cpp - tcp::listener: opens a port, and accepts in spite of a lack of resources.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -29,7 +29,7 @@ std::error_code listen_on(const detail::socket_address& at, const listener_optio
     std::error_code error = detail::set_option(fd, SOL_SOCKET, SO_REUSEADDR, options.reuse_address);
     if (!error && options.reuse_port) error = detail::set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1);
     if (!error && at.family() == AF_INET6) error = detail::set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only);
-    // accepted sockets inherit it, which saves a call for each
+    // Accepted sockets inherit this option, which saves a system call for each.
     if (!error) error = detail::set_option(fd, IPPROTO_TCP, TCP_NODELAY, options.no_delay);
     if (error) return error;
     const long bound = detail::system_result([&] { return ::bind(fd, at.get(), at.size); });
@@ -49,26 +49,27 @@ std::vector<net::endpoint> candidates(const net::endpoint& at) {
     return net::resolve(at.host, at.port);
 }
 
-/// This machine has no such address or no such family: another candidate may do.
+/// This machine has no such address or address family; another candidate may work.
 bool try_the_next(std::error_code e) noexcept {
     return e == std::errc::address_family_not_supported || e == std::errc::address_not_available;
 }
 
-/// The connection failed before it was taken: accept(2) reports that, and the next call goes on.
+/// The connection failed before it was accepted: accept(2) reports this, and the next call
+/// continues.
 bool lost_in_the_queue(std::error_code e) noexcept {
     constexpr int lost[] = {ECONNABORTED, EPROTO,       EPERM,      ENETDOWN,    ENOPROTOOPT, EHOSTDOWN,
                             ENONET,       EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH, ETIMEDOUT};
     return e.category() == std::system_category() && std::find(std::begin(lost), std::end(lost), e.value()) != std::end(lost);
 }
 
-/// The process or the system has run out of something; it may come back.
+/// The process or the system has run out of a resource, which may become available again.
 bool exhausted(std::error_code e) noexcept {
     constexpr int scarce[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
     return e.category() == std::system_category() &&
            std::find(std::begin(scarce), std::end(scarce), e.value()) != std::end(scarce);
 }
 
-/// One line on stderr, at most one in five seconds for the whole process.
+/// Prints one line on stderr, at most one in five seconds for the whole process.
 void complain(const net::endpoint& at, std::error_code e) noexcept try {
     static detail::seldom lines;
     if (!lines.pass(detail::clock::now())) return;
@@ -85,7 +86,7 @@ std::error_code check_option(int fd, int option, int expected, std::errc otherwi
     return value == expected ? std::error_code() : std::make_error_code(otherwise);
 }
 
-/// A TCP socket that listens, made ready for a listener.
+/// Checks that `fd` is a listening TCP socket, and prepares it for a listener.
 std::error_code prepare(int fd) noexcept {
     auto error = check_option(fd, SO_PROTOCOL, IPPROTO_TCP, std::errc::protocol_not_supported);
     if (!error) error = check_option(fd, SO_ACCEPTCONN, 1, std::errc::invalid_argument);
@@ -98,7 +99,7 @@ std::error_code prepare(int fd) noexcept {
     return r < 0 ? detail::failure(r) : std::error_code();
 }
 
-/// Pauses between two attempts of one accept() when something has run out.
+/// Pauses between the attempts of one accept() when a resource has run out.
 class back_off {
 public:
     /// \parks    for the next pause.
@@ -110,8 +111,10 @@ public:
     }
 
 private:
-    static constexpr std::chrono::milliseconds longest{100};  // chosen: a peer hardly notices it
-    std::chrono::milliseconds next_{10};                      // chosen: a connection that ends frees what is missing
+    // chosen: a peer hardly notices this delay
+    static constexpr std::chrono::milliseconds longest{100};
+    // chosen: a connection that ends frees what is missing
+    std::chrono::milliseconds next_{10};
 };
 
 }  // namespace
@@ -142,8 +145,9 @@ listener listener::from_descriptor(int fd) {
 }
 
 stream listener::accept(std::error_code& error) {
+    // chosen: more than were ever lost in a row; then accept4 itself is refused, and permanently
     constexpr unsigned refused_after =
-        1000;  // chosen: more than were ever lost at once; then it is accept4 that is refused, and for good
+        1000;
     unsigned lost_in_a_row = 0;
     back_off pauses;
     for (;;) {

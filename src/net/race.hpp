@@ -1,10 +1,12 @@
-// race.hpp - several addresses of one name race for a connection, with a head start for the better ones [RFC8305].
+// race.hpp - several addresses race for a connection, with a head start for better ones [RFC8305].
 //
-// One fiber runs the race: it holds one waiter per attempt, all of one wait, which also ends when the next attempt is due.
+// One fiber runs the race. It has one wait with one waiter per attempt; the wait also ends when the
+// next attempt is due.
 //
 // Invariants
-//   H1  An attempt starts when `stagger` has passed since the one before, or at once when one fails or none is running.
-//   H2  At most `most_at_once` attempts run; the others come when one of these fails.
+//   H1  An attempt starts when `stagger` has passed since the one before, or at once when one fails
+//       or none is running.
+//   H2  At most `most_at_once` attempts run at a time; further ones start when one of these fails.
 //   H3  The first attempt found connected wins. The others are closed with the race.
 #pragma once
 
@@ -15,7 +17,8 @@
 
 namespace weft::detail {
 
-/// The first family first, then the families in turn [RFC8305, section 4]. What is not a number is left out.
+/// Orders the addresses so that families alternate, beginning with the family of the first one
+/// [RFC8305, section 4]. Hosts that are not numbers are left out.
 std::vector<socket_address> interleaved(const std::vector<net::endpoint>& addresses);
 
 class connect_race {
@@ -24,11 +27,13 @@ public:
         : addresses_(std::move(addresses)), stagger_(stagger) {}
 
     /// \parks    until one attempt has won or all have failed.
-    /// \returns  the winner; or nothing and the failure of the last that failed, or why the caller was interrupted.
+    /// \returns  the winner; or nothing, and in `error` the last failure or why the caller was
+    ///           interrupted.
     io_handle run(std::error_code& error);
 
 private:
-    static constexpr std::size_t most_at_once = 8;  // chosen: two seconds of head starts
+    // chosen: two seconds of head starts
+    static constexpr std::size_t most_at_once = 8;
 
     struct attempt {
         io_handle handle;

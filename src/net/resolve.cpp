@@ -17,7 +17,7 @@
 namespace weft::net {
 namespace {
 
-constexpr int bad_host = 1;  // getaddrinfo's own numbers are negative
+constexpr int bad_host = 1;  // getaddrinfo's own codes are negative
 
 class resolve_errors final : public std::error_category {
     const char* name() const noexcept override { return "resolve"; }
@@ -64,7 +64,7 @@ answer look_up(const std::string& host, std::uint16_t port) {
     return result;
 }
 
-/// On threads for look-ups; whoever is interrupted leaves it behind there.
+/// Runs on a thread for look-ups. A caller that is interrupted leaves the look-up running there.
 answer look_up_elsewhere(std::string host, std::uint16_t port) {
     return await_callback<answer>([&](resumer<answer> resume) {
         detail::blocking_detached_in(detail::pool_for::look_ups, [host = std::move(host), port, resume] {

@@ -1,4 +1,4 @@
-// simulated_network.cpp - one lock and one condition for the whole network: it is for tests, and few wait at a time.
+// simulated_network.cpp - one lock and one condition for a whole network: few fibers wait in it.
 #include <weft/net/simulated_network.hpp>
 
 #include <algorithm>
@@ -23,11 +23,11 @@ using net::simulated_socket;
 
 struct simulated_piece {
     time_point arrives;
-    std::vector<std::byte> bytes;  // empty: the end
+    std::vector<std::byte> bytes;  // empty: the end of the stream
     std::size_t taken = 0;
 };
 
-// Under the lock of its network.
+// Guarded by the lock of its network.
 struct simulated_pipe {
     std::string from, to;
     std::deque<simulated_piece> pieces;
@@ -37,7 +37,7 @@ struct simulated_pipe {
 };
 
 struct simulated_state {
-    weft::mutex lock;  // guards what follows, and all that belongs to this network
+    weft::mutex lock;  // guards everything below, and everything that belongs to this network
     weft::condition_variable changed;
     net::network_faults faults;
     std::set<std::pair<std::string, std::string>> cuts;
@@ -47,7 +47,7 @@ struct simulated_state {
     bool is_cut(const std::string& a, const std::string& b) const { return cuts.contains(std::minmax(a, b)); }
     duration delay() const {
         const auto range = faults.most_delay - faults.least_delay;
-        constexpr std::chrono::nanoseconds steps(1000);  // chosen: as fine as anybody needs
+        constexpr std::chrono::nanoseconds steps(1000);  // chosen: fine enough for any test
         return range <= range.zero() ? faults.least_delay : faults.least_delay + range * draw(steps.count() + 1) / steps.count();
     }
 };
@@ -73,7 +73,8 @@ struct simulated_connection {
     }
 
     const std::shared_ptr<simulated_state> state;
-    simulated_pipe pipes[2];  // of who has connected, and of who has accepted
+    // [0]: from the connecting side; [1]: from the accepting side
+    simulated_pipe pipes[2];
     bool is_reset = false;
 };
 
@@ -123,7 +124,8 @@ std::size_t take(simulated_pipe& p, std::span<std::byte> into) {
     std::copy_n(first.bytes.begin() + static_cast<std::ptrdiff_t>(first.taken), n, into.begin());
     first.taken += n;
     p.under_way -= n;
-    if (first.taken == first.bytes.size() && !first.bytes.empty()) p.pieces.pop_front();  // the end stays
+    // the end stays in the queue
+    if (first.taken == first.bytes.size() && !first.bytes.empty()) p.pieces.pop_front();
     return n;
 }
 

@@ -1,4 +1,4 @@
-// socket.hpp - making sockets and setting their options; the handles that streams and listeners own.
+// socket.hpp - makes sockets, sets their options, and wraps them in the handles that streams own.
 #pragma once
 
 #include <weft/detail/io_handle.hpp>
@@ -15,7 +15,7 @@ struct new_socket {
 };
 new_socket make_tcp_socket(int family) noexcept;
 
-/// A handle for a descriptor just made, which is closed on failure.
+/// A handle for a new descriptor; on failure the descriptor is closed.
 new_socket adopt(int fd) noexcept;
 
 std::error_code set_option(int fd, int level, int option, int value) noexcept;

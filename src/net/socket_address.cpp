@@ -62,7 +62,8 @@ net::endpoint ask(Query query, int fd, const char* what) {
 }  // namespace
 
 std::optional<socket_address> parse_numeric(const net::endpoint& e) {
-    if (!is_host(e.host)) return std::nullopt;  // what a NUL would cut off is no part of a number
+    // a NUL would cut the text off and could make it look like a number
+    if (!is_host(e.host)) return std::nullopt;
     if (auto v4 = parse_v4(e.host, e.port)) return v4;
     return parse_v6(e.host, e.port);
 }
@@ -78,7 +79,8 @@ net::endpoint to_endpoint(const socket_address& from) {
     if (from.family() != AF_INET6) return {};
     sockaddr_in6 a;
     std::memcpy(&a, &from.storage, sizeof a);
-    if (IN6_IS_ADDR_V4MAPPED(&a.sin6_addr)) {  // an IPv4 peer of a listener for both
+    // An IPv4 peer of a listener for both IPv6 and IPv4.
+    if (IN6_IS_ADDR_V4MAPPED(&a.sin6_addr)) {
         ::inet_ntop(AF_INET, a.sin6_addr.s6_addr + 12, text, sizeof text);
         return {.host = text, .port = ntohs(a.sin6_port)};
     }

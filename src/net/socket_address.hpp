@@ -18,13 +18,15 @@ struct socket_address {
     int family() const noexcept { return storage.ss_family; }
 };
 
-/// Empty: the host is not a number. IPv6 numbers may carry a zone: fe80::1%eth0.
+/// Empty if the host is not a number. IPv6 numbers may have a zone: fe80::1%eth0.
 std::optional<socket_address> parse_numeric(const net::endpoint&);
 
-/// An IPv4 address that is mapped into IPv6 is given as IPv4: it is the same host, and filters know it so.
+/// An IPv4 address mapped into IPv6 is converted to IPv4: it is the same host, and filters know it
+/// in that form.
 net::endpoint to_endpoint(const socket_address&);
 
-/// The address of this end (getsockname) or of the other (getpeername). Throws std::system_error.
+/// The address of this end (getsockname) or of the other end (getpeername). Throws
+/// std::system_error.
 net::endpoint local_endpoint(int fd);
 net::endpoint remote_endpoint(int fd);
 

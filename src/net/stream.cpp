@@ -1,4 +1,4 @@
-// stream.cpp - tcp::stream over the socket operations of the I/O layer; connecting stands in connect.cpp.
+// stream.cpp - tcp::stream over the socket operations of the I/O layer, except connect().
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -37,10 +37,12 @@ std::error_code with_descriptor(io_source* s, F&& f) noexcept {
     return f(s->descriptor());
 }
 
-/// Reads piece by piece: looks at what is there, then takes what belongs to the answer.
+/// Reads piece by piece: looks at the bytes that are there, then takes those that belong to the
+/// result.
 io_result read_through(io_source* s, std::string_view delimiter, std::size_t max, std::string& text) {
     if (delimiter.empty()) return {0, std::make_error_code(std::errc::invalid_argument)};
-    std::array<std::byte, 512> piece;  // chosen: a long header line in two looks
+    // chosen: a long header line needs two looks
+    std::array<std::byte, 512> piece;
     while (text.size() < max) {
         const auto room = std::min(piece.size(), max - text.size());
         const auto seen = detail::peek_some(s, std::span(piece).first(room));
@@ -141,7 +143,8 @@ void stream::set_no_delay(bool on) {
 void stream::set_keep_alive(std::chrono::seconds idle) {
     const auto set = [&](int fd) {
         if (idle <= std::chrono::seconds::zero()) return detail::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
-        const auto seconds = static_cast<int>(std::min<std::chrono::seconds::rep>(idle.count(), 32767));  // the system's limit
+        // The system's limit
+        const auto seconds = static_cast<int>(std::min<std::chrono::seconds::rep>(idle.count(), 32767));
         const auto error = detail::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
         return error ? error : detail::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     };

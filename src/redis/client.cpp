@@ -1,4 +1,4 @@
-// client.cpp - turns calls into commands on the connection of the caller's worker, and replies into results.
+// client.cpp - sends commands on the connection of the caller's worker, and returns the results.
 #include <weft/redis/client.hpp>
 
 #include <algorithm>
@@ -41,7 +41,8 @@ struct client::impl {
         }
     }
     ~impl() {
-        for (auto& f : fibers) f.request_stop();  // all of them, before the first is joined
+        // All fibers are asked to stop before the first is joined.
+        for (auto& f : fibers) f.request_stop();
     }
 
     /// \throws  redis::error of kind refused.
@@ -62,7 +63,7 @@ struct client::impl {
     const client_options options;
     const detail::redis::command_rules rules;
     std::vector<std::unique_ptr<detail::redis::connection>> connections;
-    std::vector<weft::fiber<>> fibers;  // after what they use: joined first
+    std::vector<weft::fiber<>> fibers;  // declared after what they use, so joined first
 };
 
 client::client(std::string_view url, client_options options) : impl_(std::make_unique<impl>(url, options)) {}
@@ -85,7 +86,8 @@ std::optional<std::string> client::get(std::string_view key) {
     auto reply = run(std::array<argument, 2>{"GET", key});
     if (reply.is_nil()) return std::nullopt;
     if (auto* text = std::get_if<std::string>(&reply.content())) return std::move(*text);
-    return reply.text();  // throws: GET answers with nothing else
+    // This throws: GET has no other kind of reply.
+    return reply.text();
 }
 
 void client::set(std::string_view key, std::string_view text) { run(std::array<argument, 3>{"SET", key, text}); }

@@ -1,4 +1,4 @@
-// codec.cpp - hiredis' reader and formatter (0.14 and 1.x), building redis::value directly.
+// codec.cpp - the reader and formatter of hiredis (0.14 and 1.x), building redis::value directly.
 #include "redis/codec.hpp"
 
 #include <hiredis.h>
@@ -15,18 +15,21 @@ using weft::redis::error_reply;
 using weft::redis::status;
 using weft::redis::value;
 
-/// Where the reply under way is put together. hiredis hands the addresses of values back to us as parents: the parent of an
-/// element under way is not touched until that element is complete, so these addresses hold.
+/// Where the current reply is built. hiredis passes the addresses of values back as parents. The
+/// parent of an unfinished element is not touched until that element is complete, so these
+/// addresses stay valid.
 struct decoder::target {
     value root;
     const char* refusal = nullptr;  // why a callback returned null
 
-    // required: hiredis 0.14 goes to 7 levels and 1.x to any depth; a value's destructor recurses on a fiber's stack
+    // required: hiredis 0.14 supports 7 levels, 1.x any depth; a value's destructor recurses on a
+    // fiber's stack
     static constexpr int max_depth = 7;
 
     static target& of(const redisReadTask* task) { return *static_cast<target*>(task->privdata); }
 
-    /// Nothing may be thrown through the C library: a failed allocation becomes its null.
+    /// No exception may pass through the C library: a failed allocation becomes the null it
+    /// expects.
     template <class Make>
     static void* place(const redisReadTask* task, Make make) noexcept {
         try {
@@ -49,7 +52,7 @@ struct decoder::target {
         });
     }
 
-    // Count is int in hiredis 0.14 and size_t in 1.x. Nothing is reserved for it (C2).
+    // Count is int in hiredis 0.14 and size_t in 1.x. No memory is reserved for it (C2).
     template <class Count>
     static void* list(const redisReadTask* task, Count) {
         int depth = 1;
@@ -74,7 +77,7 @@ struct decoder::target {
         return nullptr;
     }
 
-    // A template, so that members which hiredis 0.14 lacks are only named where they exist.
+    // A template, so that members which hiredis 0.14 lacks are named only where they exist.
     template <class Functions>
     static Functions functions() {
         Functions f{};
@@ -82,7 +85,7 @@ struct decoder::target {
         f.createArray = list;
         f.createInteger = integer;
         f.createNil = nothing;
-        f.freeObject = [](void*) {};  // the root is ours
+        f.freeObject = [](void*) {};  // the decoder owns the root
         if constexpr (requires { f.createDouble; f.createBool; }) {
             f.createDouble = [](const redisReadTask* t, double, char*, std::size_t) { return refuse_resp3(t); };
             f.createBool = [](const redisReadTask* t, int) { return refuse_resp3(t); };
@@ -134,7 +137,7 @@ void decoder::fail() {
 void append_command(std::string& to, std::span<const weft::redis::argument> words) {
     // required: a server's default limit for one string (proto-max-bulk-len)
     constexpr std::size_t longest = std::size_t{512} << 20;
-    // chosen: commands have a handful of words; longer ones pay for the heap
+    // chosen: most commands have few words; longer ones allocate
     constexpr std::size_t few = 8;
 
     const char* few_texts[few];

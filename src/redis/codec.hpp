@@ -1,4 +1,4 @@
-// codec.hpp - bytes to replies and commands to bytes; knows of no connection. hiredis stays behind it.
+// codec.hpp - bytes to replies and commands to bytes, by hiredis; independent of connections.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,20 @@ struct redisReader;
 
 namespace weft::detail::redis {
 
-/// Appends the command as RESP2 spells it.
+/// Appends the command in RESP2.
 /// \throws  redis::error of kind refused if it is longer than a server would accept.
 void append_command(std::string& to, std::span<const weft::redis::argument> words);
 
-/// Takes a stream of bytes in pieces of any size and gives the replies in it, one at a time.
+/// Takes a stream of bytes in pieces of any size and returns its replies, one at a time.
 ///
 /// Invariants
-///   C1  A reply is given only when it is complete, and exactly once.
-///   C2  What a peer announces reserves no memory; only what it has sent does, and of one reply at most `max_reply_bytes`.
-///   C3  A stream costs as much as it has bytes, wherever it is cut; a line longer than line_guard::max_line is refused.
-///   C4  After a failure the stream cannot be understood any more; the decoder is not used again.
+///   C1  A reply is returned only when it is complete, and exactly once.
+///   C2  What a peer announces reserves no memory. Only what it has sent does, and at most
+///       `max_reply_bytes` of one reply.
+///   C3  The cost of a stream is proportional to its bytes, wherever it is cut. A line longer than
+///       line_guard::max_line is refused.
+///   C4  After a failure the stream cannot be parsed any more, and the decoder must not be used
+///       again.
 class decoder {
 public:
     explicit decoder(std::size_t max_reply_bytes);
@@ -50,7 +53,7 @@ private:
     std::unique_ptr<redisReader, void (*)(redisReader*)> reader_;
     line_guard lines_;
     const std::size_t max_reply_bytes_;
-    std::size_t unfinished_bytes_ = 0;  // fed since the last reply that was given
+    std::size_t unfinished_bytes_ = 0;  // fed since the last reply that was returned
 };
 
 }  // namespace weft::detail::redis

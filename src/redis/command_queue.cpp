@@ -1,4 +1,4 @@
-// command_queue.cpp - the hand-over of commands and replies between callers and a connection's fibers.
+// command_queue.cpp - passes commands and replies between callers and a connection's fibers.
 #include "redis/command_queue.hpp"
 
 #include <utility>
@@ -44,10 +44,11 @@ void slot_queue::append(slot_queue& other) noexcept {
     other.head_ = nullptr;
 }
 
-/// What one delivery has finished: collected under the lock, woken and freed after it.
+/// The slots that one delivery has finished. They are collected under the lock, and woken and freed
+/// after it.
 class command_queue::finished_slots {
 public:
-    /// Under the lock.
+    /// Called under the lock.
     void add(std::unique_ptr<slot> s) noexcept {
         if (s->progress == slot::state::abandoned) {
             abandoned_.push(std::move(s));
@@ -56,7 +57,7 @@ public:
         s->progress = slot::state::finished;
         // A waiter that cannot be claimed is leaving; it will find the slot finished.
         if (waiter* const caller = std::exchange(s->caller, nullptr); caller && caller->claim()) wake_.push_back(*caller);
-        (void)s.release();  // P2: the caller's
+        (void)s.release();  // P2: it now belongs to the caller
     }
 
     void wake() noexcept { unpark_all(wake_); }
@@ -85,7 +86,7 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
     waiting_ += mine->expected;
     queued_.push(std::move(made));
 
-    // 2. Link the waiter, then wake whoever carries the commands on.
+    // 2. Link the waiter, then wake the fiber that continues: the opener or the writer.
     wait w({.kind = reply_wait, .object = this});
     waiter me(w.cell(), w.ticket());
     mine->caller = &me;
@@ -99,7 +100,7 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
     guard.unlock();
     if (carrier) carrier->unpark();
 
-    // 3. Wait. Interrupted before the replies came, the slot is left to the queue.
+    // 3. Wait. If interrupted before the replies came, leave the slot to the queue.
     if (w.park() != wake::notified) {
         guard.lock();
         if (mine->progress == slot::state::waiting) {

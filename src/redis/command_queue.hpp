@@ -1,18 +1,23 @@
-// command_queue.hpp - where callers leave commands and the fibers of one connection pick them up and bring the replies.
+// command_queue.hpp - passes commands from callers to a connection's fibers, and replies back.
 //
-//  state     meaning                          a new command                            leaves by
-//  idle      no connection                    fails until retry_at_, then is queued    call() -> opening
-//  opening   the connection is being made     is queued                                opened() -> open | lost() -> idle
-//  open      commands and replies flow        is queued, the writer is woken           lost() -> idle
-//  closed    the client has ended             fails                                    -
+//  state    meaning                    a new command                    leaves by
+//  idle     no connection              fails until retry_at_, then      call() -> opening
+//                                      is queued
+//  opening  connecting                 is queued                        opened() -> open
+//                                                                       | lost() -> idle
+//  open     commands and replies flow  is queued, the writer is woken   lost() -> idle
+//  closed   the client has ended       fails                            -
 //
 // Invariants
-//   P1  From call() until it is finished a slot lies in exactly one queue, in the order of appending: `queued_` before the
-//       writer takes it, `taken_` while the writer spells its bytes, `sent_` after. Replies answer `sent_` in order.
-//   P2  A slot in a queue belongs to the queue. Finished, it belongs to its caller; if the caller has left, to nobody, and
-//       whoever takes it out frees it. So a cancelled caller's reply is still consumed.
+//   P1  From call() until it is finished, a slot is in exactly one queue, in the order of
+//       appending: in `queued_` before the writer takes it, in `taken_` while the writer formats
+//       its bytes, in `sent_` after that. Replies answer `sent_` in order.
+//   P2  A slot in a queue belongs to the queue. A finished slot belongs to its caller. If the
+//       caller has left, the code that takes the slot out of the queue frees it. So the reply of a
+//       cancelled caller is still consumed.
 //   P3  A slot has its place in `sent_` before its first byte is written.
-//   P4  Everything but `taken_` is under lock_. `taken_` is the writer's; when the writer has ended, that of lost().
+//   P4  Everything except `taken_` is guarded by lock_. `taken_` belongs to the writer; once the
+//       writer has ended, to lost().
 #pragma once
 
 #include <cstddef>
@@ -32,7 +37,8 @@ namespace weft::detail::redis {
 /// One call: its commands, and room for their replies.
 struct slot {
     slot(std::string bytes, std::size_t replies_expected) : commands(std::move(bytes)), expected(replies_expected) {
-        replies.reserve(expected);  // delivery runs under a lock, where nothing is allocated
+        // Delivery runs under a lock, where nothing is allocated.
+        replies.reserve(expected);
     }
 
     enum class state : std::uint8_t { waiting, finished, abandoned };
@@ -46,7 +52,7 @@ struct slot {
     state progress = state::waiting;
 };
 
-/// Slots in order of arrival, owned.
+/// A queue that owns its slots, in order of arrival.
 class slot_queue {
 public:
     slot_queue() noexcept = default;
@@ -57,7 +63,7 @@ public:
     slot* front() const noexcept { return head_; }
     void push(std::unique_ptr<slot>) noexcept;
     std::unique_ptr<slot> pop() noexcept;
-    /// Takes all of `other` behind its own.
+    /// Takes all slots of `other` and appends them.
     void append(slot_queue& other) noexcept;
 
 private:
@@ -70,35 +76,36 @@ public:
     /// At most `max_waiting` commands wait for replies at any time.
     explicit command_queue(std::size_t max_waiting) : max_waiting_(max_waiting) {}
 
-    // The caller's side.
+    // For callers.
 
     /// Queues the commands and waits for their replies.
     /// \parks   until all replies are there.
     /// \throws  redis::error; cancelled.
     std::vector<weft::redis::value> call(std::unique_ptr<slot>);
 
-    // The side of the connection's fibers.
+    // For the connection's fibers.
 
-    /// \parks  until a command wants a connection. The state is `opening` then.
+    /// \parks  until a command needs a connection. The state is then `opening`.
     void wait_wanted();
     void opened();
-    /// The connection is gone, or could not be made: fails every slot. No attempt before `retry_at`. The writer has ended.
+    /// The connection is lost, or could not be made: fails every slot. No new attempt before
+    /// `retry_at`. The writer must have ended.
     void lost(const std::string& reason, time_point retry_at);
     /// Fails every slot, now and from now on.
     void close(const std::string& reason);
 
     /// \parks  until there is something to write.
     void wait_queued();
-    /// Spells all queued commands, except those whose callers have left, into `bytes`.
+    /// Appends the bytes of all queued commands to `bytes`, except those whose callers have left.
     void take(std::string& bytes);
-    /// Something has arrived: hands the replies in it, perhaps none, to their callers, moving from them.
+    /// Data has arrived. Moves the replies in it, possibly none, to their callers.
     /// \returns  false if there are more replies than commands.
     bool deliver(std::vector<weft::redis::value>& replies);
 
-    /// How the conversation goes, for those who look from time to time.
+    /// The progress of the conversation, for periodic checks.
     struct progress {
-        bool reply_due;           // something was sent and not answered yet
-        std::uint64_t arrivals;   // how often something has arrived
+        bool reply_due;  // a command was sent and not answered yet
+        std::uint64_t arrivals;  // how often data has arrived
     };
     progress look() noexcept;
 
@@ -115,7 +122,7 @@ private:
     state state_ = state::idle;
     time_point retry_at_{};
     std::shared_ptr<const std::string> reason_;  // of the last loss
-    std::size_t waiting_ = 0;                    // commands in the queues
+    std::size_t waiting_ = 0;  // commands in the queues
     std::uint64_t arrivals_ = 0;
     slot_queue queued_;
     slot_queue taken_;

@@ -1,4 +1,6 @@
-// command_table.cpp - the lists of commands, sorted when this is compiled. One long thing, because it is a table.
+// command_table.cpp - the lists of commands, sorted at compile time.
+//
+// The file is long because it is a table.
 #include "redis/command_table.hpp"
 
 #include <algorithm>
@@ -81,7 +83,8 @@ constexpr std::string_view blocks = "BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
 
 constexpr std::string_view transaction = "DISCARD EXEC MULTI UNWATCH WATCH";
 
-// SETNAME and SETINFO change what CLIENT LIST says of one connection of several: a caller cannot know of which.
+// SETNAME and SETINFO change what CLIENT LIST says of one of several connections; a caller cannot
+// know of which one.
 constexpr std::string_view changes =
     "ASKING AUTH CLIENT|CACHING CLIENT|CAPA CLIENT|IMPORT-SOURCE CLIENT|NO-EVICT CLIENT|NO-TOUCH CLIENT|REPLY CLIENT|SETINFO "
     "CLIENT|SETNAME CLIENT|TRACKING HELLO READONLY READWRITE RESET SELECT";

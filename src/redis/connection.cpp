@@ -1,4 +1,4 @@
-// connection.cpp - opening, reading, writing and losing one connection.
+// connection.cpp - opens, reads, writes and loses one connection.
 #include "redis/connection.hpp"
 
 #include <algorithm>
@@ -38,9 +38,9 @@ void connection::run() {
     }
 }
 
-/// Returns why the connection is not there any more.
+/// Serves one connection. Returns why it has ended.
 std::string connection::serve_once() {
-    ++failures_;  // until a command has been answered
+    ++failures_;  // reset when a command is answered
     std::string stage = "cannot connect: ";
     try {
         decoder replies(options_.max_reply_bytes);
@@ -65,7 +65,8 @@ std::string connection::serve_once() {
     }
 }
 
-/// A connection that worked is made anew at once: a server that closes idle connections is a sound one.
+/// A connection that worked is reopened at once, since a server that closes idle connections is
+/// healthy.
 time_point connection::next_attempt() const noexcept {
     if (failures_ == 0) return clock::now();
     constexpr unsigned most_doublings = 6;
@@ -110,18 +111,21 @@ void connection::write_commands(tcp::stream& stream, std::error_code& failed) {
     std::string bytes;
     while (!failed) {
         commands_.wait_queued();
-        this_fiber::yield();  // whoever can run now gets to append before the write
+        // Every fiber that can run now gets to append its commands before the write.
+        this_fiber::yield();
         commands_.take(bytes);
         stream.write_all(bytes, failed);
         bytes.clear();
         if (bytes.capacity() > kept_write_bytes) std::string().swap(bytes);
     }
     std::error_code ignored;
-    stream.shutdown(tcp::side::both, ignored);  // the reader sees the end and gives the connection up
+    // The reader then sees the end and gives the connection up.
+    stream.shutdown(tcp::side::both, ignored);
 }
 
-/// A peer that vanished without a word would else be noticed by the system after a quarter of an hour, and one reply that never comes
-/// by nobody. Looks four times per limit, so that commands and replies cost nothing more.
+/// Without this, the system would notice a peer that vanished silently after a quarter of an hour,
+/// and a single missing reply would never be noticed. It looks four times per limit, so commands
+/// and replies have no extra cost.
 void connection::watch_silence(tcp::stream& stream, std::string& given_up) {
     const auto limit = options_.silence_timeout;
     if (limit <= 0ns) return;
@@ -146,7 +150,8 @@ void connection::read_replies(tcp::stream& stream, decoder& replies) {
             replies.feed(std::span(buffer).first(n));
             while (auto reply = replies.next()) batch.push_back(std::move(*reply));
         } catch (const std::exception&) {
-            broken = std::current_exception();  // after the replies before it
+            // Rethrown below, after the replies before it were delivered.
+            broken = std::current_exception();
         }
         if (!batch.empty()) failures_ = 0;
         if (!commands_.deliver(batch)) throw std::runtime_error("the server sent a reply that nothing asked for");

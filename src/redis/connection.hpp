@@ -1,4 +1,4 @@
-// connection.hpp - one connection to a server: fibers that open it and read replies, write commands, and notice silence.
+// connection.hpp - one connection to a server: its fibers open it, write, read, and notice silence.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ class connection {
 public:
     connection(const server_url&, const weft::redis::client_options&);
 
-    /// The body of its fiber: connects when wanted, serves until the connection is lost, and again. Ends by a stop.
+    /// The body of the reader fiber: connects when needed, serves until the connection is lost, and
+    /// repeats. Ends when stopped.
     void run();
 
     command_queue& commands() noexcept { return commands_; }

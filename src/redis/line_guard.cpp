@@ -12,7 +12,8 @@ constexpr std::string_view end_of_line = "\r\n";
 
 }  // namespace
 
-/// Appends the rest of the held line. Returns how many bytes that were; 0: the end is not among them, and all are held, or refused.
+/// Appends the rest of the held line and returns how many bytes that were. Returns 0 if the end of
+/// the line is not among them; all bytes are then held, or the line is refused.
 std::size_t line_guard::complete_held(std::string_view bytes) {
     if (bytes.empty()) return 0;
     std::size_t rest = 0;
@@ -27,7 +28,7 @@ std::size_t line_guard::complete_held(std::string_view bytes) {
     return rest;
 }
 
-/// How many of the bytes, from the first one on, can be handed on.
+/// How many of the bytes, from the first one on, can be passed on.
 std::size_t line_guard::whole_lines(std::string_view bytes) noexcept {
     std::size_t at = 0;
     while (at < bytes.size()) {
@@ -47,7 +48,8 @@ std::size_t line_guard::whole_lines(std::string_view bytes) noexcept {
     return at;
 }
 
-/// A complete line: if it is the head of a bulk string, its bytes follow. What is no number is the reader's to refuse.
+/// Handles a complete line: if it is the head of a bulk string, the bytes of the string follow. If
+/// its size is not a number, the reader will refuse it.
 void line_guard::enter(std::string_view line) noexcept {
     if (line[0] != '$') return;
     std::int64_t size = -1;

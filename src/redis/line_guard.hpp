@@ -1,10 +1,15 @@
-// line_guard.hpp - holds the lines of replies back until they are complete, for a reader that searches each from its beginning at every
-// piece that arrives: it sees each line once.
+// line_guard.hpp - holds back the lines of replies until they are complete.
+//
+// The reader behind it searches an incomplete line from its beginning at every new piece; with this
+// guard it sees each line once.
 //
 // Invariants
-//   L1  Each byte is looked at once, wherever the stream is cut. What is in a bulk string is not looked at at all.
-//   L2  At most max_line bytes are held. A longer line is refused, wherever it is cut; what came before it is handed on.
-//   L3  Nothing is held of a line that cannot be one (its first byte says so): the reader finds out at once.
+//   L1  Each byte is looked at once, wherever the stream is cut. The content of a bulk string is
+//       not looked at.
+//   L2  At most max_line bytes are held. A longer line is refused, wherever it is cut; the lines
+//       before it are passed on.
+//   L3  Nothing is held of text whose first byte cannot begin a line: the reader notices the error
+//       at once.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +21,11 @@ namespace weft::detail::redis {
 
 class line_guard {
 public:
-    /// chosen: servers' errors have some hundred bytes; a line with CR and LF
+    /// chosen: errors of servers have some hundred bytes; includes CR and LF
     static constexpr std::size_t max_line = std::size_t{64} * 1024;
 
-    /// Calls on(std::string_view), at most twice, with what the reader may see of `bytes` and of what was held.
+    /// Calls on(std::string_view) at most twice, with the part of the held bytes and of `bytes`
+    /// that the reader may see.
     template <class On>
     void pass(std::string_view bytes, On&& on) {
         if (refused_) return;
@@ -35,7 +41,7 @@ public:
         if (!refused_) held_ = bytes.substr(whole);
     }
 
-    /// A line was too long. Nothing is handed on any more.
+    /// A line was too long; nothing is passed on any more.
     bool refused() const noexcept { return refused_; }
 
 private:
@@ -45,7 +51,8 @@ private:
     void enter(std::string_view line) noexcept;
 
     std::string held_;
-    std::uint64_t in_bulk_ = 0;  // bytes of a bulk string to come, with its CR and LF
+    // Bytes of a bulk string that are still to come, with its CR and LF.
+    std::uint64_t in_bulk_ = 0;
     bool refused_ = false;
 };
 

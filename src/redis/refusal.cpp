@@ -1,4 +1,4 @@
-// refusal.cpp - from the words of a command to its row in the table, and what XREAD's words say beyond that.
+// refusal.cpp - finds the row of a command in the table, and checks the options of XREAD.
 #include "redis/refusal.hpp"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ bool same(std::string_view a, std::string_view b) noexcept {
     return std::ranges::equal(a, b, {}, upper, upper);
 }
 
-/// A command, or a command and its subcommand, as the table spells it. Longer ones are nobody's.
+/// A command, or a command and its subcommand, as the table spells it. Empty if it is longer than
+/// any entry.
 class spelled {
 public:
     spelled& add(std::string_view word) noexcept {
@@ -48,12 +49,14 @@ public:
     std::string_view view() const noexcept { return fits_ ? std::string_view(room_.data(), size_) : std::string_view(); }
 
 private:
-    std::array<char, 64> room_{};  // chosen: the longest in the table has 34
+    // chosen: the longest entry of the table has 34
+    std::array<char, 64> room_{};
     std::size_t size_ = 0;
     bool fits_ = true;
 };
 
-/// Reads the options as the server does: a group, a consumer or a stream may be named as an option is.
+/// Parses the options as the server does, since a group, a consumer or a stream may have the name
+/// of an option.
 std::string_view reason_of_read(std::span<const weft::redis::argument> words) noexcept {
     for (std::size_t i = 1; i < words.size();) {
         const auto option = words[i].view();
@@ -68,7 +71,7 @@ std::string_view reason_of_read(std::span<const weft::redis::argument> words) no
         else
             return unknown_option;
     }
-    return {};  // the server says that something is missing
+    return {};  // the server will report what is missing
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// refusal.hpp - which commands do not belong on a connection that many fibers share, and why.
+// refusal.hpp - which commands must not be sent on a shared connection, and why.
 #pragma once
 
 #include <span>
@@ -10,12 +10,13 @@
 
 namespace weft::detail::redis {
 
-/// What a client may send: the commands of the table (command_table.hpp) that have a single reply, and those that the program vouches
-/// for.
+/// The commands that a client may send: those of the table (command_table.hpp) with a single reply,
+/// and those for which the program vouches.
 class command_rules {
 public:
     command_rules() = default;
-    /// \throws  std::invalid_argument if a name is none, or that of a command that is refused whatever the program says.
+    /// \throws  std::invalid_argument for a name that cannot be a command, or of a command that is
+    ///          refused in any case.
     explicit command_rules(std::span<const std::string> vouched_for);
 
     /// \returns  why the command must not be sent; empty if it may.

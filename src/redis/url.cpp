@@ -1,4 +1,4 @@
-// url.cpp - takes a redis:// URL apart from left to right.
+// url.cpp - parses a redis:// URL from left to right.
 #include "redis/url.hpp"
 
 #include <algorithm>

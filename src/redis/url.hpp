@@ -1,4 +1,4 @@
-// url.hpp - what a redis:// URL says.
+// url.hpp - the parts of a redis:// URL.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,13 @@ struct server_url {
     std::string password;            // empty: no AUTH
     unsigned database = 0;
 
-    std::string name() const;        // host:port, for messages: never the password
+    // host:port, for messages; never contains the password
+    std::string name() const;
 };
 
-/// redis://[[user]:password@]host[:port][/database]; user and password percent-encoded, an IPv6 host in brackets.
-/// \throws  std::invalid_argument naming the part that is wrong; never showing the password.
+/// Parses redis://[[user]:password@]host[:port][/database]. User and password are percent-encoded,
+/// an IPv6 host is in brackets.
+/// \throws  std::invalid_argument naming the part that is wrong; it never shows the password.
 server_url parse_url(std::string_view url);
 
 }  // namespace weft::detail::redis

@@ -1,4 +1,4 @@
-// value.cpp - typed access to a reply, with a message when it is something else.
+// value.cpp - typed access to a reply; the error message says what the reply is instead.
 #include <weft/redis/value.hpp>
 
 #include <array>

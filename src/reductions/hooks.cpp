@@ -1,6 +1,7 @@
-// hooks.cpp - what the compiler calls at the entry and the exit of each function it has instrumented.
+// hooks.cpp - the functions the compiler calls at entry and exit of each instrumented function.
 //
-// A library of its own: whoever does not link it keeps these two names for a profiler.
+// This is a library of its own, so that programs that do not link it can use these two names for a
+// profiler.
 #include <weft/reductions.hpp>
 
 extern "C" {

@@ -11,7 +11,8 @@
 namespace weft::detail {
 namespace {
 
-// Those that say what the thread itself has done; and those in between are the C library's.
+// Signals with a fixed use: those that cannot be handled, those that report an error of the thread
+// itself, and those that the C library reserves.
 bool is_taken_by_the_system(int number) noexcept {
     for (const int n : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
         if (number == n) return true;

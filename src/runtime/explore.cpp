@@ -1,3 +1,4 @@
+// explore.cpp - runs a body under many seeds, and reports the first seed that fails.
 #include <weft/explore.hpp>
 
 #include <cstdio>
@@ -25,7 +26,7 @@ std::string in_words(const std::exception_ptr& e) {
     }
 }
 
-/// The first failure of a fiber that nobody joins.
+/// The first failure of a fiber that is not joined.
 class unhandled_failure {
 public:
     void take(const fiber_info& f, const std::exception_ptr& e) {
@@ -54,7 +55,7 @@ runtime_options options_for(std::uint64_t seed, const explore_options& options, 
     return o;
 }
 
-/// The body's fiber.
+/// Runs on the fiber of the body.
 void run_to_rest(const std::function<void()>& body) {
     body();
     auto& s = *simulator_here();
@@ -77,7 +78,7 @@ seeds chosen_seeds(std::uint64_t n, const explore_options& options) {
     return {options.first_seed, n};
 }
 
-/// \returns the first that fails; else nothing, and `all` says what was run.
+/// \returns the first seed that fails, or nothing; `all` counts what was run.
 std::optional<seed_outcome> first_failure(seeds which, const std::function<void()>& body, const explore_options& options,
                                           exploration& all) {
     for (std::uint64_t i = 0; i < which.count; ++i) {

@@ -1,4 +1,4 @@
-// hog_reports.cpp - how a user is told of hogs: by on_hog, or by a line on stderr; and whose the signal is that shows their stacks.
+// hog_reports.cpp - reports hogs, to on_hog or on stderr; owns the signal that shows their stacks.
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -12,7 +12,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t shown_frames = 12;  // chosen: a line can still be read
+constexpr std::size_t shown_frames = 12;  // chosen: the line stays readable
 
 std::string line_of(const hog_report& r) {
     const auto text = [](std::string_view s) { return std::string(s); };

@@ -1,3 +1,4 @@
+// runtime.cpp - the public runtime: forwards to runtime_core, also in a forked child.
 #include <weft/runtime.hpp>
 
 #include <algorithm>
@@ -8,9 +9,10 @@ namespace weft {
 
 runtime::runtime(runtime_options options) : core_(std::make_unique<detail::runtime_core>(*this, std::move(options))) {}
 
-// An inherited one is left where it is: its threads are not here to be joined, nor is what they were at complete. So is a static object
-// that ends on one of its own fibers: the process is about to end. And so is a simulated one with fibers that cannot go on: they may hold
-// anything.
+// The core is leaked in three cases. If the runtime is inherited, its threads do not exist in this
+// process, so they cannot be joined, and what they were doing may be incomplete. If the runtime is
+// a static object whose destructor runs on one of its own fibers, the process is about to end. If
+// the runtime is simulated and has fibers that cannot go on, these may hold anything.
 runtime::~runtime() {
     if (core_->is_inherited() || core_->is_ended_by_own_exit() || !core_->ends_simulation()) static_cast<void>(core_.release());
 }
@@ -22,7 +24,7 @@ bool runtime::shutdown(std::chrono::nanoseconds grace) {
 void runtime::restart() {
     detail::require(core_->is_inherited(), "runtime::restart() is for a forked child, whose parent has the runtime");
     auto fresh = std::make_unique<detail::runtime_core>(*this, core_->options());
-    static_cast<void>(core_.release());  // as in the destructor
+    static_cast<void>(core_.release());  // leaked, as in the destructor
     core_ = std::move(fresh);
 }
 

@@ -1,3 +1,4 @@
+// runtime_core.cpp - checks the options and the environment, builds the parts, ends them.
 #include "runtime/runtime_core.hpp"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ std::optional<unsigned long> from_environment(const char* variable, unsigned lon
     if (!text || !*text) return std::nullopt;
     unsigned long n = 0;
     const char* const end = text + std::strlen(text);
-    const auto [stop, problem] = std::from_chars(text, end, n);  // digits alone: no sign, no spaces, nothing that wraps around
+    // from_chars accepts digits only: no sign, no spaces, no number that wraps around.
+    const auto [stop, problem] = std::from_chars(text, end, n);
     if (problem != std::errc() || stop != end || n < least || n > most)
         throw std::invalid_argument("weft: " + std::string(variable) + " must be a number from " + std::to_string(least) +
                                     " to " + std::to_string(most) + ", not " + in_quotes(text));
@@ -64,7 +66,8 @@ unsigned chosen_workers(const runtime_options& o) {
     return o.workers ? o.workers : usable_cpus();
 }
 
-/// Followed where nobody has said how many workers there are to be.
+/// The quota of the system is followed if neither the options nor the environment say how many
+/// workers there are.
 bool follows_quota(const runtime_options& o) { return !o.simulate && o.workers == 0 && !std::getenv("WEFT_WORKERS"); }
 
 std::size_t checked_stack_bytes(const runtime_options& o) {
@@ -110,7 +113,8 @@ int chosen_hog_nice(const runtime_options& o) {
 }
 
 std::size_t checked_max_fibers(const runtime_options& o) {
-    constexpr std::size_t most = 1'000'000'000;  // chosen: more than the memory of any machine has room for
+    // chosen: more than fit into the memory of any machine
+    constexpr std::size_t most = 1'000'000'000;
     if (o.max_fibers > most)
         throw std::invalid_argument("weft: runtime_options::max_fibers must be 0 (no limit) to 1000000000, not " +
                                     std::to_string(o.max_fibers));
@@ -168,7 +172,7 @@ std::string what_of(const std::exception_ptr& e) {
     }
 }
 
-/// For on_unhandled: the body of a scope that a plain thread has opened.
+/// For on_unhandled: describes the body of a scope that was opened by a plain thread.
 fiber_info info_of_a_plain_thread() noexcept {
     fiber_info info{};
     info.name = "a plain thread";
@@ -188,7 +192,7 @@ void report_by_default(const fiber_info& f, const std::exception_ptr& e, unheard
         case unheard::handler:
             return print("weft: event source %s: a handler failed and was removed: %s\n", in_quotes(f.name), what);
     }
-} catch (const std::bad_alloc&) {  // most often what the fiber has failed of
+} catch (const std::bad_alloc&) {  // most often this is also why the fiber has failed
     const printable_text name(f.name);
     std::fprintf(stderr, "weft: %s \"%.*s\" failed; there is no memory to say how\n",
                  why == unheard::handler ? "event source" : "fiber", static_cast<int>(name.view().size()), name.view().data());
@@ -220,7 +224,8 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                                 if (instead && *instead) return (*instead)(info, e);
                                 if (options_.on_unhandled) return options_.on_unhandled(info, e);
                                 report_by_default(info, e, why);
-                                const bool its_own = f && f->body && f->body->failure() == e;  // not one of a scope inside it
+                                // and not the failure of a scope inside the body
+                                const bool its_own = f && f->body && f->body->failure() == e;
                                 if (its_own && f->mark.detached) std::terminate();
                             },
                         .on_hog = [this](const hog& h) { report_hog(options_, h); },
@@ -237,7 +242,8 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
 
 namespace {
 
-// What fibers that cannot go on hold is not lost to a leak checker, and objects they wait for may be destroyed.
+// Keeps the core for ever, so that a leak checker does not report what fibers that cannot go on
+// hold. The objects for which they wait may be destroyed (note_abandoned_fibers()).
 void keep_for_good(runtime_core& core) {
     static std::mutex lock;
     static never_destroyed<std::vector<runtime_core*>> kept;
@@ -264,7 +270,7 @@ runtime_core::~runtime_core() {
 bool runtime_core::shutdown(time_point until) {
     require(current_scheduler() != scheduler_.get(), "a runtime is ended from outside, not by one of its own fibers");
     auto* const simulated = scheduler_->simulated();
-    if (simulated) simulated->hold();  // so that all are stopped at one moment
+    if (simulated) simulated->hold();  // so that all fibers are stopped at one moment
     scheduler_->request_stop_of_all();
     if (simulated) simulated->end();
     if (scheduler_->drain(until)) return true;
@@ -284,7 +290,7 @@ bool runtime_core::ends_simulation() {
 
 void runtime_core::name_stragglers() noexcept try {
     std::fprintf(stderr, "weft: runtime %s waits for fibers that were asked to stop:\n", in_quotes(options_.name).c_str());
-    int left = 20;  // chosen: a screenful
+    int left = 20;  // chosen: one screen
     for_each_fiber([&](const fiber_info& info) {
         if (--left >= 0)
             std::fprintf(stderr, "  %s: %.*s, waits for %.*s\n", in_words(info.name, info.site).c_str(),
@@ -330,7 +336,8 @@ fiber_info info_of(const control_block& f) noexcept {
             .name = f.name(),
             .site = f.site,
             .state = name(state),
-            .waits_for = (state == fiber_state::waiting ? *f.rest().kind.load(relaxed) : no_wait).name,  // a hint
+            // A hint.
+            .waits_for = (state == fiber_state::waiting ? *f.rest().kind.load(relaxed) : no_wait).name,
             .detached = f.mark.detached,
             .priority = f.priority()};
 }

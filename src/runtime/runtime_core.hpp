@@ -1,4 +1,4 @@
-// runtime_core.hpp - the parts of one runtime, built and ended in the order in which they need each other.
+// runtime_core.hpp - the parts of one runtime, built and destroyed in order of dependency.
 #pragma once
 
 #include <weft/runtime.hpp>
@@ -16,10 +16,10 @@
 
 namespace weft::detail {
 
-/// The signal of hog reports, as long as this lives.
+/// Owns the signal for hog reports during its lifetime.
 class stack_signal {
 public:
-    /// \throws std::invalid_argument naming the option, and who has the signal
+    /// \throws std::invalid_argument naming the option, and what else uses the signal
     explicit stack_signal(const runtime_options&);
     ~stack_signal();
     stack_signal(const stack_signal&) = delete;
@@ -41,13 +41,14 @@ public:
     blocking_pools& pools() noexcept { return pools_; }
     runtime& facade() noexcept { return facade_; }
     const runtime_options& options() const noexcept { return options_; }
-    /// Its destructor runs because one of its own fibers has called exit(): nobody is there to wait for them all.
+    /// The destructor runs because a fiber of this runtime has called exit(), so no thread outside
+    /// can wait for all its fibers.
     bool is_ended_by_own_exit() const noexcept;
-    /// It was made before a fork: its threads are those of the parent.
+    /// The runtime was made before a fork, so its threads are those of the parent.
     bool is_inherited() const noexcept { return scheduler_->is_inherited(); }
 
     bool shutdown(time_point until);
-    /// False: it was simulated, and fibers are left that cannot go on.
+    /// \returns false if the runtime was simulated and has fibers left that cannot go on.
     bool ends_simulation();
     void name_stragglers() noexcept;
     void for_each_fiber(const std::function<void(const fiber_info&)>& f);
@@ -63,20 +64,23 @@ private:
     blocking_pools pools_;
     bool prints_census_ = false;
     deadlock_reporter deadlocks_{options_};
-    std::unique_ptr<scheduler> scheduler_;  // its threads use the others, so that it ends before them
+    // Its threads use the members above, so it is destroyed before them.
+    std::unique_ptr<scheduler> scheduler_;
     std::optional<listed_runtime> listed_;
     std::optional<dump_service> dumps_;
 };
 
 fiber_info info_of(const control_block&) noexcept;
 
-/// The same of a fiber that may be renamed meanwhile, with its name in `room`, as large as a fiber's.
+/// Describes a fiber that may be renamed meanwhile. `room` is for a copy of its name, and as large
+/// as a fiber's name.
 fiber_info info_of(control_block&, std::span<char> room) noexcept;
 
-/// What the environment says instead of an option, if anything. \throws std::invalid_argument
+/// The value of an environment variable that overrides an option, if it is set.
+/// \throws std::invalid_argument
 std::optional<unsigned long> from_environment(const char* variable, unsigned long least, unsigned long most);
 
-/// Tells on_hog, or stderr.
+/// Reports a hog to on_hog, or on stderr.
 void report_hog(const runtime_options&, const hog&) noexcept;
 
 /// The core of the calling fiber's runtime, or null.

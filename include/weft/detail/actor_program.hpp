@@ -1,4 +1,4 @@
-// actor_program.hpp - the typed half of an actor: its messages, and the programs of class actors and of function actors.
+// actor_program.hpp - the typed half of an actor: its messages and its program.
 #pragma once
 
 #include <concepts>
@@ -18,9 +18,10 @@ namespace weft {
 template <class M>
 class mailbox;
 
-/// A class actor that has a handler for this gets it instead of failing when an actor it is linked with ends abnormally.
+/// Sent to a class actor, if it has a handler for it, when an actor it is linked with ends
+/// abnormally. Without such a handler the class actor fails too. See docs/guide/10-actors.md.
 struct linked_exit {
-    std::string actor;  ///< the other one's name
+    std::string actor;  ///< the name of the actor that has ended
     exit_reason reason;
 };
 
@@ -32,11 +33,12 @@ struct named_handle {
 template <class A>
 struct handle_probe : A, named_handle {};
 
-/// What A of actor_ref<A> is: an object with handlers; the message of a function actor; or a final class that may be either, since the
-/// language does not tell several members of one name from none. What it is made of and sent decides then.
+/// What A of actor_ref<A> is: an object with handlers, or the message of a function actor. A final
+/// class may be either (unknown), since the language cannot distinguish several members of one name
+/// from none; the arguments and messages decide then.
 enum class actor_form : unsigned char { object, message, unknown };
 
-/// It has members called `handle`, of whatever form, if the name is ambiguous in handle_probe.
+/// If A has members called `handle`, of whatever form, the name is ambiguous in handle_probe.
 template <class A>
 constexpr actor_form form_of() {
     if constexpr (!std::is_class_v<A>)
@@ -50,7 +52,7 @@ constexpr actor_form form_of() {
 template <class A, class M>
 concept handles = form_of<A>() != actor_form::message && requires(A& a, std::decay_t<M>&& m) { a.handle(std::move(m)); };
 
-/// An actor_ref<A> takes such messages.
+/// True if an actor_ref<A> accepts messages of type M.
 template <class A, class M>
 concept takes = handles<A, M> || (form_of<A>() != actor_form::object && std::convertible_to<M, A>);
 
@@ -63,7 +65,7 @@ auto reply_type() {
     else
         return std::type_identity<void>{};
 }
-/// What asking A for M yields: M::reply if there is one, else what the handler returns.
+/// The type that asking A for M yields: M::reply if it exists, else what the handler returns.
 template <class A, class M>
 using reply_of = typename decltype(reply_type<A, std::decay_t<M>>())::type;
 
@@ -82,7 +84,7 @@ bool answer(actor_core& a, message& m, R&& result) {
 }
 inline bool answer(actor_core& a, message& m) noexcept { return m.is_asked() && answering(a, m).place() != nullptr; }
 
-/// The message of a function actor, which takes it out itself.
+/// The message of a function actor, which takes the value out itself.
 template <class M>
 class plain_message : public message {
 public:
@@ -97,7 +99,7 @@ protected:
     M value_;
 };
 
-/// M for a class actor A.
+/// A message M for a class actor A.
 template <class A, class M>
 class handled_message final : public plain_message<M> {
 public:
@@ -124,7 +126,7 @@ std::unique_ptr<message> make_message(M&& m) {
         return std::make_unique<plain_message<A>>(std::forward<M>(m));
 }
 
-/// once: what was given is moved into the only life. again: each life gets a copy.
+/// once: the arguments are moved into the only life of the actor. again: each life gets copies.
 enum class lives : bool { once, again };
 
 template <class A, lives Lives, class... Args>
@@ -139,7 +141,7 @@ public:
         if constexpr (requires { actor.stopping(); }) {
             try {
                 serve(core, &actor);
-            } catch (...) {  // its end is due to this, whatever stopping() throws
+            } catch (...) {  // this ends the actor, whatever stopping() throws
                 end(core, actor, std::true_type());
                 throw;
             }

@@ -1,16 +1,19 @@
-// callback.hpp - the meeting of one fiber that waits with a callback that may come before, after, twice or never.
+// callback.hpp - one fiber waits for a callback that may come early, late, twice or never.
 //
 //  phase      leaves by
-//  open       resume or the loss of its last copy -> claimed | the waiter gives up -> abandoned
+//  open       resume(), or the loss of the last copy -> claimed | the waiter gives up -> abandoned
 //  claimed    publish -> done
 //  done       -
 //  abandoned  -
 //
 // Invariants
-//   N1  The one change out of `open` decides: a callback that comes second, or late, finds another phase and is only counted.
-//   N2  The result is written between claimed and done, by the claimer alone, under no lock; it is read after done.
-//   N3  Once claimed the waiter does not give up: the result is on its way, and it takes it.
-//   N4  The state lives on the heap until the last of waiter and callbacks has gone.
+//   N1  The single transition out of `open` decides: a second or late callback finds another phase
+//       and is only counted.
+//   N2  The result is written between claimed and done, by the claimer alone and without a lock; it
+//       is read after done.
+//   N3  Once the phase is claimed, the waiter does not give up: the result is on its way, and the
+//       waiter takes it.
+//   N4  The state lives on the heap until the waiter and all callbacks have gone.
 #pragma once
 
 #include <exception>
@@ -24,7 +27,8 @@
 
 namespace weft::detail {
 
-/// First statement of the park points made here: throws `cancelled` if the caller is to stop.
+/// The first statement of the park points defined here: throws `cancelled` if the caller has been
+/// asked to stop.
 void enter_callback_wait();
 
 class callback_core {
@@ -34,9 +38,9 @@ public:
     callback_core& operator=(const callback_core&) = delete;
 
     [[nodiscard]] bool claim() noexcept;
-    /// The claimer, once.
+    /// Called once, by the claimer.
     void publish() noexcept;
-    /// The waiter gives up. False: too late, a result is there or on its way.
+    /// The waiter gives up. \returns false if it is too late: a result is there or on its way.
     bool abandon() noexcept;
     /// \parks    until published.
     /// \returns  false if the caller was interrupted and has given up.
@@ -55,14 +59,15 @@ struct callback_state : callback_core {
     std::optional<std::conditional_t<std::is_void_v<T>, no_value, T>> value;
     std::exception_ptr error;
 
-    /// `fill` writes the result.
+    /// Claims the state and lets `fill` write the result; counts the call if it comes second or
+    /// late.
     template <class Fill>
     void resume(Fill&& fill) noexcept {
         if (!claim()) return count_ignored();
         settle(fill);
     }
 
-    /// The last callback has gone without a call.
+    /// The last callback was destroyed without being called.
     void resume_broken() noexcept {
         if (!claim()) return;
         settle([&] { error = std::make_exception_ptr(std::future_error(std::future_errc::broken_promise)); });
@@ -78,14 +83,14 @@ private:
     void settle(Fill&& fill) noexcept {
         try {
             fill();
-        } catch (...) {  // the value's own move
+        } catch (...) {  // thrown by the move of the value
             error = std::current_exception();
         }
         publish();
     }
 };
 
-/// What all copies of one callback share.
+/// The state that all copies of one callback share.
 template <class T>
 struct callback_ticket {
     explicit callback_ticket(std::shared_ptr<callback_state<T>> s) noexcept : state(std::move(s)) {}

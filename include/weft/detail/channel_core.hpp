@@ -1,4 +1,4 @@
-// channel_core.hpp - what channel<T> knows of its compiled, type-erased core: how to name one, and how T is moved.
+// channel_core.hpp - what channel<T> knows of its compiled, type-erased core.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,24 @@
 
 namespace weft {
 
-/// How an operation on a channel ended.
+/// How an operation on a channel ended. See docs/guide/2-channels.md.
 enum class channel_op { done, empty, full, closed, timeout };
 
 namespace detail {
 
-/// What the core has to know of an element type.
+/// The operations of an element type that the core needs.
 struct element_operations {
     std::size_t bytes;
     std::size_t alignment;
-    bool trivial;                              // small, and the functions below run no code of the user's
-    void (*move)(void* to, void* from);        // constructs in raw memory
-    void (*deliver)(void* to, void* from);     // moves to the receiver's place; its meaning is the receiver's
+    // Small, and the functions below run no user code.
+    bool trivial;
+    void (*move)(void* to, void* from);  // constructs in raw memory
+    // Moves to the receiver's place, whose form only the receiver knows.
+    void (*deliver)(void* to, void* from);
     void (*destroy)(void*) noexcept;
 };
 
-/// The elements of channel<T>; a receiver's place is a std::optional<T>.
+/// The operations for elements of channel<T>; a receiver's place is a std::optional<T>.
 template <class T>
 struct typed_element {
     static_assert(std::is_nothrow_destructible_v<T>);
@@ -35,7 +37,8 @@ struct typed_element {
     static void deliver(void* to, void* from) { static_cast<std::optional<T>*>(to)->emplace(std::move(*static_cast<T*>(from))); }
     static void destroy(void* element) noexcept { static_cast<T*>(element)->~T(); }
 
-    static constexpr std::size_t trivial_bytes = 64;  // chosen: one cache line copied with the lock held
+    // chosen: one cache line copied with the lock held
+    static constexpr std::size_t trivial_bytes = 64;
     static constexpr bool trivial =
         std::is_trivially_copyable_v<T> && std::is_trivially_move_constructible_v<T> && sizeof(T) <= trivial_bytes;
     static constexpr element_operations operations{sizeof(T), alignof(T), trivial, move, deliver, destroy};
@@ -43,7 +46,7 @@ struct typed_element {
 
 class channel_core;
 
-/// Counts as one handle.
+/// Makes a channel. The result counts as one handle.
 channel_core* make_channel(const element_operations&, std::size_t capacity);
 void add_handle(channel_core&) noexcept;
 void drop_handle(channel_core&) noexcept;
@@ -52,12 +55,15 @@ void drop_handle(channel_core&) noexcept;
 void add_sender(channel_core&) noexcept;
 void drop_sender(channel_core&) noexcept;
 
-/// Of who made the channel, before anybody else has a handle. A kept channel closes when its keeper's handle is the only one.
+/// Called by the creator of the channel, before there is any other handle. A kept channel closes
+/// when its keeper's handle is the only one left.
 void keep_channel(channel_core&) noexcept;
-/// The keeper's, one at a time: waits until that has happened. \returns false if `until` has passed first. \parks \throws cancelled
+/// Waits until the keeper's handle is the only one. Only the keeper calls it, one call at a time.
+/// \returns false if `until` passed first. \parks \throws cancelled
 bool await_abandoned(channel_core&, time_point until);
 
-// The operations of channel<T>. `from` is a T, moved from only when the result is done; `to` is a receiver's place.
+// The operations of channel<T>. `from` is a T, moved from only when the result is done; `to` is a
+// receiver's place.
 channel_op channel_send(channel_core&, void* from, time_point until);  // done, closed, timeout
 channel_op channel_receive(channel_core&, void* to, time_point until);  // done, closed, timeout
 channel_op channel_try_send(channel_core&, void* from);  // done, closed, full

@@ -1,4 +1,4 @@
-// channel_ends.hpp - the operations that channel<T> shares with its one-way views sender<T> and receiver<T>.
+// channel_ends.hpp - the operations that channel<T> shares with sender<T> and receiver<T>.
 #pragma once
 
 #include <chrono>
@@ -13,13 +13,15 @@
 
 namespace weft::detail {
 
-/// What every handle can do. A handle is copied like a pointer and const like one.
+/// The operations of every handle. A handle is copied like a pointer, and const does not protect
+/// the channel.
 template <class T>
 class channel_handle {
 public:
     using value_type = T;
 
-    /// Ends the channel: later sends throw channel_closed, waiting ones too; stored values remain to be received. Idempotent.
+    /// Ends the channel: waiting and later sends throw channel_closed, and stored values can still
+    /// be received. May be called again.
     void close() const noexcept { channel_close(ref_.core()); }
     /// Whether close() was called; values may still be stored.
     [[nodiscard]] bool closed() const noexcept { return channel_is_closed(ref_.core()); }
@@ -44,7 +46,7 @@ private:
     channel_ref ref_;
 };
 
-/// For select: the core behind a handle.
+/// Gives select the core behind a handle.
 struct channel_access {
     template <class T>
     static const channel_ref& ref(const channel_handle<T>& h) noexcept {
@@ -52,21 +54,24 @@ struct channel_access {
     }
 };
 
-/// `Self` is a channel_handle<T> that may send.
+/// The operations of a handle `Self`, a channel_handle<T>, that may send.
 template <class Self, class T>
 class send_operations {
 public:
-    /// Puts a value into the channel, or into the hands of a receiver.
+    /// Puts a value into the channel, or gives it to a waiting receiver.
     ///
-    /// \parks   while the channel is full; with capacity 0, until a receiver takes the value. A plain thread sleeps instead.
-    /// \throws  channel_closed; weft::cancelled if this fiber is asked to stop first: nothing was sent then.
+    /// \parks   while the channel is full; with capacity 0, until a receiver takes the value. A
+    ///          plain thread sleeps instead.
+    /// \throws  channel_closed; weft::cancelled if this fiber is asked to stop first, and then
+    ///          nothing was sent.
     /// \orders  the send happens before the return of the receive() that takes the value.
-    /// \cost    one uncontended lock; a second one, and a pooled node, to store a value that is not trivially copyable.
+    /// \cost    one uncontended lock; to store a value that is not trivially copyable, a second one
+    ///          and a pooled node.
     void send(T value) const {
         if (channel_send(core(), &value, never) == channel_op::closed) throw_channel_closed();
     }
 
-    /// Sends only if that is possible without waiting; else the value stays where it is.
+    /// Sends only if that is possible without waiting; otherwise the value is not moved from.
     ///
     /// \returns  true if it was sent.
     bool try_send(T& value) const { return try_send_op(value) == channel_op::done; }
@@ -76,11 +81,11 @@ public:
     channel_op try_send_op(T& value) const { return channel_try_send(core(), &value); }
     channel_op try_send_op(T&& value) const { return try_send_op(value); }
 
-    /// As send(), for at most `d`.
+    /// Sends as send() does, but waits for at most `d`.
     ///
     /// \returns  done, closed or timeout; `value` is moved from only when done.
     /// \parks    as send().
-    /// \throws   weft::cancelled, as send(); `value` is untouched then.
+    /// \throws   weft::cancelled, as send(); `value` is then untouched.
     template <class Rep, class Period>
     channel_op send_for(T& value, const std::chrono::duration<Rep, Period>& d) const {
         return channel_send(core(), &value, deadline_in(d));
@@ -101,7 +106,8 @@ public:
     using value_type = T;
     using difference_type = std::ptrdiff_t;
     using iterator_concept = std::input_iterator_tag;
-    /// A loop over values that cannot be copied may name its variable by value: `for (tcp::stream peer : accepted)`.
+    /// The variable of a loop over values that cannot be copied may be a value:
+    /// `for (tcp::stream peer : accepted)`.
     using reference = std::conditional_t<std::copy_constructible<T>, T&, T&&>;
 
     channel_iterator() = default;
@@ -119,10 +125,11 @@ public:
 
 private:
     channel_ref ref_;
-    mutable std::optional<T> current_;  // the element belongs to the loop's body, whose iterator is const to algorithms
+    // The loop's body owns the element, but algorithms see its iterator as const.
+    mutable std::optional<T> current_;
 };
 
-/// `Self` is a channel_handle<T> that may receive.
+/// The operations of a handle `Self`, a channel_handle<T>, that may receive.
 template <class Self, class T>
 class receive_operations {
 public:
@@ -130,31 +137,32 @@ public:
     ///
     /// \returns  the oldest value; an empty optional once the channel is closed and drained.
     /// \parks    while the channel is empty. A plain thread sleeps instead; a worker never does.
-    /// \throws   weft::cancelled if this fiber is asked to stop first; no value is lost then.
+    /// \throws   weft::cancelled if this fiber is asked to stop first, and then no value is lost.
     /// \orders   the matching send() happens before the return.
-    /// \cost     one uncontended lock; a second one for a stored value that is not trivially copyable.
+    /// \cost     one uncontended lock; a second one for a stored value that is not trivially
+    ///           copyable.
     std::optional<T> receive() const {
         std::optional<T> value;
         channel_receive(core(), &value, never);
         return value;
     }
 
-    /// \returns  the oldest value, if one is there without waiting.
+    /// \returns  the oldest value, or an empty optional if receiving would have to wait.
     std::optional<T> try_receive() const {
         std::optional<T> value;
         channel_try_receive(core(), &value);
         return value;
     }
 
-    /// \returns  done, empty, or closed (and drained); `out` is assigned to only when done.
+    /// \returns  done, empty, or closed (and drained); `out` is assigned only when done.
     channel_op try_receive_op(T& out) const {
         std::optional<T> value;
         return assigned(out, value, channel_try_receive(core(), &value));
     }
 
-    /// As receive(), for at most `d`.
+    /// Receives as receive() does, but waits for at most `d`.
     ///
-    /// \returns  done, closed (and drained) or timeout; `out` is assigned to only when done.
+    /// \returns  done, closed (and drained) or timeout; `out` is assigned only when done.
     /// \parks    as receive().
     /// \throws   weft::cancelled, as receive().
     template <class Rep, class Period>
@@ -163,7 +171,7 @@ public:
         return assigned(out, value, channel_receive(core(), &value, deadline_in(d)));
     }
 
-    /// An input range of the values until the channel is closed and drained.
+    /// The values as an input range, until the channel is closed and drained.
     ///
     /// \parks   at begin() and at each step, as receive().
     /// \throws  weft::cancelled, as receive().

@@ -1,4 +1,4 @@
-// clock.hpp - the one clock of the runtime: steady, in nanoseconds, with a value for "never". In a simulated runtime it is virtual.
+// clock.hpp - the one clock of the runtime: steady, in nanoseconds; virtual in a simulated runtime.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -17,14 +17,14 @@ struct clock {
     using period = duration::period;
     static constexpr bool is_steady = true;
 
-    /// As the caller's runtime has it; of the system on a plain thread.
+    /// The time of the caller's runtime; on a plain thread the time of the system.
     static time_point now() noexcept;
 };
 
 inline constexpr time_point never = time_point::max();
-inline constexpr time_point long_past{};  // safe to subtract from, unlike min()
+inline constexpr time_point long_past{};  // unlike min(), safe to subtract from
 
-/// now + d without overflow: an absurdly long wait means never.
+/// now + d without overflow. A wait too long to represent becomes never.
 inline time_point deadline_after(std::chrono::nanoseconds d) noexcept {
     const auto now = clock::now();
     return d >= never - now ? never : now + d;

@@ -1,4 +1,4 @@
-// coroutine_core.hpp - what coroutine<> and coroutine<R(A)> share: a compiled core that does not know the type of its body.
+// coroutine_core.hpp - the core that coroutine<> and coroutine<R(A)> share.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -11,24 +11,29 @@
 
 namespace weft {
 
-/// done exactly when the body has returned or thrown; suspended also before the first call.
+/// The state of a coroutine: done once its body has returned or thrown; suspended also before the
+/// first call.
 enum class coroutine_state { suspended, running, done };
 
-/// Thrown by a call when there is nothing left to run.
+/// Thrown by a call of a coroutine that is done.
 class coroutine_done : public std::logic_error {
 public:
     coroutine_done() : std::logic_error("the coroutine is done and cannot be called") {}
 };
 
+/// Options of a coroutine. See docs/guide/6-coroutines.md.
 struct coroutine_options {
-    std::size_t stack_bytes = 0;   // rounded up to a power of two; 0: 256 KiB. Address space: only touched pages cost memory
+    /// Rounded up to a power of two; 0: 256 KiB. This is address space: only pages that are touched
+    /// cost memory.
+    std::size_t stack_bytes = 0;
 };
 
 namespace detail {
 
 struct coroutine_core;
 
-/// How the core treats a body. run() gets the first call's input and returns the address of the last value, or null.
+/// How the core handles a body. run() gets the input of the first call and returns the address of
+/// the last value, or null.
 struct coroutine_body {
     std::size_t bytes;
     std::size_t alignment;
@@ -36,29 +41,35 @@ struct coroutine_body {
     void (*destroy)(void* body) noexcept;
 };
 
-/// Unwinds a suspended body; stops the program if it is running.
+/// Unwinds a suspended body. If the body is running, stops the program.
 struct coroutine_deleter {
     void operator()(coroutine_core* core) const noexcept;
 };
 using coroutine_ptr = std::unique_ptr<coroutine_core, coroutine_deleter>;
 
-/// A stack with the core on it, and room for the body below: construct it there, then say so by adopt_body().
+/// Makes a stack with the core on it and room for the body below. The caller constructs the body
+/// there and then calls adopt_body().
 /// \throws std::system_error when memory is refused.
 coroutine_ptr new_coroutine(coroutine_options options, std::size_t body_bytes, std::size_t body_alignment);
 void* body_memory(coroutine_core& core) noexcept;
 void adopt_body(coroutine_core& core, coroutine_body const& type) noexcept;
 
-/// Halves of a call and of a yield. enter_ and leave_ return after the other side has hopped back, take_ does what is due then.
-coroutine_core* enter_coroutine(coroutine_core& core, void* input);  // \returns the one that came back: after a transfer, another
+// The halves of a call and of a yield. enter_ and leave_ return after the other side has switched
+// back; take_ then does the rest.
+
+/// \returns the coroutine that came back: after a transfer, another one than `core`.
+coroutine_core* enter_coroutine(coroutine_core& core, void* input);
 void* take_output(coroutine_core& left);
 void leave_coroutine(coroutine_core& core, void* output);
-coroutine_core* leave_innermost();  // \returns null where a yield does nothing
+/// \returns null where a yield does nothing.
+coroutine_core* leave_innermost();
 void* take_input(coroutine_core& core);
 
-/// Runs to the next yield or the end. \returns what was passed out: null at an end without a value.
+/// Runs to the next yield or to the end. \returns what was passed out; null at an end without a
+/// value.
 inline void* call_coroutine(coroutine_core& core, void* input) { return take_output(*enter_coroutine(core, input)); }
 
-/// \returns what the next call passes in.
+/// Passes `output` out and suspends. \returns what the next call passes in.
 inline void* yield_coroutine(coroutine_core& core, void* output) {
     leave_coroutine(core, output);
     return take_input(core);
@@ -68,9 +79,10 @@ void transfer_from_innermost(coroutine_core& other);
 coroutine_state state_of(coroutine_core const& core) noexcept;
 void unwind_coroutine(coroutine_core& core) noexcept;
 [[noreturn]] void throw_coroutine_done();
-[[noreturn]] void refuse_missing_output(coroutine_core const& core);   // for a call that returned null and has to return a value
+// For a call that returned null although it has to return a value.
+[[noreturn]] void refuse_missing_output(coroutine_core const& core);
 
-/// Body: has `void* run(coroutine_core&, void* input)`.
+/// A Body has `void* run(coroutine_core&, void* input)`.
 template <class Body, class... Args>
 coroutine_ptr make_coroutine(coroutine_options options, Args&&... args) {
     static constexpr coroutine_body type = {

@@ -1,9 +1,12 @@
-// countdown.hpp - a count and those who wait for its zero: what wait_group and latch are.
+// countdown.hpp - a count and the fibers that wait for its zero: wait_group and latch.
 //
 // Invariants
-//   G1  The count is never negative: the broken rule is named and the program stops.
-//   G2  A wait that begins while the count is positive ends when the count next becomes zero, even if it grows again at once.
-//   G3  Who makes the count zero does not touch it afterwards: a waiter may destroy it.
+//   G1  The count is never negative. A violation stops the program with the name of the broken
+//       rule.
+//   G2  A wait that begins while the count is positive ends when the count next becomes zero, even
+//       if it grows again at once.
+//   G3  The caller that makes the count zero does not touch the object afterwards, since a waiter
+//       may destroy it.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -31,12 +34,14 @@ public:
     countdown& operator=(const countdown&) = delete;
 
     void add(std::ptrdiff_t n) noexcept;
-    /// n >= 0. A latch goes down only.
+    /// Subtracts n >= 0. A latch only goes down.
     void take(std::ptrdiff_t n) noexcept;
-    /// take() and wait(): if the caller has to stop already nothing is taken. \parks \throws cancelled
+    /// Does take() and then wait(). If the caller is already asked to stop, nothing is taken.
+    /// \parks \throws cancelled
     void take_and_wait(std::ptrdiff_t n);
     bool is_zero() const noexcept;
-    /// \returns  false if the time has passed, or the token was stopped, first. \parks \throws cancelled
+    /// \returns  false if the time passed, or the token was stopped, before the count was zero.
+    ///           \parks \throws cancelled
     bool wait(time_point until, const std::stop_token*) const;
 
 private:
@@ -45,7 +50,7 @@ private:
     waiting_room& room() const noexcept;
 
     mutable opaque<3 * sizeof(void*)> room_;
-    std::ptrdiff_t count_;  // under the room's lock
+    std::ptrdiff_t count_;  // guarded by the room's lock
     const what what_;
 };
 

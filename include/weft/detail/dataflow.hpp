@@ -1,4 +1,4 @@
-// dataflow.hpp - what computed variables have in common: the fiber that computes, and the error of those that need each other.
+// dataflow.hpp - what computed variables share: the fiber that computes, and the error for a cycle.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -8,7 +8,8 @@
 
 namespace weft {
 
-/// A computed variable needs its own value, directly or through others: nobody could ever go on.
+/// A computed variable needs its own value, directly or through others, so the computation could
+/// never go on.
 class dataflow_cycle : public std::logic_error {
 public:
     dataflow_cycle();
@@ -18,7 +19,7 @@ namespace detail {
 
 class cell_core;
 
-/// One computed variable, as long as its function runs. The fiber that runs it is found by current().
+/// One computed variable, while its function runs. current() finds it from the fiber that runs it.
 class computation {
 public:
     explicit computation(cell_core* computes = nullptr) noexcept : cell_(computes) {}
@@ -28,7 +29,7 @@ public:
     /// The computation whose function the calling fiber runs, or null.
     static computation* current() noexcept;
 
-    /// While alive, the calling fiber is `c`'s.
+    /// While alive, the calling fiber runs the function of `c`.
     class running {
     public:
         explicit running(computation& c);
@@ -39,7 +40,8 @@ public:
 
     enum class source : bool { cell, ivar };
 
-    /// While alive, the caller waits for what `target` computes, if that is not null. \throws dataflow_cycle
+    /// While alive, the caller waits for what `target` computes, unless `target` is null.
+    /// \throws dataflow_cycle
     class waiting {
     public:
         waiting(computation* target, source);
@@ -51,17 +53,18 @@ public:
         computation* me_;
     };
 
-    /// Its function waits for nobody any more, although its fiber has not gone on yet.
+    /// Its function waits for nothing any more, although its fiber has not resumed yet.
     void wait_is_over() noexcept;
-    /// The cell it computes; null if it is an ivar.
+    /// The cell it computes; null if it computes an ivar.
     cell_core* cell() const noexcept { return cell_; }
-    /// Whether the function had to wait for an ivar since this was last called. Its fiber only.
+    /// Whether the function had to wait for an ivar since the last call of this. For its own fiber
+    /// only.
     bool was_delayed() noexcept { return std::exchange(delayed_, false); }
 
 private:
     cell_core* cell_;
     bool delayed_ = false;
-    computation* waits_for_ = nullptr;  // under one lock for all
+    computation* waits_for_ = nullptr;  // guarded by one lock for all computations
 };
 
 }  // namespace detail

@@ -1,11 +1,11 @@
-// failure.hpp - what a failure handed over by the caller has to be.
+// failure.hpp - checks a failure that the caller hands over.
 #pragma once
 
 #include <exception>
 
 namespace weft::detail {
 
-/// Who hands over a null pointer breaks the contract of `taker`.
+/// Stops the program: passing a null pointer breaks the contract of `taker`.
 [[noreturn]] void panic_null_failure(const char* taker) noexcept;
 inline void require_failure(const std::exception_ptr& e, const char* taker) noexcept {
     if (!e) [[unlikely]]

@@ -21,7 +21,7 @@ namespace weft::detail {
 class scheduler;
 struct control_block;
 
-/// Waiting for a handle that names no fiber breaks its contract.
+/// Stops the program: waiting on a handle that refers to no fiber breaks its contract.
 [[noreturn]] void panic_unjoinable() noexcept;
 inline void require_joinable(bool joinable) noexcept {
     if (!joinable) [[unlikely]]
@@ -48,32 +48,32 @@ public:
         control_block* fiber;
         task* body;
     };
-    /// Waits until the body has ended, or runs it. Empties the handle unless it throws; drop_joined() must follow, when the result has
-    /// been taken. \parks \throws cancelled
+    /// Waits until the body has ended, or runs it. Empties the handle unless it throws. The caller
+    /// must call drop_joined() once it has taken the result. \parks \throws cancelled
     joined join();
     static void drop_joined(control_block&) noexcept;
-    /// Waits up to `until`. \returns whether it has ended. \parks \throws cancelled
+    /// Waits up to `until`. \returns whether the body has ended. \parks \throws cancelled
     bool wait_until(time_point until) const;
-    /// The same, never interrupted: for destructors and the end of a scope.
+    /// Waits without a limit and is never interrupted: for destructors and the end of a scope.
     void wait_shielded() const noexcept;
     bool done() const noexcept;
     bool request_stop() const noexcept;
     std::stop_token stop_token() const;
     std::uint64_t id() const noexcept;
-    /// Gives the fiber up: a failure of its body then goes to on_unhandled.
+    /// Gives the fiber up; if its body fails later, the failure goes to on_unhandled.
     void detach() noexcept;
-    /// The failure of the ended body goes to on_unhandled; it was not detached.
+    /// Passes the failure of the ended body, which was not detached, to on_unhandled.
     void report_unhandled() const noexcept;
-    /// For select.
+    /// The control block, for select.
     control_block* block() const noexcept { return fiber_; }
-    /// Gives the reference back; destroys the result if the body has ended.
+    /// Drops the reference; destroys the result if the body has ended.
     void reset() noexcept;
 
 private:
     control_block* fiber_ = nullptr;
 };
 
-/// The ended fiber of a handle, which it empties.
+/// Joins the fiber of a handle and empties the handle; the result lives as long as this object.
 class joined_fiber {
 public:
     explicit joined_fiber(fiber_ref& handle) : what_(handle.join()) {}
@@ -82,9 +82,11 @@ public:
     joined_fiber& operator=(const joined_fiber&) = delete;
 
     task& body() const noexcept { return *what_.body; }
-    /// The body has thrown: throws that, or fiber_cancelled if it was `cancelled` and the caller is not to stop.
+    /// Called if the body has thrown. Throws that exception, or fiber_cancelled if it was
+    /// `cancelled` and the caller was not asked to stop.
     [[noreturn, gnu::cold]] void raise_failure() const;
-    /// Before: a scope it is a child of need not rethrow its failure.
+    /// Called before the destructor: if the fiber is the child of a scope, the scope need not
+    /// rethrow its failure.
     void note_taken() const noexcept;
 
 private:

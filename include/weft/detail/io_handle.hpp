@@ -1,4 +1,4 @@
-// io_handle.hpp - sole ownership of one descriptor known to the I/O layer; what streams and listeners are made of.
+// io_handle.hpp - sole ownership of one descriptor of the I/O layer, for streams and listeners.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -9,7 +9,7 @@ namespace weft::detail {
 
 class io_source;
 
-/// Closes its descriptor and gives the source back when it ends. Empty after a move.
+/// Its destructor closes the descriptor and gives the source back. Empty after a move.
 class io_handle {
 public:
     io_handle() noexcept = default;
@@ -27,10 +27,11 @@ public:
     io_source* get() const noexcept { return source_; }
     explicit operator bool() const noexcept { return source_ != nullptr; }
 
-    /// Wakes every operation under way with bad_file_descriptor; the descriptor goes with the last of them.
+    /// Wakes every operation under way with bad_file_descriptor; the last of them closes the
+    /// descriptor.
     void close() noexcept;
     bool closed() const noexcept;
-    /// The descriptor, -1 once closed.
+    /// The descriptor; -1 once closed.
     int native() const noexcept;
 
 private:

@@ -10,7 +10,8 @@ namespace weft::detail {
 class io_source;
 enum class io_direction : std::uint8_t;
 
-/// Ready when a read, or a write, would not wait: bytes, a connection, end of stream, a failure, or closed. The source stays meanwhile.
+/// Ready when a read (or a write) would not wait: bytes, a connection, end of stream, a failure, or
+/// closed. The source must stay meanwhile.
 class io_readiness final : public select_watch {
 public:
     explicit io_readiness(io_source* s) noexcept : io_readiness(s, io_direction{}) {}  // to read
@@ -25,10 +26,11 @@ public:
 private:
     io_readiness(io_source* s, io_direction way) noexcept : source_(s), way_(way) {}
 
-    io_source* source_;  // null: of a stream that was never open
+    io_source* source_;  // null if the stream was never open
     std::uint32_t seen_ = 0;  // events before the last look (I4)
     io_direction way_;
-    bool entered_ = false;  // I1; else it is closed
+    // It has entered the source (I1); otherwise the source is closed.
+    bool entered_ = false;
 };
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// local_core.hpp - the compiled half of fiber_local<T>: a key, and under it one value per fiber.
+// local_core.hpp - the compiled half of fiber_local<T>: a key, with one value per fiber.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -17,7 +17,7 @@ private:
     friend class local_key;
     std::uint64_t key_ = 0;
     std::size_t slot_ = 0;
-    local_value* older_ = nullptr;  // of the same fiber
+    local_value* older_ = nullptr;  // the next older value of the same fiber
 };
 
 class local_key {
@@ -34,7 +34,7 @@ public:
 
 private:
     std::uint64_t id_;   // never used twice
-    std::size_t slot_;   // used again after its key has gone
+    std::size_t slot_;  // reused after its key is destroyed
 };
 
 }  // namespace weft::detail

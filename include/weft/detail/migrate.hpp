@@ -5,19 +5,25 @@
 
 namespace weft {
 
-/// Which carriers, that is OS threads, may run a fiber. For code that keeps what belongs to a thread: a graphics context, a handle of
-/// a library with thread affinity, thread_local state of its own.
+/// Which carriers, that is OS threads, may run a fiber. For code that uses state tied to a thread:
+/// a graphics context, a handle of a library with thread affinity, its own thread_local state.
+/// Example: `weft::spawn({.move = weft::migrate::never}, draw)`.
 enum class migrate : std::uint8_t {
-    always,        ///< any, and another after each park
-    before_start,  ///< whichever starts it, from then on that one
-    never,         ///< one from the start, which runs others as well: it waits while another computes there
-    own_carrier,   ///< one that runs nothing else; counts against runtime_options::max_carriers
+    always,  ///< any carrier, possibly another one after each park
+    before_start,  ///< any carrier may start it; it then stays there
+    /// One carrier from the start, which runs other fibers too: this fiber waits while another
+    /// computes there.
+    never,
+    /// A carrier that runs nothing else; it counts against runtime_options::max_carriers.
+    own_carrier,
 };
 
 /// When a fiber moves to another OS thread.
 enum class migration_policy : std::uint8_t {
-    normal,   ///< when another worker has time for it
-    torture,  ///< at every park and yield, to provoke in tests what may happen in production: slow
+    normal,  ///< when another worker has time for it
+    /// At every park and yield, which is slow. For tests: it provokes what may happen in
+    /// production.
+    torture,
 };
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// new_fiber.hpp - the way from a function to a running fiber: a control block, the body made in it, and the start.
+// new_fiber.hpp - from a function to a running fiber: a control block, a body inside it, the start.
 #pragma once
 
 #include <concepts>
@@ -18,16 +18,19 @@ namespace weft::detail {
 
 enum class start_as : bool { joinable, detached };
 
-/// A parameter that nobody gives. Not a std::source_location itself: as a default argument in a member's initializer clang 16 has it fail.
+/// A parameter that callers leave to its default. It is not a std::source_location itself because
+/// clang 16 fails on that as a default argument in a member's initializer.
 struct call_site {
     std::source_location where = std::source_location::current();
 };
 
-/// A fiber whose body is being made; given back unless it starts. What is compiled gets and returns values, so that all of this stays
-/// in registers.
+/// A fiber whose body is being constructed; given back unless it starts. The compiled functions
+/// take and return values, so that all of this stays in registers.
 class new_fiber {
 public:
-    /// With room for a body of that size. \throws std::bad_alloc, and what admit() throws \parks as admit() does
+    /// Makes a fiber with room for a body of that size.
+    /// \throws std::bad_alloc, and what admit() throws
+    /// \parks  as admit() does
     new_fiber(scheduler& where, const attributes& a, start_as kind, std::size_t bytes, std::size_t alignment)
         : new_fiber(make(where, a, kind, bytes, alignment)) {}
     ~new_fiber() {
@@ -38,15 +41,16 @@ public:
     new_fiber& operator=(const new_fiber&) = delete;
 
     void* room() const noexcept { return room_; }
-    /// `body` was made in room().
+    /// Starts the fiber; `body` was constructed in room().
     control_block& start(task& body) noexcept {
         control_block& f = *std::exchange(fiber_, nullptr);
         start(f, body);
         return f;
     }
-    /// Only hands the fiber over, which has its body then.
+    /// Hands the fiber, with its body, over to the caller without starting it.
     control_block& release(task& body) noexcept;
-    /// After release(): makes it runnable, or runs it if it was admitted for that only.
+    /// Called after release(): makes the fiber runnable, or runs it if it was admitted only for
+    /// that (at_limit::run_inline).
     static void launch(control_block& released) noexcept;
 
 protected:
@@ -58,15 +62,16 @@ protected:
 
     static made make(scheduler& where, const attributes&, start_as, std::size_t bytes, std::size_t alignment);
     static made make(scheduler& where, std::source_location site, start_as, std::size_t bytes, std::size_t alignment);
-    /// Of the caller's runtime and without attributes, if the body fits. `what` the user has called: for runtime_here().
+    /// Makes a fiber of the caller's runtime, without attributes, whose body fits. `what` is the
+    /// function the user called: for runtime_here().
     template <start_as>
     static made make_plain(const char* what, std::source_location site);
-    /// The same of `where`.
+    /// Makes a fiber of `where`, without attributes, whose body fits.
     template <start_as>
     static made make_plain(scheduler& where, std::source_location site);
 
 private:
-    // Functions of their own, so that the common case needs no frame.
+    // These are separate functions so that the common case needs no stack frame.
     [[gnu::cold]] static made make_plain_slowly(const char* what, std::source_location, start_as);
     [[gnu::cold]] static made make_plain_slowly(scheduler&, std::source_location, start_as);
     [[gnu::cold]] static made make_slowly(scheduler&, const attributes&, start_as, std::size_t bytes,
@@ -78,10 +83,11 @@ private:
     void* room_;
 };
 
-/// The runtime of the calling fiber. On a plain thread stops the program with a message that names weft::run and `what`.
+/// The runtime of the calling fiber. On a plain thread, stops the program with a message that names
+/// weft::run and `what`.
 scheduler& runtime_here(std::string_view what) noexcept;
 
-/// The body of a fiber that calls f(args...), made in its room.
+/// The body of a fiber that calls f(args...), constructed in the fiber's room.
 template <start_as kind, class F, class... A>
 class made_fiber : public new_fiber {
     using body_type = call_task<F, A...>;
@@ -96,7 +102,7 @@ public:
     made_fiber(Where where, std::source_location site, G&& f, B&&... args)
         : new_fiber(make_there(where, site)), body(*new(room()) body_type(std::forward<G>(f), std::forward<B>(args)...)) {}
 
-    /// The handle is empty if the fiber is detached, which may be gone.
+    /// The handle is empty if the fiber is detached, since the fiber may be gone already.
     fiber_ref start() noexcept {
         control_block& f = new_fiber::start(body);
         if constexpr (kind == start_as::detached)
@@ -128,16 +134,17 @@ template <start_as kind, class F, class... A>
 fiber_ref start_fiber(scheduler& where, const attributes& a, F&& f, A&&... args) {
     return made_fiber<kind, F, A...>(where, a, std::forward<F>(f), std::forward<A>(args)...).start();
 }
-/// The same in the caller's runtime, without attributes.
+/// Starts a fiber in the caller's runtime, without attributes.
 template <start_as kind, class F, class... A>
 fiber_ref start_fiber_here(const char* what, std::source_location site, F&& f, A&&... args) {
     return made_fiber<kind, F, A...>(what, site, std::forward<F>(f), std::forward<A>(args)...).start();
 }
 
-/// For a fiber that may wait for what its starter does next: it is not run inline by it (at_limit), which waits for a place instead.
+/// For a fiber that may wait for a later action of its starter: the starter does not run it inline
+/// (at_limit) but waits for a place instead.
 attributes never_inline(const scheduler& where, attributes) noexcept;
 
-/// Of runtime.hpp, for templates that are given a runtime.
+/// Defined for runtime.hpp; for templates that are given a runtime.
 scheduler& scheduler_of(const runtime&) noexcept;
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// one_time.hpp - something that is done once, by one of many who come, and the others wait: what once_flag and ivar are.
+// one_time.hpp - one of many callers does something once, and the others wait: once_flag and ivar.
 //
 //  state    leaves by
 //  open     begin -> running
@@ -6,8 +6,10 @@
 //  done     -
 //
 // Invariants
-//   Y1  One is at it at a time, from a begin() that returned true to its finish() or give_up().
-//   Y2  Who sees `done` sees what was done before finish(), and finish() does not touch the object afterwards.
+//   Y1  One caller at a time holds the turn, from a begin() that returned true to its finish() or
+//       give_up().
+//   Y2  A caller that sees `done` sees what was done before finish(); finish() does not touch the
+//       object afterwards.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -30,25 +32,25 @@ public:
     one_time& operator=(const one_time&) = delete;
 
     bool is_done() const noexcept;
-    /// \returns  true if it is the caller's to do.
+    /// \returns  true if the caller now has the turn.
     [[nodiscard]] bool begin() noexcept;
     void finish() noexcept;
-    /// It was not done: the oldest waiter of await_turn() may try.
+    /// Ends the turn without success; the oldest waiter of await_turn() may try next.
     void give_up() noexcept;
 
-    /// begin(), after waiting for whoever is at it. Never interrupted.
+    /// Waits until no other caller has the turn, then does begin(). Never interrupted.
     ///
-    /// \returns  true if it is the caller's to do; false: it is done.
-    /// \parks    while somebody else is at it.
+    /// \returns  true if the caller now has the turn; false if it is done.
+    /// \parks    while another caller has the turn.
     bool await_turn() noexcept;
     /// Waits until it is done.
     ///
-    /// \returns  false if the time has passed, or the token was stopped, first.
+    /// \returns  false if the time passed, or the token was stopped, first.
     /// \parks \throws cancelled
     bool await_done(time_point until, const std::stop_token*) const;
 
 private:
-    mutable opaque<4 * sizeof(void*)> state_;  // zeros: open, nobody waits
+    mutable opaque<4 * sizeof(void*)> state_;  // all zero: open, and no waiters
     const what what_;
 };
 

@@ -1,18 +1,22 @@
 // opaque.hpp - room inside a public object for state that only the compiled core knows.
 //
-// It begins as zeros, and a State that is at rest as zeros is there without a constructor: so its object is constant-initialized, and used
-// before any constructor of a static object has run.
+// The room begins as zeros. A State whose initial value is all zero bytes therefore exists without
+// a constructor call. So the public object is constant-initialized and can be used before any
+// constructor of a static object has run.
 //
 // Rules
-//   O1  A State is an aggregate with a trivial destructor: an implicit-lifetime class, whose object begins with the array of std::byte in
-//       which it is used, and ends with it ([intro.object], [basic.types]).
-//   O2  It consists of integers, pointers, and words and lists made of these alone, of which zero bytes are the initial value. Words are
-//       lock-free and as large as what they hold.
+//   O1  A State is an aggregate with a trivial destructor: an implicit-lifetime class, whose object
+//       begins and ends its life with the array of std::byte that holds it ([intro.object],
+//       [basic.types]).
+//   O2  It consists of integers, pointers, and words and lists made of these alone; zero bytes are
+//       their initial value. Words are lock-free and as large as what they hold.
 //   O3  It is reached by as() only: the address is that of the bytes, laundered.
 //
-// By the letter O1 stops at members with a constructor, as std::atomic has since C++20: that their zero bytes are the value their
-// constructor would give is O2, which weft asserts and tests (tests/sync/constant_initialization_test.cpp) and every compiler it is built with keeps.
-// Not taken: a constructor that makes the State. It would know the State, so be compiled, and a static mutex would not be constant-initialized.
+// Strictly, O1 does not hold for members with a constructor, which std::atomic has since C++20.
+// That zero bytes are the value their constructor would give is O2. weft asserts and tests O2
+// (tests/sync/constant_initialization_test.cpp), and every compiler weft is built with keeps it.
+// Rejected: a constructor that makes the State. It would have to know the State and so be compiled,
+// and a static mutex would not be constant-initialized.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -27,7 +31,7 @@ template <std::size_t Bytes>
 class opaque {
 public:
     constexpr opaque() noexcept = default;
-    /// For a State that does not begin as zeros.
+    /// For a State whose initial value is not all zeros.
     template <class State>
     State& emplace() noexcept {
         static_assert(sizeof(State) <= Bytes && alignof(State) <= alignof(void*), "the public object is too small");

@@ -1,4 +1,4 @@
-// pin.hpp - keeps the calling fiber on its carrier while it lives.
+// pin.hpp - keeps the calling fiber on its carrier during the lifetime of the object.
 #pragma once
 
 namespace weft::detail {
@@ -13,7 +13,8 @@ public:
     pin& operator=(const pin&) = delete;
 
 private:
-    control_block* const fiber_;  // null: a plain thread, which stays anyway
+    // Null on a plain thread, which cannot migrate.
+    control_block* const fiber_;
 };
 
 }  // namespace weft::detail

@@ -1,17 +1,20 @@
-// priority.hpp - the classes of fibers, and what an attribute says of them.
+// priority.hpp - the priorities of fibers, and the attribute that chooses one.
 #pragma once
 
 #include <cstdint>
 
 namespace weft {
 
-/// The share of a worker a fiber has while fibers of other classes are ready there as well. Of 73 dispatches 64 go to high ones, 8 to
-/// normal ones and 1 to a low one; what a class does not use the others have. Ready fibers of the same class take their turns as ever.
+/// The share of a worker that a fiber gets while fibers of other priorities are ready there too. Of
+/// 73 dispatches, 64 go to high, 8 to normal and 1 to low; a share that one class does not use goes
+/// to the others. Ready fibers of the same class take turns. Example:
+/// `weft::spawn({.priority = weft::priority::low}, index)`.
 enum class priority : std::uint8_t { high, normal, low };
 
 namespace detail {
 
-/// A priority that was chosen, or none: a fiber then has that of the fiber which spawns it, and the normal one if a plain thread does.
+/// A chosen priority, or none. Without one a fiber gets the priority of the fiber that spawns it;
+/// spawned by a plain thread, it is normal.
 class priority_choice {
 public:
     constexpr priority_choice() noexcept = default;

@@ -1,5 +1,7 @@
-// requirements.hpp - what a file that uses weft must be compiled with. Headers that say much otherwise include it first, so that a
-// wrong flag is named in one line.
+// requirements.hpp - what a file that uses weft must be compiled with.
+//
+// Headers that would otherwise cause long error messages include it first, so that a wrong flag is
+// reported in one line.
 #pragma once
 
 #include <version>
@@ -17,8 +19,9 @@
 #error "weft needs exceptions, a stop is one: compile without -fno-exceptions"
 #endif
 
-// With _GLIBCXX_DEBUG the containers of the standard library are other classes, of another size. A file names the constant of its own kind,
-// and the library defines that of its own, so that the two link only if they agree. The models are built without the library.
+// With _GLIBCXX_DEBUG the containers of the standard library are other classes with other sizes.
+// Each file refers to the constant of its own kind and the library defines only that of its own, so
+// the two link only if they agree. The models are built without the library.
 #ifndef WEFT_MODEL
 namespace weft::detail {
 

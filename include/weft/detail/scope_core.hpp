@@ -1,4 +1,4 @@
-// scope_core.hpp - the compiled half of with_scope(): children, first failure, stop, and the wait for the last one.
+// scope_core.hpp - the compiled half of with_scope(): children, first failure, stop, final wait.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -23,7 +23,7 @@ class scope_place;
 
 class scope_core {
 public:
-    /// `options` stay where they are as long as the scope.
+    /// `options` must outlive the scope.
     scope_core(scheduler& where, const scope_options& options);
     ~scope_core();
     scope_core(const scope_core&) = delete;
@@ -35,9 +35,10 @@ public:
     std::stop_token stop_token() const;
     std::size_t size() const noexcept;
 
-    /// The body has thrown what is being handled.
+    /// The body has thrown the exception that is currently handled.
     void body_failed() noexcept;
-    /// Waits for the children and leaves the scope. \throws the first failure, or `cancelled` (see with_scope)
+    /// Waits for the children and leaves the scope. \throws the first failure, or `cancelled` (see
+    /// with_scope)
     void close(bool body_has_result);
 
 private:
@@ -47,7 +48,8 @@ private:
     const bool is_limited_;
 };
 
-/// The place of a child to come in a scope that has scope_options::limit; given back unless the child starts.
+/// The place of a future child in a scope with scope_options::limit; given back unless the child
+/// starts.
 class scope_place {
 public:
     /// \parks \throws cancelled
@@ -61,7 +63,7 @@ public:
     }
     scope_place(const scope_place&) = delete;
     scope_place& operator=(const scope_place&) = delete;
-    /// The child has it.
+    /// The child takes the place over.
     void hand_over() noexcept { held_in_ = nullptr; }
 
 private:
@@ -70,7 +72,8 @@ private:
     scope_core::state* held_in_ = nullptr;
 };
 
-/// Runs body() and closes the scope. What body refers to, the caller keeps until then: children may refer to it too.
+/// Runs body() and closes the scope. The caller keeps alive what body refers to until then, since
+/// children may refer to it too.
 template <class Body>
 auto run_scope(scope_core& core, Body&& body) -> std::invoke_result_t<Body> {
     using R = std::invoke_result_t<Body>;

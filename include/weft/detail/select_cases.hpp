@@ -1,4 +1,4 @@
-// select_cases.hpp - the cases of a select, typed: what each tells the core, and what it calls back.
+// select_cases.hpp - the typed cases of a select: what each tells the core, and what it calls back.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -18,7 +18,8 @@
 
 namespace weft::detail {
 
-/// One case: entry() names it to the core, run() calls back after it was chosen. It stays in place in between.
+/// One case: entry() describes it to the core, run() calls back after it was chosen. The case does
+/// not move in between.
 template <class C>
 concept select_case_like = requires(C& c) {
     { c.entry() } -> std::same_as<select_entry>;
@@ -58,7 +59,8 @@ private:
     F f_;
 };
 
-/// What an on_send keeps of the handle Ch it was given. A temporary is kept itself: it may be the channel's last sender.
+/// What an on_send keeps of the handle Ch it was given. A temporary handle is itself kept, since it
+/// may be the channel's last sender.
 template <class Ch>
 using kept_handle = std::conditional_t<std::is_lvalue_reference_v<Ch>, channel_ref, std::remove_cvref_t<Ch>>;
 
@@ -70,7 +72,7 @@ kept_handle<Ch> keep_handle(Ch&& ch) {
         return std::forward<Ch>(ch);
 }
 
-/// Value is T, or T& for a value that stays where it is until the case is chosen.
+/// Value is T, or T& for a value that stays in place until the case is chosen.
 template <class T, class Value, class Handle, class F>
 class send_case {
 public:
@@ -146,13 +148,14 @@ concept joinable_handle = requires(const H& h) {
     { h.ref() } -> std::same_as<const fiber_ref&>;
 };
 
-/// Of a stream in the widest sense: watch_readable(s), found beside its type, gives a select_watch.
+/// A stream, or any type for which watch_readable(s), found by argument-dependent lookup, returns a
+/// select_watch.
 template <class S>
 concept watched_handle = requires(const S& s) {
     { watch_readable(s) } -> std::derived_from<select_watch>;
 };
 
-/// A stream, likewise, that a select can wait for until it can be written: watch_writable(s) gives a select_watch.
+/// A type for which watch_writable(s), found by argument-dependent lookup, returns a select_watch.
 template <class S>
 concept watched_to_write = requires(const S& s) {
     { watch_writable(s) } -> std::derived_from<select_watch>;

@@ -15,20 +15,22 @@ namespace weft::detail {
 struct control_block;
 class waiter;
 
-/// A thing of a higher layer that becomes ready, such as a descriptor; that layer implements it. One object per case: a select calls
-/// open() first and close() last.
+/// Something of a higher layer that becomes ready, such as a descriptor; that layer implements it.
+/// There is one object per case: a select calls open() first and close() last.
 class select_watch {
 public:
     enum class state : std::uint8_t {
-        idle,       ///< not ready; enlist() says when to look again
-        unwatched,  ///< not ready, and nobody would say when
+        idle,  ///< not ready; enlist() says when to look again
+        /// Not ready, and no event would say when to look again.
+        unwatched,
         ready,
     };
 
     virtual void open() noexcept = 0;
-    /// Looks. Called without a lock: it may make a system call.
+    /// Checks the state. Called without a lock, so it may make a system call.
     virtual state look() noexcept = 0;
-    /// Links a waiter, to be claimed at the first event after the last look. False: there has been one.
+    /// Links a waiter, which is claimed at the first event after the last look. \returns false if
+    /// there has been an event already.
     [[nodiscard]] virtual bool enlist(waiter&) noexcept = 0;
     virtual void delist(waiter&) noexcept = 0;
     virtual void close() noexcept = 0;
@@ -41,17 +43,19 @@ enum class select_kind : std::uint8_t { disabled, receive, send, timeout, otherw
 
 struct select_entry {
     select_kind kind = select_kind::disabled;
-    select_watch::state seen = select_watch::state::idle;  // watch; the core's
-    std::uint32_t turn = 0;                                // the core's
+    // For a watch; used by the core.
+    select_watch::state seen = select_watch::state::idle;
+    std::uint32_t turn = 0;  // used by the core
     channel_core* channel = nullptr;                       // send, receive
-    void* element = nullptr;                               // send: the value; receive: the place, which stays empty if closed
+    // send: the value. receive: the receiver's place, which stays empty if the channel is closed.
+    void* element = nullptr;
     time_point until = never;                              // timeout
     const std::stop_token* token = nullptr;                // stop
     control_block* fiber = nullptr;                        // join
     select_watch* watch = nullptr;                         // watch
 };
 
-/// What the core keeps during a select lies in its caller's frame: one of each per entry.
+/// The core's state during a select, in the caller's frame: one of each per entry.
 using select_order = select_entry*;
 struct select_registration {
     alignas(std::max_align_t) std::byte bytes[144];
@@ -60,12 +64,14 @@ struct select_registration {
 /// Waits until a case can be done, does it, and returns its index.
 ///
 /// \parks   unless a case is ready or there is an `otherwise`.
-/// \throws  cancelled; channel_closed if the chosen case is a send to a closed channel; what an element's move throws.
+/// \throws  cancelled; channel_closed if the chosen case is a send to a closed channel; what an
+///          element's move throws.
 std::size_t select_core(std::span<select_entry>, select_order*, select_registration*);
 
 /// The first statement of a select that begins with select_now(). \throws cancelled
 void enter_select();
-/// Does this one case, if that is possible without waiting. Never a timeout or an `otherwise`. \throws as select_core(), but cancelled
+/// Does this one case if that is possible without waiting; never a timeout or an `otherwise`.
+/// \throws what select_core() throws, except cancelled
 bool select_now(select_entry&);
 
 }  // namespace weft::detail

@@ -15,13 +15,15 @@
 
 namespace weft::detail {
 
-/// How a task names its fiber's values of fiber_local<T>: a number, none yet, or none any more.
+/// How a task refers to its fiber's values of fiber_local<T>: a number, or one of these: none yet,
+/// none any more.
 inline constexpr std::uint32_t no_locals = 0, no_more_locals = 0xffff'ffff;
 
-/// What a control block has room for; a larger body lies on the heap.
-inline constexpr std::size_t body_room = 88, body_alignment = 16;  // chosen: closures of up to 56 bytes
+/// The room for a body in a control block; a larger body is on the heap.
+// chosen: closures of up to 56 bytes
+inline constexpr std::size_t body_room = 88, body_alignment = 16;
 
-/// Destroys a fiber's values of fiber_local<T>. On that fiber.
+/// Destroys a fiber's values of fiber_local<T>. Called on that fiber.
 void end_locals(std::uint32_t locals) noexcept;
 
 class task {
@@ -31,7 +33,7 @@ public:
     task& operator=(const task&) = delete;
     virtual ~task() = default;
 
-    /// Runs the body once and keeps its result or what it threw.
+    /// Runs the body once and keeps its result or the exception it threw.
     [[gnu::always_inline]] void run() noexcept {
         try {
             body();
@@ -48,16 +50,17 @@ private:
     friend std::uint32_t& locals_of(task&) noexcept;
     virtual void body() = 0;
     std::exception_ptr failure_;
-    std::uint32_t locals_ = no_locals;  // names the fiber's values of fiber_local<T>; lies where most results leave a gap
+    // Refers to the fiber's values of fiber_local<T>. Placed where most results leave a gap.
+    std::uint32_t locals_ = no_locals;
 };
 
 inline std::uint32_t& locals_of(task& t) noexcept { return t.locals_; }
 
-/// A task with a result of type R; references are kept as pointers.
+/// A task with a result of type R; a reference is kept as a pointer.
 template <class R>
 class result_task : public task {
 public:
-    /// The result, moved out, or what the body threw. Once, after the body has ended.
+    /// Moves the result out, or throws what the body threw. Called once, after the body has ended.
     R take() {
         if (failure()) std::rethrow_exception(failure());
         if constexpr (std::is_reference_v<R>)
@@ -84,8 +87,8 @@ private:
     std::optional<stored> result_;
 };
 
-/// The result of calling F with A..., decayed copies of both, as std::thread does; a leading std::stop_token parameter
-/// is supplied where F takes one.
+/// The result of calling F with A..., where both are decayed copies, as std::thread does. If F
+/// takes a leading std::stop_token parameter, it is supplied.
 template <class F, class... A>
 struct spawned {
     static constexpr bool takes_token = std::is_invocable_v<std::decay_t<F>, std::stop_token, std::decay_t<A>...>;
@@ -104,10 +107,11 @@ struct spawned {
 template <class F, class... A>
 using spawn_result_t = typename spawned<F, A...>::result;
 
-/// The stop token of the calling fiber; of a plain thread one that is never stopped.
+/// The stop token of the calling fiber; on a plain thread a token that is never stopped.
 std::stop_token this_stop_token();
 
-/// Calls f with its arguments, once, and destroys both when the call has ended: what a body captures does not outlive it.
+/// Calls f with its arguments once, and destroys both when the call has ended, so what a body
+/// captures does not outlive the call.
 template <class F, class... A>
 class call_task final : public result_task<spawn_result_t<F, A...>> {
 public:

@@ -1,4 +1,4 @@
-// timed_wait.hpp - the forms of wait() that wait_group, latch and event have in common.
+// timed_wait.hpp - the forms of wait() that wait_group, latch and event share.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -10,17 +10,18 @@
 
 namespace weft::detail {
 
-/// `Self` has wait_until_over(time_point, const std::stop_token*): false if the time, or the token, came first. All waits:
+/// `Self` has wait_until_over(time_point, const std::stop_token*), which returns false if the time
+/// or the token came first. All waits:
 ///
-/// \parks   until what is waited for has come. A plain thread sleeps instead.
+/// \parks   until what they wait for has happened. A plain thread sleeps instead.
 /// \throws  weft::cancelled if this fiber is asked to stop first.
-/// \orders  what brought it about happens before the return.
+/// \orders  what the wait was for happens before the return.
 template <class Self>
 class timed_wait {
 public:
     void wait() const { static_cast<void>(self().wait_until_over(never, nullptr)); }
 
-    /// \returns  true if it came in time.
+    /// \returns  true if it happened in time.
     template <class Rep, class Period>
     bool wait_for(const std::chrono::duration<Rep, Period>& d) const {
         return self().wait_until_over(deadline_in(d), nullptr);
@@ -30,9 +31,9 @@ public:
         return self().wait_until_over(deadline_at(t), nullptr);
     }
 
-    /// These also end when `token` is stopped.
+    /// These forms also end when `token` is stopped.
     ///
-    /// \returns  true if it came before that.
+    /// \returns  true if it happened before that.
     bool wait(std::stop_token token) const { return self().wait_until_over(never, &token); }
     template <class Rep, class Period>
     bool wait_for(std::stop_token token, const std::chrono::duration<Rep, Period>& d) const {

@@ -1,4 +1,4 @@
-// timeouts.hpp - turns the durations and time points users pass into deadlines of the one clock.
+// timeouts.hpp - turns the durations and time points of users into deadlines of the one clock.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,8 @@
 
 namespace weft::detail {
 
-/// How many nanoseconds a Period lasts, if that is a whole number of them which the clock can represent; else 0.
+/// How many nanoseconds a Period lasts, if that is a whole number that the clock can represent;
+/// else 0.
 template <class Period>
 constexpr std::intmax_t whole_nanoseconds() noexcept {
     if constexpr (std::nano::den % Period::den == 0) {
@@ -21,12 +22,15 @@ constexpr std::intmax_t whole_nanoseconds() noexcept {
     return 0;
 }
 
-using any_duration = std::chrono::duration<long double>;  // represents every duration, if not exactly
+// represents every duration, though not always exactly
+using any_duration = std::chrono::duration<long double>;
 
-/// Where a product of floats, rounded, might not be a count of nanoseconds any more: 37 minutes before the largest.
+/// From here on a rounded product of floats might exceed a count of nanoseconds: 37 minutes before
+/// the largest.
 inline constexpr any_duration nearly_the_largest(std::chrono::nanoseconds::max().count() / 1e9L * (1 - 0x1p-22L));
 
-/// `d`, rounded up; of what is negative, or no number, 0, and of what a count of nanoseconds cannot represent the largest.
+/// `d` rounded up. Negative values and NaN give 0; a value too large for a count of nanoseconds
+/// gives the largest count.
 template <class Rep, class Period>
 constexpr std::chrono::nanoseconds saturated(const std::chrono::duration<Rep, Period>& d) noexcept {
     using std::chrono::nanoseconds;
@@ -43,17 +47,19 @@ constexpr std::chrono::nanoseconds saturated(const std::chrono::duration<Rep, Pe
         if constexpr (std::is_floating_point_v<Rep> && std::ratio_less_equal_v<Period, std::ratio<86400 * 366>>)
             return std::chrono::ceil<nanoseconds>(d);
         else
-            return std::chrono::ceil<nanoseconds>(wide);  // of whole numbers the product might not fit, nor the ratio of long periods
+            // For whole numbers, and for the ratio of a long period, the product might not fit.
+            return std::chrono::ceil<nanoseconds>(wide);
     }
 }
 
-/// The deadline `d` from now. Rounds up; what the clock cannot represent means never.
+/// The deadline `d` from now, rounded up; if the clock cannot represent it, never.
 template <class Rep, class Period>
 time_point deadline_in(const std::chrono::duration<Rep, Period>& d) noexcept {
     return deadline_after(saturated(d));
 }
 
-/// The deadline `t`; its type's largest value means never. One of another clock is read off now: later jumps of that clock do not count.
+/// The deadline `t`; the largest value of its type means never. A time of another clock is
+/// converted now, so later jumps of that clock do not count.
 template <class Clock, class Duration>
 time_point deadline_at(const std::chrono::time_point<Clock, Duration>& t) noexcept {
     if constexpr (std::same_as<std::chrono::time_point<Clock, Duration>, time_point>)
@@ -62,7 +68,8 @@ time_point deadline_at(const std::chrono::time_point<Clock, Duration>& t) noexce
         return time_point(saturated(t.time_since_epoch()));
     else if (t == t.max())
         return never;
-    else  // both may lie further from their epoch than a common type can tell
+    // Both may lie further from their epoch than a common type can represent.
+    else
         return deadline_in(any_duration(t.time_since_epoch()) - any_duration(Clock::now().time_since_epoch()));
 }
 

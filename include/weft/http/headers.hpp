@@ -1,8 +1,10 @@
-// headers.hpp - the header fields of one message: a multimap without regard to case, in order of arrival.
+// headers.hpp - the header fields of one message: a case-insensitive multimap in order of arrival.
 //
 // Invariants
-//   H1  Names and values lie one after the other in one string; an entry is three numbers. No allocation per field.
-//   H2  A name is a token and a value holds no control byte but tab, so writing a field out cannot forge another.
+//   H1  Names and values are stored one after the other in one string; an entry is three numbers. A
+//       field needs no allocation of its own.
+//   H2  A name is a token, and a value holds no control byte except tab, so a field that is written
+//       out cannot forge another.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -17,7 +19,7 @@
 
 namespace weft::detail {
 
-/// A field that a parser has found valid already (H2).
+/// A field that a parser has already found valid (H2).
 struct checked_field {
     std::string_view name;
     std::string_view value;
@@ -35,6 +37,11 @@ std::size_t held_bytes(const http::headers& of) noexcept;
 
 namespace weft::http {
 
+/// The header fields of a message:
+///
+///     weft::http::headers h{{"Accept", "text/html"}};
+///     h.add("X-Id", "7");
+///     std::optional<std::string_view> id = h.find("x-id");
 class headers {
 public:
     struct field {
@@ -69,16 +76,17 @@ public:
     headers() = default;
     headers(std::initializer_list<field> fields);
 
-    /// Appends a field; others of that name stay.
+    /// Appends a field; other fields of that name stay.
     ///
-    /// \throws  std::invalid_argument if the name is no token or the value holds a control byte; it names the field.
+    /// \throws  std::invalid_argument, which names the field, if the name is not a token or the
+    ///          value holds a control byte.
     void add(std::string_view name, std::string_view value);
     void add(detail::checked_field f);
 
-    /// Makes this the only field of that name. \throws as add().
+    /// Makes this the only field of that name. \throws std::invalid_argument, as add() does.
     void set(std::string_view name, std::string_view value);
 
-    /// \returns  how many fields went.
+    /// \returns  how many fields were removed.
     std::size_t erase(std::string_view name);
     void clear() noexcept;
 

@@ -1,4 +1,4 @@
-// log.hpp - what a server tells its logs: of each answer, and of those that were cut short.
+// log.hpp - what a server reports to logs: each answer, and each answer that was cut short.
 #pragma once
 
 #include <chrono>
@@ -11,32 +11,44 @@
 
 namespace weft::http {
 
-/// A text from outside as it may stand in a line of a log: controls and bytes that are no UTF-8 as \x0a.
+/// Makes a text from outside safe for a log line: control bytes and bytes that are not UTF-8 become
+/// escapes such as \x0a.
 std::string printable(std::string_view text);
 
-/// One answer, for server_options::on_access. Its references last as long as the call.
+/// One answer, for server_options::on_access. Its references are valid during the call.
 struct access {
-    const request& asked;                  ///< what was refused before it was understood has no method and no target
+    /// A request that was refused before it was parsed has no method and no target.
+    const request& asked;
     const net::endpoint& peer;
     int status;
-    std::size_t bytes;                     ///< of the body, as far as it is sent: none for HEAD
-    std::chrono::nanoseconds duration;     ///< from the last byte of the request to the answer that is made, a large body sent
+    /// Bytes of the body that were sent; 0 for HEAD.
+    std::size_t bytes;
+    /// From the last byte of the request until the answer is made; for a large body, until it is
+    /// sent.
+    std::chrono::nanoseconds duration;
 };
 
-/// An answer that the client did not get whole though it is still there, for server_options::on_cut_short.
+/// An answer that the client did not get completely, although it is still connected. For
+/// server_options::on_cut_short.
 struct cut_short {
-    const request& asked;                  ///< without method and target if it is not known which of several
+    /// Without method and target if one of several answers was cut and it is not known which.
+    const request& asked;
     const net::endpoint& peer;
-    std::size_t sent;                      ///< bytes that the client is known to have, with head
-    std::size_t total;                     ///< of so many; answers that were to leave together count together
+    /// Bytes that the client is known to have, including the head.
+    std::size_t sent;
+    /// Bytes that were to be sent; answers that were to leave together are counted together.
+    std::size_t total;
     std::string_view why;
 };
 
-/// `127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] "GET /x HTTP/1.1" 200 2326`, the Common Log Format, without a line end; the time is now's.
-/// What a client could use to forge a line is escaped: controls, bytes that are no UTF-8, quotes, backslashes.
+/// A line in the Common Log Format, without a line end, with the current time:
+/// `127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] "GET /x HTTP/1.1" 200 2326`. Everything with which a
+/// client could forge a line is escaped: control bytes, bytes that are not UTF-8, quotes,
+/// backslashes.
 std::string common_log_line(const access&);
 
-/// `weft: http: the answer to GET /x for 127.0.0.1:4711 was cut short after 10 of 2000 bytes: ...`, without a line end, escaped.
+/// A line, escaped and without a line end, for example:
+/// `weft: http: the answer to GET /x for 127.0.0.1:4711 was cut short after 10 of 2000 bytes: ...`
 std::string to_string(const cut_short&);
 
 }  // namespace weft::http

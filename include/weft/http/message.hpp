@@ -1,4 +1,4 @@
-// message.hpp - one HTTP exchange as plain values: the request a handler gets, the response it returns.
+// message.hpp - one HTTP exchange as plain values: a request and its response.
 #pragma once
 
 #include <cstring>
@@ -13,13 +13,16 @@
 
 namespace weft::detail {
 
-/// What a connection lends to its requests.
+/// The data that a connection lends to its requests.
 struct lent_connection {
     net::endpoint peer;
-    const void* route = nullptr;  // by which the router has named the connection's fiber last; never followed
+    // Identifies the route after which the router last named the connection's fiber; never
+    // dereferenced.
+    const void* route = nullptr;
 };
 
-/// Whom a request came from: lent by its connection while that lasts. A copy has its own.
+/// The endpoint from which a request came. The connection lends it while the connection lasts; a
+/// copy has its own.
 class request_peer {
 public:
     request_peer() = default;
@@ -33,19 +36,23 @@ public:
 
     const net::endpoint& get() const noexcept { return lent_ ? lent_->peer : own_; }
     void lend(lent_connection* from) noexcept { lent_ = from; }
-    lent_connection* lent() const noexcept { return lent_; }  // null unless the request is its connection's own
+    // null unless this is the connection's own request
+    lent_connection* lent() const noexcept { return lent_; }
 
 private:
     lent_connection* lent_ = nullptr;
     net::endpoint own_;
 };
 
-/// The query parameters of one request that were asked for, decoded. A copy begins empty: it can ask again.
+/// The decoded query parameters that were asked for so far. A copy starts empty, since it can
+/// decode them again.
 ///
 /// Invariants
-///   ASKED-1  A value that was added stays where it is until clear(), assignment or the end: references to it hold until then.
-///   ASKED-2  find() and add() may be called by several fibers and threads at once; everything else by one alone.
-///            Two that add the same name at the same time leave two equal values, of which either may be found.
+///   ASKED-1  A value that was added does not move until clear(), assignment or destruction, so
+///            references to it stay valid until then.
+///   ASKED-2  find() and add() may be called by several fibers and threads at once; all other
+///            members need exclusive access. If two callers add the same name at the same time, two
+///            equal values are stored, and either may be found.
 class asked_parameters {
 public:
     asked_parameters() noexcept = default;
@@ -74,21 +81,26 @@ namespace weft::http {
 
 class router;
 
-/// What a request is made of, for whoever makes one: the parser, the router, a test of a handler.
+/// The parts of a request, for code that makes one: the parser, the router, or the test of a
+/// handler.
 struct request_parts {
     using pairs = std::vector<std::pair<std::string, std::string>>;
 
     std::string method = "GET";
-    std::string target = "/";              // as sent: path, and query behind '?'
-    int minor_version = 1;                 // of HTTP/1
+    std::string target = "/";  ///< as sent: the path, and the query after '?'
+    int minor_version = 1;  ///< of HTTP/1
     http::headers headers = {};
-    std::string body = {};                 // whole, chunks put together
-    pairs path_parameters = {};            // by the router, decoded
-    pairs query_parameters = {};           // by hand: if there are any, query() knows these and not those of the target
-    detail::request_peer peer = {};        // an endpoint; empty for a request made by hand
+    /// The whole body; chunks are joined.
+    std::string body = {};
+    pairs path_parameters = {};  ///< set by the router, decoded
+    /// Set by hand. If there are any, query() uses these and ignores the query of the target.
+    pairs query_parameters = {};
+    /// An endpoint; empty for a request made by hand.
+    detail::request_peer peer = {};
 };
 
-/// A request, whole, as its handler sees it. A value: a copy outlives the handler.
+/// A complete request, as its handler sees it. It is a value: a copy may outlive the handler. See
+/// docs/guide/5-service.md.
 class request {
 public:
     request() = default;
@@ -102,21 +114,24 @@ public:
     /// The target without its query, not decoded.
     std::string_view path() const noexcept;
 
-    /// What stood in the place of {name} in the route's pattern, decoded.
+    /// The decoded text that matched {name} in the route's pattern.
     ///
     /// \throws  std::out_of_range if the pattern has no such name.
     const std::string& path(std::string_view name) const;
 
-    /// The decoded value of the first query parameter of that name; empty if there is none. The query is looked through when it is
-    /// asked, so that one nobody asks for costs nothing. May be called by several fibers at once.
+    /// The decoded value of the first query parameter of that name; empty if there is none. The
+    /// query is parsed only when this is called, so a query that is never read costs nothing.
+    /// Several fibers may call it at once.
     ///
-    /// \lifetime  of the reference: until the request goes, is assigned to, or parts() gives it to be changed.
+    /// \lifetime  of the reference: until the request is destroyed or assigned to, or the non-const
+    ///            parts() is called.
     const std::string& query(std::string_view name) const;
     bool has_query(std::string_view name) const noexcept;
 
     /// All query parameters, decoded, in order of appearance.
     ///
-    /// \cost  two strings for each: 64 bytes for what a client sends as two. Prefer query() where the names are known.
+    /// \cost  two strings each: 64 bytes for what may be two bytes on the wire. Prefer query()
+    ///        where the names are known.
     request_parts::pairs query_parameters() const;
 
     /// The value of the first header of that name, whatever its case; empty if there is none.
@@ -124,7 +139,8 @@ public:
     /// \lifetime  of the view: that of the request.
     std::string_view header(std::string_view name) const noexcept;
 
-    /// The other end of its connection: the client, or a proxy before it. Empty if nobody has sent it, or the client had gone.
+    /// The other end of the connection: the client, or a proxy in front of it. Empty if the request
+    /// did not come from a connection, or the client had already gone.
     const net::endpoint& peer() const noexcept { return parts_.peer.get(); }
 
     request_parts& parts() noexcept {
@@ -142,10 +158,11 @@ private:
     detail::asked_parameters asked_;
 };
 
-/// An answer. Content-Length, Transfer-Encoding and Date are the server's business; it ignores them in `headers`.
-/// `Connection: close` among the headers makes this the last answer on its connection.
+/// An answer. The server sets Content-Length, Transfer-Encoding and Date itself and ignores them in
+/// `headers`. The header `Connection: close` makes this the last answer on its connection.
 struct response {
-    int status = 200;  // 200 to 999; anything else becomes a 500 and a line in the log
+    /// 200 to 999; any other value becomes a 500 and a line in the log.
+    int status = 200;
     http::headers headers = {};
     std::string body = {};
 };
@@ -155,7 +172,7 @@ response text(int status, std::string body);
 response text(int status, std::string_view body);
 response text(int status, const char* body);
 
-/// A response of type application/json; the text is sent as it is.
+/// A response of type application/json; the text is sent unchanged.
 response json(int status, std::string serialized);
 
 /// The reason phrase of a status, or "Unknown".

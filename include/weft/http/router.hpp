@@ -1,15 +1,16 @@
-// router.hpp - which handler answers which request: by method and by a pattern of the path.
+// router.hpp - chooses the handler of a request by its method and by a pattern of its path.
 //
-// A pattern is a path whose segments are literal or a {name}, which matches one segment that is not empty. The last segment may be
-// {name...}, which matches the rest of a path, with its slashes; it may be empty: "/files/{path...}" matches "/files/" and "/files/a/b",
-// not "/files". Segment by segment, literals win over names, and names over the rest; a route that knows the path but not the method
-// does not hide one that knows both.
+// A pattern is a path whose segments are literals or {name}. A {name} matches one segment that is
+// not empty. The last segment may be {name...}, which matches the rest of the path with its slashes
+// and may be empty: "/files/{path...}" matches "/files/" and "/files/a/b" but not "/files". In each
+// segment a literal wins over a name, and a name over the rest. A route that matches the path but
+// not the method does not hide a route that matches both.
 //
-//  asked                                       answered by
-//  a path no pattern matches                   not_found(), else 404
-//  a path that matches, with another method    405 with Allow
-//  HEAD                                        its own route, else that of GET; the server drops the body
-//  a path with a '%' that starts no escape     400
+//  request                                     answered by
+//  no pattern matches the path                 not_found(), else 404
+//  the path matches, the method does not       405 with Allow
+//  HEAD                                        its own route, else that of GET without its body
+//  the path has a '%' that starts no escape    400
 #pragma once
 
 #include <functional>
@@ -21,16 +22,25 @@
 
 namespace weft::http {
 
-/// Called on the connection's fiber, so it may wait for anything. What it throws becomes a 500. The fiber's name is then the route's method
-/// and pattern, which says in reports of hogs and in dumps whose handler it is; it stays when the connection waits for its next request.
+/// Called on the connection's fiber, so it may park. An exception it throws becomes a 500. While it
+/// runs, the fiber has the name of the route, its method and pattern, so that dumps and reports of
+/// hogs name the handler. The fiber keeps this name while the connection waits for its next
+/// request.
 using handler = std::function<response(const request&)>;
 
 class next;
 
-/// Called instead of what it goes around: it may look at the request, answer by itself, call next(request), which goes on to the
-/// middleware that was added after it and in the end to the route's handler, and change the answer.
+/// Called in place of what it wraps. It may look at the request, answer by itself, or call
+/// next(request), which runs the middleware added after it and finally the route's handler; and it
+/// may change the answer.
 using middleware = std::function<response(const request&, const next&)>;
 
+/// A set of routes, for http::server or on its own. Move-only.
+///
+///     weft::http::router routes;
+///     routes.get("/users/{id}", [](const weft::http::request& r) {
+///         return weft::http::text(200, r.path("id"));
+///     });
 class router {
 public:
     router();
@@ -38,9 +48,11 @@ public:
     router(router&&) noexcept;
     router& operator=(router&&) noexcept;
 
-    /// Routes a method, "" for every one. Patterns are added before requests are handled, not meanwhile.
+    /// Adds a route for a method; "" stands for every method. Routes must not be added while
+    /// requests are handled.
     ///
-    /// \throws  std::invalid_argument naming the pattern, if it is malformed or the route is there already.
+    /// \throws  std::invalid_argument naming the pattern, if the pattern is malformed or the route
+    ///          exists already.
     router& add(std::string_view method, std::string_view pattern, handler handle);
 
     router& get(std::string_view pattern, handler handle) { return add("GET", pattern, std::move(handle)); }
@@ -50,21 +62,22 @@ public:
     router& patch(std::string_view pattern, handler handle) { return add("PATCH", pattern, std::move(handle)); }
     router& any(std::string_view pattern, handler handle) { return add("", pattern, std::move(handle)); }
 
-    /// Answers the paths that no pattern matches, in place of the 404 that is answered otherwise. A second one replaces the first.
-    /// A path that is known with other methods is a 405 as before.
+    /// Sets the handler for paths that no pattern matches, in place of the default 404. A second
+    /// call replaces the first. A path that is known with other methods is still answered by 405.
     ///
-    /// \throws  std::invalid_argument if there is no handler.
+    /// \throws  std::invalid_argument if the handler is empty.
     router& not_found(handler handle);
 
-    /// Goes around every request, whatever answers it: a route, not_found(), or the router's own 400, 404 and 405. What was added first is
-    /// outermost. A handler's exception comes out of next(). Added before requests are handled, not meanwhile.
+    /// Wraps every request, whatever answers it: a route, not_found(), or the router's own 400, 404
+    /// and 405. The middleware added first is the outermost. An exception of a handler is thrown
+    /// out of next(). Middleware must not be added while requests are handled.
     ///
-    /// \throws  std::invalid_argument if there is none.
+    /// \throws  std::invalid_argument if the middleware is empty.
     router& use(middleware around);
 
     /// Runs the middleware, fills in the path parameters and calls the handler.
     ///
-    /// \throws  what they throw.
+    /// \throws  what the middleware and the handler throw.
     /// \parks   as they do.
     response handle(request& asked) const;
 
@@ -79,16 +92,17 @@ private:
     std::vector<middleware> around_;
 };
 
-/// What a middleware goes on by. Lives as long as the middleware's call.
+/// With this a middleware calls what it wraps. It is valid during the middleware's call.
 class next {
 public:
     next(const next&) = delete;
     next& operator=(const next&) = delete;
 
-    /// The answer of everything further inside. It is chosen by the request that is passed, which may be a changed copy; path parameters
-    /// are filled in in the request that came from outside. Called twice, it is answered twice.
+    /// Runs everything further inside and returns its answer. The route is chosen by the request
+    /// passed here, which may be a changed copy; path parameters are filled into the request that
+    /// handle() received. A second call runs everything again.
     ///
-    /// \throws  what the handler and the middleware inside throw.
+    /// \throws  what the handler and the inner middleware throw.
     /// \parks   as they do.
     response operator()(const request& asked) const;
 
@@ -98,7 +112,8 @@ private:
 
     const router& router_;
     request& original_;
-    std::size_t index_;  // of the middleware that operator() calls; past them all: the routes
+    // The index of the middleware that operator() calls; past the last one, the routes are next.
+    std::size_t index_;
 };
 
 }  // namespace weft::http

@@ -1,4 +1,4 @@
-// buffered_reader.hpp - lines and other pieces of a stream, by one system call per buffer instead of one or two per line.
+// buffered_reader.hpp - reads lines and other pieces of a stream with one system call per buffer.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,21 @@
 
 namespace weft::detail {
 
-/// Where a read_buffer gets its bytes from: a stream of any type. With `error` null it throws.
+/// The stream of any type from which a read_buffer gets its bytes. With `error` null, `read`
+/// throws.
 struct byte_source {
     void* stream;
     std::size_t (*read)(void* stream, std::span<std::byte> into, std::error_code* error);
 };
 
-/// What has been read and nobody has taken, with room for more. With `error` null a failure is thrown.
+/// Bytes that were read ahead and not yet taken, with room for more. With `error` null, a failure
+/// is thrown.
 ///
 /// Invariants
-///   B1  Bytes leave it in the order in which they came; a find() that fails or is interrupted takes none.
-///   B2  It grows beyond its capacity only while a longer piece is put together, and to at most twice the limit of that piece.
+///   B1  Bytes leave the buffer in the order in which they came. A find() that fails or is
+///       interrupted takes none.
+///   B2  The buffer grows beyond its capacity only while it collects a longer piece, and to at most
+///       twice the limit of that piece.
 class read_buffer {
 public:
     explicit read_buffer(std::size_t capacity);
@@ -32,7 +36,8 @@ public:
     std::string_view unread() const noexcept { return std::string_view(bytes_).substr(begin_, end_ - begin_); }
     void take(std::size_t n) noexcept { begin_ += n; }
 
-    /// How many bytes up to and with the delimiter; all that is left if the stream ends before.
+    /// \returns the number of bytes up to and including the delimiter, or of all bytes left if the
+    ///     stream ends first.
     std::size_t find(byte_source from, std::string_view delimiter, std::size_t max, std::error_code* error);
     std::size_t read_some(byte_source from, std::span<std::byte> into, std::error_code* error);
     std::size_t read_exact(byte_source from, std::span<std::byte> into, std::error_code* error);
@@ -40,35 +45,46 @@ public:
 private:
     std::size_t fill(byte_source from, std::size_t wanted, std::error_code* error);
 
-    std::string bytes_;  // its size is the room there is
+    // The size of the string is the room there is.
+    std::string bytes_;
     std::size_t capacity_;
-    std::size_t begin_ = 0, end_ = 0;  // what is unread
+    std::size_t begin_ = 0, end_ = 0;  // the unread bytes
 };
 
 }  // namespace weft::detail
 
 namespace weft::io {
 
-/// Reads a stream through a buffer. The stream stays its owner's, outlives the reader, and is read by nobody else meanwhile: what was
-/// read ahead is the reader's, see buffered(). Others may write to the stream. One fiber at a time.
+/// Reads a stream through a buffer:
 ///
-/// A call that fails or is interrupted, by a stop or a deadline, loses nothing (but read_exact()): the next goes on where it began.
+///     weft::io::buffered_reader from(peer);
+///     for (const std::string& line : from.lines(1024)) handle(line);
 ///
-/// \throws  every form without std::error_code&: what the stream's read_some() throws; std::system_error message_size for a piece
-///          longer than its `max`, which stays unread. The other forms report these.
-/// \parks   every call, as the stream's read_some() does, and only if what is buffered does not do.
+/// The reader borrows the stream, which must outlive it. Meanwhile nothing else may read from the
+/// stream, because the reader holds what it has read ahead (see buffered()). Others may write to
+/// it. A reader serves one fiber or thread at a time. See docs/guide/4-tcp.md.
+///
+/// A call that fails or is interrupted by a stop or a deadline loses nothing (except read_exact()):
+/// the next call goes on where it began.
+///
+/// \throws  every form without std::error_code& throws what the stream's read_some() throws, and
+///          std::system_error message_size for a piece longer than its `max`, which stays unread.
+///          The other forms report these errors.
+/// \parks   every call, as the stream's read_some() does, but only if the buffered bytes are not
+///          enough.
 template <readable Stream>
 class buffered_reader {
 public:
-    /// chosen: a line of text is shorter, and one that never ends costs no more
+    /// chosen: longer than any usual line of text; a line that never ends costs no more than this
     static constexpr std::size_t default_max = std::size_t{64} * 1024;
 
-    /// \param capacity  how much is asked for at once.
+    /// \param capacity  how many bytes the reader asks for at once.
     explicit buffered_reader(Stream& from, std::size_t capacity = std::size_t{8} * 1024) : from_(&from), buffer_(capacity) {}
 
-    /// The next line without its end, which is "\n" or "\r\n"; the last one needs none. Empty at the end of the stream.
+    /// Reads the next line and returns it without its end, "\n" or "\r\n". The last line needs no
+    /// end. At the end of the stream the optional is empty.
     ///
-    /// \param max  bytes of a line with its end.
+    /// \param max  bytes of a line, including its end.
     std::optional<std::string> read_line(std::size_t max = default_max) {
         std::string line;
         return next_line(line, max, nullptr) ? std::optional(std::move(line)) : std::nullopt;
@@ -77,12 +93,14 @@ public:
         std::string line;
         return next_line(line, max, &error) ? std::optional(std::move(line)) : std::nullopt;
     }
-    /// Reads the next line into a string whose memory is used again. \returns false at the end of the stream.
+    /// Reads the next line into a string whose memory is reused. \returns false at the end of the
+    /// stream.
     bool read_line(std::string& line, std::size_t max = default_max) { return next_line(line, max, nullptr); }
 
-    /// Reads up to and with the delimiter. An empty delimiter is invalid_argument.
+    /// Reads up to and including the delimiter. An empty delimiter is the error invalid_argument.
     ///
-    /// \returns  the bytes with the delimiter; without it if the stream ends first, then empty at its end.
+    /// \returns  the bytes with the delimiter. If the stream ends first, the remaining bytes
+    ///           without a delimiter; if none remain, an empty string.
     std::string read_until(std::string_view delimiter, std::size_t max) {
         return taken(buffer_.find(source(), delimiter, max, nullptr));
     }
@@ -91,24 +109,28 @@ public:
     }
     std::string read_until(char delimiter, std::size_t max) { return read_until(std::string_view(&delimiter, 1), max); }
 
-    /// At least one byte; 0 at the end of the stream. A reader is a stream to read from, too.
+    /// Reads at least one byte; 0 at the end of the stream. So a reader is itself a readable
+    /// stream.
     std::size_t read_some(std::span<std::byte> into) { return buffer_.read_some(source(), into, nullptr); }
     std::size_t read_some(std::span<std::byte> into, std::error_code& error) { return buffer_.read_some(source(), into, &error); }
 
-    /// Fills `into`; the end of the stream before is connection_aborted. On failure what has come is in `into`, and not read again.
+    /// Fills `into`. If the stream ends first, the error is connection_aborted. On failure the
+    /// bytes that have come are in `into` and are not read again.
     void read_exact(std::span<std::byte> into) { buffer_.read_exact(source(), into, nullptr); }
     /// \returns  how many bytes were read, also on failure.
     std::size_t read_exact(std::span<std::byte> into, std::error_code& error) {
         return buffer_.read_exact(source(), into, &error);
     }
 
-    /// What was read ahead, for code that goes on with the stream itself. \lifetime until the next call that reads
+    /// The bytes read ahead, for code that goes on with the stream itself. \lifetime until the next
+    /// call that reads.
     std::string_view buffered() const noexcept { return buffer_.unread(); }
 
     Stream& stream() const noexcept { return *from_; }
 
     class line_range;
-    /// `for (const std::string& line : reader.lines())`: an input range of what read_line(max) gives.
+    /// The lines as an input range, each as read_line(max) returns it:
+    /// `for (const std::string& line : reader.lines())`.
     line_range lines(std::size_t max = default_max) { return line_range(*this, max); }
 
 private:

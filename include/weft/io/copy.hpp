@@ -1,4 +1,4 @@
-// copy.hpp - all bytes of one stream to another, and of two streams to each other: proxies, downloads, pipes of processes.
+// copy.hpp - copies one stream to another, or two streams to each other: proxies, downloads, pipes.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace weft::detail {
 
 class io_source;
 
-/// A stream that is a descriptor of the system's and nothing else says so by a friend source_of().
+/// A stream that is a plain descriptor of the system provides a friend source_of().
 template <class S>
 concept of_descriptor = requires(const S& s) {
     { source_of(s) } -> std::same_as<io_source*>;
@@ -32,7 +32,8 @@ public:
     idle_watch& operator=(const idle_watch&) = delete;
 
     void touch() noexcept;
-    /// \parks until nothing has been touched for the limit, which may be found out a quarter of it later. \throws timeout_error
+    /// \parks until touch() has not been called for the limit; it may notice up to a quarter of the
+    ///     limit late. \throws timeout_error
     [[noreturn]] void wait();
 
 private:
@@ -42,11 +43,13 @@ private:
 
 enum class splice_result : std::uint8_t { ended, failed, not_here };
 
-/// Moves bytes within the system, through a pipe, to the end of `from`. not_here: it has done nothing, and another way is to be taken.
+/// Moves bytes inside the kernel, through a pipe, up to the end of `from`. not_here: nothing was
+/// moved, and the caller must copy in another way.
 splice_result splice_all(io_source* from, io_source* to, std::uint64_t& count, idle_watch* watch,
                          std::error_code& error) noexcept;
 
-inline constexpr std::size_t copy_piece = std::size_t{64} * 1024;  // chosen: as much as a pipe of the system's holds
+// chosen: as much as a pipe of the system holds
+inline constexpr std::size_t copy_piece = std::size_t{64} * 1024;
 
 template <class From, class To>
 void copy_through_buffer(From& from, To& to, std::uint64_t& count, idle_watch* watch, std::error_code& error) {
@@ -73,18 +76,23 @@ std::uint64_t copy_all(From& from, To& to, idle_watch* watch, std::error_code& e
     return count;
 }
 
-/// cancelled, or std::system_error.
+/// Throws weft::cancelled or std::system_error.
 [[noreturn]] void throw_copy_error(std::error_code error);
 
 }  // namespace weft::detail
 
 namespace weft::io {
 
-/// Reads `from` to its end and writes all of it to `to`. Neither is closed or shut down: `to` may get more, from elsewhere. Between
-/// sockets and pipes the bytes stay in the system (splice(2)); elsewhere, and where that is refused, they pass a buffer of 64 KiB.
+/// Reads `from` to its end and writes all of it to `to`. Closes and shuts down neither, so more may
+/// be written to `to` afterwards. Between sockets and pipes the bytes stay in the kernel
+/// (splice(2)). For other streams, and where the system refuses to splice, they pass through a
+/// buffer of 64 KiB.
 ///
-/// \returns  how many bytes were written; in the form with an error_code also on failure.
-/// \parks    while there is nothing to read, and while `to` takes nothing. Interrupted, it may have read 64 KiB that are not written.
+///     weft::io::copy(file_pipe, client);
+///
+/// \returns  how many bytes were written; the form with an error_code returns this also on failure.
+/// \parks    while there is nothing to read, and while `to` accepts nothing. If interrupted, it may
+///           have read up to 64 KiB that are not written.
 /// \throws   std::system_error of either stream; weft::cancelled.
 template <readable From, writable To>
 std::uint64_t copy(From& from, To& to, std::error_code& error) {
@@ -93,18 +101,20 @@ std::uint64_t copy(From& from, To& to, std::error_code& error) {
 template <readable From, writable To>
 std::uint64_t copy(From& from, To& to) {
     std::error_code error;
-    const auto count = detail::copy_all(from, to, nullptr, error);  // copy() unqualified would find std::copy as well
+    // An unqualified copy() would find std::copy as well.
+    const auto count = detail::copy_all(from, to, nullptr, error);
     if (error) detail::throw_copy_error(error);
     return count;
 }
 
-/// A stream of which one direction can be ended while the other goes on.
+/// A stream whose sending direction can be ended while the other goes on.
 template <class S>
 concept half_closable = stream<S> && requires(S& s) { s.shutdown_send(); };
 
 struct relay_options {
+    /// If no byte moves either way for this long, relay() throws timeout_error. Zero: no limit.
     std::chrono::nanoseconds idle_timeout =
-        std::chrono::nanoseconds::zero();  ///< nothing for so long, either way: timeout_error; zero: never
+        std::chrono::nanoseconds::zero();
 };
 
 struct relay_result {
@@ -112,10 +122,15 @@ struct relay_result {
     std::uint64_t back = 0;
 };
 
-/// Copies both ways at once, in a fiber each, until both streams have come to their ends. The end of one direction is handed on by
-/// shutdown_send(), and the other goes on, as a client expects that ends its request so and waits for the answer.
+/// Copies in both directions at once, in one fiber each, until both streams have ended:
 ///
-/// A failure of either direction, a stop or a deadline ends both; the streams stay the caller's to close.
+///     weft::io::relay(client, server, {.idle_timeout = 60s});
+///
+/// When one stream ends, relay() calls shutdown_send() on the other, and the opposite direction
+/// goes on: a client may end its request that way and then wait for the answer.
+///
+/// A failure in either direction, a stop or a deadline ends both directions. The caller still has
+/// to close the streams.
 ///
 /// \parks   until both directions have ended.
 /// \throws  as copy(); timeout_error after relay_options::idle_timeout.
@@ -135,7 +150,7 @@ relay_result relay(A& a, B& b, const relay_options& options = {}) {
         if (options.idle_timeout > std::chrono::nanoseconds::zero()) both.spawn({.name = "relay idle"}, [&] { watch.wait(); });
         forth.join();
         back.join();
-        both.request_stop();  // the watch
+        both.request_stop();  // ends the fiber of the idle watch
     });
     return result;
 }

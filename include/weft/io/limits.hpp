@@ -1,12 +1,13 @@
-// limits.hpp - what the system allows this process, as far as servers care.
+// limits.hpp - the limits that the system sets for this process, as far as servers need them.
 #pragma once
 
 #include <cstddef>
 
 namespace weft::io {
 
-/// Raises the number of descriptors this process may have to what the system permits at most. Many systems start programs with
-/// 1,024, for the sake of select(2); a server wants one per connection.
+/// Raises this process's limit on open descriptors to the most the system permits. Many systems
+/// start programs with a limit of 1,024, for the sake of select(2); a server needs one descriptor
+/// per connection.
 ///
 /// \returns  the limit that now holds.
 /// \throws   std::system_error.

@@ -1,4 +1,4 @@
-// pipe.hpp - the two ends of a pipe of the system's, as streams.
+// pipe.hpp - the two ends of a system pipe, as streams.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,19 @@
 
 namespace weft::io {
 
-/// One end, empty or with a descriptor that closes with it. Move-only.
+/// The read end of a pipe. It is empty, or owns a descriptor that it closes when destroyed.
+/// Move-only.
 class pipe_reader {
 public:
     pipe_reader() noexcept = default;
     explicit pipe_reader(detail::io_handle handle) noexcept : handle_(std::move(handle)) {}
 
-    /// At least one byte; 0 once every writer is closed. \parks while it is empty. \throws std::system_error; cancelled
+    /// Reads at least one byte; returns 0 once every writer is closed. \parks while the pipe is
+    /// empty. \throws std::system_error; weft::cancelled
     std::size_t read_some(std::span<std::byte> into);
     std::size_t read_some(std::span<std::byte> into, std::error_code& error);
 
-    /// Operations under way end with bad_file_descriptor.
+    /// Closes it. Operations under way end with bad_file_descriptor.
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
     int native() const noexcept { return handle_.native(); }
@@ -33,19 +35,23 @@ private:
 };
 
 class pipe_writer {
+/// The write end of a pipe. It is empty, or owns a descriptor that it closes when destroyed.
+/// Move-only.
 public:
     pipe_writer() noexcept = default;
     explicit pipe_writer(detail::io_handle handle) noexcept : handle_(std::move(handle)) {}
 
-    /// At least one byte, unless there is none. \parks while it is full.
-    /// \throws std::system_error: broken_pipe once every reader is closed, and no SIGPIPE; cancelled
+    /// Writes at least one byte, unless `from` is empty. \parks while the pipe is full.
+    /// \throws std::system_error: broken_pipe once every reader is closed (never SIGPIPE);
+    ///     weft::cancelled
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
-    /// As write_some(), until all is written.
+    /// Writes everything. Parks and throws as write_some().
     void write_all(std::span<const std::byte> from);
     void write_all(std::string_view from) { write_all(std::as_bytes(std::span(from))); }
 
-    /// As pipe_reader::close(); readers then come to the end.
+    /// Closes it. Operations under way end with bad_file_descriptor; readers then reach the end of
+    /// the stream.
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
     int native() const noexcept { return handle_.native(); }
@@ -57,7 +63,8 @@ private:
     detail::io_handle handle_;
 };
 
-/// A new pipe. \throws std::system_error
+/// A new pipe: `weft::io::pipe p; p.writer.write_all("x"); p.reader.read_some(buffer);`.
+/// \throws std::system_error
 struct pipe {
     pipe();
 

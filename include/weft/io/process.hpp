@@ -1,7 +1,8 @@
-// process.hpp - child processes as objects: started, fed and read through pipes, waited for like anything else.
+// process.hpp - child processes as objects: start them, use their pipes, wait for them.
 //
-// Started by posix_spawn, so that nothing of this process is copied and no fork contract applies; waited for by a descriptor (pidfd),
-// so that SIGCHLD and other people's wait() calls are left alone.
+// A child is started by posix_spawn, so nothing of this process is copied and the rules of fork()
+// do not apply. It is waited for through a descriptor (pidfd), so SIGCHLD and wait() calls of other
+// code are left alone.
 #pragma once
 
 #include <optional>
@@ -13,71 +14,92 @@
 
 namespace weft::io {
 
-/// What a child's standard stream is: this process's, nothing (/dev/null), or a pipe to the object.
+/// What a child's standard stream is: the stream of this process, /dev/null, or a pipe to the
+/// object.
 enum class redirect { inherit, discard, pipe };
 
-/// Which processes get a signal together with a child: those of its group. A child starts others in its own group, unless it asks for another.
+/// The process group of a child. A signal to a group reaches all its processes, and those that a
+/// child starts join its group unless they ask for another.
 enum class process_group {
-    inherit,  ///< this process's
-    own,  ///< one of its own, which ends with it; from a terminal it cannot read then
-    session  ///< the same, in a session of its own, without a terminal
+    inherit,  ///< the group of this process
+    /// A group of its own, which the destructor kills as a whole. The child cannot read from a
+    /// terminal then.
+    own,
+    /// As `own`, and in a session of its own, without a terminal.
+    session
 };
 
 struct process_options {
     redirect in = redirect::inherit;
     redirect out = redirect::inherit;
     redirect err = redirect::inherit;
-    std::string directory = {};  ///< to start in; empty: this process's
-    std::optional<std::vector<std::string>> environment = {};  ///< "NAME=value" each; not given: this process's
+    /// The child's working directory; empty: that of this process.
+    std::string directory = {};
+    /// "NAME=value" each; not given: that of this process.
+    std::optional<std::vector<std::string>> environment = {};
     process_group group = process_group::inherit;
 };
 
-/// How a child has ended.
+/// How a child ended.
 struct exit_status {
-    int code = 0;  ///< what it returned, if `signal` is 0
-    int signal = 0;  ///< what has killed it
+    int code = 0;  ///< its exit code, if `signal` is 0
+    int signal = 0;  ///< the signal that killed it
 
     bool success() const noexcept { return code == 0 && signal == 0; }
 };
 
-/// One child process. Move-only. The destructor kills a child that was neither waited for nor detached, and waits for its end; if the child
-/// has a group of its own, it kills all that are in there: also what the child has started.
+/// One child process:
+///
+///     weft::io::process list({"ls", "-l"}, {.out = weft::io::redirect::pipe});
+///     std::size_t n = list.out().read_some(buffer);
+///     weft::io::exit_status status = list.wait();
+///
+/// Move-only. The destructor kills a child that was neither waited for nor detached, and waits for
+/// its end. If the child has a group of its own, the destructor kills the whole group, and with it
+/// what the child has started. See docs/guide/12-process.md.
 class process {
 public:
     process() noexcept = default;
-    /// Starts a program, looked up in PATH unless there is a slash in its name. Of this process's descriptors the child has those
-    /// that are not closed by exec(); weft's own are.
+    /// Starts a program. It is looked up in PATH unless its name contains a slash. The child
+    /// inherits those descriptors of this process that are not close-on-exec; those of weft are
+    /// close-on-exec.
     ///
-    /// \parks   for as long as the system needs to start it: as weft::blocking(), on threads that do nothing else.
-    /// \throws  std::system_error, also if there is no such program or no such directory; what weft::blocking() throws.
+    /// \parks   for as long as the system takes to start it, as weft::blocking() does, but on
+    ///          threads that do nothing else.
+    /// \throws  std::system_error, also if there is no such program or directory; what
+    ///          weft::blocking() throws.
     explicit process(std::vector<std::string> words, process_options options = {});
     process(process&& other) noexcept;
     process& operator=(process&& other) noexcept;
     ~process();
 
-    /// Waits for the child's end, and takes it. Afterwards it answers the same at once. One caller at a time.
+    /// Waits for the child's end and takes its exit status. Later calls return the same status at
+    /// once. One caller at a time.
     ///
-    /// \parks   until the child has ended. Where the system has no pidfd it looks again every 1 to 20 ms.
-    /// \throws  weft::cancelled, and the child runs on; std::system_error: no_child_process if somebody else has taken its end, or
-    ///          the program ignores SIGCHLD.
+    /// \parks   until the child has ended. Without a pidfd, it looks every 1 to 20 ms.
+    /// \throws  weft::cancelled, and the child runs on; std::system_error: no_child_process if
+    ///          other code has taken its exit status, or the program ignores SIGCHLD.
     exit_status wait();
     exit_status wait(std::error_code& error);
-    /// Empty while it runs.
+    /// \returns the exit status, or nothing while the child runs.
     std::optional<exit_status> try_wait();
 
-    /// \throws std::system_error: no_such_process once its end was taken.
+    /// Sends a signal to the child. \throws std::system_error: no_such_process once its exit status
+    /// was taken.
     void signal(int number);
-    /// To all processes in the child's group, which it must have to itself.
-    /// \throws std::system_error: no_such_process once wait() has returned its end: a signal to the group could then reach strangers;
-    ///         operation_not_permitted if it has no group of its own.
+    /// Sends a signal to all processes in the child's group, which must be a group of its own.
+    /// \throws std::system_error: no_such_process once wait() has returned the exit status, since a
+    ///     signal to the group could then reach unrelated processes; operation_not_permitted if the
+    ///     child has no group of its own.
     void signal_group(int number);
-    /// Lets it run on alone. Its end is then nobody's to take until this process has ended.
+    /// Lets the child run on without this object. Until this process ends, its exit status is not
+    /// collected.
     void detach() noexcept;
 
     bool joinable() const noexcept { return id_ > 0 && !ended_; }
     int id() const noexcept { return id_; }
 
-    /// Empty unless the stream is a pipe.
+    /// The pipes to the child's streams; an end is empty unless its stream is redirect::pipe.
     pipe_writer& in() noexcept { return in_; }
     pipe_reader& out() noexcept { return out_; }
     pipe_reader& err() noexcept { return err_; }
@@ -88,7 +110,8 @@ private:
     int id_ = 0;
     bool has_own_group_ = false;
     std::optional<exit_status> ended_;
-    detail::io_handle ending_;  // readable when it has ended; empty where the system has no pidfd
+    // Readable when the child has ended; empty where the system has no pidfd.
+    detail::io_handle ending_;
     pipe_writer in_;
     pipe_reader out_, err_;
 };

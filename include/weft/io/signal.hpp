@@ -1,4 +1,4 @@
-// signal.hpp - signals as events that a fiber waits for, so that a server can end in an orderly way.
+// signal.hpp - signals as events that a fiber waits for, so that a server can end in order.
 #pragma once
 
 #include <initializer_list>
@@ -8,16 +8,24 @@
 
 namespace weft::io {
 
-/// Takes the given signals of this process while it lives, whichever thread the system delivers them to, and hands them to
-/// wait(). Threads' signal masks stay as they are. Several objects may ask for one signal: each gets it. When the last goes,
-/// what the signal did before is restored; a handler installed before is not called meanwhile.
+/// Receives the given signals of this process during its lifetime, on whichever thread the system
+/// delivers them, and returns them from wait():
 ///
-/// A signal that arrives several times before it is taken counts once.
+///     weft::io::signals stop({SIGINT, SIGTERM});
+///     stop.wait();
+///     server.stop(10s);
+///
+/// The signal masks of threads stay as they are. Several objects may ask for the same signal, and
+/// each gets it. When the last such object is destroyed, the previous action of the signal is
+/// restored; a handler installed before is not called until then.
+///
+/// A signal that arrives several times before wait() takes it counts once. See docs/guide/4-tcp.md.
 class signals {
 public:
-    /// \throws  std::system_error: invalid_argument, with the reason, for a number that nobody can wait for: none at all, SIGKILL, SIGSTOP, those
-    ///          that the C library keeps (32, 33), and faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), which end the program or
-    ///          go to a handler of its own.
+    /// \throws  std::system_error: invalid_argument, with the reason, for a number that cannot be
+    ///          waited for: one that is no signal, SIGKILL, SIGSTOP, those the C library reserves
+    ///          (32, 33), and faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), which end
+    ///          the program or go to a handler of their own.
     explicit signals(std::initializer_list<int> numbers);
     ~signals();
     signals(const signals&) = delete;
@@ -25,7 +33,7 @@ public:
 
     /// Waits for one of the signals and takes it.
     ///
-    /// \returns  its number; of several that are pending, the lowest.
+    /// \returns  its number; if several are pending, the lowest.
     /// \parks    until one arrives.
     /// \throws   weft::cancelled.
     int wait();

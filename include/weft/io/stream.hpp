@@ -1,4 +1,4 @@
-// stream.hpp - what a stream of bytes is, so that protocols can be written once and tested in memory.
+// stream.hpp - what a stream of bytes is, so that protocols can be tested in memory.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -11,14 +11,14 @@
 
 namespace weft::io {
 
-/// read_some() reads at least one byte and returns how many; 0 at end of stream.
+/// read_some() reads at least one byte and returns how many; 0 at the end of the stream.
 template <class S>
 concept readable = requires(S& s, std::span<std::byte> into, std::error_code& error) {
     { s.read_some(into) } -> std::same_as<std::size_t>;
     { s.read_some(into, error) } -> std::same_as<std::size_t>;
 };
 
-/// write_some() writes at least one byte, unless there is none, and returns how many.
+/// write_some() writes at least one byte, unless there is nothing to write, and returns how many.
 template <class S>
 concept writable = requires(S& s, std::span<const std::byte> from, std::error_code& error) {
     { s.write_some(from) } -> std::same_as<std::size_t>;
@@ -30,7 +30,7 @@ concept stream = readable<S> && writable<S>;
 
 /// Fills the buffer from any stream.
 ///
-/// \throws  std::system_error connection_aborted if the stream ends before; what read_some() throws.
+/// \throws  std::system_error connection_aborted if the stream ends first; what read_some() throws.
 /// \parks   as read_some() does.
 template <readable S>
 void read_exact(S& from, std::span<std::byte> into) {

@@ -10,22 +10,26 @@
 
 namespace weft::net {
 
+/// A host and a port: `weft::net::endpoint::parse("example.org:80")`, or
+/// `{.host = "::1", .port = 80}`.
 struct endpoint {
-    /// A name, an IPv4 address or an IPv6 address without brackets; empty: every address of this machine. A text with a space, a
-    /// bracket or a control byte is none: connecting, listening and resolving refuse it.
+    /// A name, an IPv4 address, or an IPv6 address without brackets; empty: every address of this
+    /// machine. A text with a space, a bracket or a control byte is not a host: connecting,
+    /// listening and resolving reject it.
     std::string host;
-    std::uint16_t port = 0;  ///< 0: listen on a free one
+    std::uint16_t port = 0;  ///< 0: listen on any free port
 
-    /// Reads `host:port`, `[ipv6]:port` or `:port`.
+    /// Parses `host:port`, `[ipv6]:port` or `:port`.
     ///
-    /// \throws  std::invalid_argument with one line that quotes the text and names what is wrong with it.
+    /// \throws  std::invalid_argument with one line that quotes the text and says what is wrong
+    ///          with it.
     static endpoint parse(std::string_view text);
 
     friend bool operator==(const endpoint&, const endpoint&) = default;
     friend std::strong_ordering operator<=>(const endpoint&, const endpoint&) = default;
 };
 
-/// The form parse() reads: an IPv6 host stands in brackets.
+/// Writes the form that parse() reads; an IPv6 host is put in brackets.
 std::string to_string(const endpoint&);
 
 }  // namespace weft::net

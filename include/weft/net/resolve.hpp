@@ -1,4 +1,4 @@
-// resolve.hpp - from the name of a host to its addresses.
+// resolve.hpp - resolves the name of a host to its addresses.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,18 @@
 
 namespace weft::net {
 
-/// The addresses of a host, as endpoints whose host is a number, in the order the system prefers them. At least one.
-/// An empty host means this machine's loopback. A number stands for itself and is not looked up.
+/// \returns  the addresses of a host, at least one, in the order the system prefers them, each as
+///           an endpoint whose host is a number. An empty host means this machine's loopback
+///           addresses. A host that is already a number is returned without a look-up.
 ///
-/// \throws   std::system_error in resolve_category(), what() names the host; invalid_argument for a text that can be
-///           no host; weft::cancelled.
-/// \parks    while the system looks the name up, on the blocking pool. Interrupted, it leaves the look-up behind.
+/// \throws   std::system_error in resolve_category(), whose what() names the host; invalid_argument
+///           for a text that cannot be a host; weft::cancelled.
+/// \parks    while the system looks the name up on a pool of threads for look-ups. If interrupted,
+///           it returns and leaves the look-up running.
 std::vector<endpoint> resolve(std::string_view host, std::uint16_t port);
 std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::error_code& error);
 
-/// The failures of name service, by the numbers and words of getaddrinfo(3).
+/// The failures of the name service, with the numbers and texts of getaddrinfo(3).
 const std::error_category& resolve_category() noexcept;
 
 }  // namespace weft::net

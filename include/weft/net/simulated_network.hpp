@@ -1,4 +1,4 @@
-// simulated_network.hpp - hosts, listeners, streams and datagram sockets in the memory of one process, with the faults of a real network.
+// simulated_network.hpp - hosts and connections in the memory of one process, with network faults.
 #pragma once
 
 #include <chrono>
@@ -24,19 +24,26 @@ struct simulated_box;
 
 namespace weft::net {
 
-/// What the network does to what is sent from now on. One in so many; 0: never. Chance is weft::draw(), so in a simulated runtime the seed
-/// decides; time passes as in the runtime, so there a slow network costs nothing.
+/// What the network does to data sent from now on. `x_one_in = n` makes x happen once in n times on
+/// average; 0 means never. The random numbers come from weft::draw(), so in a simulated runtime the
+/// seed decides. Delays use the runtime's clock, so in a simulated runtime a slow network costs no
+/// real time.
 struct network_faults {
-    std::chrono::nanoseconds least_delay = {};  ///< of one way, drawn from these two on
-    std::chrono::nanoseconds most_delay = {};  ///< and up to these
-    std::uint32_t split_one_in = 0;  ///< a stream takes only a part of what is written, as streams may
-    std::uint32_t reset_one_in = 0;  ///< a write resets its connection: both ends get connection_reset
+    /// The delay of one way is drawn from the range least_delay to most_delay.
+    std::chrono::nanoseconds least_delay = {};
+    std::chrono::nanoseconds most_delay = {};
+    /// A stream accepts only a part of what is written, as real streams may.
+    std::uint32_t split_one_in = 0;
+    /// A write resets its connection: both ends get connection_reset.
+    std::uint32_t reset_one_in = 0;
     std::uint32_t lose_one_in = 0;  ///< a datagram is lost
     std::uint32_t duplicate_one_in = 0;  ///< a datagram arrives twice
 };
 
-/// One end of a connection: an io::stream, so protocols written for any stream run on it. Bytes keep their order; what is under way when
-/// hosts are cut off from each other waits until that is over. One fiber may read while another writes. Not for use after its network.
+/// One end of a connection. It is an io::stream, so protocols written for any stream run on it.
+/// Bytes keep their order; data under way between hosts that are cut off from each other waits
+/// until the cut is healed. One fiber may read while another writes. Must not be used after its
+/// network is destroyed. See docs/guide/15-simulation.md.
 class simulated_stream {
 public:
     simulated_stream() noexcept = default;
@@ -44,16 +51,22 @@ public:
     simulated_stream& operator=(simulated_stream&&) noexcept;
     ~simulated_stream();
 
-    /// \returns 0 at the end of the stream. \parks \throws std::system_error (connection_reset, bad_file_descriptor), cancelled
+    /// \returns  the number of bytes read; 0 at the end of the stream.
+    /// \parks    while there is nothing to read.
+    /// \throws   std::system_error (connection_reset, bad_file_descriptor); weft::cancelled.
     std::size_t read_some(std::span<std::byte> into);
     std::size_t read_some(std::span<std::byte> into, std::error_code& error);
-    /// \parks while 64 KiB are under way. \throws std::system_error (connection_reset, broken_pipe, bad_file_descriptor), cancelled
+    /// \returns  the number of bytes written.
+    /// \parks    while 64 KiB are under way.
+    /// \throws   std::system_error (connection_reset, broken_pipe, bad_file_descriptor);
+    ///           weft::cancelled.
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
     std::size_t write_some(std::string_view from) { return write_some(std::as_bytes(std::span(from))); }
-    /// The peer reads what is under way, and then the end.
+    /// Ends this direction: the peer reads what is under way, and then the end of the stream.
     void shutdown_send() noexcept;
-    /// The same, and what comes back is dropped.
+    /// Does shutdown_send() and drops what the peer has under way; its next write fails with
+    /// broken_pipe.
     void close() noexcept;
     bool is_open() const noexcept { return connection_ != nullptr; }
 
@@ -67,14 +80,19 @@ private:
     int side_ = 0;
 };
 
+/// Accepts connections to one endpoint of the network; see simulated_network.
 class simulated_listener {
 public:
     simulated_listener(simulated_listener&&) noexcept = default;
     ~simulated_listener();
 
-    /// \parks \throws std::system_error bad_file_descriptor if it is or gets closed; cancelled
+    /// Takes the next connection.
+    /// \parks   until there is one.
+    /// \throws  std::system_error bad_file_descriptor if the listener is or gets closed;
+    ///          weft::cancelled.
     simulated_stream accept();
-    /// Wakes accept(); who connects from now on is refused. What nobody has accepted is reset.
+    /// Wakes accept(). From now on connect() to this endpoint is refused. Connections not yet
+    /// accepted are reset.
     void close() noexcept;
 
 private:
@@ -84,7 +102,8 @@ private:
     std::shared_ptr<detail::simulated_door> door_;
 };
 
-/// Datagrams: each arrives whole, in any order, twice or not at all.
+/// A socket for datagrams. Each datagram arrives whole, in any order, twice or not at all. See
+/// simulated_network.
 class simulated_socket {
 public:
     struct datagram {
@@ -97,7 +116,7 @@ public:
 
     void send_to(const endpoint& to, std::span<const std::byte> bytes);
     void send_to(const endpoint& to, std::string_view text) { send_to(to, std::as_bytes(std::span(text))); }
-    /// The next to arrive. \parks \throws cancelled
+    /// Takes the next datagram to arrive. \parks until one does. \throws weft::cancelled
     datagram receive();
 
 private:
@@ -107,21 +126,27 @@ private:
     std::shared_ptr<detail::simulated_box> box_;
 };
 
-/// The handle; copies name the same network. A host is there as soon as it is named.
+/// A network; copies refer to the same network. A host exists as soon as it is named.
+///
+///     weft::net::simulated_network net({.lose_one_in = 100});
+///     auto listener = net.listen({.host = "server", .port = 80});
+///     auto stream = net.connect("client", {.host = "server", .port = 80});
 class simulated_network {
 public:
     explicit simulated_network(const network_faults& faults = {});
 
     void set_faults(const network_faults& faults);
-    /// Nothing passes between the two hosts, either way: streams and who connects wait, datagrams are lost.
+    /// Cuts two hosts off from each other, both ways: streams and connect() wait, datagrams are
+    /// lost.
     void cut(const std::string& host, const std::string& other);
     void heal(const std::string& host, const std::string& other);
     void heal_all();
 
     /// \throws std::system_error address_in_use
     simulated_listener listen(const endpoint& at);
-    /// From one host to a listener. \parks for a way there and back, or until the cut is healed.
-    /// \throws std::system_error connection_refused; cancelled
+    /// Connects from the host `from` to a listener.
+    /// \parks   for the delay there and back, or until the cut is healed.
+    /// \throws  std::system_error connection_refused; weft::cancelled.
     simulated_stream connect(const std::string& from, const endpoint& to);
     /// \throws std::system_error address_in_use
     simulated_socket bind(const endpoint& at);

@@ -1,4 +1,4 @@
-// argument.hpp - one word of a command: text, or an integer spelled out.
+// argument.hpp - one word of a command: a text, or an integer in decimal.
 #pragma once
 
 #include <array>
@@ -8,7 +8,11 @@
 
 namespace weft::redis {
 
-/// \lifetime  views the text it was made from: made in the call that uses it, and not kept.
+/// One word of a command. Callers pass a text or an integer:
+/// `db.command("HSET", "user:1", "age", 42)`.
+///
+/// \lifetime  it views the text it was made from, so it must not be kept beyond the call it was
+///            made for.
 class argument {
 public:
     template <class T>
@@ -26,8 +30,9 @@ public:
 
 private:
     std::string_view text_;
-    std::array<char, 20> digits_{};  // required: 20 characters hold every 64-bit integer and its sign
-    unsigned char length_ = 0;       // of digits_; 0: it is text_
+    std::array<char, 20> digits_{};  // required: 20 characters hold every 64-bit integer
+    // The length of digits_; 0: the word is text_.
+    unsigned char length_ = 0;
 };
 
 }  // namespace weft::redis

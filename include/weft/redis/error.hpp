@@ -1,4 +1,4 @@
-// error.hpp - what goes wrong between a program and its Redis, in one type.
+// error.hpp - every failure of a Redis command, as one type.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -9,12 +9,15 @@
 namespace weft::redis {
 
 enum class error_kind {
-    reply,       ///< the server answered with an error; the connection is sound
-    connection,  ///< no connection, or it was lost before the reply: nobody knows whether the command ran
-    refused,     ///< the command was not sent: it does not belong on a shared connection, or is too large
+    reply,  ///< the server answered with an error; the connection is intact
+    /// There is no connection, or it was lost before the reply came. In that case it is unknown
+    /// whether the command ran.
+    connection,
+    /// The command was not sent: it must not run on a shared connection, or is too large.
+    refused,
 };
 
-/// A command failed. what() says why, and names the server where the connection is to blame.
+/// A command failed. what() says why, and names the server if the connection is the cause.
 class error : public std::runtime_error {
 public:
     error(error_kind kind, const std::string& reason) : std::runtime_error(reason), kind_(kind) {}

@@ -1,4 +1,4 @@
-// value.hpp - one reply of a Redis server, as RESP2 knows them.
+// value.hpp - one reply of a Redis server, with the types of RESP2.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace weft::redis {
 
-/// No such value.
+/// The reply that there is no such value.
 struct nil {
     friend bool operator==(const nil&, const nil&) = default;
 };
 
-/// A short answer such as OK.
+/// A short reply such as OK.
 struct status {
     std::string text;
     friend bool operator==(const status&, const status&) = default;
 };
 
-/// An error the server answered with, where it stands beside other replies: in a pipeline or an array.
+/// An error of the server among other replies: in a pipeline or an array.
 struct error_reply {
     std::string text;
     friend bool operator==(const error_reply&, const error_reply&) = default;
@@ -30,7 +30,10 @@ struct error_reply {
 class value;
 using array = std::vector<value>;
 
-/// One of nil, status, integer, string, array, error_reply.
+/// A reply: one of nil, status, integer, string, array, error_reply.
+///
+///     weft::redis::value n = db.command("INCR", "hits");
+///     std::int64_t hits = n.integer();
 class value {
 public:
     using variant = std::variant<nil, status, std::int64_t, std::string, array, error_reply>;
@@ -41,8 +44,9 @@ public:
     bool is_nil() const noexcept { return std::holds_alternative<nil>(content_); }
     bool is_error() const noexcept { return std::holds_alternative<error_reply>(content_); }
 
-    /// The content as the type asked for. text() is that of a string or a status.
-    /// \throws  redis::error (kind reply): with the server's words if this is an error, or else saying what it is instead.
+    /// The content as the requested type. text() accepts a string or a status.
+    /// \throws  redis::error (kind reply): with the server's text if this is an error, or else
+    ///          saying what the value is instead.
     std::int64_t integer() const;
     const std::string& text() const;
     const array& elements() const;

@@ -11,7 +11,7 @@ namespace weft::detail {
 namespace {
 
 constinit std::mutex list_lock;
-constinit listed_runtime* first = nullptr;  // newest first
+constinit listed_runtime* first = nullptr;  // the newest is first
 
 [[gnu::constructor(before_static_objects)]] void lists_follow_forks() noexcept {  // F3
     follow_forks({.before = [] { list_lock.lock(); },
@@ -41,7 +41,8 @@ listed_runtime::~listed_runtime() {
                 break;
             }
     }
-    while (viewers_.load(acquire) != 0) thread_yield();  // A2; pairs with gives_back
+    // A2; pairs with the release in gives_back.
+    while (viewers_.load(acquire) != 0) thread_yield();
 }
 
 std::vector<listed_runtime::viewed> listed_runtime::all() {
@@ -50,7 +51,7 @@ std::vector<listed_runtime::viewed> listed_runtime::all() {
     for (auto* r = first; r; r = r->next_) {
         if (const auto* const s = r->fibers().simulated(); s && s->has_given_up()) continue;  // A4
         found.emplace_back();  // first, since it may throw
-        r->viewers_.fetch_add(1, relaxed);  // under the lock, as the removal
+        r->viewers_.fetch_add(1, relaxed);  // under the lock, as is the removal from the list
         found.back().reset(r);
     }
     std::reverse(found.begin(), found.end());

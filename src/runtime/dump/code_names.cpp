@@ -34,7 +34,7 @@ std::string demangled(const char* name) {
     return text ? text.get() : name;
 }
 
-// A file's bytes as long as this lives; none if it cannot be read.
+// The bytes of a file during the lifetime of the object; empty if the file cannot be read.
 class mapped_file {
 public:
     explicit mapped_file(const char* path) noexcept {
@@ -53,7 +53,7 @@ public:
     mapped_file(const mapped_file&) = delete;
     mapped_file& operator=(const mapped_file&) = delete;
 
-    /// `count` of T at an offset, or none if they are not all there.
+    /// `count` values of type T at an offset; empty if they are not all there.
     template <class T>
     std::span<const T> at(std::size_t offset, std::size_t count) const noexcept {
         if (offset > bytes_.size() || count > (bytes_.size() - offset) / sizeof(T) || offset % alignof(T) != 0) return {};
@@ -66,7 +66,7 @@ private:
 
 }  // namespace
 
-// The functions of one file, by address.
+// The functions of one file, sorted by address.
 class symbol_table {
 public:
     explicit symbol_table(const char* file) : file_(file) {
@@ -84,7 +84,7 @@ public:
         const char* name;
         std::size_t offset;
     };
-    /// `at`: as in the file.
+    /// The function at an address of the file.
     std::optional<found> of(std::uint64_t at) const noexcept {
         auto next = std::upper_bound(functions_.begin(), functions_.end(), at,
                                      [](std::uint64_t a, const Elf64_Sym& s) { return a < s.st_value; });
@@ -110,7 +110,8 @@ private:
 code_names::code_names() noexcept = default;
 code_names::~code_names() = default;
 
-// The program itself is named as it was called, which may be from another directory: its link map has no name.
+// The program itself has no name in its link map; the name by which it was called may be relative
+// to another directory.
 const symbol_table& code_names::table_of(const char* file) {
     auto& table = tables_[file];
     if (!table) table = std::make_unique<symbol_table>(*file ? file : "/proc/self/exe");

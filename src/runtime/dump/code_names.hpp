@@ -1,7 +1,8 @@
 // code_names.hpp - the names of places in code, as "function+0x1f" or "library.so+0x1234".
 //
-// By the dynamic symbols, which the loader knows, and where a program or library has not been stripped by the table in its file, which
-// names every function. The file is read on first use and forgotten with the object.
+// Names come from the dynamic symbols, which the loader knows, and, if a program or library has not
+// been stripped, from the symbol table in its file, which names every function. The file is read on
+// first use and unmapped with the object.
 #pragma once
 
 #include <map>
@@ -19,9 +20,10 @@ public:
     code_names(const code_names&) = delete;
     code_names& operator=(const code_names&) = delete;
 
-    /// Of an address in this process. \throws std::bad_alloc
+    /// Names an address in this process. \throws std::bad_alloc
     std::string of(const void* code);
-    /// The same of a return address: of the call before it, which may be the last instruction of its function.
+    /// Names a return address by the call before it, since that may be the last instruction of its
+    /// function.
     std::string of_caller(const void* returns_to);
 
 private:
@@ -30,7 +32,7 @@ private:
     std::map<std::string, std::unique_ptr<symbol_table>> tables_;
 };
 
-/// By dynamic symbols alone, mangled: reads no file.
+/// Names an address by dynamic symbols only, mangled; reads no file.
 std::string place_of(const void* code);
 
 }  // namespace weft::detail

@@ -19,9 +19,12 @@ namespace weft {
 namespace detail {
 namespace {
 
-constexpr auto time_to_act = std::chrono::milliseconds(100);  // chosen: for a thread that was woken to get a CPU
-constexpr auto known_to = std::chrono::milliseconds(20);  // fiber_snapshot::waited
-constexpr int rest_after_look = 100;  // chosen: looks cost a hundredth of the time at most, however many fibers there are
+// chosen: enough for a thread that was woken to get a CPU
+constexpr auto time_to_act = std::chrono::milliseconds(100);
+// The precision of fiber_snapshot::waited.
+constexpr auto known_to = std::chrono::milliseconds(20);
+// chosen: looking costs at most a hundredth of the time, however many fibers there are
+constexpr int rest_after_look = 100;
 
 template <class F>
 void for_each_fiber_of(const process_snapshot& all, F&& f) {
@@ -60,7 +63,7 @@ std::vector<fiber_id> ids_of(const deadlock& d) {
     return ids;
 }
 
-// Those that are certain, all of whose fibers have waited for so long.
+// The certain deadlocks whose fibers have all waited for at least `waited`.
 std::vector<deadlock> among_those_seen(stacks which, duration waited) {
     const bool before = others_may_act();
     const auto all = take_snapshot(which);
@@ -88,13 +91,15 @@ std::vector<deadlock> deadlocks_among(const process_snapshot& all, bool others_m
 
 bool deadlock_reporter::may_find_any() noexcept try {
     const auto all = listed_runtime::all();
-    if (std::ranges::any_of(all, [](const auto& r) { return r->fibers().has_timers(); })) return false;  // nothing is certain
+    // nothing would be certain
+    if (std::ranges::any_of(all, [](const auto& r) { return r->fibers().has_timers(); })) return false;
     return std::ranges::any_of(all, [](const auto& r) { return r->fibers().some_wait_for_another(); }) || !others_may_act();
 } catch (const std::bad_alloc&) {
     return false;
 }
 
-// A plain thread that has been woken counts as one that waits until it gets a CPU. So two looks, with the same fibers waiting in between.
+// A plain thread that has been woken counts as waiting until it gets a CPU. So this looks twice,
+// and believes only fibers that were waiting all the time in between.
 void deadlock_reporter::look() noexcept {
     const auto from = clock::now();
     if (from < not_before_) return;

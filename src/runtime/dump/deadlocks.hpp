@@ -1,18 +1,19 @@
-// deadlocks.hpp - which of the fibers that are seen wait for ever, and who is told.
+// deadlocks.hpp - which fibers wait for ever, and how that is reported.
 #pragma once
 
 #include <weft/deadlock.hpp>
 
 namespace weft::detail {
 
-/// As find_deadlocks(), of what is there already.
+/// What find_deadlocks() finds, in a snapshot that was taken already.
 std::vector<deadlock> deadlocks_among(const process_snapshot&, bool others_may_act);
 
-/// A runtime has come to rest: tells on_deadlock, or stderr, of what is certain and has not been told before.
+/// Called when a runtime has come to rest: reports certain deadlocks, each once, to on_deadlock or
+/// on stderr.
 class deadlock_reporter {
 public:
     explicit deadlock_reporter(const runtime_options& o) : options_(o) {}
-    /// By what may be read without holding anybody, so that a program that only rests pays little.
+    /// A cheap check that holds no fiber, so that a program that is only at rest pays little.
     static bool may_find_any() noexcept;
     void look() noexcept;
 

@@ -1,9 +1,12 @@
-// debug_layout.cpp - the table by which tools/gdb/weft.py finds fibers. It reads memory only, so that it needs neither debug information
-// of weft nor a process that runs; docs/design/dump.md describes what it reads.
+// debug_layout.cpp - the table by which tools/gdb/weft.py finds fibers.
 //
-// An entry is a name and a number, so that a script may know more or fewer of them than the program. What changes its meaning gets another
-// name. Of libstdc++ it is assumed that a vector begins with the addresses of its first element and of its end, a string with the address
-// of its text, and that a unique_ptr is a pointer: its ABI.
+// The script only reads memory, so it needs neither debug information of weft nor a running
+// process; docs/design/dump.md describes what it reads.
+//
+// An entry is a name and a number, so a script may know more or fewer entries than the program. If
+// the meaning of an entry changes, it gets another name. The script relies on the ABI of libstdc++:
+// a vector begins with the addresses of its first element and of its end, a string with the address
+// of its text, and a unique_ptr is a pointer.
 #include "runtime/dump/debug_layout.hpp"
 
 #include <array>
@@ -24,7 +27,8 @@
 #endif
 
 #if defined(WEFT_GDB_SCRIPT)
-// The script itself, which gdb takes from there wherever it trusts the file (auto-load safe-path). Not loaded with the program.
+// The script itself. gdb loads it from this section if it trusts the file (auto-load safe-path).
+// The section is not loaded with the program.
 asm(".pushsection .debug_gdb_scripts, \"MS\", %progbits, 1\n"
     ".byte 4\n"  // python text follows, after a name
     ".ascii \"weft.py\\n\"\n"
@@ -42,11 +46,11 @@ struct debug_entry {
 };
 
 extern "C" {
-/// Ends with a null name; the first entry is null until there is a runtime.
+/// The table. It ends with a null name; the first name is null until there is a runtime.
 [[gnu::visibility("default"), gnu::used]] constinit debug_entry weft_debug_layout[96] = {};
 }
 
-// Named by those that let it see their members.
+// The classes that let this one see their members name it as a friend.
 struct debug_layout {
     static void fill(listed_runtime* const* first) noexcept;
 };
@@ -57,7 +61,8 @@ constinit std::array<const char*, static_cast<std::size_t>(fiber_state::done) + 
 
 template <class Enum, std::size_t N>
 void fill_names(std::array<const char*, N>& names) noexcept {
-    for (std::size_t i = 0; i < N; ++i) names[i] = name(static_cast<Enum>(i)).data();  // each is a literal
+    // Each name is a literal, so it ends with a zero.
+    for (std::size_t i = 0; i < N; ++i) names[i] = name(static_cast<Enum>(i)).data();
 }
 
 std::uint64_t address(const void* p) noexcept { return reinterpret_cast<std::uintptr_t>(p); }
@@ -73,7 +78,8 @@ std::uint64_t byte_of(T with_one_bit) noexcept {
 }  // namespace
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // supported by both compilers for what has no virtual bases
+// Both compilers support this for classes without virtual bases.
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 void debug_layout::fill(listed_runtime* const* first) noexcept {
     fill_names<fiber_state>(state_names);
@@ -163,7 +169,8 @@ void debug_layout::fill(listed_runtime* const* first) noexcept {
 #endif
     };
     static_assert(std::size(entries) < std::size(weft_debug_layout));
-    for (std::size_t i = std::size(entries); i-- > 0;) weft_debug_layout[i] = entries[i];  // the first at last
+    // The first entry is written last.
+    for (std::size_t i = std::size(entries); i-- > 0;) weft_debug_layout[i] = entries[i];
 }
 
 #pragma GCC diagnostic pop

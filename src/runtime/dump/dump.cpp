@@ -1,4 +1,4 @@
-// dump.cpp - a snapshot in the form that was asked for.
+// dump.cpp - takes a snapshot and writes it in the requested format.
 #include <weft/dump.hpp>
 
 #include "runtime/dump/dump_forms.hpp"

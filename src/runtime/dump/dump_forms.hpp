@@ -1,4 +1,4 @@
-// dump_forms.hpp - how a snapshot is written: for people, and for programs.
+// dump_forms.hpp - writes a snapshot as text, for people, or as JSON, for programs.
 #pragma once
 
 #include <weft/dump.hpp>
@@ -10,7 +10,7 @@
 namespace weft::detail {
 
 void write_text(std::ostream& to, const process_snapshot&, code_names&);
-/// Only the fibers and the cycles.
+/// Writes only the fibers and the cycles.
 void write_fibers(std::ostream& to, const process_snapshot&, code_names&);
 void write_json(std::ostream& to, const process_snapshot&, code_names&);
 

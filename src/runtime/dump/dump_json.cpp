@@ -9,7 +9,8 @@
 namespace weft::detail {
 namespace {
 
-// The length of the UTF-8 character at the beginning, or 0 if there is none: names may be cut off in the middle of one.
+// The length of the UTF-8 character at the start, or 0 if there is none: a name may be cut in the
+// middle of a character.
 std::size_t character_at(std::string_view s) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
     const auto first = byte(0);
@@ -17,8 +18,10 @@ std::size_t character_at(std::string_view s) noexcept {
     if (n == 0 || n > s.size()) return 0;
     for (std::size_t i = 1; i < n; ++i)
         if ((byte(i) & 0xc0) != 0x80) return 0;
-    if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;  // too long; half of a pair
-    if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;  // too long; beyond the last
+    // Reject an overlong form, and half of a surrogate pair.
+    if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
+    // Reject an overlong form, and a value beyond the last character.
+    if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
     return n;
 }
 
@@ -64,7 +67,8 @@ private:
         to_ << ",\"owners\":";
         list(f.owners, [this](fiber_id id) { to_ << id.value; });
         to_ << ",\"stack\":";
-        bool is_exact = f.thread != 0;  // where a signal came, not whither a call returns
+        // The first address of a running fiber is where the signal arrived.
+        bool is_exact = f.thread != 0;
         list(f.stack, [&](const void* code) {
             to_ << "{\"address\":";
             address(code);

@@ -31,20 +31,23 @@
 namespace weft::detail {
 namespace {
 
-constexpr timeval peer_patience{.tv_sec = 5, .tv_usec = 0};  // chosen: with who has connected, and may not read
+// chosen: how long to wait for a peer that has connected and may not read
+constexpr timeval peer_patience{.tv_sec = 5, .tv_usec = 0};
 
 constinit atomic<int> waker{-1};  // V2
 constinit atomic<bool> was_signalled{false};  // V2
 
 void wake(int descriptor) noexcept {
     constexpr std::uint64_t once = 1;
-    [[maybe_unused]] const auto n = ::write(descriptor, &once, sizeof once);  // full: it is awake in any case
+    // If the counter is full, the thread is awake anyway.
+    [[maybe_unused]] const auto n = ::write(descriptor, &once, sizeof once);
 }
 
 extern "C" void on_dump_signal(int) {
     const int saved = errno;
     was_signalled.store(true, relaxed);
-    if (const int descriptor = waker.load(relaxed); descriptor >= 0) wake(descriptor);  // the write orders
+    // the write orders the store above
+    if (const int descriptor = waker.load(relaxed); descriptor >= 0) wake(descriptor);
     errno = saved;
 }
 
@@ -54,7 +57,7 @@ std::string made(dump_format format) {
     return std::move(text).str();
 }
 
-// \returns whether all of it was taken.
+// \returns whether all of the text was written.
 template <class Write>
 bool write_all(std::string_view text, Write&& write_some) noexcept {
     while (!text.empty()) {
@@ -83,22 +86,24 @@ public:
     dump_server(const dump_server&) = delete;
     dump_server& operator=(const dump_server&) = delete;
 
-    /// 0: none so far.
+    /// The number of the signal; 0: none yet.
     int number() const noexcept { return number_.load(relaxed); }
-    /// It had none.
+    /// Adds a signal to a server that had none.
     void serve(int number) noexcept {
-        number_.store(number, relaxed);  // the write orders
+        // The write in wake() orders this store.
+        number_.store(number, relaxed);
         wake(wake_.get());
     }
     int waker() const noexcept { return wake_.get(); }
 
 private:
-    // False: the signal is served all the same.
+    // \returns false if it cannot listen; the signal is served all the same.
     bool listen() noexcept {
         const dump_socket here(::getpid());
         const int fd = listener_.get();
+        // chosen: one second; the previous server of this process may still be making a dump
         for (int tries = 100; fd >= 0 && tries > 0;
-             --tries) {  // chosen: a second; the last one of this process may still be at a dump
+             --tries) {
             if (::bind(fd, here.get(), here.bytes) == 0) return ::listen(fd, 4) == 0;
             if (errno != EADDRINUSE || ending_.load(relaxed)) break;
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -114,14 +119,14 @@ private:
             if (number() != 0) unblock(number());
             std::array<pollfd, 2> wanted = {{{wake_.get(), POLLIN, 0}, {listens ? listener_.get() : -1, POLLIN, 0}}};
             if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) return say_that_nobody_answers("poll");
-            if (ending_.load(acquire)) return;  // pairs with the end
+            if (ending_.load(acquire)) return;  // pairs with the destructor
             std::uint64_t times = 0;
             if (::read(wake_.get(), &times, sizeof times) == sizeof times && was_signalled.exchange(false, relaxed)) print();
             if (listens) listens = answer_next();
         }
     }
 
-    // There is a thread that can take it, whatever the others have inherited.
+    // So there is one thread that can take the signal, whatever masks the others have inherited.
     static void unblock(int number) noexcept {
         sigset_t one;
         ::sigemptyset(&one);
@@ -143,13 +148,14 @@ private:
         }
     }
 
-    // False: the system refuses the call, and would do so at once for ever.
+    // \returns false if the system refuses the call, as it would do again at once.
     bool answer_next() noexcept {
         const unshared_descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (peer.get() >= 0) {
             answer(peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(100));  // chosen: who asks is still there, and so is the lack
+            // chosen: the peer still waits, and the lack of resources lasts
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
         } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
             say_that_nobody_answers("accept4");
             return false;
@@ -188,15 +194,18 @@ private:
 };
 
 constinit std::mutex service_lock;
-constinit unsigned service_users = 0;  // under the lock, as the next
+// Both are guarded by service_lock.
+constinit unsigned service_users = 0;
 constinit dump_server* server = nullptr;  // V1
 
-[[gnu::constructor(before_static_objects)]] void services_follow_forks() noexcept {  // F3 of base/fork.hpp
+// F3 of base/fork.hpp.
+[[gnu::constructor(before_static_objects)]] void services_follow_forks() noexcept {
     follow_forks({.before = [] { service_lock.lock(); },
                   .in_parent = [] { service_lock.unlock(); },
                   .in_child =
                       [] {
-                          waker.store(-1, relaxed);  // V3; alone
+                          // V3; relaxed, since this is the only thread.
+                          waker.store(-1, relaxed);
                           service_users = 0;
                           server = nullptr;
                           service_lock.unlock();
@@ -206,7 +215,8 @@ constinit dump_server* server = nullptr;  // V1
 void install_handler(int number) {
     struct sigaction now = {};
     if (::sigaction(number, nullptr, &now) == 0) {
-        const bool is_ours = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_dump_signal;  // of a parent
+        // then it was inherited from a parent
+        const bool is_ours = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_dump_signal;
         if (is_ours) return;
         if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN)
             throw std::invalid_argument(signal_in_words("dump_signal", number) + " is ignored, by somebody's wish");
@@ -261,6 +271,8 @@ dump_service::~dump_service() {
         if (server->number() != 0) remove_handler(server->number());
         last.reset(std::exchange(server, nullptr));
     }
-}  // its end waits for a dump that is being made, which takes other locks: so without this one (F1 of base/fork.hpp)
+    // The destruction of `last` waits for a dump that is being made, which takes other locks. So it
+    // runs without service_lock (F1 of base/fork.hpp).
+}
 
 }  // namespace weft::detail

@@ -1,7 +1,8 @@
-// dump_socket.hpp - where a process that serves dumps is asked for them: a unix socket without a file, so that nothing is left behind.
+// dump_socket.hpp - the unix socket at which a process is asked for dumps.
 //
-// A request is one line, `text` or `json`; the answer is the dump, up to the end of the connection. Others than the process's own user
-// and root get none.
+// The socket is abstract: it has no file, so nothing is left behind. A request is one line, `text`
+// or `json`. The answer is the dump, up to the end of the connection. Only the process's own user
+// and root get an answer.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,7 +18,8 @@ struct dump_socket {
     explicit dump_socket(int process) noexcept {
         const std::string name = "weft-dump-" + std::to_string(process);
         address.sun_family = AF_UNIX;
-        std::memcpy(address.sun_path + 1, name.data(), name.size());  // begins with a zero: in the abstract
+        // The name begins with a zero, so it is in the abstract namespace.
+        std::memcpy(address.sun_path + 1, name.data(), name.size());
         bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     }
 

@@ -1,4 +1,4 @@
-// dump_text.cpp - a snapshot as text: fibers that are alike are shown once.
+// dump_text.cpp - writes a snapshot as text; fibers that are alike are shown once.
 #include <algorithm>
 #include <map>
 #include <ostream>
@@ -13,7 +13,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t most_shown = 20;  // chosen: of those that are alike, that are owners, or that are waited for
+// chosen: the most members of a group, objects, or owners to list
+constexpr std::size_t most_shown = 20;
 
 using fibers_of_group = std::vector<const fiber_snapshot*>;
 
@@ -21,8 +22,10 @@ struct group {
     fibers_of_group members;
 };
 
-// What of a stack is shown, and what of it counts when two are compared. Of one that waits the innermost frames are the runtime's: there are
-// several ways from a wait to the switch, whichever fiber comes next, and from a call to the wait, whoever else uses the object just then.
+// Which frames of a stack are shown, and which are compared. In the stack of a waiting fiber the
+// innermost frames belong to the runtime. They vary although the fibers wait in the same way: the
+// way from a wait to the switch depends on which fiber comes next, and the way from a call to the
+// wait depends on who else uses the object at that moment.
 class stack_views {
 public:
     explicit stack_views(code_names& names) noexcept : names_(names) {}
@@ -45,8 +48,9 @@ private:
         const auto name = names_.of_caller(code);
         if (name.starts_with("weft::detail::carrier::") || name.starts_with("weft::detail::switch_"))
             known->second = frame::of_switch;
+        // The body may be inlined into call_task.
         else if (name.starts_with("weft::detail::") &&
-                 !name.starts_with("weft::detail::call_task"))  // which may have the body in it
+                 !name.starts_with("weft::detail::call_task"))
             known->second = frame::of_runtime;
         return known->second;
     }
@@ -55,15 +59,16 @@ private:
     std::unordered_map<void*, frame> known_;
 };
 
-// What makes two fibers alike: all but who they are, where exactly they wait, for how long, and at which of the objects that nobody has:
-// those are told apart below the group.
+// Two fibers are alike if all of this is equal. Not compared are their identity, their exact place
+// in the runtime, how long they wait, and which object they wait at if no fiber owns it; such
+// objects are listed below the group.
 auto kind_of(const fiber_snapshot& f, stack_views& stacks) {
     return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for,
                       f.owners.empty() ? nullptr : f.object, std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value),
                       stacks.compared(f));
 }
 
-// Largest last, so that what there is little of is seen first; else as they came.
+// The largest group comes last, so that rare cases are seen first; otherwise in the order found.
 std::vector<group> groups_of(const std::vector<fiber_snapshot>& fibers, stack_views& stacks) {
     std::map<decltype(kind_of(fibers.front(), stacks)), std::size_t> known;
     std::vector<group> groups;
@@ -124,7 +129,8 @@ private:
         if (g.members.size() > 1) write_parts(by_object);
         const auto stack = stacks_.shown(first);
         for (std::size_t i = 0; i < stack.size(); ++i) {
-            const bool is_exact = i == 0 && first.thread != 0;  // where a signal came, not whither a call returns
+            // The first address of a running fiber is where the signal arrived.
+            const bool is_exact = i == 0 && first.thread != 0;
             to_ << "    " << (is_exact ? names_.of(stack[i]) : names_.of_caller(stack[i])) << '\n';
         }
     }
@@ -139,7 +145,7 @@ private:
         to_ << "fiber " << id.value;
     }
 
-    // At one object each, as they came.
+    // Parts of a group with one object each, in the order found.
     static std::vector<fibers_of_group> parts_by_object(const group& g) {
         std::unordered_map<const void*, std::size_t> known;
         std::vector<fibers_of_group> parts;

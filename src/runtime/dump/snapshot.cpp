@@ -1,9 +1,11 @@
-// snapshot.cpp - what is seen of every fiber at one look, and which of those that wait do so for ever.
+// snapshot.cpp - what is seen of every fiber at one look, and which fibers wait for ever.
 //
-// A fiber that waits is held while it is read (scheduler::for_each_held): so its reason, its object, the object's holder and its stack are
-// those of one wait, whose ticket is kept. A cycle is believed if, all members found waiting, their holders are asked once more, and
-// after that all of them still wait in the waits that were seen first: then there was a moment at which each waited for the next. Who
-// joins another by running it is in no wait, and waits as long as that one does.
+// A waiting fiber is held while it is read (scheduler::for_each_held). So its reason, its object,
+// the object's holder and its stack all belong to one wait, whose ticket is kept. A cycle is
+// believed under two conditions: all members were found waiting and their holders, asked once more,
+// are the same; and after that all members still wait in the waits seen first. Then there was a
+// moment at which each waited for the next. A fiber that joins another by running it is in no wait
+// of its own; it waits as long as that fiber does.
 #include <weft/dump.hpp>
 
 #include <algorithm>
@@ -23,17 +25,20 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t most_frames = 64;  // chosen: a screenful
-constexpr std::size_t most_holders = 64;  // chosen: children of a scope, listed under its lock
-constexpr std::size_t held_at_once = 4;  // chosen: who is woken meanwhile waits for 50 us
-constexpr auto answer_within = std::chrono::milliseconds(100);  // chosen: a dump is wanted soon
+constexpr std::size_t most_frames = 64;  // chosen: one screen
+constexpr std::size_t most_holders = 64;  // chosen: children of a scope, read under its lock
+// chosen: a fiber that is woken while it is held is delayed by at most 50 us
+constexpr std::size_t held_at_once = 4;
+// chosen: a dump is wanted soon
+constexpr auto answer_within = std::chrono::milliseconds(100);
 
 struct seen_fiber {
     scheduler::held_fiber fiber;
     fiber_snapshot what;
-    std::optional<wait_ticket> ticket;  // of the wait that was seen
-    const control_block* in_place = nullptr;  // the fiber that it joins by running it itself, and so in no wait
-    std::vector<const wait_cell*> holders;  // addresses
+    std::optional<wait_ticket> ticket;  // the ticket of the wait that was seen
+    // The fiber that it joins by running it itself, so without a wait.
+    const control_block* in_place = nullptr;
+    std::vector<const wait_cell*> holders;  // used as addresses only
 };
 
 struct seen_runtime {
@@ -42,27 +47,30 @@ struct seen_runtime {
     bool has_timers = false;
 };
 
-// Held.
+// The fiber is held.
 std::vector<const wait_cell*> holders_of(const control_block& f) {
     const auto& cell = f.rest();
-    const auto find = cell.kind.load(relaxed)->holders;  // its own store, before the wait
+    // Stored by the fiber itself, before the wait.
+    const auto find = cell.kind.load(relaxed)->holders;
     if (!find) return {};
     std::array<const wait_cell*, most_holders> found;
     const auto n = find(cell.object.load(relaxed), found);
     return {found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n)};
 }
 
-// Held. A coroutine inside it waits on a stack of its own; then come those of its callers.
+// The fiber is held. If it waits inside a coroutine, the frames of the coroutine's stack come
+// first, then those of its callers.
 std::vector<void*> stack_of(const control_block& f) {
     std::array<void*, most_frames> frames;
     auto n = read_left_stack(f.ctx, frames);
     for (const auto* core = f.rest().slot.innermost; core && n < frames.size(); core = link_of(*core).outer)
         n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
+    // Not in braces, which would make a list of two pointers.
     return std::vector<void*>(frames.begin(),
-                              frames.begin() + static_cast<std::ptrdiff_t>(n));  // not in braces: a list of two pointers
+                              frames.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
-// Held.
+// The fiber is held.
 void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stacks which) {
     const auto& cell = f.rest();
     seen.ticket = cell.word.last_ticket();
@@ -75,7 +83,7 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
     if (which == stacks::shown) seen.what.stack = stack_of(f);
 }
 
-// What can be told of any fiber: hints. One that joins by running the other itself is in no wait.
+// What can be told of any fiber, as hints. A fiber that joins another by running it is in no wait.
 void look_at(control_block& f, seen_fiber& seen) {
     std::array<char, sizeof f.rest().name_text> room;
     const auto info = info_of(f, room);
@@ -99,7 +107,8 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
         const auto* const current = c.seen_current();
         const auto found = current ? by_cell.find(&current->rest()) : by_cell.end();
         if (found == by_cell.end()) return;
-        if (found->second->ticket) return;  // it has waited when it was looked at, and is shown so
+        // It was waiting when it was looked at, and is shown so.
+        if (found->second->ticket) return;
         auto& what = found->second->what;
         what.state = name(fiber_state::running);
         what.waits_for = no_wait.name;
@@ -107,10 +116,12 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
         for (unsigned i = 0; i < s.worker_count(); ++i)
             if (s.worker_at(i).held_by() == &c && c.hold().has_worker_hint()) what.worker = i;
         const int number = s.options().hog_signal;
-        if (which == stacks::left_out || number == 0 || simulator_here()) return;  // whose clock would stand still meanwhile
+        // In a simulated runtime the clock would stand still meanwhile.
+        if (which == stacks::left_out || number == 0 || simulator_here()) return;
         std::array<void*, most_frames> frames;
         const auto n = read_running_stack(what.thread, number, frames, clock::now() + answer_within);
-        if (c.current() != current) return;  // it has gone on: whose stack that was is not known
+        // The carrier has switched meanwhile, so it is unknown whose stack that was.
+        if (c.current() != current) return;
         what.stack.assign(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));
     });
 }
@@ -188,7 +199,7 @@ private:
         return found;
     }
 
-    // Who runs another itself, for as long as that one.
+    // A fiber that runs another itself has waited as long as that one has.
     std::optional<std::chrono::milliseconds> waited(const seen_fiber& f) const {
         const auto* one = &f;
         while (one->in_place) {
@@ -199,8 +210,9 @@ private:
         return one->what.waited;
     }
 
-    // No timer was armed after all had been seen, none lives that was not seen, and all still wait in the waits that were seen: then they all
-    // did when the timers were looked at.
+    // True if no timer was armed after all fibers had been seen, no fiber is alive that was not
+    // seen, and all still wait in the waits that were seen. Then they all waited at the moment when
+    // the timers were looked at.
     bool are_at_rest() const {
         bool any = false;
         for (const auto& r : runtimes_)
@@ -214,10 +226,12 @@ private:
     }
 
     static bool still_waits(const seen_fiber& f) noexcept {
-        if (f.in_place) return f.fiber->rest().in_place.load(relaxed) == f.in_place;  // a hint; exact with the other's ticket
+        // This is a hint; together with the other fiber's ticket it is exact.
+        if (f.in_place) return f.fiber->rest().in_place.load(relaxed) == f.in_place;
         const auto& word = f.fiber->rest().word;
+        // The state is read before the ticket, since tickets only grow.
         return f.ticket && word.state() == wait_state::waiting &&
-               word.last_ticket() == *f.ticket;  // in this order: tickets only grow
+               word.last_ticket() == *f.ticket;
     }
 
     static bool is_true(const std::vector<seen_fiber*>& members) {

@@ -1,4 +1,4 @@
-// stack_report.cpp - the census of stacks as a user sees it: as values, and as a table on stderr.
+// stack_report.cpp - the stack census as a user sees it: as values, and as a table on stderr.
 #include <cxxabi.h>
 
 #include <cstdio>

@@ -19,7 +19,7 @@ void begin_with_least(std::vector<std::size_t>& cycle) {
 
 }  // namespace
 
-// Depth first; an edge to a node on the path closes a cycle.
+// A depth-first search; an edge to a node on the current path closes a cycle.
 std::vector<std::vector<std::size_t>> find_cycles(const std::vector<std::vector<std::size_t>>& waits_for) {
     std::set<std::vector<std::size_t>> found;
     std::vector<visit> seen(waits_for.size(), visit::none);

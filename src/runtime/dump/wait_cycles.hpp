@@ -1,4 +1,4 @@
-// wait_cycles.hpp - who waits for whom, as a graph: its cycles are fibers that wait for ever.
+// wait_cycles.hpp - the graph of which fiber waits for which; its cycles wait for ever.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,9 @@
 
 namespace weft::detail {
 
-/// `waits_for[i]` are those all of whom i waits for. \returns cycles, each of which begins with its least member; every node that lies
-/// on a cycle is in at least one if it has one edge, and no two have the same members.
+/// `waits_for[i]` are the nodes for all of which i waits. \returns cycles, each beginning with its
+/// least member. Every node that lies on a cycle and has only one edge is in at least one of them;
+/// no two have the same members.
 std::vector<std::vector<std::size_t>> find_cycles(const std::vector<std::vector<std::size_t>>& waits_for);
 
 }  // namespace weft::detail
