@@ -20,7 +20,7 @@ namespace weft::detail {
 
 namespace {
 
-/// A system pipe that is not registered with a driver. It is emptied before it is filled again, so
+/// A system pipe that is not registered with an engine. It is emptied before it is filled again, so
 /// no fiber has to wait for it.
 class passage {
 public:

@@ -19,7 +19,7 @@ io_context current() noexcept {
 // pairs with current()
 void set_io_context_lookup(io_context_lookup f) noexcept { lookup.store(f, release); }
 
-epoll_driver* current_io() noexcept { return current().driver; }
+io_engine* current_io() noexcept { return current().engine; }
 
 blocking_pool* current_blocking_pool(pool_for what) noexcept {
     auto* const pools = current().pools;

@@ -1,11 +1,11 @@
-// current.hpp - how this layer finds the driver and the blocking pools of its caller's runtime.
+// current.hpp - how this layer finds the engine and the blocking pools of its caller's runtime.
 //
 // Runtimes are a layer above this one; the first runtime registers the look-up function.
 #pragma once
 
 namespace weft::detail {
 
-class epoll_driver;
+class io_engine;
 class blocking_pool;
 struct blocking_pools;
 
@@ -15,7 +15,7 @@ enum class pool_for { calls, look_ups, starts };
 
 /// What the calling fiber's runtime lends to I/O. Both are null on plain threads.
 struct io_context {
-    epoll_driver* driver = nullptr;
+    io_engine* engine = nullptr;
     blocking_pools* pools = nullptr;
 };
 
@@ -24,7 +24,7 @@ using io_context_lookup = io_context (*)() noexcept;
 /// Registers the look-up, which must be callable from any thread at any time. May be called again.
 void set_io_context_lookup(io_context_lookup) noexcept;
 
-epoll_driver* current_io() noexcept;
+io_engine* current_io() noexcept;
 blocking_pool* current_blocking_pool(pool_for what = pool_for::calls) noexcept;
 
 }  // namespace weft::detail

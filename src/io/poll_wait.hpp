@@ -1,4 +1,4 @@
-// poll_wait.hpp - how a plain thread waits for descriptors that no driver watches.
+// poll_wait.hpp - how a plain thread waits for descriptors that no engine watches.
 #pragma once
 
 #include <poll.h>

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "io/current.hpp"
-#include "io/epoll_driver.hpp"
+#include "io/engine.hpp"
 #include "io/poll_wait.hpp"
 #include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
@@ -64,12 +64,12 @@ void io_source::drop() noexcept {
 }
 
 void io_source::close_descriptor() noexcept {
-    epoll_driver* from = nullptr;
+    io_engine* from = nullptr;
     {
         const std::lock_guard guard(lock_);
-        from = driver_;
-        driver_ = nullptr;
-        if (from) from->pin();  // E3
+        from = engine_;
+        engine_ = nullptr;
+        if (from) from->pin();  // ENGINE-2
     }
     if (from) {
         from->remove(fd_);
@@ -82,13 +82,13 @@ void io_source::close_descriptor() noexcept {
 }
 
 long io_source::attach() noexcept {
-    epoll_driver* mine = nullptr;
+    io_engine* mine = nullptr;
     {
         const std::lock_guard guard(lock_);
-        if (driver_) return 0;
+        if (engine_) return 0;
         mine = current_io();
         if (!mine) return refused_here() ? -EOPNOTSUPP : 0;
-        driver_ = mine;
+        engine_ = mine;
     }
     // Waiters that are linked from here on are woken by the event of the registration itself, if
     // the descriptor is ready.
@@ -96,30 +96,30 @@ long io_source::attach() noexcept {
     if (result == 0) return 0;
     {
         const std::lock_guard guard(lock_);
-        if (driver_ == mine) driver_ = nullptr;
+        if (engine_ == mine) engine_ = nullptr;
     }
-    // The waiters try again themselves, and fail or find another driver.
+    // The waiters try again themselves, and fail or find another engine.
     wake_all(true, true);
     return result;
 }
 
 bool io_source::is_watched() noexcept {
     const std::lock_guard guard(lock_);
-    return driver_ != nullptr;
+    return engine_ != nullptr;
 }
 
 bool io_source::must_look_again(io_direction way, event_count seen) const noexcept {
     return events_[index(way)].load(relaxed) != seen  // under lock_ (I4)
-           || driver_ == nullptr                          // I5
+           || engine_ == nullptr                          // I5
            || closing();  // closing_bit is set before close() takes lock_ to wake
 }
 
 readiness io_source::wait(io_direction way, event_count seen, const wait_kind& kind, time_point until) noexcept {
     unwaited_.store(0, relaxed);  // a rough count
     lock_.lock();
-    if (driver_ == nullptr && !closing() && current_io() == nullptr) {
+    if (engine_ == nullptr && !closing() && current_io() == nullptr) {
         lock_.unlock();
-        return wait_without_driver(way, until);
+        return wait_without_engine(way, until);
     }
     if (must_look_again(way, seen)) {
         lock_.unlock();
@@ -153,20 +153,20 @@ unsigned io_source::on_event(io_event e) noexcept {
     return wake_all(e.readable, e.writable);
 }
 
-void io_source::on_driver_gone(const epoll_driver& gone) noexcept {
+void io_source::on_engine_gone(const io_engine& gone) noexcept {
     {
         const std::lock_guard guard(lock_);
-        if (driver_ != &gone) return;
-        driver_ = nullptr;
+        if (engine_ != &gone) return;
+        engine_ = nullptr;
     }
     wake_all(true, true);
 }
 
 // The waiters do not exist in the child, nor does a thread that may have held the lock.
 void io_source::forget_others() noexcept {
-    if (lock_.try_lock() && !driver_ && waiters_[0].empty() && waiters_[1].empty())
+    if (lock_.try_lock() && !engine_ && waiters_[0].empty() && waiters_[1].empty())
         return lock_.unlock();  // so memory is written only if necessary
-    driver_ = nullptr;
+    engine_ = nullptr;
     for (auto& list : waiters_) ::new (&list) wait_list;
     for (auto& e : events_) e.fetch_add(1, relaxed);  // relaxed: this is the only thread
     lock_.unlock();
@@ -189,10 +189,10 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
     return n;
 }
 
-readiness io_source::wait_without_driver(io_direction way, time_point until) noexcept {
+readiness io_source::wait_without_engine(io_direction way, time_point until) noexcept {
     pollfd wanted = poll_request(fd_, way);
     const auto result = poll_descriptors({&wanted, 1}, until);
-    // Counts as an event of a driver; without it a descriptor marked as drained would stay drained.
+    // Counts as an event of an engine; without it a descriptor marked as drained would stay drained.
     on_event({.readable = way == io_direction::read, .writable = way == io_direction::write, .hangup = false});
     return result;
 }

@@ -1,4 +1,4 @@
-// source.hpp - one descriptor and its waiters: the link between a stream, its waiters and a driver.
+// source.hpp - one descriptor and its waiters: the link between a stream, its waiters and an engine.
 //
 //  state    operations  descriptor  leaves by
 //  free     0           none        open -> open (source_pool)
@@ -13,21 +13,21 @@
 //   I2  Exactly one thread closes the descriptor: the one whose change of life_ made the state
 //       `closing, no operations`. Exactly one thread frees the source: the later of the two that
 //       set `gone` (after closing) and `dropped`.
-//   I3  The memory of a source stays a source while any source or driver is in use
+//   I3  The memory of a source stays a source while any source or engine is in use
 //       (source_pool.hpp). So an event that arrives late, for an earlier use of the source, finds a
 //       source and causes at most one needless retry.
 //   I4  events(way) is raised under lock_, before the waiters of that way are taken. An operation
 //       reads the count before it tries. If the attempt would block, and the count is unchanged
 //       when read under lock_, then whatever makes the descriptor ready from now on raises an event
 //       after the waiter was linked. (The descriptor is registered edge-triggered, for both ways.)
-//   I5  driver_ changes only under lock_. It is set while the descriptor is registered, or about to
-//       be registered, with that driver. Before a driver ends, it removes itself from all its
+//   I5  engine_ changes only under lock_. It is set while the descriptor is registered, or about to
+//       be registered, with that engine. Before an engine ends, it removes itself from all its
 //       sources and wakes their waiters, which look again.
 //   I6  Every event wakes all waiters of its way, since only an attempt can tell how much there is
 //       to take.
 //
-// A source is registered when a fiber first waits for it, with the driver of that fiber's runtime.
-// A plain thread that waits for a registered source is woken by that driver; for an unregistered
+// A source is registered when a fiber first waits for it, with the engine of that fiber's runtime.
+// A plain thread that waits for a registered source is woken by that engine; for an unregistered
 // one it sleeps in poll(2).
 #pragma once
 
@@ -40,7 +40,7 @@
 
 namespace weft::detail {
 
-class epoll_driver;
+class io_engine;
 
 inline constexpr wait_kind read_wait{.name = "read", .ends = ended_by::outside};
 inline constexpr wait_kind write_wait{.name = "write", .ends = ended_by::outside};
@@ -48,7 +48,7 @@ inline constexpr wait_kind write_wait{.name = "write", .ends = ended_by::outside
 /// The two ways to wait for a descriptor.
 enum class io_direction : std::uint8_t { read, write };  // io_readiness.hpp relies on this order
 
-/// The events that a driver reports.
+/// The events that an engine reports.
 struct io_event {
     bool readable, writable;
     bool hangup;  ///< the peer has ended its side, or the descriptor has failed
@@ -89,11 +89,11 @@ public:
         return events_[index(way)].load(acquire);
     }
 
-    /// If the caller's runtime has a driver, ensures that it will report events of this source.
-    /// \returns  0; or the negated errno with which the driver refused the descriptor.
+    /// If the caller's runtime has an engine, ensures that it will report events of this source.
+    /// \returns  0; or the negated errno with which the engine refused the descriptor.
     long attach() noexcept;
 
-    /// Whether a driver reports its events.
+    /// Whether an engine reports its events.
     bool is_watched() noexcept;
 
     /// Waits for an event after `seen`, or for close().
@@ -125,14 +125,14 @@ public:
         return n == share;
     }
 
-    // For a driver.
+    // For an engine.
 
     /// \returns  how many waiters were woken.
     unsigned on_event(io_event) noexcept;
-    /// The driver ends. If this source was registered with it, forgets it and wakes all waiters.
-    void on_driver_gone(const epoll_driver&) noexcept;
+    /// The engine ends. If this source was registered with it, forgets it and wakes all waiters.
+    void on_engine_gone(const io_engine&) noexcept;
 
-    /// Called in a forked child, on its only thread: no driver watches the source, and there are no
+    /// Called in a forked child, on its only thread: no engine watches the source, and there are no
     /// waiters.
     void forget_others() noexcept;
 
@@ -144,7 +144,7 @@ private:
     static std::size_t index(io_direction way) noexcept { return static_cast<std::size_t>(way); }
     static bool idle(std::uint32_t life) noexcept { return life < operation; }
     bool must_look_again(io_direction way, event_count seen) const noexcept;
-    readiness wait_without_driver(io_direction way, time_point until) noexcept;
+    readiness wait_without_engine(io_direction way, time_point until) noexcept;
     unsigned wake_all(bool readers, bool writers) noexcept;
     void close_descriptor() noexcept;
 
@@ -155,7 +155,7 @@ private:
     atomic<event_count> drained_at_{0};
     atomic<bool> hangup_{false};
     atomic<std::uint32_t> unwaited_{0};
-    epoll_driver* driver_ = nullptr;
+    io_engine* engine_ = nullptr;
     wait_list waiters_[2];
 };
 

@@ -21,7 +21,7 @@ spin_lock lock;  // guards everything below
 io_source* free_sources = nullptr;
 source_slab* slabs = nullptr;
 std::size_t in_use = 0;
-int drivers = 0;
+int engines = 0;
 
 void forget_others() noexcept {
     lock.unlock();
@@ -36,7 +36,7 @@ void forget_others() noexcept {
 [[gnu::destructor(after_static_objects)]] void free_slabs() noexcept {
     if (!library_is_closed()) return;
     const std::lock_guard guard(lock);
-    if (in_use != 0 || drivers != 0) return;
+    if (in_use != 0 || engines != 0) return;
     free_sources = nullptr;
     while (slabs) delete std::exchange(slabs, slabs->next);
 }
@@ -81,9 +81,9 @@ void recycle(io_source& s) noexcept {
     --in_use;
 }
 
-void count_driver(int n) noexcept {
+void count_engine(int n) noexcept {
     const std::lock_guard guard(lock);
-    drivers += n;
+    engines += n;
 }
 
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {

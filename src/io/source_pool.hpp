@@ -13,9 +13,9 @@ io_source* make_source(int fd) noexcept;
 /// Takes back a source that is free.
 void recycle(io_source&) noexcept;
 
-/// A driver begins (1) or ends (-1). While there is a driver, or a source is in use, the memory of
+/// An engine begins (1) or ends (-1). While there is an engine, or a source is in use, the memory of
 /// the sources stays, even if this library is unloaded or the process ends.
-void count_driver(int n) noexcept;
+void count_engine(int n) noexcept;
 
 /// Calls f for every source in memory, in use or not.
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept;

@@ -33,7 +33,7 @@ namespace {
 
 io_context io_here() noexcept {
     auto* const core = current_runtime();
-    return core && !core->fibers().simulated() ? io_context{&core->driver(), &core->pools()} : io_context{};
+    return core && !core->fibers().simulated() ? io_context{&core->engine(), &core->pools()} : io_context{};
 }
 
 }  // namespace
@@ -235,7 +235,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .hog_nice = chosen_hog_nice(options_),
                         .hog_signal = stack_signal_.number(),
                         .context = this};
-    scheduler_ = std::make_unique<scheduler>(std::move(o), driver_);
+    scheduler_ = std::make_unique<scheduler>(std::move(o), *engine_);
     listed_.emplace(*scheduler_);
     dumps_.emplace(dump_signal, is_inspected ? dump_service::on_request::yes : dump_service::on_request::no);
 }

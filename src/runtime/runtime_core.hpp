@@ -7,7 +7,7 @@
 #include <span>
 
 #include "io/blocking_pool.hpp"
-#include "io/epoll_driver.hpp"
+#include "io/engine.hpp"
 #include "runtime/dump/all_runtimes.hpp"
 #include "runtime/dump/deadlocks.hpp"
 #include "runtime/dump/dump_service.hpp"
@@ -37,7 +37,7 @@ public:
     ~runtime_core();
 
     scheduler& fibers() noexcept { return *scheduler_; }
-    epoll_driver& driver() noexcept { return driver_; }
+    io_engine& engine() noexcept { return *engine_; }
     blocking_pools& pools() noexcept { return pools_; }
     runtime& facade() noexcept { return facade_; }
     const runtime_options& options() const noexcept { return options_; }
@@ -60,7 +60,7 @@ private:
     const runtime_options options_;
     overflow_report overflow_;
     const stack_signal stack_signal_;
-    epoll_driver driver_;
+    const std::unique_ptr<io_engine> engine_ = make_io_engine();
     blocking_pools pools_;
     bool prints_census_ = false;
     deadlock_reporter deadlocks_{options_};

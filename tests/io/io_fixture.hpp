@@ -1,4 +1,4 @@
-// io_fixture.hpp - what the tests of descriptors share: pairs of sockets, counts of descriptors, a driver without a runtime.
+// io_fixture.hpp - what the tests of descriptors share: pairs of sockets, counts of descriptors, an engine without a runtime.
 #pragma once
 
 #include <fcntl.h>
@@ -11,10 +11,11 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <thread>
 
 #include "io/current.hpp"
-#include "io/epoll_driver.hpp"
+#include "io/engine.hpp"
 #include "io/source_pool.hpp"
 
 namespace weft::test {
@@ -58,28 +59,28 @@ private:
     std::size_t before_ = 0;
 };
 
-/// A driver that a thread polls, and which plain threads of the test take for that of their runtime.
-class polled_driver {
+/// An engine that a thread polls, and that plain threads of the test take for that of their runtime.
+class polled_engine {
 public:
-    polled_driver() {
-        current_ = &driver_;
+    explicit polled_engine(std::unique_ptr<detail::io_engine> engine = detail::make_io_engine()) : engine_(std::move(engine)) {
+        current_ = engine_.get();
         detail::set_io_context_lookup([]() noexcept { return detail::io_context{current_.load(), nullptr}; });
         poller_ = std::thread([this] {
-            while (!ending_) driver_.poll(detail::never);
+            while (!ending_) engine_->poll(detail::never);
         });
     }
-    ~polled_driver() {
+    ~polled_engine() {
         ending_ = true;
-        driver_.wake();
+        engine_->wake();
         poller_.join();
         detail::set_io_context_lookup([]() noexcept { return detail::io_context{}; });
     }
 
-    detail::epoll_driver& get() { return driver_; }
+    detail::io_engine& get() { return *engine_; }
 
 private:
-    static inline std::atomic<detail::epoll_driver*> current_{nullptr};
-    detail::epoll_driver driver_;
+    static inline std::atomic<detail::io_engine*> current_{nullptr};
+    const std::unique_ptr<detail::io_engine> engine_;
     std::atomic<bool> ending_{false};
     std::thread poller_;
 };

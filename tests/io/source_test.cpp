@@ -116,7 +116,7 @@ TEST_F(source_test, I3_a_late_event_finds_the_next_life_and_only_raises_its_coun
 // Waiting.
 
 TEST_F(source_test, I4_an_event_after_the_attempt_is_not_missed) {
-    polled_driver d;
+    polled_engine d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
     const auto seen = source_->events(io_direction::read);
@@ -126,7 +126,7 @@ TEST_F(source_test, I4_an_event_after_the_attempt_is_not_missed) {
 }
 
 TEST_F(source_test, I6_an_event_wakes_all_waiters_of_its_way) {
-    polled_driver d;
+    polled_engine d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
     ASSERT_TRUE(eventually([&] { return source_->events(io_direction::write) != 0; }));
@@ -146,7 +146,7 @@ TEST_F(source_test, I6_an_event_wakes_all_waiters_of_its_way) {
 }
 
 TEST_F(source_test, close_wakes_the_waiters_of_both_ways) {
-    polled_driver d;
+    polled_engine d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
     ASSERT_TRUE(eventually([&] { return source_->events(io_direction::write) != 0; }));
@@ -162,7 +162,7 @@ TEST_F(source_test, close_wakes_the_waiters_of_both_ways) {
 }
 
 TEST_F(source_test, wait_ends_when_its_time_has_come) {
-    polled_driver d;
+    polled_engine d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
     EXPECT_EQ(
@@ -172,7 +172,7 @@ TEST_F(source_test, wait_ends_when_its_time_has_come) {
 }
 
 TEST_F(source_test, I5_a_driver_that_ends_hands_its_waiters_over_to_poll) {
-    auto d = std::make_unique<polled_driver>();
+    auto d = std::make_unique<polled_engine>();
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
     source_->leave();
@@ -191,7 +191,7 @@ TEST_F(source_test, I5_a_driver_that_ends_hands_its_waiters_over_to_poll) {
 
 TEST_F(source_test, a_source_outlives_its_driver_and_is_closed_later) {
     {
-        polled_driver d;
+        polled_engine d;
         ASSERT_TRUE(source_->enter());
         ASSERT_EQ(source_->attach(), 0);
         source_->leave();
@@ -236,7 +236,7 @@ TEST_F(source_test, drained_never_hides_a_hangup_reported_before) {
 }
 
 TEST_F(source_test, end_of_stream_after_a_short_read_is_seen) {
-    polled_driver d;
+    polled_engine d;
     EXPECT_EQ(::write(peer(), "abc", 3), 3);
     ::shutdown(peer(), SHUT_WR);
     std::byte buffer[8];
@@ -250,7 +250,7 @@ TEST_F(source_test, concurrent_operations_and_close_stress) {
     const unsigned seed = std::random_device{}();
     std::cout << "seed " << seed << '\n';
     std::mt19937 random(seed);
-    polled_driver d;
+    polled_engine d;
     for (int round = 0; round < 200; ++round) {
         const auto fds = socket_pair();
         auto* const s = make_source(fds[0]);

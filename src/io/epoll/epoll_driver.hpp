@@ -7,9 +7,6 @@
 //       kernel has returned. A waker that finds it set does so before it is cleared, so the poll()
 //       that clears it ends for both wakers. The clearing exchange reads the value of the waker's
 //       exchange, so what the waker wrote before is visible after poll().
-//   E3  A thread that calls into this driver for a source, and is not running a fiber of this
-//       runtime, holds a pin, which it took under the source's lock. The destructor detaches every
-//       source and then waits until there is no pin.
 #pragma once
 
 #include <sys/epoll.h>
@@ -18,31 +15,21 @@
 
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
-#include "io/source.hpp"
-#include "sched/driver.hpp"
+#include "io/engine.hpp"
 
 namespace weft::detail {
 
-class epoll_driver final : public driver {
+class epoll_driver final : public io_engine {
 public:
     /// \throws  std::system_error.
     epoll_driver();
-    /// Its sources live on, unregistered; their waiters look for another way to wait.
     ~epoll_driver() override;
-    epoll_driver(const epoll_driver&) = delete;
-    epoll_driver& operator=(const epoll_driver&) = delete;
 
     unsigned poll(time_point until) noexcept override;
     void wake() noexcept override;
 
-    /// \returns  0 or a negated errno.
-    long add(int fd, io_source& source) noexcept;
-    void remove(int fd) noexcept;
-
-    // called under the lock of a source that names this driver (E3)
-    void pin() noexcept { pins_.fetch_add(1, relaxed); }
-    // pairs with the acquire in the destructor
-    void unpin() noexcept { pins_.fetch_sub(1, release); }
+    long add(int fd, io_source& source) noexcept override;
+    void remove(int fd) noexcept override;
 
 private:
     // chosen: 3 KiB; the next poll takes the rest
@@ -54,7 +41,6 @@ private:
     // Used by poll(), so by one thread at a time.
     bool has_pwait2_ = true;
     atomic<bool> wake_pending_{false};
-    atomic<unsigned> pins_{0};
     std::array<epoll_event, batch> ready_;
 };
 

@@ -1,4 +1,4 @@
-#include "io/epoll_driver.hpp"
+#include "io/epoll/epoll_driver.hpp"
 
 #include <sys/eventfd.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 
 #include "arch/valgrind.hpp"
 #include "base/panic.hpp"
-#include "io/source_pool.hpp"
+#include "io/source.hpp"
 #include "io/system.hpp"
 
 namespace weft::detail {
@@ -70,15 +70,11 @@ epoll_driver::epoll_driver()
             "weft: epoll_ctl");
     // Some versions do not know the call and print a message each time.
     if (running_on_valgrind()) has_pwait2_ = false;
-    count_driver(1);
 }
 
-epoll_driver::~epoll_driver() {
-    for_each_source([](io_source& s, void* self) { s.on_driver_gone(*static_cast<epoll_driver*>(self)); }, this);
-    // Pairs with unpin(): the last use of epoll_fd_ is over (E3).
-    while (pins_.load(acquire) != 0) thread_yield();
-    count_driver(-1);
-}
+epoll_driver::~epoll_driver() { leave_all_sources(); }
+
+std::unique_ptr<io_engine> make_io_engine() { return std::make_unique<epoll_driver>(); }
 
 unsigned epoll_driver::poll(time_point until) noexcept {
     const long n = wait_for_events(until);
