@@ -93,7 +93,7 @@ struct runtime_options {
     /// is taken. WEFT_INSPECT=1 or =0 overrides.
     bool inspect = false;
     /// When a fiber computes and has lost its worker, the nice value of its thread is raised by
-    /// this much, 0 to 19, unless other fibers are bound to that thread. With 10, the other fibers
+    /// this much, 0 to 19, unless other fibers are pinned to that thread. With 10, the other fibers
     /// are punctual beside a hundred hogs in most runs. But then every thread that is less nice
     /// comes before such a fiber, the program's other threads among them; and the threads and
     /// processes that it starts are as nice as it is, threads of weft::blocking among them.

@@ -90,7 +90,7 @@ void block_pool::make_blocks(leaf& l) noexcept {
         block->index = l.first_index + static_cast<std::uint32_t>(i);
         // B5; under the lock, as everything here
         block->generation.store(l.last_generation, relaxed);
-        if (l.last_ticket != 0) block->rest().word.continue_from(l.last_ticket);
+        if (l.last_ticket != 0) block->cold().word.continue_from(l.last_ticket);
         block->link = i + 1 == leaf_blocks ? nullptr : block + 1;
     }
 }
@@ -243,7 +243,7 @@ void block_pool::sort_in(leaf& home, control_block& block) noexcept {
     block.link = home.free;
     home.free = &block;
     ++partial_blocks_;
-    if (block.waited != waits::not_yet) home.last_ticket = std::max(home.last_ticket, block.rest().word.last_ticket());
+    if (block.waited != waits::not_yet) home.last_ticket = std::max(home.last_ticket, block.cold().word.last_ticket());
     home.last_generation = std::max(home.last_generation, block.generation.load(relaxed));
     if (++home.free_count < leaf_blocks) return;
     partial_.remove(home);

@@ -1,7 +1,7 @@
 // block_pool.hpp - control blocks in slabs: reused while the runtime lives, never moved.
 //
 // Blocks are allocated in slabs, and a slab consists of leaves. A leaf is 64 control blocks and
-// behind them their rests (fiber_rest), whose pages are not touched unless a fiber needs its rest.
+// behind them their cold halves (fiber_cold), whose pages are not touched unless a fiber needs its own.
 // Free blocks travel between the pool and the workers in chains of 64. No code has to walk a chain,
 // since a walk misses the cache at each block. Chains that were not needed for a while
 // (low_water.hpp) are sorted: each block goes back to its leaf, which shares its pages with nothing

@@ -22,7 +22,7 @@ fiber_state state_of(const control_block& f) noexcept {
     // all of these are hints: the fiber may move on meanwhile
     if (!f.life.in_use()) return fiber_state::free;
     if (f.has_ended()) return fiber_state::done;
-    if (f.rest().word.state() != wait_state::active) return fiber_state::waiting;
+    if (f.cold().word.state() != wait_state::active) return fiber_state::waiting;
     return f.phase.load(relaxed);
 }
 

@@ -14,7 +14,7 @@
 //   C4  life.await() is called under `lock`; unless the body has ended already, its caller then
 //       links a waiter. A fiber that ends and finds that a waiter exists takes the lock and wakes
 //       it. So an end without waiters takes no lock.
-//   C5  fiber_rest is zero until it is first used, and clean again when the block is free: only its
+//   C5  fiber_cold is zero until it is first used, and clean again when the block is free: only its
 //       tickets (C1) and make_ready stay. It is never constructed. A fiber that neither waits nor
 //       is waited for, and has no name and no stop, never touches it.
 //   C6  Code that sets a field marked "trace" also calls leave_trace(), while it holds a reference
@@ -86,7 +86,7 @@ enum rarity : std::uint8_t {
     rare_traces = 16,  // it has left something that scheduler::tidy() must remove (C6)
 };
 
-/// Whether the fiber has waited. `before`: its rest has a valid ticket and make_ready. `watched`:
+/// Whether the fiber has waited. `before`: its cold half has a valid ticket and make_ready. `watched`:
 /// the same, and a watcher hears of each wait (base/park_watch.hpp).
 enum class waits : std::uint8_t { not_yet, watched, before };
 
@@ -141,14 +141,14 @@ struct fiber_room {
 };
 
 /// What only few fibers need (C5).
-struct fiber_rest : wait_cell {
-    fiber_rest() = delete;
+struct fiber_cold : wait_cell {
+    fiber_cold() = delete;
 
     // the child this fiber joins by running it (carrier::join_in_place)
     atomic<control_block*> in_place;
-    carrier* bound_to;  // the carrier the fiber is bound to, or null: B1 of sched/bound.hpp
+    carrier* pinned_to;  // the carrier the fiber is pinned to, or null: B1 of sched/pinned.hpp
     std::uint32_t stack_bytes;  // at most 1 GiB
-    // the number of reasons why the fiber must stay bound, after it has started
+    // the number of reasons why the fiber must stay pinned, after it has started
     std::uint32_t pins;
     std::uint8_t short_bursts;  // the number of short bursts in a row of a demoted fiber
     // The next three belong to the fiber itself; reports read them: see
@@ -168,29 +168,29 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
 
     std::uint32_t index = 0;  // the number of this block in the whole process; never changes
     waits waited = waits::not_yet;
-    // bound or of another priority class, so that it is in no queue of normal fibers; belongs to
+    // pinned or of another priority class, so that it is in no queue of normal fibers; belongs to
     // the thread that may run it
     bool is_apart = false;
     // the monitor does not take the worker from it; set before start
     atomic<bool> keeps_worker{false};
     spin_lock lock;
 
-    /// From a block to its rest, in bytes.
-    static constexpr std::size_t to_rest() noexcept;
+    /// From a block to its cold half, in bytes.
+    static constexpr std::size_t to_cold() noexcept;
 
-    fiber_rest& rest() noexcept { return *reinterpret_cast<fiber_rest*>(reinterpret_cast<std::byte*>(this) + to_rest()); }
-    const fiber_rest& rest() const noexcept { return const_cast<control_block*>(this)->rest(); }
+    fiber_cold& cold() noexcept { return *reinterpret_cast<fiber_cold*>(reinterpret_cast<std::byte*>(this) + to_cold()); }
+    const fiber_cold& cold() const noexcept { return const_cast<control_block*>(this)->cold(); }
     /// The fiber that `cell` belongs to.
     static control_block& of(wait_cell& cell) noexcept {
-        return *reinterpret_cast<control_block*>(reinterpret_cast<std::byte*>(&static_cast<fiber_rest&>(cell)) - to_rest());
+        return *reinterpret_cast<control_block*>(reinterpret_cast<std::byte*>(&static_cast<fiber_cold&>(cell)) - to_cold());
     }
 
     std::string_view name() const noexcept {
-        return mark.named ? std::string_view(rest().name_text, ::strnlen(rest().name_text, sizeof rest().name_text))
+        return mark.named ? std::string_view(cold().name_text, ::strnlen(cold().name_text, sizeof cold().name_text))
                           : std::string_view();
     }
     void set_name(std::string_view s) noexcept {
-        rest().name_text[s.copy(rest().name_text, sizeof rest().name_text - 1)] = '\0';
+        cold().name_text[s.copy(cold().name_text, sizeof cold().name_text - 1)] = '\0';
         mark.named = true;
         leave_trace();
     }
@@ -198,7 +198,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     // relaxed: the bits are the caller's own, or were published to it
     bool is_any(unsigned rarities) const noexcept { return (rare.load(relaxed) & rarities) != 0; }
     bool has_own_stack() const noexcept { return is_any(rare_stack); }
-    bool is_bound() const noexcept { return is_apart && rest().bound_to; }
+    bool is_pinned() const noexcept { return is_apart && cold().pinned_to; }
     bool is_classed() const noexcept { return is_any(rare_class); }
     weft::priority priority() const noexcept {
         return !is_classed() ? priority::normal : is_any(rare_high) ? priority::high : priority::low;
@@ -225,9 +225,9 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     }
 };
 
-constexpr std::size_t control_block::to_rest() noexcept { return leaf * sizeof(control_block); }
+constexpr std::size_t control_block::to_cold() noexcept { return leaf * sizeof(control_block); }
 
-static_assert(sizeof(fiber_rest) <= sizeof(control_block), "the rests of a leaf lie behind its blocks, as far apart as they");
+static_assert(sizeof(fiber_cold) <= sizeof(control_block), "the rests of a leaf lie behind its blocks, as far apart as they");
 static_assert(WEFT_UNDER_ASAN || WEFT_UNDER_TSAN || sizeof(control_block) == 192, "three lines: 500,000 of them are 92 MiB");
 
 fiber_state state_of(const control_block&) noexcept;

@@ -37,9 +37,9 @@
 //       `two_carriers`).
 //   W7  If a stack is seized, and after a heavy fence is still seized and its fiber still waiting,
 //       no carrier runs on it until unseize(). If a thread claimed the wait before that fence,
-//       is_held() sees the claim. A thread that claims later sees the seizure in await_left(). A
+//       is_seized() sees the claim. A thread that claims later sees the seizure in await_left(). A
 //       fiber that ran when its stack was seized has overwritten the seizure in the begin() of the
-//       wait that is_held() sees (model test `seized`). On the claimer's side a full fence, or the
+//       wait that is_seized() sees (model test `seized`). On the claimer's side a full fence, or the
 //       exchange of the claim, stands between claim() and await_left().
 //
 // A plain thread has no carrier and is in no queue: it sleeps on a futex until it is signalled.
@@ -110,14 +110,14 @@ public:
     }
 
     /// Used by one thread at a time (W7). False: the fiber is on its stack. After a seizure the
-    /// caller passes a heavy fence, asks is_held(), and calls unseize() in either case.
+    /// caller passes a heavy fence, asks is_seized(), and calls unseize() in either case.
     bool seize() noexcept {
         auto expected = is_left;
         // pairs with left()
         return on_stack_.compare_exchange_strong(expected, seized, acquire, relaxed);
     }
     /// Whether the fiber waits and no carrier will run on its stack before unseize().
-    bool is_held() const noexcept {
+    bool is_seized() const noexcept {
         // pairs with begin(): if it sees a later wait, the next line sees that wait's store to
         // on_stack_
         return state_of(word_.load(acquire)) == wait_state::waiting

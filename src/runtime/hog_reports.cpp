@@ -61,7 +61,7 @@ stack_signal::~stack_signal() {
 }
 
 void report_hog(const runtime_options& o, const hog& h) noexcept {
-    char name_now[sizeof h.fiber.rest().name_text];
+    char name_now[sizeof h.fiber.cold().name_text];
     const hog_report report{.fiber = info_of(h.fiber, name_now),
                             .what = h.cancelled != 0 ? hog_report::doing::ignores_stop
                                     : h.blocks       ? hog_report::doing::blocks

@@ -270,7 +270,7 @@ runtime_core::~runtime_core() {
 bool runtime_core::shutdown(time_point until) {
     require(current_scheduler() != scheduler_.get(), "a runtime is ended from outside, not by one of its own fibers");
     auto* const simulated = scheduler_->simulated();
-    if (simulated) simulated->hold();  // so that all fibers are stopped at one moment
+    if (simulated) simulated->freeze();  // so that all fibers are stopped at one moment
     scheduler_->request_stop_of_all();
     if (simulated) simulated->end();
     if (scheduler_->drain(until)) return true;
@@ -304,7 +304,7 @@ void runtime_core::name_stragglers() noexcept try {
 
 void runtime_core::for_each_fiber(const std::function<void(const fiber_info&)>& f) {
     for (const auto& fiber : scheduler_->living()) {
-        char name_now[sizeof fiber->rest().name_text];
+        char name_now[sizeof fiber->cold().name_text];
         const auto info = info_of(*fiber, name_now);
         if (info.state != name(fiber_state::done)) f(info);
     }
@@ -317,7 +317,7 @@ simulated_run::simulated_run(runtime_core& core) : core_(core), simulator_(core.
     if (current_scheduler() == &core.fibers())
         simulator_ = nullptr;
     else
-        simulator_->hold();
+        simulator_->freeze();
 }
 
 void simulated_run::go(const fiber_ref& main) noexcept { simulator_->begin_run(*main.block()); }
@@ -337,7 +337,7 @@ fiber_info info_of(const control_block& f) noexcept {
             .site = f.site,
             .state = name(state),
             // A hint.
-            .waits_for = (state == fiber_state::waiting ? *f.rest().kind.load(relaxed) : no_wait).name,
+            .waits_for = (state == fiber_state::waiting ? *f.cold().kind.load(relaxed) : no_wait).name,
             .detached = f.mark.detached,
             .priority = f.priority()};
 }

@@ -59,8 +59,8 @@ void carrier::live() noexcept {
             commit();
             if (has_worker()) break;  // the scheduler stops
         }
-        if (auto* const stays = bound_.pop())
-            run_bound(*stays);
+        if (auto* const stays = pinned_.pop())
+            run_pinned(*stays);
         else if (auto* const f = is_reserved() ? nullptr : take_demoted())
             run_demoted(*f);
         else
@@ -78,16 +78,16 @@ void carrier::be_a_worker() noexcept {
 control_block* carrier::take_demoted() noexcept {
     auto& demoted = owner_.demoted();
     while (auto* const f = demoted.take()) {
-        f->rest().word.await_left();
+        f->cold().word.await_left();
         if (!demoted.is_rehabilitated(*f)) return f;
         owner_.promote(*f);
     }
     return nullptr;
 }
 
-// Runs a bound fiber without a worker, as run_demoted() does, but it needs no place.
-void carrier::run_bound(control_block& f) noexcept {
-    f.rest().word.await_left();
+// Runs a pinned fiber without a worker, as run_demoted() does, but it needs no place.
+void carrier::run_pinned(control_block& f) noexcept {
+    f.cold().word.await_left();
     if (!f.started()) give_own_stack(f);
     if (!f.demoted) holder().forgive();
     f.phase.store(fiber_state::running, relaxed);  // a hint
@@ -134,7 +134,7 @@ bool carrier::enter_attentively(on_demand what) noexcept {
 
 void carrier::enter_wait_attentively(control_block& self) noexcept {
     // Before any claimer can claim the wait, since a claimer reads make_ready.
-    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing && !self.is_bound())
+    if (!enter_attentively(on_demand::refuse) && holder().why() == cause_of_loss::computing && !self.is_pinned())
         demotion::demote(self, ready_demoted_fiber);
 }
 
@@ -159,14 +159,14 @@ void carrier::start_attentively(control_block& f) noexcept {
 
 void carrier::start_rare(control_block& f) noexcept {
     born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
-    if (f.is_bound()) return owner_.ready_bound(f);
+    if (f.is_pinned()) return owner_.ready_pinned(f);
     const visit here(*this, on_demand::concede);
     start_inside(f);
 }
 
 // Queues a fiber that has yielded and has left its stack; most often its carrier has no worker.
 void carrier::requeue(control_block& f) noexcept {
-    if (f.is_bound()) return owner_.ready_bound(f);
+    if (f.is_pinned()) return owner_.ready_pinned(f);
     // With a worker: the worker drains (K8 of worker.hpp), or there was no memory for put_back().
     if (has_worker()) return its_worker().enqueue(f);
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);

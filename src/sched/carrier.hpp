@@ -4,7 +4,7 @@
 // fiber's own code (tenure.hpp; docs/design/handoff.md, whose rules H1 to H10 are cited below). The
 // carrier goes round as follows:
 //
-//     home    The thread's own stack. With a worker: begin a loop. Without: run a bound or a
+//     home    The thread's own stack. With a worker: begin a loop. Without: run a pinned or a
 //             demoted fiber, or wait for a worker.
 //     loop    The bottom frame of every pooled stack. Commit, then take a fiber. If it has been
 //             started, leave this stack and switch to it; else run its body right here, and if it
@@ -68,13 +68,13 @@ public:
 
     scheduler& owner() const noexcept { return owner_; }
     block_cache& blocks() noexcept { return blocks_; }
-    placement& place() noexcept { return place_; }
+    placement& affinity() noexcept { return affinity_; }
     /// \returns the worker it has, or had when it was last inside; null if none. A hint.
     const worker* worker_hint() noexcept { return has_worker() ? &its_worker() : nullptr; }
 
     /// Makes a new fiber runnable.
     void start(control_block& f) noexcept;
-    /// As start(), for a fiber that is neither bound nor of another class nor needs its own stack
+    /// As start(), for a fiber that is neither pinned nor of another class nor needs its own stack
     /// (no bit of rare_place).
     void start_common(control_block& f) noexcept;
     /// Makes a fiber runnable that was waiting.
@@ -113,10 +113,10 @@ public:
 
     // Any thread:
 
-    /// \returns the ready fibers that are bound to this carrier (bound.hpp).
-    injector<control_block>& bound() noexcept { return bound_; }
+    /// \returns the ready fibers that are pinned to this carrier (pinned.hpp).
+    injector<control_block>& pinned() noexcept { return pinned_; }
     /// Ordered by the fences of a worker that is about to sleep.
-    bool has_bound() const noexcept { return !bound_.empty(); }
+    bool has_pinned() const noexcept { return !pinned_.empty(); }
     tenure<worker>& hold() noexcept { return hold_; }
     /// \returns the fiber whose code runs here. A hint but for its own thread and the monitor (H3).
     control_block* current() const noexcept { return current_.load(relaxed); }
@@ -129,9 +129,9 @@ public:
     // Pairs with the release in count_end().
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
-    void count_bound(int n) noexcept { bound_count_.fetch_add(static_cast<unsigned>(n), seq_cst); }
-    bool is_bound_to() const noexcept { return bound_count_.load(seq_cst) != 0; }
-    /// While it is reserved, a carrier is never granted a worker (B5 of bound.hpp).
+    void count_pinned(int n) noexcept { pinned_count_.fetch_add(static_cast<unsigned>(n), seq_cst); }
+    bool has_pinned_fibers() const noexcept { return pinned_count_.load(seq_cst) != 0; }
+    /// While it is reserved, a carrier is never granted a worker (B5 of pinned.hpp).
     bool is_reserved() const noexcept { return is_reserved_.load(seq_cst); }
     void reserve(bool yes) noexcept { is_reserved_.store(yes, seq_cst); }
     /// Called by the monitor: takes away the place of a demoted fiber that has run since `t` or
@@ -181,7 +181,7 @@ private:
     void be_a_worker() noexcept;
     control_block* take_demoted() noexcept;
     void run_demoted(control_block& f) noexcept;
-    void run_bound(control_block& f) noexcept;
+    void run_pinned(control_block& f) noexcept;
 
 
     // Running fibers.
@@ -239,11 +239,11 @@ private:
     atomic<bool> has_long_slice_{false}, has_place_{false};
     // Written by the monitor while the carrier has a worker, else by its own thread.
     atomic<std::int64_t> alone_since_{0};
-    placement place_;
-    injector<control_block> bound_;  // B2 of bound.hpp
-    atomic<unsigned> bound_count_{0};
+    placement affinity_;
+    injector<control_block> pinned_;  // B2 of pinned.hpp
+    atomic<unsigned> pinned_count_{0};
     atomic<bool> is_nice_{false}, has_lived_{false};
-    // It has no worker: one own_carrier fiber alone is bound to it.
+    // It has no worker: one own_carrier fiber alone is pinned to it.
     atomic<bool> is_reserved_{false};
     atomic<thread_probe> probe_{thread_probe()};
     const unsigned number_;  // for its thread's name

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "arch/exception_state.hpp"
-#include "sched/bound.hpp"
+#include "sched/pinned.hpp"
 #include "sched/joiners.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
@@ -35,9 +35,9 @@ constexpr std::uint32_t turn_of_others = 64;
 namespace {
 
 [[gnu::always_inline]] inline void share_stops(control_block& self, control_block& child) noexcept {
-    self.rest().in_place.store(&child, relaxed);
+    self.cold().in_place.store(&child, relaxed);
     light_fence();  // pairs with the heavy fence before in_place_child_of(): scheduler_stops.cpp
-    if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
+    if (self.cold().stops.load(relaxed) != 0) [[unlikely]]
         scheduler::request_stop(child);
 }
 
@@ -48,9 +48,9 @@ namespace {
 }
 
 [[gnu::always_inline]] inline void share_no_stops(control_block& self) noexcept {
-    self.rest().in_place.store(nullptr, relaxed);
+    self.cold().in_place.store(nullptr, relaxed);
     light_fence();  // pairs with the heavy fence before in_place_child_of()
-    if (self.rest().stops.load(relaxed) != 0) [[unlikely]]
+    if (self.cold().stops.load(relaxed) != 0) [[unlikely]]
         let_stopper_pass(self);
 }
 
@@ -65,7 +65,7 @@ namespace {
 // Others may wait for the end of the child, but only one may join.
 [[gnu::cold]] void require_sole_joiner(control_block& child) noexcept {
     const std::lock_guard guard(child.lock);
-    require_no_join(child.rest().joiners);
+    require_no_join(child.cold().joiners);
 }
 
 // Whether two fibers of which one has rare attributes are of the same class and may share a stack.
@@ -76,8 +76,8 @@ namespace {
 // Whether nothing but a stop can interrupt `self` while it waits for `child`, and there is room on
 // its stack. With a stop pending, `self` must wait in the ordinary way, which the stop ends.
 [[gnu::always_inline]] inline bool may_join_in_place(const control_block& self, const control_block& child) noexcept {
-    const fiber_rest& rest = self.rest();
-    if (rest.stops.load(relaxed) != 0 || rest.slot.deadlines || rest.slot.shields || rest.bound_to) return false;
+    const fiber_cold& cold = self.cold();
+    if (cold.stops.load(relaxed) != 0 || cold.slot.deadlines || cold.slot.shields || cold.pinned_to) return false;
     if (!exception_state_here()->empty()) return false;
     if ((self.rare.load(relaxed) | child.rare.load(relaxed)) & rare_place) [[unlikely]]
         if (!may_share_stack(self, child)) return false;
@@ -125,10 +125,10 @@ bool carrier::join_in_place(control_block& child) noexcept {
     const bool stop_siblings = run_body_in_place(child);
     if (child.parent) child.parent->child_ended(child, stop_siblings);
     carrier& c = *this_carrier();  // perhaps another
-    self->rest().in_place.store(nullptr, relaxed);
+    self->cold().in_place.store(nullptr, relaxed);
     // The light fence in enter() also pairs with the heavy fence before in_place_child_of().
     const bool has_worker = c.enter(on_demand::refuse);
-    if (self->rest().stops.load(relaxed) != 0) [[unlikely]]
+    if (self->cold().stops.load(relaxed) != 0) [[unlikely]]
         let_stopper_pass(*self);
     c.end_in_place(*self);
     bool others = false;
@@ -159,7 +159,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     const auto& span = self.home->span;
     if (here < span.low || here >= span.high) return false;  // inside a coroutine
     // The child may move to another carrier when it parks, and `self` with it.
-    if (self.is_bound() && !moves_on(self)) return false;
+    if (self.is_pinned() && !moves_on(self)) return false;
     carrier& c = *this_carrier();
     if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
     if (++c.inlined_ % turn_of_others == 0) yield(self);
@@ -170,7 +170,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
 void carrier::run_inline(control_block& self, control_block& child) noexcept {
     // Puts the exception state aside, since the spawner may be inside a handler.
     const auto exceptions = std::exchange(*exception_state_here(), {});
-    const bool stops_with_spawner = self.rest().slot.shields == nullptr;
+    const bool stops_with_spawner = self.cold().slot.shields == nullptr;
     {
         carrier& c = *this_carrier();
         const visit inside(c);

@@ -1,5 +1,5 @@
 // carrier_loop.cpp - how a carrier gets from one fiber to the next: its loops, and every switch.
-#include "sched/bound.hpp"
+#include "sched/pinned.hpp"
 #include "sched/idle/idle.hpp"
 #include "sched/inspect/park_watch.hpp"
 #include "sched/scheduler.hpp"
@@ -14,7 +14,7 @@ constexpr wait_kind yield_wait{.name = "yield"};
 // Prepares the switch to a started fiber. A carrier that waits here for the fiber's stack has
 // already left its own fiber's stack, so no other carrier waits for it (W6).
 [[gnu::always_inline]] inline context& carrier::resume(worker& w, control_block& f) noexcept {
-    f.rest().word.await_left();
+    f.cold().word.await_left();
     dispatch(w, f);
     return f.ctx;
 }
@@ -119,7 +119,7 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     run_body(f);
     if (auto* const census = f.owner->census()) [[unlikely]]
         census->end(f);
-    if (f.is_bound()) let_go(f);  // after its captures were destroyed, before its end is visible
+    if (f.is_pinned()) let_go(f);  // after its captures were destroyed, before its end is visible
     const auto how = body_ended(f);
     carrier& c = *this_carrier();
     const bool has_worker = c.enter(on_demand::refuse);
@@ -144,7 +144,7 @@ bool carrier::body_failed(control_block& f) noexcept {
 
 void carrier::wake_joiners(control_block& f) noexcept {
     f.lock.lock();
-    while (waiter* const joiner = f.rest().joiners.claim_front()) {
+    while (waiter* const joiner = f.cold().joiners.claim_front()) {
         f.lock.unlock();
         joiner->unpark();
         f.lock.lock();
@@ -178,7 +178,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 // ends this visit. Every rare case is a call at the very end, so that the common path keeps nothing
 // in registers that would have to be saved.
 [[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
-    if (!next || !next->started() || !next->rest().word.has_left() || !exception_state_is_clear()) [[unlikely]]
+    if (!next || !next->started() || !next->cold().word.has_left() || !exception_state_is_clear()) [[unlikely]]
         return leave_for_loop(w, self, next);
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
     dispatch(w, *next);
@@ -188,7 +188,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 
 [[gnu::noinline]] void carrier::leave_for_loop(worker& w, control_block& self, control_block* next) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint
-    if (next && (next->started() ? next->rest().word.has_left() : next->has_own_stack() && give_own_stack(*next))) {
+    if (next && (next->started() ? next->cold().word.has_left() : next->has_own_stack() && give_own_stack(*next))) {
         dispatch(w, *next);
         switch_context(self.ctx, next->ctx);
     } else {
@@ -212,7 +212,7 @@ void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
     carrier& c = *this_carrier();  // may be another than before the switch
     if (c.after_ == afterwards::commit_park) {
         c.after_ = afterwards::nothing;
-        static_cast<control_block*>(c.after_what_)->rest().word.left();
+        static_cast<control_block*>(c.after_what_)->cold().word.left();
     } else if (c.after_ != afterwards::nothing) [[unlikely]] {
         return c.arrive_and_commit();
     }
@@ -231,9 +231,9 @@ void carrier::park(control_block& self) noexcept {
     worker& w = its_worker();
     control_block* const next = w.pick();
     // A hint for dumps; after pick(), which may have read the clock.
-    self.rest().since.store(w.coarse_now(), relaxed);
+    self.cold().since.store(w.coarse_now(), relaxed);
     if (next == &self) [[unlikely]] {  // woken already
-        self.rest().word.left();
+        self.cold().word.left();
         dispatch(w, self);
         return leave();
     }
@@ -243,7 +243,7 @@ void carrier::park(control_block& self) noexcept {
 }
 
 [[gnu::noinline]] void carrier::park_at_home(control_block& self) noexcept {
-    self.rest().since.store(coarse(clock::now()), relaxed);  // a hint for dumps
+    self.cold().since.store(coarse(clock::now()), relaxed);  // a hint for dumps
     leave_for_home(self, afterwards::commit_park);
 }
 
@@ -281,7 +281,7 @@ void carrier::yield_otherwise(control_block& self) noexcept {
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
     if (is_watched()) tell_watcher(self, yield_wait);
     // No other carrier can run `self` before the visit ends.
-    if (!self.is_bound() && !w.stands_down() && w.put_back(self)) {
+    if (!self.is_pinned() && !w.stands_down() && w.put_back(self)) {
         control_block* const next = w.pick();
         if (next != &self) return leave_for(w, self, next);
         w.tick();
@@ -308,14 +308,14 @@ context& carrier::fresh_loop(worker& w, control_block* picked) noexcept {
 // Gives a fiber its own stack before it starts, since one with rare attributes never begins on a
 // loop's stack. \returns true always, so that it can stand in a condition.
 bool carrier::give_own_stack(control_block& f) noexcept {
-    f.home = owner_.stacks().take(f.rest().stack_bytes);
+    f.home = owner_.stacks().take(f.cold().stack_bytes);
     if (!f.home)
         panic("no memory for a fiber's stack",
               "memory or address space is missing; ask for fewer stack_bytes, or limit the number of fibers");
     if (owner_.census()) [[unlikely]]
         stack_census::begin(*f.home);
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
-    if (f.rest().pins != 0 && !f.is_bound()) bind(f, *this);  // migrate::before_start
+    if (f.cold().pins != 0 && !f.is_pinned()) pin_to(f, *this);  // migrate::before_start
     return true;
 }
 
@@ -323,7 +323,7 @@ void carrier::commit() noexcept {
     void* const what = after_what_;
     switch (std::exchange(after_, afterwards::nothing)) {
         case afterwards::nothing: break;
-        case afterwards::commit_park: static_cast<control_block*>(what)->rest().word.left(); break;
+        case afterwards::commit_park: static_cast<control_block*>(what)->cold().word.left(); break;
         case afterwards::requeue: requeue(*static_cast<control_block*>(what)); break;
         case afterwards::free_own_stack: owner_.stacks().give(static_cast<stack*>(what)); break;
         case afterwards::free_stack:

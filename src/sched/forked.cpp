@@ -47,9 +47,9 @@ void become_plain() noexcept {
     f->parent = &at_the_end;
     // A joiner in the parent may have held the lock; neither it nor the waiters exist here.
     ::new (&f->lock) spin_lock;
-    ::new (&f->rest().joiners) wait_list;
+    ::new (&f->cold().joiners) wait_list;
     auto& mine = this_cell().slot;
-    mine = f->rest().slot;
+    mine = f->cold().slot;
     for (auto* d = mine.deadlines; d; d = d->outer) d->list = &mine.deadlines;
 }
 

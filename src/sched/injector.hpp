@@ -3,7 +3,7 @@
 // Plain threads and carriers without a worker push what they make runnable, and a worker pushes
 // fibers that it has no memory to queue. A pushing thread may lose its core at any time and must
 // not stop others by that, so pushing takes no lock. Only carriers pop, and there are few of those.
-// The demoted fibers (demotion.hpp) and the bound ones (bound.hpp) wait in such queues, too.
+// The demoted fibers (demotion.hpp) and the pinned ones (pinned.hpp) wait in such queues, too.
 //
 // Invariants
 //   J1  Items leave in the order in which they came to pushed_. pushed_ is a stack with the newest

@@ -12,9 +12,9 @@ namespace weft::detail {
 inline constexpr wait_kind join_wait{
     .name = "join",
     .holders = [](const void* block, std::span<const wait_cell*> into) noexcept {
-        return only_holder(&static_cast<const control_block*>(block)->rest(), into);
+        return only_holder(&static_cast<const control_block*>(block)->cold(), into);
     },
-    .held_at = {holder_place::form::inside, control_block::to_rest()}};
+    .held_at = {holder_place::form::inside, control_block::to_cold()}};
 
 /// \returns the value of `slot` that marks, among the joiners, the waiter that joins; it is null
 /// for one that only waits.

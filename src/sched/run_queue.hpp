@@ -2,7 +2,7 @@
 //
 // Both are private to their owner, the carrier that has the worker, on its visits; it pays no
 // atomic read-modify-write. A thief that wants fibers asks, and the owner hands over half of them
-// at its next visit, in a buffer called the tray. An owner that is busy with other things for long
+// at its next visit, in a buffer called the batch. An owner that is busy with other things for long
 // is overruled: the thief proves with a heavy fence that the owner is not inside, and takes half
 // itself. The words for that are the carrier's tenure (tenure.hpp).
 //
@@ -12,8 +12,8 @@
 //   Q2  An answer, a withdrawal and an overruling exclude one another (T2).
 //   Q3  From ask() to withdraw(), collect() or overrule() the thief is the only one (T3). It must
 //       end its call itself, by whichever of the three succeeds.
-//   Q4  An item is in the slot, in the deque or in the tray of one queue, or in none.
-//   Q5  The tray is the owner's while the call is `answering`, the thief's while it is `answered`.
+//   Q4  An item is in the slot, in the deque or in the batch of one queue, or in none.
+//   Q5  The batch is the owner's while the call is `answering`, the thief's while it is `answered`.
 //
 // Order. A woken item goes into the slot, and the item that was there goes to the back of the
 // deque. pop() takes the slot first. From the deque it takes the newest item if that has not been
@@ -43,9 +43,9 @@ class run_queue {
     static_assert((least_capacity & (least_capacity - 1)) == 0, "positions are computed modulo 2^32");
 
 public:
-    /// The most items a thief gets at once, and the size of the tray.
+    /// The most items a thief gets at once, and the size of the batch.
     // chosen: at 20 ns each to take over, about a microsecond
-    static constexpr std::uint32_t most_loot = most;
+    static constexpr std::uint32_t most_stolen = most;
 
     run_queue() = default;
     run_queue(const run_queue&) = delete;
@@ -148,19 +148,19 @@ public:
         tail_.store(0, relaxed);
     }
 
-    /// Fills the tray for a thief (Q5) with half of `from`, after allowing for the `for_owner`
+    /// Fills the batch for a thief (Q5) with half of `from`, after allowing for the `for_owner`
     /// items (one or none) that the owner is about to take itself. \returns how many.
-    std::uint32_t fill_tray(run_queue& from, std::uint32_t for_owner = 1) noexcept {
-        const auto n = std::min((from.in_deque() + 1 - for_owner) / 2, most_loot);
-        from.take_oldest(n, [&](std::uint32_t i, T* item) { tray_[i].set(item); });
-        tray_size_.set(n);
+    std::uint32_t fill_batch(run_queue& from, std::uint32_t for_owner = 1) noexcept {
+        const auto n = std::min((from.in_deque() + 1 - for_owner) / 2, most_stolen);
+        from.take_oldest(n, [&](std::uint32_t i, T* item) { batch_[i].set(item); });
+        batch_size_.set(n);
         return n;
     }
 
     /// Called by a thief that has borrowed: takes half of the deque, or the item in the slot if
     /// there is no other. \returns how many.
     std::uint32_t take_half(T** out) noexcept {
-        const auto n = std::min((in_deque() + 1) / 2, most_loot);
+        const auto n = std::min((in_deque() + 1) / 2, most_stolen);
         take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
         T* const next = next_.load(relaxed);
         if (n != 0 || !next) return n;
@@ -192,9 +192,9 @@ private:
         for (std::uint32_t i = 0; i < n; ++i) put(i, take_oldest());
     }
 
-    std::uint32_t empty_tray(T** out) noexcept {  // Q5
-        const auto n = tray_size_.get();
-        for (std::uint32_t i = 0; i < n; ++i) out[i] = tray_[i].get();
+    std::uint32_t empty_batch(T** out) noexcept {  // Q5
+        const auto n = batch_size_.get();
+        for (std::uint32_t i = 0; i < n; ++i) out[i] = batch_[i].get();
         return n;
     }
 
@@ -236,12 +236,12 @@ private:
     plain<std::uint32_t> since_oldest_{0};  // items taken since the last turn of the oldest
     std::unique_ptr<plain<T*>[]> slots_;
 
-    alignas(64) plain<std::uint32_t> tray_size_{0};  // Q5
-    plain<T*> tray_[most_loot];
+    alignas(64) plain<std::uint32_t> batch_size_{0};  // Q5
+    plain<T*> batch_[most_stolen];
 };
 
 /// A worker that wants fibers of another. Worker has `run_queue<...>& queue()`, which holds the
-/// tray, and `take_half(T**)`.
+/// batch, and `take_half(T**)`.
 template <class Worker>
 class queue_thief {
     using caller = typename tenure<Worker>::thief;
@@ -262,7 +262,7 @@ public:
     /// Takes the answer, after answered(). \returns how many items, perhaps none.
     template <class T>
     std::uint32_t collect(T** out) noexcept {
-        const auto n = asked_->queue().empty_tray(out);
+        const auto n = asked_->queue().empty_batch(out);
         call_.collected();
         return n;
     }

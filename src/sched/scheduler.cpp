@@ -13,7 +13,7 @@
 #include <weft/stop.hpp>
 
 #include "base/in_quotes.hpp"
-#include "sched/bound.hpp"
+#include "sched/pinned.hpp"
 #include "sched/inspect/park_watch.hpp"
 #include "stack/overflow.hpp"
 
@@ -67,9 +67,9 @@ void ready_fiber(wait_cell& cell) noexcept {
     f.owner->ready(f);
 }
 
-void ready_bound_fiber(wait_cell& cell) noexcept {
+void ready_pinned_fiber(wait_cell& cell) noexcept {
     auto& f = control_block::of(cell);
-    f.owner->ready_bound(f);
+    f.owner->ready_pinned(f);
 }
 
 void ready_class_fiber(wait_cell& cell) noexcept {
@@ -79,7 +79,7 @@ void ready_class_fiber(wait_cell& cell) noexcept {
 }
 
 way_to_ready way_to_ready_of(const control_block& f) noexcept {
-    if (f.is_bound()) return ready_bound_fiber;
+    if (f.is_pinned()) return ready_pinned_fiber;
     if (f.demoted) return ready_demoted_fiber;
     return f.is_classed() ? ready_class_fiber : ready_fiber;
 }
@@ -139,37 +139,37 @@ scheduler::~scheduler() {
     while (visitors_.load(acquire) != 0) thread_yield();  // pairs with inject()
 }
 
-void scheduler::ready_bound(control_block& f) noexcept {
+void scheduler::ready_pinned(control_block& f) noexcept {
     visitors_.fetch_add(1, relaxed);  // see inject()
-    if (moves_on(f)) bind_elsewhere(f, *this);
-    carrier& c = *f.rest().bound_to;
-    c.bound().push(f);
+    if (moves_on(f)) pin_elsewhere(f, *this);
+    carrier& c = *f.cold().pinned_to;
+    c.pinned().push(f);
     fence(seq_cst);  // B3, B7
     if (this_carrier() != &c) wake(c);
-    if (tortures() && !is_held(c)) send_on_from(c);
+    if (tortures() && !has_worker(c)) send_on_from(c);
     visitors_.fetch_sub(1, release);
 }
 
-bool scheduler::is_held(const carrier& c) const noexcept {
+bool scheduler::has_worker(const carrier& c) const noexcept {
     return std::any_of(workers_.begin(), workers_.end(), [&](const auto& w) { return w->held_by() == &c; });
 }
 
 bool scheduler::somebody_may_be_sent_on() const noexcept {
     bool any = false;
-    if (tortures()) for_each_carrier([&](const carrier& c) { any = any || c.has_bound(); });
+    if (tortures()) for_each_carrier([&](const carrier& c) { any = any || c.has_pinned(); });
     return any;
 }
 
 void scheduler::send_on_from(carrier& c) noexcept {
     fence(seq_cst);  // B7
-    for (auto n = c.bound().size(); n > 0; --n) {
-        control_block* const f = c.bound().pop();
+    for (auto n = c.pinned().size(); n > 0; --n) {
+        control_block* const f = c.pinned().pop();
         if (!f) return;
         if (moves_on(*f)) {
-            ready_bound(*f);
+            ready_pinned(*f);
             continue;
         }
-        c.bound().push(*f);
+        c.pinned().push(*f);
         wake(c);
     }
 }
@@ -191,7 +191,7 @@ void scheduler::start(control_block& f) noexcept {
     if (auto* const c = this_carrier_of(this)) return c->start(f);
     // Before the fiber can end: live() never falls below the truth.
     born_outside_.fetch_add(1, release);
-    if (f.is_bound()) return ready_bound(f);
+    if (f.is_pinned()) return ready_pinned(f);
     inject(f);
 }
 
@@ -223,13 +223,13 @@ void scheduler::demote(control_block& f) noexcept {
 void scheduler::promote_one() noexcept {
     auto* const f = demoted_.take();
     if (!f) return;
-    f->rest().word.await_left();
+    f->cold().word.await_left();
     promote(*f);
 }
 
 void scheduler::promote(control_block& taken) noexcept {
     taken.demoted = false;
-    taken.rest().make_ready.store(way_to_ready_of(taken), relaxed);  // D1
+    taken.cold().make_ready.store(way_to_ready_of(taken), relaxed);  // D1
     demoted_.give_back_place();
     inject(taken);
 }
@@ -257,20 +257,20 @@ void scheduler::give_back(control_block& f) noexcept {
 }
 
 void scheduler::tidy(control_block& f) noexcept {
-    if (f.rest().slot.shields) panic("a fiber ends within a shield of its own", printable_text(f.name()).view());
-    if (f.mark.has_stop_source) f.rest().stop_source.reset();
+    if (f.cold().slot.shields) panic("a fiber ends within a shield of its own", printable_text(f.name()).view());
+    if (f.mark.has_stop_source) f.cold().stop_source.reset();
     if (f.stop.load(relaxed) != stop_stage::none) {
-        f.rest().stops.store(0, relaxed);
-        f.rest().cancels.store(0, relaxed);
-        f.rest().cancelled_since.store(0, relaxed);
-        f.rest().cancel_reports = 0;
+        f.cold().stops.store(0, relaxed);
+        f.cold().cancels.store(0, relaxed);
+        f.cold().cancelled_since.store(0, relaxed);
+        f.cold().cancel_reports = 0;
     }
-    if (f.demoted || f.is_classed()) f.rest().make_ready.store(ready_fiber, relaxed);
+    if (f.demoted || f.is_classed()) f.cold().make_ready.store(ready_fiber, relaxed);
     f.mark = {};
     f.stop.store(stop_stage::none, relaxed);
     f.told = f.demoted = f.is_apart = false;
     f.failure_taken.store(false, relaxed);
-    if (f.owner->simulated()) f.rest().slot.deadlines = nullptr;
+    if (f.owner->simulated()) f.cold().slot.deadlines = nullptr;
     f.keeps_worker.store(false, relaxed);
     f.rare.store(0, relaxed);
 }

@@ -5,8 +5,8 @@
 //
 //  scheduler   scheduler.cpp                  construction, ready fibers, births and ends, stop()
 //              scheduler_stops.cpp            how a stop reaches a fiber
-//              inspect/scheduler_living.cpp   takes references: living(), unstopped(), hold()
-//              inspect/scheduler_held.cpp     for_each_held()
+//              inspect/scheduler_living.cpp   takes references: living(), unstopped(), guard()
+//              inspect/scheduler_seized.cpp     for_each_seized()
 //              inspect/scheduler_trim.cpp     trim_waiting_stacks()
 //              inspect/scheduler_at_rest.cpp  has_timers(), some_wait_for_another()
 //  worker      worker.cpp                     polls, classes of fibers
@@ -16,7 +16,7 @@
 //              carrier_in_place.cpp           a fiber that runs another inside itself
 //              worker_inline.hpp              start(), ready(), recycle()
 //  other       tenure.hpp (who may use a worker), wait.hpp (how a fiber parks), run_queue.hpp,
-//              injector.hpp, class_turns.hpp, timer_heap.hpp, bound.hpp, fiber_limit.hpp
+//              injector.hpp, class_turns.hpp, timer_heap.hpp, pinned.hpp, fiber_limit.hpp
 //
 //  idle/       What a worker does that has nothing to run: it searches, steals, naps and sleeps.
 //  monitor/    The monitor preempts: it takes workers from carriers whose fiber computes or blocks.
@@ -161,22 +161,22 @@ public:
     struct gives_back {
         void operator()(control_block* f) const noexcept { drop(*f); }
     };
-    using held_fiber = std::unique_ptr<control_block, gives_back>;
+    using fiber_guard = std::unique_ptr<control_block, gives_back>;
     /// \returns the living fibers, each with a reference, so that their blocks are not reused. A
     /// hint: the fibers go on meanwhile.
-    std::vector<held_fiber> living();
+    std::vector<fiber_guard> living();
     /// Fills `into` with living fibers that have not been asked to stop, as many as there is room
     /// for. Allocates nothing. \returns how many.
-    std::size_t unstopped(std::span<held_fiber> into) noexcept;
+    std::size_t unstopped(std::span<fiber_guard> into) noexcept;
     /// Asks each of the fibers to stop and drops the references.
-    static void stop_each(std::span<held_fiber>) noexcept;
+    static void stop_each(std::span<fiber_guard>) noexcept;
     /// \returns the fiber that uses this block now, with a reference; null if it has ended.
-    held_fiber hold(control_block& f) noexcept;
+    fiber_guard guard(control_block& f) noexcept;
 
     /// Calls f for each of these fibers that waits, and keeps its stack unused until f has returned
     /// (W7 of wait_word.hpp). A fiber that is woken meanwhile is delayed until then, and so are up
     /// to `at_once` - 1 others. Calls f for none where the machine lacks the fence this needs.
-    void for_each_held(std::span<control_block* const> of_these, std::size_t at_once,
+    void for_each_seized(std::span<control_block* const> of_these, std::size_t at_once,
                        const std::function<void(control_block&)>& f);
 
     /// \returns the limit on the number of fibers; null if there is none.
@@ -213,9 +213,11 @@ public:
     /// demoted fibers.
     void inject(control_block&) noexcept;
     void demote(control_block&) noexcept;
-    /// Makes a bound fiber runnable, one that is new or was waiting (bound.hpp).
-    void ready_bound(control_block&) noexcept;
-    /// For tests: whether fibers move to another carrier after each park (B7 of bound.hpp).
+    /// Whether a worker names the carrier as its holder. It may lose the worker at any moment.
+    bool has_worker(const carrier&) const noexcept;
+    /// Makes a pinned fiber runnable, one that is new or was waiting (pinned.hpp).
+    void ready_pinned(control_block&) noexcept;
+    /// For tests: whether fibers move to another carrier after each park (B7 of pinned.hpp).
     bool tortures() const noexcept { return options_.migration == migration_policy::torture; }
     /// Moves fibers that moves_on() allows away from a carrier that has lost its worker (B7).
     [[gnu::cold]] void send_on_from(carrier&) noexcept;
@@ -293,10 +295,9 @@ public:
 private:
     friend struct debug_layout;
     static void tell_and_interrupt(control_block&) noexcept;
-    static held_fiber in_place_child_of(control_block&) noexcept;
+    static fiber_guard in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
     [[gnu::cold]] void wake_claimed() noexcept;
-    bool is_held(const carrier&) const noexcept;
     class observation;
 
     enum class lead : std::uint32_t { free, taken, wanted };
@@ -323,7 +324,7 @@ private:
     atomic<bool> all_stopped_{false};
     atomic<bool> looks_at_starts_;
     atomic<std::uint32_t> observers_{0};  // read at each fiber's end, seldom written
-    std::mutex holding_;  // one for_each_held() at a time: W7 of wait_word.hpp
+    std::mutex holding_;  // one for_each_seized() at a time: W7 of wait_word.hpp
     alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};
@@ -333,11 +334,11 @@ private:
 };
 
 /// The values of a control block's `make_ready`: for an ordinary fiber, one of another class, a
-/// demoted one, and one that is bound to a carrier.
+/// demoted one, and one that is pinned to a carrier.
 void ready_fiber(wait_cell&) noexcept;
 void ready_class_fiber(wait_cell&) noexcept;
 void ready_demoted_fiber(wait_cell&) noexcept;
-void ready_bound_fiber(wait_cell&) noexcept;
+void ready_pinned_fiber(wait_cell&) noexcept;
 using way_to_ready = void (*)(wait_cell&) noexcept;
 /// \returns the one that fits the present attributes of `f`.
 way_to_ready way_to_ready_of(const control_block& f) noexcept;

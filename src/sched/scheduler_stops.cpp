@@ -27,22 +27,22 @@ bool scheduler::raise_stop(control_block& f) noexcept {
     if (f.stop.load(acquire) != stop_stage::none) return false;
     f.leave_trace();
     // Before the token is notified: from then on park points throw.
-    f.rest().stops.fetch_add(1, relaxed);
+    f.cold().stops.fetch_add(1, relaxed);
     auto none = stop_stage::none;
     if (f.stop.compare_exchange_strong(none, stop_stage::raised, acq_rel, acquire)) return true;
-    f.rest().stops.fetch_sub(1, relaxed);  // one count per fiber
+    f.cold().stops.fetch_sub(1, relaxed);  // one count per fiber
     return false;
 }
 
 // A fiber that joins a child in place waits for the child, which may itself join in place. Stops
 // all of them, one after the other.
 void scheduler::deliver_stop(control_block& first) noexcept {
-    held_fiber held;
+    fiber_guard held;
     for (control_block* f = &first; f;) {
         auto raised = stop_stage::raised;
         if (!f->stop.compare_exchange_strong(raised, stop_stage::delivered, acq_rel, acquire)) return;
         tell_and_interrupt(*f);
-        held_fiber child = in_place_child_of(*f);
+        fiber_guard child = in_place_child_of(*f);
         if (child) {
             raise_stop(*child);
             heavy_fence();
@@ -56,21 +56,21 @@ void scheduler::tell_and_interrupt(control_block& f) noexcept {
     std::stop_source tell(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
-        if (f.rest().stop_source) tell = *f.rest().stop_source;
+        if (f.cold().stop_source) tell = *f.cold().stop_source;
     }
     // Outside the lock, since callbacks are user code; before interrupt(), so that a waiting fiber
     // cannot unwind them first.
     tell.request_stop();
-    interrupt(f.rest());  // W5
+    interrupt(f.cold());  // W5
 }
 
 // Called after a heavy fence, which pairs with the light ones of join_in_place() and run_inline():
 // the fiber sees the stop, or this function sees the child.
-scheduler::held_fiber scheduler::in_place_child_of(control_block& f) noexcept {
+scheduler::fiber_guard scheduler::in_place_child_of(control_block& f) noexcept {
     const std::lock_guard guard(f.lock);
-    control_block* const child = f.rest().in_place.load(relaxed);
+    control_block* const child = f.cold().in_place.load(relaxed);
     if (child) child->life.refer();  // the joiner keeps its reference until it has passed the lock
-    return held_fiber(child);
+    return fiber_guard(child);
 }
 
 void scheduler::stop_in_place_child(wait_cell& cell) noexcept {
@@ -88,16 +88,16 @@ void scheduler::request_stop_of_all() noexcept {
         stop_each(all);
     } catch (const std::bad_alloc&) {
         // Without memory for all, some at a time: unstopped() does not find stopped fibers again.
-        std::array<held_fiber, 32> some;
+        std::array<fiber_guard, 32> some;
         while (const auto n = unstopped(some)) stop_each(std::span(some).first(n));
     }
 }
 
-void scheduler::stop_each(std::span<held_fiber> fibers) noexcept {
-    for (held_fiber& f : fibers)
+void scheduler::stop_each(std::span<fiber_guard> fibers) noexcept {
+    for (fiber_guard& f : fibers)
         if (!raise_stop(*f)) f.reset();
     heavy_fence();  // one fence for all of them
-    for (held_fiber& f : fibers) {
+    for (fiber_guard& f : fibers) {
         if (f) deliver_stop(*f);
         f.reset();
     }
@@ -108,10 +108,10 @@ std::stop_token stop_token_of(control_block& f) {
     std::stop_source source(std::nostopstate);
     {
         const std::lock_guard guard(f.lock);
-        if (!f.rest().stop_source) f.rest().stop_source = std::move(fresh);
+        if (!f.cold().stop_source) f.cold().stop_source = std::move(fresh);
         f.mark.has_stop_source = true;
         f.leave_trace();
-        source = *f.rest().stop_source;
+        source = *f.cold().stop_source;
     }
     // An earlier request to stop has not seen the source.
     if (f.stop.load(acquire) != stop_stage::none) source.request_stop();

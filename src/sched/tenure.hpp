@@ -13,10 +13,10 @@
 //  call_      meaning                                leaves by
 //  none       held; no call stands                   t ask -> asked | m demand -> demanded
 //                                                    | o give_up -> lost
-//  answered   held; the tray is full for the thief   t collected -> none
+//  answered   held; the batch is full for the thief   t collected -> none
 //  asked      held; a thief wants fibers             o -> answering | t withdraw -> none
 //                                                    | t overrule -> borrowed
-//  answering  held; the carrier fills the tray       o -> answered
+//  answering  held; the carrier fills the batch       o -> answered
 //  borrowed   held; the thief is inside              t give_back -> none
 //  demanded   held; the monitor wants the worker     o refuse -> none | o concede -> conceded
 //                                                    | m withdraw -> none | m look -> lost
@@ -73,7 +73,7 @@ enum class on_demand : std::uint8_t { refuse, concede };
 
 enum class cause_of_loss : std::uint8_t { computing, blocked };
 
-/// Worker has `void fill_tray()`, which puts the fibers for a thief into the worker's tray.
+/// Worker has `void fill_batch()`, which puts the fibers for a thief into the worker's batch.
 template <class Worker>
 class tenure {
 public:
@@ -187,7 +187,7 @@ private:
             switch (c) {
                 case asked:
                     if (!t.change(c, answering, acquire)) break;  // T2
-                    t.worker_.get()->fill_tray();
+                    t.worker_.get()->fill_batch();
                     t.call_.store(answered, release);  // pairs with the acquire in answered()
                     return true;
                 // release: publishes the worker's data, for the monitor or the next caller
@@ -223,7 +223,7 @@ public:
     }
     // Pairs with attend().
     bool answered() const noexcept { return t_.call_.load(acquire) == tenure::answered; }
-    /// Ends the call. Called after answered(), when the tray has been emptied. Pairs with ask(),
+    /// Ends the call. Called after answered(), when the batch has been emptied. Pairs with ask(),
     /// demand() and enter().
     void collected() noexcept { t_.call_.store(none, release); }
 
@@ -313,7 +313,7 @@ public:
         t_.worker_.set(&w);
         end_wait(none);
     }
-    /// Makes the carrier look for other fibers to run: demoted or bound ones.
+    /// Makes the carrier look for other fibers to run: demoted or pinned ones.
     void summon() noexcept { end_wait(summoned); }
     /// Makes the carrier's thread end.
     void dismiss() noexcept { end_wait(dismissed); }

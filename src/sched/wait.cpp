@@ -29,7 +29,7 @@ struct thread_cell {
 
 coroutine_slot& slot_here() noexcept {
     auto* const f = this_fiber_block();
-    return f ? f->rest().slot : this_thread_cell().cell.slot;
+    return f ? f->cold().slot : this_thread_cell().cell.slot;
 }
 
 [[gnu::constructor(before_static_objects)]] void tell_coroutines() noexcept { set_coroutine_slot_finder(slot_here); }
@@ -88,7 +88,7 @@ time_point look_up_at(time_point when) noexcept {
 wait_cell& this_cell() noexcept {
     if (const auto* const c = this_carrier()) {
         require(c->current() != nullptr, "a worker's loop never waits");
-        return c->current()->rest();
+        return c->current()->cold();
     }
     return this_thread_cell().cell;
 }

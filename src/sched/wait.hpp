@@ -26,16 +26,16 @@ struct wait_options {
 /// control_block.hpp), and for each wait of a fiber that a park watcher sees.
 [[gnu::cold]] inline void begin_first_wait(control_block& self) noexcept {
     self.waited = is_watched() ? waits::watched : waits::before;
-    if (self.waited == waits::watched) tell_watcher(self, *self.rest().kind.load(relaxed));
-    auto& ready = self.rest().make_ready;
-    // It is set already if the fiber was demoted or bound before, or has another class.
+    if (self.waited == waits::watched) tell_watcher(self, *self.cold().kind.load(relaxed));
+    auto& ready = self.cold().make_ready;
+    // It is set already if the fiber was demoted or pinned before, or has another class.
     if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);
 }
 
 /// As this_cell(), but faster where the caller is a fiber, as it most likely is.
 inline wait_cell& caller_cell() noexcept {
     auto* const f = this_fiber_block();
-    return f ? f->rest() : this_cell();
+    return f ? f->cold() : this_cell();
 }
 
 class wait {

@@ -34,7 +34,7 @@ worker::worker(scheduler& owner, unsigned index)
 
 worker::~worker() = default;
 
-// Runs one fiber that is bound to the carrier, then the others have their turn (B4 of bound.hpp). A
+// Runs one fiber that is pinned to the carrier, then the others have their turn (B4 of pinned.hpp). A
 // worker that runs any fiber may stay away from its timers for long, so it wakes a leader that
 // would oversleep them; one that runs none minds its timers itself when it sleeps.
 control_block* worker::attend_news() noexcept {
@@ -44,13 +44,13 @@ control_block* worker::attend_news() noexcept {
         return nullptr;
     }
     has_news_ = attends_;
-    // If a bound fiber went last the others go first, since a poll may come before each pick.
-    const bool others_first = std::exchange(bound_went_last_, false) && bound_has_turn_ && has_work();
-    auto* const bound = !others_first && std::exchange(bound_has_turn_, false) ? this_carrier()->bound().pop() : nullptr;
+    // If a pinned fiber went last the others go first, since a poll may come before each pick.
+    const bool others_first = std::exchange(pinned_went_last_, false) && pinned_has_turn_ && has_work();
+    auto* const pinned = !others_first && std::exchange(pinned_has_turn_, false) ? this_carrier()->pinned().pop() : nullptr;
     if (others_first) has_news_ = true;
-    bound_went_last_ = bound != nullptr;
-    if ((bound || has_work()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
-    return bound || !attends_ ? bound : pick_by_class();
+    pinned_went_last_ = pinned != nullptr;
+    if ((pinned || has_work()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
+    return pinned || !attends_ ? pinned : pick_by_class();
 }
 
 // ---- classes (K7)
@@ -63,11 +63,11 @@ bool worker::attend() noexcept {
     if (owner_.simulated()) return true;
     poll_before_pick();
     if (stands_down_) return true;
-    if (!attends_) return bound_has_turn_;
+    if (!attends_) return pinned_has_turn_;
     turns_.charge(ticks_.load(relaxed));
     auto ready = ready_here();
     ready.add(turns_.turn());  // the class of the caller
-    return bound_has_turn_ || turns_.choose(ready) != turns_.turn();
+    return pinned_has_turn_ || turns_.choose(ready) != turns_.turn();
 }
 
 ready_classes worker::ready_here() const noexcept {
@@ -98,16 +98,16 @@ control_block* worker::pick_by_class() noexcept {
 
 control_block* worker::begin_with(control_block& f) noexcept {
     if (!attends_ && !f.is_classed()) return &f;
-    place(f);
+    append(f);
     return pick();
 }
 
 // The thief gets fibers of the highest class that has any. Of the highest class the owner is about
 // to take one itself.
-void worker::fill_tray() noexcept {
+void worker::fill_batch() noexcept {
     bool is_highest = true;
     for (const auto p : class_turns::all) {
-        if (queue_.fill_tray(queue_of(p), is_highest ? 1 : 0) != 0) return;
+        if (queue_.fill_batch(queue_of(p), is_highest ? 1 : 0) != 0) return;
         is_highest = is_highest && queue_of(p).empty();
     }
 }
@@ -131,7 +131,7 @@ void worker::overflow(control_block& f) noexcept {
 
 void worker::poll() noexcept {
     take_in();
-    if (owner_.idle().too_many_awake() && !this_carrier()->has_bound()) [[unlikely]]
+    if (owner_.idle().too_many_awake() && !this_carrier()->has_pinned()) [[unlikely]]
         return stand_down();
     if (has_work()) notify();
 }
@@ -151,7 +151,7 @@ void worker::give_all_away() noexcept {
             if (f == here) is_there = true;
             else owner_.injected().push(*f);
         }
-    if (is_there) place(*here);
+    if (is_there) append(*here);
     notify();
 }
 
@@ -183,8 +183,8 @@ void worker::take_in() noexcept {
         enqueue(*f);
     }
     taking_in_ = false;
-    if (this_carrier()->has_bound()) [[unlikely]]
-        has_news_ = bound_has_turn_ = true;
+    if (this_carrier()->has_pinned()) [[unlikely]]
+        has_news_ = pinned_has_turn_ = true;
     if (owner_.has_surplus()) [[unlikely]]
         owner_.trim(now, 1);
     for (auto* const q : {&queue_, &high_, &low_}) q->trim();

@@ -67,7 +67,7 @@ public:
     /// to notify. False: no memory; the caller keeps the fiber.
     bool put_back(control_block& f) noexcept { return queue_of(f).push(f) && note_class(f); }
     /// As put_back(), but without memory the fiber goes to overflow().
-    void place(control_block& f) noexcept {
+    void append(control_block& f) noexcept {
         if (!put_back(f)) [[unlikely]]
             overflow(f);
     }
@@ -79,7 +79,7 @@ public:
     /// Counts a dispatch: from now on another fiber's code runs. Owner only; thieves and the
     /// monitor read the count.
     void tick() noexcept { ticks_.store(ticks_.load(relaxed) + 1, relaxed); }
-    void fill_tray() noexcept;
+    void fill_batch() noexcept;
     /// Called by a thief that has borrowed the worker (tenure.hpp).
     std::uint32_t take_half(control_block** out) noexcept;
     stack_cache& stacks() noexcept { return stacks_; }
@@ -151,25 +151,25 @@ private:
     time_point last_poll_;
     coarse_time coarse_now_;
     bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end
-    // Set when a timer was armed that sleeping workers may not know of, when the carrier has bound
+    // Set when a timer was armed that sleeping workers may not know of, when the carrier has pinned
     // fibers, when the worker drains (K8), and by K7.
     bool has_news_ = false;
-    bool bound_has_turn_ = false;  // once per poll: B4 of bound.hpp
-    bool bound_went_last_ = false;
+    bool pinned_has_turn_ = false;  // once per poll: B4 of pinned.hpp
+    bool pinned_went_last_ = false;
     bool attends_ = false;  // K7
     bool stands_down_ = false;  // K8
     // It has low fibers only, and is to look for better ones elsewhere before it runs them.
     bool seeks_better_ = false;
     bool searching_ = false;  // counted by idle_set
     // When it last took fibers from another worker; `never` once their lifetime has been judged.
-    time_point looted_at_ = never;
+    time_point stolen_at_ = never;
     time_point ask_again_;  // it leaves busy victims alone until then
     time_point sought_at_{};  // when it last looked elsewhere although it had low fibers
     // When poll() is due, in dispatches; the monitor sets it to 0. K7: poll_at_ is not later.
     atomic<std::uint64_t> next_poll_;
     class_turns turns_;
     time_point woke_for_timer_{};  // when a timer last ended a sleep
-    duration gap_{};  // how long busy victims are left alone after a tiny loot (ask_again_)
+    duration gap_{};  // how long busy victims are left alone after a tiny theft (ask_again_)
     struct sight {
         std::uint64_t ticks = 0;
         time_point since{};  // when this number of ticks was first seen

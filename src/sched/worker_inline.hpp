@@ -27,7 +27,7 @@ inline void worker::ready_in_class(control_block& f) noexcept {
 }
 
 inline void worker::enqueue(control_block& f) noexcept {
-    place(f);
+    append(f);
     if (!taking_in_) notify();
 }
 

@@ -29,15 +29,15 @@ wake wait_for_end(control_block& f, time_point until, interruptible may_stop, wi
         return wake::notified;
     }
     const bool joins = handle == with_handle::ends;
-    if (joins) require_no_join(f.rest().joiners);
+    if (joins) require_no_join(f.cold().joiners);
     wait w({.kind = join_wait, .object = &f, .deadline = until, .may_stop = may_stop});
     waiter me(w.cell(), w.ticket(), 0, joins ? mark_of_join(w.cell()) : nullptr);
-    f.rest().joiners.push_back(me);
+    f.cold().joiners.push_back(me);
     f.lock.unlock();
     const auto how = w.park();
     if (how != wake::notified) {
         const std::lock_guard guard(f.lock);
-        f.rest().joiners.remove(me);
+        f.cold().joiners.remove(me);
     }
     return how;
 }
@@ -168,7 +168,7 @@ namespace {
 
 void yield() {
     auto* const self = this_fiber_block();
-    if (!self || may_be_interrupted(self->rest())) [[unlikely]]
+    if (!self || may_be_interrupted(self->cold())) [[unlikely]]
         return yield_attentively(self);
     carrier::yield(*self);
 }

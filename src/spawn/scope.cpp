@@ -251,7 +251,7 @@ std::size_t scope_core::state::list_children(const void* of_state, std::span<con
     const std::lock_guard guard(s.lock);
     std::size_t n = 0;
     for (const auto* list : {&s.running, &s.told})
-        for (const control_block* f = list->front(); f && n < into.size(); f = list->next(*f)) into[n++] = &f->rest();
+        for (const control_block* f = list->front(); f && n < into.size(); f = list->next(*f)) into[n++] = &f->cold();
     return n;
 }
 
@@ -314,7 +314,7 @@ void scope_core::state::leave() noexcept {
     // S2; the count that this scope added
     const bool was_only_one = owner.stops.fetch_sub(1, relaxed) == 1;
     // it has obeyed the stop
-    if (was_only_one && !owner.thread_signal) control_block::of(owner).rest().cancels.store(0, relaxed);
+    if (was_only_one && !owner.thread_signal) control_block::of(owner).cold().cancels.store(0, relaxed);
 }
 
 }  // namespace weft::detail

@@ -10,7 +10,7 @@
 
 #include "base/panic.hpp"
 #include "fiber/switch_point.hpp"
-#include "sched/bound.hpp"
+#include "sched/pinned.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
 #include "spawn/admission.hpp"
@@ -84,15 +84,15 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a, adm
         where.begin_classes();
         f.make_rare(p == priority::high ? rare_high : rare_low);
         f.is_apart = true;
-        f.rest().make_ready.store(ready_class_fiber, relaxed);  // relaxed: published by the start
+        f.cold().make_ready.store(ready_class_fiber, relaxed);  // relaxed: published by the start
     }
     const bool is_watched = where.census() || where.tortures();
     // a fiber that runs inline uses its spawner's stack
     if (!has_common_stack(a) || (is_watched && how == admission::placed)) {
         f.make_rare(rare_stack);
-        f.rest().stack_bytes = static_cast<std::uint32_t>(a.stack_bytes ? a.stack_bytes : where.options().stack_bytes);
+        f.cold().stack_bytes = static_cast<std::uint32_t>(a.stack_bytes ? a.stack_bytes : where.options().stack_bytes);
         f.keeps_worker.store(!a.preempt, relaxed);  // relaxed: published by the start
-        bind_new(f, where, a.move);
+        pin_new(f, where, a.move);
     }
 }
 

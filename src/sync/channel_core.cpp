@@ -23,7 +23,7 @@ inline channel_waiter* channel_core::claim(direction d) noexcept {
 inline wait_cell* undisturbed_caller() noexcept {
     auto* const f = this_fiber_block();
     // if there is a stop or a deadline, check_interrupt() decides
-    return f && f->rest().stops.load(relaxed) == 0 && !f->rest().slot.deadlines ? &f->rest() : nullptr;
+    return f && f->cold().stops.load(relaxed) == 0 && !f->cold().slot.deadlines ? &f->cold() : nullptr;
 }
 
 inline void channel_core::hand_over(channel_waiter& partner, void* place, void* from) {

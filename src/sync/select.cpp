@@ -271,7 +271,7 @@ void selection::watch_fibers(wait& w) noexcept {
         {
             const std::lock_guard guard(e.fiber->lock);
             ended_already = !e.fiber->life.await();  // C4
-            if (!ended_already) e.fiber->rest().joiners.push_back(*me);
+            if (!ended_already) e.fiber->cold().joiners.push_back(*me);
         }
         if (ended_already && me->claim()) me->unpark();
     }
@@ -281,7 +281,7 @@ void selection::forget_fibers() noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         if (entries_[i].kind != select_kind::join) continue;
         const std::lock_guard guard(entries_[i].fiber->lock);
-        entries_[i].fiber->rest().joiners.remove(registered<waiter>(i));
+        entries_[i].fiber->cold().joiners.remove(registered<waiter>(i));
     }
 }
 

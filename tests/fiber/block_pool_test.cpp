@@ -186,9 +186,9 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
             b->generation.store(7, relaxed);
             b->waited = waits::before;
             for (int i = 0; i < 3; ++i) {
-                const auto ticket = b->rest().word.begin(interruptible::no);
-                EXPECT_TRUE(b->rest().word.claim(ticket));
-                b->rest().word.end_claimed();
+                const auto ticket = b->cold().word.begin(interruptible::no);
+                EXPECT_TRUE(b->cold().word.claim(ticket));
+                b->cold().word.end_claimed();
             }
             before.insert(b);
             indices.insert(b->index);
@@ -200,8 +200,8 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
     for (auto* b : before) {  // who comes late
         absent += b->generation.load(relaxed) == 0;
         EXPECT_EQ(state_of(*b), fiber_state::free);
-        for (wait_ticket t = 1; t < 6; ++t) EXPECT_FALSE(b->rest().word.claim(t));
-        EXPECT_FALSE(b->rest().word.interruptible_ticket());
+        for (wait_ticket t = 1; t < 6; ++t) EXPECT_FALSE(b->cold().word.claim(t));
+        EXPECT_FALSE(b->cold().word.interruptible_ticket());
     }
     EXPECT_EQ(absent, pool.statistics().absent);
     std::size_t seen = 0;
@@ -218,9 +218,9 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
             EXPECT_EQ(indices.erase(b->index), 1u);
             EXPECT_EQ(b->owner, &nobody);
             EXPECT_GE(b->generation.load(relaxed), 7u);
-            EXPECT_GE(b->rest().word.begin(interruptible::no), 4u);
-            EXPECT_TRUE(b->rest().word.claim(b->rest().word.last_ticket()));
-            b->rest().word.end_claimed();
+            EXPECT_GE(b->cold().word.begin(interruptible::no), 4u);
+            EXPECT_TRUE(b->cold().word.claim(b->cold().word.last_ticket()));
+            b->cold().word.end_claimed();
         }
         EXPECT_EQ(n, block_pool::chain_blocks);
     }

@@ -56,21 +56,21 @@ struct bench {
         model::check(i.payload.get() == 1, "Q4: an item is complete when it can be taken");
         i.taken.set(i.taken.get() + 1);
     }
-    void take(item** loot, std::uint32_t n) {
-        for (std::uint32_t i = 0; i < n; ++i) take(*loot[i]);
+    void take(item** stolen, std::uint32_t n) {
+        for (std::uint32_t i = 0; i < n; ++i) take(*stolen[i]);
     }
 
     /// As sched/idle/idle.cpp: ask, overrule unless an answer is there, or take the call back.
     void rob(bool may_overrule) {
         queue::thief thief(q);
         if (!thief.ask()) return;
-        item* loot[2];
+        item* stolen[2];
         std::uint32_t n = 0;
-        if (!thief.answered() && may_overrule && thief.overrule(loot, n) == outcome::taken) return take(loot, n);
+        if (!thief.answered() && may_overrule && thief.overrule(stolen, n) == outcome::taken) return take(stolen, n);
         if (thief.withdraw()) return;
         while (!thief.answered()) weft::detail::cpu_relax();
-        n = thief.collect(loot);
-        take(loot, n);
+        n = thief.collect(stolen);
+        take(stolen, n);
     }
     /// After all threads: what is left is taken too, and then each pushed item has been taken once.
     void settle(unsigned pushed) {

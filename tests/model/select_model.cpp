@@ -317,7 +317,7 @@ model::result join_or_partner(const model::options& o) {
             fiber.end();
         });
         t.join_all();
-        model::check(sent == (chosen == 0) && got.has_value() == sent && fiber.rest().joiners.empty(), "E3, E5: one of the two");
+        model::check(sent == (chosen == 0) && got.has_value() == sent && fiber.cold().joiners.empty(), "E3, E5: one of the two");
     });
 }
 TEST(select, E5_the_end_of_a_fiber_against_a_partner) { expect_holds(join_or_partner(three_threads)); }

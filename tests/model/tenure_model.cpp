@@ -15,11 +15,11 @@ using weft::detail::on_demand;
 
 struct worker {
     plain<int> uses{0};
-    plain<int> tray{0};
+    plain<int> batch{0};
     void use() { uses.set(uses.get() + 1); }
-    void fill_tray() {
+    void fill_batch() {
         use();
-        tray.set(tray.get() + 1);
+        batch.set(batch.get() + 1);
     }
 };
 using tenure = weft::detail::tenure<worker>;
@@ -76,7 +76,7 @@ struct bench {
         }
         if (thief.withdraw()) return;
         while (!thief.answered()) weft::detail::cpu_relax();
-        model::check(w.tray.get() == 1, "the tray is complete");
+        model::check(w.batch.get() == 1, "the batch is complete");
         thief.collected();
     }
 };
@@ -232,17 +232,17 @@ TEST(tenure, T5_a_carrier_that_waits_is_summoned_and_then_granted) {
             tenure::holder me(b.spare);
             model::check(me.await_grant() == tenure::holder::awaited::summoned, "first it is summoned");
             model::check(!me.has_worker(), "which gives it no worker");
-            b.w.tray.set(1);  // whoever summons has written before, and whoever grants reads after
+            b.w.batch.set(1);  // whoever summons has written before, and whoever grants reads after
             registered.store(2, release);
             model::check(is_granted(me), "then granted the worker");
             b.w.use();
             me.leave();
         });
         t.thread([&] {
-            b.w.tray.set(2);
+            b.w.batch.set(2);
             tenure::giver(b.spare).summon();
             while (registered.load(acquire) != 2) weft::detail::cpu_relax();
-            model::check(b.w.tray.get() == 1, "what it wrote");
+            model::check(b.w.batch.get() == 1, "what it wrote");
             tenure::giver(b.spare).grant(b.w);
         });
         t.join_all();

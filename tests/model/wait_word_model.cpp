@@ -226,7 +226,7 @@ model::result seized(waits n, const model::options& o) {
         t.thread([&] {
             if (!f.word.seize()) return;
             heavy_fence();
-            if (f.word.is_held()) f.run_on_stack();
+            if (f.word.is_seized()) f.run_on_stack();
             f.word.unseize();
         });
         t.join_all();

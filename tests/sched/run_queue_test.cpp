@@ -159,10 +159,10 @@ TEST_F(run_queue_order, Q5_who_asks_gets_the_older_half_at_the_next_visit) {
     mine.leave();
     mine.enter();
     ASSERT_TRUE(other.answered());
-    item* loot[4];
-    EXPECT_EQ(other.collect(loot), 2u);
-    EXPECT_EQ(loot[0], &items[0]);
-    EXPECT_EQ(loot[1], &items[1]);
+    item* stolen[4];
+    EXPECT_EQ(other.collect(stolen), 2u);
+    EXPECT_EQ(stolen[0], &items[0]);
+    EXPECT_EQ(stolen[1], &items[1]);
     EXPECT_EQ(q.size(), 3u);
 }
 
@@ -171,21 +171,21 @@ TEST_F(run_queue_order, Q1_an_owner_inside_is_not_overruled_and_one_outside_is) 
     using outcome = queue::thief::outcome;
     for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(mine.push(started(i)));
     ASSERT_TRUE(other.ask());
-    item* loot[4];
+    item* stolen[4];
     std::uint32_t n = 0;
-    EXPECT_EQ(other.overrule(loot, n), outcome::busy);
+    EXPECT_EQ(other.overrule(stolen, n), outcome::busy);
     mine.leave();
-    EXPECT_EQ(other.overrule(loot, n), outcome::taken);
+    EXPECT_EQ(other.overrule(stolen, n), outcome::taken);
     EXPECT_EQ(n, 2u);
-    EXPECT_EQ(loot[0], &items[0]);
+    EXPECT_EQ(stolen[0], &items[0]);
     mine.enter();
     EXPECT_EQ(mine.pop(), &items[2]);
     EXPECT_EQ(mine.push_next(started(7)), nullptr);
     mine.leave();
     ASSERT_TRUE(other.ask());
-    EXPECT_EQ(other.overrule(loot, n), outcome::taken);  // nothing else is there: the slot's
+    EXPECT_EQ(other.overrule(stolen, n), outcome::taken);  // nothing else is there: the slot's
     EXPECT_EQ(n, 1u);
-    EXPECT_EQ(loot[0], &items[7]);
+    EXPECT_EQ(stolen[0], &items[7]);
     mine.enter();
     EXPECT_TRUE(q.empty());
 }
@@ -198,8 +198,8 @@ TEST_F(run_queue_order, Q2_a_call_ends_by_withdrawal_or_by_an_answer) {
     mine.leave();
     mine.enter();
     EXPECT_FALSE(other.withdraw());
-    item* loot[4];
-    EXPECT_EQ(other.collect(loot), 1u);
+    item* stolen[4];
+    EXPECT_EQ(other.collect(stolen), 1u);
     EXPECT_TRUE(other.ask());
     EXPECT_TRUE(other.withdraw());
 }
@@ -222,17 +222,17 @@ TEST(run_queue, Q1_Q4_every_item_is_taken_once_stress) {
     const auto rob = [&](std::minstd_rand& random) {
         queue::thief thief(q);
         if (!thief.ask()) return;
-        std::array<item*, 8> loot{};
+        std::array<item*, 8> stolen{};
         std::uint32_t n = 0;
         for (auto looks = test::below(random, 200); looks > 0 && !thief.answered(); --looks) cpu_relax();
-        if (!thief.answered() && test::below(random, 2) && thief.overrule(loot.data(), n) == outcome::taken) {
+        if (!thief.answered() && test::below(random, 2) && thief.overrule(stolen.data(), n) == outcome::taken) {
             ++overruled;
         } else if (!thief.withdraw()) {
             while (!thief.answered()) cpu_relax();
-            n = thief.collect(loot.data());
+            n = thief.collect(stolen.data());
             ++answered;
         }
-        for (std::uint32_t i = 0; i < n; ++i) mark(*loot[i]);
+        for (std::uint32_t i = 0; i < n; ++i) mark(*stolen[i]);
     };
     std::vector<std::thread> thieves;
     for (unsigned t = 0; t < 3; ++t)

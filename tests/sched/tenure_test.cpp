@@ -20,7 +20,7 @@ namespace {
 struct worker {
     std::uint64_t uses = 0;  // plain: whoever is inside counts, and two at once lose counts
     int trays = 0;
-    void fill_tray() { ++trays; }
+    void fill_batch() { ++trays; }
 };
 using worker_tenure = tenure<worker>;
 using outcome = worker_tenure::taker::outcome;

@@ -12,7 +12,7 @@ public:
     using thief_type = detail::queue_thief<held_queue>;
 
     queue_type& queue() noexcept { return queue_; }
-    void fill_tray() noexcept { queue_.fill_tray(queue_); }
+    void fill_batch() noexcept { queue_.fill_batch(queue_); }
     std::uint32_t take_half(T** out) noexcept { return queue_.take_half(out); }
     std::uint32_t size() const noexcept { return queue_.size(); }
     bool empty() const noexcept { return queue_.empty(); }

@@ -350,7 +350,7 @@ TEST(carriers_of_their_own, are_used_again_and_run_out) {
 }
 
 // Their bodies last longer than the worker goes without a poll, so that there is one before each pick.
-TEST(bound_fibers, leave_turns_to_others_however_long_they_compute) {
+TEST(pinned_fibers, leave_turns_to_others_however_long_they_compute) {
     watched_runtime rt({.workers = 1});
     std::atomic<bool> over{false};
     std::atomic<int> turns{0}, turns_of_bound{0};

@@ -98,15 +98,15 @@ class Fiber:
         self.id = unsigned(data, p["block.index"], 4) + 1 | self.generation << 32  # as id_of() of scheduler.cpp
         self.name = ""
         if unsigned(data, p["block.marks"], 1) & p["marks.named"]:
-            raw = rest_data[p["rest.name"]:p["rest.name"] + p["rest.name_bytes"]]
+            raw = rest_data[p["cold.name"]:p["cold.name"] + p["cold.name_bytes"]]
             self.name = raw.split(b"\0")[0].decode(errors="replace")
         self.site = process.site(unsigned(data, p["block.site"], 8))
         self.has_started = unsigned(data, p["block.home"], 8) != 0
         self.sp = unsigned(data, p["block.sp"], 8)
         self.thread = 0  # that runs it
-        self.in_place = unsigned(rest_data, p["rest.in_place"], 8)
-        self.coroutine = unsigned(rest_data, p["rest.coroutine"], 8)  # the innermost that runs inside it
-        word = unsigned(rest_data, p["rest.word"], 8) & p["word.state_mask"]
+        self.in_place = unsigned(rest_data, p["cold.in_place"], 8)
+        self.coroutine = unsigned(rest_data, p["cold.coroutine"], 8)  # the innermost that runs inside it
+        word = unsigned(rest_data, p["cold.word"], 8) & p["word.state_mask"]
         phase = unsigned(data, p["block.phase"], 1)
         self.waits = word != 0
         self.state = process.name(process.states, p["state.waiting"] if self.waits else phase)
@@ -114,9 +114,9 @@ class Fiber:
         self.waited = None
         self.holder = 0  # a cell
         if self.waits:
-            self.kind = process.kind(unsigned(rest_data, p["rest.kind"], 8))
-            self.object = unsigned(rest_data, p["rest.object"], 8)
-            self.waited = process.elapsed(unsigned(rest_data, p["rest.since"], 4))
+            self.kind = process.kind(unsigned(rest_data, p["cold.kind"], 8))
+            self.object = unsigned(rest_data, p["cold.object"], 8)
+            self.waited = process.elapsed(unsigned(rest_data, p["cold.since"], 4))
         elif self.in_place:
             self.kind, self.object = process.kind(p["join"]), self.in_place
         if self.kind:
@@ -166,7 +166,7 @@ class Process:
         for s in schedulers:
             self.read_fibers(s)
         for f in self.fibers:
-            self.by_cell[f.rest + p["rest.word"]] = f
+            self.by_cell[f.rest + p["cold.word"]] = f
         for s in schedulers:
             self.read_threads(s)
 
@@ -237,7 +237,7 @@ class Process:
             life = unsigned(block, p["block.life"], 4)
             if life == 0 or life & p["life.done"]:
                 continue
-            rest = begin + p["block.to_rest"]
+            rest = begin + p["block.to_cold"]
             self.fibers.append(Fiber(self, at + begin, block, at + rest, data[rest:rest + p["block.size"]]))
 
     def read_threads(self, scheduler):

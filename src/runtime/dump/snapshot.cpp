@@ -1,6 +1,6 @@
 // snapshot.cpp - what is seen of every fiber at one look, and which fibers wait for ever.
 //
-// A waiting fiber is held while it is read (scheduler::for_each_held). So its reason, its object,
+// A waiting fiber is held while it is read (scheduler::for_each_seized). So its reason, its object,
 // the object's holder and its stack all belong to one wait, whose ticket is kept. A cycle is
 // believed under two conditions: all members were found waiting and their holders, asked once more,
 // are the same; and after that all members still wait in the waits seen first. Then there was a
@@ -33,7 +33,7 @@ constexpr std::size_t held_at_once = 4;
 constexpr auto answer_within = std::chrono::milliseconds(100);
 
 struct seen_fiber {
-    scheduler::held_fiber fiber;
+    scheduler::fiber_guard fiber;
     fiber_snapshot what;
     std::optional<wait_ticket> ticket;  // the ticket of the wait that was seen
     // The fiber that it joins by running it itself, so without a wait.
@@ -49,7 +49,7 @@ struct seen_runtime {
 
 // The fiber is held.
 std::vector<const wait_cell*> holders_of(const control_block& f) {
-    const auto& cell = f.rest();
+    const auto& cell = f.cold();
     // Stored by the fiber itself, before the wait.
     const auto find = cell.kind.load(relaxed)->holders;
     if (!find) return {};
@@ -63,7 +63,7 @@ std::vector<const wait_cell*> holders_of(const control_block& f) {
 std::vector<void*> stack_of(const control_block& f) {
     std::array<void*, most_frames> frames;
     auto n = read_left_stack(f.ctx, frames);
-    for (const auto* core = f.rest().slot.innermost; core && n < frames.size(); core = link_of(*core).outer)
+    for (const auto* core = f.cold().slot.innermost; core && n < frames.size(); core = link_of(*core).outer)
         n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
     // Not in braces, which would make a list of two pointers.
     return std::vector<void*>(frames.begin(),
@@ -72,7 +72,7 @@ std::vector<void*> stack_of(const control_block& f) {
 
 // The fiber is held.
 void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stacks which) {
-    const auto& cell = f.rest();
+    const auto& cell = f.cold();
     seen.ticket = cell.word.last_ticket();
     seen.what.state = name(fiber_state::waiting);
     seen.what.waits_for = cell.kind.load(relaxed)->name;
@@ -85,7 +85,7 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
 
 // What can be told of any fiber, as hints. A fiber that joins another by running it is in no wait.
 void look_at(control_block& f, seen_fiber& seen) {
-    std::array<char, sizeof f.rest().name_text> room;
+    std::array<char, sizeof f.cold().name_text> room;
     const auto info = info_of(f, room);
     seen.what.id = info.id;
     seen.what.name = info.name;
@@ -94,18 +94,18 @@ void look_at(control_block& f, seen_fiber& seen) {
     seen.what.waits_for = info.waits_for;
     seen.what.detached = info.detached;
     seen.what.priority = info.priority;
-    const auto* const child = f.rest().in_place.load(relaxed);
-    if (!child || f.rest().word.state() != wait_state::active) return;
+    const auto* const child = f.cold().in_place.load(relaxed);
+    if (!child || f.cold().word.state() != wait_state::active) return;
     seen.what.waits_for = join_wait.name;
     seen.what.object = child;
     seen.in_place = child;
-    seen.holders = {&child->rest()};
+    seen.holders = {&child->cold()};
 }
 
 void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fiber*>& by_cell, stacks which) {
     s.for_each_carrier([&](carrier& c) {
         const auto* const current = c.seen_current();
-        const auto found = current ? by_cell.find(&current->rest()) : by_cell.end();
+        const auto found = current ? by_cell.find(&current->cold()) : by_cell.end();
         if (found == by_cell.end()) return;
         // It was waiting when it was looked at, and is shown so.
         if (found->second->ticket) return;
@@ -134,8 +134,8 @@ public:
         const auto now = clock::now();
         for (auto& r : runtimes_) {
             auto& s = r.runtime->fibers();
-            s.for_each_held(pointers_to(r.fibers), held_at_once,
-                            [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.rest()), now, which); });
+            s.for_each_seized(pointers_to(r.fibers), held_at_once,
+                            [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.cold()), now, which); });
             look_at_threads(s, by_cell_, which);
         }
         for (auto& r : runtimes_) r.has_timers = r.runtime->fibers().has_timers();
@@ -167,7 +167,7 @@ private:
             seen.fiber = std::move(f);
             look_at(*seen.fiber, seen);
         }
-        for (auto& seen : r.fibers) by_cell_[&seen.fiber->rest()] = &seen;
+        for (auto& seen : r.fibers) by_cell_[&seen.fiber->cold()] = &seen;
     }
 
     static std::vector<control_block*> pointers_to(const std::vector<seen_fiber>& fibers) {
@@ -181,7 +181,7 @@ private:
         std::unordered_map<const wait_cell*, std::size_t> number;
         for (auto& r : runtimes_)
             for (auto& f : r.fibers) {
-                number[&f.fiber->rest()] = nodes.size();
+                number[&f.fiber->cold()] = nodes.size();
                 nodes.push_back(&f);
             }
         std::vector<std::vector<std::size_t>> edges(nodes.size());
@@ -203,7 +203,7 @@ private:
     std::optional<std::chrono::milliseconds> waited(const seen_fiber& f) const {
         const auto* one = &f;
         while (one->in_place) {
-            const auto found = by_cell_.find(&one->in_place->rest());
+            const auto found = by_cell_.find(&one->in_place->cold());
             if (found == by_cell_.end()) return std::nullopt;
             one = found->second;
         }
@@ -227,8 +227,8 @@ private:
 
     static bool still_waits(const seen_fiber& f) noexcept {
         // This is a hint; together with the other fiber's ticket it is exact.
-        if (f.in_place) return f.fiber->rest().in_place.load(relaxed) == f.in_place;
-        const auto& word = f.fiber->rest().word;
+        if (f.in_place) return f.fiber->cold().in_place.load(relaxed) == f.in_place;
+        const auto& word = f.fiber->cold().word;
         // The state is read before the ticket, since tickets only grow.
         return f.ticket && word.state() == wait_state::waiting &&
                word.last_ticket() == *f.ticket;
@@ -239,13 +239,13 @@ private:
             const auto* const next = members[(i + 1) % members.size()];
             bool waits_for_it = false;
             if (members[i]->in_place) {
-                if (&members[i]->in_place->rest() != &next->fiber->rest()) return false;
+                if (&members[i]->in_place->cold() != &next->fiber->cold()) return false;
                 continue;
             }
             control_block* const one = members[i]->fiber.get();
-            one->owner->for_each_held({&one, 1}, 1, [&](control_block& f) {
+            one->owner->for_each_seized({&one, 1}, 1, [&](control_block& f) {
                 const auto now = holders_of(f);
-                waits_for_it = std::find(now.begin(), now.end(), &next->fiber->rest()) != now.end();
+                waits_for_it = std::find(now.begin(), now.end(), &next->fiber->cold()) != now.end();
             });
             if (!waits_for_it) return false;
         }

@@ -21,7 +21,7 @@ constexpr auto long_nap = std::chrono::microseconds(100);
 constexpr auto patience = std::chrono::microseconds(20);
 // chosen: a victim between bodies answers sooner
 constexpr auto answer_in = std::chrono::microseconds(10);
-// chosen: the shortest time that loot (the fibers taken in one theft) should last; see
+// chosen: the shortest time that a theft (the fibers taken at once) (the fibers taken in one theft) should last; see
 // docs/measurements/run-order.md
 constexpr auto tiny = std::chrono::microseconds(20);
 // chosen
@@ -38,7 +38,7 @@ constexpr int relaxes_per_look = 20;
 
 control_block* idle_worker::find_work() noexcept {
     if (auto* const s = w_.owner_.simulated()) return s->find_work(w_);
-    judge_last_loot();
+    judge_last_theft();
     if (w_.seeks_better_)
         if (auto* const f = take_better()) return found(f);
     for (;;) {
@@ -60,12 +60,12 @@ control_block* idle_worker::find_work() noexcept {
 }
 
 bool idle_worker::is_surplus(const control_block* f) const noexcept {
-    return w_.owner_.idle().too_many_awake() && !w_.owner_.stopping() && !(f && f->is_bound());
+    return w_.owner_.idle().too_many_awake() && !w_.owner_.stopping() && !(f && f->is_pinned());
 }
 
 void idle_worker::give_away(control_block* f) noexcept {
     const carrier::visit inside(*this_carrier());
-    if (f) w_.place(*f);
+    if (f) w_.append(*f);
     // There may be work even without `f`: look() leaves low fibers while it seeks better ones.
     if (w_.has_work()) w_.give_all_away();
 }
@@ -82,7 +82,7 @@ control_block* idle_worker::look() noexcept {
 control_block* idle_worker::take_better() noexcept {
     w_.sought_at_ = clock::now();
     only_above_low_ = true;
-    auto* f = await_answer(steal());
+    auto* f = await_answer(ask_or_collect());
     if (!f) f = end_call();
     only_above_low_ = false;
     return f;
@@ -100,12 +100,12 @@ control_block* idle_worker::found(control_block* f) noexcept {
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
-        // B2: begin_with() has found that it is the turn of a fiber bound to this carrier.
-        if (first->is_bound()) [[unlikely]] {
-            this_carrier()->bound().push(*first);
-            w_.has_news_ = w_.bound_has_turn_ = true;
+        // B2: begin_with() has found that it is the turn of a fiber pinned to this carrier.
+        if (first->is_pinned()) [[unlikely]] {
+            this_carrier()->pinned().push(*first);
+            w_.has_news_ = w_.pinned_has_turn_ = true;
         } else {
-            w_.place(*first);
+            w_.append(*first);
         }
         // end_call() may have given the turn to the class of `first`, but `f` runs.
         w_.turns_.give(f->priority());
@@ -126,7 +126,7 @@ control_block* idle_worker::search() noexcept {
     if (std::exchange(w_.spin_, false) && !in_others_way_) {
         const auto end = clock::now() + spin_for;
         do {
-            if (auto* const f = steal()) return f;
+            if (auto* const f = ask_or_collect()) return f;
             if (!s.injected().empty())
                 if (auto* const f = look()) return f;
             for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
@@ -143,7 +143,7 @@ control_block* idle_worker::search() noexcept {
     return end_call();
 }
 
-control_block* idle_worker::steal() noexcept {
+control_block* idle_worker::ask_or_collect() noexcept {
     auto& s = w_.owner_;
     const auto n = s.worker_count();
     if (n == 1) return nullptr;
@@ -173,23 +173,23 @@ control_block* idle_worker::steal() noexcept {
 
 control_block* idle_worker::steal_patiently() noexcept {
     backed_off_ = false;
-    auto* f = steal();
+    auto* f = ask_or_collect();
     if (!f && backed_off_) {  // the victim that was left alone may be in a long body all the same
         for (const auto end = clock::now() + patience; clock::now() < end;) cpu_relax();
-        f = steal();
+        f = ask_or_collect();
         if (call_) asked_at_ -= answer_in;  // the victim has had that time already
     }
     return await_answer(f);
 }
 
-// Repeats steal(), which has found `f` or may have asked, until the victim answers or is overruled.
+// Repeats ask_or_collect(), which has found `f` or may have asked, until the victim answers or is overruled.
 control_block* idle_worker::await_answer(control_block* f) noexcept {
-    for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = steal())
+    for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = ask_or_collect())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
     return f;
 }
 
-// After a tiny loot, a victim that dispatches one fiber after the other is left alone for a time. A
+// After a tiny theft, a victim that dispatches one fiber after the other is left alone for a time. A
 // victim that does not dispatch is in a long body, and its queued fibers wait.
 bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
     if (!victim.has_work()) return false;
@@ -205,17 +205,17 @@ bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
 }
 
 control_block* idle_worker::look_at_answer(time_point now) noexcept {
-    control_block* loot[worker::fiber_queue::most_loot];
+    control_block* stolen[worker::fiber_queue::most_stolen];
     std::uint32_t n = 0;
     if (call_->answered()) {
-        n = call_->collect(loot);
+        n = call_->collect(stolen);
     } else {
         if (now - asked_at_ < answer_in) return nullptr;
         asked_at_ = now;
-        if (call_->overrule(loot, n) != queue_thief<worker>::outcome::taken) return nullptr;
+        if (call_->overrule(stolen, n) != queue_thief<worker>::outcome::taken) return nullptr;
     }
     call_.reset();
-    return take_over(loot, n, now);
+    return take_over(stolen, n, now);
 }
 
 // A thief must end its call before it does anything else (Q3); the answer may be on its way.
@@ -225,24 +225,24 @@ control_block* idle_worker::end_call() noexcept {
     call_.reset();
     if (call.withdraw()) return nullptr;
     for (unsigned turns = 0; !call.answered(); ++turns) turns < 100 ? cpu_relax() : thread_yield();
-    control_block* loot[worker::fiber_queue::most_loot];
-    const auto n = call.collect(loot);
-    return take_over(loot, n, clock::now());
+    control_block* stolen[worker::fiber_queue::most_stolen];
+    const auto n = call.collect(stolen);
+    return take_over(stolen, n, clock::now());
 }
 
-control_block* idle_worker::take_over(control_block** loot, std::uint32_t n, time_point now) noexcept {
+control_block* idle_worker::take_over(control_block** stolen, std::uint32_t n, time_point now) noexcept {
     if (n == 0) return nullptr;
     w_.steals_.store(w_.steals_.load(relaxed) + n, relaxed);  // owner only
-    w_.looted_at_ = now;
+    w_.stolen_at_ = now;
     const carrier::visit inside(*this_carrier());
-    for (std::uint32_t i = 1; i < n; ++i) w_.place(*loot[i]);  // found() notifies
-    return w_.begin_with(*loot[0]);
+    for (std::uint32_t i = 1; i < n; ++i) w_.append(*stolen[i]);  // found() notifies
+    return w_.begin_with(*stolen[0]);
 }
 
-void idle_worker::judge_last_loot() noexcept {
-    if (w_.looted_at_ == never) return;
+void idle_worker::judge_last_theft() noexcept {
+    if (w_.stolen_at_ == never) return;
     const auto now = clock::now();
-    if (now - std::exchange(w_.looted_at_, never) < tiny)
+    if (now - std::exchange(w_.stolen_at_, never) < tiny)
         w_.gap_ = std::clamp(2 * w_.gap_, duration(least_gap), duration(most_gap));
     else
         w_.gap_ = {};
@@ -260,7 +260,7 @@ bool idle_worker::others_are_busy() const noexcept {
 // the worker would come late when it is wanted (docs/design/handoff.md).
 bool idle_worker::lacks_cpu() const noexcept {
     auto& s = w_.owner_;
-    const auto apart = s.the_monitor().computing_apart();
+    const auto apart = s.the_monitor().computing_without_worker();
     return apart != 0 && apart + s.worker_count() - s.idle().sleeping_count() > s.the_monitor().cpus();
 }
 
@@ -278,7 +278,7 @@ void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);  // pairs with the fence of wake_searcher()
     // After set_napper(): a thread that pushed before has not seen the napper.
-    if (w_.owner_.injected().empty() && !this_carrier()->has_bound())
+    if (w_.owner_.injected().empty() && !this_carrier()->has_pinned())
         sleep_until(clock::now() + (in_others_way_ ? long_nap : nap_for));
     w_.owner_.set_napper(nullptr);
 }
@@ -308,7 +308,7 @@ void idle_worker::sleep() noexcept {
     w_.asleep_.store(true, relaxed);  // a hint; found() wakes a leader that relied on it
     // Step 3 of idle_set.hpp. Work queued now is found by a searcher, if there is one (I2), or by
     // the workers that are awake, if enough are (I7).
-    if ((!s.work_is_queued() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_bound() &&
+    if ((!s.work_is_queued() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_pinned() &&
         !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
         sleep_until(tidy_at_);
@@ -321,10 +321,10 @@ void idle_worker::sleep() noexcept {
 void idle_worker::sleep_until(time_point until) noexcept {
     if (w_.owner_.worker_count() == 1 || in_others_way_) return sleep_here_until(until);
     w_.cpu_.store(placement::here(), relaxed);  // a hint
-    auto& place = this_carrier()->place();
-    place.stay_off(cpus_of_others(), w_.owner_.the_monitor().monitor_id());
+    auto& affinity = this_carrier()->affinity();
+    affinity.stay_off(cpus_of_others(), w_.owner_.the_monitor().monitor_id());
     sleep_here_until(until);
-    place.stay_anywhere();
+    affinity.stay_anywhere();
 }
 
 cpu_set_t idle_worker::cpus_of_others() const noexcept {

@@ -29,16 +29,16 @@ private:
     control_block* pick() noexcept;
     control_block* search() noexcept;             // looks at the other workers, for a while
     // Asks a victim for fibers and returns null, or looks for the answer of the victim asked.
-    control_block* steal() noexcept;
-    // Repeats steal() until the victim has answered or was overruled.
+    control_block* ask_or_collect() noexcept;
+    // Repeats ask_or_collect() until the victim has answered or was overruled.
     control_block* steal_patiently() noexcept;
     control_block* await_answer(control_block* f) noexcept;
     control_block* look_at_answer(time_point now) noexcept;
     control_block* take_better() noexcept;  // steals a fiber above the low ones that the worker has
     control_block* end_call() noexcept;
-    control_block* take_over(control_block** loot, std::uint32_t n, time_point now) noexcept;
+    control_block* take_over(control_block** stolen, std::uint32_t n, time_point now) noexcept;
     bool worth_asking(worker& victim, time_point now) noexcept;
-    void judge_last_loot() noexcept;
+    void judge_last_theft() noexcept;
     control_block* found(control_block* f) noexcept;
     bool tidy() noexcept;                         // gives back memory that a burst has left
     void nap() noexcept;
@@ -59,7 +59,7 @@ private:
     std::optional<queue_thief<worker>> call_;
     time_point asked_at_;
     bool only_above_low_ = false;  // a worker that has only low fibers is not a victim
-    bool backed_off_ = false;  // a victim was left alone because its last loot was tiny
+    bool backed_off_ = false;  // a victim was left alone because the last theft from it was tiny
     time_point tidy_at_ = never;  // when to give back memory
     bool in_others_way_ = false;  // searching now would take a CPU from fibers that compute
     // It slept in the driver last. If it goes away with work, another worker must watch the driver.

@@ -10,10 +10,10 @@ namespace weft::detail {
 bool scheduler::some_wait_for_another() noexcept {
     bool some = false;
     blocks_.for_each([&](control_block& f) {
-        const auto& rest = f.rest();
-        if (some || rest.in_place.load(relaxed)) return void(some = true);
-        if (rest.word.state() != wait_state::waiting) return;
-        some = rest.kind.load(relaxed)->holders != nullptr;
+        const auto& cold = f.cold();
+        if (some || cold.in_place.load(relaxed)) return void(some = true);
+        if (cold.word.state() != wait_state::waiting) return;
+        some = cold.kind.load(relaxed)->holders != nullptr;
     });
     return some;
 }

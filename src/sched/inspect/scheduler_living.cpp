@@ -27,8 +27,8 @@ private:
     atomic<std::uint32_t>& count_;
 };
 
-std::vector<scheduler::held_fiber> scheduler::living() {
-    std::vector<held_fiber> found;
+std::vector<scheduler::fiber_guard> scheduler::living() {
+    std::vector<fiber_guard> found;
     const observation meanwhile(*this);
     blocks_.for_each([&](control_block& f) {
         found.emplace_back();  // before the reference is taken, since it may throw
@@ -42,7 +42,7 @@ std::vector<scheduler::held_fiber> scheduler::living() {
 
 // A fiber that is asked to stop meanwhile, or a new one in the same block, may be left out or asked
 // twice: neither does harm.
-std::size_t scheduler::unstopped(std::span<held_fiber> into) noexcept {
+std::size_t scheduler::unstopped(std::span<fiber_guard> into) noexcept {
     const observation meanwhile(*this);
     std::size_t n = 0;
     blocks_.for_each([&](control_block& f) {
@@ -51,11 +51,11 @@ std::size_t scheduler::unstopped(std::span<held_fiber> into) noexcept {
     return n;
 }
 
-scheduler::held_fiber scheduler::hold(control_block& f) noexcept {
+scheduler::fiber_guard scheduler::guard(control_block& f) noexcept {
     const observation meanwhile(*this);
     blocks_.catch_up();
     if (!f.life.try_refer()) return nullptr;
-    held_fiber held(&f);
+    fiber_guard held(&f);
     return f.has_ended() ? nullptr : std::move(held);
 }
 

@@ -26,8 +26,8 @@ std::size_t scheduler::trim_waiting_stacks() {
     std::size_t bytes = 0;
     const auto all = living();
     std::vector<control_block*> fibers(all.size());
-    std::transform(all.begin(), all.end(), fibers.begin(), [](const held_fiber& f) { return f.get(); });
-    for_each_held(fibers, at_once, [&](control_block& f) { bytes += trim_stack(f); });
+    std::transform(all.begin(), all.end(), fibers.begin(), [](const fiber_guard& f) { return f.get(); });
+    for_each_seized(fibers, at_once, [&](control_block& f) { bytes += trim_stack(f); });
     return bytes;
 }
 

@@ -34,19 +34,19 @@ public:
         if (f.demoted) return;
         f.demoted = true;
         f.leave_trace();
-        f.rest().short_bursts = 0;
-        f.rest().make_ready.store(ready, relaxed);
+        f.cold().short_bursts = 0;
+        f.cold().make_ready.store(ready, relaxed);
     }
 
     /// Whether its last bursts were short often enough to make it ordinary again. Called by the
     /// thread that alone may run it.
-    bool is_rehabilitated(const control_block& f) const noexcept { return f.rest().short_bursts >= bursts_to_prove_; }
+    bool is_rehabilitated(const control_block& f) const noexcept { return f.cold().short_bursts >= bursts_to_prove_; }
     /// Counts a burst. Called before other threads may run the fiber.
     void burst_ends(control_block& f, duration cpu) const noexcept {
         if (cpu >= short_burst_)
-            f.rest().short_bursts = 0;
-        else if (f.rest().short_bursts < bursts_to_prove_)
-            ++f.rest().short_bursts;
+            f.cold().short_bursts = 0;
+        else if (f.cold().short_bursts < bursts_to_prove_)
+            ++f.cold().short_bursts;
     }
 
 private:

@@ -74,8 +74,8 @@ bool hog_reporter::ask_for(control_block& self) noexcept {
 
 void hog_reporter::tell_of_swallower() noexcept {
     if (!is_asked() || !allowance_.is_left(clock::now())) return;
-    const scheduler::held_fiber f(swallows_.exchange(nullptr, acquire));  // pairs with ask_for()
-    const auto n = f->rest().cancels.load(relaxed);
+    const scheduler::fiber_guard f(swallows_.exchange(nullptr, acquire));  // pairs with ask_for()
+    const auto n = f->cold().cancels.load(relaxed);
     if (n == 0 || f->has_ended()) return;  // it has obeyed since
     allowance_.take();
     owner_.options().on_hog({.fiber = *f,
@@ -158,7 +158,7 @@ hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const h
         ++left_out_;
         return look_again::yes;
     }
-    const auto held = owner_.hold(what.fiber);
+    const auto held = owner_.guard(what.fiber);
     // G1: the stretch is over, or it is another one.
     if (!held || c.current() != held.get() || key_of(c) != seen.key) return look_again::yes;
     allowance_.take();

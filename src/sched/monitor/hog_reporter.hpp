@@ -7,7 +7,7 @@
 //
 // Invariants
 //   G1  What it reads of carriers are hints, and it reads nothing of a fiber without a reference.
-//       It reports a fiber only with a reference, taken by scheduler::hold(), and after it has seen
+//       It reports a fiber only with a reference, taken by scheduler::guard(), and after it has seen
 //       once more that the same carrier runs the fiber in the same stretch.
 //   G2  A stretch begins when a carrier without a worker begins to run a fiber, or when a carrier
 //       loses its worker while it runs a fiber; alone_since() identifies it.

@@ -74,8 +74,8 @@ bool monitor::await_worker(carrier& c) noexcept {
     {
         const std::lock_guard guard(lock_);
         if (is_over_) return false;
-        // Pushed by a thread that has not found it in spares_ (B3 of bound.hpp).
-        has_work = c.has_bound();
+        // Pushed by a thread that has not found it in spares_ (B3 of pinned.hpp).
+        has_work = c.has_pinned();
         if (!has_work) spares_.push_back(&c);
     }
     if (has_work) {
@@ -101,7 +101,7 @@ bool monitor::is_given_up(carrier& c) noexcept {
     const auto mine = std::find(spares_.begin(), spares_.end(), &c);
     // It was taken, and will be granted, summoned or dismissed.
     if (mine == spares_.end()) return false;
-    if (c.is_reserved() || c.is_bound_to()) return false;
+    if (c.is_reserved() || c.has_pinned_fibers()) return false;
     if (!c.is_nice() && spares_.size() <= owner_.worker_count()) return false;
     spares_.erase(mine);
     give_up(c);
@@ -122,7 +122,7 @@ carrier* monitor::take_spare() noexcept {
 carrier* monitor::take_idle_spare(fit what) noexcept {
     const std::lock_guard guard(lock_);
     const auto last = std::find_if(spares_.rbegin(), spares_.rend(), [&](const carrier* c) {
-        return !c->is_reserved() && !c->is_nice() && (what == fit::for_workers || !c->is_bound_to());
+        return !c->is_reserved() && !c->is_nice() && (what == fit::for_workers || !c->has_pinned_fibers());
     });
     if (last == spares_.rend()) return nullptr;
     auto* const spare = *last;  // the last to register has the warmest cache
@@ -182,7 +182,7 @@ carrier* monitor::make_carrier(const char*& why_not) noexcept {
 
 void monitor::put_back(carrier& spare) noexcept {
     const std::lock_guard guard(lock_);
-    if (spare.has_bound())  // pushed by a thread that has not found it in spares_ (B3 of bound.hpp)
+    if (spare.has_pinned())  // pushed by a thread that has not found it in spares_ (B3 of pinned.hpp)
         giver(spare.hold()).summon();
     else
         spares_.push_back(&spare);
@@ -192,7 +192,7 @@ carrier* monitor::find_unreserved(const char*& why_not) noexcept {
     auto* c = take_idle_spare(fit::to_be_reserved);
     if (c) {
         c->reserve(true);
-        if (c->is_bound_to()) {
+        if (c->has_pinned_fibers()) {
             c->reserve(false);
             put_back(*std::exchange(c, nullptr));
         }
@@ -258,7 +258,7 @@ time_point monitor::round() noexcept {
     const auto waits = what_waits();
     const bool profit = judge_.would_profit(waits, now);
     count_those_who_run();
-    const bool is_crowded = computing_apart_.load(relaxed) != 0 && waits.next_timer != never;
+    const bool is_crowded = computing_without_worker_.load(relaxed) != 0 && waits.next_timer != never;
     after_timer_ = is_crowded ? std::max(waits.next_timer, now) + come_to_help : never;
     auto suspect = suspicion::no;
     bool any_runs = false, any_demanded = false;
@@ -307,7 +307,7 @@ void monitor::count_those_who_run() noexcept {
         apart += runs && c.has_long_slice();
     });
     crowd_ = std::clamp((running + cpus() - 1) / cpus(), 1u, most_crowd);
-    computing_apart_.store(apart, relaxed);  // a hint
+    computing_without_worker_.store(apart, relaxed);  // a hint
 }
 
 waiting monitor::what_waits() const noexcept {

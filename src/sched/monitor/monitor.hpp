@@ -22,10 +22,10 @@
 //       a new one: without a worker, inside, running no fiber (T5, T7).
 //   N1  A worker is granted to no carrier whose thread is nicer than the others. A thread whose
 //       nice value cannot be lowered again exits when it has nothing to run, demoted fibers
-//       included, unless its carrier is reserved or a fiber is bound to it; the carrier gets a new
+//       included, unless its carrier is reserved or a fiber is pinned to it; the carrier gets a new
 //       thread when one is wanted, as in O4.
 //   N2  The monitor makes a thread nice under lock_, while its carrier runs a fiber; each thread
-//       takes lock_ before it ends. A carrier that is reserved, or bound to, at that time is left
+//       takes lock_ before it ends. A carrier that is reserved, or pinned to, at that time is left
 //       alone.
 #pragma once
 
@@ -73,7 +73,7 @@ public:
     bool starts_nice() const noexcept { return hog_nice_ > 0 && nice_here() > usual_nice_; }
     /// Called by a carrier's thread when it begins.
     void thread_begins(carrier& c) noexcept;
-    /// Called by a carrier at home, without a worker: waits for one, or for demoted or bound fibers
+    /// Called by a carrier at home, without a worker: waits for one, or for demoted or pinned fibers
     /// to run. False: its thread must end.
     bool await_worker(carrier& c) noexcept;
     /// Makes the monitor look at once.
@@ -92,7 +92,7 @@ public:
     bool lacks_carriers() const noexcept { return lacks_carriers_.load(relaxed); }
 
     /// \returns how many carriers compute without a worker. A hint.
-    unsigned computing_apart() const noexcept { return computing_apart_.load(relaxed); }
+    unsigned computing_without_worker() const noexcept { return computing_without_worker_.load(relaxed); }
     unsigned cpus() const noexcept { return cpus_.load(relaxed); }  // a hint
 
     /// Called when a demoted fiber waits for a place, after a fence.
@@ -165,7 +165,7 @@ private:
     bool says_no_more_ = false;  // it has already printed that no carrier is left
     bool lacked_ = false;  // in this round no carrier was left for some worker
     unsigned crowd_ = 1;  // in this round: how many running fibers share a CPU
-    atomic<unsigned> computing_apart_{0};
+    atomic<unsigned> computing_without_worker_{0};
     atomic<unsigned> cpus_{usable_cpus()};  // written by the monitor only
     time_point look_at_quota_;
     unsigned stuck_ = 0;  // in this round: workers whose fiber is stuck but cannot lose them

@@ -26,7 +26,7 @@ bool monitor::cannot_be_as_others(carrier& c) noexcept {
     const bool stays_nice = !set_nice_of(0, usual_nice_);
     const std::lock_guard guard(lock_);
     c.note_nice(stays_nice);
-    if (!stays_nice || is_over_ || c.is_reserved() || c.is_bound_to()) return false;
+    if (!stays_nice || is_over_ || c.is_reserved() || c.has_pinned_fibers()) return false;
     give_up(c);
     return true;
 }
@@ -35,7 +35,7 @@ bool monitor::cannot_be_as_others(carrier& c) noexcept {
 void monitor::make_nice(carrier& c) noexcept {
     if (hog_nice_ == 0) return;
     const std::lock_guard guard(lock_);
-    if (!c.current() || c.is_nice() || c.is_reserved() || c.is_bound_to()) return;
+    if (!c.current() || c.is_nice() || c.is_reserved() || c.has_pinned_fibers()) return;
     c.note_nice(set_nice_of(c.probe().id(), usual_nice_ + hog_nice_));
 }
 

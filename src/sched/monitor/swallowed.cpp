@@ -23,36 +23,36 @@ std::uint16_t units_of(time_point t) noexcept {
     return static_cast<std::uint16_t>(static_cast<std::uint64_t>(t.time_since_epoch().count()) >> unit_shift);
 }
 
-std::uint16_t units_since(const fiber_rest& rest, time_point now) noexcept {
+std::uint16_t units_since(const fiber_cold& cold, time_point now) noexcept {
     // Exact for the calling fiber; for another one a hint.
-    return static_cast<std::uint16_t>(units_of(now) - rest.cancelled_since.load(relaxed));
+    return static_cast<std::uint16_t>(units_of(now) - cold.cancelled_since.load(relaxed));
 }
 
-bool is_due(const fiber_rest& rest, time_point now) noexcept {
+bool is_due(const fiber_cold& cold, time_point now) noexcept {
     int after = first_report;
-    for (int i = 0; i < rest.cancel_reports; ++i) after *= next_after;
-    return units_since(rest, now) >= after;
+    for (int i = 0; i < cold.cancel_reports; ++i) after *= next_after;
+    return units_since(cold, now) >= after;
 }
 
 void count_throw(control_block& f) noexcept {
     // The next one would be due later than 16 bits can say.
     constexpr std::uint8_t most_reports = 4;
-    auto& rest = f.rest();
-    const auto n = rest.cancels.load(relaxed);  // own fiber only
-    if (n != UINT32_MAX) rest.cancels.store(n + 1, relaxed);
+    auto& cold = f.cold();
+    const auto n = cold.cancels.load(relaxed);  // own fiber only
+    if (n != UINT32_MAX) cold.cancels.store(n + 1, relaxed);
     if (n == 0) {
         f.leave_trace();
-        rest.cancelled_since.store(units_of(clock::now()), relaxed);
-        rest.cancel_reports = 0;
+        cold.cancelled_since.store(units_of(clock::now()), relaxed);
+        cold.cancel_reports = 0;
     }
-    if (n < least_throws || rest.cancel_reports > most_reports || !is_due(rest, clock::now())) return;
-    if (f.owner->the_monitor().ask_for_report(f)) ++rest.cancel_reports;
+    if (n < least_throws || cold.cancel_reports > most_reports || !is_due(cold, clock::now())) return;
+    if (f.owner->the_monitor().ask_for_report(f)) ++cold.cancel_reports;
 }
 
 }  // namespace
 
 duration swallows_since(const control_block& f, time_point now) noexcept {
-    return duration(std::int64_t{units_since(f.rest(), now)} << unit_shift);
+    return duration(std::int64_t{units_since(f.cold(), now)} << unit_shift);
 }
 
 void throw_cancelled() {

@@ -67,7 +67,7 @@ void simulator::begin_thread() noexcept {
 }
 
 void simulator::begin(control_block& f) noexcept {
-    f.rest().slot.deadlines = &endless();
+    f.cold().slot.deadlines = &endless();
     f.leave_trace();
     numbers_[&f] = ++begun_;
 }
@@ -216,7 +216,7 @@ void simulator::stand_still() noexcept {
 
 void simulator::go(phase p) noexcept {
     phase_.store(p, release);  // pairs with moves()
-    held_.store(false, seq_cst);
+    frozen_.store(false, seq_cst);
     owner_.worker_at(0).wake();  // G3
 }
 
@@ -255,7 +255,7 @@ void simulator::end() noexcept { go(phase::ending); }
 
 void simulator::note_outsider() noexcept {
     auto still = phase::still;
-    if (!held_.load(seq_cst) && !has_given_up())
+    if (!frozen_.load(seq_cst) && !has_given_up())
         // Fails if it moves already.
         static_cast<void>(phase_.compare_exchange_strong(still, phase::moving, acq_rel, acquire));
     owner_.worker_at(0).wake();  // G3
@@ -275,7 +275,7 @@ std::string simulator::describe(const char* what, const control_block* but) {
     std::vector<line> lines;
     std::unordered_map<const void*, std::size_t> objects;
     auto all = owner_.living();
-    const auto number_of = [&](const scheduler::held_fiber& f) {
+    const auto number_of = [&](const scheduler::fiber_guard& f) {
         const auto found = numbers_.find(f.get());
         return f->started() && found != numbers_.end() ? found->second : ~std::uint64_t{0};
     };
@@ -295,8 +295,8 @@ std::string simulator::describe(const char* what, const control_block* but) {
             text += ": " + std::string(name(state));
             continue;
         }
-        text += ": waits for " + std::string(f->rest().kind.load(relaxed)->name);
-        if (const void* const object = f->rest().object.load(relaxed))
+        text += ": waits for " + std::string(f->cold().kind.load(relaxed)->name);
+        if (const void* const object = f->cold().object.load(relaxed))
             text += " #" + std::to_string(objects.try_emplace(object, objects.size() + 1).first->second);
     }
     return text;

@@ -8,7 +8,7 @@
 //
 // Invariants
 //   G1  Only the carrier's thread uses the members here, except those marked for any thread. There
-//       is one carrier: no fiber is bound, demoted or handed off, and without a time slice there is
+//       is one carrier: no fiber is pinned, demoted or handed off, and without a time slice there is
 //       no monitor.
 //   G2  The world moves only while run() is under way, or after a thread outside has made a fiber
 //       ready, or while the runtime ends. It stands still from the moment at which the main fiber
@@ -75,14 +75,14 @@ public:
     summary last_run() noexcept;
     const simulation& options() const noexcept { return options_; }
     /// Makes the world stand still until begin_run() or end().
-    void hold() noexcept { held_.store(true, seq_cst); }
-    /// Called after hold(), when `main` was started: the world moves until `main` has ended.
+    void freeze() noexcept { frozen_.store(true, seq_cst); }
+    /// Called after freeze(), when `main` was started: the world moves until `main` has ended.
     void begin_run(control_block& main) noexcept;
     /// Waits for the end of the run. False: the run has failed. \parks
     bool await_run() noexcept;
     /// \returns why the run failed. Called after await_run() has returned false.
     simulation_failed failure() const { return {why_, options_.seed, what_}; }
-    /// Called after hold() and request_stop_of_all(): the world moves until no fiber lives, or none
+    /// Called after freeze() and request_stop_of_all(): the world moves until no fiber lives, or none
     /// can go on.
     void end() noexcept;
     /// Whether fibers are left that can neither go on nor be stopped. Pairs with stand_still().
@@ -95,7 +95,7 @@ private:
     enum class phase : std::uint8_t { still, moving, ending };
 
     // Pairs with begin_run() and end().
-    bool moves() const noexcept { return phase_.load(acquire) != phase::still && !held_.load(acquire); }
+    bool moves() const noexcept { return phase_.load(acquire) != phase::still && !frozen_.load(acquire); }
     void go(phase p) noexcept;
     void gather(worker& w);
     bool pass_time(worker& w);
@@ -123,7 +123,7 @@ private:
     bool is_ending_ = false;
     wait_list resting_;  // fibers in come_to_rest()
     atomic<phase> phase_{phase::still};
-    atomic<bool> held_{false}, given_up_{false};
+    atomic<bool> frozen_{false}, given_up_{false};
     atomic<control_block*> main_{nullptr};  // of the run under way
 
     spin_lock lock_;

@@ -7,7 +7,7 @@
 
 namespace weft::detail {
 
-struct fiber_rest : wait_cell {
+struct fiber_cold : wait_cell {
     using wait_cell::wait_cell;
     wait_list joiners;  // under the block's lock
 };
@@ -18,7 +18,7 @@ struct control_block {
     life_word life;
     spin_lock lock;
 
-    fiber_rest& rest() noexcept { return rest_; }
+    fiber_cold& cold() noexcept { return rest_; }
     bool has_ended() const noexcept { return life.has_ended(); }
 
     /// As the carrier does after the body (C4).
@@ -35,7 +35,7 @@ struct control_block {
 
 private:
     atomic<std::uint32_t> signal_{0};
-    fiber_rest rest_{signal_};
+    fiber_cold rest_{signal_};
 };
 
 }  // namespace weft::detail

@@ -1,7 +1,7 @@
-// bound_model.cpp - B3 of sched/bound.hpp: a carrier does not sleep while a fiber that is bound to it is ready.
+// pinned_model.cpp - B3 of sched/pinned.hpp: a carrier does not sleep while a fiber that is pinned to it is ready.
 //
 // Shipped are the queue (sched/injector.hpp), the announcement and the sleep of a worker (sched/idle/idle_set.hpp, sched/idle/parker.hpp), and how a
-// worker goes and comes (sched/tenure.hpp). The steps between them are those of scheduler::ready_bound(), idle_worker::sleep() and
+// worker goes and comes (sched/tenure.hpp). The steps between them are those of scheduler::ready_pinned(), idle_worker::sleep() and
 // nap(), monitor::await_worker(), put_back() and summon(). A deadline passes only when nobody can take a step any more: who
 // sleeps until then while the fiber waits has been forgotten.
 #include <cstdint>
@@ -38,7 +38,7 @@ struct carrier;
 struct worker {
     weft::detail::parker park;
     atomic<carrier*> held_by{nullptr};
-    void fill_tray() { model::check(false, "no thief is here"); }
+    void fill_batch() { model::check(false, "no thief is here"); }
 };
 using tenure = weft::detail::tenure<worker>;
 
@@ -46,7 +46,7 @@ struct carrier {
     tenure hold;
     weft::detail::injector<fiber> bound;
     explicit carrier(worker* first) : hold(first) {}
-    bool has_bound() const { return !bound.empty(); }
+    bool has_pinned() const { return !bound.empty(); }
 };
 
 // What is left out in a mutation.
@@ -69,7 +69,7 @@ struct bench {
     no_driver io;
     weft::detail::spin_lock lock;    // of the spares
     plain<bool> is_spare{false};     // mine
-    atomic<bool> runs_fiber{false};  // one that is not bound
+    atomic<bool> runs_fiber{false};  // one that is not pinned
     const rest how;
     const steps does;
 
@@ -100,7 +100,7 @@ struct bench {
 
     // ---- the carrier
 
-    bool run_bound() {
+    bool run_pinned() {
         auto* const next = mine.bound.pop();
         if (next) next->bursts.set(next->bursts.get() + 1);
         return next != nullptr;
@@ -108,7 +108,7 @@ struct bench {
 
     void live() {
         tenure::holder me(mine.hold);
-        for (bool is_coming = false; !run_bound();) {
+        for (bool is_coming = false; !run_pinned();) {
             if (is_coming) cpu_relax();  // J2
             is_coming = me.has_worker() ? rest_with_worker() : await_worker(me);
         }
@@ -116,7 +116,7 @@ struct bench {
     /// \returns whether a fiber is there, or about to be. So does the next.
     bool rest_with_worker() {
         how == rest::sleeps ? idle.announce_sleep(0, false) : fence(seq_cst);
-        const bool has_work = does.sleeper_looks && mine.has_bound();
+        const bool has_work = does.sleeper_looks && mine.has_pinned();
         if (!has_work) {
             w.park.sleep({});
             model::check(!model::slept_until_deadline(), "B3: forgotten asleep");
@@ -125,11 +125,11 @@ struct bench {
         return has_work;
     }
     bool await_worker(tenure::holder& me) {
-        const bool had_work = mine.has_bound();
+        const bool had_work = mine.has_pinned();
         bool has_work = false;
         {
             const std::lock_guard guard(lock);
-            has_work = does.spare_looks_under_the_lock ? mine.has_bound() : had_work;
+            has_work = does.spare_looks_under_the_lock ? mine.has_pinned() : had_work;
             if (!has_work) is_spare.set(true);
         }
         if (!has_work) model::check(me.await_grant(0) != tenure::holder::awaited::nothing, "B3: forgotten at home");
@@ -165,7 +165,7 @@ struct bench {
             return tenure::giver(mine.hold).grant(w);
         }
         const std::lock_guard guard(lock);
-        if (does.put_back_looks && mine.has_bound())
+        if (does.put_back_looks && mine.has_pinned())
             tenure::giver(mine.hold).summon();
         else
             is_spare.set(true);
@@ -224,16 +224,16 @@ void expect_holds(const model::result& r) {
 const model::options for_two = {.preemptions = 3, .reorderings = 2};
 const model::options for_three = {.preemptions = 2, .reorderings = 2};
 
-TEST(bound_fibers, B3_a_worker_that_sleeps) { expect_holds(run_resting(for_two, rest::sleeps)); }
-TEST(bound_fibers, B3_a_worker_that_is_not_the_last_to_sleep) { expect_holds(run_resting(for_two, rest::sleeps, {}, 2)); }
-TEST(bound_fibers, B3_a_worker_that_naps) { expect_holds(run_resting(for_two, rest::naps)); }
-TEST(bound_fibers, B3_a_carrier_at_home) { expect_holds(run_at_home(for_two)); }
-TEST(bound_fibers, B3_a_spare_that_is_granted_the_worker_meanwhile) { expect_holds(run_wanted(for_three, true)); }
-TEST(bound_fibers, B3_a_spare_that_is_granted_the_worker_and_naps) {
+TEST(pinned_fibers, B3_a_worker_that_sleeps) { expect_holds(run_resting(for_two, rest::sleeps)); }
+TEST(pinned_fibers, B3_a_worker_that_is_not_the_last_to_sleep) { expect_holds(run_resting(for_two, rest::sleeps, {}, 2)); }
+TEST(pinned_fibers, B3_a_worker_that_naps) { expect_holds(run_resting(for_two, rest::naps)); }
+TEST(pinned_fibers, B3_a_carrier_at_home) { expect_holds(run_at_home(for_two)); }
+TEST(pinned_fibers, B3_a_spare_that_is_granted_the_worker_meanwhile) { expect_holds(run_wanted(for_three, true)); }
+TEST(pinned_fibers, B3_a_spare_that_is_granted_the_worker_and_naps) {
     expect_holds(run_wanted(for_three, true, {}, rest::naps));
 }
-TEST(bound_fibers, B3_a_spare_that_is_put_back_meanwhile) { expect_holds(run_wanted(for_three, false)); }
-TEST(bound_fibers, B3_a_carrier_that_loses_its_worker_meanwhile) { expect_holds(run_taken(for_three)); }
+TEST(pinned_fibers, B3_a_spare_that_is_put_back_meanwhile) { expect_holds(run_wanted(for_three, false)); }
+TEST(pinned_fibers, B3_a_carrier_that_loses_its_worker_meanwhile) { expect_holds(run_taken(for_three)); }
 
 // ---- each step taken away
 
@@ -252,27 +252,27 @@ model::options without_its_fences() {
 
 // Of a worker that stays where it is the token alone would do (P1 of parker.hpp). The fences are for one that has just come: who
 // pushes does not see that yet, and finds no spare any more.
-TEST(bound_fibers, B3_breaks_when_the_pusher_does_not_fence) {
+TEST(pinned_fibers, B3_breaks_when_the_pusher_does_not_fence) {
     expect_forgotten(run_wanted(for_three, true, {.pusher_fences = false}));
     expect_forgotten(run_wanted(for_three, true, {.pusher_fences = false}, rest::naps));
 }
-TEST(bound_fibers, B3_breaks_without_the_fence_of_who_falls_asleep) {
+TEST(pinned_fibers, B3_breaks_without_the_fence_of_who_falls_asleep) {
     expect_forgotten(run_wanted(without_its_fences(), true));
     expect_forgotten(run_wanted(without_its_fences(), true, {}, rest::naps));
 }
-TEST(bound_fibers, B3_breaks_when_the_sleeper_does_not_look) {
+TEST(pinned_fibers, B3_breaks_when_the_sleeper_does_not_look) {
     expect_forgotten(run_wanted(for_three, true, {.sleeper_looks = false}));
 }
-TEST(bound_fibers, B3_breaks_when_the_worker_is_not_woken) {
+TEST(pinned_fibers, B3_breaks_when_the_worker_is_not_woken) {
     expect_forgotten(run_resting(for_two, rest::sleeps, {.wakes_the_worker = false}));
 }
-TEST(bound_fibers, B3_breaks_when_only_one_that_seems_to_have_no_worker_is_summoned) {
+TEST(pinned_fibers, B3_breaks_when_only_one_that_seems_to_have_no_worker_is_summoned) {
     expect_forgotten(run_taken(for_three, {.summons_in_any_case = false}));
 }
-TEST(bound_fibers, B3_breaks_when_who_registers_has_looked_before) {
+TEST(pinned_fibers, B3_breaks_when_who_registers_has_looked_before) {
     expect_forgotten(run_at_home(for_two, {.spare_looks_under_the_lock = false}));
 }
-TEST(bound_fibers, B3_breaks_when_who_puts_back_does_not_look) {
+TEST(pinned_fibers, B3_breaks_when_who_puts_back_does_not_look) {
     expect_forgotten(run_wanted(for_three, false, {.put_back_looks = false}));
 }
 

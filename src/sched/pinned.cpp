@@ -1,4 +1,4 @@
-#include "sched/bound.hpp"
+#include "sched/pinned.hpp"
 
 #include <weft/detail/pin.hpp>
 
@@ -27,68 +27,62 @@ carrier& another_carrier(scheduler& where, const carrier& not_this) noexcept {
     return *where.worker_at(first).held_by();
 }
 
-bool has_worker(scheduler& where, const carrier& c) noexcept {
-    for (unsigned i = 0; i < where.worker_count(); ++i)
-        if (where.worker_at(i).held_by() == &c) return true;
-    return false;
-}
-
-void set_free(control_block& f) noexcept {
+void unpin(control_block& f) noexcept {
     f.is_apart = f.is_classed();
-    std::exchange(f.rest().bound_to, nullptr)->count_bound(-1);
-    f.rest().make_ready.store(way_to_ready_of(f), relaxed);  // B1
+    std::exchange(f.cold().pinned_to, nullptr)->count_pinned(-1);
+    f.cold().make_ready.store(way_to_ready_of(f), relaxed);  // B1
 }
 
 // A carrier that is seen with a worker after the fiber was counted has neither been reserved nor
 // ended its thread (B5).
-void bind_where_a_worker_is(control_block& f, scheduler& where) noexcept {
+void pin_where_a_worker_is(control_block& f, scheduler& where) noexcept {
     for (;;) {
         carrier& c = some_carrier(where);
-        bind(f, c);
-        if (has_worker(where, c) && !c.is_reserved()) return;
-        set_free(f);
+        pin_to(f, c);
+        if (where.has_worker(c) && !c.is_reserved()) return;
+        unpin(f);
     }
 }
 
 }  // namespace
 
-void bind(control_block& f, carrier& to) noexcept {
+void pin_to(control_block& f, carrier& to) noexcept {
     f.is_apart = true;
-    f.rest().bound_to = &to;
-    to.count_bound(1);
-    f.rest().make_ready.store(way_to_ready_of(f), relaxed);  // B1
+    f.cold().pinned_to = &to;
+    to.count_pinned(1);
+    f.cold().make_ready.store(way_to_ready_of(f), relaxed);  // B1
 }
 
-void bind_new(control_block& f, scheduler& where, migrate how) {
+void pin_new(control_block& f, scheduler& where, migrate how) {
     if (where.simulated()) return;  // all fibers run on one thread
     switch (how) {
         case migrate::always:
-            if (where.tortures()) bind_where_a_worker_is(f, where);
+            if (where.tortures()) pin_where_a_worker_is(f, where);
             return;
-        case migrate::before_start: break;  // bound by the carrier that starts it: give_own_stack()
+        case migrate::before_start: break;  // pinned by the carrier that starts it: give_own_stack()
         case migrate::never:
-            bind_where_a_worker_is(f, where);
+            pin_where_a_worker_is(f, where);
             break;
-        case migrate::own_carrier: bind(f, where.the_monitor().reserve_carrier()); break;
+        case migrate::own_carrier: pin_to(f, where.the_monitor().reserve_carrier()); break;
     }
-    f.rest().pins = 1;
+    f.cold().pins = 1;
 }
 
-void bind_elsewhere(control_block& f, scheduler& where) noexcept {
-    const carrier* const before = f.rest().bound_to;
+void pin_elsewhere(control_block& f, scheduler& where) noexcept {
+    const carrier* const before = f.cold().pinned_to;
     for (;;) {
         carrier& c = another_carrier(where, *before);
-        c.count_bound(1);
-        std::exchange(f.rest().bound_to, &c)->count_bound(-1);
-        if (has_worker(where, c) && !c.is_reserved()) return;
+        c.count_pinned(1);
+        std::exchange(f.cold().pinned_to, &c)->count_pinned(-1);
+        if (where.has_worker(c) && !c.is_reserved()) return;
     }
 }
 
 void let_go(control_block& f) noexcept {
-    f.rest().pins = 0;
-    if (!f.is_bound()) return;
-    f.rest().bound_to->reserve(false);
-    set_free(f);
+    f.cold().pins = 0;
+    if (!f.is_pinned()) return;
+    f.cold().pinned_to->reserve(false);
+    unpin(f);
 }
 
 namespace {
@@ -103,14 +97,14 @@ control_block* fiber_that_may_move() noexcept {
 }  // namespace
 
 pin::pin() noexcept : fiber_(fiber_that_may_move()) {
-    if (!fiber_ || fiber_->rest().pins++ != 0) return;
+    if (!fiber_ || fiber_->cold().pins++ != 0) return;
     // B7. It may be on another carrier now, if it runs inside another fiber.
-    if (fiber_->is_bound()) fiber_->rest().bound_to->count_bound(-1);
-    bind(*fiber_, *this_carrier());
+    if (fiber_->is_pinned()) fiber_->cold().pinned_to->count_pinned(-1);
+    pin_to(*fiber_, *this_carrier());
 }
 
 pin::~pin() {
-    if (fiber_ && --fiber_->rest().pins == 0 && !fiber_->owner->tortures()) set_free(*fiber_);
+    if (fiber_ && --fiber_->cold().pins == 0 && !fiber_->owner->tortures()) unpin(*fiber_);
 }
 
 }  // namespace weft::detail

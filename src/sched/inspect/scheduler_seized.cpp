@@ -1,4 +1,4 @@
-// scheduler_held.cpp - keeps waiting fibers from going on while a caller uses their stacks.
+// scheduler_seized.cpp - keeps waiting fibers from going on while a caller uses their stacks.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -25,7 +25,7 @@ public:
     explicit seized_fibers(std::span<control_block* const> some) noexcept {
         for (auto* const f : some)
             // state() is a hint
-            if (f->rest().word.state() == wait_state::waiting && f->rest().word.seize()) all_[count_++] = f;
+            if (f->cold().word.state() == wait_state::waiting && f->cold().word.seize()) all_[count_++] = f;
         if (count_ != 0) heavy_fence();  // one fence for all of them
     }
     ~seized_fibers() {
@@ -37,13 +37,13 @@ public:
     void for_each(const std::function<void(control_block&)>& f) {
         for (; count_ != 0; --count_) {
             control_block& last = *all_[count_ - 1];
-            if (last.rest().word.is_held()) f(last);
+            if (last.cold().word.is_seized()) f(last);
             release(last);
         }
     }
 
 private:
-    static void release(control_block& f) noexcept { f.rest().word.unseize(); }
+    static void release(control_block& f) noexcept { f.cold().word.unseize(); }
 
     std::array<control_block*, most_at_once> all_;
     std::size_t count_ = 0;
@@ -51,7 +51,7 @@ private:
 
 }  // namespace
 
-void scheduler::for_each_held(std::span<control_block* const> of_these, std::size_t at_once,
+void scheduler::for_each_seized(std::span<control_block* const> of_these, std::size_t at_once,
                               const std::function<void(control_block&)>& f) {
     if (!is_possible()) return;
     const std::lock_guard one(holding_);
