@@ -42,7 +42,7 @@ if(WEFT_TESTS)
         add_test(NAME example.${name} COMMAND example_${name})
         set_tests_properties(example.${name} PROPERTIES TIMEOUT 30 LABELS guide)
     endforeach()
-    add_test(NAME example.preempt COMMAND example_preempt)   # R1, R2: one worker, and a hog on it
+    add_test(NAME example.preempt COMMAND example_preempt)   # seed R1, R2: one worker, and a hog on it
     set_tests_properties(example.preempt PROPERTIES TIMEOUT 60 LABELS guide
                          PASS_REGULAR_EXPRESSION "^slept for .*slept for .*fib\\(40\\) = 165580141, computed.*1 hogs: .*4 hogs: ")
     add_test(NAME example.preempt_wrong_words COMMAND example_preempt 51)

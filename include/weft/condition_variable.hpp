@@ -1,12 +1,12 @@
 // condition_variable.hpp - gives a weft::mutex up and waits until told that a condition may hold.
 //
 // Invariants
-//   C1  The mutex is locked again whenever a wait returns or throws; stop and deadline do not
-//       interrupt the re-lock.
-//   C2  A notification ends one wait that would otherwise go on. A wait that was stopped or timed
-//       out has not used one up.
-//   C3  Once the waits were notified, the condition variable may be destroyed, even before they
-//       have returned.
+//   CONDITION_VARIABLE-1  The mutex is locked again whenever a wait returns or throws; stop and
+//                         deadline do not interrupt the re-lock.
+//   CONDITION_VARIABLE-2  A notification ends one wait that would otherwise go on. A wait that was
+//                         stopped or timed out has not used one up.
+//   CONDITION_VARIABLE-3  Once the waits were notified, the condition variable may be destroyed,
+//                         even before they have returned.
 #pragma once
 
 #include <weft/detail/requirements.hpp>

@@ -7,11 +7,12 @@
 // mutex to it. So no waiter starves, and no clock is read.
 //
 // Invariants
-//   M1  The mutex belongs to at most one fiber or thread. Only that one unlocks it; an unlock() by
-//       any other stops the program.
-//   M2  While any fiber or thread waits, the mutex is locked or a woken waiter is on its way to it.
-//   M3  A woken waiter that was overtaken is handed the mutex by the next unlock().
-//   M4  unlock() does not touch the mutex after giving it away: the next owner may destroy it.
+//   MUTEX-1  The mutex belongs to at most one fiber or thread. Only that one unlocks it; an
+//            unlock() by any other stops the program.
+//   MUTEX-2  While any fiber or thread waits, the mutex is locked or a woken waiter is on its way
+//            to it.
+//   MUTEX-3  A woken waiter that was overtaken is handed the mutex by the next unlock().
+//   MUTEX-4  unlock() does not touch the mutex after giving it away: the next owner may destroy it.
 #pragma once
 
 #include <chrono>

@@ -40,7 +40,7 @@ public:
             const auto* a = &target;
             while (a && a != me_) a = a->asks;
             if (!a)
-                me_->asks = &target;  // A5: the waiting actors form no circle
+                me_->asks = &target;  // ACTOR_CORE-5: the waiting actors form no circle
             else
                 circle = circle_from(*me_, target);
         }
@@ -72,7 +72,7 @@ private:
     actor_core* me_;
 };
 
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void asks_follow_forks() noexcept { waiting_for::asks_follow_forks(); }
 
 /// The failure of a handler, as its asker gets it.

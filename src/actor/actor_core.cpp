@@ -84,7 +84,7 @@ void actor_core::start(scheduler& where) {
     {
         const std::lock_guard guard(lock_);
         phase_.store(phase::running, relaxed);
-        fiber_ = fiber_ref(f);  // A3
+        fiber_ = fiber_ref(f);  // ACTOR_CORE-3
         ++life_;
         link_failure_ = nullptr;
     }
@@ -99,7 +99,7 @@ void actor_core::kill() noexcept {
         const std::lock_guard guard(lock_);
         f = fiber_.block();
         if (!f) return;
-        f->life.refer();  // A3: the handle holds a reference
+        f->life.refer();  // ACTOR_CORE-3: the handle holds a reference
     }
     stop_referred(*f);
 }
@@ -232,8 +232,8 @@ void actor_core::linked_end(std::uint64_t life, std::string_view other, const ex
     {
         const std::lock_guard guard(lock_);
         f = life_ == life ? fiber_.block() : nullptr;
-        if (!f) return;  // A6: that life has ended by itself
-        f->life.refer();  // A3
+        if (!f) return;  // ACTOR_CORE-6: that life has ended by itself
+        f->life.refer();  // ACTOR_CORE-3
         std::swap(link_failure_, failure);
     }
     stop_referred(*f);

@@ -9,16 +9,18 @@
 //  ended    final; later askers are told why               -
 //
 // Invariants
-//   A1  The core lives as long as it is held: by the references together (one hold), by each of its
-//       fibers, by each link.
-//   A2  When the last reference is dropped, the doors close. A supervisor and the registry have
-//       references; fibers have none.
-//   A3  fiber_ is the fiber of the current life, from before it starts until life_ended(). Guarded
-//       by `lock_`.
-//   A4  Links, monitors, the supervisor and askers are told of an end without any lock held.
-//   A5  `asks` is written by the actor's own fiber, under one lock for all actors. The actor it
-//       points to is kept alive by that fiber's reference.
-//   A6  A link ends only the life in which it was taken out of the lists, and no later one.
+//   ACTOR_CORE-1  The core lives as long as it is held: by the references together (one hold), by
+//                 each of its fibers, by each link.
+//   ACTOR_CORE-2  When the last reference is dropped, the doors close. A supervisor and the
+//                 registry have references; fibers have none.
+//   ACTOR_CORE-3  fiber_ is the fiber of the current life, from before it starts until
+//                 life_ended(). Guarded by `lock_`.
+//   ACTOR_CORE-4  Links, monitors, the supervisor and askers are told of an end without any lock
+//                 held.
+//   ACTOR_CORE-5  `asks` is written by the actor's own fiber, under one lock for all actors. The
+//                 actor it points to is kept alive by that fiber's reference.
+//   ACTOR_CORE-6  A link ends only the life in which it was taken out of the lists, and no later
+//                 one.
 #pragma once
 
 #include <memory>
@@ -48,7 +50,7 @@ class actor_core final : public mailbox_core {
 public:
     actor_core(const actor_attributes&, std::unique_ptr<actor_program>);
 
-    // References and holds (A1, A2).
+    // References and holds (ACTOR_CORE-1, ACTOR_CORE-2).
     void refer() noexcept;
     void drop() noexcept;
     // The caller must have a hold or a reference.
@@ -98,7 +100,7 @@ public:
     /// later life is not affected.
     void linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept;
 
-    actor_core* asks = nullptr;  // A5
+    actor_core* asks = nullptr;  // ACTOR_CORE-5
 
 private:
     enum class phase : std::uint8_t { idle, running, ending, ended };
@@ -128,7 +130,7 @@ private:
 
     spin_lock lock_;
     fiber_ref fiber_;
-    std::uint64_t life_ = 0;  // A6; guarded by `lock_`
+    std::uint64_t life_ = 0;  // ACTOR_CORE-6; guarded by `lock_`
     std::exception_ptr link_failure_;
     exit_reason why_;
 };

@@ -25,7 +25,7 @@ letter_box& letters() noexcept {
     return *one;
 }
 
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(detail::before_static_objects)]] void dead_letters_follow_forks() noexcept {
     detail::hold_lock_across_forks<letters>();
 }

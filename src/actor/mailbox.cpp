@@ -31,7 +31,7 @@ void mailbox_core::unlink(message& m) noexcept {
 }
 
 message* mailbox_core::displace_oldest() noexcept {
-    message* const m = oldest_ && oldest_ == cursor_ ? oldest_->next_ : oldest_;  // K2
+    message* const m = oldest_ && oldest_ == cursor_ ? oldest_->next_ : oldest_;  // MAILBOX-2
     if (m) unlink(*m);
     return m;
 }
@@ -54,7 +54,7 @@ inline void mailbox_core::accept(message& m) noexcept {
     if (r) unpark_inline(r->cell());
 }
 
-/// K3: called after room was made.
+/// MAILBOX-3: called after room was made.
 void mailbox_core::admit_senders(wait_list& claimed) noexcept {
     while (has_room()) {
         auto* const s = static_cast<asker*>(senders_.pop_front());
@@ -76,7 +76,7 @@ bool mailbox_core::lock_with_room() noexcept {
     lock_.lock();
     while (!has_room() && overflow_ == weft::overflow::drop_oldest && doors_ == doors::open) {
         message* const oldest = displace_oldest();
-        if (!oldest) return true;  // K2: only the one at cursor_ is there
+        if (!oldest) return true;  // MAILBOX-2: only the one at cursor_ is there
         lock_.unlock();
         lost(std::unique_ptr<message>(oldest), ask_end::no_room);
         lock_.lock();
@@ -152,7 +152,7 @@ mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, answer_place&
     }
     const auto why = w.park();
     if (why != wake::notified) {
-        lock_.lock();  // K5
+        lock_.lock();  // MAILBOX-5
         senders_.remove(me);
         if (me.mine) me.mine->asker_ = nullptr;
         lock_.unlock();
@@ -192,7 +192,7 @@ bool mailbox_core::post_reserved(std::unique_ptr<message>& m) noexcept {
     receiving* const r = claim_receiver(m.get());
     message& mine = *m.release();
     if (!r || !r->any) append(mine);
-    admit_senders(claimed);  // K3: a message that is handed over needs no room
+    admit_senders(claimed);  // MAILBOX-3: a message that is handed over needs no room
     lock_.unlock();
     if (r) r->unpark();
     unpark_all(claimed);

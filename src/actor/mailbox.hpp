@@ -8,17 +8,18 @@
 // life.
 //
 // Invariants
-//   K1  A message belongs to its sender, to the queue, or to its actor. The message of an entry in
-//       senders_ belongs to its sender.
-//   K2  size_ + reserved_ <= capacity_, except for messages that are forced in, and for the one at
-//       cursor_, which is not displaced.
-//   K3  A sender that can be claimed waits only while there is no room and the doors are open.
-//   K4  The actor waits only while the queue is empty, or, if it looks for certain messages, while
-//       there is nothing after cursor_.
-//   K5  A message's asker is claimed, or removed from the message, under the lock, and is not
-//       touched after it was woken. An asker that gives up removes itself from the message under
-//       the lock, and takes the message back if it still owns it.
-//   K6  Messages are destroyed, and their values are looked at, without the lock.
+//   MAILBOX-1  A message belongs to its sender, to the queue, or to its actor. The message of an
+//              entry in senders_ belongs to its sender.
+//   MAILBOX-2  size_ + reserved_ <= capacity_, except for messages that are forced in, and for the
+//              one at cursor_, which is not displaced.
+//   MAILBOX-3  A sender that can be claimed waits only while there is no room and the doors are
+//              open.
+//   MAILBOX-4  The actor waits only while the queue is empty, or, if it looks for certain messages,
+//              while there is nothing after cursor_.
+//   MAILBOX-5  A message's asker is claimed, or removed from the message, under the lock, and is
+//              not touched after it was woken. An asker that gives up removes itself from the
+//              message under the lock, and takes the message back if it still owns it.
+//   MAILBOX-6  Messages are destroyed, and their values are looked at, without the lock.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +42,8 @@ enum class ask_end : std::uint8_t { answered, gone, no_room, not_answered };
 struct asker : waiter {
     asker(wait& w, message& brings, answer_place* where) noexcept : waiter(w.cell(), w.ticket()), mine(&brings), place(where) {}
 
-    // K5: the message it brings, or the one that refers to it; null once it was claimed for an
-    // answer.
+    // MAILBOX-5: the message it brings, or the one that refers to it; null once it was claimed for
+    // an answer.
     message* mine;
     // Null for a sender, which waits only for room.
     answer_place* const place;

@@ -87,7 +87,7 @@ std::unique_ptr<message> mailbox_core::next_if(time_point until, bool (*wanted)(
             if (message* const m = cursor_ ? cursor_->next_ : oldest_) {
                 cursor_ = m;
                 look.unlock();
-                const bool fits = wanted(context, *m);  // K6: only the actor removes it
+                const bool fits = wanted(context, *m);  // MAILBOX-6: only the actor removes it
                 look.lock();
                 if (!fits) continue;
                 found = m;

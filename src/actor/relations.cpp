@@ -1,11 +1,11 @@
 // relations.cpp - links and monitors between actors, and their names.
 //
 // Invariants
-//   D1  One lock guards all of them. It is a std::mutex, since they rarely change and memory is
-//       allocated under it. No user code runs under it.
-//   D2  A link is in the lists of both actors, and each entry holds the other actor. Code that
-//       removes a link from one list removes it from both.
-//   D3  A name refers to an actor that has not ended, and holds a reference to it.
+//   RELATIONS-1  One lock guards all of them. It is a std::mutex, since they rarely change and
+//                memory is allocated under it. No user code runs under it.
+//   RELATIONS-2  A link is in the lists of both actors, and each entry holds the other actor. Code
+//                that removes a link from one list removes it from both.
+//   RELATIONS-3  A name refers to an actor that has not ended, and holds a reference to it.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -31,7 +31,7 @@ all_relations& relations() noexcept {
     return *one;
 }
 
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void relations_follow_forks() noexcept { hold_lock_across_forks<relations>(); }
 
 bool remove_from(link_list& list, const actor_core* who) noexcept {
@@ -82,7 +82,7 @@ void break_links(actor_core& a, const exit_reason& why) noexcept {
         others.swap(a.links);
         for (auto& [o, life] : others) {
             remove_from(o->links, &a);
-            life = o->life();  // A6
+            life = o->life();  // ACTOR_CORE-6
         }
     }
     for (const auto& [o, life] : others) {

@@ -55,7 +55,7 @@ void supervisor_core::add(child_ptr c) {
     } catch (...) {
         started();
         c->is_to_go = true;
-        c->now = child::phase::over;  // U3
+        c->now = child::phase::over;  // SUPERVISOR_CORE-3
         throw;
     }
     started();
@@ -97,7 +97,7 @@ void supervisor_core::join() noexcept {
 void supervisor_core::end(exit_reason why) noexcept {
     std::vector<child_ptr> children;
     std::vector<channel_ref> monitors;
-    const auto self = shared_from_this();  // U4
+    const auto self = shared_from_this();  // SUPERVISOR_CORE-4
     child_ptr as_child;
     bool is_heard;
     {
@@ -281,7 +281,7 @@ bool supervisor_core::start_when_there_is_room(child& c) {
 }
 
 void supervisor_core::start_from(std::size_t first, lock_type& lock) {
-    for (auto i = first; i < children_.size(); ++i)  // U2: other callers only append
+    for (auto i = first; i < children_.size(); ++i)  // SUPERVISOR_CORE-2: other callers only append
         if (const auto c = children_[i]; c->now == child::phase::down && !c->is_to_go) start_one(c, lock);
 }
 
@@ -307,7 +307,7 @@ void supervisor_core::stop_one(const child_ptr& c, lock_type& lock) {
 }
 
 void supervisor_core::stop_from(std::size_t first, lock_type& lock) {
-    for (auto i = children_.size(); i-- > first;)  // U2: other callers only append
+    for (auto i = children_.size(); i-- > first;)  // SUPERVISOR_CORE-2: other callers only append
         if (!children_[i]->is_starting) stop_one(children_[i], lock);
     // These may have waited for the places of the others.
     for (auto i = first; i < children_.size(); ++i) stop_one(children_[i], lock);

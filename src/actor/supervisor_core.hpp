@@ -12,11 +12,13 @@
 //  over        has ended, and that is not handled yet  deal_with, stop_one -> down, or removed
 //
 // Invariants
-//   U1  Everything here is guarded by mutex_, which is released while a child is called: the child
-//       may take it.
-//   U2  Children are removed by the supervisor's own fiber, or by end(); other callers only append.
-//   U3  A child that is `running` calls child_ended() once, whether or not it could be started.
-//   U4  A supervisor and its children refer to each other until end().
+//   SUPERVISOR_CORE-1  Everything here is guarded by mutex_, which is released while a child is
+//                      called: the child may take it.
+//   SUPERVISOR_CORE-2  Children are removed by the supervisor's own fiber, or by end(); other
+//                      callers only append.
+//   SUPERVISOR_CORE-3  A child that is `running` calls child_ended() once, whether or not it could
+//                      be started.
+//   SUPERVISOR_CORE-4  A supervisor and its children refer to each other until end().
 #pragma once
 
 #include <deque>
@@ -57,7 +59,7 @@ public:
     const std::string name;
     const child_kind keep;
     const std::chrono::nanoseconds shutdown;
-    // Guarded as in U1.
+    // Guarded as in SUPERVISOR_CORE-1.
     phase now = phase::down;
     bool is_to_go = false;
     bool has_lived = false;

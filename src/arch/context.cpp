@@ -67,9 +67,9 @@ void make_context(context& c, stack_span s, void* initial_top, context_entry ent
 
 [[gnu::noinline]] void* switch_with_exceptions(context& from, context& to, void* passed, exception_state& here) noexcept {
     exception_state const mine = here;
-    here = {};  // X3
+    here = {};  // CONTEXT-3
     void* const got = switch_context(from, to, passed);
-    *exception_state_here() = mine;  // of the thread that runs this stack now (E2)
+    *exception_state_here() = mine;  // of the thread that runs this stack now (EXCEPTION_STATE-2)
     return got;
 }
 

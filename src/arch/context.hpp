@@ -1,15 +1,15 @@
 // context.hpp - weft's contract with the processor: make a stack runnable, and switch stacks.
 //
 // Invariants
-//   X1  The code that leaves a stack writes its context, and the code that goes on with the stack
-//       reads it. In between no other code touches it. To hand a context to another OS thread, its
-//       owner must provide a release and an acquire.
-//   X2  A switch saves only what the calling convention says that a function preserves. It does not
-//       save the floating-point control word: code that changes rounding or exception masks
-//       restores them before it switches.
-//   X3  The exception state is empty at every switch (E1 in `exception_state.hpp`).
-//   X4  The bottom frame of a made stack is `weft_context_base`. Unwinders, debuggers and
-//       backtrace() end there.
+//   CONTEXT-1  The code that leaves a stack writes its context, and the code that goes on with the
+//              stack reads it. In between no other code touches it. To hand a context to another OS
+//              thread, its owner must provide a release and an acquire.
+//   CONTEXT-2  A switch saves only what the calling convention says that a function preserves. It
+//              does not save the floating-point control word: code that changes rounding or
+//              exception masks restores them before it switches.
+//   CONTEXT-3  The exception state is empty at every switch (EXCEPTION_STATE-1).
+//   CONTEXT-4  The bottom frame of a made stack is `weft_context_base`. Unwinders, debuggers and
+//              backtrace() end there.
 #pragma once
 
 #include <cstddef>
@@ -104,7 +104,7 @@ inline void* hop_context(context& from, context& to, void* passed = nullptr) noe
 }
 
 /// Leaves this stack for good and goes on in `to`. Must not be called inside an exception handler
-/// (X3).
+/// (CONTEXT-3).
 [[noreturn]] inline void jump_context(context& to, void* passed = nullptr) noexcept {
 #if WEFT_UNDER_ASAN || WEFT_UNDER_TSAN
     jump_annotated(to, passed);

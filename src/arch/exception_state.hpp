@@ -1,10 +1,10 @@
 // exception_state.hpp - the C++ runtime's exception state of a thread, which must follow the stack.
 //
-// E1  The state is empty at every switch of stacks. A stack that is left inside a handler or an
-//     unwinding keeps the state in its own frame, and puts it back when it goes on, into the thread
-//     on which it goes on.
-// E2  The address belongs to the current OS thread. It is asked for again after every switch, since
-//     the thread may be another one.
+// EXCEPTION_STATE-1  The state is empty at every switch of stacks. A stack that is left inside a
+//                    handler or an unwinding keeps the state in its own frame, and puts it back
+//                    when it goes on, into the thread on which it goes on.
+// EXCEPTION_STATE-2  The address belongs to the current OS thread. It is asked for again after
+//                    every switch, since the thread may be another one.
 #pragma once
 
 #include "arch/thread_word.hpp"
@@ -24,7 +24,8 @@ WEFT_DECLARE_THREAD_WORD(weft_exception_word);
 /// Asks the C++ runtime, once per OS thread.
 exception_state* bind_exception_state() noexcept;
 
-/// The state of the OS thread that runs the caller. Must not be kept across a switch (E2).
+/// The state of the OS thread that runs the caller. Must not be kept across a switch
+/// (EXCEPTION_STATE-2).
 inline exception_state* exception_state_here() noexcept {
     void* word;
     WEFT_READ_THREAD_WORD(word, weft_exception_word);

@@ -3,13 +3,13 @@
 // The model checker and TSan would not see an access that is spelled otherwise.
 //
 // Rules
-//   A1  Every operation names its order; there is no default. The comment at the call names the
-//       partner.
-//   A2  With WEFT_MODEL the same names are the modelled ones of tests/model, and this file only
-//       forwards to them.
-//   A3  A variable that several threads touch is an `atomic`, or a `plain` whose accesses some
-//       atomic orders. In a normal build a `plain` costs nothing. In the model build each of its
-//       accesses is checked for races.
+//   ATOMIC-1  Every operation names its order; there is no default. The comment at the call names
+//             the partner.
+//   ATOMIC-2  With WEFT_MODEL the same names are the modelled ones of tests/model, and this file
+//             only forwards to them.
+//   ATOMIC-3  A variable that several threads touch is an `atomic`, or a `plain` whose accesses
+//             some atomic orders. In a normal build a `plain` costs nothing. In the model build
+//             each of its accesses is checked for races.
 #pragma once
 
 #include <atomic>
@@ -103,7 +103,7 @@ private:
     std::atomic<T> value_;
 };
 
-/// A shared variable that is not atomic: some atomic must order its accesses (A3).
+/// A shared variable that is not atomic: some atomic must order its accesses (ATOMIC-3).
 template <class T>
 class plain {
 public:

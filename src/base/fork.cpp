@@ -25,7 +25,7 @@ void count_forks() noexcept {
     static_cast<void>(once);
 }
 
-[[gnu::constructor(before_static_objects)]] void follow_from_the_start() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void follow_from_the_start() noexcept {  // FORK-3
     count_forks();
     // the first one made registers the handlers that close descriptors in children
     const unshared_descriptor none(-1);

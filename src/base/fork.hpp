@@ -6,15 +6,15 @@
 // (docs/design/process.md).
 //
 // Invariants
-//   F1  Locks held across a fork are leaves: no thread takes another lock under them, so their
-//       order does not matter. The one lock that is not a leaf, that of a pool, is taken first:
-//       handlers that are registered later are called earlier before a fork.
-//   F2  In a child, the functions registered here run before any other code of weft, in the child's
-//       only thread.
-//   F3  A part that follows forks registers when the code is loaded, while there is only one
-//       thread. If another thread is initializing a local static at the moment of a fork, it is
-//       never initialized in the child, and a thread of the child that uses it waits for ever. So
-//       an object that a runtime needs is not such a static, or it is used before the fork.
+//   FORK-1  Locks held across a fork are leaves: no thread takes another lock under them, so their
+//           order does not matter. The one lock that is not a leaf, that of a pool, is taken first:
+//           handlers that are registered later are called earlier before a fork.
+//   FORK-2  In a child, the functions registered here run before any other code of weft, in the
+//           child's only thread.
+//   FORK-3  A part that follows forks registers when the code is loaded, while there is only one
+//           thread. If another thread is initializing a local static at the moment of a fork, it is
+//           never initialized in the child, and a thread of the child that uses it waits for ever.
+//           So an object that a runtime needs is not such a static, or it is used before the fork.
 #pragma once
 
 #include <utility>
@@ -45,7 +45,7 @@ void follow_forks(const fork_steps& steps) noexcept;
 /// first part of weft was in use.
 unsigned fork_generation() noexcept;
 
-/// Holds the global `Lock` while the process forks, so that no other thread has it then (F1).
+/// Holds the global `Lock` while the process forks, so that no other thread has it then (FORK-1).
 template <auto& Lock>
 void hold_across_forks() noexcept {
     static const bool once = [] {

@@ -31,7 +31,7 @@ futex_result futex_wait(const futex_word& word, std::uint32_t expected,
     if (rc == 0) return futex_result::woken;
     if (errno == EAGAIN) return futex_result::changed;
     if (errno == ETIMEDOUT) return futex_result::timed_out;
-    return futex_result::woken;  // EINTR: spurious (F2)
+    return futex_result::woken;  // EINTR: spurious (FUTEX-2)
 }
 
 int futex_wake(const futex_word& word, int n) noexcept {

@@ -1,12 +1,13 @@
 // futex.hpp - sleeping on a 32-bit word until another thread of this process changes and wakes it.
 //
 // Rules
-//   F1  futex_wait() sleeps only if the word still holds `expected` when the kernel looks. Looking
-//       and falling asleep are one step with respect to futex_wake(). So: change the word first,
-//       then wake.
-//   F2  `woken` may be spurious. The caller always looks at the word again, with the memory order
-//       it needs.
-//   F3  Neither call orders other accesses of the caller; the accesses to the word must do that.
+//   FUTEX-1  futex_wait() sleeps only if the word still holds `expected` when the kernel looks.
+//            Looking and falling asleep are one step with respect to futex_wake(). So: change the
+//            word first, then wake.
+//   FUTEX-2  `woken` may be spurious. The caller always looks at the word again, with the memory
+//            order it needs.
+//   FUTEX-3  Neither call orders other accesses of the caller; the accesses to the word must do
+//            that.
 #pragma once
 
 #include <cstdint>

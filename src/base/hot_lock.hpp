@@ -6,8 +6,9 @@
 // follows another, it stays away for as long as some hundred uses last.
 //
 // Invariants
-//   L1, L2  As in spin_lock.hpp, whose lock word this lock uses.
-//   L4      uses_ is written under the lock. Waiting threads read it as a hint.
+//   HOT_LOCK-1  uses_ is written under the lock. Waiting threads read it as a hint.
+//
+// The lock word is that of spin_lock.hpp, so SPIN_LOCK-1 and SPIN_LOCK-2 hold here too.
 //
 // Not promised: fairness. A wait may last several times as long as a run of uses on another core.
 #pragma once
@@ -30,7 +31,7 @@ public:
     [[nodiscard]] bool try_lock() noexcept { return held_.try_lock(); }
 
     void unlock() noexcept {
-        uses_.store(uses_.load(relaxed) + 1, relaxed);  // L4
+        uses_.store(uses_.load(relaxed) + 1, relaxed);  // HOT_LOCK-1
         held_.unlock();
     }
 

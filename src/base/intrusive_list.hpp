@@ -3,8 +3,8 @@
 // It takes no lock and owns nothing.
 //
 // Invariants
-//   L1  An element is in one list or in none; `linked()` tells which.
-//   L2  The list never touches an element that is not linked into it.
+//   INTRUSIVE_LIST-1  An element is in one list or in none; `linked()` tells which.
+//   INTRUSIVE_LIST-2  The list never touches an element that is not linked into it.
 #pragma once
 
 #include "base/panic.hpp"

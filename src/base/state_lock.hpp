@@ -3,13 +3,13 @@
 // A thread that only wants to see a final state takes no lock.
 //
 // Invariants
-//   P1  At most one thread holds the lock. A thread that takes it sees what the earlier holders
-//       did.
-//   P2  The state changes only in the store that gives the lock up. So a thread that reads "free,
-//       in state s" sees everything that was done before. And the thread that set s does not touch
-//       the word again, so the object may be destroyed.
-//   P3  A waiter writes the word only after reading it free, so waiting does not steal the line
-//       from the holder.
+//   STATE_LOCK-1  At most one thread holds the lock. A thread that takes it sees what the earlier
+//                 holders did.
+//   STATE_LOCK-2  The state changes only in the store that gives the lock up. So a thread that
+//                 reads "free, in state s" sees everything that was done before. And the thread
+//                 that set s does not touch the word again, so the object may be destroyed.
+//   STATE_LOCK-3  A waiter writes the word only after reading it free, so waiting does not steal
+//                 the line from the holder.
 //
 // Not promised: fairness. As with spin_lock, never hold one across a switch, a system call or an
 // allocation.
@@ -33,8 +33,8 @@ public:
             lock_patiently();
     }
     [[nodiscard]] bool try_lock() noexcept {
-        auto now = word_.load(relaxed);  // a hint (P3)
-        // pairs with the release in unlock() and unlock_in() (P1)
+        auto now = word_.load(relaxed);  // a hint (STATE_LOCK-3)
+        // pairs with the release in unlock() and unlock_in() (STATE_LOCK-1)
         return !(now & held) && word_.compare_exchange_strong(now, now | held, acquire, relaxed);
     }
 
@@ -42,10 +42,10 @@ public:
     // relaxed: only the holder changes it
     state_type state() const noexcept { return word_.load(relaxed) / one; }
     void unlock() noexcept { unlock_in(state()); }
-    /// Pairs with the acquires in try_lock() (P1) and rests_in() (P2).
+    /// Pairs with the acquires in try_lock() (STATE_LOCK-1) and rests_in() (STATE_LOCK-2).
     void unlock_in(state_type s) noexcept { word_.store(s * one, release); }
 
-    /// Called by any thread: whether the lock is free and the state is `s` (P2).
+    /// Called by any thread: whether the lock is free and the state is `s` (STATE_LOCK-2).
     // pairs with unlock_in()
     bool rests_in(state_type s) const noexcept { return word_.load(acquire) == s * one; }
 
@@ -55,7 +55,7 @@ private:
     [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept {
         unsigned turns = 0;
         do {
-            // order comes from the exchange that follows (P1)
+            // order comes from the exchange that follows (STATE_LOCK-1)
             while (word_.load(relaxed) & held) pause(turns);
         } while (!try_lock());
     }

@@ -53,7 +53,7 @@ block_pool::~block_pool() {
     for (auto& s : slabs_)
         for (auto& l : s->leaves) free += l.is_present ? l.free_count : leaf_blocks;
     if (free != slabs_.size() * slab_blocks)
-        // B7
+        // BLOCK_POOL-7
         for_each([&free](const control_block& b) { free += !b.life.in_use() && !b.is_tidy(); });
     require(free == slabs_.size() * slab_blocks, "B1: a handle does not outlive the runtime of its fiber");
     for (auto* list : {&partial_, &whole_, &absent_})
@@ -82,13 +82,14 @@ void block_pool::grow() {
     slabs_are_sorted_ = false;
 }
 
-// Makes the blocks of the leaf, as a chain (B3). Their rests are zero, or as they were left (C5).
+// Makes the blocks of the leaf, as a chain (BLOCK_POOL-3). Their rests are zero, or as they were
+// left (CONTROL_BLOCK-5).
 void block_pool::make_blocks(leaf& l) noexcept {
     for (std::size_t i = 0; i < leaf_blocks; ++i) {
         auto* const block = new (l.blocks + i) control_block;
         block->owner = &owner_;
         block->index = l.first_index + static_cast<std::uint32_t>(i);
-        // B5; under the lock, as everything here
+        // BLOCK_POOL-5; under the lock, as everything here
         block->generation.store(l.last_generation, relaxed);
         if (l.last_ticket != 0) block->cold().word.continue_from(l.last_ticket);
         block->link = i + 1 == leaf_blocks ? nullptr : block + 1;
@@ -253,8 +254,8 @@ void block_pool::sort_in(leaf& home, control_block& block) noexcept {
     if (whole_count_ > spare_chains) let_go(*whole_.front());
 }
 
-// B4: a free block owns nothing, so it needs no destructor. A block made here later starts from
-// zero or from what was left.
+// BLOCK_POOL-4: a free block owns nothing, so it needs no destructor. A block made here later
+// starts from zero or from what was left.
 void block_pool::let_go(leaf& whole) noexcept {
     auto* const low = reinterpret_cast<std::byte*>(whole.blocks);
     if (!drop_pages(low, low + leaf_bytes)) return;

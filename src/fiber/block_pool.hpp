@@ -9,21 +9,23 @@
 // needed.
 //
 // Invariants
-//   B1  A block is free in the pool (in a chain, loose, or sorted into its leaf), in one
-//       block_cache, or in use.
-//   B2  Slabs are only added; they are freed together with the pool (C1 of control_block.hpp).
-//   B3  A chain has `chain_blocks` blocks, linked through `link` and ended by null. Chains are
-//       linked through `next_chain` of their first block.
-//   B4  A leaf becomes absent under the lock, when all its blocks are sorted into it. Its memory
-//       stays mapped and reads as zero: not in use, in no wait. So a thread that comes late with an
-//       old pointer fails and writes nothing; no other thread has a pointer to it.
-//   B5  Tickets and generations of a block never go back. Those of an absent leaf's blocks go on
-//       from the greatest value that any of them had.
-//   B6  A leaf is in one list or in none: `partial_` if it has some of its blocks, `whole_` if it
-//       has all, `absent_` if it has no pages.
-//   B7  A block whose generations are used up counts as in use for ever, although it has no fiber.
-//       So no two fibers ever have the same id. This costs one block in four billion fibers. Such a
-//       block is marked by a trace (C6), which a free block never has.
+//   BLOCK_POOL-1  A block is free in the pool (in a chain, loose, or sorted into its leaf), in one
+//                 block_cache, or in use.
+//   BLOCK_POOL-2  Slabs are only added; they are freed together with the pool (CONTROL_BLOCK-1).
+//   BLOCK_POOL-3  A chain has `chain_blocks` blocks, linked through `link` and ended by null.
+//                 Chains are linked through `next_chain` of their first block.
+//   BLOCK_POOL-4  A leaf becomes absent under the lock, when all its blocks are sorted into it. Its
+//                 memory stays mapped and reads as zero: not in use, in no wait. So a thread that
+//                 comes late with an old pointer fails and writes nothing; no other thread has a
+//                 pointer to it.
+//   BLOCK_POOL-5  Tickets and generations of a block never go back. Those of an absent leaf's
+//                 blocks go on from the greatest value that any of them had.
+//   BLOCK_POOL-6  A leaf is in one list or in none: `partial_` if it has some of its blocks,
+//                 `whole_` if it has all, `absent_` if it has no pages.
+//   BLOCK_POOL-7  A block whose generations are used up counts as in use for ever, although it has
+//                 no fiber. So no two fibers ever have the same id. This costs one block in four
+//                 billion fibers. Such a block is marked by a trace (CONTROL_BLOCK-6), which a free
+//                 block never has.
 #pragma once
 
 #include <cstddef>
@@ -98,7 +100,8 @@ private:
         std::size_t free_count = 0;
         std::uint32_t first_index = 0;
         bool is_present = true;
-        wait_ticket last_ticket = 0;  // B5: the greatest of the blocks that were sorted in
+        // BLOCK_POOL-5: the greatest of the blocks that were sorted in
+        wait_ticket last_ticket = 0;
         std::uint32_t last_generation = 0;
     };
     struct slab {
@@ -127,7 +130,7 @@ private:
     std::size_t loose_count_ = 0;
     std::vector<std::unique_ptr<slab>> slabs_;
     bool slabs_are_sorted_ = true;  // by address
-    intrusive_list<leaf> partial_, whole_, absent_;  // B6
+    intrusive_list<leaf> partial_, whole_, absent_;  // BLOCK_POOL-6
     std::size_t partial_blocks_ = 0, whole_count_ = 0, absent_count_ = 0;
     low_water unneeded_;  // chains
     std::size_t to_sort_ = 0;  // chains that were not needed in the last complete period

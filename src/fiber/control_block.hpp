@@ -1,25 +1,28 @@
 // control_block.hpp - the control block of a fiber: everything the runtime knows of it.
 //
 // Invariants
-//   C1  The memory is type-stable: a free block goes back to its pool and keeps its address and
-//       type as long as the runtime lives. So a late claim() or a stale fiber_id still finds a
-//       control block, and fails on its ticket or generation. Neither of the two ever goes back.
-//       The pool may give the pages of free blocks back to the system. They read as zero then, and
-//       no wait has ticket 0 and no fiber generation 0 (B4, B5 of block_pool.hpp).
-//   C2  `life` says how long the block is used (life_word.hpp). If the body ends after the handle
-//       has gone, the run destroys the body; otherwise the handle does. Nothing else destroys it
-//       (F4).
-//   C3  ctx, link and the home stack belong to the thread that may run the fiber (see
-//       wait_word.hpp). The owner of every other field is named at the field.
-//   C4  life.await() is called under `lock`; unless the body has ended already, its caller then
-//       links a waiter. A fiber that ends and finds that a waiter exists takes the lock and wakes
-//       it. So an end without waiters takes no lock.
-//   C5  fiber_cold is zero until it is first used, and clean again when the block is free: only its
-//       tickets (C1) and make_ready stay. It is never constructed. A fiber that neither waits nor
-//       is waited for, and has no name and no stop, never touches it.
-//   C6  Code that sets a field marked "trace" also calls leave_trace(), while it holds a reference
-//       or under F5. The thread that frees the block tidies up if there are traces. So a free block
-//       has no traces, and making a fiber of it needs no check.
+//   CONTROL_BLOCK-1  The memory is type-stable: a free block goes back to its pool and keeps its
+//                    address and type as long as the runtime lives. So a late claim() or a stale
+//                    fiber_id still finds a control block, and fails on its ticket or generation.
+//                    Neither of the two ever goes back. The pool may give the pages of free blocks
+//                    back to the system. They read as zero then, and no wait has ticket 0 and no
+//                    fiber generation 0 (BLOCK_POOL-4, BLOCK_POOL-5).
+//   CONTROL_BLOCK-2  `life` says how long the block is used (life_word.hpp). If the body ends after
+//                    the handle has gone, the run destroys the body; otherwise the handle does.
+//                    Nothing else destroys it (LIFE_WORD-4).
+//   CONTROL_BLOCK-3  ctx, link and the home stack belong to the thread that may run the fiber (see
+//                    wait_word.hpp). The owner of every other field is named at the field.
+//   CONTROL_BLOCK-4  life.await() is called under `lock`; unless the body has ended already, its
+//                    caller then links a waiter. A fiber that ends and finds that a waiter exists
+//                    takes the lock and wakes it. So an end without waiters takes no lock.
+//   CONTROL_BLOCK-5  fiber_cold is zero until it is first used, and clean again when the block is
+//                    free: only its tickets (CONTROL_BLOCK-1) and make_ready stay. It is never
+//                    constructed. A fiber that neither waits nor is waited for, and has no name and
+//                    no stop, never touches it.
+//   CONTROL_BLOCK-6  Code that sets a field marked "trace" also calls leave_trace(), while it holds
+//                    a reference or under LIFE_WORD-5. The thread that frees the block tidies up if
+//                    there are traces. So a free block has no traces, and making a fiber of it
+//                    needs no check.
 //
 // A batch of 500,000 empty fibers is limited by memory: each is made, run and ended in the first
 // two cache lines of its block, and uses no other page than that of its control block. The blocks
@@ -83,7 +86,7 @@ enum rarity : std::uint8_t {
     rare_place = rare_stack | rare_class,
     rare_inline = 8,  // max_fibers has no place for it: its spawner runs it (carrier::run_inline)
     rare_start = rare_place | rare_inline,
-    rare_traces = 16,  // it has left something that scheduler::tidy() must remove (C6)
+    rare_traces = 16,  // it has left something that scheduler::tidy() must remove (CONTROL_BLOCK-6)
 };
 
 /// Whether the fiber has waited. `before`: its cold half has a valid ticket and make_ready. `watched`:
@@ -96,14 +99,15 @@ enum class stop_stage : std::uint8_t { none, raised, delivered };
 
 /// Everything that an empty fiber touches except its body: one cache line.
 struct fiber_core {
-    // next in the injector or in a free list; belongs to the thread that may run the fiber (C3)
+    // next in the injector or in a free list; belongs to the thread that may run the fiber
+    // (CONTROL_BLOCK-3)
     control_block* link = nullptr;
     stack* home = nullptr;  // the stack it runs on; null until it starts
     scheduler* owner = nullptr;  // set when the block is made, never changed
     task* body = nullptr;  // set before start; destroyed by destroy_body()
     // set before start; may be gone after child_ended(). Its lock guards list_hook and `told`.
     end_observer* parent = nullptr;
-    life_word life;  // C2, C4
+    life_word life;  // CONTROL_BLOCK-2, CONTROL_BLOCK-4
     atomic<std::uint32_t> generation{0};  // counts the uses of this block; makes ids unique
     std::source_location site;
     // created, runnable or running: a hint for dumps
@@ -111,15 +115,16 @@ struct fiber_core {
     // the rare properties of this fiber, as bits of `rarity`; all but rare_traces are set before
     // start
     atomic<std::uint8_t> rare{0};
-    // Traces (C6): all that follow except `spilled`, which goes with the body, and `detached`.
+    // Traces (CONTROL_BLOCK-6): all that follow except `spilled`, which goes with the body, and
+    // `detached`.
     bool told = false;  // the parent has passed its stop on to this fiber
     atomic<bool> failure_taken{false};  // join() took the failure: a scope need not rethrow it
     // set through the handle; counts once in `stops` unless it is `none`
     atomic<stop_stage> stop{stop_stage::none};
     // the logarithm of the alignment if the body is on the heap; 0 again when the body is destroyed
     std::uint8_t spilled = 0;
-    // it has lost a worker by computing (D1 of sched/monitor/demotion.hpp); belongs to the owner of
-    // the context (C3)
+    // it has lost a worker by computing (DEMOTION-1); belongs to the owner of
+    // the context (CONTROL_BLOCK-3)
     bool demoted = false;
     struct marks {
         bool detached : 1 = false;  // no thread will join
@@ -134,19 +139,20 @@ static_assert(sizeof(fiber_core) == 64, "a second line costs a batch of empty fi
 struct fiber_room {
     alignas(body_alignment) std::byte room[body_room];
     union {
-        // saved while the fiber is not running; belongs to the thread that may run it (C3)
+        // saved while the fiber is not running; belongs to the thread that may run it
+        // (CONTROL_BLOCK-3)
         context ctx{};
         control_block* next_chain;  // used while the block is free; see block_pool.hpp
     };
 };
 
-/// What only few fibers need (C5).
+/// What only few fibers need (CONTROL_BLOCK-5).
 struct fiber_cold : wait_cell {
     fiber_cold() = delete;
 
     // the child this fiber joins by running it (carrier::join_in_place)
     atomic<control_block*> in_place;
-    carrier* pinned_to;  // the carrier the fiber is pinned to, or null: B1 of sched/pinned.hpp
+    carrier* pinned_to;  // the carrier the fiber is pinned to, or null: PINNED-1
     std::uint32_t stack_bytes;  // at most 1 GiB
     // the number of reasons why the fiber must stay pinned, after it has started
     std::uint32_t pins;
@@ -206,7 +212,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     /// Called before the start.
     // An observer may already look at the block and leave a trace.
     void make_rare(rarity what) noexcept { rare.fetch_or(what, relaxed); }
-    // relaxed: ordered by the reference (C6)
+    // relaxed: ordered by the reference (CONTROL_BLOCK-6)
     void leave_trace() noexcept { rare.fetch_or(rare_traces, relaxed); }
     bool has_ended() const noexcept { return life.has_ended(); }
 

@@ -1,13 +1,13 @@
 // frames.hpp - the lists of active deadlines and shields, also of coroutines.
 //
 // Invariants
-//   D1  Each list of a coroutine_slot holds the active frames (begun, not ended) of the code that
-//       runs there, the innermost first. `effective` of each frame takes all outer frames into
-//       account.
-//   D2  A frame that began in a coroutine is in the list of the slot where that coroutine runs,
-//       inside the frames of its caller. While the coroutine does not run, the coroutine keeps the
-//       frame aside, the outermost first. So to bring the frames back is to begin them again in
-//       their old order.
+//   FRAMES-1  Each list of a coroutine_slot holds the active frames (begun, not ended) of the code
+//             that runs there, the innermost first. `effective` of each frame takes all outer
+//             frames into account.
+//   FRAMES-2  A frame that began in a coroutine is in the list of the slot where that coroutine
+//             runs, inside the frames of its caller. While the coroutine does not run, the
+//             coroutine keeps the frame aside, the outermost first. So to bring the frames back is
+//             to begin them again in their old order.
 #pragma once
 
 #include <weft/detail/interrupt.hpp>
@@ -19,7 +19,7 @@
 
 namespace weft::detail {
 
-/// Makes `f` the innermost (D1).
+/// Makes `f` the innermost (FRAMES-1).
 inline void enter_frame(deadline_frame*& list, deadline_frame& f) noexcept {
     f.list = &list;
     f.effective = list ? std::min(f.own, list->effective) : f.own;
@@ -39,7 +39,7 @@ void begin_frame(coroutine_slot& slot, Frame*& list, Frame& f) noexcept {
     enter_frame(list, f);
 }
 
-/// The frames of a coroutine that does not run (D2).
+/// The frames of a coroutine that does not run (FRAMES-2).
 class frames_aside {
 public:
     /// Called when `whose` stops running. \returns  whether it has any frames.

@@ -13,18 +13,20 @@
 //             joiners
 //
 // Invariants
-//   F1  Zero means that the block is free. From begin() to the last drop, or to free_joined(), it
-//       is not zero, and no other fiber gets the block.
-//   F2  A reference is added by a thread that holds one, or by try_refer() of an observer.
-//   F3  The thread that holds the last count may write the word without a read-modify-write if it
-//       is inside a visit to its worker's queue (run_queue.hpp) and has seen no observer in this
-//       visit. An observer announces itself, passes a heavy fence and waits until each worker has
-//       been outside of a visit; only then it calls try_refer() (scheduler::living()).
-//   F4  Of the end of the run and drop_handle(), the one that comes second finds the mark of the
-//       first, and destroys the body. So the body is destroyed once. (Both are read-modify-writes
-//       unless F3 holds.)
-//   F5  A joiner that has ended the run itself keeps the handle mark without any reference. No
-//       thread can get a reference any more, so only the joiner writes the word.
+//   LIFE_WORD-1  Zero means that the block is free. From begin() to the last drop, or to
+//                free_joined(), it is not zero, and no other fiber gets the block.
+//   LIFE_WORD-2  A reference is added by a thread that holds one, or by try_refer() of an observer.
+//   LIFE_WORD-3  The thread that holds the last count may write the word without a
+//                read-modify-write if it is inside a visit to its worker's queue (run_queue.hpp)
+//                and has seen no observer in this visit. An observer announces itself, passes a
+//                heavy fence and waits until each worker has been outside of a visit; only then it
+//                calls try_refer() (scheduler::living()).
+//   LIFE_WORD-4  Of the end of the run and drop_handle(), the one that comes second finds the mark
+//                of the first, and destroys the body. So the body is destroyed once. (Both are
+//                read-modify-writes unless LIFE_WORD-3 holds.)
+//   LIFE_WORD-5  A joiner that has ended the run itself keeps the handle mark without any
+//                reference. No thread can get a reference any more, so only the joiner writes the
+//                word.
 //
 // Model test: tests/model/life_word_model.cpp.
 #pragma once
@@ -47,12 +49,12 @@ public:
     // pairs with the end: the result
     bool has_ended() const noexcept { return word_.load(acquire) & done; }
 
-    // References (F2).
+    // References (LIFE_WORD-2).
     void refer() noexcept { word_.fetch_add(reference, relaxed); }
     bool try_refer() noexcept {
         auto now = word_.load(relaxed);
         do {
-            if (now < reference) return false;  // F1
+            if (now < reference) return false;  // LIFE_WORD-1
             // acquire: pairs with begin()
         } while (!word_.compare_exchange_weak(now, now + reference, acquire, relaxed));
         return true;
@@ -107,22 +109,22 @@ public:
         return false;
     }
     /// Takes the handle's mark away; its reference stays. True: the body has ended, and the caller
-    /// must destroy it (F4).
+    /// must destroy it (LIFE_WORD-4).
     [[nodiscard]] bool drop_handle() noexcept { return word_.fetch_and(~handle, acq_rel) & done; }
 
-    // Without a read-modify-write (F3).
+    // Without a read-modify-write (LIFE_WORD-3).
 
     /// Frees the block if the run's reference is the only one. False: nothing was done.
     [[nodiscard]] bool free_after_run() noexcept { return free_from(reference); }
     [[nodiscard]] bool free_after_handle() noexcept { return free_from((handle | done) + reference); }
     /// Ends the run if the run and the handle have the only two references and the caller owns
-    /// both. The caller goes on without either (F5).
+    /// both. The caller goes on without either (LIFE_WORD-5).
     [[nodiscard]] bool end_beside_handle() noexcept {
         if (word_.load(acquire) != handle + 2 * reference) return false;  // pairs with drop()
         word_.store(handle | done, release);  // pairs with has_ended()
         return true;
     }
-    /// Whether F5 holds for the caller, which has joined.
+    /// Whether LIFE_WORD-5 holds for the caller, which has joined.
     // relaxed: the caller reads its own store, or some other value
     bool is_joined() const noexcept { return word_.load(relaxed) == (handle | done); }
     void free_joined() noexcept { word_.store(0, relaxed); }

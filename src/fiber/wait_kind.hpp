@@ -4,10 +4,10 @@
 // dumps, the debugger, deadlock reports and the simulation by what its kind says of itself.
 //
 // Invariants
-//   KIND-1  A kind is never destroyed while a fiber may wait for it: it is a constant at namespace
-//           scope, of the program or of a library that stays loaded.
-//   KIND-2  `holders` is asked only while the waiting fiber is held (W7 of wait_word.hpp), so the
-//           object is there. It takes no lock but the object's, and waits for nothing.
+//   WAIT_KIND-1  A kind is never destroyed while a fiber may wait for it: it is a constant at
+//                namespace scope, of the program or of a library that stays loaded.
+//   WAIT_KIND-2  `holders` is asked only while the waiting fiber is held (WAIT_WORD-7), so the
+//                object is there. It takes no lock but the object's, and waits for nothing.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct holder_place {
     std::ptrdiff_t offset = 0;
 };
 
-/// A member that cannot be copied, so that no wait can refer to a copy in a frame (KIND-1).
+/// A member that cannot be copied, so that no wait can refer to a copy in a frame (WAIT_KIND-1).
 struct in_one_place {
     in_one_place() = default;
     in_one_place(const in_one_place&) = delete;

@@ -19,28 +19,30 @@
 //                                                         o begin -> on it (it ran all the time)
 //
 // Invariants
-//   W1  claim() is a compare-exchange from `waiting`. Every other transition may be made by only
-//       one thread.
-//   W2  Of all the claims made with one ticket at most one succeeds. Only that claimer may unpark,
-//       and only once.
-//   W3  A ticket is used for one wait. A claim that comes late finds another ticket or another
-//       state, and fails.
-//   W4  No carrier runs on a stack that its fiber has not left: await_left() comes before every
-//       switch to a fiber that has waited. Between begin() and left() the owner runs only code of
-//       the runtime, so await_left() is short.
-//   W5  After begin() come a light fence and a look at the stop flag of wait_cell. A thread that
-//       has set that flag passes a heavy fence before it calls interruptible_ticket(). So at least
-//       one of the two sees the other. (Dekker; model test `stop_is_not_missed`.)
-//   W6  A carrier may take from a queue a fiber that has not left its stack yet. The carrier then
-//       leaves its own fiber's stack first, and waits afterwards. Otherwise two carriers in the
-//       middle of a park that have taken each other's fiber would wait for ever (model test
-//       `two_carriers`).
-//   W7  If a stack is seized, and after a heavy fence is still seized and its fiber still waiting,
-//       no carrier runs on it until unseize(). If a thread claimed the wait before that fence,
-//       is_seized() sees the claim. A thread that claims later sees the seizure in await_left(). A
-//       fiber that ran when its stack was seized has overwritten the seizure in the begin() of the
-//       wait that is_seized() sees (model test `seized`). On the claimer's side a full fence, or the
-//       exchange of the claim, stands between claim() and await_left().
+//   WAIT_WORD-1  claim() is a compare-exchange from `waiting`. Every other transition may be made
+//                by only one thread.
+//   WAIT_WORD-2  Of all the claims made with one ticket at most one succeeds. Only that claimer may
+//                unpark, and only once.
+//   WAIT_WORD-3  A ticket is used for one wait. A claim that comes late finds another ticket or
+//                another state, and fails.
+//   WAIT_WORD-4  No carrier runs on a stack that its fiber has not left: await_left() comes before
+//                every switch to a fiber that has waited. Between begin() and left() the owner runs
+//                only code of the runtime, so await_left() is short.
+//   WAIT_WORD-5  After begin() come a light fence and a look at the stop flag of wait_cell. A
+//                thread that has set that flag passes a heavy fence before it calls
+//                interruptible_ticket(). So at least one of the two sees the other. (Dekker; model
+//                test `stop_is_not_missed`.)
+//   WAIT_WORD-6  A carrier may take from a queue a fiber that has not left its stack yet. The
+//                carrier then leaves its own fiber's stack first, and waits afterwards. Otherwise
+//                two carriers in the middle of a park that have taken each other's fiber would wait
+//                for ever (model test `two_carriers`).
+//   WAIT_WORD-7  If a stack is seized, and after a heavy fence is still seized and its fiber still
+//                waiting, no carrier runs on it until unseize(). If a thread claimed the wait
+//                before that fence, is_seized() sees the claim. A thread that claims later sees the
+//                seizure in await_left(). A fiber that ran when its stack was seized has
+//                overwritten the seizure in the begin() of the wait that is_seized() sees (model
+//                test `seized`). On the claimer's side a full fence, or the exchange of the claim,
+//                stands between claim() and await_left().
 //
 // A plain thread has no carrier and is in no queue: it sleeps on a futex until it is signalled.
 #pragma once
@@ -69,7 +71,7 @@ public:
         // relaxed: a thread that learns of the wait also sees this, through claim() and the queue
         on_stack_.store(on_it, relaxed);
         word_.store(pack(ticket, i, wait_state::waiting), release);  // pairs with claim()
-        light_fence();  // W5
+        light_fence();  // WAIT_WORD-5
         return ticket;
     }
 
@@ -78,7 +80,7 @@ public:
     bool claim(wait_ticket ticket) noexcept {
         auto old = word_.load(relaxed);
         for (;;) {
-            // W3, W2
+            // WAIT_WORD-3, WAIT_WORD-2
             if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return false;
             // acquire: pairs with begin(). Only make_interruptible() can make the exchange fail
             // with the wait still claimable.
@@ -102,15 +104,16 @@ public:
     // pairs with left()
     bool has_left() const noexcept { return on_stack_.load(acquire) == is_left; }
 
-    /// Called before a switch to the fiber (W4). A carrier must not call it between begin() and
-    /// left() of its own fiber: two carriers might wait for each other (W6).
+    /// Called before a switch to the fiber (WAIT_WORD-4). A carrier must not call it between
+    /// begin() and left() of its own fiber: two carriers might wait for each other (WAIT_WORD-6).
     void await_left() const noexcept {
         // pairs with left()
         if (on_stack_.load(acquire) != is_left) [[unlikely]] await_left_patiently();
     }
 
-    /// Used by one thread at a time (W7). False: the fiber is on its stack. After a seizure the
-    /// caller passes a heavy fence, asks is_seized(), and calls unseize() in either case.
+    /// Used by one thread at a time (WAIT_WORD-7). False: the fiber is on its stack. After a
+    /// seizure the caller passes a heavy fence, asks is_seized(), and calls unseize() in either
+    /// case.
     bool seize() noexcept {
         auto expected = is_left;
         // pairs with left()
@@ -143,7 +146,7 @@ public:
 
     /// The ticket of the wait under way, if a stop may end that wait and it is not claimed yet.
     std::optional<wait_ticket> interruptible_ticket() const noexcept {
-        // relaxed: comes after a heavy fence (W5), and claim() acquires
+        // relaxed: comes after a heavy fence (WAIT_WORD-5), and claim() acquires
         const auto now = word_.load(relaxed);
         if (state_of(now) != wait_state::waiting || !(now & interruptible_bit)) return std::nullopt;
         return ticket_of(now);
@@ -155,7 +158,7 @@ public:
         do {
             if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return;
         } while (!word_.compare_exchange_weak(old, old | interruptible_bit, relaxed, relaxed));
-        fence(seq_cst);  // W5, as in begin()
+        fence(seq_cst);  // WAIT_WORD-5, as in begin()
     }
 
     /// A hint, for dumps.

@@ -9,13 +9,13 @@
 //     lock; pop waiters until one can be claimed; unlock; move data into its slot; waiter.unpark()
 //
 // Invariants
-//   R1  A waiter is linked, unlinked and claimed through its object's list only under that object's
-//       lock.
-//   R2  The owner of a waiter leaves its frame only after it has seen, under that lock, that the
-//       waiter is unlinked. So a thread that holds the lock and finds a waiter in the list may use
-//       it.
-//   R3  After a successful claim() the owner cannot go on before unpark(): slot and outcome belong
-//       to the claimer. After unpark() the waiter may be gone.
+//   WAITER-1  A waiter is linked, unlinked and claimed through its object's list only under that
+//             object's lock.
+//   WAITER-2  The owner of a waiter leaves its frame only after it has seen, under that lock, that
+//             the waiter is unlinked. So a thread that holds the lock and finds a waiter in the
+//             list may use it.
+//   WAITER-3  After a successful claim() the owner cannot go on before unpark(): slot and outcome
+//             belong to the claimer. After unpark() the waiter may be gone.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ struct wait_cell {
 void unpark(wait_cell& cell) noexcept;
 
 /// Ends the wait under way if a stop may end it. The caller has raised `stops` and passed a heavy
-/// fence (W5).
+/// fence (WAIT_WORD-5).
 void interrupt(wait_cell& cell) noexcept;
 
 class waiter : public list_hook<waiter> {
@@ -77,7 +77,8 @@ public:
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
-    /// True for the one caller that may, and must, unpark(). Called under the object's lock (R1).
+    /// True for the one caller that may, and must, unpark(). Called under the object's lock
+    /// (WAITER-1).
     bool claim() noexcept {
         if (!cell_.word.claim(ticket_)) return false;
         cell_.outcome = index_;

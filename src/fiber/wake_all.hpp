@@ -10,7 +10,7 @@ inline void claim_all(wait_list& from, wait_list& claimed) noexcept {
     while (waiter* const w = from.claim_front()) claimed.push_back(*w);
 }
 
-/// No other thread knows `claimed`, and its waiters stay alive until they are unparked (R3).
+/// No other thread knows `claimed`, and its waiters stay alive until they are unparked (WAITER-3).
 inline void unpark_all(wait_list& claimed) noexcept {
     while (waiter* const w = claimed.pop_front()) w->unpark();
 }

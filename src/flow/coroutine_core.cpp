@@ -1,16 +1,16 @@
 // coroutine_core.cpp - calls, yields and ends coroutines: chain of callers, exceptions, stacks.
 //
 // Invariants
-//   C1  The coroutines that run for one caller form a chain: its slot points to the innermost, and
-//       each points to the one that called it. All of them are in state running; all others are
-//       suspended or done.
-//   C2  `caller` is valid while the coroutine runs. A transfer copies it, so it does not matter
-//       which of the two coroutines ends first.
-//   C3  While a coroutine runs, the deadlines and shields that began in it are in the list of the
-//       fiber or thread that runs it. Otherwise they are in its own list and interrupt nothing.
-//       `due` says that there may be some.
-//   C4  The core and the body are on the coroutine's own stack, above its first frame, and are
-//       destroyed with it.
+//   COROUTINE_CORE-1  The coroutines that run for one caller form a chain: its slot points to the
+//                     innermost, and each points to the one that called it. All of them are in
+//                     state running; all others are suspended or done.
+//   COROUTINE_CORE-2  `caller` is valid while the coroutine runs. A transfer copies it, so it does
+//                     not matter which of the two coroutines ends first.
+//   COROUTINE_CORE-3  While a coroutine runs, the deadlines and shields that began in it are in the
+//                     list of the fiber or thread that runs it. Otherwise they are in its own list
+//                     and interrupt nothing. `due` says that there may be some.
+//   COROUTINE_CORE-4  The core and the body are on the coroutine's own stack, above its first
+//                     frame, and are destroyed with it.
 #include <weft/detail/coroutine_core.hpp>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ stack_pool& coroutine_stacks() {
 }
 
 // Registered after the handlers of stack_map.cpp, whose lock is taken under the pool's. Those are
-// registered at load, before static objects (F1).
+// registered at load, before static objects (FORK-1).
 const bool follows_forks = [] {
     follow_forks({.before = [] { coroutine_stacks().lock(); },
                   .in_parent = [] { coroutine_stacks().unlock(); },
@@ -240,7 +240,7 @@ void transfer_from_innermost(coroutine_core& other) {
     if (other.due != 0) [[unlikely]]
         see_to_call(other, slot);
     become_innermost(other, core.outer, slot);
-    other.caller = core.caller;  // C2
+    other.caller = core.caller;  // COROUTINE_CORE-2
     hop_context(core.self, other.self, &other);
     take_input(core);
 }

@@ -49,7 +49,7 @@ void http_connection::run() {
 /// over, for whatever reason.
 std::size_t http_connection::wait_for_request(first_bytes& into) {
     presence_.set_idle();
-    if (service_.stopping()) return 0;                             // V2
+    if (service_.stopping()) return 0;                             // SERVICE-2
     std::error_code error;
     std::size_t n;
     {

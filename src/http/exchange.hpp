@@ -1,20 +1,21 @@
 // exchange.hpp - what a connection needs only while it is busy, and the pool that lends it.
 //
 // Invariants
-//   E1  A connection holds an exchange from its first received byte until everything received has
-//       been answered.
-//   E2  An exchange in the pool belongs to no connection, and all its parts together hold at most
-//       kept_bytes of the heap.
-//   E3  While a connection waits for the rest of a request, its exchange holds at most: what it had
-//       when it was lent, its first input buffer, and four times what the connection has sent of
-//       that request. This is so because the input buffer and each text at most double when they
-//       grow, fields are limited in number, nothing is reserved for what a client only announces,
-//       and a query is not split into parameters.
-//   E4  After a burst, most of whose exchanges the pool does not keep, free heap memory is returned
-//       to the system. This happens when an eighth of the exchanges that were lent at once are
-//       left, and 8 MB or more have been freed since the last time. Without this glibc keeps what
-//       a burst has freed, since free pieces lie between used ones in the arena of each thread
-//       (docs/design/http.md).
+//   EXCHANGE-1  A connection holds an exchange from its first received byte until everything
+//               received has been answered.
+//   EXCHANGE-2  An exchange in the pool belongs to no connection, and all its parts together hold
+//               at most kept_bytes of the heap.
+//   EXCHANGE-3  While a connection waits for the rest of a request, its exchange holds at most:
+//               what it had when it was lent, its first input buffer, and four times what the
+//               connection has sent of that request. This is so because the input buffer and each
+//               text at most double when they grow, fields are limited in number, nothing is
+//               reserved for what a client only announces, and a query is not split into
+//               parameters.
+//   EXCHANGE-4  After a burst, most of whose exchanges the pool does not keep, free heap memory is
+//               returned to the system. This happens when an eighth of the exchanges that were lent
+//               at once are left, and 8 MB or more have been freed since the last time. Without
+//               this glibc keeps what a burst has freed, since free pieces lie between used ones in
+//               the arena of each thread (docs/design/http.md).
 #pragma once
 
 #include <memory>
@@ -42,8 +43,8 @@ struct exchange {
     /// of the path count, at most sixteen.
     std::size_t held_bytes() const noexcept;
 
-    /// Prepares it for another connection (E2). \returns how many bytes it has given back to the
-    /// heap.
+    /// Prepares it for another connection (EXCHANGE-2). \returns how many bytes it has given back
+    /// to the heap.
     std::size_t rest() noexcept;
 };
 
@@ -63,7 +64,7 @@ public:
 
     lease take();
 
-    /// How often E4 returned memory.
+    /// How often EXCHANGE-4 returned memory.
     std::size_t bursts() const noexcept { return bursts_; }
 
 private:

@@ -2,14 +2,16 @@
 //
 // The parser is stricter than Beast. These rules prevent two parsers from reading one stream of
 // bytes as different requests:
-//   R1  Content-Length: once, digits only (Beast takes lists and repetitions of the same number).
-//   R2  Transfer-Encoding: once, exactly "chunked", never in HTTP/1.0, never with Content-Length.
-//   R3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and a host with or without a port:
-//       see is_host().
-//   R4  The target is a path, absolute with a host, or the '*' of OPTIONS, and ASCII.
+//   HEAD_PARSER-1  Content-Length: once, digits only (Beast takes lists and repetitions of the same
+//                  number).
+//   HEAD_PARSER-2  Transfer-Encoding: once, exactly "chunked", never in HTTP/1.0, never with
+//                  Content-Length.
+//   HEAD_PARSER-3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and a host with or
+//                  without a port: see is_host().
+//   HEAD_PARSER-4  The target is a path, absolute with a host, or the '*' of OPTIONS, and ASCII.
 // This rule prevents a client from making the server hold many times what it has sent:
-//   R5  Fields and query parameters are limited in number, not only in bytes: one head may contain
-//       thousands of each.
+//   HEAD_PARSER-5  Fields and query parameters are limited in number, not only in bytes: one head
+//                  may contain thousands of each.
 #include "http/head_parser.hpp"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // input_buffer.hpp - the bytes of one connection that are received and not yet parsed, contiguous.
 //
 // Invariants
-//   B1  begin_ <= end_ <= bytes_.size(); unread() is [begin_, end_).
-//   B2  Views into the buffer are valid until the next room(), which may move the unread bytes.
+//   INPUT_BUFFER-1  begin_ <= end_ <= bytes_.size(); unread() is [begin_, end_).
+//   INPUT_BUFFER-2  Views into the buffer are valid until the next room(), which may move the
+//                   unread bytes.
 #pragma once
 
 #include <algorithm>

@@ -23,7 +23,7 @@ struct asked_list {
 }  // namespace
 
 asked_parameters::asked_parameters(asked_parameters&& other) noexcept {
-    // relaxed: no other thread has access to either (ASKED-2)
+    // relaxed: no other thread has access to either (MESSAGE-2)
     list_.as<asked_list>().first.store(other.list_.as<asked_list>().first.exchange(nullptr, relaxed), relaxed);
 }
 
@@ -33,7 +33,7 @@ asked_parameters& asked_parameters::operator=(const asked_parameters& other) noe
 }
 
 asked_parameters& asked_parameters::operator=(asked_parameters&& other) noexcept {
-    // both relaxed: ASKED-2
+    // both relaxed: MESSAGE-2
     const auto* moved = other.list_.as<asked_list>().first.exchange(nullptr, relaxed);
     clear();
     list_.as<asked_list>().first.store(moved, relaxed);
@@ -57,7 +57,7 @@ const std::string& asked_parameters::add(std::string_view name, std::string valu
 }
 
 void asked_parameters::drop() noexcept {
-    const auto* p = list_.as<asked_list>().first.exchange(nullptr, relaxed);  // ASKED-2
+    const auto* p = list_.as<asked_list>().first.exchange(nullptr, relaxed);  // MESSAGE-2
     while (p) delete std::exchange(p, p->next);
 }
 

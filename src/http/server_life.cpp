@@ -44,7 +44,7 @@ public:
     serving(const serving&) = delete;
     serving& operator=(const serving&) = delete;
     ~serving() {
-        const std::lock_guard lock(server_.mutex_);     // REST-4
+        const std::lock_guard lock(server_.mutex_);     // SERVER_LIFE-4
         server_.phase_ = server_phase::open;
     }
 
@@ -52,7 +52,7 @@ private:
     server_life& server_;
 };
 
-/// A scope that stop() can stop (REST-5).
+/// A scope that stop() can stop (SERVER_LIFE-5).
 class server_life::accepting {
 public:
     accepting(server_life& s, scope& here) : server_(s) {
@@ -71,7 +71,7 @@ private:
 };
 
 server_life::~server_life() {
-    const std::lock_guard lock(mutex_);                 // REST-4
+    const std::lock_guard lock(mutex_);                 // SERVER_LIFE-4
     require(phase_ != server_phase::serving, "http::server: destroyed while serve() runs");
     require(phase_ != server_phase::opening, "http::server: destroyed while listen() runs");
 }
@@ -92,20 +92,20 @@ void server_life::open(tcp::listener port, http::server_options options) {
 const net::endpoint& server_life::local() {
     const std::lock_guard lock(mutex_);
     if (phase_ < server_phase::open) throw std::logic_error("weft: http::server: listen() first");
-    return listener_->local();                          // REST-2
+    return listener_->local();                          // SERVER_LIFE-2
 }
 
 void server_life::stop(std::chrono::nanoseconds grace) {
-    const std::lock_guard lock(mutex_);                 // REST-1
+    const std::lock_guard lock(mutex_);                 // SERVER_LIFE-1
     stopped_ = true;
-    grace_end_ = std::min(grace_end_, deadline_after(grace));   // REST-3
+    grace_end_ = std::min(grace_end_, deadline_after(grace));   // SERVER_LIFE-3
     if (phase_ >= server_phase::open) end_port();
 }
 
 /// Called under the mutex.
 void server_life::end_port() {
     service_->stop(grace_end_);
-    if (accepting_) accepting_->request_stop();         // REST-5
+    if (accepting_) accepting_->request_stop();         // SERVER_LIFE-5
     listener_->close();
 }
 
@@ -130,7 +130,7 @@ void server_life::accept_one(scope& connections) {
     auto peer = next_client();
     if (!peer.is_open()) return;
     newcomer client(*service_, std::move(place), std::move(peer));
-    // REST-5
+    // SERVER_LIFE-5
     const auto a = never_inline(runtime_here("http::server::serve"), {.name = "http connection"});
     try {
         connections.spawn(a, [client = std::move(client)]() mutable { client.serve(); });

@@ -17,19 +17,20 @@
 // once. A stop is never undone.
 //
 // Invariants
-//   REST-1  phase_, stopped_, grace_end_ and accepting_ are read and written under the mutex, and a
-//           whole stop() holds it. So a stop() comes before or after each step of listen() and
-//           serve(). If before, the step finds stopped_; if after, stop() finds what the step has
-//           made.
-//   REST-2  The listener and the service are made before `open` is stored, and destroyed with this
-//           object. So a call that has seen `open` or `serving` may use them without the mutex.
-//   REST-3  The grace begins with stop(). A stop that was kept gets no extra time.
-//   REST-4  serve() takes the mutex as its last step, and so does ~server_life(); stop() touches
-//           nothing after its unlock (M4 of mutex.hpp). So a server may be destroyed as soon as
-//           serve() has returned, even if the stop() that ended it has not returned yet.
-//   REST-5  Wherever serve() waits for something new (a place, a connection, a fiber for it), it
-//           waits within the scope accepting_, which stop() stops. It never waits for a fiber
-//           inside a connection that it runs inline.
+//   SERVER_LIFE-1  phase_, stopped_, grace_end_ and accepting_ are read and written under the
+//                  mutex, and a whole stop() holds it. So a stop() comes before or after each step
+//                  of listen() and serve(). If before, the step finds stopped_; if after, stop()
+//                  finds what the step has made.
+//   SERVER_LIFE-2  The listener and the service are made before `open` is stored, and destroyed
+//                  with this object. So a call that has seen `open` or `serving` may use them
+//                  without the mutex.
+//   SERVER_LIFE-3  The grace begins with stop(). A stop that was kept gets no extra time.
+//   SERVER_LIFE-4  serve() takes the mutex as its last step, and so does ~server_life(); stop()
+//                  touches nothing after its unlock (MUTEX-4). So a server may be destroyed as soon
+//                  as serve() has returned, even if the stop() that ended it has not returned yet.
+//   SERVER_LIFE-5  Wherever serve() waits for something new (a place, a connection, a fiber for
+//                  it), it waits within the scope accepting_, which stop() stops. It never waits
+//                  for a fiber inside a connection that it runs inline.
 //
 // Not promised: stop() from a signal handler, or a stop() that begins after ~server() has begun.
 #pragma once
@@ -74,12 +75,12 @@ private:
     void report_turned_away(const char* why) noexcept;
 
     const http::router& routes_;
-    weft::mutex mutex_;  // REST-1
+    weft::mutex mutex_;  // SERVER_LIFE-1
     server_phase phase_ = server_phase::closed;
     bool stopped_ = false;
     time_point grace_end_ = never;
     scope* accepting_ = nullptr;
-    std::optional<tcp::listener> listener_;  // REST-2
+    std::optional<tcp::listener> listener_;  // SERVER_LIFE-2
     std::optional<http_service> service_;
     seldom turned_away_;
 };

@@ -61,7 +61,7 @@ void http_service::leave(http_presence& c) noexcept {
 void http_service::stop(time_point grace_end) {
     std::lock_guard lock(mutex_);
     grace_end_ = std::min(grace_end_, grace_end);
-    stopping_.store(true, seq_cst);        // V2
+    stopping_.store(true, seq_cst);        // SERVICE-2
     changed_.notify_all();
 }
 

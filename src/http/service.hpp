@@ -7,11 +7,11 @@
 //               is at its end
 //
 // Invariants
-//   V1  A connection enters the list before its fiber waits and leaves it before its stream is
-//       destroyed. hang_up_idle() holds the mutex, so the streams it touches exist.
-//   V2  A stop is not missed. A connection stores `idle` and then reads stopping_; stop() stores
-//       stopping_, and then hang_up_idle() looks at every connection. All four accesses are
-//       seq_cst, so at least one of the two sides sees the other.
+//   SERVICE-1  A connection enters the list before its fiber waits and leaves it before its stream
+//              is destroyed. hang_up_idle() holds the mutex, so the streams it touches exist.
+//   SERVICE-2  A stop is not missed. A connection stores `idle` and then reads stopping_; stop()
+//              stores stopping_, and then hang_up_idle() looks at every connection. All four
+//              accesses are seq_cst, so at least one of the two sides sees the other.
 #pragma once
 
 #include <condition_variable>
@@ -34,8 +34,8 @@ class http_presence : public list_hook<http_presence> {
 public:
     explicit http_presence(tcp::stream& s) noexcept : stream_(s) {}
 
-    void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }             // V2
-    void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }             // V2
+    void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }             // SERVICE-2
+    void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }             // SERVICE-2
 
     /// Does nothing unless the connection is idle. What has arrived can still be read; then the
     /// stream ends.
@@ -78,7 +78,7 @@ public:
     /// Requests under way may go on until `grace_end`. A second call can only make that time
     /// earlier.
     void stop(time_point grace_end);
-    bool stopping() const noexcept { return stopping_.load(seq_cst); }                  // V2
+    bool stopping() const noexcept { return stopping_.load(seq_cst); }                  // SERVICE-2
     void hang_up_idle();
 
     /// Waits until all places are free, at most until the end of the grace.

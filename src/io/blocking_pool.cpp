@@ -46,7 +46,7 @@ struct blocking_pool::shared {
     unsigned threads = 0;  // the number of members without the finished ones
     // The newest first, so that surplus threads reach their time limit.
     member* idle = nullptr;
-    // The reserve (B5); set before its thread starts.
+    // The reserve (BLOCKING_POOL-5); set before its thread starts.
     member* reserve = nullptr;
     // There is a reserve, or one is being started.
     bool has_reserve = false;
@@ -91,11 +91,11 @@ blocking_pool::submitted blocking_pool::submit(blocking_job& job) {
     {
         const std::lock_guard guard(s.lock);
         if (s.idle) {
-            sleeper = std::exchange(s.idle, s.idle->idle_below);  // B4
+            sleeper = std::exchange(s.idle, s.idle->idle_below);  // BLOCKING_POOL-4
             sleeper->job = &job;
             sleeper->signal.store(1, release);  // pairs with the acquire in wait_for_job()
         } else if (s.threads >= s.options.max_threads) {
-            s.add_to_queue(job);  // B3
+            s.add_to_queue(job);  // BLOCKING_POOL-3
             queued = true;
             short_of_reserve = s.wants_reserve();
             late = s.is_late();
@@ -154,7 +154,7 @@ void blocking_pool::shared::print_delay() noexcept {
 
 bool blocking_pool::withdraw(blocking_job& job) noexcept {
     const std::lock_guard guard(shared_->lock);
-    if (!job.is_queued) return false;  // B1
+    if (!job.is_queued) return false;  // BLOCKING_POOL-1
     shared_->remove_from_queue(job);
     return true;
 }
@@ -189,7 +189,7 @@ void blocking_pool::shared::take_queue(intrusive_list<blocking_job>& into) noexc
     }
 }
 
-// B5. Called under the lock. If true, the caller starts the reserve.
+// BLOCKING_POOL-5. Called under the lock. If true, the caller starts the reserve.
 bool blocking_pool::shared::wants_reserve() noexcept {
     if (queue.empty() || has_reserve || ending || threads >= options.most_threads) return false;
     has_reserve = true;
@@ -292,7 +292,7 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
     return nullptr;
 }
 
-// Called under the lock (B6).
+// Called under the lock (BLOCKING_POOL-6).
 blocking_job* blocking_pool::shared::begin(member& me, blocking_job& job) noexcept {
     me.runs = true;
     me.origin = job.origin;
@@ -326,7 +326,8 @@ blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
     }
 }
 
-// Called under the lock. The reserve takes only a job that has waited for `patience` (B5).
+// Called under the lock. The reserve takes only a job that has waited for `patience`
+// (BLOCKING_POOL-5).
 blocking_job* blocking_pool::shared::take_front(member& me) noexcept {
     auto* const job = queue.front();
     if (!job || (reserve == &me && clock::now() < job->queued_at + options.patience)) return nullptr;
@@ -376,7 +377,7 @@ blocking_pool::~blocking_pool() {
         s.ending = true;
         s.take_queue(never_run);
         sleepers = std::exchange(s.idle, nullptr);
-        // B4; pairs with wait_for_job()
+        // BLOCKING_POOL-4; pairs with wait_for_job()
         for (member* m = sleepers; m; m = m->idle_below) m->signal.store(1, release);
         if (s.reserve) {
             // The reserve looks at `ending` under the lock.

@@ -5,19 +5,21 @@
 //  handed    run() on that thread
 //
 // Invariants
-//   B1  A job is in the queue or was handed to one thread; both change under the lock. Only a
-//       queued job is withdrawn.
-//   B2  Jobs start in the order of submit().
-//   B3  The queue is not empty only while every thread except the reserve is busy and no more may
-//       be started.
-//   B4  A thread in the idle list has no job, and its signal is 0. The thread that takes it out
-//       hands it a job, or tells it to end, and sets the signal, all under the lock.
-//   B5  While the queue is not empty there is a reserve, unless there are most_threads or the
-//       system has refused one. The reserve is a thread that takes a job only when the job has
-//       waited for `patience`; from then on it is an ordinary thread. So short calls wait behind
-//       long ones for at most that long, until there are most_threads long calls.
-//   B6  The pool does not touch a job after calling its run() or refuse(). The origin of the job is
-//       copied before.
+//   BLOCKING_POOL-1  A job is in the queue or was handed to one thread; both change under the lock.
+//                    Only a queued job is withdrawn.
+//   BLOCKING_POOL-2  Jobs start in the order of submit().
+//   BLOCKING_POOL-3  The queue is not empty only while every thread except the reserve is busy and
+//                    no more may be started.
+//   BLOCKING_POOL-4  A thread in the idle list has no job, and its signal is 0. The thread that
+//                    takes it out hands it a job, or tells it to end, and sets the signal, all
+//                    under the lock.
+//   BLOCKING_POOL-5  While the queue is not empty there is a reserve, unless there are most_threads
+//                    or the system has refused one. The reserve is a thread that takes a job only
+//                    when the job has waited for `patience`; from then on it is an ordinary thread.
+//                    So short calls wait behind long ones for at most that long, until there are
+//                    most_threads long calls.
+//   BLOCKING_POOL-6  The pool does not touch a job after calling its run() or refuse(). The origin
+//                    of the job is copied before.
 #pragma once
 
 #include <pthread.h>
@@ -43,7 +45,7 @@ public:
     virtual void refuse() noexcept = 0;
 
     const call_origin origin = origin_of_caller();
-    bool is_queued = false;  ///< used by the pool (B1)
+    bool is_queued = false;  ///< used by the pool (BLOCKING_POOL-1)
     std::chrono::steady_clock::time_point queued_at{};  ///< used by the pool
 
 protected:

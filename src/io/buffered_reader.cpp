@@ -27,7 +27,7 @@ std::size_t read_buffer::fill(byte_source from, std::size_t wanted, std::error_c
     begin_ = 0;
     end_ = kept;
     const std::size_t least = std::max(capacity_, std::min(2 * kept, wanted));
-    if (kept == 0 && bytes_.size() > capacity_) std::string().swap(bytes_);  // B2
+    if (kept == 0 && bytes_.size() > capacity_) std::string().swap(bytes_);  // BUFFERED_READER-2
     if (bytes_.size() < least) bytes_.resize(least);
     const auto room = std::as_writable_bytes(std::span(bytes_)).subspan(kept);
     const std::size_t n = from.read(from.stream, room, error);

@@ -29,7 +29,8 @@ atomic<std::uint64_t> ignored{0};
 
 bool leave_open(core& c, phase to) noexcept {
     auto expected = phase::open;
-    // The result is ordered by the lock of publish() and wait(); this exchange only decides (N1).
+    // The result is ordered by the lock of publish() and wait(); this exchange only decides
+    // (CALLBACK-1).
     return c.now.compare_exchange_strong(expected, to, relaxed, relaxed);
 }
 
@@ -75,7 +76,7 @@ bool callback_core::wait() noexcept {
             c.waiters.remove(me);
         }
         if (abandon()) return false;
-        may_stop = interruptible::no;  // N3
+        may_stop = interruptible::no;  // CALLBACK-3
     }
 }
 

@@ -7,7 +7,7 @@
 // Invariants
 //   ENGINE-1  add() of a descriptor that is ready already is followed by an event, and so is each
 //             change to ready after it. An event may come too often, and for an earlier use of the
-//             source, but never too seldom (I3, I4 of source.hpp).
+//             source, but never too seldom (SOURCE-3, SOURCE-4).
 //   ENGINE-2  A thread that calls into an engine for a source, and is not running a fiber of the
 //             engine's runtime, holds a pin, which it took under the source's lock.
 //   ENGINE-3  The destructor of an engine calls leave_all_sources() before it gives anything up:
@@ -32,7 +32,7 @@ public:
     /// Reports the events of `fd` to `source` from now on, for both ways, until remove().
     /// \returns 0, or a negated errno; then nothing was added.
     virtual long add(int fd, io_source& source) noexcept = 0;
-    /// Ends that. An event of the source may still be under way (I3 of source.hpp).
+    /// Ends that. An event of the source may still be under way (SOURCE-3).
     virtual void remove(int fd) noexcept = 0;
 
     // Called under the lock of a source that names this engine (ENGINE-2).

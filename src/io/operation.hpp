@@ -33,7 +33,7 @@ inline std::size_t value_or_throw(io_result r, const char* what) {
     return r.count;
 }
 
-/// The right to use the descriptor (I1).
+/// The right to use the descriptor (SOURCE-1).
 class operation_guard {
 public:
     explicit operation_guard(io_source* s) noexcept : source_(s && s->enter() ? s : nullptr) {}
@@ -68,7 +68,7 @@ io_result perform(io_source* s, io_direction way, const wait_kind& kind, Attempt
     const operation_guard guard(s);
     if (!guard) return {0, closed_error()};
     for (;;) {
-        const auto seen = s->events(way);  // before the attempt (I4)
+        const auto seen = s->events(way);  // before the attempt (SOURCE-4)
         if (way == io_direction::write || !s->drained(seen)) {
             const long result = attempt(s->descriptor());
             if (result >= 0) {

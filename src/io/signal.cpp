@@ -5,14 +5,14 @@
 // block signals in them.
 //
 // Invariants
-//   G1  The handler touches only lock-free atomics and write(2).
-//   G2  A slot's descriptor is valid while its `wanted` is not 0, or while a handler runs that
-//       entered before. The owner that gives up a slot clears `wanted`, then waits until `running`
-//       is 0, then closes the descriptor. (The handler enters, then reads `wanted`; the owner
-//       clears `wanted`, then reads `running`. Both sides are seq_cst, so at least one of them sees
-//       the other.)
-//   G3  A mark is set before the descriptor is written; wait() reads the descriptor before the
-//       marks.
+//   SIGNAL-1  The handler touches only lock-free atomics and write(2).
+//   SIGNAL-2  A slot's descriptor is valid while its `wanted` is not 0, or while a handler runs
+//             that entered before. The owner that gives up a slot clears `wanted`, then waits until
+//             `running` is 0, then closes the descriptor. (The handler enters, then reads `wanted`;
+//             the owner clears `wanted`, then reads `running`. Both sides are seq_cst, so at least
+//             one of them sees the other.)
+//   SIGNAL-3  A mark is set before the descriptor is written; wait() reads the descriptor before
+//             the marks.
 #include <weft/io/signal.hpp>
 
 #include <signal.h>
@@ -64,15 +64,16 @@ std::array<struct sigaction, last_signal + 1> before{};
 
 void on_signal(int number) {
     const int kept = errno;
-    running.fetch_add(1, detail::seq_cst);  // G2
+    running.fetch_add(1, detail::seq_cst);  // SIGNAL-2
     for (slot& s : slots) {
-        if (!(s.wanted.load(detail::seq_cst) & bit(number))) continue;  // G2
-        s.marked.fetch_or(bit(number), detail::release);                // G3, pairs with take()
+        if (!(s.wanted.load(detail::seq_cst) & bit(number))) continue;  // SIGNAL-2
+        // SIGNAL-3, pairs with take()
+        s.marked.fetch_or(bit(number), detail::release);
         constexpr std::uint64_t one = 1;
         // `event` was stored before `wanted`.
         [[maybe_unused]] const auto n = ::write(s.event.load(detail::relaxed), &one, sizeof one);
     }
-    running.fetch_sub(1, detail::seq_cst);  // G2
+    running.fetch_sub(1, detail::seq_cst);  // SIGNAL-2
     errno = kept;
 }
 
@@ -141,7 +142,7 @@ void restore(int number) noexcept {  // called under table_lock
     if (--users[static_cast<std::size_t>(number)] == 0) ::sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
 }
 
-// F3: in the child, handlers that ran on other threads do not exist, so `running` is reset.
+// FORK-3: in the child, handlers that ran on other threads do not exist, so `running` is reset.
 [[gnu::constructor(detail::before_static_objects)]] void signals_follow_forks() noexcept {
     detail::follow_forks({.before = [] { table_lock.lock(); },
                           .in_parent = [] { table_lock.unlock(); },
@@ -180,7 +181,7 @@ signals::signals(std::initializer_list<int> numbers) {
     slot& mine = slots[static_cast<std::size_t>(slot_)];
     mine.marked.store(0, detail::relaxed);              // published by `wanted`
     mine.event.store(event_.native(), detail::relaxed);  // published by `wanted`
-    mine.wanted.store(set, detail::seq_cst);            // G2
+    mine.wanted.store(set, detail::seq_cst);            // SIGNAL-2
     for_each_signal(set, install);
 }
 
@@ -188,7 +189,7 @@ signals::~signals() {
     slot& mine = slots[static_cast<std::size_t>(slot_)];
     const std::lock_guard guard(table_lock);
     for_each_signal(mine.wanted.load(detail::relaxed), restore);  // this thread's own store
-    mine.wanted.store(0, detail::seq_cst);                        // G2
+    mine.wanted.store(0, detail::seq_cst);                        // SIGNAL-2
     while (running.load(detail::seq_cst) != 0) detail::thread_yield();
     mine.taken = false;
 }

@@ -18,7 +18,7 @@ namespace weft::detail {
 void io_source::open(int fd) noexcept {
     fd_ = fd;
     {
-        // A late event for an earlier use of the source may be under way (I3).
+        // A late event for an earlier use of the source may be under way (SOURCE-3).
         const std::lock_guard guard(lock_);
         hangup_.store(false, relaxed);
         // One behind the count, so that the descriptor does not count as drained before the first
@@ -41,7 +41,7 @@ bool io_source::enter() noexcept {
 void io_source::leave() noexcept {
     // acq_rel: the operation that closes the descriptor is ordered after all others.
     const auto now = life_.fetch_sub(operation, acq_rel) - operation;
-    if ((now & closing_bit) && idle(now)) close_descriptor();  // I2
+    if ((now & closing_bit) && idle(now)) close_descriptor();  // SOURCE-2
 }
 
 void io_source::close() noexcept {
@@ -52,7 +52,7 @@ void io_source::close() noexcept {
     // operation is under way. Callers of close() own the handle, or share it with its owner while
     // they use it.
     if (idle(before))
-        close_descriptor();  // I2
+        close_descriptor();  // SOURCE-2
     else
         wake_all(true, true);
 }
@@ -60,7 +60,7 @@ void io_source::close() noexcept {
 void io_source::drop() noexcept {
     close();
     const auto before = life_.fetch_or(dropped_bit, acq_rel);  // pairs with close_descriptor()
-    if (before & gone_bit) recycle(*this);                      // I2
+    if (before & gone_bit) recycle(*this);                      // SOURCE-2
 }
 
 void io_source::close_descriptor() noexcept {
@@ -78,7 +78,7 @@ void io_source::close_descriptor() noexcept {
     // Its failures concern files only; on Linux the descriptor is gone in every case.
     ::close(fd_);
     const auto before = life_.fetch_or(gone_bit, acq_rel);  // pairs with drop()
-    if (before & dropped_bit) recycle(*this);              // I2
+    if (before & dropped_bit) recycle(*this);              // SOURCE-2
 }
 
 long io_source::attach() noexcept {
@@ -109,8 +109,8 @@ bool io_source::is_watched() noexcept {
 }
 
 bool io_source::must_look_again(io_direction way, event_count seen) const noexcept {
-    return events_[index(way)].load(relaxed) != seen  // under lock_ (I4)
-           || engine_ == nullptr                          // I5
+    return events_[index(way)].load(relaxed) != seen  // under lock_ (SOURCE-4)
+           || engine_ == nullptr                          // SOURCE-5
            || closing();  // closing_bit is set before close() takes lock_ to wake
 }
 
@@ -173,14 +173,14 @@ void io_source::forget_others() noexcept {
 }
 
 unsigned io_source::wake_all(bool readers, bool writers) noexcept {
-    // Their owners cannot resume before unpark() (R3).
+    // Their owners cannot resume before unpark() (WAITER-3).
     intrusive_list<waiter> claimed;
     {
         const std::lock_guard guard(lock_);
         const bool wanted[2] = {readers, writers};
         for (const auto way : {io_direction::read, io_direction::write}) {
             if (!wanted[index(way)]) continue;
-            events_[index(way)].fetch_add(1, release);  // pairs with events() (I4)
+            events_[index(way)].fetch_add(1, release);  // pairs with events() (SOURCE-4)
             while (waiter* w = waiters_[index(way)].claim_front()) claimed.push_back(*w);
         }
     }

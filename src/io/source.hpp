@@ -7,24 +7,25 @@
 //  closed   0           none        drop -> free (drop may come before `closed` is reached)
 //
 // Invariants
-//   I1  An operation uses the descriptor only between a successful enter() and its leave(). The
-//       descriptor is closed only with closing set and no operation left, so its number is never
-//       reused under an operation.
-//   I2  Exactly one thread closes the descriptor: the one whose change of life_ made the state
-//       `closing, no operations`. Exactly one thread frees the source: the later of the two that
-//       set `gone` (after closing) and `dropped`.
-//   I3  The memory of a source stays a source while any source or engine is in use
-//       (source_pool.hpp). So an event that arrives late, for an earlier use of the source, finds a
-//       source and causes at most one needless retry.
-//   I4  events(way) is raised under lock_, before the waiters of that way are taken. An operation
-//       reads the count before it tries. If the attempt would block, and the count is unchanged
-//       when read under lock_, then whatever makes the descriptor ready from now on raises an event
-//       after the waiter was linked. (The descriptor is registered edge-triggered, for both ways.)
-//   I5  engine_ changes only under lock_. It is set while the descriptor is registered, or about to
-//       be registered, with that engine. Before an engine ends, it removes itself from all its
-//       sources and wakes their waiters, which look again.
-//   I6  Every event wakes all waiters of its way, since only an attempt can tell how much there is
-//       to take.
+//   SOURCE-1  An operation uses the descriptor only between a successful enter() and its leave().
+//             The descriptor is closed only with closing set and no operation left, so its number
+//             is never reused under an operation.
+//   SOURCE-2  Exactly one thread closes the descriptor: the one whose change of life_ made the
+//             state `closing, no operations`. Exactly one thread frees the source: the later of the
+//             two that set `gone` (after closing) and `dropped`.
+//   SOURCE-3  The memory of a source stays a source while any source or engine is in use
+//             (source_pool.hpp). So an event that arrives late, for an earlier use of the source,
+//             finds a source and causes at most one needless retry.
+//   SOURCE-4  events(way) is raised under lock_, before the waiters of that way are taken. An
+//             operation reads the count before it tries. If the attempt would block, and the count
+//             is unchanged when read under lock_, then whatever makes the descriptor ready from now
+//             on raises an event after the waiter was linked. (The descriptor is registered
+//             edge-triggered, for both ways.)
+//   SOURCE-5  engine_ changes only under lock_. It is set while the descriptor is registered, or
+//             about to be registered, with that engine. Before an engine ends, it removes itself
+//             from all its sources and wakes their waiters, which look again.
+//   SOURCE-6  Every event wakes all waiters of its way, since only an attempt can tell how much
+//             there is to take.
 //
 // A source is registered when a fiber first waits for it, with the engine of that fiber's runtime.
 // A plain thread that waits for a registered source is woken by that engine; for an unregistered
@@ -85,7 +86,7 @@ public:
     void leave() noexcept;
 
     event_count events(io_direction way) const noexcept {
-        // Pairs with on_event(); read before the attempt (I4).
+        // Pairs with on_event(); read before the attempt (SOURCE-4).
         return events_[index(way)].load(acquire);
     }
 
@@ -149,7 +150,7 @@ private:
     void close_descriptor() noexcept;
 
     atomic<std::uint32_t> life_{closing_bit | gone_bit};
-    int fd_ = -1;  // written while free; read by operations (I1)
+    int fd_ = -1;  // written while free; read by operations (SOURCE-1)
     spin_lock lock_;
     atomic<event_count> events_[2] = {};
     atomic<event_count> drained_at_{0};

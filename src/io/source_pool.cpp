@@ -29,7 +29,7 @@ void forget_others() noexcept {
         for (auto& source : s->sources) source.forget_others();
 }
 
-[[gnu::constructor(before_static_objects)]] void sources_follow_forks() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void sources_follow_forks() noexcept {  // FORK-3
     follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
 }
 

@@ -1,4 +1,4 @@
-// source_pool.hpp - the pool of all sources of this process (I3).
+// source_pool.hpp - the pool of all sources of this process (SOURCE-3).
 //
 // There is one pool for all runtimes, since a stream may outlive the runtime in which it was made.
 #pragma once

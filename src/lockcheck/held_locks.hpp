@@ -1,10 +1,11 @@
 // held_locks.hpp - the pthread locks that the calling thread holds, and where it took them.
 //
-// L1  The list belongs to one thread, and only this thread reads and writes it. A fiber stays on
-//     its thread between parks, so until it parks, the list contains its locks. A fiber
-//     that parks leaves no locks in the list: if it held some, they were reported and dropped.
-// L2  Code that works on the list does not change it (`busy`), since unwinding and printing take
-//     locks too.
+// HELD_LOCKS-1  The list belongs to one thread, and only this thread reads and writes it. A fiber
+//               stays on its thread between parks, so until it parks, the list contains its locks.
+//               A fiber that parks leaves no locks in the list: if it held some, they were reported
+//               and dropped.
+// HELD_LOCKS-2  Code that works on the list does not change it (`busy`), since unwinding and
+//               printing take locks too.
 #pragma once
 
 #include <array>

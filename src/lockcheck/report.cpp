@@ -232,7 +232,7 @@ void about_to_park(const detail::parking_fiber& f) noexcept {
     const busy of_this_library;
     const auto held = held_here();
     reporter::get().hand_over({called(f), f.id, std::string(f.reason), {held.begin(), held.end()}, here()});
-    // Otherwise the next fiber on this thread would be blamed (L1).
+    // Otherwise the next fiber on this thread would be blamed (HELD_LOCKS-1).
     forget_all();
     if (how != mode::stop) return;
     reporter::get().flush();

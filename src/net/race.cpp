@@ -54,7 +54,7 @@ io_handle connect_race::run(std::error_code& error) {
 void connect_race::start_what_is_due() {
     while (may_start() && (running_.empty() || next_start_ <= clock::now())) {
         start(addresses_[next_++]);
-        next_start_ = running_.empty() ? clock::now() : deadline_after(stagger_);  // H1
+        next_start_ = running_.empty() ? clock::now() : deadline_after(stagger_);  // RACE-1
     }
     if (!may_start()) next_start_ = never;
 }
@@ -70,13 +70,13 @@ void connect_race::start(const socket_address& to) {
 
 void connect_race::drop(std::size_t i) {
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-    next_start_ = may_start() ? clock::now() : never;  // H1
+    next_start_ = may_start() ? clock::now() : never;  // RACE-1
 }
 
 io_handle connect_race::take_winner() {
     for (std::size_t i = 0; i < running_.size();) {
         switch (look_at(running_[i])) {
-            case progress::connected: return std::move(running_[i].handle);  // H3
+            case progress::connected: return std::move(running_[i].handle);  // RACE-3
             case progress::pending: ++i; break;
             case progress::failed: drop(i); break;
         }
@@ -85,7 +85,7 @@ io_handle connect_race::take_winner() {
 }
 
 connect_race::progress connect_race::look_at(attempt& a) noexcept {
-    a.seen = a.handle.get()->events(io_direction::write);  // before looking (I4)
+    a.seen = a.handle.get()->events(io_direction::write);  // before looking (SOURCE-4)
     const int fd = a.handle.native();
     pollfd wanted = poll_request(fd, io_direction::write);
     if (system_result([&] { return ::poll(&wanted, 1, 0); }) <= 0) return progress::pending;

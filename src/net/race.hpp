@@ -4,10 +4,11 @@
 // next attempt is due.
 //
 // Invariants
-//   H1  An attempt starts when `stagger` has passed since the one before, or at once when one fails
-//       or none is running.
-//   H2  At most `most_at_once` attempts run at a time; further ones start when one of these fails.
-//   H3  The first attempt found connected wins. The others are closed with the race.
+//   RACE-1  An attempt starts when `stagger` has passed since the one before, or at once when one
+//           fails or none is running.
+//   RACE-2  At most `most_at_once` attempts run at a time; further ones start when one of these
+//           fails.
+//   RACE-3  The first attempt found connected wins. The others are closed with the race.
 #pragma once
 
 #include <chrono>

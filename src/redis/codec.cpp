@@ -52,7 +52,7 @@ struct decoder::target {
         });
     }
 
-    // Count is int in hiredis 0.14 and size_t in 1.x. No memory is reserved for it (C2).
+    // Count is int in hiredis 0.14 and size_t in 1.x. No memory is reserved for it (CODEC-2).
     template <class Count>
     static void* list(const redisReadTask* task, Count) {
         int depth = 1;

@@ -24,13 +24,13 @@ void append_command(std::string& to, std::span<const weft::redis::argument> word
 /// Takes a stream of bytes in pieces of any size and returns its replies, one at a time.
 ///
 /// Invariants
-///   C1  A reply is returned only when it is complete, and exactly once.
-///   C2  What a peer announces reserves no memory. Only what it has sent does, and at most
-///       `max_reply_bytes` of one reply.
-///   C3  The cost of a stream is proportional to its bytes, wherever it is cut. A line longer than
-///       line_guard::max_line is refused.
-///   C4  After a failure the stream cannot be parsed any more, and the decoder must not be used
-///       again.
+///   CODEC-1  A reply is returned only when it is complete, and exactly once.
+///   CODEC-2  What a peer announces reserves no memory. Only what it has sent does, and at most
+///            `max_reply_bytes` of one reply.
+///   CODEC-3  The cost of a stream is proportional to its bytes, wherever it is cut. A line longer
+///            than line_guard::max_line is refused.
+///   CODEC-4  After a failure the stream cannot be parsed any more, and the decoder must not be
+///            used again.
 class decoder {
 public:
     explicit decoder(std::size_t max_reply_bytes);

@@ -57,7 +57,7 @@ public:
         s->progress = slot::state::finished;
         // A waiter that cannot be claimed is leaving; it will find the slot finished.
         if (waiter* const caller = std::exchange(s->caller, nullptr); caller && caller->claim()) wake_.push_back(*caller);
-        (void)s.release();  // P2: it now belongs to the caller
+        (void)s.release();  // COMMAND_QUEUE-2: it now belongs to the caller
     }
 
     void wake() noexcept { unpark_all(wake_); }
@@ -171,7 +171,7 @@ void command_queue::take(std::string& bytes) {
     lock_.unlock();
     for (const slot* s = taken_.front(); s; s = s->next) bytes += s->commands;
     const std::lock_guard guard(lock_);
-    sent_.append(taken_);  // P3
+    sent_.append(taken_);  // COMMAND_QUEUE-3
 }
 
 bool command_queue::deliver(std::vector<weft::redis::value>& replies) {

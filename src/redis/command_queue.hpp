@@ -9,15 +9,16 @@
 //  closed   the client has ended       fails                            -
 //
 // Invariants
-//   P1  From call() until it is finished, a slot is in exactly one queue, in the order of
-//       appending: in `queued_` before the writer takes it, in `taken_` while the writer formats
-//       its bytes, in `sent_` after that. Replies answer `sent_` in order.
-//   P2  A slot in a queue belongs to the queue. A finished slot belongs to its caller. If the
-//       caller has left, the code that takes the slot out of the queue frees it. So the reply of a
-//       cancelled caller is still consumed.
-//   P3  A slot has its place in `sent_` before its first byte is written.
-//   P4  Everything except `taken_` is guarded by lock_. `taken_` belongs to the writer; once the
-//       writer has ended, to lost().
+//   COMMAND_QUEUE-1  From call() until it is finished, a slot is in exactly one queue, in the order
+//                    of appending: in `queued_` before the writer takes it, in `taken_` while the
+//                    writer formats its bytes, in `sent_` after that. Replies answer `sent_` in
+//                    order.
+//   COMMAND_QUEUE-2  A slot in a queue belongs to the queue. A finished slot belongs to its caller.
+//                    If the caller has left, the code that takes the slot out of the queue frees
+//                    it. So the reply of a cancelled caller is still consumed.
+//   COMMAND_QUEUE-3  A slot has its place in `sent_` before its first byte is written.
+//   COMMAND_QUEUE-4  Everything except `taken_` is guarded by lock_. `taken_` belongs to the
+//                    writer; once the writer has ended, to lost().
 #pragma once
 
 #include <cstddef>

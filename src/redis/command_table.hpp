@@ -1,11 +1,12 @@
 // command_table.hpp - which commands may be sent over a connection that many fibers share.
 //
 // Invariants
-//   T1  Every command and subcommand that a server of Redis 7.0 lists is here (the test asks the
-//       server). Those that Redis 7.2 to 8.4, Valkey 8 and 9, Sentinel and the modules that come
-//       with Redis 8 add are here according to their documentation.
-//   T2  A command called `single` has exactly one reply, whatever its words are, and leaves the
-//       connection unchanged.
+//   COMMAND_TABLE-1  Every command and subcommand that a server of Redis 7.0 lists is here (the
+//                    test asks the server). Those that Redis 7.2 to 8.4, Valkey 8 and 9, Sentinel
+//                    and the modules that come with Redis 8 add are here according to their
+//                    documentation.
+//   COMMAND_TABLE-2  A command called `single` has exactly one reply, whatever its words are, and
+//                    leaves the connection unchanged.
 #pragma once
 
 #include <cstdint>

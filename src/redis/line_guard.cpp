@@ -38,7 +38,7 @@ std::size_t line_guard::whole_lines(std::string_view bytes) noexcept {
             at += part;
             continue;
         }
-        if (types.find(bytes[at]) == std::string_view::npos) return bytes.size();  // L3
+        if (types.find(bytes[at]) == std::string_view::npos) return bytes.size();  // LINE_GUARD-3
         const auto found = bytes.find(end_of_line, at);
         const auto end = found == std::string_view::npos ? bytes.size() : found + end_of_line.size();
         if (is_too_long(end - at) || found == std::string_view::npos) return at;

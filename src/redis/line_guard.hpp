@@ -4,12 +4,12 @@
 // guard it sees each line once.
 //
 // Invariants
-//   L1  Each byte is looked at once, wherever the stream is cut. The content of a bulk string is
-//       not looked at.
-//   L2  At most max_line bytes are held. A longer line is refused, wherever it is cut; the lines
-//       before it are passed on.
-//   L3  Nothing is held of text whose first byte cannot begin a line: the reader notices the error
-//       at once.
+//   LINE_GUARD-1  Each byte is looked at once, wherever the stream is cut. The content of a bulk
+//                 string is not looked at.
+//   LINE_GUARD-2  At most max_line bytes are held. A longer line is refused, wherever it is cut;
+//                 the lines before it are passed on.
+//   LINE_GUARD-3  Nothing is held of text whose first byte cannot begin a line: the reader notices
+//                 the error at once.
 #pragma once
 
 #include <cstddef>

@@ -167,7 +167,7 @@ void carrier::start_rare(control_block& f) noexcept {
 // Queues a fiber that has yielded and has left its stack; most often its carrier has no worker.
 void carrier::requeue(control_block& f) noexcept {
     if (f.is_pinned()) return owner_.ready_pinned(f);
-    // With a worker: the worker drains (K8 of worker.hpp), or there was no memory for put_back().
+    // With a worker: the worker drains (WORKER-4), or there was no memory for put_back().
     if (has_worker()) return its_worker().enqueue(f);
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
     if (f.demoted)

@@ -1,8 +1,8 @@
 // carrier.hpp - an OS thread that runs fibers, and the one way to find it.
 //
 // A carrier has one worker or none: the monitor may take the worker away while the carrier runs a
-// fiber's own code (tenure.hpp; docs/design/handoff.md, whose rules H1 to H10 are cited below). The
-// carrier goes round as follows:
+// fiber's own code (tenure.hpp; docs/design/handoff.md, whose rules HANDOFF-1 to HANDOFF-10 are
+// cited below). The carrier goes round as follows:
 //
 //     home    The thread's own stack. With a worker: begin a loop. Without: run a pinned or a
 //             demoted fiber, or wait for a worker.
@@ -18,16 +18,17 @@
 // worker or none. So do not keep a carrier across a park, or a worker from one visit to the next.
 //
 // Invariants
-//   K1  Between a switch and its commit() no carrier can run the fiber left behind, although it may
-//       be queued already (W4).
-//   K2  A fiber is in one place: in a run queue, in the injector, among the demoted, running, or
-//       waiting (its word says so).
-//   K5  A fiber that joins in place, or runs a new one inside itself, is in no queue and in no
-//       wait; it goes on when the child's body returns to it, on whichever carrier. A stop of it is
-//       passed on to the child (scheduler::stop_in_place_child). It joins in place only if nothing
-//       else can interrupt it meanwhile (no deadline, no shield) and half of its stack is left.
-//   K6  current_ is written on visits only, and is null whenever the carrier uses its worker
-//       outside of visits (H3).
+//   CARRIER-1  Between a switch and its commit() no carrier can run the fiber left behind, although
+//              it may be queued already (WAIT_WORD-4).
+//   CARRIER-2  A fiber is in one place: in a run queue, in the injector, among the demoted,
+//              running, or waiting (its word says so).
+//   CARRIER-3  A fiber that joins in place, or runs a new one inside itself, is in no queue and in
+//              no wait; it goes on when the child's body returns to it, on whichever carrier. A
+//              stop of it is passed on to the child (scheduler::stop_in_place_child). It joins in
+//              place only if nothing else can interrupt it meanwhile (no deadline, no shield) and
+//              half of its stack is left.
+//   CARRIER-4  current_ is written on visits only, and is null whenever the carrier uses its worker
+//              outside of visits (HANDOFF-3).
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,7 @@ public:
     carrier(const carrier&) = delete;
     carrier& operator=(const carrier&) = delete;
 
-    /// Starts its thread, or a new one if the last one has ended by itself (O4 of monitor.hpp).
+    /// Starts its thread, or a new one if the last one has ended by itself (MONITOR-4).
     /// \throws std::system_error
     void start_thread();
     void join_thread() noexcept {
@@ -86,7 +87,8 @@ public:
 
     // To be called by its own thread for the calling fiber `self`:
 
-    /// Begins a wait and the visit in which it parks (H10). The visit ends by park() or leave().
+    /// Begins a wait and the visit in which it parks (HANDOFF-10). The visit ends by park() or
+    /// leave().
     void enter_wait(control_block& self) noexcept {
         if (!holder().try_enter()) [[unlikely]]
             enter_wait_attentively(self);
@@ -101,8 +103,8 @@ public:
     /// the worker's queue, its body runs now, on the caller's stack but under its own identity.
     /// False: the caller must wait for the child.
     static bool join_in_place(control_block& child) noexcept;
-    /// Destroys the result of a child that was joined in place, and gives the block back (F5 of
-    /// life_word.hpp).
+    /// Destroys the result of a child that was joined in place, and gives the block back
+    /// (LIFE_WORD-5).
     static void free_joined(control_block& child) noexcept;
     /// Whether run_inline() has the stack it needs. Yields to other fibers now and then.
     static bool can_run_inline(control_block& self) noexcept;
@@ -118,7 +120,8 @@ public:
     /// Ordered by the fences of a worker that is about to sleep.
     bool has_pinned() const noexcept { return !pinned_.empty(); }
     tenure<worker>& hold() noexcept { return hold_; }
-    /// \returns the fiber whose code runs here. A hint but for its own thread and the monitor (H3).
+    /// \returns the fiber whose code runs here. A hint but for its own thread and the monitor
+    /// (HANDOFF-3).
     control_block* current() const noexcept { return current_.load(relaxed); }
     /// As current(), for a thread that reads the fiber's block: the block is type-stable, and was
     /// made before it came here. Pairs with dispatch().
@@ -131,7 +134,7 @@ public:
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
     void count_pinned(int n) noexcept { pinned_count_.fetch_add(static_cast<unsigned>(n), seq_cst); }
     bool has_pinned_fibers() const noexcept { return pinned_count_.load(seq_cst) != 0; }
-    /// While it is reserved, a carrier is never granted a worker (B5 of pinned.hpp).
+    /// While it is reserved, a carrier is never granted a worker (PINNED-5).
     bool is_reserved() const noexcept { return is_reserved_.load(seq_cst); }
     void reserve(bool yes) noexcept { is_reserved_.store(yes, seq_cst); }
     /// Called by the monitor: takes away the place of a demoted fiber that has run since `t` or
@@ -141,8 +144,8 @@ public:
     /// the thread has the long slice of a hog. Ordered by the loss of the worker.
     void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }
     bool has_long_slice() const noexcept { return has_long_slice_.load(relaxed); }  // a hint
-    /// Whether its thread is nicer than others and may stay so; then it is granted no worker (N1 of
-    /// monitor.hpp). Written under the lock of the spares.
+    /// Whether its thread is nicer than others and may stay so; then it is granted no worker
+    /// (MONITOR-5). Written under the lock of the spares.
     void note_nice(bool is_nice) noexcept { is_nice_.store(is_nice, relaxed); }
     bool is_nice() const noexcept { return is_nice_.load(relaxed); }
     /// Whether its thread has ended, including the destructors of the program's thread_local
@@ -225,7 +228,7 @@ private:
     void requeue(control_block& f) noexcept;
 
     tenure<worker> hold_;
-    atomic<control_block*> current_{nullptr};  // the fiber whose code runs (K6)
+    atomic<control_block*> current_{nullptr};  // the fiber whose code runs (CARRIER-4)
     scheduler& owner_;
     afterwards after_ = afterwards::nothing;
     void* after_what_ = nullptr;
@@ -240,7 +243,7 @@ private:
     // Written by the monitor while the carrier has a worker, else by its own thread.
     atomic<std::int64_t> alone_since_{0};
     placement affinity_;
-    injector<control_block> pinned_;  // B2 of pinned.hpp
+    injector<control_block> pinned_;  // PINNED-2
     atomic<unsigned> pinned_count_{0};
     atomic<bool> is_nice_{false}, has_lived_{false};
     // It has no worker: one own_carrier fiber alone is pinned to it.

@@ -1,4 +1,4 @@
-// carrier_in_place.cpp - a fiber that runs another fiber inside itself (K5 of carrier.hpp).
+// carrier_in_place.cpp - a fiber that runs another fiber inside itself (CARRIER-3).
 //
 // It does so to join an unstarted child, or because there is no room for a new fiber beside it
 // (at_limit::run_inline).
@@ -132,7 +132,7 @@ bool carrier::join_in_place(control_block& child) noexcept {
         let_stopper_pass(*self);
     c.end_in_place(*self);
     bool others = false;
-    // F3
+    // LIFE_WORD-3
     if (!has_worker || c.owner_.is_observed() || !child.life.end_beside_handle()) [[unlikely]]
         others = end_beside_others(child);
     c.count_end();
@@ -140,7 +140,7 @@ bool carrier::join_in_place(control_block& child) noexcept {
     c.leave();
     if (others) [[unlikely]] {
         require_sole_joiner(child);
-        wake_joiners(child);  // C4
+        wake_joiners(child);  // CONTROL_BLOCK-4
     }
     return true;
 }
@@ -166,7 +166,8 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     return true;
 }
 
-// K5 holds as for a join in place, except that under a shield a stop is not passed to the child.
+// CARRIER-3 holds as for a join in place, except that under a shield a stop is not passed to the
+// child.
 void carrier::run_inline(control_block& self, control_block& child) noexcept {
     // Puts the exception state aside, since the spawner may be inside a handler.
     const auto exceptions = std::exchange(*exception_state_here(), {});
@@ -197,7 +198,8 @@ void carrier::run_inlined_body(control_block& f) noexcept {
     if (f.owner->looks_at_starts()) f.owner->look_at_start(f);
     f.body->run();
     const bool stop_siblings = f.body->failure() && body_failed(f);
-    if (!f.life.end().had_handle) f.destroy_body();  // C2; user code, so as the fiber it belongs to
+    // CONTROL_BLOCK-2; user code, so as the fiber it belongs to
+    if (!f.life.end().had_handle) f.destroy_body();
     if (f.parent) f.parent->child_ended(f, stop_siblings);
 }
 

@@ -12,7 +12,7 @@ constexpr wait_kind yield_wait{.name = "yield"};
 // ---- the loop
 
 // Prepares the switch to a started fiber. A carrier that waits here for the fiber's stack has
-// already left its own fiber's stack, so no other carrier waits for it (W6).
+// already left its own fiber's stack, so no other carrier waits for it (WAIT_WORD-6).
 [[gnu::always_inline]] inline context& carrier::resume(worker& w, control_block& f) noexcept {
     f.cold().word.await_left();
     dispatch(w, f);
@@ -36,14 +36,14 @@ constexpr wait_kind yield_wait{.name = "yield"};
 [[gnu::always_inline]] inline carrier::after_body carrier::body_ended(control_block& f) noexcept {
     const bool stop_siblings = f.body->failure() && body_failed(f);
     if (f.life.is_unjoinable()) {
-        f.destroy_body();  // C2; user code, so here on the fiber
+        f.destroy_body();  // CONTROL_BLOCK-2; user code, so here on the fiber
         if (f.parent) f.parent->child_ended(f, stop_siblings);
         return after_body::run_refers;
     }
     if (!f.parent && f.life.end_and_drop()) return after_body::gone;
     const auto found = f.life.end();
-    if (!found.had_handle) f.destroy_body();  // C2
-    if (found.was_awaited) wake_joiners(f);   // C4
+    if (!found.had_handle) f.destroy_body();  // CONTROL_BLOCK-2
+    if (found.was_awaited) wake_joiners(f);   // CONTROL_BLOCK-4
     // After the joiners: a joiner in the scope's body receives the failure itself.
     if (f.parent) f.parent->child_ended(f, stop_siblings);
     return f.life.drop() ? after_body::last : after_body::gone;
@@ -53,7 +53,8 @@ constexpr wait_kind yield_wait{.name = "yield"};
 [[gnu::always_inline]] inline void carrier::finish(control_block& f, after_body how, bool has_worker) noexcept {
     current_.store(nullptr, relaxed);
     if (how == after_body::run_refers) {
-        const bool seen = !has_worker || owner_.is_observed() || !f.life.free_after_run();  // F3
+        // LIFE_WORD-3
+        const bool seen = !has_worker || owner_.is_observed() || !f.life.free_after_run();
         if (!seen || end_observed(f)) [[likely]]
             how = after_body::last;
     }
@@ -69,7 +70,7 @@ bool carrier::end_observed(control_block& f) noexcept {
 
 bool carrier::free_after_handle(control_block& f) noexcept {
     const visit here(*this, on_demand::concede);
-    // F3
+    // LIFE_WORD-3
     if (!here.has_worker() || owner_.is_observed() || !f.life.free_after_handle()) return false;
     recycle(f);
     return true;

@@ -11,16 +11,18 @@
 //     low          64         1 of 73                  64 high, 9 normal
 //
 // Invariants
-//   P1  The turn is that of the class with the least clock among those that are ready; if clocks
-//       are equal, of the higher class.
-//   P2  charge() comes before each choice: it charges the dispatches since the last choice to the
-//       class that had the turn. So the dispatches of a turn need not be counted one by one.
-//   P3  A class that was not ready at the last choice and is now has saved up nothing, and still
-//       owes what it owed: its clock is not below now_ + stride, where now_ is the clock with which
-//       the last dispatch began, as if that dispatch had been its own. So a class that becomes
-//       ready goes before those below it, and gets no more by coming and going than by staying.
-//   P4  now_ never goes back, and no clock is beyond now_ + its stride. Hence the last column of
-//       the table, counted from when a class becomes ready.
+//   CLASS_TURNS-1  The turn is that of the class with the least clock among those that are ready;
+//                  if clocks are equal, of the higher class.
+//   CLASS_TURNS-2  charge() comes before each choice: it charges the dispatches since the last
+//                  choice to the class that had the turn. So the dispatches of a turn need not be
+//                  counted one by one.
+//   CLASS_TURNS-3  A class that was not ready at the last choice and is now has saved up nothing,
+//                  and still owes what it owed: its clock is not below now_ + stride, where now_ is
+//                  the clock with which the last dispatch began, as if that dispatch had been its
+//                  own. So a class that becomes ready goes before those below it, and gets no more
+//                  by coming and going than by staying.
+//   CLASS_TURNS-4  now_ never goes back, and no clock is beyond now_ + its stride. Hence the last
+//                  column of the table, counted from when a class becomes ready.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +49,8 @@ class class_turns {
 public:
     static constexpr std::array all = {priority::high, priority::normal, priority::low};
 
-    /// Charges the class that has the turn (P2). `dispatches`: how many the worker has made so far.
+    /// Charges the class that has the turn (CLASS_TURNS-2). `dispatches`: how many the worker has
+    /// made so far.
     void charge(std::uint64_t dispatches) noexcept {
         const auto n = dispatches - charged_;
         charged_ = dispatches;
@@ -59,7 +62,7 @@ public:
     /// \returns the class whose turn it is. Called after charge(); at least one class is ready.
     priority choose(ready_classes ready) noexcept {
         for (const auto p : all)
-            // P3
+            // CLASS_TURNS-3
             if (ready.has(p) && !ready_.has(p)) clock_of(p) = std::max(clock_of(p), now_ + stride(p));
         ready_ = ready;
         return least(ready);
@@ -92,8 +95,8 @@ private:
             if (ready.has(p) && (!ready.has(best) || clock_of(p) <= clock_of(best))) best = p;
         return best;
     }
-    // P1: how many dispatches until the own clock is beyond that of `other`, or has reached it if
-    // `other` is the higher class.
+    // CLASS_TURNS-1: how many dispatches until the own clock is beyond that of `other`, or has
+    // reached it if `other` is the higher class.
     std::uint64_t dispatches_before(priority other) const noexcept {
         const auto mine = clock_of(turn_), limit = clock_of(other) + (other < turn_ ? 0 : 1);
         return limit <= mine ? 1 : (limit - mine + stride(turn_) - 1) / stride(turn_);

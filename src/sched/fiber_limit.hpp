@@ -7,15 +7,16 @@
 //                                                   -> 0, or 1 if it goes unserved
 //
 // Invariants
-//   F1  Free places and those held are `most` together. A place that is handed
-//       directly to a waiter never shows in places_.
-//   F2  `closed` is entered and left under lock_ only, and while it holds the word is not changed
-//       otherwise: a fiber that comes later cannot overtake one that waits.
-//   F3  Whenever lock_ is free, the word is `closed` if and only if the line has waiters in it.
-//       (One in it may have been stopped; give() drops it.)
-//   F4  A waiter that give() has claimed has its place; one that was stopped has none, and
-//       withdraws.
-//   F5  What a fiber did before its place was given back happens before what the taker does.
+//   FIBER_LIMIT-1  Free places and those held are `most` together. A place that is handed directly
+//                  to a waiter never shows in places_.
+//   FIBER_LIMIT-2  `closed` is entered and left under lock_ only, and while it holds the word is
+//                  not changed otherwise: a fiber that comes later cannot overtake one that waits.
+//   FIBER_LIMIT-3  Whenever lock_ is free, the word is `closed` if and only if the line has waiters
+//                  in it. (One in it may have been stopped; give() drops it.)
+//   FIBER_LIMIT-4  A waiter that give() has claimed has its place; one that was stopped has none,
+//                  and withdraws.
+//   FIBER_LIMIT-5  What a fiber did before its place was given back happens before what the taker
+//                  does.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ public:
     [[nodiscard]] bool take() noexcept {
         auto n = places_.load(relaxed);
         while (n > 0)
-            // F5, pairs with give()
+            // FIBER_LIMIT-5, pairs with give()
             if (places_.compare_exchange_weak(n, n - 1, acquire, relaxed)) return true;
         return false;
     }
@@ -48,11 +49,12 @@ public:
     spin_lock& lock() noexcept { return lock_; }
     wait_list& line() noexcept { return line_; }
 
-    /// Under the lock. False: no place is free; the caller must enter the line first (F3).
+    /// Under the lock. False: no place is free; the caller must enter the line first
+    /// (FIBER_LIMIT-3).
     [[nodiscard]] bool take_or_close() noexcept {
         for (auto n = places_.load(relaxed); n != closed;) {
             const bool is_free = n > 0;
-            // F5, F2
+            // FIBER_LIMIT-5, FIBER_LIMIT-2
             if (places_.compare_exchange_weak(n, is_free ? n - 1 : closed, acquire, relaxed)) return is_free;
         }
         return false;
@@ -63,7 +65,7 @@ public:
         const std::lock_guard guard(lock_);
         if (!who.linked()) return;  // dropped by a give()
         line_.remove(who);
-        // F3; there was no place in the word to hand over
+        // FIBER_LIMIT-3; there was no place in the word to hand over
         if (line_.empty()) places_.store(0, relaxed);
     }
 
@@ -71,7 +73,7 @@ public:
     void give() noexcept {
         auto n = places_.load(relaxed);
         while (n != closed)
-            // F5, pairs with take()
+            // FIBER_LIMIT-5, pairs with take()
             if (places_.compare_exchange_weak(n, n + 1, release, relaxed)) return;
         if (waiter* const next = pass_on()) next->unpark();
     }
@@ -82,11 +84,11 @@ private:
     // \returns the waiter that has the place now, or null.
     [[gnu::noinline]] waiter* pass_on() noexcept {
         const std::lock_guard guard(lock_);
-        waiter* const next = line_.claim_front();  // F4
+        waiter* const next = line_.claim_front();  // FIBER_LIMIT-4
         if (!next) {
             free_one();
         } else if (line_.empty()) {
-            places_.store(0, relaxed);  // F3
+            places_.store(0, relaxed);  // FIBER_LIMIT-3
         }
         return next;
     }
@@ -95,7 +97,7 @@ private:
     // word meanwhile.
     void free_one() noexcept {
         auto n = places_.load(relaxed);
-        // F5, pairs with take()
+        // FIBER_LIMIT-5, pairs with take()
         while (!places_.compare_exchange_weak(n, n == closed ? 1 : n + 1, release, relaxed)) {}
     }
 

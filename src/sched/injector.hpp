@@ -6,14 +6,14 @@
 // The demoted fibers (demotion.hpp) and the pinned ones (pinned.hpp) wait in such queues, too.
 //
 // Invariants
-//   J1  Items leave in the order in which they came to pushed_. pushed_ is a stack with the newest
-//       item first, which is reversed when it is taken.
-//   J2  count_ is raised before a push and lowered after a pop. So after a push that happened
-//       before, no reader finds it zero until an item was popped. But a pop may find nothing
-//       although count_ is not zero: the item is about to come.
-//   J3  A popper takes the whole of pushed_ by one exchange, so no thread compares a pointer that
-//       has come back (no ABA).
-//   J4  ready_ belongs to the holder of lock_.
+//   INJECTOR-1  Items leave in the order in which they came to pushed_. pushed_ is a stack with the
+//               newest item first, which is reversed when it is taken.
+//   INJECTOR-2  count_ is raised before a push and lowered after a pop. So after a push that
+//               happened before, no reader finds it zero until an item was popped. But a pop may
+//               find nothing although count_ is not zero: the item is about to come.
+//   INJECTOR-3  A popper takes the whole of pushed_ by one exchange, so no thread compares a
+//               pointer that has come back (no ABA).
+//   INJECTOR-4  ready_ belongs to the holder of lock_.
 //
 // Model test: tests/model/injector_model.cpp.
 #pragma once
@@ -34,13 +34,14 @@ public:
     injector(const injector&) = delete;
     injector& operator=(const injector&) = delete;
 
-    bool empty() const noexcept { return size() == 0; }  // J2; ordered by the fences of idle_set
+    // INJECTOR-2; ordered by the fences of idle_set
+    bool empty() const noexcept { return size() == 0; }
     std::size_t size() const noexcept { return count_.load(relaxed); }  // a hint
     /// Whether items were pushed that no popper has taken into ready_ yet.
     bool has_arrived() const noexcept { return pushed_.load(seq_cst) != nullptr; }
 
     void push(T& item) noexcept {
-        // J2; ordered before the pop's subtraction by the release of the push
+        // INJECTOR-2; ordered before the pop's subtraction by the release of the push
         count_.fetch_add(1, relaxed);
         T* newest = pushed_.load(relaxed);
         do {
@@ -52,7 +53,7 @@ public:
     T* pop() noexcept {
         if (empty()) return nullptr;
         const std::lock_guard guard(lock_);
-        // Pairs with push(); J3.
+        // Pairs with push(); INJECTOR-3.
         if (!ready_) ready_ = turned_round(pushed_.exchange(nullptr, acquire));
         T* const item = ready_;
         if (!item) return nullptr;
@@ -77,7 +78,7 @@ private:
     alignas(64) atomic<T*> pushed_{nullptr};
     atomic<std::size_t> count_{0};
     spin_lock lock_;
-    T* ready_ = nullptr;  // the oldest (J4)
+    T* ready_ = nullptr;  // the oldest (INJECTOR-4)
 };
 
 }  // namespace weft::detail

@@ -30,11 +30,11 @@ carrier& another_carrier(scheduler& where, const carrier& not_this) noexcept {
 void unpin(control_block& f) noexcept {
     f.is_apart = f.is_classed();
     std::exchange(f.cold().pinned_to, nullptr)->count_pinned(-1);
-    f.cold().make_ready.store(way_to_ready_of(f), relaxed);  // B1
+    f.cold().make_ready.store(way_to_ready_of(f), relaxed);  // PINNED-1
 }
 
 // A carrier that is seen with a worker after the fiber was counted has neither been reserved nor
-// ended its thread (B5).
+// ended its thread (PINNED-5).
 void pin_where_a_worker_is(control_block& f, scheduler& where) noexcept {
     for (;;) {
         carrier& c = some_carrier(where);
@@ -50,7 +50,7 @@ void pin_to(control_block& f, carrier& to) noexcept {
     f.is_apart = true;
     f.cold().pinned_to = &to;
     to.count_pinned(1);
-    f.cold().make_ready.store(way_to_ready_of(f), relaxed);  // B1
+    f.cold().make_ready.store(way_to_ready_of(f), relaxed);  // PINNED-1
 }
 
 void pin_new(control_block& f, scheduler& where, migrate how) {
@@ -98,7 +98,7 @@ control_block* fiber_that_may_move() noexcept {
 
 pin::pin() noexcept : fiber_(fiber_that_may_move()) {
     if (!fiber_ || fiber_->cold().pins++ != 0) return;
-    // B7. It may be on another carrier now, if it runs inside another fiber.
+    // PINNED-7. It may be on another carrier now, if it runs inside another fiber.
     if (fiber_->is_pinned()) fiber_->cold().pinned_to->count_pinned(-1);
     pin_to(*fiber_, *this_carrier());
 }

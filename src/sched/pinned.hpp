@@ -7,32 +7,33 @@
 // elsewhere, a pinned fiber cannot.
 //
 // Invariants
-//   B1  is_apart, pinned_to, pins and with them make_ready change only while the fiber's owner is
-//       active, or while no other thread can run the fiber (D1 of demotion.hpp). So a claimer of
-//       its wait finds them settled. A pinned fiber is not demoted.
-//   B2  A pinned fiber that is ready is in pinned() of its carrier, and only that carrier's own
-//       thread takes it out to run it.
-//   B3  The carrier does not sleep while a fiber is in pinned(). A thread that pushes one passes a
-//       fence and wakes the worker that the carrier has, or summons the carrier from among the
-//       spares, or both, since held_by() may be old. A worker that is about to sleep has passed a
-//       fence (of idle_set, or of nap()) and looks; the spares are registered, and looked for,
-//       under one lock. A carrier that is between the two looks before it sleeps. Model test:
-//       tests/model/pinned_model.cpp.
-//   B4  A worker that has other fibers to run runs one pinned fiber per poll; one that has none runs
-//       them at once. (A poll comes each 100 us, once the worker has learnt how long bodies last,
-//       and at the next dispatch after a look of the monitor: worker::poll().)
-//   B5  A reserved carrier has no worker, and one fiber is pinned to it. Only a spare that no fiber
-//       is pinned to is reserved, or ends its thread. A thread that reserves a carrier marks it
-//       first and then looks whether a fiber is pinned to it. A thread that pins a fiber to another
-//       carrier counts the fiber first, and then looks that the carrier is not reserved and has a
-//       worker, so that the carrier does not end.
-//   B6  A fiber that runs inside another (K5 of carrier.hpp) may pin itself. But a pinned fiber,
-//       unless pinned by B7, runs none inside itself and is not run inside another.
-//   B7  Under migration_policy::torture a fiber that may move is pinned, too, from before its start,
-//       but without pins; the thread that makes it ready pins it to another carrier first, one
-//       that has a worker. If that carrier loses the worker, the fiber is sent on: a thread that
-//       pushes passes a fence and looks for the worker; the monitor, when it takes the worker away,
-//       names its new holder, passes a fence and empties pinned().
+//   PINNED-1  is_apart, pinned_to, pins and with them make_ready change only while the fiber's
+//             owner is active, or while no other thread can run the fiber (DEMOTION-1). So a
+//             claimer of its wait finds them settled. A pinned fiber is not demoted.
+//   PINNED-2  A pinned fiber that is ready is in pinned() of its carrier, and only that carrier's
+//             own thread takes it out to run it.
+//   PINNED-3  The carrier does not sleep while a fiber is in pinned(). A thread that pushes one
+//             passes a fence and wakes the worker that the carrier has, or summons the carrier from
+//             among the spares, or both, since held_by() may be old. A worker that is about to
+//             sleep has passed a fence (of idle_set, or of nap()) and looks; the spares are
+//             registered, and looked for, under one lock. A carrier that is between the two looks
+//             before it sleeps. Model test: tests/model/pinned_model.cpp.
+//   PINNED-4  A worker that has other fibers to run runs one pinned fiber per poll; one that has
+//             none runs them at once. (A poll comes each 100 us, once the worker has learnt how
+//             long bodies last, and at the next dispatch after a look of the monitor:
+//             worker::poll().)
+//   PINNED-5  A reserved carrier has no worker, and one fiber is pinned to it. Only a spare that no
+//             fiber is pinned to is reserved, or ends its thread. A thread that reserves a carrier
+//             marks it first and then looks whether a fiber is pinned to it. A thread that pins a
+//             fiber to another carrier counts the fiber first, and then looks that the carrier is
+//             not reserved and has a worker, so that the carrier does not end.
+//   PINNED-6  A fiber that runs inside another (CARRIER-3) may pin itself. But a pinned fiber,
+//             unless pinned by PINNED-7, runs none inside itself and is not run inside another.
+//   PINNED-7  Under migration_policy::torture a fiber that may move is pinned, too, from before its
+//             start, but without pins; the thread that makes it ready pins it to another carrier
+//             first, one that has a worker. If that carrier loses the worker, the fiber is sent on:
+//             a thread that pushes passes a fence and looks for the worker; the monitor, when it
+//             takes the worker away, names its new holder, passes a fence and empties pinned().
 #pragma once
 
 #include <weft/detail/migrate.hpp>
@@ -46,7 +47,7 @@ void pin_new(control_block& f, scheduler& where, migrate how);
 /// Pins `f` to the carrier `to`: the caller's, which runs `f` or is about to, or one for a fiber
 /// that has not started.
 void pin_to(control_block& f, carrier& to) noexcept;
-/// Whether the fiber is pinned only until it parks (B7).
+/// Whether the fiber is pinned only until it parks (PINNED-7).
 inline bool moves_on(const control_block& f) noexcept { return f.is_pinned() && f.cold().pins == 0; }
 /// Pins a fiber for which moves_on() holds to another carrier. Called by the thread that alone may
 /// run the fiber.

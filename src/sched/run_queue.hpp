@@ -7,13 +7,14 @@
 // itself. The words for that are the carrier's tenure (tenure.hpp).
 //
 // Invariants
-//   Q1  Slot and deque belong to the party that the tenure names (T1): the owner on its visits, or
-//       the thief that has borrowed.
-//   Q2  An answer, a withdrawal and an overruling exclude one another (T2).
-//   Q3  From ask() to withdraw(), collect() or overrule() the thief is the only one (T3). It must
-//       end its call itself, by whichever of the three succeeds.
-//   Q4  An item is in the slot, in the deque or in the batch of one queue, or in none.
-//   Q5  The batch is the owner's while the call is `answering`, the thief's while it is `answered`.
+//   RUN_QUEUE-1  Slot and deque belong to the party that the tenure names (TENURE-1): the owner on
+//                its visits, or the thief that has borrowed.
+//   RUN_QUEUE-2  An answer, a withdrawal and an overruling exclude one another (TENURE-2).
+//   RUN_QUEUE-3  From ask() to withdraw(), collect() or overrule() the thief is the only one
+//                (TENURE-3). It must end its call itself, by whichever of the three succeeds.
+//   RUN_QUEUE-4  An item is in the slot, in the deque or in the batch of one queue, or in none.
+//   RUN_QUEUE-5  The batch is the owner's while the call is `answering`, the thief's while it is
+//                `answered`.
 //
 // Order. A woken item goes into the slot, and the item that was there goes to the back of the
 // deque. pop() takes the slot first. From the deque it takes the newest item if that has not been
@@ -62,7 +63,7 @@ public:
     }
     bool empty() const noexcept { return size() == 0; }
 
-    // To be called by the owner, on a visit (Q1):
+    // To be called by the owner, on a visit (RUN_QUEUE-1):
 
     /// Puts an item at the back. False: no memory; the caller keeps the item.
     bool push(T& item) noexcept { return push_if_room(item) || (grow() && push_if_room(item)); }
@@ -148,8 +149,8 @@ public:
         tail_.store(0, relaxed);
     }
 
-    /// Fills the batch for a thief (Q5) with half of `from`, after allowing for the `for_owner`
-    /// items (one or none) that the owner is about to take itself. \returns how many.
+    /// Fills the batch for a thief (RUN_QUEUE-5) with half of `from`, after allowing for the
+    /// `for_owner` items (one or none) that the owner is about to take itself. \returns how many.
     std::uint32_t fill_batch(run_queue& from, std::uint32_t for_owner = 1) noexcept {
         const auto n = std::min((from.in_deque() + 1 - for_owner) / 2, most_stolen);
         from.take_oldest(n, [&](std::uint32_t i, T* item) { batch_[i].set(item); });
@@ -164,7 +165,7 @@ public:
         take_oldest(n, [&](std::uint32_t i, T* item) { out[i] = item; });
         T* const next = next_.load(relaxed);
         if (n != 0 || !next) return n;
-        next_.store(nullptr, relaxed);  // Q1: the owner stays out of the queue meanwhile
+        next_.store(nullptr, relaxed);  // RUN_QUEUE-1: the owner stays out of the queue meanwhile
         out[0] = next;
         return 1;
     }
@@ -178,7 +179,8 @@ private:
     // (docs/measurements/run-order.md).
     static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
 
-    // For the party that the queue belongs to (Q1). The positions are atomic only for size().
+    // For the party that the queue belongs to (RUN_QUEUE-1). The positions are atomic only for
+    // size().
     std::uint32_t in_deque() const noexcept { return tail_.load(relaxed) - head_.load(relaxed); }
     plain<T*>& at(std::uint32_t position) const noexcept { return slots_[position & mask_.get()]; }
     T* take_oldest() noexcept {
@@ -192,7 +194,7 @@ private:
         for (std::uint32_t i = 0; i < n; ++i) put(i, take_oldest());
     }
 
-    std::uint32_t empty_batch(T** out) noexcept {  // Q5
+    std::uint32_t empty_batch(T** out) noexcept {  // RUN_QUEUE-5
         const auto n = batch_size_.get();
         for (std::uint32_t i = 0; i < n; ++i) out[i] = batch_[i].get();
         return n;
@@ -236,7 +238,7 @@ private:
     plain<std::uint32_t> since_oldest_{0};  // items taken since the last turn of the oldest
     std::unique_ptr<plain<T*>[]> slots_;
 
-    alignas(64) plain<std::uint32_t> batch_size_{0};  // Q5
+    alignas(64) plain<std::uint32_t> batch_size_{0};  // RUN_QUEUE-5
     plain<T*> batch_[most_stolen];
 };
 
@@ -287,7 +289,7 @@ public:
 
 private:
     caller call_;
-    Worker* asked_ = nullptr;  // the worker that was called, while the call stands (T4)
+    Worker* asked_ = nullptr;  // the worker that was called, while the call stands (TENURE-4)
 };
 
 }  // namespace weft::detail

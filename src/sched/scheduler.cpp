@@ -144,7 +144,7 @@ void scheduler::ready_pinned(control_block& f) noexcept {
     if (moves_on(f)) pin_elsewhere(f, *this);
     carrier& c = *f.cold().pinned_to;
     c.pinned().push(f);
-    fence(seq_cst);  // B3, B7
+    fence(seq_cst);  // PINNED-3, PINNED-7
     if (this_carrier() != &c) wake(c);
     if (tortures() && !has_worker(c)) send_on_from(c);
     visitors_.fetch_sub(1, release);
@@ -161,7 +161,7 @@ bool scheduler::somebody_may_be_sent_on() const noexcept {
 }
 
 void scheduler::send_on_from(carrier& c) noexcept {
-    fence(seq_cst);  // B7
+    fence(seq_cst);  // PINNED-7
     for (auto n = c.pinned().size(); n > 0; --n) {
         control_block* const f = c.pinned().pop();
         if (!f) return;
@@ -229,7 +229,7 @@ void scheduler::promote_one() noexcept {
 
 void scheduler::promote(control_block& taken) noexcept {
     taken.demoted = false;
-    taken.cold().make_ready.store(way_to_ready_of(taken), relaxed);  // D1
+    taken.cold().make_ready.store(way_to_ready_of(taken), relaxed);  // DEMOTION-1
     demoted_.give_back_place();
     inject(taken);
 }

@@ -116,13 +116,14 @@ public:
     void start(control_block&) noexcept;
     /// Makes a fiber runnable again that was waiting.
     void ready(control_block&) noexcept;
-    /// Drops one reference (C2).
+    /// Drops one reference (CONTROL_BLOCK-2).
     static void drop(control_block&) noexcept;
     /// Drops the handle and its reference; destroys the body if the fiber has ended.
     static void drop_handle(control_block&) noexcept;
     /// Gives the block back to its pool. Called after the last reference has been dropped.
     static void give_back(control_block&) noexcept;
-    /// Removes from a block what only few fibers leave behind, before the block is given back (C6).
+    /// Removes from a block what only few fibers leave behind, before the block is given back
+    /// (CONTROL_BLOCK-6).
     [[gnu::cold]] static void tidy(control_block&) noexcept;
     /// Asks a fiber to stop. True: this is the first request.
     static bool request_stop(control_block&) noexcept;
@@ -174,7 +175,7 @@ public:
     fiber_guard guard(control_block& f) noexcept;
 
     /// Calls f for each of these fibers that waits, and keeps its stack unused until f has returned
-    /// (W7 of wait_word.hpp). A fiber that is woken meanwhile is delayed until then, and so are up
+    /// (WAIT_WORD-7). A fiber that is woken meanwhile is delayed until then, and so are up
     /// to `at_once` - 1 others. Calls f for none where the machine lacks the fence this needs.
     void for_each_seized(std::span<control_block* const> of_these, std::size_t at_once,
                        const std::function<void(control_block&)>& f);
@@ -217,9 +218,9 @@ public:
     bool has_worker(const carrier&) const noexcept;
     /// Makes a pinned fiber runnable, one that is new or was waiting (pinned.hpp).
     void ready_pinned(control_block&) noexcept;
-    /// For tests: whether fibers move to another carrier after each park (B7 of pinned.hpp).
+    /// For tests: whether fibers move to another carrier after each park (PINNED-7).
     bool tortures() const noexcept { return options_.migration == migration_policy::torture; }
-    /// Moves fibers that moves_on() allows away from a carrier that has lost its worker (B7).
+    /// Moves fibers that moves_on() allows away from a carrier that has lost its worker (PINNED-7).
     [[gnu::cold]] void send_on_from(carrier&) noexcept;
     /// Whether a fiber that send_on_from() would move may wait behind another fiber: a hint.
     bool somebody_may_be_sent_on() const noexcept;
@@ -239,7 +240,7 @@ public:
     unsigned carrier_count() const noexcept { return carrier_count_.load(relaxed); }
     /// Makes a carrier; the caller starts its thread. One caller at a time. \throws std::bad_alloc
     carrier& new_carrier(worker* first);
-    /// Whether an observer may be taking references of fibers it has none of (F3 of life_word.hpp).
+    /// Whether an observer may be taking references of fibers it has none of (LIFE_WORD-3).
     /// Called inside a visit. Pairs with the end of living().
     bool is_observed() const noexcept { return observers_.load(acquire) != 0; }
     idle_set& idle() noexcept { return idle_; }
@@ -324,7 +325,7 @@ private:
     atomic<bool> all_stopped_{false};
     atomic<bool> looks_at_starts_;
     atomic<std::uint32_t> observers_{0};  // read at each fiber's end, seldom written
-    std::mutex holding_;  // one for_each_seized() at a time: W7 of wait_word.hpp
+    std::mutex holding_;  // one for_each_seized() at a time: WAIT_WORD-7
     alignas(64) atomic<lead> lead_{lead::free};
     atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
     atomic<worker*> napper_{nullptr};
@@ -350,8 +351,7 @@ bool is_cancellation(const std::exception_ptr&) noexcept;
 std::stop_token stop_token_of(control_block&);
 
 /// \returns the fiber's id, made of its block's index and generation. It is unique among all fibers
-/// of the process, since a block whose generations are used up is not used again (B7 of
-/// fiber/block_pool.hpp).
+/// of the process, since a block whose generations are used up is not used again (BLOCK_POOL-7).
 std::uint64_t id_of(const control_block&) noexcept;
 
 /// \returns the scheduler of the calling carrier, or null.

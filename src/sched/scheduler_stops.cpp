@@ -61,7 +61,7 @@ void scheduler::tell_and_interrupt(control_block& f) noexcept {
     // Outside the lock, since callbacks are user code; before interrupt(), so that a waiting fiber
     // cannot unwind them first.
     tell.request_stop();
-    interrupt(f.cold());  // W5
+    interrupt(f.cold());  // WAIT_WORD-5
 }
 
 // Called after a heavy fence, which pairs with the light ones of join_in_place() and run_inline():

@@ -5,8 +5,8 @@
 //
 // The two words, inside_ and call_, belong to the carrier and not to the worker: a carrier that has
 // lost its worker stores inside_ once more before it can know. A caller finds the tenure through a
-// pointer in the worker, calls, and is told which worker it has called (T4): the pointer may be
-// stale, the answer is not.
+// pointer in the worker, calls, and is told which worker it has called (TENURE-4): the pointer may
+// be stale, the answer is not.
 //
 // States of call_. o: the carrier (the owner), t: a thief, m: the monitor, g: a giver.
 //
@@ -30,28 +30,30 @@
 // `lost` stays, and the next thread of the same carrier finds the tenure as that of a new carrier.
 //
 // Invariants
-//   T1  The worker's data belong to one party at a time. They belong to the carrier while inside_
-//       is 1 and it has since read a call_ below `asked`, made it `answering`, refused or
-//       reclaimed, or was granted; to the thief while `borrowed`; to the monitor, or the carrier
-//       that gave up, from `lost` until the grant. The changes asked -> borrowed and demanded ->
-//       lost happen only after a heavy fence behind the call, followed by a read of inside_ == 0.
-//       (Dekker: the carrier stores inside_, light fence, reads call_.) While the carrier runs no
-//       fiber, the data that no thief borrows are the carrier's outside of visits too; the monitor
-//       asks about that (look()).
-//   T2  Every change from `none`, `asked`, `demanded` and `conceded` is a compare-exchange, so
-//       exactly one of refusing, conceding, answering, withdrawing, overruling and taking happens.
-//   T3  Only `none` can be called. Only the thief ends its call, and there is one monitor, so the
-//       value that either expects in its exchange is its own call and no later one. (Two intruders
-//       that share a value break T1; model: SHARED.)
-//   T4  worker_ is written by grant() only, while only the giver may touch it. So it does not
-//       change while a call stands, and a caller may read it from then on, but not after its call
-//       has ended: the next grant may come at once.
-//   T5  After it has stored `lost`, the monitor (or the carrier that gave up) may only call grant,
-//       summon or dismiss, once, and only on a carrier that has registered as waiting. A carrier
-//       registers inside, after reclaim() has failed or its give_up() succeeded.
-//   T6  A demand that has met inside_ == 1 may be left standing and looked at again without another
-//       fence: an entry before the fence is visible, and an entry after it sees the demand.
-//   T7  Tenures are never destroyed while the runtime lives.
+//   TENURE-1  The worker's data belong to one party at a time. They belong to the carrier while
+//             inside_ is 1 and it has since read a call_ below `asked`, made it `answering`,
+//             refused or reclaimed, or was granted; to the thief while `borrowed`; to the monitor,
+//             or the carrier that gave up, from `lost` until the grant. The changes asked ->
+//             borrowed and demanded -> lost happen only after a heavy fence behind the call,
+//             followed by a read of inside_ == 0. (Dekker: the carrier stores inside_, light fence,
+//             reads call_.) While the carrier runs no fiber, the data that no thief borrows are the
+//             carrier's outside of visits too; the monitor asks about that (look()).
+//   TENURE-2  Every change from `none`, `asked`, `demanded` and `conceded` is a compare-exchange,
+//             so exactly one of refusing, conceding, answering, withdrawing, overruling and taking
+//             happens.
+//   TENURE-3  Only `none` can be called. Only the thief ends its call, and there is one monitor, so
+//             the value that either expects in its exchange is its own call and no later one. (Two
+//             intruders that share a value break TENURE-1; model: SHARED.)
+//   TENURE-4  worker_ is written by grant() only, while only the giver may touch it. So it does not
+//             change while a call stands, and a caller may read it from then on, but not after its
+//             call has ended: the next grant may come at once.
+//   TENURE-5  After it has stored `lost`, the monitor (or the carrier that gave up) may only call
+//             grant, summon or dismiss, once, and only on a carrier that has registered as waiting.
+//             A carrier registers inside, after reclaim() has failed or its give_up() succeeded.
+//   TENURE-6  A demand that has met inside_ == 1 may be left standing and looked at again without
+//             another fence: an entry before the fence is visible, and an entry after it sees the
+//             demand.
+//   TENURE-7  Tenures are never destroyed while the runtime lives.
 //
 // tests/model/tenure_model.cpp (this code), tests/model/hand_off.pml (the protocol with its
 // liveness) and tests/sched/tenure_test.cpp (this machine) show what breaks without each fence and
@@ -110,7 +112,7 @@ private:
 
     atomic<std::uint32_t> inside_;
     futex_word call_;
-    plain<Worker*> worker_;  // T4
+    plain<Worker*> worker_;  // TENURE-4
     // Written by the monitor before it demands.
     atomic<cause_of_loss> why_{cause_of_loss::computing};
 };
@@ -141,7 +143,7 @@ public:
     /// Inside: whether it has its worker. There, only the carrier's own change can end that.
     bool has_worker() const noexcept { return t_.call_.load(relaxed) < conceded; }
 
-    /// While it has a worker: returns it. No other thread writes worker_ meanwhile (T4).
+    /// While it has a worker: returns it. No other thread writes worker_ meanwhile (TENURE-4).
     Worker& worker() const noexcept { return *t_.worker_.get(); }
 
     /// Inside: gives the worker up; the caller must grant it. False: a thief or the monitor calls,
@@ -165,14 +167,14 @@ public:
     bool has_conceded() const noexcept { return t_.call_.load(relaxed) == conceded; }
 
     enum class awaited { granted, summoned, dismissed, nothing };
-    /// Inside, without a worker and registered (T5): sleeps until a giver grants, summons or
+    /// Inside, without a worker and registered (TENURE-5): sleeps until a giver grants, summons or
     /// dismisses. `nothing`: none did so by `until`.
     awaited await_grant(std::optional<monotonic_ns> until = std::nullopt) noexcept {
         for (;;) {
             const auto c = t_.call_.load(acquire);  // pairs with end_wait()
             if (c == dismissed) return awaited::dismissed;
             if (c == summoned) {
-                // No giver changes it before it has registered again (T5).
+                // No giver changes it before it has registered again (TENURE-5).
                 t_.call_.store(lost, relaxed);
                 return awaited::summoned;
             }
@@ -186,7 +188,7 @@ private:
         for (int turns = 0; c >= asked;) {
             switch (c) {
                 case asked:
-                    if (!t.change(c, answering, acquire)) break;  // T2
+                    if (!t.change(c, answering, acquire)) break;  // TENURE-2
                     t.worker_.get()->fill_batch();
                     t.call_.store(answered, release);  // pairs with the acquire in answered()
                     return true;
@@ -208,8 +210,8 @@ private:
     tenure& t_;
 };
 
-/// The thief's half: a worker that wants fibers of another; one thief at a time (T3). The thief
-/// must end its call itself, by collected(), withdraw() or give_back().
+/// The thief's half: a worker that wants fibers of another; one thief at a time (TENURE-3). The
+/// thief must end its call itself, by collected(), withdraw() or give_back().
 template <class Worker>
 class tenure<Worker>::thief {
 public:
@@ -240,7 +242,7 @@ public:
         heavy_fence();  // pairs with the light fence in enter()
         if (t_.inside_.load(acquire) != 0) return outcome::busy;  // pairs with leave()
         std::uint32_t c = asked;
-        // T2
+        // TENURE-2
         return t_.change(c, tenure::borrowed, acquire) ? outcome::borrowed : outcome::answering;
     }
     // Pairs with attend(), ask() and demand().
@@ -266,8 +268,8 @@ public:
 
     enum class outcome { taken, refused, standing };
     /// Called after a heavy fence behind demand(). `taken`: the worker is the monitor's. `refused`:
-    /// the demand is over. `standing`: the carrier is inside, or runs no fiber; look again (T6) or
-    /// withdraw.
+    /// the demand is over. `standing`: the carrier is inside, or runs no fiber; look again
+    /// (TENURE-6) or withdraw.
     ///
     /// A carrier that uses its worker outside of visits, as in the idle loop, shows that by what
     /// `runs_fiber` reads, which it writes on visits only. look() asks `runs_fiber` between its
@@ -279,7 +281,7 @@ public:
         if (c == demanded) {
             // Pairs with leave().
             if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;
-            // T2; release: for the next grant (T4)
+            // TENURE-2; release: for the next grant (TENURE-4)
             if (t_.change(c, lost, acq_rel)) return outcome::taken;
         }
         return fetch(c);
@@ -303,7 +305,7 @@ private:
 };
 
 /// The giver's half: a thread that has a worker to give and has removed a carrier from the
-/// registered ones (T5).
+/// registered ones (TENURE-5).
 template <class Worker>
 class tenure<Worker>::giver {
 public:

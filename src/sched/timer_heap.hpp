@@ -3,10 +3,13 @@
 // Any thread may cancel a timer, any worker may fire those that are due.
 //
 // Invariants
-//   T1  A timer is in one heap at most; `heap_` says in which, under that heap's lock. The links
-//       live in the timers, so arming a timer allocates nothing and cannot fail.
-//   T2  fire() runs under the lock, so when cancel() returns, the timer is not touched any more.
-//   T3  earliest() is never later than the first timer's time once the lock has been released.
+//   TIMER_HEAP-1  A timer is in one heap at most; `heap_` says in which, under that heap's lock.
+//                 The links live in the timers, so arming a timer allocates nothing and cannot
+//                 fail.
+//   TIMER_HEAP-2  fire() runs under the lock, so when cancel() returns, the timer is not touched
+//                 any more.
+//   TIMER_HEAP-3  earliest() is never later than the first timer's time once the lock has been
+//                 released.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +65,7 @@ public:
     /// runs scheduler code.
     unsigned expire(time_point now) noexcept;
 
-    /// \returns the time of the first timer. A hint, which is exact for the owner (T3).
+    /// \returns the time of the first timer. A hint, which is exact for the owner (TIMER_HEAP-3).
     time_point earliest() const noexcept { return time_point(duration(earliest_.load(seq_cst))); }
 
 private:

@@ -53,7 +53,7 @@ public:
         if (now >= shield_ends_) {
             shield_ends_ = never;
             cell_.word.make_interruptible(ticket_);
-            if (cell_.stops.load(relaxed) != 0) return end(outcome_stopped);  // W5
+            if (cell_.stops.load(relaxed) != 0) return end(outcome_stopped);  // WAIT_WORD-5
         }
         return {.again = when(), .claimed = nullptr};
     }

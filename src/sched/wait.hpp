@@ -3,7 +3,7 @@
 // See fiber/waiter.hpp for the pattern. A waiter may be linked only after its `wait` exists. The
 // lock of the object is held from the decision to wait until the waiters are linked, and released
 // before park(). From the constructor to park() or abandon() a fiber stays on its carrier, in one
-// visit (H10 of docs/design/handoff.md), so only short runtime code may run there.
+// visit (HANDOFF-10), so only short runtime code may run there.
 #pragma once
 
 #include "fiber/interrupts.hpp"
@@ -22,8 +22,8 @@ struct wait_options {
     interruptible may_stop = interruptible::yes;  // shields and unwinding apply in addition
 };
 
-/// Called inside a visit for the first wait in this control block's memory (C5 of
-/// control_block.hpp), and for each wait of a fiber that a park watcher sees.
+/// Called inside a visit for the first wait in this control block's memory (CONTROL_BLOCK-5), and
+/// for each wait of a fiber that a park watcher sees.
 [[gnu::cold]] inline void begin_first_wait(control_block& self) noexcept {
     self.waited = is_watched() ? waits::watched : waits::before;
     if (self.waited == waits::watched) tell_watcher(self, *self.cold().kind.load(relaxed));
@@ -104,7 +104,7 @@ private:
     const bool now = interrupts_.from == time_point::min();
     ticket_ = cell_.word.begin(now ? interruptible::yes : interruptible::no);
     if (now && cell_.stops.load(relaxed) != 0) [[unlikely]]
-        interrupt(cell_);  // W5: a stop that came before the wait
+        interrupt(cell_);  // WAIT_WORD-5: a stop that came before the wait
 }
 
 inline wake wait::park() noexcept {

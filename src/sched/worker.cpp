@@ -1,4 +1,4 @@
-// worker.cpp - a worker's poll, the classes of its fibers, and its surplus (K7, K8 of worker.hpp).
+// worker.cpp - a worker's poll, the classes of its fibers, and its surplus (WORKER-3, WORKER-4).
 #include "sched/worker.hpp"
 
 #include "sched/scheduler.hpp"
@@ -27,14 +27,14 @@ worker::worker(scheduler& owner, unsigned index)
       seen_(owner.options().workers),
       stacks_(owner.stacks()) {
     if (!owner.simulated()) return;
-    attends_ = has_news_ = true;  // for good, so that each pick() goes to the simulator (K7)
+    attends_ = has_news_ = true;  // for good, so that each pick() goes to the simulator (WORKER-3)
     poll_at_.store(0, relaxed);
     next_poll_.store(~std::uint64_t{0}, relaxed);
 }
 
 worker::~worker() = default;
 
-// Runs one fiber that is pinned to the carrier, then the others have their turn (B4 of pinned.hpp). A
+// Runs one fiber that is pinned to the carrier, then the others have their turn (PINNED-4). A
 // worker that runs any fiber may stay away from its timers for long, so it wakes a leader that
 // would oversleep them; one that runs none minds its timers itself when it sleeps.
 control_block* worker::attend_news() noexcept {
@@ -53,7 +53,7 @@ control_block* worker::attend_news() noexcept {
     return pinned || !attends_ ? pinned : pick_by_class();
 }
 
-// ---- classes (K7)
+// ---- classes (WORKER-3)
 
 void worker::poll_before_pick() noexcept {
     if (ticks_.load(relaxed) >= next_poll_.load(relaxed)) poll();

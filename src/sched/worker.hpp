@@ -4,18 +4,18 @@
 // (tenure.hpp); each member says what others may touch.
 //
 // Invariants
-//   K3  A woken fiber goes into the queue's next slot (run_queue.hpp), so two fibers that wake each
-//       other stay on one worker and in its cache.
-//   K4  A thread that makes work visible to others calls notify() afterwards (idle_set.hpp).
-//   K7  A ready fiber is in the queue of its class. The common path looks only at queue_, that of
-//       the normal class. While a fiber of another class is queued here, or such a class has its
-//       turn, attends_ and has_news_ are set and poll_at_ is not after the end of the turn. So each
-//       pick() reaches pick_by_class(), and a path that goes past pick() asks poll_if_due() or
-//       poll_is_due().
-//   K8  A worker that is surplus, because too many are awake (idle_set.hpp, I7), notices it at a
-//       poll and drains: until its queues are empty, each pick() moves its fibers to the injector
-//       and returns null. A fiber that yields meanwhile is moved by the pick() after it has left
-//       its stack.
+//   WORKER-1  A woken fiber goes into the queue's next slot (run_queue.hpp), so two fibers that
+//             wake each other stay on one worker and in its cache.
+//   WORKER-2  A thread that makes work visible to others calls notify() afterwards (idle_set.hpp).
+//   WORKER-3  A ready fiber is in the queue of its class. The common path looks only at queue_,
+//             that of the normal class. While a fiber of another class is queued here, or such a
+//             class has its turn, attends_ and has_news_ are set and poll_at_ is not after the end
+//             of the turn. So each pick() reaches pick_by_class(), and a path that goes past pick()
+//             asks poll_if_due() or poll_is_due().
+//   WORKER-4  A worker that is surplus, because too many are awake (IDLE_SET-7), notices it at a
+//             poll and drains: until its queues are empty, each pick() moves its fibers to the
+//             injector and returns null. A fiber that yields meanwhile is moved by the pick() after
+//             it has left its stack.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ public:
 
     // To be called inside a visit of the carrier that has the worker:
 
-    /// Queues a normal fiber that was waiting. It runs next (K3), or in its turn while a batch of
-    /// wake-ups is taken in.
+    /// Queues a normal fiber that was waiting. It runs next (WORKER-1), or in its turn while a
+    /// batch of wake-ups is taken in.
     void ready(control_block& f) noexcept;
     /// As ready(), for a fiber of any class.
     void ready_in_class(control_block& f) noexcept;
@@ -103,7 +103,7 @@ public:
     void arm_from_outside(timer& t, time_point when) noexcept;
     unsigned index() const noexcept { return index_; }
     timer_heap& timers() noexcept { return timers_; }
-    /// \returns the carrier that has the worker, or had it a moment ago (H1 of handoff.md).
+    /// \returns the carrier that has the worker, or had it a moment ago (HANDOFF-1).
     carrier* held_by() const noexcept { return held_by_.load(acquire); }  // pairs with be_held_by()
     /// Called by the thread that gives the worker, before the grant.
     void be_held_by(carrier& c) noexcept { held_by_.store(&c, release); }
@@ -152,12 +152,12 @@ private:
     coarse_time coarse_now_;
     bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end
     // Set when a timer was armed that sleeping workers may not know of, when the carrier has pinned
-    // fibers, when the worker drains (K8), and by K7.
+    // fibers, when the worker drains (WORKER-4), and by WORKER-3.
     bool has_news_ = false;
-    bool pinned_has_turn_ = false;  // once per poll: B4 of pinned.hpp
+    bool pinned_has_turn_ = false;  // once per poll: PINNED-4
     bool pinned_went_last_ = false;
-    bool attends_ = false;  // K7
-    bool stands_down_ = false;  // K8
+    bool attends_ = false;  // WORKER-3
+    bool stands_down_ = false;  // WORKER-4
     // It has low fibers only, and is to look for better ones elsewhere before it runs them.
     bool seeks_better_ = false;
     bool searching_ = false;  // counted by idle_set
@@ -165,7 +165,7 @@ private:
     time_point stolen_at_ = never;
     time_point ask_again_;  // it leaves busy victims alone until then
     time_point sought_at_{};  // when it last looked elsewhere although it had low fibers
-    // When poll() is due, in dispatches; the monitor sets it to 0. K7: poll_at_ is not later.
+    // When poll() is due, in dispatches; the monitor sets it to 0. WORKER-3: poll_at_ is not later.
     atomic<std::uint64_t> next_poll_;
     class_turns turns_;
     time_point woke_for_timer_{};  // when a timer last ended a sleep

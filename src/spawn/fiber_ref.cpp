@@ -24,7 +24,7 @@ enum class with_handle : bool { stays, ends };
 // there was nothing to wait for.
 wake wait_for_end(control_block& f, time_point until, interruptible may_stop, with_handle handle) noexcept {
     f.lock.lock();
-    if (!f.life.await()) {  // C4
+    if (!f.life.await()) {  // CONTROL_BLOCK-4
         f.lock.unlock();
         return wake::notified;
     }
@@ -63,7 +63,7 @@ fiber_ref::joined fiber_ref::join() {
     require_joinable(fiber_ != nullptr);
     if (done() || !carrier::join_in_place(*fiber_))
         // For a fiber that has ended there is no visit, in which a demand of the monitor would be
-        // refused (H4 of docs/design/handoff.md).
+        // refused (HANDOFF-4).
         await_end(*fiber_, never, with_handle::ends);
     control_block* const f = std::exchange(fiber_, nullptr);
     return {f, f->body};

@@ -3,15 +3,15 @@
 // A fiber's task holds the number of the fiber's table.
 //
 // Invariants
-//   J1  Only the fiber itself uses its table, and only the thread itself uses the table of a plain
-//       thread.
-//   J2  A slot belongs to one key at a time. A value that an earlier key left in a slot is not
-//       found by a later key; it is destroyed with the fiber.
-//   J3  Tables never move: fibers give them back, and other fibers take them. Code that runs on a
-//       fiber after its values were destroyed, such as the destructor of its result, uses the
-//       thread's table.
-//   J4  A thread may have a table or none. Both are valid at any time, even after thread_local
-//       objects are destroyed.
+//   LOCAL-1  Only the fiber itself uses its table, and only the thread itself uses the table of a
+//            plain thread.
+//   LOCAL-2  A slot belongs to one key at a time. A value that an earlier key left in a slot is not
+//            found by a later key; it is destroyed with the fiber.
+//   LOCAL-3  Tables never move: fibers give them back, and other fibers take them. Code that runs
+//            on a fiber after its values were destroyed, such as the destructor of its result, uses
+//            the thread's table.
+//   LOCAL-4  A thread may have a table or none. Both are valid at any time, even after thread_local
+//            objects are destroyed.
 #include <weft/detail/local_core.hpp>
 #include <weft/detail/task.hpp>
 
@@ -35,7 +35,7 @@ struct local_table {
 
     local_value* find(std::size_t slot, std::uint64_t key) const noexcept {
         local_value* const v = slot < values.size() ? values[slot] : nullptr;
-        return v && v->key_ == key ? v : nullptr;  // J2
+        return v && v->key_ == key ? v : nullptr;  // LOCAL-2
     }
     /// Runs user code: each destructor may look at other values, and make new ones.
     void destroy_values() noexcept {
@@ -130,7 +130,7 @@ void end_thread_table(void*) noexcept {
 }
 
 /// Not a thread_local object, because that has only one life: code that runs after the table was
-/// destroyed, at the end of the thread or of the process, may need another table (J4).
+/// destroyed, at the end of the thread or of the process, may need another table (LOCAL-4).
 local_table& make_thread_table() {
     auto made = std::make_unique<local_table>();
     if (!call_at_thread_end(end_thread_table)) throw std::bad_alloc();
@@ -142,7 +142,7 @@ std::uint32_t* number_here() noexcept {
     auto* const f = this_fiber_block();
     if (!f || !f->body) return nullptr;
     auto& number = locals_of(*f->body);
-    return number == no_more_locals ? nullptr : &number;  // J3
+    return number == no_more_locals ? nullptr : &number;  // LOCAL-3
 }
 
 /// The caller's table, or null if it has none yet.
@@ -173,7 +173,7 @@ slot_store& slots() noexcept {
     return *all;
 }
 
-[[gnu::constructor(before_static_objects)]] void locals_follow_forks() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void locals_follow_forks() noexcept {  // FORK-3
     hold_lock_across_forks<tables>();
     hold_lock_across_forks<slots>();
 }

@@ -41,7 +41,7 @@ local_key& holds_key() {
     static never_destroyed<local_key> key;  // fibers may use `hold` until the process ends
     return *key;
 }
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void key_of_holds_is_made() noexcept { holds_key(); }
 holds* holds_here() { return static_cast<holds*>(holds_key().find()); }
 

@@ -27,17 +27,18 @@ void note_told(control_block& f) noexcept {
 }  // namespace
 
 // Invariants
-//   S1  A child is in `running` or `told` from before it starts until child_ended(), guarded by
-//       `lock`. So a thread that holds the lock and finds a child there may take a reference to it.
-//   S2  `stopped` is set once. Under the same lock the owner's `stops` is raised by one; close()
-//       takes that back.
-//   S3  close() returns only after the last child has left child_ended(). After that no child
-//       touches the scope.
-//   S4  `failed` holds a reference, so that its block is not used for another fiber while the
-//       failure may still be taken.
-//   S5  A child of a scope with a limit holds a place from before it is made until its body has
-//       ended and, if it failed, its siblings are stopped. So a fiber that waits for the place of a
-//       child that failed is stopped before it gets the place.
+//   SCOPE-1  A child is in `running` or `told` from before it starts until child_ended(), guarded
+//            by `lock`. So a thread that holds the lock and finds a child there may take a
+//            reference to it.
+//   SCOPE-2  `stopped` is set once. Under the same lock the owner's `stops` is raised by one;
+//            close() takes that back.
+//   SCOPE-3  close() returns only after the last child has left child_ended(). After that no child
+//            touches the scope.
+//   SCOPE-4  `failed` holds a reference, so that its block is not used for another fiber while the
+//            failure may still be taken.
+//   SCOPE-5  A child of a scope with a limit holds a place from before it is made until its body
+//            has ended and, if it failed, its siblings are stopped. So a fiber that waits for the
+//            place of a child that failed is stopped before it gets the place.
 struct scope_core::state final : end_observer {
     state(scheduler& s, const scope_options& o)
         : where(s),
@@ -85,7 +86,7 @@ scope_core::scope_core(scheduler& where, const scope_options& options)
     : state_(std::make_unique<state>(where, options)), is_limited_(options.limit != 0) {}
 
 scope_core::~scope_core() {
-    if (state_->failed) scheduler::drop(*state_->failed);  // S4
+    if (state_->failed) scheduler::drop(*state_->failed);  // SCOPE-4
 }
 
 scheduler& scope_core::where() const noexcept { return state_->where; }
@@ -166,7 +167,7 @@ bool scope_core::state::failure_is_open() const noexcept {
 
 // True if this is the first failure, apart from failures that were taken.
 bool scope_core::state::keep_failure(control_block* from, const std::exception_ptr& failure) noexcept {
-    if (from) from->life.refer();  // S4; the run of `from` holds a reference
+    if (from) from->life.refer();  // SCOPE-4; the run of `from` holds a reference
     auto what = failure;
     bool first;
     {
@@ -193,14 +194,14 @@ bool scope_core::state::child_failed(control_block& f, const std::exception_ptr&
 
 void scope_core::state::child_ended(control_block& f, bool stop_siblings) noexcept {
     if (stop_siblings) request_stop();
-    if (limit) limit->give();  // S5
+    if (limit) limit->give();  // SCOPE-5
     waiter* owner_waits = nullptr;
     {
         const std::lock_guard guard(lock);
         (f.told ? told : running).remove(f);
         if (--count == 0) owner_waits = last_child.claim_front();
     }
-    if (owner_waits) owner_waits->unpark();  // the scope may be gone from here on (S3)
+    if (owner_waits) owner_waits->unpark();  // the scope may be gone from here on (SCOPE-3)
 }
 
 void scope_core::state::request_stop() noexcept {
@@ -210,13 +211,13 @@ void scope_core::state::request_stop() noexcept {
         if (stopped) return;
         stopped = true;
         if (source) tell = *source;
-        owner.stops.fetch_add(1, relaxed);  // S2; W5: heavy_fence() follows below
+        owner.stops.fetch_add(1, relaxed);  // SCOPE-2; WAIT_WORD-5: heavy_fence() follows below
     }
     children batch;
     auto n = take_untold(batch);
     raise_stops(batch, n);
     heavy_fence();
-    // The scope still exists: the caller is a child, is the owner, or has ensured it (S3).
+    // The scope still exists: the caller is a child, is the owner, or has ensured it (SCOPE-3).
     interrupt(owner);
     scheduler::stop_in_place_child(owner);
     for (;;) {
@@ -264,7 +265,7 @@ std::size_t scope_core::state::take_untold(children& out) noexcept {
         if (!f) break;
         note_told(*f);
         told.push_back(*f);
-        f->life.refer();  // S1: its run holds one
+        f->life.refer();  // SCOPE-1: its run holds one
         out[n++] = f;
     }
     return n;
@@ -282,7 +283,7 @@ bool scope_core::state::wait_for_children() noexcept {
     bool interrupted = false;
     for (;;) {
         lock.lock();
-        // Asked under the lock because of S2, so this scope's own count is not included.
+        // Asked under the lock because of SCOPE-2, so this scope's own count is not included.
         const bool from_outside = !stopped && pending_interrupt_in_lock();
         lock.unlock();
         if (from_outside) {
@@ -308,10 +309,10 @@ bool scope_core::state::wait_for_children() noexcept {
 }
 
 void scope_core::state::leave() noexcept {
-    // also for S3: waits until the last child_ended() has left its critical section
+    // also for SCOPE-3: waits until the last child_ended() has left its critical section
     const std::lock_guard guard(lock);
     if (!stopped) return;
-    // S2; the count that this scope added
+    // SCOPE-2; the count that this scope added
     const bool was_only_one = owner.stops.fetch_sub(1, relaxed) == 1;
     // it has obeyed the stop
     if (was_only_one && !owner.thread_signal) control_block::of(owner).cold().cancels.store(0, relaxed);

@@ -25,8 +25,8 @@ namespace {
     return (unsigned{where.looks_at_spawns()} | unsigned{a.priority.is_made()}) != 0;
 }
 
-// Makes a free block ready for a new fiber. A free block has no traces (C6). False: its generations
-// are used up, so it is never used again (B7).
+// Makes a free block ready for a new fiber. A free block has no traces (CONTROL_BLOCK-6). False:
+// its generations are used up, so it is never used again (BLOCK_POOL-7).
 [[gnu::always_inline]] inline bool prepare(control_block& f, const std::source_location& site, bool detached) noexcept {
     const auto generation = f.generation.load(relaxed) + 1;
     if (generation == 0) [[unlikely]] {

@@ -25,9 +25,9 @@ namespace {
 constinit atomic<overflow_namer> namer_in_use{nullptr};
 constinit std::mutex installing;
 constinit int reports = 0;  // guarded by `installing`
-constinit bool is_beneath = false;  // O2; guarded by `installing`
-// Written while our handler is not installed and so does not read it (O1), and by the handler
-// itself, for SA_RESETHAND.
+constinit bool is_beneath = false;  // OVERFLOW-2; guarded by `installing`
+// Written while our handler is not installed and so does not read it (OVERFLOW-1), and by the
+// handler itself, for SA_RESETHAND.
 struct sigaction previous_action = {};
 
 /// A line of text built without allocating. What does not fit is cut off.
@@ -150,7 +150,7 @@ extern "C" void on_segv(int number, siginfo_t* info, void* machine) {
     if (bytes != 0 || !was_called) restore_default();
 }
 
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void overflows_follow_forks() noexcept { hold_across_forks<installing>(); }
 
 // Another handler has the address of ours, so ours must stay when a library that contains this code
@@ -170,7 +170,7 @@ overflow_report::overflow_report() noexcept {
     if (reports++ > 0) return;
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);
-    if (is_ours(now) || (is_beneath && !is_default_or_ignored(now))) return;  // O2
+    if (is_ours(now) || (is_beneath && !is_default_or_ignored(now))) return;  // OVERFLOW-2
     is_beneath = false;
     previous_action = now;
     struct sigaction action = {};

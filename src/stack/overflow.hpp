@@ -12,12 +12,12 @@
 // the process.
 //
 // Invariants
-//   O1  Our handler is installed at most once in a chain of handlers, and the handler it calls was
-//       there before it. So there is no cycle.
-//   O2  If the last report ends while another handler is on top, our handler stays installed: the
-//       other one may pass signals on to it. The next report then installs nothing, unless the
-//       handler on top has gone. Either the chain already leads to ours, or the owner of the
-//       handler on top has chosen that it does not.
+//   OVERFLOW-1  Our handler is installed at most once in a chain of handlers, and the handler it
+//               calls was there before it. So there is no cycle.
+//   OVERFLOW-2  If the last report ends while another handler is on top, our handler stays
+//               installed: the other one may pass signals on to it. The next report then installs
+//               nothing, unless the handler on top has gone. Either the chain already leads to
+//               ours, or the owner of the handler on top has chosen that it does not.
 #pragma once
 
 #include <cstddef>

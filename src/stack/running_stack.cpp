@@ -27,8 +27,8 @@ constexpr std::uint64_t with(state s, pid_t thread) noexcept { return static_cas
 
 constexpr std::size_t most = 64;  // chosen: as much as a reader looks at
 constinit atomic<std::uint64_t> request{idle};
-constinit std::array<void*, most> addresses = {};  // N2
-constinit std::size_t count = 0;  // N2
+constinit std::array<void*, most> addresses = {};  // RUNNING_STACK-2
+constinit std::size_t count = 0;  // RUNNING_STACK-2
 constinit std::mutex asking;
 constinit std::mutex claiming;
 constinit std::array<int, 65> users = {};  // how many users each signal has; guarded by `claiming`
@@ -55,7 +55,7 @@ extern "C" void on_stack_signal(int, siginfo_t*, void* machine) {
     const int saved = errno;
     const auto here = ::gettid();
     auto mine = with(asked, here);
-    // N1; pairs with the request in read_running_stack()
+    // RUNNING_STACK-1; pairs with the request in read_running_stack()
     if (request.compare_exchange_strong(mine, with(answering, here), acquire, relaxed)) {
         count = walk(where_interrupted(machine), addresses.data());
         request.store(with(answered, here), release);  // pairs with await_answer()
@@ -70,7 +70,7 @@ bool is_ours(int number) noexcept {
 
 // The asking thread does not exist in the child. It may hold `asking` for long, so a fork does not
 // wait for it; the child makes a new mutex.
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void running_stacks_follow_forks() noexcept {
     hold_across_forks<claiming>();
     follow_forks({.in_child = [] {
@@ -84,7 +84,7 @@ bool await_answer(pid_t thread, time_point until) noexcept {
     while (request.load(acquire) != with(answered, thread)) {  // pairs with the handler
         if (clock::now() >= until) {
             auto still = with(asked, thread);
-            // N1: the thread has not touched the addresses
+            // RUNNING_STACK-1: the thread has not touched the addresses
             if (request.compare_exchange_strong(still, idle, relaxed, relaxed)) return false;
         }
         // chosen: a cold path, and the thread may have to wait for a CPU
@@ -131,14 +131,14 @@ void unblock_stack_signal(int number) noexcept {
 
 std::size_t read_running_stack(pid_t thread, int number, std::span<void*> into, time_point until) noexcept {
     const std::lock_guard guard(asking);
-    if (!is_ours(number)) return 0;  // N3
+    if (!is_ours(number)) return 0;  // RUNNING_STACK-3
     // pairs with the handler: addresses and count are not in use
     request.store(with(asked, thread), release);
     if (::syscall(SYS_tgkill, ::getpid(), thread, number) != 0) until = time_point::min();
     if (!await_answer(thread, until)) return 0;
     const auto n = std::min(count, into.size());
     std::copy_n(addresses.begin(), n, into.begin());
-    request.store(idle, relaxed);  // N2: the next request publishes that they are read
+    request.store(idle, relaxed);  // RUNNING_STACK-2: the next request publishes that they are read
     return n;
 }
 

@@ -18,13 +18,13 @@
 //  answered   the addresses belong to the asker   a -> idle
 //
 // Invariants
-//   N1  A handler answers only a request for its own thread, by a compare-exchange of state and
-//       thread together. A handler for a late signal, or for one sent by other code, finds another
-//       request or none, and does nothing.
-//   N2  The addresses belong to the handler between `answering` and `answered`, and to the asker
-//       otherwise.
-//   N3  The signal is sent only while the handler is ours, because the default action of most
-//       signals ends the process.
+//   RUNNING_STACK-1  A handler answers only a request for its own thread, by a compare-exchange of
+//                    state and thread together. A handler for a late signal, or for one sent by
+//                    other code, finds another request or none, and does nothing.
+//   RUNNING_STACK-2  The addresses belong to the handler between `answering` and `answered`, and to
+//                    the asker otherwise.
+//   RUNNING_STACK-3  The signal is sent only while the handler is ours, because the default action
+//                    of most signals ends the process.
 #pragma once
 
 #include <sys/types.h>

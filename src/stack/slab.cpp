@@ -81,7 +81,7 @@ void slab::close(stack& s, page_return& pages) noexcept {
 #endif
     std::byte* const low = s.span.low;
     asan_forgets(low, stack_bytes());
-    pages.add(low, stack_bytes(), page_bytes());  // B2
+    pages.add(low, stack_bytes(), page_bytes());  // SLAB-2
 }
 
 void check_unguarded(stack const& s) noexcept {

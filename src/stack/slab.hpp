@@ -4,9 +4,9 @@
 // closed. A slot is guarded when it is first opened, and keeps its guard when it is closed.
 //
 // Invariants
-//   B1  claim() and unclaim() are called under the pool's lock; open() and close() by the thread
-//       that has claimed the slot.
-//   B2  A slot that is not claimed has no resident page.
+//   SLAB-1  claim() and unclaim() are called under the pool's lock; open() and close() by the
+//           thread that has claimed the slot.
+//   SLAB-2  A slot that is not claimed has no resident page.
 #pragma once
 
 #include <cstddef>

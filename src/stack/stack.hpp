@@ -7,9 +7,9 @@
 // neighbours fall into different sets of both caches (docs/design/switch-and-stacks.md).
 //
 // Invariants
-//   K1  Between take() and give() a stack belongs to its taker; `next` is free for the taker's own
-//       lists.
-//   K2  The memory under a stack stays mapped until give().
+//   STACK-1  Between take() and give() a stack belongs to its taker; `next` is free for the taker's
+//            own lists.
+//   STACK-2  The memory under a stack stays mapped until give().
 #pragma once
 
 #include <cstddef>

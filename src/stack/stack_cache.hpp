@@ -1,10 +1,10 @@
 // stack_cache.hpp - the few stacks a worker keeps at hand, the warmest on top.
 //
 // Invariants
-//   C1  Only the worker that owns the cache uses it.
-//   C2  Spilling gives away the oldest half. The stack that was given last stays until it is taken
-//       again. So the giver may still run on that stack, as long as it leaves it before it takes
-//       one.
+//   STACK_CACHE-1  Only the worker that owns the cache uses it.
+//   STACK_CACHE-2  Spilling gives away the oldest half. The stack that was given last stays until
+//                  it is taken again. So the giver may still run on that stack, as long as it
+//                  leaves it before it takes one.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ public:
         return count_ == 0 ? nullptr : stacks_[--count_];
     }
 
-    /// Gives a stack of the default size; the caller may be running on it (C2).
+    /// Gives a stack of the default size; the caller may be running on it (STACK_CACHE-2).
     void give(stack* s) noexcept {
         if (s->guard == guard_kind::none) [[unlikely]]
             check_unguarded(*s);

@@ -41,7 +41,7 @@ stack_map_entry* free_entry() noexcept {
     return entry;
 }
 
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void stack_map_follows_forks() noexcept { hold_across_forks<writers>(); }
 
 // Frees the entries only if none is in use, so that no thread reads them.
@@ -62,7 +62,8 @@ struct range {
 
 range range_of(stack_map_entry const& entry) noexcept {
     range r{};
-    r.bytes = entry.bytes.load(acquire);  // pairs with the release in add_to_stack_map() (M2)
+    // pairs with the release in add_to_stack_map() (STACK_MAP-2)
+    r.bytes = entry.bytes.load(acquire);
     // ordered by the load of `bytes`; acquire, so that the second look comes after it
     r.base = entry.base.load(acquire);
     r.stride = entry.stride.load(acquire);  // acquire for the same reason
@@ -78,7 +79,8 @@ slot slot_around(std::uintptr_t at) noexcept {
     // pairs with the release in free_entry()
     for (auto* entry = newest.load(acquire); entry != nullptr; entry = entry->next) {
         auto const r = range_of(*entry);
-        if (at < r.base || at - r.base >= r.bytes || r != range_of(*entry)) continue;  // M3
+        // STACK_MAP-3
+        if (at < r.base || at - r.base >= r.bytes || r != range_of(*entry)) continue;
         return {.bytes = r.stride, .offset = (at - r.base) % r.stride};
     }
     return {};
@@ -90,10 +92,10 @@ stack_map_entry* add_to_stack_map(std::byte* base, std::size_t bytes, std::size_
     std::scoped_lock const lock(writers);
     auto* const entry = free_entry();
     if (entry == nullptr) return nullptr;
-    // invisible until the bytes are stored (M2); release for the second look (M3)
+    // invisible until the bytes are stored (STACK_MAP-2); release for the second look (STACK_MAP-3)
     entry->base.store(reinterpret_cast<std::uintptr_t>(base), release);
     entry->stride.store(stride, release);  // release for the same reason
-    entry->bytes.store(bytes, release);  // M2; pairs with the acquire in range_of()
+    entry->bytes.store(bytes, release);  // STACK_MAP-2; pairs with the acquire in range_of()
     return entry;
 }
 

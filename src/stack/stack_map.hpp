@@ -1,11 +1,12 @@
 // stack_map.hpp - all stack memory of the process as address ranges, readable in a signal handler.
 //
 // Invariants
-//   M1  Entries are added at the head and never freed. An entry whose range is gone has bytes 0 and
-//       is used again.
-//   M2  An entry is readable once its bytes are not 0: they are stored last and cleared first.
-//   M3  A reader could see parts of two ranges if an entry is reused meanwhile, so it reads what it
-//       has found twice.
+//   STACK_MAP-1  Entries are added at the head and never freed. An entry whose range is gone has
+//                bytes 0 and is used again.
+//   STACK_MAP-2  An entry is readable once its bytes are not 0: they are stored last and cleared
+//                first.
+//   STACK_MAP-3  A reader could see parts of two ranges if an entry is reused meanwhile, so it
+//                reads what it has found twice.
 #pragma once
 
 #include <cstddef>

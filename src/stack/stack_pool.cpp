@@ -116,7 +116,7 @@ stack* stack_pool::take_new(std::size_t stack_bytes) noexcept {
         slot = home->claim();
         ++counts_.in_use;
     }
-    stack* const s = home->open(slot, options_.guards);  // P2
+    stack* const s = home->open(slot, options_.guards);  // STACK_POOL-2
     std::scoped_lock const lock(mutex_);
     ++count_of(counts_, *s);
     return s;
@@ -190,7 +190,7 @@ void stack_pool::give_batch(stack** in, std::size_t n) noexcept {
             }
         }
         if (alone != nullptr) give_alone(alone);
-        close_all(to_close);  // P2
+        close_all(to_close);  // STACK_POOL-2
     }
 }
 
@@ -363,7 +363,7 @@ std::size_t stack_pool::close_chosen(std::size_t n) noexcept {
         }
         note_surplus();
     }
-    close_all(list);  // P2
+    close_all(list);  // STACK_POOL-2
     return taken;
 }
 
@@ -376,7 +376,7 @@ bool stack_pool::unmap_one() noexcept {
         leaving_ = gone->next;
         note_surplus();
     }
-    delete gone;  // P2
+    delete gone;  // STACK_POOL-2
     return true;
 }
 

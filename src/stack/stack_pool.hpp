@@ -8,11 +8,11 @@
 // do call it.
 //
 // Invariants
-//   P1  A stack is in use, warm, surplus, or about to be closed, or its slot is not claimed. The
-//       counts of statistics() agree with that under the lock.
-//   P2  Pages are touched, guarded and given back outside the lock.
-//   P3  A slab that is to be unmapped was unused when it was unlinked from all lists, under the
-//       lock. So no thread can claim a slot of it.
+//   STACK_POOL-1  A stack is in use, warm, surplus, or about to be closed, or its slot is not
+//                 claimed. The counts of statistics() agree with that under the lock.
+//   STACK_POOL-2  Pages are touched, guarded and given back outside the lock.
+//   STACK_POOL-3  A slab that is to be unmapped was unused when it was unlinked from all lists,
+//                 under the lock. So no thread can claim a slot of it.
 //
 // Workers go through a `stack_cache`.
 #pragma once
@@ -123,7 +123,7 @@ private:
     mutable std::mutex mutex_;
     std::array<size_class, largest_class - smallest_class + 1> classes_{};
     slab* slabs_ = nullptr;
-    slab* leaving_ = nullptr;  // unlinked slabs that wait to be unmapped (P3)
+    slab* leaving_ = nullptr;  // unlinked slabs that wait to be unmapped (STACK_POOL-3)
     atomic<bool> has_surplus_{false};
     stack_statistics counts_;
 };

@@ -27,7 +27,7 @@ namespace {
 
 // A holder of the lock may park, so a fork does not wait for the lock: the child makes a new one.
 // The cells of the parent are not for use in the child.
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void cells_follow_forks() noexcept {
     follow_forks({.before = [] { cell_graph::one(); }, .in_child = [] { ::new (&cell_graph::one().lock) mutex; }});
 }
@@ -41,7 +41,7 @@ void cell_core::state::announce(step s) {
         todo.pop_back();
         if (s <= c.computed || s <= c.computing || contains(c.pending, s) || c.has_dropped(s)) continue;
         c.pending.insert(std::ranges::lower_bound(c.pending, s), s);
-        if (c.pending.size() > c.depth) {  // D1
+        if (c.pending.size() > c.depth) {  // CELL_STATE-1
             c.drop(c.pending.front());
             c.pending.erase(c.pending.begin());
         }
@@ -67,15 +67,15 @@ void cell_core::state::deepen(std::size_t to) {
 
 void cell_core::state::publish(version v, garbage& out) {
     versions.push_back(std::move(v));
-    while (versions.size() > depth) {  // D1
+    while (versions.size() > depth) {  // CELL_STATE-1
         out.push_back(std::move(versions.front()));
         versions.pop_front();
     }
     wake_readers();
 }
 
-/// From now on this cell is computed from `source` (D3, D4), and hears of its steps that are still
-/// to come.
+/// From now on this cell is computed from `source` (CELL_STATE-3, CELL_STATE-4), and hears of its
+/// steps that are still to come.
 void cell_core::state::link(state& source) {
     if (!contains(sources_read, &source)) sources_read.push_back(&source);
     if (!contains(sources, &source)) {
@@ -118,7 +118,7 @@ void cell_core::state::go_on_at(step s) {
     wake_readers();
 }
 
-/// Waiting readers look again. Until then they do not count as waiting (D7).
+/// Waiting readers look again. Until then they do not count as waiting (CELL_STATE-7).
 void cell_core::state::wake_readers() noexcept {
     for (auto* const who : awaited_by) {
         who->wait_is_over();

@@ -48,9 +48,9 @@ void cell_core::state::await_settled(lock_type& lock) {
     settled.wait(lock);
 }
 
-/// D6: acts if `reader`, which is about to wait for this cell, closes a cycle of cells that are not
-/// all at the same step. The cells that already wait form no cycle (X1). A cell that waits for an
-/// ivar is not followed further.
+/// CELL_STATE-6: acts if `reader`, which is about to wait for this cell, closes a cycle of cells
+/// that are not all at the same step. The cells that already wait form no cycle (DATAFLOW-1). A
+/// cell that waits for an ivar is not followed further.
 void cell_core::state::break_outdated_circle(state& reader) noexcept {
     // the cell with the least rank is the most outdated
     const auto rank = [](const state& c) { return std::pair(!c.begins_again, c.computing); };
@@ -80,7 +80,7 @@ cell_value cell_core::get() {
         try {
             state_->await_readable(lock, reader, cell_graph::one().last);
         } catch (const dataflow_cycle&) {
-            // D3: a later step may open the cycle
+            // CELL_STATE-3: a later step may open the cycle
             if (reader) reader->link(*state_);
             throw;
         }

@@ -6,21 +6,23 @@
 // pending. So no cell mixes two steps, in whatever order the fibers run.
 //
 // Invariants (all under the lock of cell_graph)
-//   D1  versions and pending are in ascending order of steps. Each holds at most `depth` entries,
-//       the latest ones.
-//   D2  Every step announced to a cell is pending, being computed, computed, or was dropped for a
-//       later one.
-//   D3  A cell that reads another during a computation is linked to it, until a computation of the
-//       reader does not read it any more.
-//   D4  A cell that is linked to another has at least the depth of that cell.
-//   D5  After a step was dropped, nothing from that step on is settled until a later step has been
-//       computed. A reader that wants a step in between cannot use the version before the dropped
-//       step, since another cell may have been computed at the dropped step. It gets the later
-//       version.
-//   D6  Cells that wait for each other at one step are a cycle. If one of them is at an earlier
-//       step, or will begin again anyway, what it has read may be outdated. It then begins again at
-//       the latest step of these cells, and that shows whether there is a cycle.
-//   D7  A computation that has been woken does not count as waiting, although it may not run yet.
+//   CELL_STATE-1  versions and pending are in ascending order of steps. Each holds at most `depth`
+//                 entries, the latest ones.
+//   CELL_STATE-2  Every step announced to a cell is pending, being computed, computed, or was
+//                 dropped for a later one.
+//   CELL_STATE-3  A cell that reads another during a computation is linked to it, until a
+//                 computation of the reader does not read it any more.
+//   CELL_STATE-4  A cell that is linked to another has at least the depth of that cell.
+//   CELL_STATE-5  After a step was dropped, nothing from that step on is settled until a later step
+//                 has been computed. A reader that wants a step in between cannot use the version
+//                 before the dropped step, since another cell may have been computed at the dropped
+//                 step. It gets the later version.
+//   CELL_STATE-6  Cells that wait for each other at one step are a cycle. If one of them is at an
+//                 earlier step, or will begin again anyway, what it has read may be outdated. It
+//                 then begins again at the latest step of these cells, and that shows whether there
+//                 is a cycle.
+//   CELL_STATE-7  A computation that has been woken does not count as waiting, although it may not
+//                 run yet.
 //
 // No user code runs under the lock. Values are made before it is taken; they are handed to
 // listeners, and destroyed, after it is given back.
@@ -59,7 +61,7 @@ struct cell_core::state {
 
     struct version {
         // the first step that this version answers; `at` is the last step that it takes into
-        // account (D5)
+        // account (CELL_STATE-5)
         step from;
         step at;
         cell_value value;
@@ -77,7 +79,7 @@ struct cell_core::state {
     std::deque<version> versions;
     // notified by wake_readers(): a version came, or the cell ended
     condition_variable settled;
-    // the computations whose functions wait for this cell (D7)
+    // the computations whose functions wait for this cell (CELL_STATE-7)
     std::vector<computation*> awaited_by;
     std::vector<state*> readers;  // the cells computed from this one
 
@@ -86,16 +88,18 @@ struct cell_core::state {
     computation computes;
     std::vector<step> pending;
     step computing = no_step;
-    step computing_from = no_step;  // the earliest step that this computation answers (D5)
+    // the earliest step that this computation answers (CELL_STATE-5)
+    step computing_from = no_step;
     // the steps dropped since it began; a later pending step answers them
     step dropped_from = no_step, dropped_to = no_step;
     step computed = no_step;
     bool is_late = false;  // a version that this computation has read is late
     // what this computation read first is older than what it read last
     bool begins_again = false;
-    // by the cells it waits for (D6): the function must end, and is called again
+    // by the cells it waits for (CELL_STATE-6): the function must end, and is called again
     bool was_overtaken = false;
-    state* awaits = nullptr;  // the computed cell that this cell's function waits for (D7)
+    // the computed cell that this cell's function waits for (CELL_STATE-7)
+    state* awaits = nullptr;
     bool ended = false;  // its fiber has ended
     condition_variable work;
     // the cells read by the last computation, and by this one so far
@@ -114,7 +118,7 @@ struct cell_core::state {
     }
 
     bool has_dropped(step s) const noexcept { return dropped_from != no_step && dropped_from <= s && s <= dropped_to; }
-    void drop(step s) noexcept {  // D5
+    void drop(step s) noexcept {  // CELL_STATE-5
         dropped_to = dropped_from == no_step ? s : std::max(dropped_to, s);
         dropped_from = dropped_from == no_step ? s : std::min(dropped_from, s);
     }

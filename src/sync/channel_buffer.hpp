@@ -6,10 +6,10 @@
 // therefore stored in the order in which they became complete.
 //
 // Invariants
-//   B1  size() + reserved <= capacity.
-//   B2  A linked node holds a value. A spare node, and a node that is being filled or emptied, is
-//       known to only one operation.
-//   B3  A ring has no nodes and no reservations.
+//   CHANNEL_BUFFER-1  size() + reserved <= capacity.
+//   CHANNEL_BUFFER-2  A linked node holds a value. A spare node, and a node that is being filled or
+//                     emptied, is known to only one operation.
+//   CHANNEL_BUFFER-3  A ring has no nodes and no reservations.
 //
 // All functions except allocate(), free() and value() are called under the channel's lock.
 #pragma once

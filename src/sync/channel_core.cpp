@@ -15,7 +15,7 @@ constexpr wait_kind ticker_wait{.name = "ticker", .ends = ended_by::outside};
 using ending = channel_waiter::ending;
 
 inline channel_waiter* channel_core::claim(direction d) noexcept {
-    return static_cast<channel_waiter*>(list(d).claim_front());  // H1
+    return static_cast<channel_waiter*>(list(d).claim_front());  // CHANNEL_CORE-1
 }
 
 /// The cell of the calling fiber, if the fiber has neither a stop nor a deadline. Null otherwise,
@@ -186,7 +186,7 @@ inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
 inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept {
     if (buffer_.size() == 0) {
         // With a capacity, a sender that waits here waits behind reservations of other senders
-        // (H3), so its value is not fetched.
+        // (CHANNEL_CORE-3), so its value is not fetched.
         auto* const sender = buffer_.capacity() == 0 ? claim(direction::send) : nullptr;
         if (!sender) return closed_ && buffer_.is_drained() ? channel_op::closed : channel_op::empty;
         t = {transfer::step::fetch, sender, nullptr};
@@ -212,7 +212,7 @@ inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept
     return channel_op::done;
 }
 
-/// H3: called after room was made.
+/// CHANNEL_CORE-3: called after room was made.
 void channel_core::admit_sender(wait_list& claimed) noexcept {
     if (!buffer_.has_room()) return;
     auto* const sender = claim(direction::send);
@@ -223,7 +223,7 @@ void channel_core::admit_sender(wait_list& claimed) noexcept {
     claimed.push_back(*sender);
 }
 
-/// H5: called after the last reservation of a closed channel has gone.
+/// CHANNEL_CORE-5: called after the last reservation of a closed channel has gone.
 void channel_core::end_receivers_if_drained(wait_list& claimed) noexcept {
     if (closed_ && buffer_.is_drained()) claim_all(receivers_, claimed);
 }
@@ -372,7 +372,7 @@ void channel_core::drop_handle() noexcept {
 }
 
 void channel_core::end() noexcept {
-    // H8
+    // CHANNEL_CORE-8
     if (require_at_end(senders_.empty() && receivers_.empty(), "channel: destroyed while somebody waits")) delete this;
 }
 
@@ -385,7 +385,7 @@ void channel_core::drop_kept_handle() noexcept {
         claim_all(senders_, claimed);
         claim_all(keeper_, claimed);
     }
-    // H7: from here on, unless this was the last handle, the keeper may have finished
+    // CHANNEL_CORE-7: from here on, unless this was the last handle, the keeper may have finished
     lock_.unlock();
     unpark_all(claimed);
     if (left == 0) delete this;
@@ -403,7 +403,7 @@ bool channel_core::await_abandoned(time_point until) {
     keeper_.push_back(me);
     lock_.unlock();
     const auto why = w.park();
-    lock_.lock();  // H7
+    lock_.lock();  // CHANNEL_CORE-7
     keeper_.remove(me);
     lock_.unlock();
     if (why == wake::stopped) throw cancelled{};

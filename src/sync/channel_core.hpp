@@ -11,20 +11,22 @@
 // the channel stays usable.
 //
 // Invariants
-//   H1  Both lists hold only channel_waiters, the oldest first.
-//   H2  A receiver that can be claimed waits only while nothing is stored.
-//   H3  A sender that can be claimed waits only while there is no room and the channel is not
-//       closed.
-//   H4  A claimer sets `how`, and `node` where `how` asks for one, before unpark().
-//   H5  Receivers learn that a channel is closed only when it is drained: no value is stored and
-//       none is on its way. So a send that began before close() either arrives or throws.
-//   H6  A wait that was stopped or timed out has neither taken nor given a value: no partner has
-//       claimed it (W2).
-//   H7  A channel that is kept (that of a ticker or subscriber) loses its handles under the lock.
-//       When only the keeper's handle is left, the channel is closed and the keeper woken. The
-//       keeper passes the lock once more before it drops its handle.
-//   H8  A channel is destroyed only when no operation waits in it. There are two exceptions: exit()
-//       then leaves it undestroyed, and abandoned fibers may wait in it.
+//   CHANNEL_CORE-1  Both lists hold only channel_waiters, the oldest first.
+//   CHANNEL_CORE-2  A receiver that can be claimed waits only while nothing is stored.
+//   CHANNEL_CORE-3  A sender that can be claimed waits only while there is no room and the channel
+//                   is not closed.
+//   CHANNEL_CORE-4  A claimer sets `how`, and `node` where `how` asks for one, before unpark().
+//   CHANNEL_CORE-5  Receivers learn that a channel is closed only when it is drained: no value is
+//                   stored and none is on its way. So a send that began before close() either
+//                   arrives or throws.
+//   CHANNEL_CORE-6  A wait that was stopped or timed out has neither taken nor given a value: no
+//                   partner has claimed it (WAIT_WORD-2).
+//   CHANNEL_CORE-7  A channel that is kept (that of a ticker or subscriber) loses its handles under
+//                   the lock. When only the keeper's handle is left, the channel is closed and the
+//                   keeper woken. The keeper passes the lock once more before it drops its handle.
+//   CHANNEL_CORE-8  A channel is destroyed only when no operation waits in it. There are two
+//                   exceptions: exit() then leaves it undestroyed, and abandoned fibers may wait in
+//                   it.
 #pragma once
 
 #include <optional>
@@ -52,7 +54,7 @@ struct channel_waiter : waiter {
 
     channel_waiter(wait& w, wait_outcome index, void* element) noexcept : waiter(w.cell(), w.ticket(), index, element) {}
 
-    ending how = ending::closed;  // H4; closing leaves it as it is
+    ending how = ending::closed;  // CHANNEL_CORE-4; closing leaves it as it is
     channel_node* node = nullptr;
 };
 
@@ -100,7 +102,7 @@ public:
     void add_sender() noexcept;
     void drop_sender() noexcept;
 
-    // H7
+    // CHANNEL_CORE-7
     void keep() noexcept { kept_ = true; }
     bool await_abandoned(time_point until);
 

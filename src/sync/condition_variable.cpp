@@ -68,14 +68,14 @@ bool condition_variable::wait_until_woken(lock_type& lock, time_point until, con
     const auto why = w.park();
     stop.reset();
     const bool was_notified = why == wake::notified && w.index() == notified_by_name;
-    // C2: from here on a notification finds another waiter. C3: after a notification s may be gone,
-    // so it is not touched.
+    // CONDITION_VARIABLE-2: from here on a notification finds another waiter. CONDITION_VARIABLE-3:
+    // after a notification s may be gone, so it is not touched.
     if (!was_notified) {
         s.lock.lock();
         s.waiters.remove(me);
         s.lock.unlock();
     }
-    lock.mutex()->lock();  // C1
+    lock.mutex()->lock();  // CONDITION_VARIABLE-1
     if (why == wake::stopped) throw cancelled{};
     return why != wake::timed_out;
 }

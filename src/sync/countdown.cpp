@@ -31,8 +31,8 @@ void countdown::add(std::ptrdiff_t n) noexcept {
     r.lock.lock();
     require(!__builtin_add_overflow(count_, n, &count_), "wait_group: counts up to the largest std::ptrdiff_t");
     if (count_ < 0) [[unlikely]]
-        goes_below_zero();  // G1
-    if (count_ == 0) return r.unlock_and_wake_all();  // G2, G3
+        goes_below_zero();  // COUNTDOWN-1
+    if (count_ == 0) return r.unlock_and_wake_all();  // COUNTDOWN-2, COUNTDOWN-3
     r.lock.unlock();
 }
 

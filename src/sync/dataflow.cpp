@@ -1,8 +1,8 @@
 // dataflow.cpp - which computation runs on this fiber, and which computation waits for which.
 //
 // Invariants
-//   X1  The computations that wait form no cycle. A wait that would close one is refused, under the
-//       one lock that guards all links.
+//   DATAFLOW-1  The computations that wait form no cycle. A wait that would close one is refused,
+//               under the one lock that guards all links.
 #include <weft/detail/dataflow.hpp>
 
 #include <memory>
@@ -32,7 +32,7 @@ const local_key& current_key() {
     return *one;
 }
 
-// F3 of base/fork.hpp
+// FORK-3
 [[gnu::constructor(before_static_objects)]] void dataflow_follows_forks() noexcept {
     hold_across_forks<links>();
     current_key();
@@ -63,7 +63,7 @@ computation::waiting::waiting(computation* target, source what) : me_(current())
         auto* c = target;
         while (c && c != me_) c = c->waits_for_;
         closes = c == me_;
-        if (!closes) me_->waits_for_ = target;  // X1
+        if (!closes) me_->waits_for_ = target;  // DATAFLOW-1
     }
     if (closes) throw dataflow_cycle();
 }

@@ -27,14 +27,14 @@ using namespace detail;
 //  an owner, crowded    the owner, under `lock`: to 0 if it wakes a waiter; to the waiter to which
 //                       it hands the mutex; to itself, not crowded, if no waiter is due
 //
-//   M5  When `lock` is given back while a waiter exists, the word is crowded, or a woken waiter is
-//       on its way that will find the word free or make it crowded.
+//   MUTEX-5  When `lock` is given back while a waiter exists, the word is crowded, or a woken
+//            waiter is on its way that will find the word free or make it crowded.
 constexpr std::uintptr_t crowded = 1;
 
 struct mutex_state {  // all zeros: free, no waiters
     atomic<std::uintptr_t> word;
     spin_lock lock;  // guards what follows
-    bool waking = false;  // a woken waiter is on its way (M2)
+    bool waking = false;  // a woken waiter is on its way (MUTEX-2)
     wait_list waiters;
 };
 
@@ -42,7 +42,7 @@ struct mutex_waiter : waiter {
     mutex_waiter(wait& w, bool was_overtaken) noexcept : waiter(w.cell(), w.ticket()), overtaken(was_overtaken) {}
 
     const bool overtaken;
-    bool handed_over = false;  // set by the claimer: the mutex is already yours (M3)
+    bool handed_over = false;  // set by the claimer: the mutex is already yours (MUTEX-3)
 };
 
 std::uintptr_t owned_by(const wait_cell& c) noexcept { return reinterpret_cast<std::uintptr_t>(&c); }
@@ -68,12 +68,12 @@ bool take_free(mutex_state& s, const wait_cell& self) noexcept {
 
 bool give_free(mutex_state& s, const wait_cell& self) noexcept {
     std::uintptr_t seen = owned_by(self);
-    // pairs with take_free() and take_or_crowd(); M4
+    // pairs with take_free() and take_or_crowd(); MUTEX-4
     return s.word.compare_exchange_strong(seen, 0, release, relaxed);
 }
 
 /// Called under `lock`. \returns whether the mutex is the caller's now. If not, its owner will look
-/// at the waiters (M5).
+/// at the waiters (MUTEX-5).
 bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept {
     for (auto seen = s.word.load(relaxed);;) {
         require(owner_in(seen) != &self, "mutex: locked again by its owner (M1)");
@@ -106,13 +106,13 @@ bool someone_is_due(mutex_state& s) noexcept {
         if (next) {
             s.waking = true;
             s.word.store(0, release);  // pairs with take_free() and take_or_crowd()
-            // M4: `next` has yet to pass here, so the mutex still exists
+            // MUTEX-4: `next` has yet to pass here, so the mutex still exists
             s.lock.unlock();
             return next->unpark();
         }
         s.word.store(owned_by(self), relaxed);
         s.lock.unlock();
-    } while (!give_free(s, self));  // M5: a waiter has come, or come back, meanwhile
+    } while (!give_free(s, self));  // MUTEX-5: a waiter has come, or come back, meanwhile
 }
 
 }  // namespace

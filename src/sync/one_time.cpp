@@ -10,7 +10,7 @@
 namespace weft::detail {
 namespace {
 
-// states of the room's lock: its P2 gives us Y2
+// states of the room's lock: STATE_LOCK-2 gives us ONE_TIME-2
 constexpr state_lock::state_type open = 0, running = 1, done = 2;
 
 struct one_time_state {
@@ -59,7 +59,7 @@ void one_time::finish() noexcept {
     auto& s = state_.as<one_time_state>();
     s.room.lock.lock();
     s.runner = nullptr;
-    s.room.wake_all_in(done);  // Y2: this is the last access
+    s.room.wake_all_in(done);  // ONE_TIME-2: this is the last access
 }
 
 void one_time::give_up() noexcept {

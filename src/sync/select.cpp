@@ -5,24 +5,26 @@
 // it takes a system call. So select looks at it before the decision, and again after each event.
 //
 // Invariants
-//   E1  Channels are locked in the order of their addresses, each once.
-//   E2  The decision to wait and the linking of all waiters happen under all locks. So a case that
-//       becomes ready afterwards finds the waiters.
-//   E3  All waiters share one ticket, so at most one partner, token or timer claims the wait (W2):
-//       at most one case happens.
-//   E4  Before the frame is left, or another round begins, every waiter of the last round is
-//       unlinked.
-//   E5  select waits for a fiber's end in the list of its joiners. It takes the locks of these
-//       fibers one at a time, after the channels' locks are given back (E1). An end that has come
-//       stays, so a look under that fiber's lock while linking misses nothing. A fiber that has
-//       ended by then claims the wait.
-//   E6  A watch is chosen only if the last look said that it is ready. An event after that look
-//       ends the wait, or prevents that the waiter is enlisted; then a new round begins with a new
-//       look. So no event is missed, and an event that means nothing costs one round.
-//   E7  Every watch is open from before the first look until the selection goes.
-//   E8  If the case that is drawn first is a channel's, it may be done under that channel's lock
-//       alone: it was ready at that moment. Deciding that no case is ready takes all locks. The
-//       draw goes on from the first case drawn, so all ready cases are equally likely.
+//   SELECT-1  Channels are locked in the order of their addresses, each once.
+//   SELECT-2  The decision to wait and the linking of all waiters happen under all locks. So a case
+//             that becomes ready afterwards finds the waiters.
+//   SELECT-3  All waiters share one ticket, so at most one partner, token or timer claims the wait
+//             (WAIT_WORD-2): at most one case happens.
+//   SELECT-4  Before the frame is left, or another round begins, every waiter of the last round is
+//             unlinked.
+//   SELECT-5  select waits for a fiber's end in the list of its joiners. It takes the locks of
+//             these fibers one at a time, after the channels' locks are given back (SELECT-1). An
+//             end that has come stays, so a look under that fiber's lock while linking misses
+//             nothing. A fiber that has ended by then claims the wait.
+//   SELECT-6  A watch is chosen only if the last look said that it is ready. An event after that
+//             look ends the wait, or prevents that the waiter is enlisted; then a new round begins
+//             with a new look. So no event is missed, and an event that means nothing costs one
+//             round.
+//   SELECT-7  Every watch is open from before the first look until the selection goes.
+//   SELECT-8  If the case that is drawn first is a channel's, it may be done under that channel's
+//             lock alone: it was ready at that moment. Deciding that no case is ready takes all
+//             locks. The draw goes on from the first case drawn, so all ready cases are equally
+//             likely.
 #include <weft/detail/select_core.hpp>
 
 #include <weft/stop.hpp>
@@ -75,7 +77,7 @@ public:
     selection(const selection&) = delete;
     selection& operator=(const selection&) = delete;
     ~selection();
-    /// `first`: the index that was drawn already (E8).
+    /// `first`: the index that was drawn already (SELECT-8).
     std::size_t run(std::size_t first);
 
 private:
@@ -139,7 +141,7 @@ selection::selection(std::span<select_entry> entries, select_order* order, selec
         }
     }
     by_address_ = {order, channels};
-    std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);  // E1
+    std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);  // SELECT-1
 }
 
 selection::~selection() {
@@ -163,7 +165,7 @@ std::size_t selection::run(std::size_t first) {
             unlock_all();
             return *otherwise_;
         }
-        // 2. Or wait for all cases (E2).
+        // 2. Or wait for all cases (SELECT-2).
         wait w({.kind = has_watches_ ? select_readiness_wait : select_wait, .deadline = std::min(until_, look_again_)});
         link_all(w);
         unlock_all();
@@ -172,7 +174,7 @@ std::size_t selection::run(std::size_t first) {
     }
 }
 
-// Looks at all watches (E6).
+// Looks at all watches (SELECT-6).
 void selection::look_at_watches() noexcept {
     look_again_ = never;
     for (auto& e : entries_) {
@@ -215,13 +217,13 @@ std::optional<std::size_t> selection::wait_for_any(wait& w) {
     if (has_watches_) delist_watches();
     forget_tokens();
     forget_fibers();
-    unlink_all();  // E4
+    unlink_all();  // SELECT-4
     keeps_place_ = false;
     if (why == wake::stopped) throw cancelled{};
     if (why == wake::timed_out) return timed_out();
     const auto index = w.index();
     auto& e = entries_[index];
-    if (e.kind == select_kind::watch) return std::nullopt;  // E6
+    if (e.kind == select_kind::watch) return std::nullopt;  // SELECT-6
     if (!has_channel(e)) return index;
     const auto result = e.channel->settle(e.element, registered<channel_waiter>(index));
     keeps_place_ = !result;
@@ -242,7 +244,7 @@ std::size_t selection::chosen(std::size_t index, channel_op result) const {
 void selection::lock_all() noexcept {
     channel_core* locked = nullptr;
     for (const auto* e : by_address_)
-        if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();  // E1
+        if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();  // SELECT-1
 }
 
 void selection::unlock_all() noexcept {
@@ -260,7 +262,7 @@ void selection::link_all(wait& w) noexcept {
     }
 }
 
-// Enters the wait into the joiners of the fibers (E5).
+// Enters the wait into the joiners of the fibers (SELECT-5).
 void selection::watch_fibers(wait& w) noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& e = entries_[i];
@@ -270,7 +272,7 @@ void selection::watch_fibers(wait& w) noexcept {
         bool ended_already;
         {
             const std::lock_guard guard(e.fiber->lock);
-            ended_already = !e.fiber->life.await();  // C4
+            ended_already = !e.fiber->life.await();  // CONTROL_BLOCK-4
             if (!ended_already) e.fiber->cold().joiners.push_back(*me);
         }
         if (ended_already && me->claim()) me->unpark();
@@ -285,7 +287,7 @@ void selection::forget_fibers() noexcept {
     }
 }
 
-// Enlists the wait with the watches that are not ready (E6).
+// Enlists the wait with the watches that are not ready (SELECT-6).
 void selection::enlist_watches(wait& w) noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& e = entries_[i];
@@ -327,7 +329,7 @@ bool operate_now(select_entry& e) {
 std::size_t select_core(std::span<select_entry> entries, select_order* order, select_registration* registrations) {
     check_interrupt();
     const std::size_t first = draw(entries.size());
-    // E8
+    // SELECT-8
     if (!entries.empty() && has_channel(entries[first]) && operate_now(entries[first])) return first;
     return selection(entries, order, registrations).run(first);
 }

@@ -1,8 +1,8 @@
 // semaphore.cpp - permits that lie in the semaphore, or pass directly to a waiter.
 //
 // Invariants
-//   K1  A waiter that can be claimed waits only while no permit lies in the semaphore.
-//   K2  A claimed waiter has its permit.
+//   SEMAPHORE-1  A waiter that can be claimed waits only while no permit lies in the semaphore.
+//   SEMAPHORE-2  A claimed waiter has its permit.
 #include <weft/semaphore.hpp>
 
 #include "base/exiting.hpp"
@@ -27,7 +27,7 @@ void semaphore_core::release(std::ptrdiff_t n) noexcept {
     wait_list served;
     r.lock.lock();
     for (; n > 0; --n) {
-        waiter* const oldest = r.waiters.claim_front();  // K1
+        waiter* const oldest = r.waiters.claim_front();  // SEMAPHORE-1
         if (!oldest) break;
         served.push_back(*oldest);
     }

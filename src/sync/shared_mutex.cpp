@@ -1,11 +1,11 @@
 // shared_mutex.cpp - a mutex for readers and writers, which take turns.
 //
 // Invariants
-//   N1  There is a writer or there are readers, but not both.
-//   N2  A reader that can be claimed waits only while there is a writer, or one in the list of
-//       writers.
-//   N3  A writer that can be claimed waits only while there is a writer or a reader.
-//   N4  A claimed waiter is counted already: as the writer, or among the readers.
+//   SHARED_MUTEX-1  There is a writer or there are readers, but not both.
+//   SHARED_MUTEX-2  A reader that can be claimed waits only while there is a writer, or one in the
+//                   list of writers.
+//   SHARED_MUTEX-3  A writer that can be claimed waits only while there is a writer or a reader.
+//   SHARED_MUTEX-4  A claimed waiter is counted already: as the writer, or among the readers.
 #include <weft/shared_mutex.hpp>
 
 #include <cstddef>
@@ -35,12 +35,12 @@ struct shared_mutex_state {  // all zeros: free, no waiters
     void admit_writer(wait_list& admitted) noexcept {
         waiter* const oldest = waiting_writers.claim_front();
         if (!oldest) return;
-        writer = &oldest->cell();  // N4
+        writer = &oldest->cell();  // SHARED_MUTEX-4
         admitted.push_back(*oldest);
     }
     void admit_readers(wait_list& admitted) noexcept {
         while (waiter* const oldest = waiting_readers.claim_front()) {
-            ++readers;  // N4
+            ++readers;  // SHARED_MUTEX-4
             admitted.push_back(*oldest);
         }
     }
@@ -92,7 +92,7 @@ bool shared_mutex::lock_until(time_point until) noexcept {
 
     wait_list admitted;
     s.lock.lock();
-    // N2: the readers may have waited behind this writer only
+    // SHARED_MUTEX-2: the readers may have waited behind this writer only
     if (s.admits_reader()) s.admit_readers(admitted);
     s.lock.unlock();
     unpark_all(admitted);

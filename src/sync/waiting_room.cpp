@@ -21,7 +21,7 @@ bool wait_in(state_lock& lock, wait_list& list, const wait_options& options, con
 
     const auto why = w.park();
     stop.reset();
-    if (why == wake::notified && w.index() == woken) return true;  // V2
+    if (why == wake::notified && w.index() == woken) return true;  // WAITING_ROOM-2
     {
         const std::lock_guard guard(lock);
         list.remove(me);

@@ -1,10 +1,11 @@
 // waiting_room.hpp - a lock and a list of waiters, for primitives whose waiters bring no data.
 //
 // Invariants
-//   V1  A waiter that is woken was claimed under the lock by a thread that has given it what it
-//       waited for. A waiter that was stopped or timed out was not claimed, and has taken nothing.
-//   V2  After a wake-up the wait does not touch the object: the waker may have been its last user
-//       before the destructor.
+//   WAITING_ROOM-1  A waiter that is woken was claimed under the lock by a thread that has given it
+//                   what it waited for. A waiter that was stopped or timed out was not claimed, and
+//                   has taken nothing.
+//   WAITING_ROOM-2  After a wake-up the wait does not touch the object: the waker may have been its
+//                   last user before the destructor.
 #pragma once
 
 #include <stop_token>

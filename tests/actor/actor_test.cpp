@@ -10,7 +10,7 @@ namespace {
 using class_actors = actors;
 WEFT_ON_1_2_4_8_WORKERS(class_actors);
 
-TEST_P(class_actors, Q6_Q8_an_account_is_sent_to_and_asked) {
+TEST_P(class_actors, seed_Q6_Q8_an_account_is_sent_to_and_asked) {
     rt.run([&] {
         const auto ann = spawn_actor<account>({.name = "ann", .mailbox = 1024}, 100);
         ann.send(account::deposit{250});
@@ -24,7 +24,7 @@ TEST_P(class_actors, Q6_Q8_an_account_is_sent_to_and_asked) {
     });
 }
 
-TEST_P(class_actors, Q10_references_are_used_by_fibers_and_plain_threads) {
+TEST_P(class_actors, seed_Q10_references_are_used_by_fibers_and_plain_threads) {
     const auto ann = spawn_actor<account>(rt, {.name = "ann"}, 0);
     constexpr int each = 300;
     std::vector<std::jthread> threads;
@@ -41,7 +41,7 @@ TEST_P(class_actors, Q10_references_are_used_by_fibers_and_plain_threads) {
     EXPECT_EQ(ann.ask(account::balance{}), 6 * each);
 }
 
-TEST_P(class_actors, Q6_messages_of_one_sender_arrive_in_order) {
+TEST_P(class_actors, seed_Q6_messages_of_one_sender_arrive_in_order) {
     struct listener {
         std::vector<int> last = std::vector<int>(4, -1);
         struct number {
@@ -67,7 +67,7 @@ TEST_P(class_actors, Q6_messages_of_one_sender_arrive_in_order) {
     });
 }
 
-TEST_P(class_actors, Q6_one_message_is_handled_at_a_time) {
+TEST_P(class_actors, seed_Q6_one_message_is_handled_at_a_time) {
     struct exclusive {
         std::atomic<int>* inside;
         explicit exclusive(std::atomic<int>* i) : inside(i) {}
@@ -103,7 +103,7 @@ struct life {
     }
 };
 
-TEST_P(class_actors, Q7_started_comes_first_and_stopping_last_whatever_ends_it) {
+TEST_P(class_actors, seed_Q7_started_comes_first_and_stopping_last_whatever_ends_it) {
     using strings = std::vector<std::string>;
     rt.run([&] {
         strings log;
@@ -122,7 +122,7 @@ TEST_P(class_actors, Q7_started_comes_first_and_stopping_last_whatever_ends_it) 
     });
 }
 
-TEST_P(class_actors, Q6_an_actor_ends_with_its_last_reference_after_what_it_was_sent) {
+TEST_P(class_actors, seed_Q6_an_actor_ends_with_its_last_reference_after_what_it_was_sent) {
     rt.run([&] {
         std::atomic<int> handled{0};
         receiver<exit_reason> end = [&] {
@@ -138,7 +138,7 @@ TEST_P(class_actors, Q6_an_actor_ends_with_its_last_reference_after_what_it_was_
     });
 }
 
-TEST_P(class_actors, Q6_stop_lets_a_handler_end_and_close_lets_all_do) {
+TEST_P(class_actors, seed_Q6_stop_lets_a_handler_end_and_close_lets_all_do) {
     dead_letter_log letters;
     rt.run([&] {
         for (const bool closes : {false, true}) {
@@ -163,7 +163,7 @@ TEST_P(class_actors, Q6_stop_lets_a_handler_end_and_close_lets_all_do) {
     });
 }
 
-TEST_P(class_actors, Q6_kill_interrupts_a_handler) {
+TEST_P(class_actors, seed_Q6_kill_interrupts_a_handler) {
     rt.run([&] {
         const auto w = spawn_actor<worker>({});
         run_on(w, [] { this_fiber::sleep_for(1h); });
@@ -173,7 +173,7 @@ TEST_P(class_actors, Q6_kill_interrupts_a_handler) {
     });
 }
 
-TEST_P(class_actors, Q6_sends_and_asks_to_a_dead_actor_throw_actor_gone) {
+TEST_P(class_actors, seed_Q6_sends_and_asks_to_a_dead_actor_throw_actor_gone) {
     rt.run([&] {
         const auto ann = spawn_actor<account>({.name = "ann"}, 100);
         const auto asks = [&] { ann.ask(account::fail{"out of money"}); };
@@ -189,7 +189,7 @@ TEST_P(class_actors, Q6_sends_and_asks_to_a_dead_actor_throw_actor_gone) {
     EXPECT_TRUE(reported().empty());  // who asked was told
 }
 
-TEST_P(class_actors, Q6_asks_that_wait_when_an_actor_ends_throw_actor_gone) {
+TEST_P(class_actors, seed_Q6_asks_that_wait_when_an_actor_ends_throw_actor_gone) {
     rt.run([&] {
         gate inside;
         const auto ann = spawn_actor<worker>({.name = "ann", .mailbox = 2});
@@ -210,7 +210,7 @@ TEST_P(class_actors, Q6_asks_that_wait_when_an_actor_ends_throw_actor_gone) {
     });
 }
 
-TEST_P(class_actors, Q6_a_failure_that_nobody_hears_of_is_reported) {
+TEST_P(class_actors, seed_Q6_a_failure_that_nobody_hears_of_is_reported) {
     rt.run([&] {
         const auto ann = spawn_actor<account>({.name = "ann"}, 1);
         ann.send(account::fail{"alone"});
@@ -247,7 +247,7 @@ public:
 static_assert(!detail::takes<final_account, std::vector<int>>);
 static_assert(!detail::takes<one_handler, std::string>);
 
-TEST_P(class_actors, Q6_a_final_class_has_handlers_too) {
+TEST_P(class_actors, seed_Q6_a_final_class_has_handlers_too) {
     rt.run([&] {
         const auto ann = spawn_actor<final_account>({.name = "ann"}, 1);
         ann.send(final_account::deposit{2});
@@ -276,7 +276,7 @@ TEST(class_actor_death, a_final_class_is_sent_what_it_handles) {
                  "actor: an object of a final class handles what it is sent");
 }
 
-TEST_P(class_actors, Q6_what_a_constructor_throws_ends_the_actor) {
+TEST_P(class_actors, seed_Q6_what_a_constructor_throws_ends_the_actor) {
     struct unlucky {
         unlucky() { throw std::runtime_error("no luck"); }
         int handle(int n) { return n; }
@@ -288,7 +288,7 @@ TEST_P(class_actors, Q6_what_a_constructor_throws_ends_the_actor) {
     });
 }
 
-TEST_P(class_actors, Q6_an_actor_knows_itself) {
+TEST_P(class_actors, seed_Q6_an_actor_knows_itself) {
     struct counter {
         int n = 0;
         gate done;
@@ -329,7 +329,7 @@ TEST_P(class_actors, move_only_messages_and_replies) {
     });
 }
 
-TEST_P(class_actors, Q6_an_ask_gives_up_at_its_timeout_and_the_message_is_handled_all_the_same) {
+TEST_P(class_actors, seed_Q6_an_ask_gives_up_at_its_timeout_and_the_message_is_handled_all_the_same) {
     rt.run([&] {
         gate go_on;
         std::atomic<int> handled{0};
@@ -345,7 +345,7 @@ TEST_P(class_actors, Q6_an_ask_gives_up_at_its_timeout_and_the_message_is_handle
     });
 }
 
-TEST_P(class_actors, Q6_a_stopped_fiber_that_asks_or_waits_for_room_is_cancelled) {
+TEST_P(class_actors, seed_Q6_a_stopped_fiber_that_asks_or_waits_for_room_is_cancelled) {
     rt.run([&] {
         gate inside, go_on;
         const auto w = spawn_actor<worker>({.mailbox = 1});
@@ -367,7 +367,7 @@ TEST_P(class_actors, Q6_a_stopped_fiber_that_asks_or_waits_for_room_is_cancelled
     });
 }
 
-TEST_P(class_actors, Q6_actors_end_with_their_runtime_and_references_outlive_it) {
+TEST_P(class_actors, seed_Q6_actors_end_with_their_runtime_and_references_outlive_it) {
     std::optional<actor_ref<account>> ann;
     std::optional<receiver<exit_reason>> end;
     {
@@ -384,7 +384,7 @@ TEST_P(class_actors, Q6_actors_end_with_their_runtime_and_references_outlive_it)
     ann->close();
 }
 
-TEST_P(class_actors, Q6_an_actor_of_a_stopped_runtime_is_dead_at_once) {
+TEST_P(class_actors, seed_Q6_an_actor_of_a_stopped_runtime_is_dead_at_once) {
     watched_runtime inner(GetParam());
     EXPECT_TRUE(inner.shutdown(10s));
     const auto ann = spawn_actor<account>(inner, {.name = "ann"}, 5);
@@ -392,7 +392,7 @@ TEST_P(class_actors, Q6_an_actor_of_a_stopped_runtime_is_dead_at_once) {
     EXPECT_THROW(ann.send(account::deposit{1}), actor_gone);
 }
 
-TEST_P(class_actors, Q6_a_fiber_of_a_runtime_that_stops_sends_only_under_a_shield) {
+TEST_P(class_actors, seed_Q6_a_fiber_of_a_runtime_that_stops_sends_only_under_a_shield) {
     watched_runtime ending(2);
     const auto ann = spawn_actor<account>(rt, {.name = "ann"}, 0);
     gate inside;
@@ -422,7 +422,7 @@ TEST_P(class_actors, actors_are_never_run_inline_by_who_starts_them) {
     });
 }
 
-TEST_P(class_actors, Q10_an_actor_of_another_runtime_is_asked) {
+TEST_P(class_actors, seed_Q10_an_actor_of_another_runtime_is_asked) {
     watched_runtime other(2);
     const auto ann = spawn_actor<account>(other, {.name = "ann"}, 5);
     rt.run([&] {
@@ -456,11 +456,11 @@ TEST_P(class_actors, asks_race_with_timeouts_kills_and_ends_stress) {
         });
 }
 
-TEST(actor_death, Q6_spawning_on_a_plain_thread_names_what_to_use) {
+TEST(actor_death, seed_Q6_spawning_on_a_plain_thread_names_what_to_use) {
     EXPECT_DEATH(static_cast<void>(spawn_actor<account>({}, 1)), "plain thread has no runtime.*weft::run.*weft::spawn_actor");
 }
 
-TEST(actor_death, Q6_self_is_for_actors) {
+TEST(actor_death, seed_Q6_self_is_for_actors) {
     EXPECT_DEATH(run([] { static_cast<void>(self<account>()); }), "only an actor's own fiber has a mailbox.*weft::self");
     EXPECT_DEATH(run([] {
                      const auto w = spawn_actor<worker>({});
@@ -469,7 +469,7 @@ TEST(actor_death, Q6_self_is_for_actors) {
                  "the actor is no A");
 }
 
-TEST(actor_death, Q6_a_reference_is_not_used_after_it_was_moved_from) {
+TEST(actor_death, seed_Q6_a_reference_is_not_used_after_it_was_moved_from) {
     EXPECT_DEATH(run([] {
                      auto w = spawn_actor<worker>({});
                      const auto x = std::move(w);

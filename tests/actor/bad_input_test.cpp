@@ -11,7 +11,7 @@ namespace {
 using bad_input_actors = actors;
 WEFT_ON_1_2_4_8_WORKERS(bad_input_actors);
 
-TEST_P(bad_input_actors, Q8_a_supervisor_over_its_limit_ends_its_children_and_says_so) {
+TEST_P(bad_input_actors, seed_Q8_a_supervisor_over_its_limit_ends_its_children_and_says_so) {
     rt.run([&] {
         supervisor s({.max_restarts = 0, .within = 60s, .name = "bank"});
         const auto end = s.monitor();

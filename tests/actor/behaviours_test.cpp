@@ -55,7 +55,7 @@ std::optional<std::variant<unlocked, broken>> locked::on(coin c) {
 using turnstile = state_machine<locked, unlocked, broken>;
 static_assert(detail::takes<turnstile, coin> && !detail::takes<state_machine<locked, unlocked>, int>);
 
-TEST(state_machine, Q8_events_lead_from_state_to_state) {
+TEST(state_machine, seed_Q8_events_lead_from_state_to_state) {
     turnstile t;
     EXPECT_TRUE(t.in<locked>());
     t.handle(coin{60});
@@ -69,13 +69,13 @@ TEST(state_machine, Q8_events_lead_from_state_to_state) {
     EXPECT_EQ(t.get_if<unlocked>(), nullptr);
 }
 
-TEST(state_machine, Q8_an_event_out_of_place_is_refused_and_changes_nothing) {
+TEST(state_machine, seed_Q8_an_event_out_of_place_is_refused_and_changes_nothing) {
     turnstile t;
     EXPECT_THROW(t.handle(push{}), unexpected_event);
     EXPECT_TRUE(t.in<locked>());
 }
 
-TEST(state_machine, Q8_states_are_told_when_they_begin_and_end_and_may_take_the_rest) {
+TEST(state_machine, seed_Q8_states_are_told_when_they_begin_and_end_and_may_take_the_rest) {
     std::vector<std::string> log;
     turnstile t(broken{&log});
     t.handle(push{});
@@ -88,7 +88,7 @@ TEST(state_machine, Q8_states_are_told_when_they_begin_and_end_and_may_take_the_
 using behaviours = actors;
 WEFT_ON_1_2_4_8_WORKERS(behaviours);
 
-TEST_P(behaviours, Q8_a_state_machine_is_an_actor_and_begins_anew_when_it_is_restarted) {
+TEST_P(behaviours, seed_Q8_a_state_machine_is_an_actor_and_begins_anew_when_it_is_restarted) {
     rt.run([&] {
         supervisor s;
         const auto t = s.start<turnstile>({.name = "turnstile"}, locked{50});
@@ -102,7 +102,7 @@ TEST_P(behaviours, Q8_a_state_machine_is_an_actor_and_begins_anew_when_it_is_res
 
 // Events.
 
-TEST_P(behaviours, Q8_each_handler_gets_each_event_in_order) {
+TEST_P(behaviours, seed_Q8_each_handler_gets_each_event_in_order) {
     rt.run([&] {
         const event_source<int> numbers({.name = "numbers"});
         std::vector<int> first, second;
@@ -125,7 +125,7 @@ TEST_P(behaviours, Q8_each_handler_gets_each_event_in_order) {
     });
 }
 
-TEST_P(behaviours, Q8_a_handler_that_throws_goes_and_the_others_stay) {
+TEST_P(behaviours, seed_Q8_a_handler_that_throws_goes_and_the_others_stay) {
     const event_source<std::string> words(rt, {.name = "words"});
     int heard = 0;
     words.add([](const std::string& w) {
@@ -140,7 +140,7 @@ TEST_P(behaviours, Q8_a_handler_that_throws_goes_and_the_others_stay) {
     EXPECT_EQ(reported(), std::vector<std::string>{"failed: a bad word"});
 }
 
-TEST_P(behaviours, Q8_a_handler_may_notify_and_is_told_if_it_waits_for_itself) {
+TEST_P(behaviours, seed_Q8_a_handler_may_notify_and_is_told_if_it_waits_for_itself) {
     rt.run([&] {
         const event_source<int> countdown;
         std::vector<int> seen;

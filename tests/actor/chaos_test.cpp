@@ -147,7 +147,7 @@ protected:
 };
 WEFT_ON_1_2_4_8_WORKERS(chaos);
 
-TEST_P(chaos, Q6_Q7_Q8_nothing_acknowledged_is_lost_when_actors_are_killed_stress) {
+TEST_P(chaos, seed_Q6_Q7_Q8_nothing_acknowledged_is_lost_when_actors_are_killed_stress) {
     const seed s;
     const auto before = on_dead_letter([&](const dead_letter& l) { all.dead += l.get_if<clerk::note>() != nullptr; });
     rt.run([&] {

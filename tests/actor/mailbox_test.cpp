@@ -11,7 +11,7 @@ namespace {
 using mailboxes = actors;
 WEFT_ON_1_2_4_8_WORKERS(mailboxes);
 
-TEST_P(mailboxes, Q6_a_function_actor_takes_messages_from_a_range) {
+TEST_P(mailboxes, seed_Q6_a_function_actor_takes_messages_from_a_range) {
     rt.run([&] {
         std::vector<std::string> heard;
         auto echo = spawn_actor<std::string>({.name = "echo"}, [&](mailbox<std::string>& in) {
@@ -35,7 +35,7 @@ struct doubled {
     int n;
 };
 
-TEST_P(mailboxes, Q6_a_function_actor_answers_with_reply) {
+TEST_P(mailboxes, seed_Q6_a_function_actor_answers_with_reply) {
     rt.run([&] {
         const auto doubler = spawn_actor<doubled>({.name = "doubler"}, [](mailbox<doubled>& in) {
             for (const auto& m : in) {
@@ -54,7 +54,7 @@ TEST_P(mailboxes, Q6_a_function_actor_answers_with_reply) {
     });
 }
 
-TEST_P(mailboxes, Q6_stop_ends_the_range_and_kill_interrupts_it) {
+TEST_P(mailboxes, seed_Q6_stop_ends_the_range_and_kill_interrupts_it) {
     rt.run([&] {
         std::atomic<bool> came_to_the_end{false};
         const auto sleeper = [&](mailbox<int>& in) {
@@ -75,7 +75,7 @@ TEST_P(mailboxes, Q6_stop_ends_the_range_and_kill_interrupts_it) {
     });
 }
 
-TEST_P(mailboxes, Q6_timed_and_trying_forms) {
+TEST_P(mailboxes, seed_Q6_timed_and_trying_forms) {
     rt.run([&] {
         gate empty, go_on, done;
         const auto a = spawn_actor<int>({}, [=](mailbox<int>& in) mutable {
@@ -128,7 +128,7 @@ struct waiter_actor {
     std::vector<std::string> handle(flush) { return log; }
 };
 
-TEST_P(mailboxes, Q6_selective_receive_takes_what_it_looks_for_and_leaves_the_rest) {
+TEST_P(mailboxes, seed_Q6_selective_receive_takes_what_it_looks_for_and_leaves_the_rest) {
     rt.run([&] {
         const auto w = spawn_actor<waiter_actor>({.name = "waiter"});
         w.send(waiter_actor::order{1});
@@ -140,7 +140,7 @@ TEST_P(mailboxes, Q6_selective_receive_takes_what_it_looks_for_and_leaves_the_re
     });
 }
 
-TEST_P(mailboxes, Q6_selective_receive_answers_times_out_and_ends_with_the_mailbox) {
+TEST_P(mailboxes, seed_Q6_selective_receive_answers_times_out_and_ends_with_the_mailbox) {
     struct question {
         using reply = int;
     };
@@ -170,7 +170,7 @@ TEST_P(mailboxes, Q6_selective_receive_answers_times_out_and_ends_with_the_mailb
     });
 }
 
-TEST_P(mailboxes, Q6_a_predicate_that_throws_ends_the_actor_and_nothing_else) {
+TEST_P(mailboxes, seed_Q6_a_predicate_that_throws_ends_the_actor_and_nothing_else) {
     struct picky {
         void handle(int) {
             receive<std::string>([](const std::string& s) -> bool { throw std::runtime_error(s); });
@@ -217,7 +217,7 @@ struct held : actors {
 };
 WEFT_ON_1_2_4_8_WORKERS(held);
 
-TEST_P(held, Q6_park_makes_senders_wait_in_order) {
+TEST_P(held, seed_Q6_park_makes_senders_wait_in_order) {
     rt.run([&] {
         gate go_on;
         auto a = holding(overflow::park, go_on);
@@ -234,7 +234,7 @@ TEST_P(held, Q6_park_makes_senders_wait_in_order) {
     });
 }
 
-TEST_P(held, Q6_drop_oldest_makes_room) {
+TEST_P(held, seed_Q6_drop_oldest_makes_room) {
     dead_letter_log letters;
     rt.run([&] {
         gate go_on;
@@ -247,7 +247,7 @@ TEST_P(held, Q6_drop_oldest_makes_room) {
     EXPECT_EQ(letters.seen(), (std::vector<std::string>{"held no room", "held no room"}));
 }
 
-TEST_P(held, Q6_drop_newest_drops_what_comes) {
+TEST_P(held, seed_Q6_drop_newest_drops_what_comes) {
     dead_letter_log letters;
     rt.run([&] {
         gate go_on;
@@ -261,7 +261,7 @@ TEST_P(held, Q6_drop_newest_drops_what_comes) {
     EXPECT_EQ(letters.seen(), std::vector<std::string>{"held no room"});
 }
 
-TEST_P(held, Q6_fail_tells_the_sender) {
+TEST_P(held, seed_Q6_fail_tells_the_sender) {
     dead_letter_log letters;
     rt.run([&] {
         gate go_on;
@@ -276,7 +276,7 @@ TEST_P(held, Q6_fail_tells_the_sender) {
     EXPECT_TRUE(letters.seen().empty());
 }
 
-TEST_P(held, Q6_who_asks_is_told_that_the_message_was_dropped_for_a_younger_one) {
+TEST_P(held, seed_Q6_who_asks_is_told_that_the_message_was_dropped_for_a_younger_one) {
     rt.run([&] {
         gate inside, go_on;
         const auto w = spawn_actor<worker>({.name = "w", .mailbox = 1, .overflow = overflow::drop_oldest});
@@ -296,7 +296,7 @@ TEST_P(held, Q6_who_asks_is_told_that_the_message_was_dropped_for_a_younger_one)
 
 // Absurd sizes, and actors that wait for themselves.
 
-TEST_P(mailboxes, Q6_a_mailbox_without_room_is_refused_and_a_huge_one_costs_nothing) {
+TEST_P(mailboxes, seed_Q6_a_mailbox_without_room_is_refused_and_a_huge_one_costs_nothing) {
     rt.run([&] {
         EXPECT_EQ(thrown_by<std::invalid_argument>([] { static_cast<void>(spawn_actor<account>({.mailbox = 0}, 1)); }),
                   "weft: an actor's mailbox holds at least 1 message, not 0");
@@ -313,7 +313,7 @@ struct asking {
     void handle(int) {}
 };
 
-TEST_P(mailboxes, Q6_an_actor_that_asks_itself_is_told) {
+TEST_P(mailboxes, seed_Q6_an_actor_that_asks_itself_is_told) {
     rt.run([&] {
         const auto a = spawn_actor<asking>({.name = "a"});
         const auto end = a.monitor();
@@ -322,7 +322,7 @@ TEST_P(mailboxes, Q6_an_actor_that_asks_itself_is_told) {
     });
 }
 
-TEST_P(mailboxes, Q6_actors_that_wait_for_each_other_are_named) {
+TEST_P(mailboxes, seed_Q6_actors_that_wait_for_each_other_are_named) {
     struct player {
         actor_ref<player>* next;
         explicit player(actor_ref<player>* n) : next(n) {}
@@ -342,7 +342,7 @@ TEST_P(mailboxes, Q6_actors_that_wait_for_each_other_are_named) {
     });
 }
 
-TEST_P(mailboxes, Q6_who_has_answered_may_ask_back) {
+TEST_P(mailboxes, seed_Q6_who_has_answered_may_ask_back) {
     struct question {
         using reply = int;
     };
@@ -368,7 +368,7 @@ TEST_P(mailboxes, Q6_who_has_answered_may_ask_back) {
     });
 }
 
-TEST_P(mailboxes, Q6_who_asks_one_that_fails_is_told_so) {
+TEST_P(mailboxes, seed_Q6_who_asks_one_that_fails_is_told_so) {
     struct question {
         using reply = int;
     };
@@ -386,7 +386,7 @@ TEST_P(mailboxes, Q6_who_asks_one_that_fails_is_told_so) {
     });
 }
 
-TEST_P(mailboxes, Q6_a_sender_that_waits_for_room_is_let_in_when_the_reserved_one_is_handed_over) {
+TEST_P(mailboxes, seed_Q6_a_sender_that_waits_for_room_is_let_in_when_the_reserved_one_is_handed_over) {
     struct pause {
         std::function<void()> on_copy;
         explicit pause(std::function<void()> f) : on_copy(std::move(f)) {}
@@ -412,14 +412,14 @@ TEST_P(mailboxes, Q6_a_sender_that_waits_for_room_is_let_in_when_the_reserved_on
     });
 }
 
-TEST_P(mailboxes, Q6_an_empty_name_is_refused) {
+TEST_P(mailboxes, seed_Q6_an_empty_name_is_refused) {
     rt.run([&] {
         const auto a = spawn_actor<int>({}, [](mailbox<int>& in) { in.receive(); });
         EXPECT_THROW(register_actor("", a), std::invalid_argument);
     });
 }
 
-TEST_P(mailboxes, Q6_a_circle_of_asks_with_a_timeout_ends_by_itself) {
+TEST_P(mailboxes, seed_Q6_a_circle_of_asks_with_a_timeout_ends_by_itself) {
     struct patient {
         struct back {
             actor_ref<patient> to;
@@ -437,7 +437,7 @@ TEST_P(mailboxes, Q6_a_circle_of_asks_with_a_timeout_ends_by_itself) {
     });
 }
 
-TEST_P(mailboxes, Q6_an_actor_that_waits_for_room_in_its_own_mailbox_is_told) {
+TEST_P(mailboxes, seed_Q6_an_actor_that_waits_for_room_in_its_own_mailbox_is_told) {
     struct talker {
         void handle(int n) {
             for (int i = 0; i < n; ++i) self<talker>().send(0);
@@ -452,7 +452,7 @@ TEST_P(mailboxes, Q6_an_actor_that_waits_for_room_in_its_own_mailbox_is_told) {
     });
 }
 
-TEST(mailbox_death, Q6_receive_is_for_actors) {
+TEST(mailbox_death, seed_Q6_receive_is_for_actors) {
     EXPECT_DEATH(run([] { receive<int>(); }), "only an actor's own fiber has a mailbox.*weft::receive");
     EXPECT_DEATH(run([] {
                      const auto a = spawn_actor<int>({}, [](mailbox<int>& in) { spawn([&] { in.receive(); }).join(); });

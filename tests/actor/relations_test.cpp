@@ -11,7 +11,7 @@ WEFT_ON_1_2_4_8_WORKERS(relations);
 
 // Monitors
 
-TEST_P(relations, Q7_every_monitor_is_told_once) {
+TEST_P(relations, seed_Q7_every_monitor_is_told_once) {
     rt.run([&] {
         const auto ann = spawn_actor<account>({.name = "ann"}, 1);
         const auto first = ann.monitor(), second = ann.monitor();
@@ -27,7 +27,7 @@ TEST_P(relations, Q7_every_monitor_is_told_once) {
     EXPECT_TRUE(reported().empty());  // the monitors have heard
 }
 
-TEST_P(relations, Q7_a_monitor_is_a_case_of_select_and_of_a_plain_thread) {
+TEST_P(relations, seed_Q7_a_monitor_is_a_case_of_select_and_of_a_plain_thread) {
     const auto ann = spawn_actor<account>(rt, {.name = "ann"}, 1);
     std::jthread thread([end = ann.monitor()] { EXPECT_EQ(end_of(end), "stopped"); });
     rt.run([&] {
@@ -40,7 +40,7 @@ TEST_P(relations, Q7_a_monitor_is_a_case_of_select_and_of_a_plain_thread) {
     });
 }
 
-TEST_P(relations, Q7_monitors_that_nobody_listens_to_are_forgotten) {
+TEST_P(relations, seed_Q7_monitors_that_nobody_listens_to_are_forgotten) {
     rt.run([&] {
         const auto ann = spawn_actor<account>({.name = "ann"}, 1);
         for (int i = 0; i < 1'000; ++i) static_cast<void>(ann.monitor());
@@ -52,7 +52,7 @@ TEST_P(relations, Q7_monitors_that_nobody_listens_to_are_forgotten) {
 
 // Links
 
-TEST_P(relations, Q7_a_link_raises_in_the_peer) {
+TEST_P(relations, seed_Q7_a_link_raises_in_the_peer) {
     rt.run([&] {
         const auto ann = spawn_actor<account>({.name = "ann"}, 1), bob = spawn_actor<account>({.name = "bob"}, 2);
         const auto carol = spawn_actor<worker>({.name = "carol"});
@@ -73,7 +73,7 @@ TEST_P(relations, Q7_a_link_raises_in_the_peer) {
     });
 }
 
-TEST_P(relations, Q7_normal_ends_break_links_and_hurt_nobody) {
+TEST_P(relations, seed_Q7_normal_ends_break_links_and_hurt_nobody) {
     rt.run([&] {
         const auto ann = spawn_actor<account>({.name = "ann"}, 1), bob = spawn_actor<account>({.name = "bob"}, 2),
                    eve = spawn_actor<account>({.name = "eve"}, 3);
@@ -89,7 +89,7 @@ TEST_P(relations, Q7_normal_ends_break_links_and_hurt_nobody) {
     });
 }
 
-TEST_P(relations, Q7_a_handler_for_linked_exit_gets_a_message_instead) {
+TEST_P(relations, seed_Q7_a_handler_for_linked_exit_gets_a_message_instead) {
     struct nurse {
         std::vector<std::string>* log;
         explicit nurse(std::vector<std::string>* l) : log(l) {}
@@ -111,7 +111,7 @@ TEST_P(relations, Q7_a_handler_for_linked_exit_gets_a_message_instead) {
     });
 }
 
-TEST_P(relations, Q7_links_made_and_broken_while_actors_end_stress) {
+TEST_P(relations, seed_Q7_links_made_and_broken_while_actors_end_stress) {
     const seed s;
     for (int round = 0; round < scaled(40); ++round)
         rt.run([&] {
@@ -146,7 +146,7 @@ TEST_P(relations, Q7_links_made_and_broken_while_actors_end_stress) {
 
 // Names
 
-TEST_P(relations, Q9_an_actor_is_found_by_its_name_until_it_has_ended) {
+TEST_P(relations, seed_Q9_an_actor_is_found_by_its_name_until_it_has_ended) {
     rt.run([&] {
         EXPECT_FALSE(find_actor<account>("till").has_value());
         auto end = [&] {
@@ -173,7 +173,7 @@ TEST_P(relations, Q9_an_actor_is_found_by_its_name_until_it_has_ended) {
     });
 }
 
-TEST_P(relations, Q9_one_of_many_gets_a_name_stress) {
+TEST_P(relations, seed_Q9_one_of_many_gets_a_name_stress) {
     rt.run([&] {
         for (int round = 0; round < scaled(30); ++round) {
             std::atomic<int> won{0};

@@ -10,7 +10,7 @@ namespace weft::test::matrix {
 namespace {
 
 class interruption_with_actors : public interruption {};
-TEST_P(interruption_with_actors, Q6_is_as_documented) { check(); }
+TEST_P(interruption_with_actors, seed_Q6_is_as_documented) { check(); }
 
 /// Answers ints after `pause`, one after the other.
 struct slow {

@@ -68,7 +68,7 @@ protected:
 };
 WEFT_ON_1_2_4_8_WORKERS(supervisors);
 
-TEST_P(supervisors, Q8_the_reference_and_the_mailbox_survive_a_restart) {
+TEST_P(supervisors, seed_Q8_the_reference_and_the_mailbox_survive_a_restart) {
     rt.run([&] {
         supervisor s({.strategy = restart::one_for_one, .max_restarts = 3, .within = 5s});
         auto ann = s.start<account>({.name = "ann", .keep = child_kind::permanent}, 100);
@@ -86,7 +86,7 @@ TEST_P(supervisors, Q8_the_reference_and_the_mailbox_survive_a_restart) {
     EXPECT_TRUE(reported().empty());
 }
 
-TEST_P(supervisors, Q8_one_for_one_restarts_the_one) {
+TEST_P(supervisors, seed_Q8_one_for_one_restarts_the_one) {
     rt.run([&] {
         supervisor s({.strategy = restart::one_for_one});
         const auto all = start_all(s);
@@ -97,7 +97,7 @@ TEST_P(supervisors, Q8_one_for_one_restarts_the_one) {
     EXPECT_EQ(log.taken(), (strings{"-c", "-b", "-a"}));  // the youngest first
 }
 
-TEST_P(supervisors, Q8_one_for_all_restarts_all_in_order) {
+TEST_P(supervisors, seed_Q8_one_for_all_restarts_all_in_order) {
     rt.run([&] {
         supervisor s({.strategy = restart::one_for_all});
         const auto all = start_all(s);
@@ -110,7 +110,7 @@ TEST_P(supervisors, Q8_one_for_all_restarts_all_in_order) {
     });
 }
 
-TEST_P(supervisors, Q8_rest_for_one_restarts_it_and_the_younger_ones) {
+TEST_P(supervisors, seed_Q8_rest_for_one_restarts_it_and_the_younger_ones) {
     rt.run([&] {
         supervisor s({.strategy = restart::rest_for_one});
         const auto all = start_all(s, child_kind::permanent, 4);
@@ -124,7 +124,7 @@ TEST_P(supervisors, Q8_rest_for_one_restarts_it_and_the_younger_ones) {
     });
 }
 
-TEST_P(supervisors, Q8_permanent_transient_and_temporary_children) {
+TEST_P(supervisors, seed_Q8_permanent_transient_and_temporary_children) {
     rt.run([&] {
         supervisor s({.max_restarts = 100});
         const auto permanent = start_all(s, child_kind::permanent, 1)[0];
@@ -153,7 +153,7 @@ TEST_P(supervisors, Q8_permanent_transient_and_temporary_children) {
     });
 }
 
-TEST_P(supervisors, Q8_temporary_siblings_that_were_stopped_are_removed) {
+TEST_P(supervisors, seed_Q8_temporary_siblings_that_were_stopped_are_removed) {
     rt.run([&] {
         supervisor s({.strategy = restart::one_for_all});
         const auto all = start_all(s, child_kind::permanent, 1);
@@ -165,7 +165,7 @@ TEST_P(supervisors, Q8_temporary_siblings_that_were_stopped_are_removed) {
     });
 }
 
-TEST_P(supervisors, Q8_past_the_limit_children_end_and_everybody_is_told) {
+TEST_P(supervisors, seed_Q8_past_the_limit_children_end_and_everybody_is_told) {
     rt.run([&] {
         supervisor s({.max_restarts = 3, .within = 60s, .name = "bank"});
         const auto all = start_all(s, child_kind::permanent, 2);
@@ -192,7 +192,7 @@ TEST_P(supervisors, Q8_past_the_limit_children_end_and_everybody_is_told) {
     EXPECT_TRUE(reported().empty());  // its monitor has heard
 }
 
-TEST_P(supervisors, Q8_a_limit_that_nobody_hears_of_is_reported) {
+TEST_P(supervisors, seed_Q8_a_limit_that_nobody_hears_of_is_reported) {
     rt.run([&] {
         supervisor s({.max_restarts = 0, .name = "bank"});
         const auto ann = s.start<account>({.name = "ann"}, 100);
@@ -203,7 +203,7 @@ TEST_P(supervisors, Q8_a_limit_that_nobody_hears_of_is_reported) {
     EXPECT_NE(reported()[0].find("supervisor \"bank\" gives up"), std::string::npos) << reported()[0];
 }
 
-TEST_P(supervisors, Q8_restarts_far_apart_do_not_count_together) {
+TEST_P(supervisors, seed_Q8_restarts_far_apart_do_not_count_together) {
     rt.run([&] {
         supervisor s({.max_restarts = 1, .within = 2ms});
         const auto ann = s.start<account>({.name = "ann"}, 100);
@@ -216,7 +216,7 @@ TEST_P(supervisors, Q8_restarts_far_apart_do_not_count_together) {
     });
 }
 
-TEST_P(supervisors, Q8_a_supervisor_that_gives_up_is_restarted_by_its_own) {
+TEST_P(supervisors, seed_Q8_a_supervisor_that_gives_up_is_restarted_by_its_own) {
     rt.run([&] {
         strings seen;
         supervisor top({.max_restarts = 1, .within = 60s, .name = "top", .on_end = [&](const child_report& r) {
@@ -239,7 +239,7 @@ TEST_P(supervisors, Q8_a_supervisor_that_gives_up_is_restarted_by_its_own) {
     });
 }
 
-TEST_P(supervisors, Q8_trees_end_from_the_leaves) {
+TEST_P(supervisors, seed_Q8_trees_end_from_the_leaves) {
     rt.run([&] {
         {
             supervisor top({.name = "top"});
@@ -255,7 +255,7 @@ TEST_P(supervisors, Q8_trees_end_from_the_leaves) {
     });
 }
 
-TEST_P(supervisors, Q8_a_child_that_does_not_stop_in_time_is_killed) {
+TEST_P(supervisors, seed_Q8_a_child_that_does_not_stop_in_time_is_killed) {
     rt.run([&] {
         const auto from = std::chrono::steady_clock::now();
         {
@@ -269,7 +269,7 @@ TEST_P(supervisors, Q8_a_child_that_does_not_stop_in_time_is_killed) {
     });
 }
 
-TEST_P(supervisors, Q8_a_child_is_dismissed) {
+TEST_P(supervisors, seed_Q8_a_child_is_dismissed) {
     rt.run([&] {
         supervisor s;
         const auto all = start_all(s);
@@ -281,7 +281,7 @@ TEST_P(supervisors, Q8_a_child_is_dismissed) {
     });
 }
 
-TEST_P(supervisors, Q8_function_actors_are_restarted_from_a_copy) {
+TEST_P(supervisors, seed_Q8_function_actors_are_restarted_from_a_copy) {
     rt.run([&] {
         supervisor s;
         const auto f = s.start<int>({.name = "f"}, [lives = 0](mailbox<int>& in) mutable {
@@ -300,7 +300,7 @@ TEST_P(supervisors, Q8_function_actors_are_restarted_from_a_copy) {
     });
 }
 
-TEST_P(supervisors, Q8_Q7_links_between_children_bring_both_back) {
+TEST_P(supervisors, seed_Q8_Q7_links_between_children_bring_both_back) {
     rt.run([&] {
         supervisor s({.max_restarts = 10});
         const auto all = start_all(s, child_kind::permanent, 2);
@@ -328,7 +328,7 @@ private:
 };
 
 // While ann's end is being told to bob, bob fails by himself: what is told then is of no concern to his next life.
-TEST_P(supervisors, Q7_Q8_A6_a_link_does_not_end_a_life_after_the_one_it_was_taken_from) {
+TEST_P(supervisors, seed_Q7_Q8_ACTOR_CORE_6_a_link_does_not_end_a_life_after_the_one_it_was_taken_from) {
     rt.run([&] {
         supervisor s({.max_restarts = 10});
         const auto bob = start_all(s, child_kind::permanent, 1)[0];
@@ -346,7 +346,7 @@ TEST_P(supervisors, Q7_Q8_A6_a_link_does_not_end_a_life_after_the_one_it_was_tak
     });
 }
 
-TEST_P(supervisors, Q8_children_start_children_and_a_plain_thread_starts_some) {
+TEST_P(supervisors, seed_Q8_children_start_children_and_a_plain_thread_starts_some) {
     struct parent {
         actor_ref<supervisor> s;
         explicit parent(actor_ref<supervisor> x) : s(std::move(x)) {}
@@ -364,7 +364,7 @@ TEST_P(supervisors, Q8_children_start_children_and_a_plain_thread_starts_some) {
     EXPECT_EQ(thrown_by<actor_gone>([&] { made->send(account::deposit{1}); }), "weft: actor \"child\" is gone: stopped");
 }
 
-TEST_P(supervisors, Q8_a_supervisor_ends_with_its_runtime_and_outlives_it) {
+TEST_P(supervisors, seed_Q8_a_supervisor_ends_with_its_runtime_and_outlives_it) {
     auto inner = std::make_unique<watched_runtime>(GetParam());
     supervisor s(*inner, {.name = "s"});
     const auto ann = s.start<account>({.name = "ann"}, 1);
@@ -380,7 +380,7 @@ TEST_P(supervisors, Q8_a_supervisor_ends_with_its_runtime_and_outlives_it) {
     EXPECT_TRUE(reported().empty());
 }
 
-TEST_P(supervisors, Q8_a_constructor_that_throws_counts_as_a_failure) {
+TEST_P(supervisors, seed_Q8_a_constructor_that_throws_counts_as_a_failure) {
     struct unlucky {
         std::atomic<int>* tries;
         explicit unlucky(std::atomic<int>* t) : tries(t) {
@@ -395,7 +395,7 @@ TEST_P(supervisors, Q8_a_constructor_that_throws_counts_as_a_failure) {
     });
 }
 
-TEST_P(supervisors, Q8_no_child_is_accepted_while_it_ends) {
+TEST_P(supervisors, seed_Q8_no_child_is_accepted_while_it_ends) {
     struct slow {
         void handle(int) { this_fiber::sleep_for(10ms); }
     };
@@ -423,7 +423,7 @@ TEST_P(supervisors, Q8_no_child_is_accepted_while_it_ends) {
     EXPECT_GT(refused, 0);
 }
 
-TEST_P(supervisors, Q8_names_stay_with_children_that_are_restarted) {
+TEST_P(supervisors, seed_Q8_names_stay_with_children_that_are_restarted) {
     rt.run([&] {
         supervisor s;
         EXPECT_TRUE(register_actor("teller", s.start<account>({.name = "ann"}, 3)));
@@ -433,7 +433,7 @@ TEST_P(supervisors, Q8_names_stay_with_children_that_are_restarted) {
     EXPECT_FALSE(find_actor<account>("teller"));
 }
 
-TEST_P(supervisors, Q8_bad_options_are_refused) {
+TEST_P(supervisors, seed_Q8_bad_options_are_refused) {
     rt.run([] {
         EXPECT_THROW(supervisor({.within = 0s}), std::invalid_argument);
         EXPECT_THROW(supervisor({.within = -1s}), std::invalid_argument);
@@ -443,7 +443,7 @@ TEST_P(supervisors, Q8_bad_options_are_refused) {
     });
 }
 
-TEST_P(supervisors, Q8_a_nested_supervisor_is_stopped_by_its_handle) {
+TEST_P(supervisors, seed_Q8_a_nested_supervisor_is_stopped_by_its_handle) {
     rt.run([&] {
         supervisor top;
         const auto branch = top.start<supervisor>({.name = "branch", .keep = child_kind::transient});
@@ -455,7 +455,7 @@ TEST_P(supervisors, Q8_a_nested_supervisor_is_stopped_by_its_handle) {
     });
 }
 
-TEST_P(supervisors, Q8_a_nested_supervisor_is_dismissed_by_its_parent) {
+TEST_P(supervisors, seed_Q8_a_nested_supervisor_is_dismissed_by_its_parent) {
     rt.run([&] {
         supervisor top({.name = "top"});
         const auto branch = top.start<supervisor>({.name = "branch"});
@@ -472,7 +472,7 @@ TEST_P(supervisors, Q8_a_nested_supervisor_is_dismissed_by_its_parent) {
     });
 }
 
-TEST_P(supervisors, Q8_rule_6_a_restart_waits_for_a_place) {
+TEST_P(supervisors, seed_Q8_rule_6_a_restart_waits_for_a_place) {
     watched_runtime few({.workers = GetParam(), .max_fibers = 3, .at_limit = at_limit::fail});
     few.run([&] {  // the third place is the child's
         supervisor s({.max_restarts = 5, .within = 60s});
@@ -488,7 +488,7 @@ TEST_P(supervisors, Q8_rule_6_a_restart_waits_for_a_place) {
     });
 }
 
-TEST_P(supervisors, Q8_rule_6_a_supervisor_that_waits_for_a_place_is_stopped) {
+TEST_P(supervisors, seed_Q8_rule_6_a_supervisor_that_waits_for_a_place_is_stopped) {
     watched_runtime few({.workers = GetParam(), .max_fibers = 3, .at_limit = at_limit::fail});
     few.run([&] {
         gate taken;
@@ -521,7 +521,7 @@ struct bound {
     void handle(const std::string& why) { throw std::runtime_error(why); }
 };
 
-TEST_P(supervisors, Q8_children_that_stay_on_a_thread) {
+TEST_P(supervisors, seed_Q8_children_that_stay_on_a_thread) {
     rt.run([&] {
         supervisor s({.max_restarts = 10});
         for (const auto move : {migrate::never, migrate::own_carrier, migrate::before_start}) {
@@ -539,7 +539,7 @@ TEST_P(supervisors, Q8_children_that_stay_on_a_thread) {
     });
 }
 
-TEST(supervisor_death, Q8_on_a_plain_thread_a_runtime_is_named) {
+TEST(supervisor_death, seed_Q8_on_a_plain_thread_a_runtime_is_named) {
     EXPECT_DEATH(supervisor s, "plain thread has no runtime.*weft::run.*weft::supervisor");
 }
 

@@ -87,7 +87,7 @@ void mixes_on_its_stack(void* argument) noexcept {
     for (;;) m.r.to_main();
 }
 
-TEST(context, X2_preserved_registers_live_through_switches_on_both_sides) {
+TEST(context, CONTEXT_2_preserved_registers_live_through_switches_on_both_sides) {
     mixer m;
     m.r.make(mixes_on_its_stack);
     double const here = mixes(5, rounds, [&] { m.r.to_other(); });
@@ -188,7 +188,7 @@ void traces_itself(void* argument) noexcept {
     t.r.to_main();
 }
 
-TEST(context, X4_backtrace_ends_at_the_base) {
+TEST(context, CONTEXT_4_backtrace_ends_at_the_base) {
     traced t;
     t.r.make(traces_itself);
     t.r.to_other();

@@ -37,7 +37,7 @@ void catches_its_own(void* argument) noexcept {
     for (;;) t.r.to_main();
 }
 
-TEST(exception_state, E1_two_handlers_with_switches_inside_rethrow_each_its_own) {
+TEST(exception_state, EXCEPTION_STATE_1_two_handlers_with_switches_inside_rethrow_each_its_own) {
     thrower t;
     t.r.make(catches_its_own);
     std::string mine;
@@ -58,7 +58,7 @@ TEST(exception_state, E1_two_handlers_with_switches_inside_rethrow_each_its_own)
     EXPECT_EQ(std::current_exception(), nullptr);
 }
 
-TEST(exception_state, E2_a_handler_goes_on_on_another_os_thread_and_rethrows_there) {
+TEST(exception_state, EXCEPTION_STATE_2_a_handler_goes_on_on_another_os_thread_and_rethrows_there) {
     thrower t;
     t.r.make(catches_its_own);
     on_two_threads([&] { t.r.to_other(); },
@@ -91,7 +91,7 @@ struct switches_when_destroyed {
     }
 };
 
-TEST(exception_state, E1_a_switch_during_unwinding_hides_the_exception_from_the_other_stack) {
+TEST(exception_state, EXCEPTION_STATE_1_a_switch_during_unwinding_hides_the_exception_from_the_other_stack) {
     thrower t;
     t.r.make(looks_around);
     try {

@@ -112,7 +112,7 @@ void all_kinds(journey& j) {
     j.to_other();      // it jumps back
 }
 
-TEST(unwind, X4_every_instruction_of_a_switch_has_right_callers) {
+TEST(unwind, CONTEXT_4_every_instruction_of_a_switch_has_right_callers) {
     journey j;
     const auto all = passages_of(j, all_kinds);
     ASSERT_EQ(j.visits, 4 + 3);
@@ -138,7 +138,7 @@ codes without_innermost(const callers& c) {
     return all.empty() ? all : codes(all.begin() + 1, all.end());
 }
 
-TEST(unwind, X4_frame_pointers_lead_from_every_instruction_to_the_callers_of_one_side) {
+TEST(unwind, CONTEXT_4_frame_pointers_lead_from_every_instruction_to_the_callers_of_one_side) {
     journey j;
     for (const auto& p : passages_of(j, all_kinds)) {
         const auto before = without_innermost(p.leaving.front().by_tables);
@@ -161,7 +161,7 @@ void leaves_it_and_looks(journey& j) {
     static_cast<void>(read_left_stack(j.other, room));
 }
 
-TEST(unwind, X4_a_call_on_behalf_of_a_left_stack_has_the_callers_of_that_stack) {
+TEST(unwind, CONTEXT_4_a_call_on_behalf_of_a_left_stack_has_the_callers_of_that_stack) {
     journey j;
     const auto all = passages_of(j, leaves_it_and_looks);
     ASSERT_EQ(all.size(), 4u);  // there; back; as far as the call; after it

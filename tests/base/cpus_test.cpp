@@ -1,4 +1,5 @@
-// cpus_test.cpp - C13: the quota of control groups, of both versions, along the whole path, read from a tree of the test's own.
+// cpus_test.cpp - ask C13: the quota of control groups, of both versions, along the whole path,
+// read from a tree of the test's own.
 #include "base/cpus.hpp"
 
 #include <gtest/gtest.h>
@@ -31,12 +32,12 @@ private:
     const fs::path base_;
 };
 
-TEST_F(quotas, C13_none_where_there_are_no_groups) {
+TEST_F(quotas, ask_C13_none_where_there_are_no_groups) {
     EXPECT_EQ(quota(), 0u);
     EXPECT_EQ(usable_cpus(places()), usable_cpus({.root = "/nowhere", .membership = "/nowhere"}));
 }
 
-TEST_F(quotas, C13_of_version_2_the_least_on_the_path_counts_rounded_up) {
+TEST_F(quotas, ask_C13_of_version_2_the_least_on_the_path_counts_rounded_up) {
     write("membership", "0::/a/b/c\n");
     write("root/cpu.max", "max 100000\n");
     EXPECT_EQ(quota(), 0u);
@@ -50,7 +51,7 @@ TEST_F(quotas, C13_of_version_2_the_least_on_the_path_counts_rounded_up) {
     EXPECT_EQ(usable_cpus(places()), 1u);
 }
 
-TEST_F(quotas, C13_of_version_1_are_found_below_their_controller) {
+TEST_F(quotas, ask_C13_of_version_1_are_found_below_their_controller) {
     write("membership", "5:memory:/x\n4:cpu,cpuacct:/pod/box\n1:name=systemd:/\n0::/\n");
     write("root/cpu,cpuacct/pod/cpu.cfs_quota_us", "-1\n");
     write("root/cpu,cpuacct/pod/cpu.cfs_period_us", "100000\n");
@@ -62,14 +63,14 @@ TEST_F(quotas, C13_of_version_1_are_found_below_their_controller) {
     EXPECT_EQ(quota(), 1u);
 }
 
-TEST_F(quotas, C13_of_version_1_may_be_mounted_as_cpu_alone) {
+TEST_F(quotas, ask_C13_of_version_1_may_be_mounted_as_cpu_alone) {
     write("membership", "4:cpuacct,cpu:/pod\n");
     write("root/cpu/pod/cpu.cfs_quota_us", "350000\n");
     write("root/cpu/pod/cpu.cfs_period_us", "100000\n");
     EXPECT_EQ(quota(), 4u);
 }
 
-TEST_F(quotas, C13_that_make_no_sense_bound_nothing) {
+TEST_F(quotas, ask_C13_that_make_no_sense_bound_nothing) {
     write("membership", "nonsense\n::\n0::\n4:cpu\n0::/a\n");
     write("root/a/cpu.max", "many 100000\n");
     EXPECT_EQ(quota(), 0u);
@@ -77,7 +78,7 @@ TEST_F(quotas, C13_that_make_no_sense_bound_nothing) {
     EXPECT_EQ(quota(), 0u);
 }
 
-TEST_F(quotas, C13_are_read_anew_each_time) {
+TEST_F(quotas, ask_C13_are_read_anew_each_time) {
     write("membership", "0::/a\n");
     write("root/a/cpu.max", "300000 100000\n");
     EXPECT_EQ(quota(), 3u);

@@ -13,7 +13,7 @@ using std::chrono::steady_clock;
 
 monotonic_ns in(std::chrono::nanoseconds d) { return (steady_clock::now().time_since_epoch() + d).count(); }
 
-TEST(futex, F1_does_not_sleep_on_a_word_that_has_changed) {
+TEST(futex, FUTEX_1_does_not_sleep_on_a_word_that_has_changed) {
     const futex_word word{1};
     EXPECT_EQ(futex_wait(word, 0), futex_result::changed);
     EXPECT_EQ(futex_wait(word, 0, in(std::chrono::hours(1))), futex_result::changed);
@@ -39,7 +39,7 @@ TEST(futex, wake_counts_whom_it_woke) {
     EXPECT_EQ(futex_wake(word, 1), 0);
 }
 
-TEST(futex, F1_a_word_changed_and_woken_is_always_seen_stress) {
+TEST(futex, FUTEX_1_a_word_changed_and_woken_is_always_seen_stress) {
     constexpr std::uint32_t rounds = 2'000;
     futex_word ping{0}, pong{0};
     const auto wait_for = [](futex_word& word, std::uint32_t value) {

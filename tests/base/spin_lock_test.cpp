@@ -25,7 +25,7 @@ TYPED_TEST(spinning, try_lock_tells_whether_it_is_held) {
     lock.unlock();
 }
 
-TYPED_TEST(spinning, L1_no_update_is_lost_with_more_threads_than_cores_stress) {
+TYPED_TEST(spinning, SPIN_LOCK_1_no_update_is_lost_with_more_threads_than_cores_stress) {
     constexpr int threads = 8, rounds = 5'000;
     TypeParam lock;
     long count = 0;

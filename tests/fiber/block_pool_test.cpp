@@ -34,7 +34,7 @@ TEST_F(block_pools, give_a_block_to_one_taker_at_a_time) {
     for (auto* b : seen) mine.give(*b);
 }
 
-TEST_F(block_pools, L11_B2_reuse_blocks_and_do_not_grow) {
+TEST_F(block_pools, seed_L11_BLOCK_POOL_2_reuse_blocks_and_do_not_grow) {
     block_cache cache(pool);
     std::vector<control_block*> blocks(700);
     for (auto& b : blocks) b = cache.take();
@@ -73,7 +73,7 @@ TEST_F(block_pools, what_a_cache_gives_back_another_can_take) {
     EXPECT_EQ(made(), 256u);
 }
 
-TEST_F(block_pools, B3_chains_are_whole_and_loose_blocks_become_one) {
+TEST_F(block_pools, BLOCK_POOL_3_chains_are_whole_and_loose_blocks_become_one) {
     auto* const chain = pool.take_chain();
     std::size_t n = 0;
     for (auto* b = chain; b; b = b->link) ++n;
@@ -177,7 +177,7 @@ TEST_F(trimmed_pools, give_back_a_part_per_call) {
     pool.give_chain(meanwhile);
 }
 
-TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting) {
+TEST_F(trimmed_pools, BLOCK_POOL_4_BLOCK_POOL_5_blocks_come_back_where_they_were_and_go_on_counting) {
     take(100);
     std::set<control_block*> before;
     std::set<std::uint32_t> indices;
@@ -228,7 +228,7 @@ TEST_F(trimmed_pools, B4_B5_blocks_come_back_where_they_were_and_go_on_counting)
     give_all();
 }
 
-TEST_F(trimmed_pools, B6_blocks_in_use_keep_their_leaf_only) {
+TEST_F(trimmed_pools, BLOCK_POOL_6_blocks_in_use_keep_their_leaf_only) {
     take(100);
     std::vector<control_block*> kept, rest;
     for (auto* chain : taken)

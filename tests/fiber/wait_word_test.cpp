@@ -51,7 +51,7 @@ TEST_P(in_state, claim_succeeds_while_nobody_else_has_claimed) {
     EXPECT_EQ(word.state(), is(wait_state::waiting) ? wait_state::claimed : GetParam());
 }
 
-TEST_P(in_state, W3_claim_with_another_ticket_fails) {
+TEST_P(in_state, WAIT_WORD_3_claim_with_another_ticket_fails) {
     EXPECT_FALSE(word.claim(ticket + 1));
     EXPECT_FALSE(word.claim(ticket - 1));
     EXPECT_EQ(word.state(), GetParam());
@@ -95,7 +95,7 @@ TEST_P(in_state, an_uninterruptible_wait_is_not_found_until_made_interruptible) 
     EXPECT_EQ(other.state(), GetParam());
 }
 
-TEST(wait_word, W3_each_wait_has_a_ticket_of_its_own) {
+TEST(wait_word, WAIT_WORD_3_each_wait_has_a_ticket_of_its_own) {
     wait_word w;
     std::set<wait_ticket> seen;
     for (int i = 0; i < 100; ++i) {
@@ -104,12 +104,12 @@ TEST(wait_word, W3_each_wait_has_a_ticket_of_its_own) {
         for (const auto old : seen)
             EXPECT_TRUE(old == ticket || !w.claim(old));
         ASSERT_TRUE(w.claim(ticket));
-        EXPECT_FALSE(w.claim(ticket));  // W2
+        EXPECT_FALSE(w.claim(ticket));  // WAIT_WORD-2
         w.end_claimed();
     }
 }
 
-TEST(wait_word, W4_who_goes_on_with_a_fiber_waits_until_it_has_left_its_stack) {
+TEST(wait_word, WAIT_WORD_4_who_goes_on_with_a_fiber_waits_until_it_has_left_its_stack) {
     wait_word w;
     const auto ticket = w.begin(interruptible::no);
     ASSERT_TRUE(w.claim(ticket));

@@ -40,7 +40,7 @@ struct counter {
     }
 };
 
-TEST(coroutine, D1_is_made_from_a_function_a_bound_method_or_a_closure) {
+TEST(coroutine, seed_D1_is_made_from_a_function_a_bound_method_or_a_closure) {
     coroutine<> from_function(plain_function);
     from_function.call();
     EXPECT_EQ(calls_of_function, 1);
@@ -79,7 +79,7 @@ private:
     int step_;
 };
 
-TEST(coroutine, D2_a_derived_class_carries_data_and_names_its_method) {
+TEST(coroutine, seed_D2_a_derived_class_carries_data_and_names_its_method) {
     accumulator a(3);
     accumulator b(5);
     for (int n = 0; n < 4; ++n) a.call(), b.call();
@@ -90,7 +90,7 @@ TEST(coroutine, D2_a_derived_class_carries_data_and_names_its_method) {
     through_its_base.reset();
 }
 
-TEST(coroutine, D3_call_runs_to_the_next_yield_and_the_caller_goes_on_behind_it) {
+TEST(coroutine, seed_D3_call_runs_to_the_next_yield_and_the_caller_goes_on_behind_it) {
     std::string trace;
     coroutine<> c([&] {
         trace += "1";
@@ -109,7 +109,7 @@ TEST(coroutine, D3_call_runs_to_the_next_yield_and_the_caller_goes_on_behind_it)
     EXPECT_EQ(trace, "0123456");
 }
 
-TEST(coroutine, D4_locals_survive_a_yield) {
+TEST(coroutine, seed_D4_locals_survive_a_yield) {
     int seen = 0;
     coroutine<> c([&] {
         int local = 5;
@@ -132,14 +132,14 @@ void yields_at_depth(int depth) {
     coroutine<>::yield();
 }
 
-TEST(coroutine, D4_yield_works_at_any_depth_of_calls) {
+TEST(coroutine, seed_D4_yield_works_at_any_depth_of_calls) {
     coroutine<> c([] { yields_at_depth(100); });
     int calls = 0;
     for (; c.state() != coroutine_state::done; ++calls) c.call();
     EXPECT_EQ(calls, 102);
 }
 
-TEST(coroutine, D5_state_is_done_exactly_when_the_function_has_returned) {
+TEST(coroutine, seed_D5_state_is_done_exactly_when_the_function_has_returned) {
     std::optional<coroutine<>> c;
     std::vector<coroutine_state> inside;
     c.emplace([&] {
@@ -155,7 +155,7 @@ TEST(coroutine, D5_state_is_done_exactly_when_the_function_has_returned) {
     EXPECT_EQ(inside, (std::vector{coroutine_state::running, coroutine_state::running}));
 }
 
-TEST(coroutine, D6_calling_a_done_one_is_refused_and_it_can_be_dropped) {
+TEST(coroutine, seed_D6_calling_a_done_one_is_refused_and_it_can_be_dropped) {
     auto c = std::make_unique<coroutine<>>([] {});
     c->call();
     for (int n = 0; n < 2; ++n) {
@@ -170,7 +170,7 @@ TEST(coroutine, D6_calling_a_done_one_is_refused_and_it_can_be_dropped) {
     EXPECT_EQ(c, nullptr);
 }
 
-TEST(coroutine, D6_stacks_of_dropped_coroutines_are_used_again) {
+TEST(coroutine, seed_D6_stacks_of_dropped_coroutines_are_used_again) {
     std::vector<void*> frames;
     for (int n = 0; n < 100; ++n) {
         coroutine<> c([&] { frames.push_back(__builtin_frame_address(0)); });
@@ -179,7 +179,7 @@ TEST(coroutine, D6_stacks_of_dropped_coroutines_are_used_again) {
     EXPECT_EQ(std::count(frames.begin(), frames.end(), frames.front()), 100);
 }
 
-TEST(coroutine, D7_a_loop_over_an_array_ends_when_all_have_ended) {
+TEST(coroutine, seed_D7_a_loop_over_an_array_ends_when_all_have_ended) {
     std::array<std::unique_ptr<coroutine<>>, 20> all;
     std::array<int, 20> fed{};
     for (std::size_t n = 0; n < all.size(); ++n)
@@ -203,7 +203,7 @@ TEST(coroutine, D7_a_loop_over_an_array_ends_when_all_have_ended) {
     for (std::size_t n = 0; n < all.size(); ++n) EXPECT_EQ(fed[n], static_cast<int>(n));
 }
 
-TEST(coroutine, D8_D9_an_endless_breather_shares_a_variable_with_the_walker_without_a_lock) {
+TEST(coroutine, seed_D8_D9_an_endless_breather_shares_a_variable_with_the_walker_without_a_lock) {
     int breath_to_take = 0;
     int taken = 0;
     int needed = 0;
@@ -434,7 +434,7 @@ TEST(coroutine, yield_finds_the_innermost_one_by_the_slot_it_is_told) {
     EXPECT_EQ(c.state(), coroutine_state::done);
 }
 
-TEST(coroutine, D10_each_transfers_straight_to_the_next_without_a_central_loop) {
+TEST(coroutine, seed_D10_each_transfers_straight_to_the_next_without_a_central_loop) {
     constexpr int members = 5;
     constexpr int rounds = 4;
     std::deque<coroutine<>> ring;
@@ -469,7 +469,7 @@ TEST(coroutine, what_it_transferred_to_throws_through_the_first_ones_caller) {
     EXPECT_EQ(a.state(), coroutine_state::done);
 }
 
-TEST(coroutine, D10_transferring_to_one_that_is_done_is_refused_and_the_ring_goes_on) {
+TEST(coroutine, seed_D10_transferring_to_one_that_is_done_is_refused_and_the_ring_goes_on) {
     coroutine<> ended([] {});
     ended.call();
     int refused = 0;
@@ -486,7 +486,7 @@ TEST(coroutine, D10_transferring_to_one_that_is_done_is_refused_and_the_ring_goe
     EXPECT_EQ(c.state(), coroutine_state::suspended);
 }
 
-TEST(coroutine, D10_a_suspended_transfer_is_unwound_when_its_coroutine_is_destroyed) {
+TEST(coroutine, seed_D10_a_suspended_transfer_is_unwound_when_its_coroutine_is_destroyed) {
     bool unwound = false;
     {
         coroutine<> next([] { coroutine<>::yield(); });
@@ -500,7 +500,7 @@ TEST(coroutine, D10_a_suspended_transfer_is_unwound_when_its_coroutine_is_destro
     EXPECT_TRUE(unwound);
 }
 
-TEST(coroutine, D10_a_chain_of_transfers_returns_to_the_caller_of_the_first) {
+TEST(coroutine, seed_D10_a_chain_of_transfers_returns_to_the_caller_of_the_first) {
     std::string trace;
     coroutine<> c([&] {
         trace += "c";
@@ -612,7 +612,7 @@ TEST(coroutine, misuse_stops_the_program_naming_the_rule) {
         "instead");
 }
 
-TEST(coroutine, L3_a_thousand_at_once_all_come_to_their_end) {
+TEST(coroutine, seed_L3_a_thousand_at_once_all_come_to_their_end) {
     std::deque<coroutine<>> all;
     int sum = 0;
     for (int n = 0; n < 1000; ++n)

@@ -1,4 +1,5 @@
-// resumable_test.cpp - a scheduler that knows resume() and done() drives whatever has them (R9 of seed 003).
+// resumable_test.cpp - a scheduler that knows resume() and done() drives whatever has them (seed
+// R9).
 #include <weft/resumable.hpp>
 
 #include <gmock/gmock.h>
@@ -125,7 +126,7 @@ static_assert(resumable<resumable_ref> && resumable<const resumable_ref>);
 static_assert(!resumable<int> && !resumable<no_end> && !resumable<no_step> && !resumable<cannot_be_asked>);
 static_assert(!resumable<const machine>);
 
-TEST(resumable, R9_one_scheduler_drives_all_kinds_in_turn) {
+TEST(resumable, seed_R9_one_scheduler_drives_all_kinds_in_turn) {
     steps log;
     counter counts(log);
     auto task = letters(log);
@@ -138,7 +139,7 @@ TEST(resumable, R9_one_scheduler_drives_all_kinds_in_turn) {
     EXPECT_EQ(counts.state(), coroutine_state::done);
 }
 
-TEST(resumable, R9_a_fiber_makes_a_foreign_object_a_fiber) {
+TEST(resumable, seed_R9_a_fiber_makes_a_foreign_object_a_fiber) {
     steps log;
     machine one{log, 2}, other{log, 2};
     const auto drive = [](resumable_ref object) {

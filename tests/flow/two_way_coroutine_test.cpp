@@ -136,7 +136,7 @@ TEST(two_way_coroutine, is_unwound_when_destroyed) {
 
 enum class after_yield { may_resume, finished };
 
-TEST(two_way_coroutine, L2_yield_says_may_resume_or_finished_and_locals_survive) {
+TEST(two_way_coroutine, seed_L2_yield_says_may_resume_or_finished_and_locals_survive) {
     int doubled = 0;
     coroutine<after_yield()> c([&](auto& yield) {
         int local = 5;

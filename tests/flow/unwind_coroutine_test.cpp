@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-TEST(unwind_coroutine, X4_a_call_a_yield_an_end_and_a_destruction_have_right_callers) {
+TEST(unwind_coroutine, CONTEXT_4_a_call_a_yield_an_end_and_a_destruction_have_right_callers) {
     stepping steps;
     int rounds = 0;
     steps.begin();
@@ -39,7 +39,7 @@ TEST(unwind_coroutine, X4_a_call_a_yield_an_end_and_a_destruction_have_right_cal
     EXPECT_EQ(expect_right_callers(all), 12 - 3);
 }
 
-TEST(unwind_coroutine, X4_a_transfer_has_right_callers) {
+TEST(unwind_coroutine, CONTEXT_4_a_transfer_has_right_callers) {
     stepping steps;
     int rounds = 0;
     coroutine<> second([&] { ++rounds; });

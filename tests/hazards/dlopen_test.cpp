@@ -70,14 +70,14 @@ void open_and_close_fifty_times(const char* path) {
     EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
 }
 
-TEST_F(libraries, E2_that_use_weft_are_opened_and_closed_fifty_times_and_leave_nothing) {
+TEST_F(libraries, ask_E2_that_use_weft_are_opened_and_closed_fifty_times_and_leave_nothing) {
     open_and_close_fifty_times(WEFT_PLUGIN_GONE);
     if (!WEFT_UNDER_TSAN) {
         EXPECT_FALSE(is_mapped("hazards_plugin_gone")) << "it was closed, but stays";
     }
 }
 
-TEST_F(libraries, E2_the_loader_keeps_are_used_again_and_grow_nothing) { open_and_close_fifty_times(WEFT_PLUGIN_KEPT); }
+TEST_F(libraries, ask_E2_the_loader_keeps_are_used_again_and_grow_nothing) { open_and_close_fifty_times(WEFT_PLUGIN_KEPT); }
 
 void* opened_and_used() {
     void* const library = ::dlopen(WEFT_PLUGIN_GONE, RTLD_NOW | RTLD_LOCAL);
@@ -94,7 +94,7 @@ void close_at_exit() {
     if (!sanitized) ::_exit(::mallinfo2().uordblks + 30 * 1024 < before ? 3 : 4);  // tables of values alone have 40 KiB
 }
 
-TEST_F(libraries, E2_that_are_closed_while_the_process_ends_leave_nothing_either) {
+TEST_F(libraries, ask_E2_that_are_closed_while_the_process_ends_leave_nothing_either) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

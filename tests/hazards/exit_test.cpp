@@ -1,5 +1,5 @@
-// exit_test.cpp - E2: however a process ends, with fibers parked or not, it ends with the code it was given and says nothing. Each test is a
-// process of its own.
+// exit_test.cpp - ask E2: however a process ends, with fibers parked or not, it ends with the code
+// it was given and says nothing. Each test is a process of its own.
 #include <weft/weft.hpp>
 
 #include <gmock/gmock.h>
@@ -97,13 +97,13 @@ runtime& as_a_static_object() {
     return rt;
 }
 
-TEST_F(exits, E2_from_the_main_thread_with_a_runtime_that_is_never_destroyed) {
+TEST_F(exits, ask_E2_from_the_main_thread_with_a_runtime_that_is_never_destroyed) {
     EXPECT_EXIT((populate_and_block(on_the_heap()), std::exit(3)), ends_with(3), is_silent);
     EXPECT_EXIT((populate_and_block(on_the_heap()), std::quick_exit(3)), ends_with(3), is_silent);
     EXPECT_EXIT((populate_and_block(on_the_heap()), ::_exit(3)), ends_with(3), is_silent);
 }
 
-TEST_F(exits, E2_from_the_main_thread_with_a_static_runtime) {
+TEST_F(exits, ask_E2_from_the_main_thread_with_a_static_runtime) {
     EXPECT_EXIT((populate(as_a_static_object()), std::exit(3)), ends_with(3), is_silent);
     EXPECT_EXIT((populate_and_block(as_a_static_object()), std::quick_exit(3)), ends_with(3), is_silent);
 }
@@ -114,7 +114,7 @@ void from_a_fiber(runtime& rt, End end) {
     rt.run([=] { end(3); });
 }
 
-TEST_F(exits, E2_from_a_fiber) {
+TEST_F(exits, ask_E2_from_a_fiber) {
     EXPECT_EXIT(from_a_fiber(on_the_heap(), std::exit), ends_with(3), is_silent);
     EXPECT_EXIT(from_a_fiber(on_the_heap(), std::quick_exit), ends_with(3), is_silent);
     EXPECT_EXIT(from_a_fiber(on_the_heap(), ::_exit), ends_with(3), is_silent);
@@ -126,7 +126,7 @@ TEST_F(exits, E2_from_a_fiber) {
         ends_with(3), is_silent);
 }
 
-TEST_F(exits, E2_from_a_fiber_of_a_static_runtime) {
+TEST_F(exits, ask_E2_from_a_fiber_of_a_static_runtime) {
     EXPECT_EXIT(from_a_fiber(as_a_static_object(), std::exit), ends_with(3), is_silent);
     EXPECT_EXIT(
         {
@@ -137,7 +137,7 @@ TEST_F(exits, E2_from_a_fiber_of_a_static_runtime) {
         ends_with(3), is_silent);
 }
 
-TEST_F(exits, E2_from_a_thread_beside_the_main_one) {
+TEST_F(exits, ask_E2_from_a_thread_beside_the_main_one) {
     void (*const ways[])(int) = {std::exit, std::quick_exit, ::_exit};
     for (auto* const end : ways)
         EXPECT_EXIT(
@@ -150,7 +150,7 @@ TEST_F(exits, E2_from_a_thread_beside_the_main_one) {
             ends_with(3), is_silent);
 }
 
-TEST_F(exits, E2_from_a_blocking_call) {
+TEST_F(exits, ask_E2_from_a_blocking_call) {
     EXPECT_EXIT(
         {
             runtime rt(quiet());
@@ -160,7 +160,7 @@ TEST_F(exits, E2_from_a_blocking_call) {
         ends_with(3), is_silent);
 }
 
-TEST_F(exits, E2_by_returning_with_parked_fibers_stops_them) {
+TEST_F(exits, ask_E2_by_returning_with_parked_fibers_stops_them) {
     EXPECT_EXIT(
         {
             static int unwound = 0;
@@ -234,7 +234,7 @@ struct everything {
     }
 };
 
-TEST_F(exits, E2_static_objects_with_members_of_weft_end_after_every_runtime) {
+TEST_F(exits, ask_E2_static_objects_with_members_of_weft_end_after_every_runtime) {
     EXPECT_EXIT(
         {
             static everything all;
@@ -262,7 +262,7 @@ struct has_values_at_exit {
     }
 };
 
-TEST_F(exits, E2_static_objects_use_values_of_the_main_thread) {
+TEST_F(exits, ask_E2_static_objects_use_values_of_the_main_thread) {
     EXPECT_EXIT(
         {
             static has_values_at_exit one;
@@ -278,9 +278,9 @@ bool asks_last = false;
     if (asks_last) ::_exit(detail::library_is_closed() ? 4 : 3);
 }
 
-TEST_F(exits, E2_is_no_closing_of_a_library) { EXPECT_EXIT((asks_last = true, std::exit(0)), ends_with(3), is_silent); }
+TEST_F(exits, ask_E2_is_no_closing_of_a_library) { EXPECT_EXIT((asks_last = true, std::exit(0)), ends_with(3), is_silent); }
 
-TEST_F(exits, E2_static_objects_used_by_fibers_that_are_never_stopped) {
+TEST_F(exits, ask_E2_static_objects_used_by_fibers_that_are_never_stopped) {
     EXPECT_EXIT(
         {
             static everything all;

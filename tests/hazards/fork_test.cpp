@@ -1,4 +1,5 @@
-// fork_test.cpp - E3: what a forked child may do. It has one thread, no runtime runs in it, and it may make new ones.
+// fork_test.cpp - ask E3: what a forked child may do. It has one thread, no runtime runs in it, and
+// it may make new ones.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ int count_descriptors(std::string_view kind) {
 class forks : public on_workers {};
 WEFT_ON_1_2_4_8_WORKERS(forks);
 
-TEST_P(forks, E3_of_a_fiber_whose_function_returns_end_the_child) {
+TEST_P(forks, ask_E3_of_a_fiber_whose_function_returns_end_the_child) {
     watched_runtime rt(GetParam());
     std::atomic<int> returned{0};
     pid_t child = -1;
@@ -82,7 +83,7 @@ TEST_P(forks, E3_of_a_fiber_whose_function_returns_end_the_child) {
     EXPECT_EQ(returned, 3);
 }
 
-TEST_P(forks, E3_deadlines_and_shields_hold_in_the_child) {
+TEST_P(forks, ask_E3_deadlines_and_shields_hold_in_the_child) {
     watched_runtime rt(GetParam());
     const auto within = [](bool shielded) {
         return with_timeout(50ms, [=] {
@@ -102,7 +103,7 @@ TEST_P(forks, E3_deadlines_and_shields_hold_in_the_child) {
     EXPECT_EQ(rt.run([&] { return within(false); }), 3);
 }
 
-TEST_P(forks, E3_descriptors_of_the_runtime_are_closed_in_the_child) {
+TEST_P(forks, ask_E3_descriptors_of_the_runtime_are_closed_in_the_child) {
     watched_runtime rt(GetParam());
     rt.run([] { this_fiber::sleep_for(1ms); });
     EXPECT_GE(count_descriptors("eventpoll"), 1);
@@ -114,7 +115,7 @@ TEST_P(forks, E3_descriptors_of_the_runtime_are_closed_in_the_child) {
     rt.run([] { this_fiber::sleep_for(1ms); });
 }
 
-TEST_P(forks, E3_an_inherited_runtime_stands_still) {
+TEST_P(forks, ask_E3_an_inherited_runtime_stands_still) {
     if (WEFT_UNDER_TSAN)
         std::puts("left out: children that start threads, which ThreadSanitizer does not support where the parent has others");
     watched_runtime rt(GetParam());
@@ -165,14 +166,14 @@ void use_new_runtime() {
     use_runtime(rt);
 }
 
-TEST_P(forks, E3_a_child_of_a_plain_thread_makes_a_runtime_of_its_own) {
+TEST_P(forks, ask_E3_a_child_of_a_plain_thread_makes_a_runtime_of_its_own) {
     watched_runtime rt(GetParam());
     rt.run([] {});
     EXPECT_EQ(in_child(use_new_runtime), 0);
     rt.run([] {});  // the parent's goes on
 }
 
-TEST_P(forks, E3_a_child_of_a_fiber_is_a_plain_thread_and_may_make_a_runtime) {
+TEST_P(forks, ask_E3_a_child_of_a_fiber_is_a_plain_thread_and_may_make_a_runtime) {
     watched_runtime rt(GetParam());
     const int code = rt.run([] {
         return in_child([] {
@@ -187,7 +188,7 @@ TEST_P(forks, E3_a_child_of_a_fiber_is_a_plain_thread_and_may_make_a_runtime) {
     rt.run([] {});
 }
 
-TEST_P(forks, E3_with_fibers_parked_and_running_and_pool_threads_at_work) {
+TEST_P(forks, ask_E3_with_fibers_parked_and_running_and_pool_threads_at_work) {
     watched_runtime rt(GetParam());
     std::atomic<bool> over{false};
     std::vector<fiber<>> all;
@@ -215,7 +216,7 @@ TEST_P(forks, E3_with_fibers_parked_and_running_and_pool_threads_at_work) {
     for (auto& f : all) f.join();
 }
 
-TEST_P(forks, E3_an_inherited_runtime_can_be_restarted) {
+TEST_P(forks, ask_E3_an_inherited_runtime_can_be_restarted) {
     watched_runtime rt(GetParam());
     auto parked = rt.spawn([] { this_fiber::sleep_for(1h); });
     const int code = in_child([&] {
@@ -232,7 +233,7 @@ TEST_P(forks, E3_an_inherited_runtime_can_be_restarted) {
     EXPECT_THROW(parked.join(), fiber_cancelled);
 }
 
-TEST_P(forks, E3_objects_of_the_parent_end_quietly_in_the_child) {
+TEST_P(forks, ask_E3_objects_of_the_parent_end_quietly_in_the_child) {
     const int code = in_child([&] {  // so that this test's own leak check is not the child's
         auto rt = std::make_unique<runtime>(runtime_options{.workers = GetParam()});
         auto f = rt->spawn([] { this_fiber::sleep_for(1h); });
@@ -254,7 +255,7 @@ TEST_P(forks, E3_objects_of_the_parent_end_quietly_in_the_child) {
     EXPECT_EQ(code, 0);
 }
 
-TEST_P(forks, E3_several_runtimes_at_once) {
+TEST_P(forks, ask_E3_several_runtimes_at_once) {
     watched_runtime one(GetParam()), two(2u);
     auto parked = two.spawn([] { this_fiber::sleep_for(1h); });
     EXPECT_EQ(one.run([&] {
@@ -273,7 +274,7 @@ TEST_P(forks, E3_several_runtimes_at_once) {
     parked.request_stop();
 }
 
-TEST_P(forks, E3_a_stream_goes_on_in_the_child_with_another_driver) {
+TEST_P(forks, ask_E3_a_stream_goes_on_in_the_child_with_another_driver) {
     watched_runtime rt(GetParam());
     rt.run([] {
         tcp::listener listener({.host = "127.0.0.1", .port = 0});
@@ -315,7 +316,7 @@ TEST_P(forks, E3_a_stream_goes_on_in_the_child_with_another_driver) {
     });
 }
 
-TEST_P(forks, E3_a_child_may_fork_again) {
+TEST_P(forks, ask_E3_a_child_may_fork_again) {
     watched_runtime rt(GetParam());
     EXPECT_EQ(rt.run([] {
         return in_child([] {
@@ -326,7 +327,7 @@ TEST_P(forks, E3_a_child_may_fork_again) {
               0);
 }
 
-TEST_P(forks, E3_while_other_threads_make_and_end_things_stress) {
+TEST_P(forks, ask_E3_while_other_threads_make_and_end_things_stress) {
     std::atomic<bool> over{false};
     std::mutex one_at_a_time;
     const auto in_turn = [&] { return WEFT_UNDER_ASAN ? std::unique_lock(one_at_a_time) : std::unique_lock<std::mutex>(); };

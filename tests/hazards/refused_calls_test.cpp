@@ -127,7 +127,7 @@ protected:
     refused() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }  // a fresh process: the kernel is asked once in each
 };
 
-TEST_P(refused, E8_calls_have_another_way_or_are_named) {
+TEST_P(refused, ask_E8_calls_have_another_way_or_are_named) {
     const auto& [call, error] = GetParam();
     const auto what = error == EPERM ? call.if_forbidden : call.what;
     EXPECT_EXIT((refuse(call.numbers, error), smoke(what)), ::testing::ExitedWithCode(0), "");
@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(by_whatever_errno, refused,
                          });
 
 // EPERM of accept(2) says that a firewall has refused one connection. For ever it is the call that is refused.
-TEST(refused_accept, E8_is_said_and_does_not_keep_a_cpu) {
+TEST(refused_accept, ask_E8_is_said_and_does_not_keep_a_cpu) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

@@ -1,4 +1,5 @@
-// shutdown_order_test.cpp - E1: the order in which a runtime ends, as docs/design/process.md has it, seen by those who depend on it.
+// shutdown_order_test.cpp - ask E1: the order in which a runtime ends, as docs/design/process.md
+// has it, seen by those who depend on it.
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ namespace {
 class shutdown_order : public on_workers {};
 WEFT_ON_1_2_4_8_WORKERS(shutdown_order);
 
-TEST_P(shutdown_order, E1_step_1_a_fiber_may_use_pool_driver_timers_and_spawn_to_its_last_step) {
+TEST_P(shutdown_order, ask_E1_step_1_a_fiber_may_use_pool_driver_timers_and_spawn_to_its_last_step) {
     std::atomic<int> done{0};
     {
         watched_runtime rt(GetParam());
@@ -49,7 +50,7 @@ TEST_P(shutdown_order, E1_step_1_a_fiber_may_use_pool_driver_timers_and_spawn_to
     EXPECT_EQ(done, 10);
 }
 
-TEST_P(shutdown_order, E1_step_3_shutdown_may_be_called_again_and_a_stopped_runtime_runs_what_comes_stopped) {
+TEST_P(shutdown_order, ask_E1_step_3_shutdown_may_be_called_again_and_a_stopped_runtime_runs_what_comes_stopped) {
     watched_runtime rt(GetParam());
     EXPECT_TRUE(rt.shutdown(10s));
     bool was_stopped = false;
@@ -65,7 +66,7 @@ TEST_P(shutdown_order, E1_step_3_shutdown_may_be_called_again_and_a_stopped_runt
     EXPECT_TRUE(rt.shutdown(0s));
 }
 
-TEST_P(shutdown_order, E1_step_5_a_detached_call_that_lasts_is_left_behind) {
+TEST_P(shutdown_order, ask_E1_step_5_a_detached_call_that_lasts_is_left_behind) {
     struct mailbox {
         std::atomic<bool> go{false}, gone{false};
     };
@@ -86,7 +87,7 @@ TEST_P(shutdown_order, E1_step_5_a_detached_call_that_lasts_is_left_behind) {
     EXPECT_TRUE(eventually([&] { return shared->gone.load(); }));
 }
 
-TEST_P(shutdown_order, E1_step_6_streams_outlive_their_runtime_and_so_do_threads_that_wait_for_them) {
+TEST_P(shutdown_order, ask_E1_step_6_streams_outlive_their_runtime_and_so_do_threads_that_wait_for_them) {
     std::optional<tcp::listener> listener;
     std::optional<tcp::stream> here, there;
     std::thread reader;
@@ -118,7 +119,7 @@ TEST_P(shutdown_order, E1_step_6_streams_outlive_their_runtime_and_so_do_threads
     EXPECT_TRUE(got_it);
 }
 
-TEST_P(shutdown_order, E1_step_7_signal_handlers_are_as_they_were) {
+TEST_P(shutdown_order, ask_E1_step_7_signal_handlers_are_as_they_were) {
     const int hog_signal = SIGRTMIN + 3;
     struct sigaction segv_before = {}, hog_before = {}, segv_after = {}, hog_after = {};
     ::sigaction(SIGSEGV, nullptr, &segv_before);

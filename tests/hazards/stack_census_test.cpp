@@ -42,7 +42,7 @@ const stack_use* find(const std::vector<stack_use>& all, unsigned line) {
     return at == all.end() ? nullptr : &*at;
 }
 
-TEST_P(stack_census, A6_tells_most_and_mean_of_each_spawn_site) {
+TEST_P(stack_census, ask_A6_tells_most_and_mean_of_each_spawn_site) {
     watched_runtime rt({.workers = GetParam(), .stack_census = true});
     unsigned shallow = 0, deep = 0;
     rt.run([&] {
@@ -76,7 +76,7 @@ TEST_P(stack_census, A6_tells_most_and_mean_of_each_spawn_site) {
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end(), [](auto& a, auto& b) { return a.most_bytes > b.most_bytes; }));
 }
 
-TEST_P(stack_census, A6_a_stack_that_was_used_before_counts_from_nothing) {
+TEST_P(stack_census, ask_A6_a_stack_that_was_used_before_counts_from_nothing) {
     watched_runtime rt({.workers = GetParam(), .stack_census = true});
     unsigned second = 0;
     for (int i = 0; i < 20; ++i) {
@@ -97,7 +97,7 @@ struct with_arguments_alone {
     void operator()(int) const { this_fiber::yield(); }
 };
 
-TEST_P(stack_census, A6_those_without_a_site_are_told_apart_by_what_they_run) {
+TEST_P(stack_census, ask_A6_those_without_a_site_are_told_apart_by_what_they_run) {
     watched_runtime rt({.workers = GetParam(), .stack_census = true});
     for (int i = 0; i < 5; ++i) rt.spawn(with_arguments_alone(), i).join();
     const auto all = rt.stack_census();
@@ -106,7 +106,7 @@ TEST_P(stack_census, A6_those_without_a_site_are_told_apart_by_what_they_run) {
     EXPECT_NE(all[0].body.find("with_arguments_alone"), std::string::npos) << all[0].body;
 }
 
-TEST_P(stack_census, A6_those_of_one_place_are_told_apart_by_what_they_run) {
+TEST_P(stack_census, ask_A6_those_of_one_place_are_told_apart_by_what_they_run) {
     watched_runtime rt({.workers = GetParam(), .stack_census = true});
     const auto start = [&](auto body) { rt.spawn(std::move(body)).join(); };
     start([] { this_fiber::yield(); });
@@ -181,7 +181,7 @@ private:
     std::vector<fiber<int>> all_;
 };
 
-TEST_P(trimmed_stacks, A5_a_deep_call_is_given_back_while_its_fiber_waits) {
+TEST_P(trimmed_stacks, ask_A5_a_deep_call_is_given_back_while_its_fiber_waits) {
     watched_runtime rt(GetParam());
     divers d(rt, 40, 100 * kib);
     const auto bytes = rt.trim_stacks();
@@ -193,7 +193,7 @@ TEST_P(trimmed_stacks, A5_a_deep_call_is_given_back_while_its_fiber_waits) {
     d.surface();
 }
 
-TEST_P(trimmed_stacks, A5_by_one_of_the_fibers_itself) {
+TEST_P(trimmed_stacks, ask_A5_by_one_of_the_fibers_itself) {
     watched_runtime rt(GetParam());
     divers d(rt, 10, 60 * kib);
     rt.run([&] {
@@ -203,7 +203,7 @@ TEST_P(trimmed_stacks, A5_by_one_of_the_fibers_itself) {
     d.surface();
 }
 
-TEST_P(trimmed_stacks, A5_a_fiber_that_waits_inside_a_coroutine_is_left_alone) {
+TEST_P(trimmed_stacks, ask_A5_a_fiber_that_waits_inside_a_coroutine_is_left_alone) {
     watched_runtime rt(GetParam());
     channel<int> go;
     auto f = rt.spawn([&] {
@@ -220,8 +220,9 @@ TEST_P(trimmed_stacks, A5_a_fiber_that_waits_inside_a_coroutine_is_left_alone) {
     EXPECT_EQ(f.join(), 1);
 }
 
-// W7: fibers that wait, wake and go deep, while others trim without pause; a page taken too late loses a frame.
-TEST_P(trimmed_stacks, A5_W7_while_fibers_wake_and_sleep_stress) {
+// WAIT_WORD-7: fibers that wait, wake and go deep, while others trim without pause; a page taken
+// too late loses a frame.
+TEST_P(trimmed_stacks, ask_A5_WAIT_WORD_7_while_fibers_wake_and_sleep_stress) {
     const seed chosen;
     watched_runtime rt(GetParam());
     std::atomic<bool> over{false};

@@ -35,7 +35,7 @@ std::size_t alternate_bytes_here() {
 
 class alternate_stacks : public no_leaks {};
 
-TEST_F(alternate_stacks, E5_every_thread_that_may_run_a_fiber_or_a_coroutine_has_one) {
+TEST_F(alternate_stacks, ask_E5_every_thread_that_may_run_a_fiber_or_a_coroutine_has_one) {
     watched_runtime rt({.workers = 2, .time_slice = 1ms, .on_hog = [](const hog_report&) {}});
     const auto least = detail::alternate_stack::bytes_needed();
     std::atomic<int> looked{0};
@@ -56,7 +56,7 @@ TEST_F(alternate_stacks, E5_every_thread_that_may_run_a_fiber_or_a_coroutine_has
     EXPECT_EQ(looked, 8);
 }
 
-TEST_F(alternate_stacks, E5_hold_the_largest_frame_of_the_processor_and_a_handler_that_needs_much) {
+TEST_F(alternate_stacks, ask_E5_hold_the_largest_frame_of_the_processor_and_a_handler_that_needs_much) {
     const auto frame = std::max<unsigned long>(::getauxval(AT_MINSIGSTKSZ), 2048);
     EXPECT_GE(detail::alternate_stack::bytes_needed(), frame + 32 * kib);
     struct sigaction action = {}, before = {};
@@ -83,7 +83,7 @@ TEST_F(alternate_stacks, E5_hold_the_largest_frame_of_the_processor_and_a_handle
 }
 
 // Handlers of others, which do not ask for it, come upon the fiber's own stack: with the frame of all vector registers.
-TEST_F(alternate_stacks, E5_a_handler_without_one_has_room_on_the_smallest_stack) {
+TEST_F(alternate_stacks, ask_E5_a_handler_without_one_has_room_on_the_smallest_stack) {
     struct sigaction action = {}, before = {};
     static std::atomic<int> handled;
     handled = 0;
@@ -130,7 +130,7 @@ void run_over(const attributes& a, void (*how)()) {
 
 using killed = ::testing::KilledBySignal;
 
-TEST(overflow_death, A1_a_frame_of_a_megabyte_dies_at_the_guard_and_not_past_it) {
+TEST(overflow_death, ask_A1_a_frame_of_a_megabyte_dies_at_the_guard_and_not_past_it) {
     const auto large = [] {
         volatile int sum = 0;
         large_frame(&sum);
@@ -141,7 +141,7 @@ TEST(overflow_death, A1_a_frame_of_a_megabyte_dies_at_the_guard_and_not_past_it)
     EXPECT_EXIT(run_over({.name = "wide", .stack_bytes = 64 * kib}, large), killed(SIGSEGV), "fiber \"wide\" \\(stack 64 KiB, ");
 }
 
-TEST(overflow_death, A2_the_line_tells_name_size_high_water_address_place_and_number) {
+TEST(overflow_death, ask_A2_the_line_tells_name_size_high_water_address_place_and_number) {
     EXPECT_EXIT(
         run_over({.name = "too-deep"}, overflow), killed(SIGSEGV),
         "weft: stack overflow in fiber \"too-deep\" \\(stack 256 KiB, 25[0-6] KiB touched, address 0x[0-9a-f]+, spawned at "
@@ -151,7 +151,7 @@ TEST(overflow_death, A2_the_line_tells_name_size_high_water_address_place_and_nu
         "weft: stack overflow in fiber \"an unnamed fiber\" \\(stack 256 KiB, .*, body [^ ]*call_task[^ ]*, fiber [0-9]+\\)\n");
 }
 
-TEST(overflow_death, A2_on_a_spare_carrier_and_in_a_coroutine_on_a_pool_thread) {
+TEST(overflow_death, ask_A2_on_a_spare_carrier_and_in_a_coroutine_on_a_pool_thread) {
     EXPECT_EXIT(run(
                     [] {
                         std::atomic<bool> over{false};
@@ -183,7 +183,7 @@ void hands_on(int number, siginfo_t* info, void* machine) {
     of_weft.sa_sigaction(number, info, machine);
 }
 
-TEST(overflow_death, A2_a_handler_installed_before_has_its_say_after_the_line) {
+TEST(overflow_death, ask_A2_a_handler_installed_before_has_its_say_after_the_line) {
     EXPECT_EXIT(
         {
             std::signal(SIGSEGV, [](int) {
@@ -201,7 +201,7 @@ TEST(overflow_death, A2_a_handler_installed_before_has_its_say_after_the_line) {
         killed(SIGSEGV), "fiber \"deep\" ");
 }
 
-TEST(overflow_death, A2_a_handler_installed_afterwards_hands_on) {
+TEST(overflow_death, ask_A2_a_handler_installed_afterwards_hands_on) {
     EXPECT_EXIT(
         {
             runtime rt({.workers = 2});
@@ -214,7 +214,7 @@ TEST(overflow_death, A2_a_handler_installed_afterwards_hands_on) {
         killed(SIGSEGV), "theirs, later\nweft: stack overflow in fiber \"deep\" ");
 }
 
-TEST(overflow_death, A2_a_handler_before_is_called_with_the_mask_it_asked_for) {
+TEST(overflow_death, ask_A2_a_handler_before_is_called_with_the_mask_it_asked_for) {
     EXPECT_EXIT(
         {
             struct sigaction theirs = {};

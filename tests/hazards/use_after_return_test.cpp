@@ -59,7 +59,7 @@ int sum_of_many() {
     });
 }
 
-TEST_F(use_after_return_death, D6_a_local_is_dead_after_its_function_wherever_the_fiber_runs) {
+TEST_F(use_after_return_death, ask_D6_a_local_is_dead_after_its_function_wherever_the_fiber_runs) {
     EXPECT_DEATH(weft::run([] {
                      int* const dead = local_of_one_that_parks();
                      move_about();
@@ -68,7 +68,7 @@ TEST_F(use_after_return_death, D6_a_local_is_dead_after_its_function_wherever_th
                  "stack-use-after-return");
 }
 
-TEST_F(use_after_return_death, D6_locals_of_fibers_that_move_are_alive) {
+TEST_F(use_after_return_death, ask_D6_locals_of_fibers_that_move_are_alive) {
     EXPECT_EXIT(std::exit(sum_of_many() == 200 ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 

@@ -84,7 +84,7 @@ private:
     exchange x_;
 };
 
-TEST(http_cost, E3_an_exchange_holds_at_most_its_resting_size_and_four_times_what_was_sent) {
+TEST(http_cost, EXCHANGE_3_an_exchange_holds_at_most_its_resting_size_and_four_times_what_was_sent) {
     for (const auto& [name, bytes] : attacks()) {
         for (std::size_t sent = 1; sent < bytes.size() + 700; sent += 701) {
             const auto at_rest = [] {
@@ -99,7 +99,7 @@ TEST(http_cost, E3_an_exchange_holds_at_most_its_resting_size_and_four_times_wha
     }
 }
 
-TEST(http_cost, E2_the_pool_keeps_little_after_any_attack) {
+TEST(http_cost, EXCHANGE_2_the_pool_keeps_little_after_any_attack) {
     for (const auto& [name, bytes] : attacks()) {
         const auto before = new_bytes();
         exchange_pool pool({});

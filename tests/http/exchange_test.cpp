@@ -47,7 +47,7 @@ TEST(exchange_pool, lends_the_one_used_last) {
     EXPECT_EQ(pool.take().get(), used_last);
 }
 
-TEST(exchange_pool, E2_takes_them_back_clean_and_small) {
+TEST(exchange_pool, EXCHANGE_2_takes_them_back_clean_and_small) {
     exchange_pool pool({});
     auto x = pool.take();
     exchange* const same = x.get();
@@ -65,7 +65,7 @@ TEST(exchange_pool, E2_takes_them_back_clean_and_small) {
     EXPECT_EQ(x->decoder.next(x->in, x->request), decoded::request);
 }
 
-TEST(exchange_pool, E2_each_part_that_grew_large_is_given_back) {
+TEST(exchange_pool, EXCHANGE_2_each_part_that_grew_large_is_given_back) {
     const auto part_of = [](http::request_parts& p, int i) -> std::string& {
         return i == 0 ? p.method : i == 1 ? p.target : p.body;
     };
@@ -84,7 +84,7 @@ TEST(exchange_pool, E2_each_part_that_grew_large_is_given_back) {
     }
 }
 
-TEST(exchange_pool, E4_the_heap_is_told_once_after_a_burst) {
+TEST(exchange_pool, EXCHANGE_4_the_heap_is_told_once_after_a_burst) {
     exchange_pool pool({});
     std::vector<exchange_pool::lease> lent;
     const auto lend = [&](std::size_t count, std::size_t bytes_each) {

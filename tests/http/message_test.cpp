@@ -110,7 +110,7 @@ TEST(request, query_parameters_made_by_hand_stand_for_those_of_the_target) {
     EXPECT_EQ(q.query_parameters(), parts.query_parameters);
 }
 
-TEST(request, ASKED_1_references_to_query_parameters_hold_as_long_as_the_request) {
+TEST(request, MESSAGE_1_references_to_query_parameters_hold_as_long_as_the_request) {
     const std::string value(100, 'v');
     auto q = asked_for("/?a=" + value + "&b=" + value + "b");
     const std::string& a = q.query("a");
@@ -136,7 +136,7 @@ TEST(request, asks_anew_once_its_parts_have_changed) {
     EXPECT_EQ(q.query("a"), "4");
 }
 
-TEST(request, ASKED_2_stress_many_ask_at_once) {
+TEST(request, MESSAGE_2_stress_many_ask_at_once) {
     std::string target = "/?";
     for (int i = 0; i < 50; ++i)
         target += "n" + std::to_string(i) + "=a+value+of+more+than+fifteen+bytes+" + std::to_string(i) + "&";

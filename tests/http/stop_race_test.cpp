@@ -64,7 +64,7 @@ WEFT_ON_1_2_4_8_WORKERS(http_stop_race);
 
 void stop_it(http::server& s, std::uint64_t) { s.stop(0s); }
 
-TEST_P(http_stop_race, REST_1_stress_stop_beside_listen_ends_serve) {
+TEST_P(http_stop_race, SERVER_LIFE_1_stress_stop_beside_listen_ends_serve) {
     rounds(
         80,
         [&](http::server& s, auto go) {
@@ -78,7 +78,7 @@ TEST_P(http_stop_race, REST_1_stress_stop_beside_listen_ends_serve) {
         stop_it);
 }
 
-TEST_P(http_stop_race, REST_1_stress_stop_beside_serve_ends_it) {
+TEST_P(http_stop_race, SERVER_LIFE_1_stress_stop_beside_serve_ends_it) {
     rounds(
         80,
         [&](http::server& s, auto go) {
@@ -91,7 +91,7 @@ TEST_P(http_stop_race, REST_1_stress_stop_beside_serve_ends_it) {
         stop_it);
 }
 
-TEST_P(http_stop_race, REST_1_stress_stop_beside_stop_ends_serve_once) {
+TEST_P(http_stop_race, SERVER_LIFE_1_stress_stop_beside_stop_ends_serve_once) {
     rounds(
         50,
         [&](http::server& s, auto go) {
@@ -108,7 +108,7 @@ TEST_P(http_stop_race, REST_1_stress_stop_beside_stop_ends_serve_once) {
         });
 }
 
-TEST_P(http_stop_race, REST_4_stress_a_server_goes_when_serve_has_returned) {
+TEST_P(http_stop_race, SERVER_LIFE_4_stress_a_server_goes_when_serve_has_returned) {
     std::atomic<unsigned> entered{0};
     auto random = seed.of(2);
     for (int i = 0; i < 100; ++i) {
@@ -126,7 +126,7 @@ TEST_P(http_stop_race, REST_4_stress_a_server_goes_when_serve_has_returned) {
     EXPECT_EQ(entered, 100u);
 }
 
-TEST_P(http_stop_race, REST_1_stress_stop_beside_a_handler_that_stops) {
+TEST_P(http_stop_race, SERVER_LIFE_1_stress_stop_beside_a_handler_that_stops) {
     rounds(
         30,
         [&](http::server& s, auto go) {
@@ -182,7 +182,7 @@ TEST_P(http_stop_race, a_stop_is_kept_when_listen_fails) {
     });
 }
 
-TEST_P(http_stop_race, REST_3_the_grace_of_a_kept_stop_has_begun) {
+TEST_P(http_stop_race, SERVER_LIFE_3_the_grace_of_a_kept_stop_has_begun) {
     start();
     auto c = connect();
     c.send(get("/wait"));

@@ -36,12 +36,12 @@ int add(int a, int b) {
     });
 }
 
-TEST(await_callback, N3_Q11_a_callback_function_becomes_a_blocking_call) {
+TEST(await_callback, seed_N3_Q11_a_callback_function_becomes_a_blocking_call) {
     weft::run([] { EXPECT_EQ(add(1, 2), 3); });
     EXPECT_EQ(add(3, 4), 7);  // on a plain thread too
 }
 
-TEST(await_callback, N5_an_error_of_the_callback_is_thrown_at_the_call_site) {
+TEST(await_callback, seed_N5_an_error_of_the_callback_is_thrown_at_the_call_site) {
     weft::run([] { EXPECT_THROW(add(-1, 2), std::domain_error); });
 }
 
@@ -60,14 +60,14 @@ TEST(await_callback_death, an_error_that_is_null_stops_the_program) {
                  message);
 }
 
-TEST(await_callback, N4_a_callback_in_the_same_call_loses_nothing) {
+TEST(await_callback, seed_N4_a_callback_in_the_same_call_loses_nothing) {
     weft::run([] {
         EXPECT_EQ(weft::await_callback<std::string>([](auto resume) { resume("at once"); }), "at once");
         weft::await_callback<void>([](auto resume) { resume(); });
     });
 }
 
-TEST(await_callback, N4_a_second_callback_is_ignored_and_counted) {
+TEST(await_callback, seed_N4_a_second_callback_is_ignored_and_counted) {
     weft::run([] {
         const auto before = weft::ignored_resumes();
         EXPECT_EQ(weft::await_callback<int>([](auto resume) {
@@ -80,7 +80,7 @@ TEST(await_callback, N4_a_second_callback_is_ignored_and_counted) {
     });
 }
 
-TEST(await_callback, N4_a_late_callback_finds_nobody_and_harms_nobody) {
+TEST(await_callback, seed_N4_a_late_callback_finds_nobody_and_harms_nobody) {
     weft::run([] {
         std::optional<weft::resumer<int>> kept;
         const auto before = weft::ignored_resumes();
@@ -163,7 +163,7 @@ TEST(await_callback, looks_at_a_stop_on_entry) {
         {.workers = 1});
 }
 
-TEST(await_callback, N4_callbacks_race_with_parks_and_stops_stress) {
+TEST(await_callback, seed_N4_callbacks_race_with_parks_and_stops_stress) {
     const unsigned seed = std::random_device{}();
     std::cout << "seed " << seed << '\n';
     for (unsigned workers : {1u, 2u, 4u, 8u})

@@ -70,7 +70,7 @@ TEST(blocking_pool, starts_threads_on_demand_up_to_the_bound_and_queues_the_rest
     EXPECT_TRUE(eventually([&] { return b.ended && c.ended; }));
 }
 
-TEST(blocking_pool, B2_queued_jobs_start_in_order) {
+TEST(blocking_pool, BLOCKING_POOL_2_queued_jobs_start_in_order) {
     struct ordered final : blocking_job {
         void run() noexcept override { order->push_back(number); }
         void refuse() noexcept override {}
@@ -95,7 +95,7 @@ TEST(blocking_pool, B2_queued_jobs_start_in_order) {
     EXPECT_TRUE(eventually([&] { return last.ended.load(); }));
 }
 
-TEST(blocking_pool, B1_withdraw_takes_a_queued_job_and_no_other) {
+TEST(blocking_pool, BLOCKING_POOL_1_withdraw_takes_a_queued_job_and_no_other) {
     blocking_pool pool({.max_threads = 1, .most_threads = 1});
     gated_job running, waiting;
     pool.submit(running);
@@ -166,7 +166,7 @@ TEST(blocking_pool, its_end_leaves_a_call_behind_that_outlasts_the_grace) {
     delete stuck;
 }
 
-TEST(blocking_pool, B5_a_short_call_does_not_wait_for_long_ones_to_end) {
+TEST(blocking_pool, BLOCKING_POOL_5_a_short_call_does_not_wait_for_long_ones_to_end) {
     blocking_pool pool({.max_threads = 2, .most_threads = 8, .patience = 20ms});
     gated_job long_ones[2], short_ones[5];
     for (auto& j : long_ones) pool.submit(j);
@@ -183,7 +183,7 @@ TEST(blocking_pool, B5_a_short_call_does_not_wait_for_long_ones_to_end) {
     EXPECT_TRUE(eventually([&] { return long_ones[0].ended && long_ones[1].ended; }));
 }
 
-TEST(blocking_pool, B5_long_calls_take_one_more_thread_after_the_other_up_to_the_bound) {
+TEST(blocking_pool, BLOCKING_POOL_5_long_calls_take_one_more_thread_after_the_other_up_to_the_bound) {
     blocking_pool pool({.max_threads = 1, .most_threads = 3, .patience = 10ms});
     gated_job jobs[4];
     for (auto& j : jobs) pool.submit(j);
@@ -198,7 +198,7 @@ TEST(blocking_pool, B5_long_calls_take_one_more_thread_after_the_other_up_to_the
     EXPECT_TRUE(eventually([&] { return jobs[0].ended && jobs[2].ended && jobs[3].ended; }));
 }
 
-TEST(blocking_pool, B5_its_end_does_not_wait_for_the_reserve_to_lose_patience) {
+TEST(blocking_pool, BLOCKING_POOL_5_its_end_does_not_wait_for_the_reserve_to_lose_patience) {
     gated_job busy, waits;
     const auto from = std::chrono::steady_clock::now();
     {

@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-TEST(blocking, Q16_returns_what_the_call_returns_and_runs_elsewhere) {
+TEST(blocking, seed_Q16_returns_what_the_call_returns_and_runs_elsewhere) {
     weft::run([] {
         const auto here = std::this_thread::get_id();
         const auto there = weft::blocking([] { return std::this_thread::get_id(); });
@@ -47,7 +47,7 @@ TEST(blocking, on_a_plain_thread_the_call_runs_inline) {
     EXPECT_FALSE(weft::blocking([](std::stop_token t) { return t.stop_requested(); }));
 }
 
-TEST(blocking, L12_does_not_stall_other_fibers) {
+TEST(blocking, seed_L12_does_not_stall_other_fibers) {
     weft::run(
         [] {
             std::atomic<bool> may_end{false};
@@ -187,7 +187,8 @@ TEST(blocking, many_fibers_and_few_threads_stress) {
             {.workers = workers});
 }
 
-// Each worker polls in the midst of a park and may find there the fiber that the other is about to park (W6 of wait_word.hpp).
+// Each worker polls in the midst of a park and may find there the fiber that the other is about to
+// park (WAIT_WORD-6).
 TEST(blocking, carriers_find_each_others_fibers_stress) {
     weft::run(
         [] {

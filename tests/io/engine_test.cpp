@@ -56,7 +56,7 @@ TEST_P(io_engines, wake_without_a_poll_ends_the_next_one) {
     EXPECT_EQ(d->poll(never), 0u);
 }
 
-TEST_P(io_engines, E2_each_wake_after_a_poll_ends_another_poll) {
+TEST_P(io_engines, EPOLL_DRIVER_2_each_wake_after_a_poll_ends_another_poll) {
     const auto d = make();
     for (int i = 0; i < 100; ++i) {
         d->wake();
@@ -66,7 +66,7 @@ TEST_P(io_engines, E2_each_wake_after_a_poll_ends_another_poll) {
     EXPECT_EQ(d->poll(clock::now() + 1ms), 0u);
 }
 
-TEST_P(io_engines, E2_what_the_waker_wrote_is_visible_after_poll_stress) {
+TEST_P(io_engines, EPOLL_DRIVER_2_what_the_waker_wrote_is_visible_after_poll_stress) {
     const auto d = make();
     constexpr int rounds = 20'000;
     int handed = 0;  // not atomic: the order comes from the engine

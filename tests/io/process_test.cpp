@@ -45,7 +45,7 @@ protected:
 };
 WEFT_ON_1_2_4_8_WORKERS(processes);
 
-TEST_P(processes, E4_end_with_a_code_or_a_signal) {
+TEST_P(processes, ask_E4_end_with_a_code_or_a_signal) {
     rt.run([] {
         EXPECT_TRUE(process({"true"}).wait().success());
         process three(shell("exit 3"));
@@ -58,7 +58,7 @@ TEST_P(processes, E4_end_with_a_code_or_a_signal) {
     });
 }
 
-TEST_P(processes, E4_have_none_of_wefts_descriptors) {
+TEST_P(processes, ask_E4_have_none_of_wefts_descriptors) {
     rt.run([] {
         tcp::listener listener({.host = "127.0.0.1", .port = 0});
         auto waits = spawn([&] { listener.accept(); });
@@ -73,7 +73,7 @@ TEST_P(processes, E4_have_none_of_wefts_descriptors) {
 }
 
 // Handlers of fork() run in every way to a child but posix_spawn() and vfork(). That they are called here at all is shown by a fork.
-TEST_P(processes, E4_are_started_without_fork) {
+TEST_P(processes, ask_E4_are_started_without_fork) {
     static std::atomic<int> forks{0};
     static const int not_installed = ::pthread_atfork([] { ++forks; }, nullptr, nullptr);
     ASSERT_EQ(not_installed, 0);
@@ -92,7 +92,7 @@ TEST_P(processes, E4_are_started_without_fork) {
     EXPECT_EQ(forks, before);
 }
 
-TEST_P(processes, E4_many_are_waited_for_at_once_and_nobody_blocks) {
+TEST_P(processes, ask_E4_many_are_waited_for_at_once_and_nobody_blocks) {
     rt.run([] {
         std::vector<fiber<int>> all;
         for (int i = 0; i < 16; ++i)
@@ -102,7 +102,7 @@ TEST_P(processes, E4_many_are_waited_for_at_once_and_nobody_blocks) {
     });
 }
 
-TEST_P(processes, E4_are_fed_and_read_through_pipes) {
+TEST_P(processes, ask_E4_are_fed_and_read_through_pipes) {
     rt.run([] {
         process upper({"tr", "a-z", "A-Z"}, {.in = redirect::pipe, .out = redirect::pipe});
         auto reader = spawn([&] { return all_of(upper.out()); });
@@ -117,7 +117,7 @@ TEST_P(processes, E4_are_fed_and_read_through_pipes) {
     });
 }
 
-TEST_P(processes, E4_start_in_a_directory_and_with_an_environment) {
+TEST_P(processes, ask_E4_start_in_a_directory_and_with_an_environment) {
     rt.run([] {
         process p(shell("pwd; echo $GREETING"),
                   {.out = redirect::pipe, .directory = "/", .environment = words{"GREETING=hello", "PATH=/bin:/usr/bin"}});
@@ -125,7 +125,7 @@ TEST_P(processes, E4_start_in_a_directory_and_with_an_environment) {
     });
 }
 
-TEST_P(processes, E4_that_cannot_start_say_so) {
+TEST_P(processes, ask_E4_that_cannot_start_say_so) {
     rt.run([] {
         try {
             const process p({"/there/is/no/such/program"});
@@ -218,7 +218,7 @@ TEST_P(processes, a_signal_to_a_group_is_refused_without_one_of_its_own) {
     });
 }
 
-TEST_P(processes, E4_a_wait_can_be_stopped_and_the_child_runs_on) {
+TEST_P(processes, ask_E4_a_wait_can_be_stopped_and_the_child_runs_on) {
     rt.run([] {
         process p({"sleep", "100"});
         EXPECT_THROW(with_timeout(20ms, [&] { p.wait(); }), timeout_error);
@@ -233,7 +233,7 @@ TEST_P(processes, E4_a_wait_can_be_stopped_and_the_child_runs_on) {
     });
 }
 
-TEST_P(processes, E4_that_nobody_waits_for_are_ended_with_their_object) {
+TEST_P(processes, ask_E4_that_nobody_waits_for_are_ended_with_their_object) {
     rt.run([] {
         int id = 0;
         {
@@ -250,7 +250,7 @@ TEST_P(processes, E4_that_nobody_waits_for_are_ended_with_their_object) {
     });
 }
 
-TEST_P(processes, E4_of_a_writer_whose_reader_has_gone_there_is_no_signal) {
+TEST_P(processes, ask_E4_of_a_writer_whose_reader_has_gone_there_is_no_signal) {
     rt.run([] {
         process p({"true"}, {.in = redirect::pipe});
         p.wait();
@@ -261,7 +261,7 @@ TEST_P(processes, E4_of_a_writer_whose_reader_has_gone_there_is_no_signal) {
     });
 }
 
-TEST_P(processes, E4_from_plain_threads) {
+TEST_P(processes, ask_E4_from_plain_threads) {
     process p({"cat"}, {.in = redirect::pipe, .out = redirect::pipe});
     p.in().write_all("abc");
     p.in().close();
@@ -271,8 +271,8 @@ TEST_P(processes, E4_from_plain_threads) {
 
 std::atomic<int> others_signals = 0;
 
-// E4: somebody else owns SIGCHLD, and waits for children of his own.
-TEST_P(processes, E4_sigchld_and_other_peoples_children_are_left_alone) {
+// Ask E4: somebody else owns SIGCHLD, and waits for children of his own.
+TEST_P(processes, ask_E4_sigchld_and_other_peoples_children_are_left_alone) {
     struct sigaction theirs = {}, before = {}, after = {};
     theirs.sa_handler = [](int) { ++others_signals; };
     theirs.sa_flags = SA_RESTART;
@@ -293,7 +293,7 @@ TEST_P(processes, E4_sigchld_and_other_peoples_children_are_left_alone) {
     ::sigaction(SIGCHLD, &before, nullptr);
 }
 
-TEST_P(processes, E4_of_whom_somebody_else_has_taken_the_end_are_missing) {
+TEST_P(processes, ask_E4_of_whom_somebody_else_has_taken_the_end_are_missing) {
     rt.run([] {
         process p({"true"});
         int status = 0;

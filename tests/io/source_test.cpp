@@ -44,7 +44,7 @@ TEST_F(source_test, open_without_operations_close_closes_at_once) {
     EXPECT_TRUE(source_->closing());
 }
 
-TEST_F(source_test, I1_open_with_operations_close_keeps_the_descriptor_until_the_last_leave) {
+TEST_F(source_test, SOURCE_1_open_with_operations_close_keeps_the_descriptor_until_the_last_leave) {
     ASSERT_TRUE(source_->enter());
     ASSERT_TRUE(source_->enter());
     source_->close();
@@ -55,7 +55,7 @@ TEST_F(source_test, I1_open_with_operations_close_keeps_the_descriptor_until_the
     EXPECT_FALSE(is_open(fd()));
 }
 
-TEST_F(source_test, I1_closing_and_closed_refuse_operations) {
+TEST_F(source_test, SOURCE_1_closing_and_closed_refuse_operations) {
     ASSERT_TRUE(source_->enter());
     source_->close();
     EXPECT_FALSE(source_->enter());
@@ -81,7 +81,7 @@ TEST_F(source_test, close_is_idempotent_in_closing_and_closed) {
     EXPECT_FALSE(is_open(fd()));
 }
 
-TEST_F(source_test, I2_drop_before_the_last_leave_frees_once) {
+TEST_F(source_test, SOURCE_2_drop_before_the_last_leave_frees_once) {
     ASSERT_TRUE(source_->enter());
     auto* const s = std::exchange(source_, nullptr);
     s->drop();
@@ -98,7 +98,7 @@ TEST_F(source_test, I2_drop_before_the_last_leave_frees_once) {
     second->drop();
 }
 
-TEST_F(source_test, I3_a_late_event_finds_the_next_life_and_only_raises_its_count) {
+TEST_F(source_test, SOURCE_3_a_late_event_finds_the_next_life_and_only_raises_its_count) {
     auto* const s = std::exchange(source_, nullptr);
     s->drop();
     const auto other = socket_pair();
@@ -115,7 +115,7 @@ TEST_F(source_test, I3_a_late_event_finds_the_next_life_and_only_raises_its_coun
 
 // Waiting.
 
-TEST_F(source_test, I4_an_event_after_the_attempt_is_not_missed) {
+TEST_F(source_test, SOURCE_4_an_event_after_the_attempt_is_not_missed) {
     polled_engine d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
@@ -125,7 +125,7 @@ TEST_F(source_test, I4_an_event_after_the_attempt_is_not_missed) {
     source_->leave();
 }
 
-TEST_F(source_test, I6_an_event_wakes_all_waiters_of_its_way) {
+TEST_F(source_test, SOURCE_6_an_event_wakes_all_waiters_of_its_way) {
     polled_engine d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
@@ -171,7 +171,7 @@ TEST_F(source_test, wait_ends_when_its_time_has_come) {
     source_->leave();
 }
 
-TEST_F(source_test, I5_a_driver_that_ends_hands_its_waiters_over_to_poll) {
+TEST_F(source_test, SOURCE_5_a_driver_that_ends_hands_its_waiters_over_to_poll) {
     auto d = std::make_unique<polled_engine>();
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);

@@ -1,4 +1,4 @@
-// planted.cpp - bugs that weft-lint must find, and look-alikes that it must leave alone (R18). The prefix of a function says when:
+// planted.cpp - bugs that weft-lint must find, and look-alikes that it must leave alone (seed R18). The prefix of a function says when:
 //   planted_    in every build               optimized_   where the compiler keeps the address of errno: from -O2
 //   innocent_   never                        shared_      from -O2 with -fPIC: where it keeps that of a thread_local, too
 #include <cerrno>

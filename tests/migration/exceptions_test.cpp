@@ -1,4 +1,5 @@
-// exceptions_test.cpp - handlers and unwindings that park, and go on on another thread (B4 of the asks; R18).
+// exceptions_test.cpp - handlers and unwindings that park, and go on on another thread (ask B4;
+// seed R18).
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -37,7 +38,7 @@ void all_do(int fibers, F body) {
     for (auto& f : all) f.join();
 }
 
-TEST_P(exceptions_under_torture, R18_are_thrown_again_by_handlers_that_have_moved) {
+TEST_P(exceptions_under_torture, seed_R18_are_thrown_again_by_handlers_that_have_moved) {
     rt.run([] {
         all_do(20, [](int i) {
             for (unsigned way = 0; way < ways_to_park; ++way) {
@@ -75,7 +76,7 @@ struct parks_when_destroyed {
     }
 };
 
-TEST_P(exceptions_under_torture, R18_unwind_through_destructors_that_move) {
+TEST_P(exceptions_under_torture, seed_R18_unwind_through_destructors_that_move) {
     rt.run([] {
         all_do(20, [](int i) {
             for (unsigned way = 0; way < ways_to_park; ++way) {
@@ -111,7 +112,7 @@ struct throws_inside {
     }
 };
 
-TEST_P(exceptions_under_torture, R18_nest) {
+TEST_P(exceptions_under_torture, seed_R18_nest) {
     rt.run([] {
         all_do(20, [](int i) {
             try {
@@ -159,7 +160,7 @@ void dig(std::minstd_rand& random, int depth, int& parked) {
     }
 }
 
-TEST_P(exceptions_under_torture, R18_nest_at_random_stress) {
+TEST_P(exceptions_under_torture, seed_R18_nest_at_random_stress) {
     const seed s;
     rt.run([&] {
         all_do(scaled(100), [&](int i) {

@@ -1,5 +1,5 @@
-// thread_state_test.cpp - errno, thread_local variables and the floating-point environment beside fibers that move (R18): what the guide
-// promises of them in docs/guide/13-threads-below.md.
+// thread_state_test.cpp - errno, thread_local variables and the floating-point environment beside
+// fibers that move (seed R18): what the guide promises of them in docs/guide/13-threads-below.md.
 #include <fcntl.h>
 
 #include <atomic>
@@ -109,7 +109,7 @@ TEST(torture_by_the_environment, overrides_the_option) {
 [[gnu::noinline]] int error_of_close() { return ::close(-1) == 0 ? 0 : errno; }
 [[gnu::noinline]] int error_of_open() { return ::open("/nowhere/at/all", O_RDONLY) >= 0 ? 0 : errno; }
 
-TEST_P(thread_state_under_torture, R18_errno_is_right_where_nothing_parks_between_the_call_and_the_look) {
+TEST_P(thread_state_under_torture, seed_R18_errno_is_right_where_nothing_parks_between_the_call_and_the_look) {
     rt.run([] {
         with_scope([](scope& s) {
             for (int i = 0; i < 10; ++i)
@@ -136,7 +136,7 @@ thread_local pid_t whose = 0;
     return std::exchange(whose, thread);
 }
 
-TEST_P(thread_state_under_torture, R18_a_thread_local_is_this_threads_in_functions_that_do_not_park) {
+TEST_P(thread_state_under_torture, seed_R18_a_thread_local_is_this_threads_in_functions_that_do_not_park) {
     rt.run([] {
         with_scope([](scope& s) {
             for (int i = 0; i < 10; ++i)
@@ -153,7 +153,7 @@ TEST_P(thread_state_under_torture, R18_a_thread_local_is_this_threads_in_functio
 }
 
 // What weft keeps per fiber follows the fiber, however much of it is inlined here.
-TEST_P(thread_state_under_torture, R18_what_weft_knows_of_the_fiber_is_never_the_threads) {
+TEST_P(thread_state_under_torture, seed_R18_what_weft_knows_of_the_fiber_is_never_the_threads) {
     static fiber_local<int> own;
     rt.run([] {
         with_scope([](scope& s) {

@@ -4,12 +4,13 @@
 //  party        under the graph's lock                            without it
 //  set()        numbers the step, stores it, announces it         makes the value; hands it to listeners
 //  a computed   takes the next step; links what it reads, waits   runs its function, in a thread of its own until that is stopped
-//  cell         for it; publishes, or begins again (D6)
+//  cell         for it; publishes, or begins again (CELL_STATE-6)
 //  a reader     waits until the steps made so far have arrived    goes on with a version nobody changes
 //
-// The programs: a setter and a reader around one computed cell (D2, D5), a diamond (D3: rule 1 of weft/cell.hpp), two setters, history and
-// listeners (D1, D4), a circle (X1), two cells that change places (D6, D7), a thread that is stopped. What each change of mutants.cmake
-// breaks is at the end.
+// The programs: a setter and a reader around one computed cell (CELL_STATE-2, CELL_STATE-5), a
+// diamond (CELL_STATE-3: rule 1 of weft/cell.hpp), two setters, history and listeners
+// (CELL_STATE-1, CELL_STATE-4), a circle (DATAFLOW-1), two cells that change places (CELL_STATE-6,
+// CELL_STATE-7), a thread that is stopped. What each change of mutants.cmake breaks is at the end.
 #include <weft/detail/cell_core.hpp>
 
 #include <weft/stop.hpp>
@@ -133,7 +134,7 @@ model::result one_step(const model::options& o) {
         t.join_all();
     });
 }
-TEST(cell, D2_a_step_has_arrived_when_it_is_read) { expect_holds(one_step(with_two)); }
+TEST(cell, CELL_STATE_2_a_step_has_arrived_when_it_is_read) { expect_holds(one_step(with_two)); }
 
 /// One cell is computed from another directly and through a third. A second step comes when the first has been read, but for the third.
 model::result diamond(int steps, const model::options& o) {
@@ -161,8 +162,8 @@ model::result diamond(int steps, const model::options& o) {
         for (const int seen : listener->values) model::check(seen / 100 * 2 == seen % 100, "two steps in one value");
     });
 }
-TEST(cell, D2_D3_no_cell_mixes_two_steps) { expect_holds(diamond(1, with_three)); }
-TEST(cell, D5_a_step_that_was_dropped_is_answered_by_a_later_one) { expect_holds(diamond(2, with_three)); }
+TEST(cell, CELL_STATE_2_CELL_STATE_3_no_cell_mixes_two_steps) { expect_holds(diamond(1, with_three)); }
+TEST(cell, CELL_STATE_5_a_step_that_was_dropped_is_answered_by_a_later_one) { expect_holds(diamond(2, with_three)); }
 
 model::result two_setters(const model::options& o) {
     return model::explore(o, [](model::execution& t) {
@@ -182,9 +183,9 @@ model::result two_setters(const model::options& o) {
         t.join_all();
     });
 }
-TEST(cell, D2_two_setters) { expect_holds(two_setters(with_three)); }
+TEST(cell, CELL_STATE_2_two_setters) { expect_holds(two_setters(with_three)); }
 
-TEST(cell, D2_a_step_at_which_the_function_throws) {
+TEST(cell, CELL_STATE_2_a_step_at_which_the_function_throws) {
     holds(with_two, [](model::execution& t) {
         graph g(t);
         auto& x = g.add(1);
@@ -225,7 +226,7 @@ model::result stopped(const model::options& o) {
         t.join_all();
     });
 }
-TEST(cell, D2_the_end_of_a_cell_against_its_reader) { expect_holds(stopped(with_three)); }
+TEST(cell, CELL_STATE_2_the_end_of_a_cell_against_its_reader) { expect_holds(stopped(with_three)); }
 
 // ---- history and listeners
 
@@ -243,7 +244,7 @@ model::result listening(std::size_t history, const model::options& o) {
         model::check(history == 1 || values.size() == 2, "D1: as many as are kept");
     });
 }
-TEST(cell, D1_listeners_hear_one_value_after_the_other) {
+TEST(cell, CELL_STATE_1_listeners_hear_one_value_after_the_other) {
     for (const std::size_t history : {1u, 2u}) expect_holds(listening(history, two_threads));
 }
 
@@ -266,7 +267,7 @@ model::result history(bool is_linked_before, const model::options& o) {
         if (is_linked_before) model::check(listener->values == std::vector{4, 6}, "D4: none is skipped");
     });
 }
-TEST(cell, D1_D4_a_history_goes_on_to_who_is_computed) {
+TEST(cell, CELL_STATE_1_CELL_STATE_4_a_history_goes_on_to_who_is_computed) {
     for (const bool is_linked_before : {true, false}) expect_holds(history(is_linked_before, with_two));
 }
 
@@ -287,9 +288,9 @@ model::result circle(const model::options& o) {
         t.join_all();
     });
 }
-TEST(cell, X1_a_circle_is_told) { expect_holds(circle(with_three)); }
+TEST(cell, DATAFLOW_1_a_circle_is_told) { expect_holds(circle(with_three)); }
 
-TEST(cell, X1_a_cell_that_needs_itself_is_told) {
+TEST(cell, DATAFLOW_1_a_cell_that_needs_itself_is_told) {
     holds(with_two, [](model::execution& t) {
         graph g(t);
         auto& a = g.add();
@@ -320,11 +321,11 @@ model::result changing_places(int steps, const model::options& o) {
         t.join_all();
     });
 }
-TEST(cell, D6_D7_two_that_change_places_are_no_circle) {
+TEST(cell, CELL_STATE_6_CELL_STATE_7_two_that_change_places_are_no_circle) {
     for (const int steps : {1, 2}) expect_holds(changing_places(steps, with_three));
 }
 
-TEST(cell, D6_a_later_step_opens_a_circle) {
+TEST(cell, CELL_STATE_6_a_later_step_opens_a_circle) {
     holds(with_three, [](model::execution& t) {
         graph g(t);
         auto& is_circle = g.add(1);
@@ -344,23 +345,31 @@ TEST(cell, D6_a_later_step_opens_a_circle) {
 
 // ---- mutations
 
-TEST(cell, D1_breaks_when_two_deliver_at_once) {
+TEST(cell, CELL_STATE_1_breaks_when_two_deliver_at_once) {
 #if WEFT_UNDER_ASAN
     const __lsan::ScopedDisabler lost;  // two write one vector until that is found
 #endif
-    expect_found(listening(1, with(two_threads, "D1")), "data race");
+    expect_found(listening(1, with(two_threads, "CELL_STATE-1")), "data race");
 }
-TEST(cell, D2_breaks_when_a_step_is_not_announced) { expect_found(one_step(with(with_two, "D2")), "D2"); }
-TEST(cell, D2_breaks_when_the_end_wakes_nobody) { expect_found(stopped(with(with_three, "end")), "deadlock"); }
-TEST(cell, D3_breaks_when_who_reads_is_not_linked) { expect_found(one_step(with(with_two, "D3")), "D2"); }
-TEST(cell, D3_breaks_when_a_link_does_not_hear_of_what_was_before) {
-    expect_found(history(false, with(with_two, "D3 before")), "D2");
+TEST(cell, CELL_STATE_2_breaks_when_a_step_is_not_announced) { expect_found(one_step(with(with_two, "CELL_STATE-2")), "D2"); }
+TEST(cell, CELL_STATE_2_breaks_when_the_end_wakes_nobody) { expect_found(stopped(with(with_three, "end")), "deadlock"); }
+TEST(cell, CELL_STATE_3_breaks_when_who_reads_is_not_linked) { expect_found(one_step(with(with_two, "CELL_STATE-3")), "D2"); }
+TEST(cell, CELL_STATE_3_breaks_when_a_link_does_not_hear_of_what_was_before) {
+    expect_found(history(false, with(with_two, "CELL_STATE-3 before")), "D2");
 }
-TEST(cell, D4_breaks_when_the_newest_is_read_at_each_step) { expect_found(history(true, with(with_two, "D4")), "D4"); }
-TEST(cell, D5_breaks_when_a_step_is_dropped_without_a_trace) { expect_found(diamond(2, with(with_three, "D5")), "two steps"); }
-TEST(cell, D6_breaks_when_an_outdated_circle_is_taken_for_one) { expect_found(changing_places(1, with(with_three, "D6")), "D6"); }
-TEST(cell, D7_breaks_when_who_is_woken_still_waits) { expect_found(changing_places(1, with(with_three, "D7")), "D6"); }
-TEST(cell, X1_breaks_when_a_circle_may_close) { expect_found(circle(with(with_three, "X1")), "deadlock"); }
+TEST(cell, CELL_STATE_4_breaks_when_the_newest_is_read_at_each_step) {
+    expect_found(history(true, with(with_two, "CELL_STATE-4")), "D4");
+}
+TEST(cell, CELL_STATE_5_breaks_when_a_step_is_dropped_without_a_trace) {
+    expect_found(diamond(2, with(with_three, "CELL_STATE-5")), "two steps");
+}
+TEST(cell, CELL_STATE_6_breaks_when_an_outdated_circle_is_taken_for_one) {
+    expect_found(changing_places(1, with(with_three, "CELL_STATE-6")), "D6");
+}
+TEST(cell, CELL_STATE_7_breaks_when_who_is_woken_still_waits) {
+    expect_found(changing_places(1, with(with_three, "CELL_STATE-7")), "D6");
+}
+TEST(cell, DATAFLOW_1_breaks_when_a_circle_may_close) { expect_found(circle(with(with_three, "DATAFLOW-1")), "deadlock"); }
 
 }  // namespace
 }  // namespace litmus

@@ -29,7 +29,7 @@ class channel : public ::testing::Test {};
 using kinds = ::testing::Types<int, in_a_node>;
 TYPED_TEST_SUITE(channel, kinds);
 
-TYPED_TEST(channel, H2_H3_one_sender_one_receiver_with_and_without_room) {
+TYPED_TEST(channel, CHANNEL_CORE_2_CHANNEL_CORE_3_one_sender_one_receiver_with_and_without_room) {
     for (const std::size_t capacity : {0u, 1u})
         holds(two_threads, [=](model::execution& t) {
             const parties all;
@@ -53,7 +53,7 @@ TYPED_TEST(channel, H2_H3_one_sender_one_receiver_with_and_without_room) {
         });
 }
 
-TYPED_TEST(channel, H2_H3_two_senders_one_receiver) {
+TYPED_TEST(channel, CHANNEL_CORE_2_CHANNEL_CORE_3_two_senders_one_receiver) {
     for (const std::size_t capacity : {0u, 1u})
         holds(three_threads, [=](model::execution& t) {
             const parties all;
@@ -68,7 +68,7 @@ TYPED_TEST(channel, H2_H3_two_senders_one_receiver) {
         });
 }
 
-TYPED_TEST(channel, H6_a_wait_that_timed_out_has_moved_nothing) {
+TYPED_TEST(channel, CHANNEL_CORE_6_a_wait_that_timed_out_has_moved_nothing) {
     for (const std::size_t capacity : {0u, 1u})
         holds(two_threads, [=](model::execution& t) {
             const parties all;
@@ -85,7 +85,7 @@ TYPED_TEST(channel, H6_a_wait_that_timed_out_has_moved_nothing) {
         });
 }
 
-TYPED_TEST(channel, H3_H5_close_ends_those_who_wait) {
+TYPED_TEST(channel, CHANNEL_CORE_3_CHANNEL_CORE_5_close_ends_those_who_wait) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         weft::channel<TypeParam> c(1);

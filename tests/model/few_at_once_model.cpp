@@ -1,4 +1,5 @@
-// few_at_once_model.cpp - sched/monitor/few_at_once.hpp (D2, D3): never more places taken than there are, and nobody waits while one is free.
+// few_at_once_model.cpp - sched/monitor/few_at_once.hpp (FEW_AT_ONCE-1, FEW_AT_ONCE-2): never more
+// places taken than there are, and nobody waits while one is free.
 //
 // The takers here go round as carrier::live() does: take, run, give the place back, look again. Who pushes and is told that
 // somebody should be sent goes round himself, as the one sent; an item that nobody has served when all are done was forgotten.
@@ -91,10 +92,10 @@ void expect_holds(const model::result& r) {
 const model::options for_two = {.preemptions = 3, .reorderings = 2};
 const model::options for_three = {.preemptions = 2, .reorderings = 1};
 
-TEST(few_at_once, D2_D3_one_place_two_items) { expect_holds(run_two(1, for_two)); }
-TEST(few_at_once, D2_D3_two_places_two_items) { expect_holds(run_two(2, for_two)); }
-TEST(few_at_once, D2_D3_one_place_three_items) { expect_holds(run_three(1, for_three)); }
-TEST(few_at_once, D2_D3_two_places_three_items) { expect_holds(run_three(2, for_three)); }
+TEST(few_at_once, FEW_AT_ONCE_1_FEW_AT_ONCE_2_one_place_two_items) { expect_holds(run_two(1, for_two)); }
+TEST(few_at_once, FEW_AT_ONCE_1_FEW_AT_ONCE_2_two_places_two_items) { expect_holds(run_two(2, for_two)); }
+TEST(few_at_once, FEW_AT_ONCE_1_FEW_AT_ONCE_2_one_place_three_items) { expect_holds(run_three(1, for_three)); }
+TEST(few_at_once, FEW_AT_ONCE_1_FEW_AT_ONCE_2_two_places_three_items) { expect_holds(run_three(2, for_three)); }
 
 // ---- mutations
 
@@ -111,13 +112,17 @@ model::options without_fences_of(unsigned thread) {
     return o;
 }
 
-TEST(few_at_once, D3_breaks_without_the_fence_after_the_push) { expect_found(run_two(1, without_fences_of(pusher)), "D3"); }
-TEST(few_at_once, D3_breaks_without_the_fence_behind_a_place_given_back) {
+TEST(few_at_once, FEW_AT_ONCE_2_breaks_without_the_fence_after_the_push) {
+    expect_found(run_two(1, without_fences_of(pusher)), "D3");
+}
+TEST(few_at_once, FEW_AT_ONCE_2_breaks_without_the_fence_behind_a_place_given_back) {
     expect_found(run_two(1, without_fences_of(taker)), "D3");
 }
-TEST(few_at_once, D3_breaks_when_nobody_looks_again) { expect_found(run_two(1, for_two, {.looks_again = false}), "D3"); }
-TEST(few_at_once, D3_breaks_when_nobody_is_sent) { expect_found(run_two(1, for_two, {.sends = false}), "D3"); }
-TEST(few_at_once, D2_breaks_with_a_place_too_many) { expect_found(run_two(1, for_two, {.too_many = 1}), "D2"); }
+TEST(few_at_once, FEW_AT_ONCE_2_breaks_when_nobody_looks_again) {
+    expect_found(run_two(1, for_two, {.looks_again = false}), "D3");
+}
+TEST(few_at_once, FEW_AT_ONCE_2_breaks_when_nobody_is_sent) { expect_found(run_two(1, for_two, {.sends = false}), "D3"); }
+TEST(few_at_once, FEW_AT_ONCE_1_breaks_with_a_place_too_many) { expect_found(run_two(1, for_two, {.too_many = 1}), "D2"); }
 
 }  // namespace
 }  // namespace litmus

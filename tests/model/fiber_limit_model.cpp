@@ -1,4 +1,5 @@
-// fiber_limit_model.cpp - sched/fiber_limit.hpp (F1-F5): never too many, nobody forgotten in the line, with stops and in every order.
+// fiber_limit_model.cpp - sched/fiber_limit.hpp (FIBER_LIMIT-1 to FIBER_LIMIT-5): never too many,
+// nobody forgotten in the line, with stops and in every order.
 #include "sched/fiber_limit.hpp"
 
 #include "base/futex.hpp"
@@ -44,7 +45,7 @@ struct caller {
 };
 
 // What a place stands for. `work` is not atomic: with one place, two holders at once, or one who does not see what the last
-// one did, are a race (F5).
+// one did, are a race (FIBER_LIMIT-5).
 struct bench {
     fiber_limit limit;  // first: its word is location 0, its lock 1
     plain<int> work{0};
@@ -95,11 +96,11 @@ void expect_holds(const model::result& r) {
 const model::options two_callers = {.preemptions = model::unlimited, .reorderings = 3};
 const model::options three_callers = {.preemptions = 2, .reorderings = 2};
 
-TEST(fiber_limit, F1_F5_one_place_two_callers) { expect_holds(run(1, 2, two_callers)); }
-TEST(fiber_limit, F1_F3_one_place_three_callers) { expect_holds(run(1, 3, three_callers)); }
-TEST(fiber_limit, F1_two_places_three_callers) { expect_holds(run(2, 3, three_callers)); }
-TEST(fiber_limit, F4_a_stopped_waiter_takes_no_place_along) { expect_holds(run(1, 2, three_callers, true)); }
-TEST(fiber_limit, F4_a_stopped_waiter_before_another_one) { expect_holds(run(1, 3, {.preemptions = 1, .reorderings = 2}, true)); }
+TEST(fiber_limit, FIBER_LIMIT_1_FIBER_LIMIT_5_one_place_two_callers) { expect_holds(run(1, 2, two_callers)); }
+TEST(fiber_limit, FIBER_LIMIT_1_FIBER_LIMIT_3_one_place_three_callers) { expect_holds(run(1, 3, three_callers)); }
+TEST(fiber_limit, FIBER_LIMIT_1_two_places_three_callers) { expect_holds(run(2, 3, three_callers)); }
+TEST(fiber_limit, FIBER_LIMIT_4_a_stopped_waiter_takes_no_place_along) { expect_holds(run(1, 2, three_callers, true)); }
+TEST(fiber_limit, FIBER_LIMIT_4_a_stopped_waiter_before_another_one) { expect_holds(run(1, 3, {.preemptions = 1, .reorderings = 2}, true)); }
 TEST(fiber_limit, weak_exchanges_may_fail_without_reason) {
     expect_holds(run(1, 2, {.preemptions = 2, .reorderings = 2, .spurious = 2}));
 }
@@ -113,19 +114,19 @@ model::result weakened(operation_kind kind, unsigned location, std::memory_order
 }
 constexpr unsigned word = 0, lock = 1;
 
-TEST(fiber_limit, F5_breaks_when_taking_does_not_acquire) {
+TEST(fiber_limit, FIBER_LIMIT_5_breaks_when_taking_does_not_acquire) {
     EXPECT_NE(weakened(operation_kind::exchange, word, acquire, relaxed).report.find("data race"), std::string::npos);
 }
-TEST(fiber_limit, F5_breaks_when_giving_does_not_release) {
+TEST(fiber_limit, FIBER_LIMIT_5_breaks_when_giving_does_not_release) {
     EXPECT_NE(weakened(operation_kind::exchange, word, release, relaxed).report.find("data race"), std::string::npos);
 }
-TEST(fiber_limit, F2_breaks_without_the_lock) {
+TEST(fiber_limit, FIBER_LIMIT_2_breaks_without_the_lock) {
     EXPECT_FALSE(weakened(operation_kind::store, lock, release, relaxed).ok);
 }
 
 // The protocol with its rules open, for one place and two callers; the line is a count.
 struct open_rules {
-    bool closes = true;      // who waits says so in the word (F3)
+    bool closes = true;      // who waits says so in the word (FIBER_LIMIT-3)
     bool looks_again = true; // under the lock, before it waits
 };
 
@@ -171,11 +172,11 @@ model::result two_steps(const open_rules& does) {
     });
 }
 
-TEST(fiber_limit, F3_nobody_is_forgotten_by_the_rules) { expect_holds(two_steps({})); }
-TEST(fiber_limit, F3_a_waiter_is_forgotten_when_the_word_does_not_say_that_it_waits) {
+TEST(fiber_limit, FIBER_LIMIT_3_nobody_is_forgotten_by_the_rules) { expect_holds(two_steps({})); }
+TEST(fiber_limit, FIBER_LIMIT_3_a_waiter_is_forgotten_when_the_word_does_not_say_that_it_waits) {
     EXPECT_NE(two_steps({.closes = false}).report.find("deadlock"), std::string::npos);
 }
-TEST(fiber_limit, F2_a_waiter_is_forgotten_when_it_does_not_look_again_under_the_lock) {
+TEST(fiber_limit, FIBER_LIMIT_2_a_waiter_is_forgotten_when_it_does_not_look_again_under_the_lock) {
     EXPECT_NE(two_steps({.looks_again = false}).report.find("deadlock"), std::string::npos);
 }
 

@@ -5,8 +5,9 @@
 
 namespace weft::detail {
 
-// The kernel's look and the sleep are one step with respect to futex_wake() (F1). What a waker knew when it called is
-// respected by later looks, as the kernel's bucket lock orders them; the callers learn nothing from it (F3).
+// The kernel's look and the sleep are one step with respect to futex_wake() (FUTEX-1). What a waker
+// knew when it called is respected by later looks, as the kernel's bucket lock orders them; the
+// callers learn nothing from it (FUTEX-3).
 futex_result futex_wait(const futex_word& word, std::uint32_t expected, std::optional<monotonic_ns> deadline) noexcept {
     using how = model::execution::futex;
     switch (model::execution::running().futex_wait(&word, word.model_location(), expected, deadline.has_value())) {

@@ -24,7 +24,7 @@ void one_shot(model::execution& t) {
     t.join_all();
 }
 
-TEST(futex, F1_change_then_wake_loses_nobody) {
+TEST(futex, FUTEX_1_change_then_wake_loses_nobody) {
     for (const auto& o : {everything, with_spurious}) {
         const auto r = model::explore(o, one_shot);
         EXPECT_TRUE(r.ok) << r.report;
@@ -32,7 +32,7 @@ TEST(futex, F1_change_then_wake_loses_nobody) {
     }
 }
 
-TEST(futex, F1_wake_then_change_is_found_lost) {
+TEST(futex, FUTEX_1_wake_then_change_is_found_lost) {
     const auto r = model::explore(everything, [](model::execution& t) {
         futex_word word{0};
         t.thread([&] { while (word.load(acquire) == 0) (void)futex_wait(word, 0); });
@@ -42,7 +42,7 @@ TEST(futex, F1_wake_then_change_is_found_lost) {
     EXPECT_NE(r.report.find("deadlock: T1 sleeps"), std::string::npos) << r.report;
 }
 
-TEST(futex, F2_no_second_look_is_found_by_a_spurious_wake) {
+TEST(futex, FUTEX_2_no_second_look_is_found_by_a_spurious_wake) {
     const auto no_second_look = [](model::execution& t) {
         futex_word word{0};
         plain<int> data{0};
@@ -56,7 +56,7 @@ TEST(futex, F2_no_second_look_is_found_by_a_spurious_wake) {
     EXPECT_FALSE(model::explore(with_spurious, no_second_look).ok);
 }
 
-TEST(futex, F3_waking_orders_nothing) {
+TEST(futex, FUTEX_3_waking_orders_nothing) {
     const auto r = model::explore(everything, [](model::execution& t) {
         futex_word word{0};
         plain<int> data{0};

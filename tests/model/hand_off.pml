@@ -8,7 +8,7 @@
  * membarrier drains the caller, then each other thread, one by one with others running in between, then the caller.
  * The monitor asks anybody at any time; carriers refuse or concede as they like: what the runtime does is among it.
  *
- * Asserted: T1 one user of the worker at a time, who sees what the one before wrote; a carrier that goes on has the worker;
+ * Asserted: TENURE-1 one user of the worker at a time, who sees what the one before wrote; a carrier that goes on has the worker;
  * who takes gets a worker that was held. With LIVE: a hog, which enters as often as it likes or never again, loses its worker.
  *
  * Mutations (-D): NO_FENCE CALL_FIRST NO_LOOK REFUSE_BY_STORE TAKE_BY_STORE DEMAND_BY_STORE RECLAIM_BY_STORE GIVE_UP_BY_STORE

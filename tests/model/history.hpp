@@ -1,11 +1,13 @@
 // history.hpp - one atomic location: its modification order, and who has seen how much of it.
 //
 // Invariants
-//   H1  order_ is the modification order. A store may be put anywhere above the floor of its thread, so stores need not
-//       take effect in the order in which the schedule runs them.
-//   H2  Nothing comes between a store and the read-modify-write that read it (its `chained` successor).
-//   H3  The sightings of one thread, and those of seq_cst operations, never go back in order_ (coherence). A floor is
-//       therefore the last sighting that the reader must respect, and needs no search of older ones.
+//   HISTORY-1  order_ is the modification order. A store may be put anywhere above the floor of its
+//              thread, so stores need not take effect in the order in which the schedule runs them.
+//   HISTORY-2  Nothing comes between a store and the read-modify-write that read it (its `chained`
+//              successor).
+//   HISTORY-3  The sightings of one thread, and those of seq_cst operations, never go back in
+//              order_ (coherence). A floor is therefore the last sighting that the reader must
+//              respect, and needs no search of older ones.
 #pragma once
 
 #include <array>
@@ -23,7 +25,8 @@ struct store_record {
     view published;        ///< what an acquire that reads this store learns; carried on by chained ones
     thread_id author = 0;
     moment when = 0;
-    bool chained = false;  ///< a read-modify-write: belongs directly behind the store it read (H2)
+    /// a read-modify-write: belongs directly behind the store it read (HISTORY-2)
+    bool chained = false;
     unsigned place = 0;    ///< index in the modification order
 };
 
@@ -39,7 +42,7 @@ public:
     /// The lowest place that an operation with this view may read, or be put behind.
     [[nodiscard]] unsigned floor(const view& v, bool sc, const clock& all_fenced) const noexcept;
 
-    [[nodiscard]] bool takes_store_behind(unsigned place) const noexcept;  // H2
+    [[nodiscard]] bool takes_store_behind(unsigned place) const noexcept;  // HISTORY-2
     unsigned insert_behind(unsigned place, const store_record& s);
 
     /// Records that `t` at `when` read or wrote the store at `place`; `sc`: its moment in S, 0 for none.

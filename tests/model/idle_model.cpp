@@ -1,4 +1,5 @@
-// idle_model.cpp - sched/idle/idle_set.hpp (I1-I5) with sched/idle/parker.hpp (P1, P2): no wake-up is lost, for two and three workers.
+// idle_model.cpp - sched/idle/idle_set.hpp (IDLE_SET-1 to IDLE_SET-5) with sched/idle/parker.hpp
+// (PARKER-1, PARKER-2): no wake-up is lost, for two and three workers.
 //
 // The workers here take the steps of sched/idle/idle.cpp, with one shared count as the queue; a search is one look. Who has found
 // an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Items come from
@@ -27,10 +28,10 @@ struct no_driver final : weft::detail::driver {
 struct steps {
     bool publisher_looks = true;   // lacks_searcher() at all
     bool sleeper_looks = true;     // step 3 on the right
-    bool found_hands_on = true;    // I2: who ends a search looks whether there is more
-    bool outsider_fences = true;   // I6
-    bool somebody_looks = true;    // I7: the last one does
-    bool raise_wakes = true;       // I7
+    bool found_hands_on = true;  // IDLE_SET-2: who ends a search looks whether there is more
+    bool outsider_fences = true;  // IDLE_SET-6
+    bool somebody_looks = true;  // IDLE_SET-7: the last one does
+    bool raise_wakes = true;  // IDLE_SET-7
 };
 
 struct workers {
@@ -86,14 +87,14 @@ struct workers {
                     return model::check(queue.fetch_add(0, relaxed) == 0, "lost wake-up: one sleeps while an item waits");
                 }
             }
-            searching = !idle.retract(me);  // I5
+            searching = !idle.retract(me);  // IDLE_SET-5
         }
     }
 
     static constexpr weft::detail::time_point soon{};
 };
 
-/// I7: at most so many awake; then, if `raised`, by one more.
+/// IDLE_SET-7: at most so many awake; then, if `raised`, by one more.
 model::result run_few(unsigned n, int items, unsigned most, bool raised, model::options o, const steps& s = {}) {
     o.timeouts = 0;
     return model::explore(o, [=](model::execution& t) {
@@ -134,38 +135,40 @@ void expect_lost(const model::result& r) {
 const model::options for_one = {.preemptions = 4, .reorderings = 3};
 const model::options for_two = {.preemptions = 2, .reorderings = 2};
 
-TEST(idle, I3_one_worker_never_sleeps_on_work) { expect_holds(run(1, 1, for_one)); }
-TEST(idle, I3_one_worker_every_schedule) { expect_holds(run(1, 1, everything)); }
-TEST(idle, I2_I5_two_workers_one_item) { expect_holds(run(2, 1, for_two)); }
-TEST(idle, I2_I4_two_workers_two_items_each_gets_one) { expect_holds(run(2, 2, for_two)); }
-TEST(idle, I2_I6_two_workers_one_of_which_spawns) { expect_holds(run(2, 1, for_two, {}, 1)); }
-TEST(idle, I2_three_workers_one_of_which_spawns) { expect_holds(run(3, 1, {.preemptions = 1, .reorderings = 1}, {}, 1)); }
-TEST(idle, I2_three_workers_two_items) { expect_holds(run(3, 2, {.preemptions = 1, .reorderings = 1})); }
+TEST(idle, IDLE_SET_3_one_worker_never_sleeps_on_work) { expect_holds(run(1, 1, for_one)); }
+TEST(idle, IDLE_SET_3_one_worker_every_schedule) { expect_holds(run(1, 1, everything)); }
+TEST(idle, IDLE_SET_2_IDLE_SET_5_two_workers_one_item) { expect_holds(run(2, 1, for_two)); }
+TEST(idle, IDLE_SET_2_IDLE_SET_4_two_workers_two_items_each_gets_one) { expect_holds(run(2, 2, for_two)); }
+TEST(idle, IDLE_SET_2_IDLE_SET_6_two_workers_one_of_which_spawns) { expect_holds(run(2, 1, for_two, {}, 1)); }
+TEST(idle, IDLE_SET_2_three_workers_one_of_which_spawns) { expect_holds(run(3, 1, {.preemptions = 1, .reorderings = 1}, {}, 1)); }
+TEST(idle, IDLE_SET_2_three_workers_two_items) { expect_holds(run(3, 2, {.preemptions = 1, .reorderings = 1})); }
 
-TEST(idle, I7_one_of_two_may_be_awake) { expect_holds(run_few(2, 1, 1, false, for_two)); }
-TEST(idle, I7_two_of_three_may_be_awake) { expect_holds(run_few(3, 2, 2, false, {.preemptions = 1, .reorderings = 1})); }
-TEST(idle, I7_the_second_when_it_may) { expect_holds(run_few(2, 2, 1, true, {.preemptions = 2, .reorderings = 1})); }
+TEST(idle, IDLE_SET_7_one_of_two_may_be_awake) { expect_holds(run_few(2, 1, 1, false, for_two)); }
+TEST(idle, IDLE_SET_7_two_of_three_may_be_awake) { expect_holds(run_few(3, 2, 2, false, {.preemptions = 1, .reorderings = 1})); }
+TEST(idle, IDLE_SET_7_the_second_when_it_may) { expect_holds(run_few(2, 2, 1, true, {.preemptions = 2, .reorderings = 1})); }
 
 // ---- each step of the two columns taken away
 
-TEST(idle, I7_lost_when_nobody_looks) { expect_lost(run_few(2, 1, 1, false, for_two, {.somebody_looks = false})); }
-TEST(idle, I7_lost_when_nobody_is_woken_though_more_may) { expect_lost(run_few(2, 2, 1, true, for_two, {.raise_wakes = false})); }
+TEST(idle, IDLE_SET_7_lost_when_nobody_looks) { expect_lost(run_few(2, 1, 1, false, for_two, {.somebody_looks = false})); }
+TEST(idle, IDLE_SET_7_lost_when_nobody_is_woken_though_more_may) {
+    expect_lost(run_few(2, 2, 1, true, for_two, {.raise_wakes = false}));
+}
 
 TEST(idle, lost_when_the_publisher_does_not_look) { expect_lost(run(1, 1, for_one, {.publisher_looks = false})); }
 TEST(idle, lost_when_the_sleeper_does_not_look) { expect_lost(run(1, 1, for_one, {.sleeper_looks = false})); }
-TEST(idle, I2_lost_when_the_finder_does_not_hand_on) { expect_lost(run(2, 2, for_two, {.found_hands_on = false})); }
+TEST(idle, IDLE_SET_2_lost_when_the_finder_does_not_hand_on) { expect_lost(run(2, 2, for_two, {.found_hands_on = false})); }
 
-TEST(idle, I6_lost_when_an_outsider_does_not_fence) { expect_lost(run(1, 1, for_one, {.outsider_fences = false})); }
+TEST(idle, IDLE_SET_6_lost_when_an_outsider_does_not_fence) { expect_lost(run(1, 1, for_one, {.outsider_fences = false})); }
 
 // The two that are left out in turn: the part of a heavy fence that concerns the others, and the last sleeper's own fence.
-TEST(idle, I2_I3_lost_when_the_heavy_fences_are_ordinary_ones) {
+TEST(idle, IDLE_SET_2_IDLE_SET_3_lost_when_the_heavy_fences_are_ordinary_ones) {
     model::options o = for_two;
     o.weaken = [](const model::operation& op) { return op.kind == operation_kind::heavy_fence ? relaxed : op.order; };
     expect_lost(run(2, 1, o, {}, 1));
 }
 
 constexpr unsigned outsider = 1;  // thread numbers; workers follow
-TEST(idle, I6_lost_without_the_last_sleepers_fence) {
+TEST(idle, IDLE_SET_6_lost_without_the_last_sleepers_fence) {
     model::options o = for_one;
     o.weaken = [](const model::operation& op) {
         return op.kind == operation_kind::fence && op.thread != outsider ? relaxed : op.order;
@@ -173,8 +176,9 @@ TEST(idle, I6_lost_without_the_last_sleepers_fence) {
     expect_lost(run(1, 1, o));
 }
 
-// Who has ended a search with nobody asleep need not look (I2); with somebody asleep it must.
-TEST(idle, I2_lost_without_the_heavy_fence_of_end_search) {
+// Who has ended a search with nobody asleep need not look (IDLE_SET-2); with somebody asleep it
+// must.
+TEST(idle, IDLE_SET_2_lost_without_the_heavy_fence_of_end_search) {
     model::options o = for_two;
     std::array<bool, model::max_threads> in_end_search{};
     o.weaken = [in_end_search](const model::operation& op) mutable {

@@ -1,4 +1,5 @@
-// injector_model.cpp - sched/injector.hpp (J1-J4) under every schedule, and with each order taken away.
+// injector_model.cpp - sched/injector.hpp (INJECTOR-1 to INJECTOR-4) under every schedule, and with
+// each order taken away.
 #include "sched/injector.hpp"
 
 #include "model/litmus.hpp"
@@ -59,7 +60,7 @@ void expect_holds(const model::result& r) {
 
 TEST(injector, every_item_is_taken_once) { expect_holds(two_pushers_and_two_poppers({.preemptions = 2, .reorderings = 2})); }
 
-TEST(injector, J1_one_pusher_keeps_its_order) {
+TEST(injector, INJECTOR_1_one_pusher_keeps_its_order) {
     expect_holds(model::explore({.preemptions = 3, .reorderings = 3}, [](model::execution& t) {
         bench b;
         t.thread([&] {
@@ -78,7 +79,7 @@ TEST(injector, J1_one_pusher_keeps_its_order) {
 }
 
 // A sleeper that looks after the push must not find the queue empty while the item is there.
-TEST(injector, J2_what_is_there_is_counted) {
+TEST(injector, INJECTOR_2_what_is_there_is_counted) {
     expect_holds(model::explore({.preemptions = 4, .reorderings = 4}, [](model::execution& t) {
         bench b;
         b.push(0);

@@ -1,4 +1,5 @@
-// life_word_model.cpp - fiber/life_word.hpp (F1-F5) together with the visits of sched/run_queue.hpp, under every schedule.
+// life_word_model.cpp - fiber/life_word.hpp (LIFE_WORD-1 to LIFE_WORD-5) together with the visits
+// of sched/run_queue.hpp, under every schedule.
 #include "fiber/life_word.hpp"
 
 #include "model/litmus.hpp"
@@ -105,10 +106,10 @@ model::result explore(const model::options& o, bool detached, bool with_observer
 
 const model::options& all = everything;
 
-TEST(life_word, F3_a_detached_fiber_ends_beside_an_observer) { expect_holds(explore(all, true, true, false)); }
-TEST(life_word, F3_a_handle_is_dropped_beside_an_observer) { expect_holds(explore(all, false, true, false)); }
-TEST(life_word, F4_end_and_drop_of_the_handle_meet) { expect_holds(explore(all, false, false, true)); }
-TEST(life_word, F4_end_and_drop_of_the_handle_meet_beside_an_observer) {
+TEST(life_word, LIFE_WORD_3_a_detached_fiber_ends_beside_an_observer) { expect_holds(explore(all, true, true, false)); }
+TEST(life_word, LIFE_WORD_3_a_handle_is_dropped_beside_an_observer) { expect_holds(explore(all, false, true, false)); }
+TEST(life_word, LIFE_WORD_4_end_and_drop_of_the_handle_meet) { expect_holds(explore(all, false, false, true)); }
+TEST(life_word, LIFE_WORD_4_end_and_drop_of_the_handle_meet_beside_an_observer) {
     expect_holds(explore({.preemptions = 2}, false, true, true));
 }
 
@@ -127,7 +128,7 @@ model::result explore_join_in_place(const model::options& o, bool looks_for_obse
             }
             inside.leave();
             if (!b.life.is_joined()) return b.drop_handle(false);
-            b.destroy_body();  // outside: nobody else can have it (F5)
+            b.destroy_body();  // outside: nobody else can have it (LIFE_WORD-5)
             b.life.free_joined();
             b.give_back();
         });
@@ -137,13 +138,13 @@ model::result explore_join_in_place(const model::options& o, bool looks_for_obse
         model::check(b.body.get() == 0, "C2: the body is destroyed");
     });
 }
-TEST(life_word, F5_a_child_run_in_place_ends_beside_an_observer) { expect_holds(explore_join_in_place(all, true)); }
+TEST(life_word, LIFE_WORD_5_a_child_run_in_place_ends_beside_an_observer) { expect_holds(explore_join_in_place(all, true)); }
 
 // ---- mutations
 
 void expect_breaks(const model::result& r, const char* how) { EXPECT_NE(r.report.find(how), std::string::npos) << r.report; }
 
-TEST(life_word, F3_breaks_without_the_heavy_fence) {
+TEST(life_word, LIFE_WORD_3_breaks_without_the_heavy_fence) {
     const auto r =
         explore({.preemptions = model::unlimited,
                  .weaken =
@@ -153,7 +154,7 @@ TEST(life_word, F3_breaks_without_the_heavy_fence) {
                 true, true, false);
     EXPECT_FALSE(r.ok);
 }
-TEST(life_word, F3_breaks_when_an_observer_does_not_wait) {
+TEST(life_word, LIFE_WORD_3_breaks_when_an_observer_does_not_wait) {
     const auto r = model::explore(all, [](model::execution& t) {
         block b;
         b.life.begin(true);
@@ -170,7 +171,7 @@ TEST(life_word, F3_breaks_when_an_observer_does_not_wait) {
     });
     EXPECT_FALSE(r.ok);
 }
-TEST(life_word, F3_breaks_when_the_end_of_observing_is_not_released) {
+TEST(life_word, LIFE_WORD_3_breaks_when_the_end_of_observing_is_not_released) {
     const auto r = explore({.preemptions = model::unlimited,
                             .weaken =
                                 [](const model::operation& op) {
@@ -179,8 +180,10 @@ TEST(life_word, F3_breaks_when_the_end_of_observing_is_not_released) {
                            true, true, false);
     EXPECT_FALSE(r.ok);
 }
-TEST(life_word, F5_breaks_when_the_joiner_does_not_look_for_observers) { EXPECT_FALSE(explore_join_in_place(all, false).ok); }
-TEST(life_word, F4_breaks_when_the_end_is_not_released) {
+TEST(life_word, LIFE_WORD_5_breaks_when_the_joiner_does_not_look_for_observers) {
+    EXPECT_FALSE(explore_join_in_place(all, false).ok);
+}
+TEST(life_word, LIFE_WORD_4_breaks_when_the_end_is_not_released) {
     expect_breaks(explore({.preemptions = model::unlimited,
                            .weaken =
                                [](const model::operation& op) {

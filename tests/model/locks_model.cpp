@@ -48,37 +48,39 @@ model::result users_of_a_mutex(const std::vector<int>& times, const model::optio
 const model::options closely = {.preemptions = 3, .reorderings = 1};
 const model::options three_closely = {.preemptions = 2, .reorderings = 1};
 
-TEST(mutex, M1_M2_two_users) { expect_holds(users_of_a_mutex({1, 1}, closely)); }
-TEST(mutex, M1_M2_three_users) { expect_holds(users_of_a_mutex({1, 1, 1}, three_closely)); }
+TEST(mutex, MUTEX_1_MUTEX_2_two_users) { expect_holds(users_of_a_mutex({1, 1}, closely)); }
+TEST(mutex, MUTEX_1_MUTEX_2_three_users) { expect_holds(users_of_a_mutex({1, 1, 1}, three_closely)); }
 // One comes again and again, so that the waiter it has woken is overtaken and then owed the mutex.
-TEST(mutex, M3_who_was_overtaken_is_handed_it) { expect_holds(users_of_a_mutex({1, 3}, closely)); }
-TEST(mutex, M3_M5_who_was_overtaken_is_handed_it_before_others) { expect_holds(users_of_a_mutex({1, 1, 2}, three_closely)); }
-TEST(mutex, M2_M5_a_waiter_that_gives_up_takes_nobodys_turn) {
+TEST(mutex, MUTEX_3_who_was_overtaken_is_handed_it) { expect_holds(users_of_a_mutex({1, 3}, closely)); }
+TEST(mutex, MUTEX_3_MUTEX_5_who_was_overtaken_is_handed_it_before_others) {
+    expect_holds(users_of_a_mutex({1, 1, 2}, three_closely));
+}
+TEST(mutex, MUTEX_2_MUTEX_5_a_waiter_that_gives_up_takes_nobodys_turn) {
     expect_holds(users_of_a_mutex({1, -1}, closely));
     expect_holds(users_of_a_mutex({1, -1, 1}, three_closely));
 }
 
-TEST(mutex, M1_breaks_when_a_step_is_not_ordered) {
+TEST(mutex, MUTEX_1_breaks_when_a_step_is_not_ordered) {
     for (const auto order : {std::memory_order_acquire, std::memory_order_release}) {
         auto weak = closely;
         weak.weaken = [=](const model::operation& op) { return op.order == order ? std::memory_order_relaxed : op.order; };
         expect_found(users_of_a_mutex({1, 1}, weak), "data race");
     }
 }
-TEST(mutex, M3_breaks_when_who_is_handed_it_does_not_learn) {
-    expect_found(users_of_a_mutex({1, 3}, with(closely, "M3")), "locked again by its owner");
+TEST(mutex, MUTEX_3_breaks_when_who_is_handed_it_does_not_learn) {
+    expect_found(users_of_a_mutex({1, 3}, with(closely, "MUTEX-3")), "locked again by its owner");
 }
-TEST(mutex, M5_breaks_when_who_queues_does_not_say_so) {
-    expect_found(users_of_a_mutex({1, 1}, with(closely, "M5 queue")), "deadlock");
+TEST(mutex, MUTEX_5_breaks_when_who_queues_does_not_say_so) {
+    expect_found(users_of_a_mutex({1, 1}, with(closely, "MUTEX-5 queue")), "deadlock");
 }
-TEST(mutex, M5_breaks_when_who_takes_it_forgets_the_others) {
-    expect_found(users_of_a_mutex({1, 1, 1}, with(three_closely, "M5 take")), "deadlock");
+TEST(mutex, MUTEX_5_breaks_when_who_takes_it_forgets_the_others) {
+    expect_found(users_of_a_mutex({1, 1, 1}, with(three_closely, "MUTEX-5 take")), "deadlock");
 }
-TEST(mutex, M5_breaks_when_who_is_handed_it_forgets_the_others) {
-    expect_found(users_of_a_mutex({1, 1, 2}, with(three_closely, "M5 hand over")), "deadlock");
+TEST(mutex, MUTEX_5_breaks_when_who_is_handed_it_forgets_the_others) {
+    expect_found(users_of_a_mutex({1, 1, 2}, with(three_closely, "MUTEX-5 hand over")), "deadlock");
 }
-TEST(mutex, M5_breaks_when_who_comes_after_the_last_look_is_not_seen) {
-    expect_found(users_of_a_mutex({1, -1}, with(closely, "M5 last look")), "deadlock");
+TEST(mutex, MUTEX_5_breaks_when_who_comes_after_the_last_look_is_not_seen) {
+    expect_found(users_of_a_mutex({1, -1}, with(closely, "MUTEX-5 last look")), "deadlock");
 }
 
 model::result the_next_owner_destroys_it(const model::options& o) {
@@ -102,12 +104,12 @@ model::result the_next_owner_destroys_it(const model::options& o) {
     });
 }
 
-TEST(mutex, M4_the_next_owner_may_destroy_it) { expect_holds(the_next_owner_destroys_it(closely)); }
-TEST(mutex, M4_breaks_when_the_lock_is_let_go_last) {
-    expect_found(the_next_owner_destroys_it(with(closely, "M4")), "destroyed while another thread");
+TEST(mutex, MUTEX_4_the_next_owner_may_destroy_it) { expect_holds(the_next_owner_destroys_it(closely)); }
+TEST(mutex, MUTEX_4_breaks_when_the_lock_is_let_go_last) {
+    expect_found(the_next_owner_destroys_it(with(closely, "MUTEX-4")), "destroyed while another thread");
 }
 
-TEST(condition_variable, C2_a_notification_is_not_used_up_by_a_wait_that_gave_up) {
+TEST(condition_variable, CONDITION_VARIABLE_2_a_notification_is_not_used_up_by_a_wait_that_gave_up) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         weft::mutex m;
@@ -134,7 +136,7 @@ TEST(condition_variable, C2_a_notification_is_not_used_up_by_a_wait_that_gave_up
     });
 }
 
-TEST(condition_variable, C3_it_may_be_destroyed_once_its_waits_were_notified) {
+TEST(condition_variable, CONDITION_VARIABLE_3_it_may_be_destroyed_once_its_waits_were_notified) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         weft::mutex m;
@@ -154,7 +156,7 @@ TEST(condition_variable, C3_it_may_be_destroyed_once_its_waits_were_notified) {
     });
 }
 
-TEST(shared_mutex, N1_N2_N3_a_writer_is_alone_and_all_get_in) {
+TEST(shared_mutex, SHARED_MUTEX_1_SHARED_MUTEX_2_SHARED_MUTEX_3_a_writer_is_alone_and_all_get_in) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         weft::shared_mutex m;
@@ -174,7 +176,7 @@ TEST(shared_mutex, N1_N2_N3_a_writer_is_alone_and_all_get_in) {
     });
 }
 
-TEST(shared_mutex, N2_readers_behind_a_writer_that_gives_up_get_in) {
+TEST(shared_mutex, SHARED_MUTEX_2_readers_behind_a_writer_that_gives_up_get_in) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         weft::shared_mutex m;
@@ -196,7 +198,7 @@ TEST(shared_mutex, N2_readers_behind_a_writer_that_gives_up_get_in) {
     });
 }
 
-TEST(call_once, Y1_Y2_one_after_the_other_until_it_is_done) {
+TEST(call_once, ONE_TIME_1_ONE_TIME_2_one_after_the_other_until_it_is_done) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         weft::once_flag flag;

@@ -7,9 +7,11 @@
 //  actor     takes, admits senders, or lists itself        looks at values; answers; parks
 //  who ends  closes the doors, claims actor and senders    wakes them; what is stored when it is sealed is lost()
 //
-// The programs: two senders and the actor (K1, K3, K4), with each overflow (K2), with room that was reserved (K2), against close and seal
-// (K3), selective receives (K4), asks that are answered, refused, given up (K5). Each message says what has become of it (K1, K6). What
-// each change of mutants.cmake breaks is at the end.
+// The programs: two senders and the actor (MAILBOX-1, MAILBOX-3, MAILBOX-4), with each overflow
+// (MAILBOX-2), with room that was reserved (MAILBOX-2), against close and seal (MAILBOX-3),
+// selective receives (MAILBOX-4), asks that are answered, refused, given up (MAILBOX-5). Each
+// message says what has become of it (MAILBOX-1, MAILBOX-6). What each change of mutants.cmake
+// breaks is at the end.
 #include "actor/mailbox.hpp"
 
 #include <array>
@@ -109,7 +111,7 @@ struct box final : mailbox_core {
         } c{*this, least};
         const auto wanted = [](void* context_, message& m) {
             auto& [self, from] = *static_cast<context*>(context_);
-            static_cast<void>(self.size());  // K6: the lock is free
+            static_cast<void>(self.size());  // MAILBOX-6: the lock is free
             const int n = static_cast<note&>(m).number;
             model::check(self.all_.ends[at(n)] == 0, "K2: what is looked at stays");
             return n >= from;
@@ -151,7 +153,7 @@ private:
         return number_of(m);
     }
     void lost(std::unique_ptr<message> m, ask_end why) noexcept override {
-        static_cast<void>(size());  // K6: the lock is free
+        static_cast<void>(size());  // MAILBOX-6: the lock is free
         ++lost_[at(number_of(m))];
         refuse(*m, why);
     }
@@ -181,13 +183,13 @@ model::result two_senders(overflow how, const model::options& o) {
                 model::check(end == posted::accepted, "K2: there is room, at last");
     });
 }
-TEST(mailbox, K1_K3_K4_two_senders_one_place) { expect_holds(two_senders(overflow::park, three_threads)); }
-TEST(mailbox, K1_K2_two_senders_of_whom_none_waits) {
+TEST(mailbox, MAILBOX_1_MAILBOX_3_MAILBOX_4_two_senders_one_place) { expect_holds(two_senders(overflow::park, three_threads)); }
+TEST(mailbox, MAILBOX_1_MAILBOX_2_two_senders_of_whom_none_waits) {
     for (const auto how : {overflow::drop_oldest, overflow::drop_newest, overflow::fail})
         expect_holds(two_senders(how, three_threads));
 }
 
-TEST(mailbox, K1_one_sender_in_order) {
+TEST(mailbox, MAILBOX_1_one_sender_in_order) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         box b(1, overflow::park);
@@ -207,7 +209,7 @@ TEST(mailbox, K1_one_sender_in_order) {
     });
 }
 
-TEST(mailbox, K4_a_receive_that_times_out_has_taken_nothing) {
+TEST(mailbox, MAILBOX_4_a_receive_that_times_out_has_taken_nothing) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         box b(1, overflow::park);
@@ -220,7 +222,7 @@ TEST(mailbox, K4_a_receive_that_times_out_has_taken_nothing) {
     });
 }
 
-TEST(mailbox, K3_a_sender_that_is_cancelled_has_its_message) {
+TEST(mailbox, MAILBOX_3_a_sender_that_is_cancelled_has_its_message) {
     holds(three_threads, [](model::execution& t) {
         parties all(parties::stops::some);
         box b(1, overflow::park);
@@ -260,7 +262,7 @@ model::result against_close(const model::options& o) {
         model::check(!b.is_stored(1) && !b.is_stored(2), "what was accepted before is taken");
     });
 }
-TEST(mailbox, K3_K4_close_against_a_sender_and_the_actor) { expect_holds(against_close(three_threads)); }
+TEST(mailbox, MAILBOX_3_MAILBOX_4_close_against_a_sender_and_the_actor) { expect_holds(against_close(three_threads)); }
 
 /// Nobody takes anything.
 model::result close_against_senders(const model::options& o) {
@@ -274,9 +276,9 @@ model::result close_against_senders(const model::options& o) {
         b.settle();
     });
 }
-TEST(mailbox, K3_close_against_two_senders) { expect_holds(close_against_senders(three_threads)); }
+TEST(mailbox, MAILBOX_3_close_against_two_senders) { expect_holds(close_against_senders(three_threads)); }
 
-TEST(mailbox, K1_seal_against_senders) {
+TEST(mailbox, MAILBOX_1_seal_against_senders) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         box b(1, overflow::park);
@@ -291,7 +293,7 @@ TEST(mailbox, K1_seal_against_senders) {
     });
 }
 
-TEST(mailbox, K4_leave_ends_a_receive_and_keeps_what_is_stored) {
+TEST(mailbox, MAILBOX_4_leave_ends_a_receive_and_keeps_what_is_stored) {
     for (const auto next : {box::and_then::stay_open, box::and_then::close})
         holds(three_threads, [=](model::execution& t) {
             const parties all;
@@ -327,9 +329,9 @@ model::result reserved_beside_a_sender(const model::options& o) {
         b.settle();
     });
 }
-TEST(mailbox, K2_K3_reserved_room_beside_a_sender) { expect_holds(reserved_beside_a_sender(three_threads)); }
+TEST(mailbox, MAILBOX_2_MAILBOX_3_reserved_room_beside_a_sender) { expect_holds(reserved_beside_a_sender(three_threads)); }
 
-TEST(mailbox, K3_K4_room_given_back_lets_others_in) {
+TEST(mailbox, MAILBOX_3_MAILBOX_4_room_given_back_lets_others_in) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         box b(1, overflow::park);
@@ -363,7 +365,7 @@ model::result reserved_against_close(bool comes, const model::options& o) {
         model::check(!b.is_stored(1), "K4: what has room is taken");
     });
 }
-TEST(mailbox, K4_reserved_room_against_close) {
+TEST(mailbox, MAILBOX_4_reserved_room_against_close) {
     for (const bool comes : {true, false}) expect_holds(reserved_against_close(comes, three_threads));
 }
 
@@ -382,10 +384,10 @@ model::result selective(overflow how, std::size_t capacity, const model::options
         model::check(b.is_stored(1) != b.was_lost(1), "K1: the other stays, or has made room");
     });
 }
-TEST(mailbox, K4_K6_a_selective_receive) { expect_holds(selective(overflow::park, 2, two_threads)); }
-TEST(mailbox, K2_what_is_looked_at_is_not_displaced) { expect_holds(selective(overflow::drop_oldest, 1, two_threads)); }
+TEST(mailbox, MAILBOX_4_MAILBOX_6_a_selective_receive) { expect_holds(selective(overflow::park, 2, two_threads)); }
+TEST(mailbox, MAILBOX_2_what_is_looked_at_is_not_displaced) { expect_holds(selective(overflow::drop_oldest, 1, two_threads)); }
 
-TEST(mailbox, K4_a_selective_receive_with_two_senders) {
+TEST(mailbox, MAILBOX_4_a_selective_receive_with_two_senders) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         box b(2, overflow::park);
@@ -419,11 +421,11 @@ model::result ask_that_gives_up(bool is_full, const model::options& o) {
         b.settle();
     });
 }
-TEST(mailbox, K5_an_ask_that_gives_up) {
+TEST(mailbox, MAILBOX_5_an_ask_that_gives_up) {
     for (const bool is_full : {false, true}) expect_holds(ask_that_gives_up(is_full, two_threads));
 }
 
-TEST(mailbox, K5_an_ask_without_an_answer) {
+TEST(mailbox, MAILBOX_5_an_ask_without_an_answer) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         box b(1, overflow::park);
@@ -434,7 +436,7 @@ TEST(mailbox, K5_an_ask_without_an_answer) {
     });
 }
 
-TEST(mailbox, K5_asks_against_the_end_of_the_actor) {
+TEST(mailbox, MAILBOX_5_asks_against_the_end_of_the_actor) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         box b(1, overflow::park);
@@ -447,7 +449,7 @@ TEST(mailbox, K5_asks_against_the_end_of_the_actor) {
     });
 }
 
-TEST(mailbox, K5_an_ask_that_is_displaced) {
+TEST(mailbox, MAILBOX_5_an_ask_that_is_displaced) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         box b(1, overflow::drop_oldest);
@@ -462,30 +464,32 @@ TEST(mailbox, K5_an_ask_that_is_displaced) {
 
 // ---- mutations
 
-TEST(mailbox, K1_breaks_when_a_selective_receive_is_handed_what_comes) {
-    expect_found(selective(overflow::park, 2, with(two_threads, "K1")), "deadlock");
+TEST(mailbox, MAILBOX_1_breaks_when_a_selective_receive_is_handed_what_comes) {
+    expect_found(selective(overflow::park, 2, with(two_threads, "MAILBOX-1")), "deadlock");
 }
-TEST(mailbox, K2_breaks_when_the_oldest_goes_though_it_is_looked_at) {
-    expect_found(selective(overflow::drop_oldest, 1, with(two_threads, "K2")), "deadlock");
+TEST(mailbox, MAILBOX_2_breaks_when_the_oldest_goes_though_it_is_looked_at) {
+    expect_found(selective(overflow::drop_oldest, 1, with(two_threads, "MAILBOX-2")), "deadlock");
 }
-TEST(mailbox, K3_breaks_when_a_receive_lets_nobody_in) {
-    expect_found(two_senders(overflow::park, with(three_threads, "K3 take")), "deadlock");
+TEST(mailbox, MAILBOX_3_breaks_when_a_receive_lets_nobody_in) {
+    expect_found(two_senders(overflow::park, with(three_threads, "MAILBOX-3 take")), "deadlock");
 }
-TEST(mailbox, K3_breaks_when_close_leaves_the_senders) {
-    expect_found(close_against_senders(with(three_threads, "K3 close")), "deadlock");
+TEST(mailbox, MAILBOX_3_breaks_when_close_leaves_the_senders) {
+    expect_found(close_against_senders(with(three_threads, "MAILBOX-3 close")), "deadlock");
 }
-TEST(mailbox, K3_breaks_when_room_handed_over_lets_nobody_in) {
-    expect_found(reserved_beside_a_sender(with(three_threads, "K3 reserved")), "deadlock");
+TEST(mailbox, MAILBOX_3_breaks_when_room_handed_over_lets_nobody_in) {
+    expect_found(reserved_beside_a_sender(with(three_threads, "MAILBOX-3 reserved")), "deadlock");
 }
-TEST(mailbox, K4_breaks_when_close_leaves_the_actor) { expect_found(against_close(with(three_threads, "K4 close")), "deadlock"); }
-TEST(mailbox, K4_breaks_when_room_given_back_is_not_told) {
-    expect_found(reserved_against_close(false, with(three_threads, "K4 reserved")), "deadlock");
+TEST(mailbox, MAILBOX_4_breaks_when_close_leaves_the_actor) {
+    expect_found(against_close(with(three_threads, "MAILBOX-4 close")), "deadlock");
 }
-TEST(mailbox, K5_breaks_when_a_question_is_not_withdrawn) {
-    expect_found(ask_that_gives_up(true, with(two_threads, "K5")), "K1");
+TEST(mailbox, MAILBOX_4_breaks_when_room_given_back_is_not_told) {
+    expect_found(reserved_against_close(false, with(three_threads, "MAILBOX-4 reserved")), "deadlock");
 }
-TEST(mailbox, K6_breaks_when_values_are_looked_at_under_the_lock) {
-    expect_found(selective(overflow::park, 2, with(two_threads, "K6")), "deadlock");
+TEST(mailbox, MAILBOX_5_breaks_when_a_question_is_not_withdrawn) {
+    expect_found(ask_that_gives_up(true, with(two_threads, "MAILBOX-5")), "K1");
+}
+TEST(mailbox, MAILBOX_6_breaks_when_values_are_looked_at_under_the_lock) {
+    expect_found(selective(overflow::park, 2, with(two_threads, "MAILBOX-6")), "deadlock");
 }
 
 }  // namespace

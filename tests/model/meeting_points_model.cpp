@@ -81,7 +81,7 @@ TEST(latch, rule_2_a_waiter_may_destroy_it) {
     });
 }
 
-TEST(wait_group, G2_a_wait_ends_at_zero_even_if_the_count_grows_again) {
+TEST(wait_group, COUNTDOWN_2_a_wait_ends_at_zero_even_if_the_count_grows_again) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         weft::wait_group g(1);

@@ -1,4 +1,4 @@
-// memory.cpp - atomic operations by the rules M1-M4.
+// memory.cpp - atomic operations by the rules MEMORY-1 to MEMORY-4.
 #include "model/memory.hpp"
 
 namespace model {
@@ -96,7 +96,7 @@ unsigned memory::choose_place_to_load(const history& h, unsigned floor) {
     const unsigned newest = h.size() - 1;
     if (floor == newest) return newest;
     candidates_.clear();
-    for (unsigned p = newest + 1; p-- > floor;) candidates_.push_back(p);  // M1
+    for (unsigned p = newest + 1; p-- > floor;) candidates_.push_back(p);  // MEMORY-1
     return choose_candidate(newest, 1);
 }
 
@@ -105,7 +105,7 @@ unsigned memory::choose_place_for_store(const history& h, unsigned floor) {
     if (floor == newest) return newest;
     candidates_.clear();
     for (unsigned p = newest + 1; p-- > floor;)
-        if (h.takes_store_behind(p)) candidates_.push_back(p);  // M2; the newest always does
+        if (h.takes_store_behind(p)) candidates_.push_back(p);  // MEMORY-2; the newest always does
     return choose_candidate(newest, 1);
 }
 
@@ -114,7 +114,7 @@ outcome memory::store(thread_id t, history& h, std::uint64_t value, std::memory_
     const unsigned behind = choose_place_for_store(h, floor(t, h, order));
     const std::uint64_t old = h.at(behind).value;
     const moment when = tick(t);
-    const view& published = releases(order) ? threads_[t].now : threads_[t].released;  // M3
+    const view& published = releases(order) ? threads_[t].now : threads_[t].released;  // MEMORY-3
     const unsigned place =
         h.insert_behind(behind, {.value = value, .published = published, .author = t, .when = when});
     h.sighted(t, when, place, sc_moment(order));
@@ -129,7 +129,7 @@ outcome memory::finish_modify(thread_id t, history& h, unsigned place, std::uint
     if (acquires(order)) self.now.join(inherited);
     else self.acquirable.join(inherited);
     view published = releases(order) ? self.now : self.released;
-    published.join(inherited);  // the release sequence goes on (M3)
+    published.join(inherited);  // the release sequence goes on (MEMORY-3)
     const unsigned at = h.insert_behind(
         place, {.value = value, .published = published, .author = t, .when = when, .chained = true});
     h.sighted(t, when, at, sc_moment(order));

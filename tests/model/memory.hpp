@@ -1,15 +1,19 @@
 // memory.hpp - the rules of [intro.races] and [atomics.order]: what each operation may read and what it then knows.
 //
 // Rules
-//   M1  A load may return any store at or above its floor (history.hpp). Which one is a choice, the newest first.
-//   M2  A store may go behind any store at or above its floor that no read-modify-write has claimed (H2). The same
-//       holds for the store of a read-modify-write, which goes directly behind the store it read.
-//   M3  Reading a store joins what it published: at once with acquire, at the next acquire fence otherwise.
-//       A store publishes all its thread knows with release, or what it knew at its last release fence otherwise.
-//       A read-modify-write also passes on what the store it read had published (release sequence, C++20).
-//   M4  S, the order of seq_cst operations and fences, is the order in which the schedule runs them.
+//   MEMORY-1  A load may return any store at or above its floor (history.hpp). Which one is a
+//             choice, the newest first.
+//   MEMORY-2  A store may go behind any store at or above its floor that no read-modify-write has
+//             claimed (HISTORY-2). The same holds for the store of a read-modify-write, which goes
+//             directly behind the store it read.
+//   MEMORY-3  Reading a store joins what it published: at once with acquire, at the next acquire
+//             fence otherwise. A store publishes all its thread knows with release, or what it knew
+//             at its last release fence otherwise. A read-modify-write also passes on what the
+//             store it read had published (release sequence, C++20).
+//   MEMORY-4  S, the order of seq_cst operations and fences, is the order in which the schedule
+//             runs them.
 //
-// Not explored, because operations run in schedule order and S is that order (M4):
+// Not explored, because operations run in schedule order and S is that order (MEMORY-4):
 //   - load buffering: a load that returns a store which runs later. C++20 allows r1 == r2 == 1 in
 //     { r1 = y; x = 1 } || { r2 = x; y = 1 } with relaxed operations. No run here shows it, nor values out of thin air.
 //   - an S that contradicts happens-before; C++20 allows it where seq_cst and weaker operations meet on one location.
@@ -50,7 +54,8 @@ public:
 
     struct limits {
         unsigned spurious;     ///< how often compare_exchange_weak may fail without reason
-        unsigned reorderings;  ///< how often M1 and M2 may choose another than the newest place
+        /// how often MEMORY-1 and MEMORY-2 may choose another than the newest place
+        unsigned reorderings;
     };
 
     memory(choices& c, const limits& l) : choices_(c), limits_(l) {}
@@ -96,8 +101,10 @@ public:
 private:
     struct thread {
         view now;
-        view acquirable;  // published by stores read without acquire: an acquire fence takes it (M3)
-        view released;    // what was known at the last release fence: stores without release publish it (M3)
+        // published by stores read without acquire: an acquire fence takes it (MEMORY-3)
+        view acquirable;
+        // what was known at the last release fence: stores without release publish it (MEMORY-3)
+        view released;
     };
 
     history& restart_location(const store_record& initial);

@@ -21,64 +21,64 @@ macro(leave_out name statement)
 endmacro()
 
 if(SOURCE STREQUAL "src/sync/select.cpp")
-    leave_out("E1" [[std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);]])
+    leave_out("SELECT-1" [[std::ranges::sort(by_address_, std::less<>(), &select_entry::channel);]])
     mutate([[if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();]]
-           [[if (e->channel != std::exchange(locked, e->channel) || ::model::mutant("E1 once")) e->channel->lock().lock();]])
+           [[if (e->channel != std::exchange(locked, e->channel) || ::model::mutant("SELECT-1 once")) e->channel->lock().lock();]])
     mutate([[        wait w({.kind = has_watches_]]
-           [[        if (::model::mutant("E2")) unlock_all(), lock_all(); wait w({.kind = has_watches_]])
-    leave_out("E4" [[unlink_all();  // E4]])
+           [[        if (::model::mutant("SELECT-2")) unlock_all(), lock_all(); wait w({.kind = has_watches_]])
+    leave_out("SELECT-4" [[unlink_all();  // SELECT-4]])
     mutate([[ended_already = !e.fiber->life.await();]]
-           [[ended_already = !e.fiber->life.await() && !::model::mutant("E5");]])
-    mutate([[!e.watch->enlist(*me) && me->claim()]] [[!e.watch->enlist(*me) && !::model::mutant("E6 event") && me->claim()]])
-    mutate([[if (e.kind == select_kind::watch) return std::nullopt;  // E6]]
-           [[if (e.kind == select_kind::watch && !::model::mutant("E6 look")) return std::nullopt;]])
-    leave_out("E7" [[e.watch->open();]])
+           [[ended_already = !e.fiber->life.await() && !::model::mutant("SELECT-5");]])
+    mutate([[!e.watch->enlist(*me) && me->claim()]] [[!e.watch->enlist(*me) && !::model::mutant("SELECT-6 event") && me->claim()]])
+    mutate([[if (e.kind == select_kind::watch) return std::nullopt;  // SELECT-6]]
+           [[if (e.kind == select_kind::watch && !::model::mutant("SELECT-6 look")) return std::nullopt;]])
+    leave_out("SELECT-7" [[e.watch->open();]])
     mutate([[&& operate_now(entries[first])) return first;]]
-           [[&& (operate_now(entries[first]) || ::model::mutant("E8"))) return first;]])
+           [[&& (operate_now(entries[first]) || ::model::mutant("SELECT-8"))) return first;]])
 elseif(SOURCE STREQUAL "src/sync/mutex.cpp")
-    leave_out("M3" [[next->handed_over = true;]])
+    leave_out("MUTEX-3" [[next->handed_over = true;]])
     mutate([[        s.lock.unlock();
-    } while (!give_free(s, self));]] [[        if (::model::mutant("M4") && give_free(s, self)) return s.lock.unlock();
+    } while (!give_free(s, self));]] [[        if (::model::mutant("MUTEX-4") && give_free(s, self)) return s.lock.unlock();
         s.lock.unlock();
-        if (::model::mutant("M5 last look")) return s.word.store(0, release);
+        if (::model::mutant("MUTEX-5 last look")) return s.word.store(0, release);
     } while (!give_free(s, self));]])
-    mutate([[(seen & crowded) != 0 ||]] [[(seen & crowded) != 0 || ::model::mutant("M5 queue") ||]])
+    mutate([[(seen & crowded) != 0 ||]] [[(seen & crowded) != 0 || ::model::mutant("MUTEX-5 queue") ||]])
     mutate([[owned_by(self) | crowded_if_waited_for(s), acquire]]
-           [[owned_by(self) | (::model::mutant("M5 take") ? 0 : crowded_if_waited_for(s)), acquire]])
+           [[owned_by(self) | (::model::mutant("MUTEX-5 take") ? 0 : crowded_if_waited_for(s)), acquire]])
     mutate([[owned_by(next->cell()) | crowded_if_waited_for(s)]]
-           [[owned_by(next->cell()) | (::model::mutant("M5 hand over") ? 0 : crowded_if_waited_for(s))]])
+           [[owned_by(next->cell()) | (::model::mutant("MUTEX-5 hand over") ? 0 : crowded_if_waited_for(s))]])
 elseif(SOURCE STREQUAL "src/actor/mailbox.cpp")
-    mutate([[if (!r || !r->any) append(m);]] [[if (!r || (!r->any && !::model::mutant("K1"))) append(m);]])
-    mutate([[oldest_ && oldest_ == cursor_ ?]] [[oldest_ && oldest_ == cursor_ && !::model::mutant("K2") ?]])
-    leave_out("K3 close" [[claim_all(senders_, claimed);]])
-    leave_out("K3 reserved" [[admit_senders(claimed);  // K3]])
+    mutate([[if (!r || !r->any) append(m);]] [[if (!r || (!r->any && !::model::mutant("MAILBOX-1"))) append(m);]])
+    mutate([[oldest_ && oldest_ == cursor_ ?]] [[oldest_ && oldest_ == cursor_ && !::model::mutant("MAILBOX-2") ?]])
+    leave_out("MAILBOX-3 close" [[claim_all(senders_, claimed);]])
+    leave_out("MAILBOX-3 reserved" [[admit_senders(claimed);  // MAILBOX-3]])
     mutate([[doors_ = doors::closed;
     receiving* const r = claim_receiver(nullptr);]] [[doors_ = doors::closed;
-    receiving* const r = ::model::mutant("K4 close") ? nullptr : claim_receiver(nullptr);]])
+    receiving* const r = ::model::mutant("MAILBOX-4 close") ? nullptr : claim_receiver(nullptr);]])
     mutate([[oldest_ || doors_ != doors::open ? claim_receiver]]
-           [[(oldest_ || doors_ != doors::open) && !::model::mutant("K4 reserved") ? claim_receiver]])
-    leave_out("K5" [[if (!me.accepted) m.reset(me.mine);]])
+           [[(oldest_ || doors_ != doors::open) && !::model::mutant("MAILBOX-4 reserved") ? claim_receiver]])
+    leave_out("MAILBOX-5" [[if (!me.accepted) m.reset(me.mine);]])
 elseif(SOURCE STREQUAL "src/actor/mailbox_receive.cpp")
-    leave_out("K3 take" [[if (!senders_.empty()) admit_senders(claimed);]])
-    leave_out("K6" [[look.unlock();
+    leave_out("MAILBOX-3 take" [[if (!senders_.empty()) admit_senders(claimed);]])
+    leave_out("MAILBOX-6" [[look.unlock();
                 const bool]])
 elseif(SOURCE STREQUAL "src/sync/cell.cpp")
-    leave_out("D1" [[if (delivering) return lock.unlock();]])
-    leave_out("D2" [[s.announce_to_readers(now);]])
+    leave_out("CELL_STATE-1" [[if (delivering) return lock.unlock();]])
+    leave_out("CELL_STATE-2" [[s.announce_to_readers(now);]])
     leave_out("end" [[s.wake_readers();]])
 elseif(SOURCE STREQUAL "src/sync/cell_graph.cpp")
-    leave_out("D3 before" [[announce(v.at);]])
-    leave_out("D5" [[c.drop(c.pending.front());]])
-    leave_out("D7" [[who->wait_is_over();]])
+    leave_out("CELL_STATE-3 before" [[announce(v.at);]])
+    leave_out("CELL_STATE-5" [[c.drop(c.pending.front());]])
+    leave_out("CELL_STATE-7" [[who->wait_is_over();]])
 elseif(SOURCE STREQUAL "src/sync/cell_read.cpp")
     mutate([[const auto& v = reader ? state_->version_at]]
-           [[const auto& v = reader && !::model::mutant("D4") ? state_->version_at]])
+           [[const auto& v = reader && !::model::mutant("CELL_STATE-4") ? state_->version_at]])
     mutate([[            reader->link(*state_);
-            reader->is_late]] [[            if (!::model::mutant("D3")) reader->link(*state_);
+            reader->is_late]] [[            if (!::model::mutant("CELL_STATE-3")) reader->link(*state_);
             reader->is_late]])
-    leave_out("D6" [[break_outdated_circle(*reader);]])
+    leave_out("CELL_STATE-6" [[break_outdated_circle(*reader);]])
 elseif(SOURCE STREQUAL "src/sync/dataflow.cpp")
-    mutate([[closes = c == me_;]] [[closes = c == me_ && !::model::mutant("X1");]])
+    mutate([[closes = c == me_;]] [[closes = c == me_ && !::model::mutant("DATAFLOW-1");]])
 endif()
 
 get_filename_component(folder "${COPY}" DIRECTORY)

@@ -1,4 +1,5 @@
-// parker_model.cpp - sched/idle/parker.hpp (P1, P2): a wake is never lost, on the futex and in the driver.
+// parker_model.cpp - sched/idle/parker.hpp (PARKER-1, PARKER-2): a wake is never lost, on the futex
+// and in the driver.
 #include "sched/idle/parker.hpp"
 
 #include "model/litmus.hpp"
@@ -67,10 +68,10 @@ void expect_holds(const model::result& r) {
 
 const model::options spurious = {.preemptions = model::unlimited, .spurious = 1};
 
-TEST(parker, P1_no_wake_is_lost_on_the_futex) { expect_holds(wakes(spurious, false, 2)); }
-TEST(parker, P1_no_wake_is_lost_in_the_driver) { expect_holds(wakes(spurious, true, 1)); }
+TEST(parker, PARKER_1_no_wake_is_lost_on_the_futex) { expect_holds(wakes(spurious, false, 2)); }
+TEST(parker, PARKER_1_no_wake_is_lost_in_the_driver) { expect_holds(wakes(spurious, true, 1)); }
 
-TEST(parker, P1_two_wakers_and_one_sleep) {
+TEST(parker, PARKER_1_two_wakers_and_one_sleep) {
     for (const bool in_driver : {false, true})
         expect_holds(model::explore(everything, [=](model::execution& t) {
             bench b;
@@ -81,7 +82,7 @@ TEST(parker, P1_two_wakers_and_one_sleep) {
 }
 
 // A wake that comes while its sleep times out may be dropped: the owner looks at everything next. It must see the news then.
-TEST(parker, P2_a_token_dropped_by_a_timeout_still_brings_its_news) {
+TEST(parker, PARKER_2_a_token_dropped_by_a_timeout_still_brings_its_news) {
     expect_holds(model::explore(everything, [](model::execution& t) {
         bench b;
         atomic<int> queue{0};
@@ -97,7 +98,7 @@ TEST(parker, P2_a_token_dropped_by_a_timeout_still_brings_its_news) {
     }));
 }
 
-TEST(parker, P1_breaks_when_wake_does_not_release) {
+TEST(parker, PARKER_1_breaks_when_wake_does_not_release) {
     const auto r = wakes({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
         return op.is(operation_kind::modify, 0) ? acquire : op.order;
     }}, false, 1);

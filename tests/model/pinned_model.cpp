@@ -1,4 +1,5 @@
-// pinned_model.cpp - B3 of sched/pinned.hpp: a carrier does not sleep while a fiber that is pinned to it is ready.
+// pinned_model.cpp - PINNED-3: a carrier does not sleep while a fiber that is pinned to it is
+// ready.
 //
 // Shipped are the queue (sched/injector.hpp), the announcement and the sleep of a worker (sched/idle/idle_set.hpp, sched/idle/parker.hpp), and how a
 // worker goes and comes (sched/tenure.hpp). The steps between them are those of scheduler::ready_pinned(), idle_worker::sleep() and
@@ -109,7 +110,7 @@ struct bench {
     void live() {
         tenure::holder me(mine.hold);
         for (bool is_coming = false; !run_pinned();) {
-            if (is_coming) cpu_relax();  // J2
+            if (is_coming) cpu_relax();  // INJECTOR-2
             is_coming = me.has_worker() ? rest_with_worker() : await_worker(me);
         }
     }
@@ -224,16 +225,16 @@ void expect_holds(const model::result& r) {
 const model::options for_two = {.preemptions = 3, .reorderings = 2};
 const model::options for_three = {.preemptions = 2, .reorderings = 2};
 
-TEST(pinned_fibers, B3_a_worker_that_sleeps) { expect_holds(run_resting(for_two, rest::sleeps)); }
-TEST(pinned_fibers, B3_a_worker_that_is_not_the_last_to_sleep) { expect_holds(run_resting(for_two, rest::sleeps, {}, 2)); }
-TEST(pinned_fibers, B3_a_worker_that_naps) { expect_holds(run_resting(for_two, rest::naps)); }
-TEST(pinned_fibers, B3_a_carrier_at_home) { expect_holds(run_at_home(for_two)); }
-TEST(pinned_fibers, B3_a_spare_that_is_granted_the_worker_meanwhile) { expect_holds(run_wanted(for_three, true)); }
-TEST(pinned_fibers, B3_a_spare_that_is_granted_the_worker_and_naps) {
+TEST(pinned_fibers, PINNED_3_a_worker_that_sleeps) { expect_holds(run_resting(for_two, rest::sleeps)); }
+TEST(pinned_fibers, PINNED_3_a_worker_that_is_not_the_last_to_sleep) { expect_holds(run_resting(for_two, rest::sleeps, {}, 2)); }
+TEST(pinned_fibers, PINNED_3_a_worker_that_naps) { expect_holds(run_resting(for_two, rest::naps)); }
+TEST(pinned_fibers, PINNED_3_a_carrier_at_home) { expect_holds(run_at_home(for_two)); }
+TEST(pinned_fibers, PINNED_3_a_spare_that_is_granted_the_worker_meanwhile) { expect_holds(run_wanted(for_three, true)); }
+TEST(pinned_fibers, PINNED_3_a_spare_that_is_granted_the_worker_and_naps) {
     expect_holds(run_wanted(for_three, true, {}, rest::naps));
 }
-TEST(pinned_fibers, B3_a_spare_that_is_put_back_meanwhile) { expect_holds(run_wanted(for_three, false)); }
-TEST(pinned_fibers, B3_a_carrier_that_loses_its_worker_meanwhile) { expect_holds(run_taken(for_three)); }
+TEST(pinned_fibers, PINNED_3_a_spare_that_is_put_back_meanwhile) { expect_holds(run_wanted(for_three, false)); }
+TEST(pinned_fibers, PINNED_3_a_carrier_that_loses_its_worker_meanwhile) { expect_holds(run_taken(for_three)); }
 
 // ---- each step taken away
 
@@ -250,29 +251,29 @@ model::options without_its_fences() {
     return o;
 }
 
-// Of a worker that stays where it is the token alone would do (P1 of parker.hpp). The fences are for one that has just come: who
-// pushes does not see that yet, and finds no spare any more.
-TEST(pinned_fibers, B3_breaks_when_the_pusher_does_not_fence) {
+// Of a worker that stays where it is the token alone would do (PARKER-1). The fences are for one
+// that has just come: who pushes does not see that yet, and finds no spare any more.
+TEST(pinned_fibers, PINNED_3_breaks_when_the_pusher_does_not_fence) {
     expect_forgotten(run_wanted(for_three, true, {.pusher_fences = false}));
     expect_forgotten(run_wanted(for_three, true, {.pusher_fences = false}, rest::naps));
 }
-TEST(pinned_fibers, B3_breaks_without_the_fence_of_who_falls_asleep) {
+TEST(pinned_fibers, PINNED_3_breaks_without_the_fence_of_who_falls_asleep) {
     expect_forgotten(run_wanted(without_its_fences(), true));
     expect_forgotten(run_wanted(without_its_fences(), true, {}, rest::naps));
 }
-TEST(pinned_fibers, B3_breaks_when_the_sleeper_does_not_look) {
+TEST(pinned_fibers, PINNED_3_breaks_when_the_sleeper_does_not_look) {
     expect_forgotten(run_wanted(for_three, true, {.sleeper_looks = false}));
 }
-TEST(pinned_fibers, B3_breaks_when_the_worker_is_not_woken) {
+TEST(pinned_fibers, PINNED_3_breaks_when_the_worker_is_not_woken) {
     expect_forgotten(run_resting(for_two, rest::sleeps, {.wakes_the_worker = false}));
 }
-TEST(pinned_fibers, B3_breaks_when_only_one_that_seems_to_have_no_worker_is_summoned) {
+TEST(pinned_fibers, PINNED_3_breaks_when_only_one_that_seems_to_have_no_worker_is_summoned) {
     expect_forgotten(run_taken(for_three, {.summons_in_any_case = false}));
 }
-TEST(pinned_fibers, B3_breaks_when_who_registers_has_looked_before) {
+TEST(pinned_fibers, PINNED_3_breaks_when_who_registers_has_looked_before) {
     expect_forgotten(run_at_home(for_two, {.spare_looks_under_the_lock = false}));
 }
-TEST(pinned_fibers, B3_breaks_when_who_puts_back_does_not_look) {
+TEST(pinned_fibers, PINNED_3_breaks_when_who_puts_back_does_not_look) {
     expect_forgotten(run_wanted(for_three, false, {.put_back_looks = false}));
 }
 

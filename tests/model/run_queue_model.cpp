@@ -1,5 +1,6 @@
-// run_queue_model.cpp - sched/run_queue.hpp (Q1-Q5) under every schedule, with its asymmetric fence, and with each part taken
-// away. What only the owner or the thief may touch is `plain`: two of them inside at once is a data race, which fails the run.
+// run_queue_model.cpp - sched/run_queue.hpp (RUN_QUEUE-1 to RUN_QUEUE-5) under every schedule, with
+// its asymmetric fence, and with each part taken away. What only the owner or the thief may touch
+// is `plain`: two of them inside at once is a data race, which fails the run.
 #include "support/held_queue.hpp"
 
 #include "model/litmus.hpp"
@@ -104,10 +105,10 @@ void expect_holds(const model::result& r) {
 
 const model::options bounded = {.preemptions = 3, .reorderings = 3};
 
-TEST(run_queue, Q2_Q5_answers_and_withdrawals) { expect_holds(share({.preemptions = 4}, 1, false)); }
-TEST(run_queue, Q1_owner_and_overruling_thief) { expect_holds(share({.preemptions = 4, .reorderings = 4}, 1, true)); }
-TEST(run_queue, Q1_the_slot_too) { expect_holds(share(bounded, 1, true, true)); }
-TEST(run_queue, Q3_two_thieves) { expect_holds(share({.preemptions = 2, .reorderings = 2}, 2, true)); }
+TEST(run_queue, RUN_QUEUE_2_RUN_QUEUE_5_answers_and_withdrawals) { expect_holds(share({.preemptions = 4}, 1, false)); }
+TEST(run_queue, RUN_QUEUE_1_owner_and_overruling_thief) { expect_holds(share({.preemptions = 4, .reorderings = 4}, 1, true)); }
+TEST(run_queue, RUN_QUEUE_1_the_slot_too) { expect_holds(share(bounded, 1, true, true)); }
+TEST(run_queue, RUN_QUEUE_3_two_thieves) { expect_holds(share({.preemptions = 2, .reorderings = 2}, 2, true)); }
 
 // What is queued is counted, also while it is on its way: a sleeper's last look must not miss it.
 TEST(run_queue, size_never_misses_an_item_that_goes_round) {
@@ -155,27 +156,29 @@ model::options relaxing(operation_kind kind, unsigned location, model::options o
     return o;
 }
 
-TEST(run_queue, Q1_breaks_when_the_heavy_fence_is_an_ordinary_one) {
+TEST(run_queue, RUN_QUEUE_1_breaks_when_the_heavy_fence_is_an_ordinary_one) {
     model::options o = bounded;
     o.weaken = [](const model::operation& op) { return op.kind == operation_kind::heavy_fence ? relaxed : op.order; };
     EXPECT_FALSE(share(o, 1, true).ok);
 }
-TEST(run_queue, Q1_breaks_when_leaving_is_not_released) {
+TEST(run_queue, RUN_QUEUE_1_breaks_when_leaving_is_not_released) {
     EXPECT_FALSE(share(relaxing(operation_kind::store, inside), 1, true).ok);
 }
-TEST(run_queue, Q1_breaks_when_the_thief_does_not_acquire_it) {
+TEST(run_queue, RUN_QUEUE_1_breaks_when_the_thief_does_not_acquire_it) {
     EXPECT_FALSE(share(relaxing(operation_kind::load, inside), 1, true).ok);
 }
-TEST(run_queue, Q1_breaks_when_the_end_of_a_call_is_not_released) {
+TEST(run_queue, RUN_QUEUE_1_breaks_when_the_end_of_a_call_is_not_released) {
     EXPECT_FALSE(share(relaxing(operation_kind::store, call), 1, true).ok);
 }
-TEST(run_queue, Q5_breaks_when_the_answer_is_not_released) {
+TEST(run_queue, RUN_QUEUE_5_breaks_when_the_answer_is_not_released) {
     EXPECT_FALSE(share(relaxing(operation_kind::store, call), 1, false).ok);
 }
-TEST(run_queue, Q1_Q5_breaks_when_call_is_not_acquired) { EXPECT_FALSE(share(relaxing(operation_kind::load, call), 1, true).ok); }
+TEST(run_queue, RUN_QUEUE_1_RUN_QUEUE_5_breaks_when_call_is_not_acquired) {
+    EXPECT_FALSE(share(relaxing(operation_kind::load, call), 1, true).ok);
+}
 
 // The thief that stores `taken` without looking whether the owner has come by meanwhile.
-TEST(run_queue, Q2_breaks_when_the_thief_takes_by_a_store) {
+TEST(run_queue, RUN_QUEUE_2_breaks_when_the_thief_takes_by_a_store) {
     const auto r = model::explore(bounded, [](model::execution& t) {
         atomic<int> in{0}, word{0};
         plain<int> contents{0};

@@ -1,4 +1,5 @@
-// scheduler.cpp - the choice of the next thread by the rules D1-D5.
+// scheduler.cpp - the choice of the next thread by the rules MODEL_SCHEDULER-1 to
+// MODEL_SCHEDULER-5.
 #include "model/scheduler.hpp"
 
 #include <algorithm>
@@ -145,7 +146,7 @@ std::vector<thread_id>& scheduler::runnable() {
             options_.push_back(self_);
     };
     gather(timeouts_left_, spurious_left_);
-    if (options_.empty()) gather(1, 0);  // time passes (D5)
+    if (options_.empty()) gather(1, 0);  // time passes (MODEL_SCHEDULER-5)
     return options_;
 }
 
@@ -160,7 +161,8 @@ thread_id scheduler::pick() {
         return 0;
     }
     const bool self_could = self_ != 0 && threads_[self_].now == state::ready;
-    if (self_could && preemptions_ >= limits_.preemptions && options.size() > 1) {  // D2
+    // MODEL_SCHEDULER-2
+    if (self_could && preemptions_ >= limits_.preemptions && options.size() > 1) {
         bound_hid_runs_ = true;
         options.resize(1);  // runnable() lists self first
     }

@@ -1,15 +1,19 @@
 // scheduler.hpp - which modelled thread takes the next step, and why none can.
 //
 // Rules
-//   D1  A thread stops before each step that others could notice, says which step it is, and takes it when chosen.
-//   D2  Leaving a thread that could go on is a preemption; a run has at most `preemptions` of them. Leaving one that
-//       sleeps, spins or has ended is free.
-//   D3  With unlimited preemptions, of two independent steps only one order is run (sleep sets). With a bound this would
-//       lose runs, since the order that is kept may need more preemptions than the one that is dropped.
-//   D4  A thread in cpu_relax() goes on only when something that it read since its last one has a newer store.
-//       If all that is left are such threads, or sleepers nobody will wake, the run has failed.
-//   D5  The deadline of a sleeper may pass at any time, `timeouts` times per run; after that only when nobody else can
-//       take a step, as real time would then pass.
+//   MODEL_SCHEDULER-1  A thread stops before each step that others could notice, says which step it
+//                      is, and takes it when chosen.
+//   MODEL_SCHEDULER-2  Leaving a thread that could go on is a preemption; a run has at most
+//                      `preemptions` of them. Leaving one that sleeps, spins or has ended is free.
+//   MODEL_SCHEDULER-3  With unlimited preemptions, of two independent steps only one order is run
+//                      (sleep sets). With a bound this would lose runs, since the order that is
+//                      kept may need more preemptions than the one that is dropped.
+//   MODEL_SCHEDULER-4  A thread in cpu_relax() goes on only when something that it read since its
+//                      last one has a newer store. If all that is left are such threads, or
+//                      sleepers nobody will wake, the run has failed.
+//   MODEL_SCHEDULER-5  The deadline of a sleeper may pass at any time, `timeouts` times per run;
+//                      after that only when nobody else can take a step, as real time would then
+//                      pass.
 #pragma once
 
 #include <cstdint>
@@ -48,11 +52,11 @@ public:
     [[nodiscard]] thread_id self() const noexcept { return self_; }
     [[nodiscard]] bool inside() const noexcept { return self_ != 0; }
 
-    /// The scheduling point in front of a step (D1).
+    /// The scheduling point in front of a step (MODEL_SCHEDULER-1).
     void before(const step& s);
 
-    void looked_at(history& h);  ///< for D4
-    void relax();                ///< D4
+    void looked_at(history& h);  ///< for MODEL_SCHEDULER-4
+    void relax();                ///< MODEL_SCHEDULER-4
 
     enum class wake_reason : std::uint8_t { woken, spurious, timed_out };
     wake_reason sleep(const void* address, bool has_deadline);
@@ -69,7 +73,8 @@ public:
 
     [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
     [[nodiscard]] bool bound_hid_runs() const noexcept { return bound_hid_runs_; }
-    [[nodiscard]] bool redundant() const noexcept { return redundant_; }  ///< equal to an earlier run (D3)
+    /// equal to an earlier run (MODEL_SCHEDULER-3)
+    [[nodiscard]] bool redundant() const noexcept { return redundant_; }
 
 private:
     enum class state : std::uint8_t { ready, yielding, spinning, asleep, done };

@@ -2,15 +2,16 @@
 // is not missed, and when it has ended it is in no list any more.
 //
 //  party      does                                                    who may come in between
-//  a select   E8: its first draw, under that channel's lock alone     everybody, before and after
+//  a select   its first draw, under that channel's lock (SELECT-8)    everybody, before and after
 //             locks all, decides, links all, unlocks                  those who end its wait without a lock: tokens, timers
 //             lists itself with fibers, tokens, watches; parks        everybody
 //             unlinks everywhere, one lock at a time; settles         everybody but who has claimed it: that one has gone
 //  a partner  claims under one channel's lock, moves, unparks         the select's other partners, who fail to claim
 //
-// The programs: selects that cross (E1, E2, E3), two partners for one select (E3), close (E2), stop and timeout (E3), a fiber's end (E5),
-// a watch (E6, E7), a draw that is ready, and one that is not (E8), a move that throws. E4 is looked at after each select. What each
-// change of mutants.cmake breaks is at the end.
+// The programs: selects that cross (SELECT-1, SELECT-2, SELECT-3), two partners for one select
+// (SELECT-3), close (SELECT-2), stop and timeout (SELECT-3), a fiber's end (SELECT-5), a watch
+// (SELECT-6, SELECT-7), a draw that is ready, and one that is not (SELECT-8), a move that throws.
+// SELECT-4 is looked at after each select. What each change of mutants.cmake breaks is at the end.
 #include <weft/detail/select_core.hpp>
 
 #include <weft/channel.hpp>
@@ -35,7 +36,8 @@ using weft::channel_op;
 
 constexpr auto soon = time_point::min();  // a deadline; when it passes is the model's choice
 
-/// At a higher address than `below`, so that each execution takes the locks in the same order (E1).
+/// At a higher address than `below`, so that each execution takes the locks in the same order
+/// (SELECT-1).
 channel_core& make_above(const channel_core* below, const element_operations& element, std::size_t capacity) {
     std::vector<channel_core*> others;
     for (;;) {
@@ -124,7 +126,7 @@ model::result crossing(std::size_t capacity, const model::options& o) {
     });
 }
 
-TEST(select, E1_E2_E3_two_that_cross) {
+TEST(select, SELECT_1_SELECT_2_SELECT_3_two_that_cross) {
     for (const std::size_t capacity : {0u, 1u}) expect_holds(crossing(capacity, two_threads));
 }
 
@@ -147,7 +149,7 @@ model::result one_channel_in_two_cases(const model::options& o) {
         model::check(chosen == 0 ? other == 1 && !mine : mine == 2 && sent, "E3: one of the two");
     });
 }
-TEST(select, E1_E3_a_channel_in_two_cases) { expect_holds(one_channel_in_two_cases(two_threads)); }
+TEST(select, SELECT_1_SELECT_3_a_channel_in_two_cases) { expect_holds(one_channel_in_two_cases(two_threads)); }
 
 /// Two senders for one select that receives.
 model::result two_partners(const model::options& o) {
@@ -167,13 +169,13 @@ model::result two_partners(const model::options& o) {
                          "E3: one is received, the other has kept its value");
     });
 }
-TEST(select, E3_two_partners_for_one) {
+TEST(select, SELECT_3_two_partners_for_one) {
     auto patient = three_threads;
     patient.timeouts = 0;  // those of who is left over
     expect_holds(two_partners(patient));
 }
 
-TEST(select, E2_a_receive_against_close) {
+TEST(select, SELECT_2_a_receive_against_close) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         line<int> a(0), b(1, &a.core);
@@ -189,7 +191,7 @@ TEST(select, E2_a_receive_against_close) {
     });
 }
 
-TEST(select, E2_a_send_against_close) {
+TEST(select, SELECT_2_a_send_against_close) {
     holds(three_threads, [](model::execution& t) {
         const parties all;
         line<int> a(0), b(1, &a.core);
@@ -218,7 +220,7 @@ TEST(select, E2_a_send_against_close) {
 
 // ---- what else ends a wait
 
-TEST(select, E3_timeout_against_a_partner) {
+TEST(select, SELECT_3_timeout_against_a_partner) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         line<int> a(0), b(0, &a.core);
@@ -234,7 +236,7 @@ TEST(select, E3_timeout_against_a_partner) {
     });
 }
 
-TEST(select, E2_otherwise_only_if_nothing_is_ready) {
+TEST(select, SELECT_2_otherwise_only_if_nothing_is_ready) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         line<int> a(1), b(1, &a.core);
@@ -271,9 +273,9 @@ model::result stop_or_partner(const model::options& o) {
         model::check(sent == (chosen == 1) && got.has_value() == sent, "E3: one of the two");
     });
 }
-TEST(select, E3_a_stop_token_against_a_partner) { expect_holds(stop_or_partner(three_threads)); }
+TEST(select, SELECT_3_a_stop_token_against_a_partner) { expect_holds(stop_or_partner(three_threads)); }
 
-TEST(select, E4_a_select_that_is_cancelled_has_moved_nothing) {
+TEST(select, SELECT_4_a_select_that_is_cancelled_has_moved_nothing) {
     holds(three_threads, [](model::execution& t) {
         parties all(parties::stops::some);
         line<int> a(0), b(0, &a.core);
@@ -320,7 +322,7 @@ model::result join_or_partner(const model::options& o) {
         model::check(sent == (chosen == 0) && got.has_value() == sent && fiber.cold().joiners.empty(), "E3, E5: one of the two");
     });
 }
-TEST(select, E5_the_end_of_a_fiber_against_a_partner) { expect_holds(join_or_partner(three_threads)); }
+TEST(select, SELECT_5_the_end_of_a_fiber_against_a_partner) { expect_holds(join_or_partner(three_threads)); }
 
 /// A descriptor. `events` may come without that it is ready: such a one costs a round.
 class descriptor final : public select_watch {
@@ -385,8 +387,8 @@ model::result watching(bool has_idle_event, const model::options& o) {
         model::check(chosen == 0 && d.opens == 0, "E6, E7");
     });
 }
-TEST(select, E6_E7_the_event_of_a_watch) { expect_holds(watching(false, two_threads)); }
-TEST(select, E6_E7_an_event_of_a_watch_that_means_nothing) { expect_holds(watching(true, two_threads)); }
+TEST(select, SELECT_6_SELECT_7_the_event_of_a_watch) { expect_holds(watching(false, two_threads)); }
+TEST(select, SELECT_6_SELECT_7_an_event_of_a_watch_that_means_nothing) { expect_holds(watching(true, two_threads)); }
 
 // ---- draws
 
@@ -407,7 +409,7 @@ model::result drawn(const model::options& o, std::vector<unsigned>& times) {
         ++times[chosen];
     });
 }
-TEST(select, E8_each_that_is_ready_is_as_likely_as_any_other) {
+TEST(select, SELECT_8_each_that_is_ready_is_as_likely_as_any_other) {
     std::vector<unsigned> times;
     expect_holds(drawn(two_threads, times));
     EXPECT_EQ(times[0], 0u);
@@ -433,7 +435,7 @@ private:
     bool* throws_;
 };
 
-TEST(select, E3_a_move_that_throws_ends_one_side_only) {
+TEST(select, SELECT_3_a_move_that_throws_ends_one_side_only) {
     holds(two_threads, [](model::execution& t) {
         const parties all;
         line<fragile> a(0);
@@ -463,25 +465,29 @@ TEST(select, E3_a_move_that_throws_ends_one_side_only) {
 
 // ---- mutations
 
-TEST(select, E1_breaks_when_channels_are_locked_as_listed) { expect_found(crossing(0, with(two_threads, "E1")), "deadlock"); }
-TEST(select, E1_breaks_when_a_channel_is_locked_for_each_case) {
-    expect_found(one_channel_in_two_cases(with(two_threads, "E1 once")), "deadlock");
+TEST(select, SELECT_1_breaks_when_channels_are_locked_as_listed) {
+    expect_found(crossing(0, with(two_threads, "SELECT-1")), "deadlock");
 }
-TEST(select, E2_breaks_when_the_locks_are_free_between_decision_and_links) {
-    expect_found(crossing(0, with(two_threads, "E2")), "deadlock");
+TEST(select, SELECT_1_breaks_when_a_channel_is_locked_for_each_case) {
+    expect_found(one_channel_in_two_cases(with(two_threads, "SELECT-1 once")), "deadlock");
 }
-TEST(select, E4_breaks_when_the_other_waiters_stay) { expect_found(crossing(0, with(two_threads, "E4")), "E4"); }
-TEST(select, E5_breaks_when_nobody_looks_while_linking) { expect_found(join_or_partner(with(three_threads, "E5")), "deadlock"); }
-TEST(select, E6_breaks_when_an_event_before_the_list_is_forgotten) {
-    expect_found(watching(false, with(two_threads, "E6 event")), "deadlock");
+TEST(select, SELECT_2_breaks_when_the_locks_are_free_between_decision_and_links) {
+    expect_found(crossing(0, with(two_threads, "SELECT-2")), "deadlock");
 }
-TEST(select, E6_breaks_when_an_event_is_taken_for_readiness) {
-    expect_found(watching(true, with(two_threads, "E6 look")), "E6: chosen");
+TEST(select, SELECT_4_breaks_when_the_other_waiters_stay) { expect_found(crossing(0, with(two_threads, "SELECT-4")), "E4"); }
+TEST(select, SELECT_5_breaks_when_nobody_looks_while_linking) {
+    expect_found(join_or_partner(with(three_threads, "SELECT-5")), "deadlock");
 }
-TEST(select, E7_breaks_when_it_is_never_opened) { expect_found(watching(false, with(two_threads, "E7")), "E7"); }
-TEST(select, E8_breaks_when_the_first_draw_is_taken_unready) {
+TEST(select, SELECT_6_breaks_when_an_event_before_the_list_is_forgotten) {
+    expect_found(watching(false, with(two_threads, "SELECT-6 event")), "deadlock");
+}
+TEST(select, SELECT_6_breaks_when_an_event_is_taken_for_readiness) {
+    expect_found(watching(true, with(two_threads, "SELECT-6 look")), "E6: chosen");
+}
+TEST(select, SELECT_7_breaks_when_it_is_never_opened) { expect_found(watching(false, with(two_threads, "SELECT-7")), "E7"); }
+TEST(select, SELECT_8_breaks_when_the_first_draw_is_taken_unready) {
     std::vector<unsigned> times;
-    expect_found(drawn(with(two_threads, "E8"), times), "E8");
+    expect_found(drawn(with(two_threads, "SELECT-8"), times), "E8");
 }
 
 }  // namespace

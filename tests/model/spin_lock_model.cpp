@@ -29,7 +29,7 @@ model::result count_under(int threads, int rounds, const model::options& o = eve
     });
 }
 
-TEST(spin_lock, L1_L2_one_holder_at_a_time) {
+TEST(spin_lock, SPIN_LOCK_1_SPIN_LOCK_2_one_holder_at_a_time) {
     for (const auto& r : {count_under<spin_lock>(2, 2), count_under<spin_lock>(3, 1, {.preemptions = 2, .reorderings = 3})}) {
         EXPECT_TRUE(r.ok) << r.report;
         EXPECT_TRUE(r.complete);
@@ -37,7 +37,7 @@ TEST(spin_lock, L1_L2_one_holder_at_a_time) {
 }
 
 // The same word, and beside it a count that who waits reads meanwhile.
-TEST(hot_lock, L1_L2_L4_one_holder_at_a_time) {
+TEST(hot_lock, SPIN_LOCK_1_SPIN_LOCK_2_HOT_LOCK_1_one_holder_at_a_time) {
     for (const auto& r : {count_under<hot_lock>(2, 1), count_under<hot_lock>(2, 2, {.preemptions = 2, .reorderings = 2})}) {
         EXPECT_TRUE(r.ok) << r.report;
         EXPECT_TRUE(r.complete);
@@ -70,7 +70,7 @@ struct weakened {
     atomic<unsigned> held{0};
 };
 
-TEST(spin_lock, L2_breaks_without_either_order) {
+TEST(spin_lock, SPIN_LOCK_2_breaks_without_either_order) {
     EXPECT_TRUE((count_under<weakened<acquire, release>>(2, 1).ok));
     EXPECT_FALSE((count_under<weakened<relaxed, release>>(2, 1).ok));
     EXPECT_FALSE((count_under<weakened<acquire, relaxed>>(2, 1).ok));
@@ -86,7 +86,7 @@ struct not_atomic {
     atomic<unsigned> held{0};
 };
 
-TEST(spin_lock, L1_breaks_when_taking_is_not_one_step) { EXPECT_FALSE(count_under<not_atomic>(2, 1).ok); }
+TEST(spin_lock, SPIN_LOCK_1_breaks_when_taking_is_not_one_step) { EXPECT_FALSE(count_under<not_atomic>(2, 1).ok); }
 
 }  // namespace
 }  // namespace litmus

@@ -12,7 +12,7 @@ using weft::detail::state_lock;
 
 constexpr state_lock::state_type done = 2;
 
-TEST(state_lock, P1_one_holder_at_a_time) {
+TEST(state_lock, STATE_LOCK_1_one_holder_at_a_time) {
     const auto r = model::explore({.preemptions = 3}, [](model::execution& t) {
         state_lock lock;
         plain<int> count{0};
@@ -57,13 +57,13 @@ model::result publish_and_destroy(const model::options& o) {
     });
 }
 
-TEST(state_lock, P2_who_sees_the_final_state_may_destroy_it) {
+TEST(state_lock, STATE_LOCK_2_who_sees_the_final_state_may_destroy_it) {
     const auto r = publish_and_destroy(everything);
     EXPECT_TRUE(r.ok) << r.report;
     EXPECT_TRUE(r.complete);
 }
 
-TEST(state_lock, P2_breaks_without_the_release_that_publishes) {
+TEST(state_lock, STATE_LOCK_2_breaks_without_the_release_that_publishes) {
     auto weak = everything;
     weak.weaken = [](const model::operation& op) {
         return op.is(model::operation_kind::store, 0) ? std::memory_order_relaxed : op.order;
@@ -71,7 +71,7 @@ TEST(state_lock, P2_breaks_without_the_release_that_publishes) {
     EXPECT_FALSE(publish_and_destroy(weak).ok);
 }
 
-TEST(state_lock, P2_breaks_without_the_acquire_that_looks) {
+TEST(state_lock, STATE_LOCK_2_breaks_without_the_acquire_that_looks) {
     auto weak = everything;
     weak.weaken = [](const model::operation& op) {
         return op.is(model::operation_kind::load, 0) ? std::memory_order_relaxed : op.order;
@@ -79,7 +79,7 @@ TEST(state_lock, P2_breaks_without_the_acquire_that_looks) {
     EXPECT_FALSE(publish_and_destroy(weak).ok);
 }
 
-TEST(state_lock, P1_breaks_without_the_acquire_that_takes) {
+TEST(state_lock, STATE_LOCK_1_breaks_without_the_acquire_that_takes) {
     auto weak = everything;
     weak.weaken = [](const model::operation& op) {
         return op.is(model::operation_kind::modify, 0) || op.is(model::operation_kind::exchange, 0) ? std::memory_order_relaxed
@@ -89,7 +89,7 @@ TEST(state_lock, P1_breaks_without_the_acquire_that_takes) {
 }
 
 // The state in a word of its own, written before the lock is given up: who sees it may destroy what is still in use.
-TEST(state_lock, P2_breaks_when_the_state_comes_before_the_unlock) {
+TEST(state_lock, STATE_LOCK_2_breaks_when_the_state_comes_before_the_unlock) {
     const auto r = model::explore(everything, [](model::execution& t) {
         state_lock lock;
         atomic<int> state{0};

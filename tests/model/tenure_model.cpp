@@ -1,4 +1,5 @@
-// tenure_model.cpp - sched/tenure.hpp (T1-T6) under every schedule, with its asymmetric fence, and with each part taken away.
+// tenure_model.cpp - sched/tenure.hpp (TENURE-1 to TENURE-6) under every schedule, with its
+// asymmetric fence, and with each part taken away.
 //
 // The worker's data are `plain`: two parties inside at once, or one that does not see what the other wrote, are a data race,
 // which fails the run.
@@ -58,7 +59,8 @@ struct bench {
         model::check(demanded == &w, "T4: the worker it holds");
         heavy_fence();
         auto o = monitor.look();
-        for (; o == outcome::standing && looks > 1; --looks) o = monitor.look();  // T6: no further fence
+        // TENURE-6: no further fence
+        for (; o == outcome::standing && looks > 1; --looks) o = monitor.look();
         if (o == outcome::standing) o = monitor.withdraw();
         if (o == outcome::taken) w.use();
         return o;
@@ -109,7 +111,7 @@ model::result take(const model::options& o, on_demand what, int looks = 1, outco
     });
 }
 
-TEST(tenure, T1_T2_carrier_and_monitor) {
+TEST(tenure, TENURE_1_TENURE_2_carrier_and_monitor) {
     constexpr int taken = static_cast<int>(outcome::taken), refused = static_cast<int>(outcome::refused);
     outcomes seen;
     expect_holds(take(everything, on_demand::refuse, 1, &seen));
@@ -118,7 +120,7 @@ TEST(tenure, T1_T2_carrier_and_monitor) {
     expect_holds(take(everything, on_demand::concede, 1, &seen));
     EXPECT_EQ(seen, (outcomes{{0, taken}, {1, taken}, {2, taken}, {2, refused}}));
 }
-TEST(tenure, T6_a_demand_left_standing_needs_no_second_fence) {
+TEST(tenure, TENURE_6_a_demand_left_standing_needs_no_second_fence) {
     expect_holds(take({.preemptions = 5, .reorderings = 5}, on_demand::refuse, 3));
 }
 
@@ -149,8 +151,8 @@ model::result idle(const model::options& o, bool monitor_asks) {
         t.join_all();
     });
 }
-TEST(tenure, T1_an_idle_worker_is_not_taken) { expect_holds(idle(everything, true)); }
-TEST(tenure, T1_breaks_when_the_monitor_does_not_ask_what_runs) { EXPECT_FALSE(idle(everything, false).ok); }
+TEST(tenure, TENURE_1_an_idle_worker_is_not_taken) { expect_holds(idle(everything, true)); }
+TEST(tenure, TENURE_1_breaks_when_the_monitor_does_not_ask_what_runs) { EXPECT_FALSE(idle(everything, false).ok); }
 
 // The carrier visits twice, a thief calls once, the monitor demands once.
 model::result all_three(const model::options& o, on_demand what) {
@@ -166,10 +168,10 @@ model::result all_three(const model::options& o, on_demand what) {
     });
 }
 
-TEST(tenure, T1_T3_carrier_thief_and_monitor) {
+TEST(tenure, TENURE_1_TENURE_3_carrier_thief_and_monitor) {
     expect_holds(all_three({.preemptions = 3, .reorderings = 4}, on_demand::refuse));
 }
-TEST(tenure, T1_T3_a_thief_beside_a_carrier_that_concedes) {
+TEST(tenure, TENURE_1_TENURE_3_a_thief_beside_a_carrier_that_concedes) {
     expect_holds(all_three({.preemptions = 3, .reorderings = 4}, on_demand::concede));
 }
 
@@ -218,13 +220,15 @@ model::result hand_over(const model::options& o, on_demand what) {
     });
 }
 
-TEST(tenure, T4_T5_a_worker_goes_round) { expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::refuse)); }
-TEST(tenure, T4_T5_a_conceded_worker_goes_round) {
+TEST(tenure, TENURE_4_TENURE_5_a_worker_goes_round) {
+    expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::refuse));
+}
+TEST(tenure, TENURE_4_TENURE_5_a_conceded_worker_goes_round) {
     expect_holds(hand_over({.preemptions = 3, .reorderings = 3}, on_demand::concede));
 }
 
 // One that waits is summoned for other work, registers again and is granted the worker: it neither misses nor doubles either.
-TEST(tenure, T5_a_carrier_that_waits_is_summoned_and_then_granted) {
+TEST(tenure, TENURE_5_a_carrier_that_waits_is_summoned_and_then_granted) {
     expect_holds(model::explore({.preemptions = 4, .reorderings = 4}, [](model::execution& t) {
         bench b;
         atomic<int> registered{1};
@@ -250,7 +254,7 @@ TEST(tenure, T5_a_carrier_that_waits_is_summoned_and_then_granted) {
 }
 
 // A thief that has found a carrier through a worker which it no longer holds robs the worker that it holds now.
-TEST(tenure, T4_a_thief_with_a_stale_pointer_robs_the_worker_that_is_there) {
+TEST(tenure, TENURE_4_a_thief_with_a_stale_pointer_robs_the_worker_that_is_there) {
     expect_holds(model::explore({.preemptions = 2, .reorderings = 2}, [](model::execution& t) {
         worker first, second;
         tenure mine(&first);
@@ -302,29 +306,29 @@ model::options without_heavy_fence() {
     return o;
 }
 
-TEST(tenure, T1_breaks_when_the_heavy_fence_is_an_ordinary_one) {
+TEST(tenure, TENURE_1_breaks_when_the_heavy_fence_is_an_ordinary_one) {
     EXPECT_FALSE(take(without_heavy_fence(), on_demand::refuse).ok);
     EXPECT_FALSE(all_three(without_heavy_fence(), on_demand::refuse).ok);
 }
-TEST(tenure, T1_breaks_when_leaving_is_not_released) {
+TEST(tenure, TENURE_1_breaks_when_leaving_is_not_released) {
     EXPECT_FALSE(take(relaxing(operation_kind::store, inside), on_demand::refuse).ok);
 }
-TEST(tenure, T1_breaks_when_the_look_does_not_acquire_it) {
+TEST(tenure, TENURE_1_breaks_when_the_look_does_not_acquire_it) {
     EXPECT_FALSE(take(relaxing(operation_kind::load, inside), on_demand::refuse).ok);
 }
-TEST(tenure, T1_breaks_when_giving_back_is_not_released) {
+TEST(tenure, TENURE_1_breaks_when_giving_back_is_not_released) {
     EXPECT_FALSE(all_three(relaxing(operation_kind::store, call), on_demand::refuse).ok);
 }
-TEST(tenure, T1_breaks_when_entering_does_not_acquire_the_call) {
+TEST(tenure, TENURE_1_breaks_when_entering_does_not_acquire_the_call) {
     EXPECT_FALSE(all_three(relaxing(operation_kind::load, call), on_demand::refuse).ok);
 }
-TEST(tenure, T1_breaks_when_conceding_does_not_release) {
+TEST(tenure, TENURE_1_breaks_when_conceding_does_not_release) {
     EXPECT_FALSE(hand_over(relaxing(operation_kind::exchange, call), on_demand::concede).ok);
 }
-TEST(tenure, T5_breaks_when_a_grant_is_not_released) {
+TEST(tenure, TENURE_5_breaks_when_a_grant_is_not_released) {
     EXPECT_FALSE(hand_over(relaxing(operation_kind::store, spare_call), on_demand::refuse).ok);
 }
-TEST(tenure, T5_breaks_when_a_grant_is_not_acquired) {
+TEST(tenure, TENURE_5_breaks_when_a_grant_is_not_acquired) {
     EXPECT_FALSE(hand_over(relaxing(operation_kind::load, spare_call), on_demand::refuse).ok);
 }
 

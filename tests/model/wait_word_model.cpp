@@ -1,4 +1,5 @@
-// wait_word_model.cpp - fiber/wait_word.hpp (W1-W5) and the futex half of fiber/waiter.cpp, under every schedule.
+// wait_word_model.cpp - fiber/wait_word.hpp (WAIT_WORD-1 to WAIT_WORD-5) and the futex half of
+// fiber/waiter.cpp, under every schedule.
 #include "fiber/wait_word.hpp"
 
 #include <optional>
@@ -48,7 +49,7 @@ struct fiber {
     void wake() {
         const auto ticket = listed.load(acquire);
         if (ticket == 0 || !word.claim(ticket)) return;
-        claims.set(claims.get() + 1);  // W2: a second claimer races here
+        claims.set(claims.get() + 1);  // WAIT_WORD-2: a second claimer races here
         handed_over.set(1);
         word.unpark();
         resume();
@@ -66,15 +67,15 @@ model::result wakers(unsigned count, const model::options& o) {
     });
 }
 
-TEST(wait_word, W4_one_waker_the_stack_is_free_and_the_wait_goes_on_once) { expect_holds(wakers(1, everything)); }
-TEST(wait_word, W2_two_wakers_one_claim) { expect_holds(wakers(2, everything)); }
-TEST(wait_word, W2_three_wakers_one_claim) { expect_holds(wakers(3, {.preemptions = 2})); }
-TEST(wait_word, W1_weak_exchanges_may_fail_without_reason) {
+TEST(wait_word, WAIT_WORD_4_one_waker_the_stack_is_free_and_the_wait_goes_on_once) { expect_holds(wakers(1, everything)); }
+TEST(wait_word, WAIT_WORD_2_two_wakers_one_claim) { expect_holds(wakers(2, everything)); }
+TEST(wait_word, WAIT_WORD_2_three_wakers_one_claim) { expect_holds(wakers(3, {.preemptions = 2})); }
+TEST(wait_word, WAIT_WORD_1_weak_exchanges_may_fail_without_reason) {
     expect_holds(wakers(1, {.preemptions = model::unlimited, .spurious = 2}));
 }
 
-// W3: a claimer that kept the ticket of an earlier wait.
-TEST(wait_word, W3_a_late_claim_never_ends_the_next_wait) {
+// WAIT_WORD-3: a claimer that kept the ticket of an earlier wait.
+TEST(wait_word, WAIT_WORD_3_a_late_claim_never_ends_the_next_wait) {
     expect_holds(model::explore(everything, [](model::execution& t) {
         wait_word word;
         atomic<wait_ticket> listed{0};
@@ -105,7 +106,7 @@ TEST(wait_word, W3_a_late_claim_never_ends_the_next_wait) {
 }
 
 // The owner takes its own wait back, unless a waker was first.
-TEST(wait_word, W2_owner_and_waker_do_not_both_end_a_wait) {
+TEST(wait_word, WAIT_WORD_2_owner_and_waker_do_not_both_end_a_wait) {
     expect_holds(model::explore(everything, [](model::execution& t) {
         fiber f;
         t.thread([&] {
@@ -122,7 +123,8 @@ TEST(wait_word, W2_owner_and_waker_do_not_both_end_a_wait) {
     }));
 }
 
-// ---- W6: two carriers, each in the midst of a park, each with the other's fiber, as worker::leave_for().
+// ---- WAIT_WORD-6: two carriers, each in the midst of a park, each with the other's fiber, as
+// worker::leave_for().
 
 enum class order { leave_first, wait_first };
 model::result two_carriers(order o) {
@@ -147,10 +149,13 @@ model::result two_carriers(order o) {
         t.join_all();
     });
 }
-TEST(wait_word, W6_two_carriers_with_each_others_fiber_go_on) { expect_holds(two_carriers(order::leave_first)); }
-TEST(wait_word, W6_two_carriers_wait_for_one_another_when_they_wait_first) { EXPECT_FALSE(two_carriers(order::wait_first).ok); }
+TEST(wait_word, WAIT_WORD_6_two_carriers_with_each_others_fiber_go_on) { expect_holds(two_carriers(order::leave_first)); }
+TEST(wait_word, WAIT_WORD_6_two_carriers_wait_for_one_another_when_they_wait_first) {
+    EXPECT_FALSE(two_carriers(order::wait_first).ok);
+}
 
-// ---- W5, with the cell and interrupt(). The owner parks for good: if the stop is missed it is never resumed.
+// ---- WAIT_WORD-5, with the cell and interrupt(). The owner parks for good: if the stop is missed
+// it is never resumed.
 
 struct stoppable : wait_cell {
     stoppable() : wait_cell(+[](wait_cell& c) noexcept { static_cast<stoppable&>(c).resumed.fetch_add(1, relaxed); }) {}
@@ -176,15 +181,15 @@ model::result stop_a_wait(const model::options& o) {
     });
 }
 
-TEST(wait_word, W5_stop_is_not_missed) { expect_holds(stop_a_wait(everything)); }
-TEST(wait_word, W5_stop_is_missed_without_the_heavy_fence) {
+TEST(wait_word, WAIT_WORD_5_stop_is_not_missed) { expect_holds(stop_a_wait(everything)); }
+TEST(wait_word, WAIT_WORD_5_stop_is_missed_without_the_heavy_fence) {
     const auto r = stop_a_wait({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
         return op.kind == operation_kind::fence || op.kind == operation_kind::heavy_fence ? relaxed : op.order;
     }});
     EXPECT_NE(r.report.find("W5"), std::string::npos) << r.report;
 }
 // A shield's limit passes while the fiber is parked: make_interruptible() instead of begin().
-TEST(wait_word, W5_stop_is_not_missed_when_a_shield_ends_late) {
+TEST(wait_word, WAIT_WORD_5_stop_is_not_missed_when_a_shield_ends_late) {
     expect_holds(model::explore(everything, [](model::execution& t) {
         stoppable f;
         const auto ticket = f.word.begin(interruptible::no);
@@ -208,7 +213,8 @@ TEST(wait_word, W5_stop_is_not_missed_when_a_shield_ends_late) {
     }));
 }
 
-// ---- W7: a third has to do with the stack of a fiber that waits, and is woken, and may wait again.
+// ---- WAIT_WORD-7: a third has to do with the stack of a fiber that waits, and is woken, and may
+// wait again.
 
 enum class waits { once, twice };
 model::result seized(waits n, const model::options& o) {
@@ -234,15 +240,15 @@ model::result seized(waits n, const model::options& o) {
     });
 }
 
-TEST(wait_word, W7_nobody_runs_on_a_stack_that_is_seized) { expect_holds(seized(waits::once, everything)); }
-TEST(wait_word, W7_nor_when_its_fiber_waits_again) { expect_holds(seized(waits::twice, {.preemptions = 3})); }
-TEST(wait_word, W7_breaks_without_the_heavy_fence) {
+TEST(wait_word, WAIT_WORD_7_nobody_runs_on_a_stack_that_is_seized) { expect_holds(seized(waits::once, everything)); }
+TEST(wait_word, WAIT_WORD_7_nor_when_its_fiber_waits_again) { expect_holds(seized(waits::twice, {.preemptions = 3})); }
+TEST(wait_word, WAIT_WORD_7_breaks_without_the_heavy_fence) {
     const auto r = seized(waits::once, {.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
         return op.kind == operation_kind::heavy_fence ? relaxed : op.order;
     }});
     EXPECT_NE(r.report.find("data race"), std::string::npos) << r.report;
 }
-TEST(wait_word, W7_breaks_when_giving_it_back_does_not_release) {
+TEST(wait_word, WAIT_WORD_7_breaks_when_giving_it_back_does_not_release) {
     const auto r = seized(waits::once, {.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
         return op.is(operation_kind::exchange, 1) && op.order == release ? relaxed : op.order;
     }});
@@ -257,10 +263,10 @@ model::options weakening(operation_kind kind, unsigned location, std::memory_ord
     }};
 }
 
-TEST(wait_word, W4_breaks_when_leaving_the_stack_is_not_released) {  // it is run on before it is saved
+TEST(wait_word, WAIT_WORD_4_breaks_when_leaving_the_stack_is_not_released) {  // it is run on before it is saved
     EXPECT_NE(wakers(1, weakening(operation_kind::store, 1, release, relaxed)).report.find("data race"), std::string::npos);
 }
-TEST(wait_word, W4_breaks_when_the_look_at_the_stack_does_not_acquire) {
+TEST(wait_word, WAIT_WORD_4_breaks_when_the_look_at_the_stack_does_not_acquire) {
     EXPECT_NE(wakers(1, weakening(operation_kind::load, 1, acquire, relaxed)).report.find("data race"), std::string::npos);
 }
 
@@ -284,17 +290,17 @@ model::result claim_by_the_word(const model::options& o) {
         t.join_all();
     });
 }
-TEST(wait_word, W4_holds_for_who_has_the_ticket_from_the_word) { expect_holds(claim_by_the_word(everything)); }
-TEST(wait_word, W4_breaks_when_begin_does_not_release) {
+TEST(wait_word, WAIT_WORD_4_holds_for_who_has_the_ticket_from_the_word) { expect_holds(claim_by_the_word(everything)); }
+TEST(wait_word, WAIT_WORD_4_breaks_when_begin_does_not_release) {
     EXPECT_NE(claim_by_the_word(weakening(operation_kind::store, 0, release, relaxed)).report.find("data race"), std::string::npos);
 }
-TEST(wait_word, W4_breaks_when_claim_does_not_acquire) {
+TEST(wait_word, WAIT_WORD_4_breaks_when_claim_does_not_acquire) {
     EXPECT_NE(claim_by_the_word(weakening(operation_kind::exchange, 0, acquire, relaxed)).report.find("data race"),
               std::string::npos);
 }
 
 // claim() as a load and a store: two claimers.
-TEST(wait_word, W2_breaks_when_a_claim_is_two_steps) {
+TEST(wait_word, WAIT_WORD_2_breaks_when_a_claim_is_two_steps) {
     const auto r = model::explore(everything, [](model::execution& t) {
         atomic<wait_state> word{wait_state::waiting};
         atomic<int> claims{0};

@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(everywhere, select_readable, every_place(), name_of);
 /// Until the bytes that were sent have arrived.
 void await_bytes(tcp::stream& s) { s.wait_readable(); }
 
-TEST_P(select_readable, F1_bytes_are_ready_and_stay_where_they_are) {
+TEST_P(select_readable, ask_F1_bytes_are_ready_and_stay_where_they_are) {
     run([] {
         auto l = local_listener();
         connection c(l);
@@ -35,7 +35,7 @@ TEST_P(select_readable, F1_bytes_are_ready_and_stay_where_they_are) {
     });
 }
 
-TEST_P(select_readable, F1_a_wait_ends_when_bytes_come) {
+TEST_P(select_readable, ask_F1_a_wait_ends_when_bytes_come) {
     run([&] {
         auto l = local_listener();
         connection c(l);
@@ -57,7 +57,7 @@ TEST_P(select_readable, F1_a_wait_ends_when_bytes_come) {
     });
 }
 
-TEST_P(select_readable, F1_a_channel_may_be_first_and_the_stream_goes_on) {
+TEST_P(select_readable, ask_F1_a_channel_may_be_first_and_the_stream_goes_on) {
     run([&] {
         auto l = local_listener();
         connection c(l);
@@ -74,7 +74,7 @@ TEST_P(select_readable, F1_a_channel_may_be_first_and_the_stream_goes_on) {
     });
 }
 
-TEST_P(select_readable, F1_the_end_of_the_stream_is_ready) {
+TEST_P(select_readable, ask_F1_the_end_of_the_stream_is_ready) {
     run([&] {
         auto l = local_listener();
         connection c(l);
@@ -89,7 +89,7 @@ TEST_P(select_readable, F1_the_end_of_the_stream_is_ready) {
     });
 }
 
-TEST_P(select_readable, F1_a_connection_makes_a_listener_ready) {
+TEST_P(select_readable, ask_F1_a_connection_makes_a_listener_ready) {
     run([&] {
         auto l = local_listener();
         EXPECT_EQ(select(on_readable(l, unexpected), otherwise()), 1u);
@@ -102,7 +102,7 @@ TEST_P(select_readable, F1_a_connection_makes_a_listener_ready) {
     });
 }
 
-TEST_P(select_readable, F1_what_is_closed_is_ready_and_reading_says_why) {
+TEST_P(select_readable, ask_F1_what_is_closed_is_ready_and_reading_says_why) {
     run([&] {
         auto l = local_listener();
         connection c(l);
@@ -120,7 +120,7 @@ TEST_P(select_readable, F1_what_is_closed_is_ready_and_reading_says_why) {
     });
 }
 
-TEST_P(select_readable, F1_deadlines_end_the_wait) {
+TEST_P(select_readable, ask_F1_deadlines_end_the_wait) {
     run([] {
         auto l = local_listener();
         connection c(l);
@@ -128,7 +128,7 @@ TEST_P(select_readable, F1_deadlines_end_the_wait) {
     });
 }
 
-TEST_P(select_readable, F1_bytes_that_another_reader_takes_are_waited_for_again) {
+TEST_P(select_readable, ask_F1_bytes_that_another_reader_takes_are_waited_for_again) {
     run([&] {
         auto l = local_listener();
         connection c(l);
@@ -151,7 +151,7 @@ TEST_P(select_readable, F1_bytes_that_another_reader_takes_are_waited_for_again)
     });
 }
 
-TEST_P(select_readable, F2_one_fiber_serves_many_connections) {
+TEST_P(select_readable, ask_F2_one_fiber_serves_many_connections) {
     run([&] {
         constexpr std::size_t n = 50;
         constexpr std::size_t each = 20;
@@ -182,7 +182,7 @@ TEST_P(select_readable, F2_one_fiber_serves_many_connections) {
     });
 }
 
-TEST(select_readable_fairness, Q4_F1_a_stream_has_its_share_among_other_cases) {
+TEST(select_readable_fairness, seed_Q4_ask_F1_a_stream_has_its_share_among_other_cases) {
     weft::run([] {
         auto l = local_listener();
         connection c(l);
@@ -198,7 +198,7 @@ TEST(select_readable_fairness, Q4_F1_a_stream_has_its_share_among_other_cases) {
     });
 }
 
-TEST(select_readable_stop, F1_a_stop_ends_the_wait_and_leaves_the_stream) {
+TEST(select_readable_stop, ask_F1_a_stop_ends_the_wait_and_leaves_the_stream) {
     weft::runtime rt({.workers = 2});
     auto l = local_listener();
     connection c(l);
@@ -211,7 +211,7 @@ TEST(select_readable_stop, F1_a_stop_ends_the_wait_and_leaves_the_stream) {
     EXPECT_EQ(rt.run([&] { return c.far.read_some(some); }), 1u);
 }
 
-TEST(select_readable_closing, F1_the_descriptor_outlives_the_select_and_no_longer) {
+TEST(select_readable_closing, ask_F1_the_descriptor_outlives_the_select_and_no_longer) {
     const auto before = open_descriptors();
     {
         weft::runtime rt({.workers = 2});
@@ -229,7 +229,7 @@ TEST(select_readable_closing, F1_the_descriptor_outlives_the_select_and_no_longe
     EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(select_readable_end_of_runtime, F1_a_thread_goes_on_when_the_driver_ends) {
+TEST(select_readable_end_of_runtime, ask_F1_a_thread_goes_on_when_the_driver_ends) {
     auto l = local_listener();
     connection c(l);
     std::optional<weft::runtime> rt(std::in_place, weft::runtime_options{.workers = 1});
@@ -247,7 +247,7 @@ TEST(select_readable_end_of_runtime, F1_a_thread_goes_on_when_the_driver_ends) {
     waits.join();
 }
 
-TEST(select_readable_with_stops, Q4_F1_stress_bytes_and_stops) {
+TEST(select_readable_with_stops, seed_Q4_ask_F1_stress_bytes_and_stops) {
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);
     std::minstd_rand random(seed);

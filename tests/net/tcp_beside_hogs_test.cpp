@@ -10,7 +10,7 @@ namespace {
 class tcp_beside_hogs : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(workers, tcp_beside_hogs, testing::Values(1u, 2u, 4u));
 
-TEST_P(tcp_beside_hogs, R11_round_trips_go_on) {
+TEST_P(tcp_beside_hogs, seed_R11_round_trips_go_on) {
     runtime rt({.workers = GetParam(), .time_slice = 2ms, .on_hog = [](const hog_report&) {}});
     std::atomic<bool> over{false};
     std::atomic<unsigned> begun{0};

@@ -32,7 +32,7 @@ TEST_P(tcp_stream, bytes_arrive_in_order_and_end_of_stream_is_0) {
     });
 }
 
-TEST_P(tcp_stream, D19_a_million_bytes_both_ways_at_once) {
+TEST_P(tcp_stream, seed_D19_a_million_bytes_both_ways_at_once) {
     run([&] {
         constexpr std::size_t size = 1'000'000;
         auto l = local_listener();

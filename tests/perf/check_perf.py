@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 MILLISECONDS = 1500   # of CPU time
-INSTEAD = "that the frame pointers are right at each instruction of a switch is looked at by unwind.X4_frame_pointers_*"
+INSTEAD = "that the frame pointers are right at each instruction of a switch is looked at by unwind.CONTEXT_4_frame_pointers_*"
 
 
 def run(*command):

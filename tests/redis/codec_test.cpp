@@ -104,7 +104,7 @@ TEST(redis_codec, a_reply_longer_than_the_limit_is_refused_once_it_is_sent) {
     EXPECT_THAT([&] { (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("longer than 1000 bytes")));
 }
 
-TEST(redis_codec, C3_a_long_line_is_refused_after_the_replies_before_it) {
+TEST(redis_codec, CODEC_3_a_long_line_is_refused_after_the_replies_before_it) {
     decoder d(plenty);
     feed(d, "+OK\r\n+" + std::string(70'000, 'a'));
     EXPECT_EQ(d.next(), of(status{"OK"}));
@@ -126,7 +126,7 @@ double seconds_for_a_line_of(std::size_t bytes) {
     return std::min({once(), once(), once()});
 }
 
-TEST(redis_codec, C3_a_line_costs_its_length_and_not_its_square) {
+TEST(redis_codec, CODEC_3_a_line_costs_its_length_and_not_its_square) {
     const double quarter = seconds_for_a_line_of(15'000);
     EXPECT_LT(seconds_for_a_line_of(60'000), 10 * quarter) << "4 were linear, 16 are the square";
 }

@@ -170,7 +170,7 @@ int expect_one_reply_of_each(const redis_server& server, std::string_view beginn
     return calls;
 }
 
-TEST(redis_command_table, T1_every_command_that_the_server_lists_is_classified) {
+TEST(redis_command_table, COMMAND_TABLE_1_every_command_that_the_server_lists_is_classified) {
     const redis_server server;
     const auto names = listed(server);
     EXPECT_GT(names.size(), 300u);
@@ -181,13 +181,13 @@ TEST(redis_command_table, T1_every_command_that_the_server_lists_is_classified) 
     }
 }
 
-TEST(redis_command_table, T2_each_command_called_single_answers_exactly_once) {
+TEST(redis_command_table, COMMAND_TABLE_2_each_command_called_single_answers_exactly_once) {
     const scratch here;
     const redis_server server({"--dir", here.path()});
     EXPECT_GT(expect_one_reply_of_each(server, ""), 1'000);
 }
 
-TEST(redis_command_table, T2_so_does_each_of_CLUSTER_in_a_cluster) {
+TEST(redis_command_table, COMMAND_TABLE_2_so_does_each_of_CLUSTER_in_a_cluster) {
     const scratch here;
     const std::string bus = std::to_string(weft::test::free_port());  // its default, 10,000 above the other, may be somebody's
     const redis_server server({"--dir", here.path(), "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-config-file",

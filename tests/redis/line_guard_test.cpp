@@ -35,7 +35,7 @@ passed pass(std::string_view stream, std::size_t piece) {
 
 const std::string replies = "+OK\r\n$5\r\n+a\r\nb\r\n*2\r\n:1\r\n$-1\r\n-ERR \r x\n\r\n$0\r\n\r\n";
 
-TEST(redis_line_guard, L1_a_line_is_handed_on_once_and_whole_wherever_it_is_cut) {
+TEST(redis_line_guard, LINE_GUARD_1_a_line_is_handed_on_once_and_whole_wherever_it_is_cut) {
     for (std::size_t piece = 1; piece <= replies.size(); ++piece) EXPECT_EQ(pass(replies, piece).bytes, replies) << piece;
     const std::string line = '+' + std::string(50'000, 'a') + "\r\n";
     for (const std::size_t piece : {1u, 7u, 49'999u, 50'002u}) {
@@ -45,14 +45,14 @@ TEST(redis_line_guard, L1_a_line_is_handed_on_once_and_whole_wherever_it_is_cut)
     }
 }
 
-TEST(redis_line_guard, L1_a_bulk_string_is_handed_on_as_it_comes) {
+TEST(redis_line_guard, LINE_GUARD_1_a_bulk_string_is_handed_on_as_it_comes) {
     const auto p = pass("$100000\r\n" + std::string(100'000, '\r') + "\r\n:1\r\n", 10);
     EXPECT_FALSE(p.refused);
     EXPECT_GE(p.pieces.size(), 10'000u);
     EXPECT_EQ(std::ranges::max(p.pieces), 10u);
 }
 
-TEST(redis_line_guard, L2_a_line_longer_than_the_limit_is_refused_wherever_it_is_cut) {
+TEST(redis_line_guard, LINE_GUARD_2_a_line_longer_than_the_limit_is_refused_wherever_it_is_cut) {
     for (const std::size_t piece :
          {std::size_t{1}, std::size_t{100}, line_guard::max_line - 1, line_guard::max_line, 3 * line_guard::max_line}) {
         const auto sized = [](std::size_t n) { return '+' + std::string(n - 3, 'a') + "\r\n"; };
@@ -65,7 +65,7 @@ TEST(redis_line_guard, L2_a_line_longer_than_the_limit_is_refused_wherever_it_is
     }
 }
 
-TEST(redis_line_guard, L3_what_cannot_be_a_line_is_handed_on_at_once) {
+TEST(redis_line_guard, LINE_GUARD_3_what_cannot_be_a_line_is_handed_on_at_once) {
     EXPECT_EQ(pass("\0\0"s, 2).bytes, "\0\0"s);
     EXPECT_EQ(pass("+OK\r\nHTTP", 1).bytes, "+OK\r\nHTTP");
     EXPECT_EQ(pass("$x\r\n+a", 100).bytes, "$x\r\n");

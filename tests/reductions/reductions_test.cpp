@@ -44,7 +44,7 @@ protected:
     }
 };
 
-TEST_F(counted, R8_who_makes_calls_lets_others_run) {
+TEST_F(counted, seed_R8_who_makes_calls_lets_others_run) {
     run_alone([] {
         std::atomic<bool> over{false};
         with_scope([&](scope& s) {
@@ -55,7 +55,7 @@ TEST_F(counted, R8_who_makes_calls_lets_others_run) {
     });
 }
 
-TEST_F(counted, R8_the_budget_is_kept_to_the_call) {
+TEST_F(counted, seed_R8_the_budget_is_kept_to_the_call) {
     EXPECT_EQ(times_in([] { subjects::steps(small_budget); }), 0u);
     EXPECT_EQ(times_in([] { subjects::steps(small_budget + 1); }), 1u);
     EXPECT_EQ(times_in([] { subjects::steps(10 * small_budget + 1); }), 10u);

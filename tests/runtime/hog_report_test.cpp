@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 namespace weft::test {
 namespace {
 
-TEST_F(hog_reports, Q13_C3_one_that_computes_is_named) {
+TEST_F(hog_reports, seed_Q13_ask_C3_one_that_computes_is_named) {
     watched_runtime rt(listening());
     auto t = ticker(rt);
     auto hog = grinder(rt, "grinder");
@@ -41,7 +41,7 @@ TEST_F(hog_reports, Q13_C3_one_that_computes_is_named) {
     EXPECT_EQ(of("grinder").size(), 1u) << "once for each stretch";
 }
 
-TEST_F(hog_reports, G5_those_left_out_are_counted_once_and_never_below_none) {
+TEST_F(hog_reports, HOG_REPORTER_5_those_left_out_are_counted_once_and_never_below_none) {
     constexpr unsigned hogs = 16;
     {
         watched_runtime rt(listening(2));
@@ -56,7 +56,7 @@ TEST_F(hog_reports, G5_those_left_out_are_counted_once_and_never_below_none) {
     EXPECT_LE(left_out, hogs);
 }
 
-TEST_F(hog_reports, C3_one_that_blocks_its_thread_is_named_with_the_system_call) {
+TEST_F(hog_reports, ask_C3_one_that_blocks_its_thread_is_named_with_the_system_call) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     {
@@ -216,7 +216,7 @@ TEST_F(hog_reports, the_runtime_ends_after_one_that_is_being_made) {
 }
 
 // Each ends about when it is reported: a report is of it, or there is none.
-TEST_F(hog_reports, G1_of_fibers_that_end_meanwhile_stress) {
+TEST_F(hog_reports, HOG_REPORTER_1_of_fibers_that_end_meanwhile_stress) {
     const seed s;
     auto random = s.of(0);
     for (int round = 0; round < 15; ++round) {
@@ -266,7 +266,7 @@ TEST_F(hog_reports, are_a_line_on_stderr_unless_somebody_listens) {
     EXPECT_NE(said.find("and blocks it in clock_nanosleep"), std::string::npos) << said;
 }
 
-TEST_F(hog_reports, R6_there_are_none_without_a_slice) {
+TEST_F(hog_reports, seed_R6_there_are_none_without_a_slice) {
     auto o = listening();
     o.time_slice = 0ns;
     watched_runtime rt(o);

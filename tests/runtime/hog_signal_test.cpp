@@ -86,7 +86,7 @@ bool is_default(int number) {
 std::atomic<int> raised{0};
 void count_it(int) { raised.fetch_add(1); }
 
-TEST(hog_signal, R15_of_somebody_else_is_refused_by_name) {
+TEST(hog_signal, seed_R15_of_somebody_else_is_refused_by_name) {
     const disposition theirs(SIGUSR2, count_it);
     EXPECT_TRUE(refusal_of(with_signal(SIGUSR2))
                     .starts_with("weft: runtime_options::hog_signal: signal 12 (User defined signal 2) has a handler already: "))
@@ -104,7 +104,7 @@ TEST(hog_signal, that_makes_no_sense_is_refused_by_name) {
         EXPECT_NE(refusal_of(with_signal(taken)).find("has another use"), std::string::npos) << taken;
 }
 
-TEST(hog_signal, R15_is_settable_and_given_back) {
+TEST(hog_signal, seed_R15_is_settable_and_given_back) {
     ASSERT_TRUE(is_default(free_signal));
     {
         runtime one(with_signal(free_signal));
@@ -125,7 +125,7 @@ TEST(hog_signal, R15_is_settable_and_given_back) {
     ::unsetenv("WEFT_HOG_SIGNAL");
 }
 
-TEST_F(hog_reports, R15_are_in_nobodys_way_who_uses_signals_himself) {
+TEST_F(hog_reports, seed_R15_are_in_nobodys_way_who_uses_signals_himself) {
     const int theirs[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGPROF, SIGURG};
     std::vector<std::unique_ptr<disposition>> handlers;
     for (const int n : theirs) handlers.push_back(std::make_unique<disposition>(n, count_it));

@@ -57,8 +57,8 @@ bool all_are_on(const cpu_set_t& set) {
     return true;
 }
 
-// A carrier that was about to set its own mask undoes the new one for as long as it takes to look again (PLACE-3), longer if it loses its
-// CPU there. What stays is seen in four looks in a row.
+// A carrier that was about to set its own mask undoes the new one for as long as it takes to look
+// again (PLACEMENT-3), longer if it loses its CPU there. What stays is seen in four looks in a row.
 bool all_stay_on(const cpu_set_t& set) {
     int in_a_row = 0;
     return eventually([&] {

@@ -35,7 +35,7 @@ struct dispatcher {
     }
 };
 
-TEST(class_turns, P1_shares_are_64_to_8_to_1) {
+TEST(class_turns, CLASS_TURNS_1_shares_are_64_to_8_to_1) {
     dispatcher d;
     const auto three = of({priority::high, priority::normal, priority::low});
     d.count(three, 73);  // so that nobody has just come
@@ -44,7 +44,7 @@ TEST(class_turns, P1_shares_are_64_to_8_to_1) {
             << round;
 }
 
-TEST(class_turns, P1_what_a_class_does_not_use_the_others_have) {
+TEST(class_turns, CLASS_TURNS_1_what_a_class_does_not_use_the_others_have) {
     dispatcher d;
     const auto above = of({priority::high, priority::normal}), below = of({priority::normal, priority::low});
     const auto ends = of({priority::high, priority::low});
@@ -57,7 +57,7 @@ TEST(class_turns, P1_what_a_class_does_not_use_the_others_have) {
     EXPECT_EQ(d.count(of({priority::low}), 10), (std::map<priority, int>{{priority::low, 10}}));
 }
 
-TEST(class_turns, P3_who_comes_goes_before_those_below_and_waits_for_its_share_of_those_above) {
+TEST(class_turns, CLASS_TURNS_3_who_comes_goes_before_those_below_and_waits_for_its_share_of_those_above) {
     dispatcher d;
     d.count(of({priority::low}), 1000);
     EXPECT_EQ(d.next(of({priority::normal, priority::low})), priority::normal);
@@ -70,7 +70,7 @@ TEST(class_turns, P3_who_comes_goes_before_those_below_and_waits_for_its_share_o
     EXPECT_EQ(had.count(priority::low), 0u);
 }
 
-TEST(class_turns, P3_who_was_away_has_saved_nothing_up) {
+TEST(class_turns, CLASS_TURNS_3_who_was_away_has_saved_nothing_up) {
     dispatcher d;
     const auto both = of({priority::high, priority::normal});
     d.count(both, 100);
@@ -79,7 +79,7 @@ TEST(class_turns, P3_who_was_away_has_saved_nothing_up) {
     for (int round = 0; round < 100; ++round) EXPECT_EQ(d.count(both, 9).count(priority::normal), 1u) << round;
 }
 
-TEST(class_turns, P3_who_comes_and_goes_has_no_more_than_who_stays) {
+TEST(class_turns, CLASS_TURNS_3_who_comes_and_goes_has_no_more_than_who_stays) {
     dispatcher d;
     int low = 0;
     for (int i = 0; i < 900; ++i)
@@ -87,7 +87,7 @@ TEST(class_turns, P3_who_comes_and_goes_has_no_more_than_who_stays) {
     EXPECT_LE(low, 101);
 }
 
-TEST(class_turns, P2_a_turn_counted_at_its_end_is_as_good_as_one_counted_step_by_step) {
+TEST(class_turns, CLASS_TURNS_2_a_turn_counted_at_its_end_is_as_good_as_one_counted_step_by_step) {
     const auto three = of({priority::high, priority::normal, priority::low});
     dispatcher step_by_step;
     class_turns whole;
@@ -105,7 +105,7 @@ TEST(class_turns, P2_a_turn_counted_at_its_end_is_as_good_as_one_counted_step_by
     EXPECT_EQ(alone.turns.length(), class_turns::unlimited);
 }
 
-TEST(class_turns, P4_a_class_that_is_ready_waits_for_so_many_and_no_more) {
+TEST(class_turns, CLASS_TURNS_4_a_class_that_is_ready_waits_for_so_many_and_no_more) {
     const test::seed seed;
     auto random = seed.of(0);
     const std::map<priority, int> most = {{priority::high, 2}, {priority::normal, 9}, {priority::low, 73}};

@@ -1,4 +1,5 @@
-// few_awake_test.cpp - I7, K8: a runtime that may keep fewer workers awake than it has goes on with those, and with all when it may again.
+// few_awake_test.cpp - IDLE_SET-7, WORKER-4: a runtime that may keep fewer workers awake than it
+// has goes on with those, and with all when it may again.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -97,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(loads, few_awake,
                                            load{"with_timers", [] { compute_for(200us), this_fiber::sleep_for(100us); }}),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(few_awake, I7_K8_no_more_than_allowed_until_it_may_again) {
+TEST_P(few_awake, IDLE_SET_7_WORKER_4_no_more_than_allowed_until_it_may_again) {
     beside_many([&](scheduler& s) {
         for (const unsigned most : {1u, 2u}) {
             allow(s, most);
@@ -111,7 +112,7 @@ TEST_P(few_awake, I7_K8_no_more_than_allowed_until_it_may_again) {
     });
 }
 
-TEST_P(few_awake, I7_nothing_is_lost_while_it_changes_all_the_time) {
+TEST_P(few_awake, IDLE_SET_7_nothing_is_lost_while_it_changes_all_the_time) {
     beside_many([&](scheduler& s) {
         for (unsigned i = 0; i < 300; ++i) {
             allow(s, 1 + i * 7 % workers);
@@ -126,7 +127,7 @@ TEST_P(few_awake, I7_nothing_is_lost_while_it_changes_all_the_time) {
 
 // A worker whose thief's call was answered only when it had found something else: what it had found ran on the account of the loot's class, and if it
 // never parked, fibers of that class had no turn any more.
-TEST(few_awake_of_low_class, P4_have_their_turns_however_often_workers_come_and_go) {
+TEST(few_awake_of_low_class, CLASS_TURNS_4_have_their_turns_however_often_workers_come_and_go) {
     watched_runtime rt(runtime_options{.workers = 2, .time_slice = 0ns});
     scheduler& s = *rt.run([] { return detail::current_scheduler(); });
     std::atomic<bool> over{false};

@@ -51,7 +51,7 @@ protected:
     watched_runtime rt{runtime_options{.workers = GetParam(), .time_slice = 2ms}};
 };
 
-TEST_P(hand_off, R1_R2_R3_Q15_sleepers_wake_although_every_worker_computes) {
+TEST_P(hand_off, seed_R1_R2_R3_Q15_sleepers_wake_although_every_worker_computes) {
     auto busy = hogs();
     const auto from = steady::now();
     std::vector<fiber<>> sleepers;
@@ -63,7 +63,7 @@ TEST_P(hand_off, R1_R2_R3_Q15_sleepers_wake_although_every_worker_computes) {
     for (auto& b : busy) b.join();
 }
 
-TEST_P(hand_off, C2_fibers_that_block_their_thread_delay_nobody) {
+TEST_P(hand_off, ask_C2_fibers_that_block_their_thread_delay_nobody) {
     const auto from = steady::now();
     std::vector<fiber<>> blocked;
     for (unsigned i = 0; i < GetParam() + 8; ++i) blocked.push_back(rt.spawn([] { ::usleep(300'000); }));
@@ -75,7 +75,7 @@ TEST_P(hand_off, C2_fibers_that_block_their_thread_delay_nobody) {
     EXPECT_GE(rt.stats().blocked, 1u);
 }
 
-TEST_P(hand_off, L13_O4_threads_that_nobody_wants_any_more_end_and_come_again) {
+TEST_P(hand_off, seed_L13_MONITOR_4_threads_that_nobody_wants_any_more_end_and_come_again) {
     for (int burst = 0; burst < 3; ++burst) {
         std::vector<fiber<>> blocked;
         for (int i = 0; i < 20; ++i) blocked.push_back(rt.spawn([] { ::usleep(100'000); }));
@@ -234,7 +234,7 @@ TEST(hand_off_alone, a_demoted_fiber_runs_on_a_worker_if_there_is_no_other_threa
     ::close(ends[1]);
 }
 
-TEST_P(hand_off, R10_limits_of_time_hold_although_every_worker_computes) {
+TEST_P(hand_off, seed_R10_limits_of_time_hold_although_every_worker_computes) {
     auto busy = hogs();
     rt.run([] {
         channel<int> nothing(1);
@@ -251,8 +251,9 @@ TEST_P(hand_off, R10_limits_of_time_hold_although_every_worker_computes) {
     for (auto& f : busy) f.join();
 }
 
-// R5: each goes on as soon as it has lost its worker. R17: so those that began on one worker run on threads of their own.
-TEST(hand_off_alone, R5_R17_R19_hogs_that_began_on_one_worker_run_all_at_once) {
+// Seed R5: each goes on as soon as it has lost its worker. Seed R17: so those that began on one
+// worker run on threads of their own.
+TEST(hand_off_alone, seed_R5_R17_R19_hogs_that_began_on_one_worker_run_all_at_once) {
     constexpr int hogs = 6;
     runtime rt({.workers = 2, .time_slice = 2ms});
     std::atomic<int> running{0};
@@ -300,7 +301,7 @@ struct slow_to_go {
 thread_local slow_to_go kept_by_thread;
 void touch_what_is_kept() { ++kept_by_thread.touched; }
 
-TEST(hand_off_threads, O4_one_that_takes_long_to_end_holds_up_nobody) {
+TEST(hand_off_threads, MONITOR_4_one_that_takes_long_to_end_holds_up_nobody) {
     may_go = false;
     runtime rt({.workers = 1, .time_slice = 2ms});
     const auto burst = [&] {
@@ -320,7 +321,7 @@ TEST(hand_off_threads, O4_one_that_takes_long_to_end_holds_up_nobody) {
     may_go = true;
 }
 
-TEST(hand_off_options, R6_R13_without_a_slice_there_is_no_monitor_and_no_hand_off) {
+TEST(hand_off_options, seed_R6_R13_without_a_slice_there_is_no_monitor_and_no_hand_off) {
     runtime rt({.workers = 1, .time_slice = 0ns});
     auto sleeper = rt.spawn([] { this_fiber::sleep_for(1ms); });
     rt.spawn([] { compute_for(40ms); }).join();

@@ -38,7 +38,7 @@ TEST(idle_set, wakes_the_last_one_to_fall_asleep) {
     EXPECT_EQ(idle.sleeping_count(), 2u);
 }
 
-TEST(idle_set, I2_wakes_nobody_while_one_searches) {
+TEST(idle_set, IDLE_SET_2_wakes_nobody_while_one_searches) {
     idle_set idle(4);
     idle.announce_sleep(1, did_not_search);
     EXPECT_TRUE(idle.begin_search());
@@ -48,7 +48,7 @@ TEST(idle_set, I2_wakes_nobody_while_one_searches) {
     EXPECT_EQ(after_publish(idle), 1u);
 }
 
-TEST(idle_set, I4_a_claimed_sleeper_counts_as_searching) {
+TEST(idle_set, IDLE_SET_4_a_claimed_sleeper_counts_as_searching) {
     idle_set idle(4);
     idle.announce_sleep(0, did_not_search);
     idle.announce_sleep(1, did_not_search);
@@ -60,7 +60,7 @@ TEST(idle_set, I4_a_claimed_sleeper_counts_as_searching) {
     EXPECT_EQ(after_publish(idle), 0u);
 }
 
-TEST(idle_set, I5_retract_tells_whether_the_worker_was_claimed) {
+TEST(idle_set, IDLE_SET_5_retract_tells_whether_the_worker_was_claimed) {
     idle_set idle(4);
     for (const unsigned w : {0u, 1u, 2u}) idle.announce_sleep(w, did_not_search);
     EXPECT_TRUE(idle.retract(1));

@@ -18,7 +18,7 @@ struct item {
     int number = 0;
 };
 
-TEST(injector, J1_items_leave_in_the_order_in_which_they_came) {
+TEST(injector, INJECTOR_1_items_leave_in_the_order_in_which_they_came) {
     injector<item> q;
     std::vector<item> items(100);
     for (auto& i : items) q.push(i);
@@ -26,7 +26,7 @@ TEST(injector, J1_items_leave_in_the_order_in_which_they_came) {
     EXPECT_EQ(q.pop(), nullptr);
 }
 
-TEST(injector, J2_knows_its_length) {
+TEST(injector, INJECTOR_2_knows_its_length) {
     injector<item> q;
     std::vector<item> items(3);
     EXPECT_TRUE(q.empty());
@@ -52,7 +52,7 @@ TEST(injector, an_item_can_come_back_once_it_has_left) {
     }
 }
 
-TEST(injector, J1_holds_for_each_pusher_among_several_stress) {
+TEST(injector, INJECTOR_1_holds_for_each_pusher_among_several_stress) {
     constexpr int each = test::scaled(50'000);
     constexpr unsigned pushers = 3;
     injector<item> q;

@@ -45,7 +45,7 @@ TEST_F(one_worker, runs_all_of_a_burst) {
     });
 }
 
-TEST_F(one_worker, K3_runs_a_woken_fiber_before_those_in_the_ring) {
+TEST_F(one_worker, WORKER_1_runs_a_woken_fiber_before_those_in_the_ring) {
     rt.run([] {
         std::vector<char> ran;
         baton wake;
@@ -66,7 +66,7 @@ TEST_F(one_worker, K3_runs_a_woken_fiber_before_those_in_the_ring) {
     });
 }
 
-TEST_F(one_worker, K3_of_two_woken_fibers_the_later_runs_first) {
+TEST_F(one_worker, WORKER_1_of_two_woken_fibers_the_later_runs_first) {
     rt.run([] {
         std::vector<char> ran;
         baton wake_a, wake_b;
@@ -156,7 +156,7 @@ private:
     fiber<> fa_, fb_;
 };
 
-TEST_F(one_worker, K3_two_fibers_that_wake_each_other_do_not_starve_a_third) {
+TEST_F(one_worker, WORKER_1_two_fibers_that_wake_each_other_do_not_starve_a_third) {
     rt.run([] {
         two_that_wake_each_other pair;
         long worst = 0, last = 0;

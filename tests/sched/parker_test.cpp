@@ -105,7 +105,7 @@ TEST(parker, wakes_a_sleeper_in_the_driver_through_the_driver) {
     EXPECT_EQ(io.wakes, 1);
 }
 
-TEST(parker, P1_no_wake_is_lost_stress) {
+TEST(parker, PARKER_1_no_wake_is_lost_stress) {
     constexpr int rounds = test::scaled(5'000);
     fake_driver io;
     parker p;

@@ -44,7 +44,7 @@ protected:
     std::array<item, 2000> items;
 };
 
-TEST_F(run_queue_order, L5_started_items_leave_in_order_of_arrival) {
+TEST_F(run_queue_order, seed_L5_started_items_leave_in_order_of_arrival) {
     for (std::size_t round = 0; round < 3; ++round) {
         for (std::size_t i = 0; i < 10; ++i) ASSERT_TRUE(mine.push(started(i)));
         for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(mine.pop(), &items[i]);
@@ -151,7 +151,7 @@ TEST_F(run_queue_order, a_burst_fits_and_its_memory_is_given_back) {
     EXPECT_EQ(mine.pop(), &items[0]);
 }
 
-TEST_F(run_queue_order, Q5_who_asks_gets_the_older_half_at_the_next_visit) {
+TEST_F(run_queue_order, RUN_QUEUE_5_who_asks_gets_the_older_half_at_the_next_visit) {
     for (std::size_t i = 0; i < 5; ++i) ASSERT_TRUE(mine.push(started(i)));
     ASSERT_TRUE(other.ask());
     EXPECT_FALSE(other.ask());
@@ -166,7 +166,7 @@ TEST_F(run_queue_order, Q5_who_asks_gets_the_older_half_at_the_next_visit) {
     EXPECT_EQ(q.size(), 3u);
 }
 
-TEST_F(run_queue_order, Q1_an_owner_inside_is_not_overruled_and_one_outside_is) {
+TEST_F(run_queue_order, RUN_QUEUE_1_an_owner_inside_is_not_overruled_and_one_outside_is) {
     prepare_heavy_fence();
     using outcome = queue::thief::outcome;
     for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(mine.push(started(i)));
@@ -190,7 +190,7 @@ TEST_F(run_queue_order, Q1_an_owner_inside_is_not_overruled_and_one_outside_is) 
     EXPECT_TRUE(q.empty());
 }
 
-TEST_F(run_queue_order, Q2_a_call_ends_by_withdrawal_or_by_an_answer) {
+TEST_F(run_queue_order, RUN_QUEUE_2_a_call_ends_by_withdrawal_or_by_an_answer) {
     for (std::size_t i = 0; i < 2; ++i) ASSERT_TRUE(mine.push(started(i)));
     ASSERT_TRUE(other.ask());
     EXPECT_TRUE(other.withdraw());
@@ -205,7 +205,7 @@ TEST_F(run_queue_order, Q2_a_call_ends_by_withdrawal_or_by_an_answer) {
 }
 
 /// One owner, which is outside for random times, and three thieves that take turns; each item is marked by whoever takes it.
-TEST(run_queue, Q1_Q4_every_item_is_taken_once_stress) {
+TEST(run_queue, RUN_QUEUE_1_RUN_QUEUE_4_every_item_is_taken_once_stress) {
     prepare_heavy_fence();
     using queue = test::held_queue<item, 16, 8>;
     using outcome = queue::thief::outcome;

@@ -46,7 +46,7 @@ int tree(const seed& s, std::uint64_t who, int depth) {
     return left.join() + r;
 }
 
-TEST_P(stress, L7_L15_trees_of_fibers_are_joined) {
+TEST_P(stress, seed_L7_L15_trees_of_fibers_are_joined) {
     rt.run([&] {
         const auto end = steady::now() + enough;
         for (std::uint64_t i = 1; steady::now() < end; ++i) EXPECT_EQ(tree(seed_, i, 7), 128);

@@ -82,7 +82,7 @@ TEST_P(several_workers, a_fiber_in_the_next_slot_is_stolen_from_one_that_compute
     });
 }
 
-TEST_P(several_workers, K4_one_idle_worker_empties_the_next_slots_of_all_that_compute) {
+TEST_P(several_workers, WORKER_2_one_idle_worker_empties_the_next_slots_of_all_that_compute) {
     const auto hogs = GetParam() - 1;
     rt.run([&] {
         for (int round = 0; round < 5; ++round) {
@@ -141,7 +141,7 @@ TEST_P(several_workers, a_timer_of_one_that_computes_is_fired_by_another) {
     });
 }
 
-TEST_P(several_workers, L6_all_of_them_get_work_while_there_is_enough) {
+TEST_P(several_workers, seed_L6_all_of_them_get_work_while_there_is_enough) {
     const auto workers = GetParam();
     rt.run([&] {
         places seen;

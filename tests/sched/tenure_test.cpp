@@ -1,4 +1,5 @@
-// tenure_test.cpp - a worker's data belong to one at a time (T1), shown on this machine; and that it is the fence that does it.
+// tenure_test.cpp - a worker's data belong to one at a time (TENURE-1), shown on this machine; and
+// that it is the fence that does it.
 #include "sched/tenure.hpp"
 
 #include <gtest/gtest.h>
@@ -44,12 +45,12 @@ protected:
     worker_tenure::giver giver{t};
 };
 
-TEST_F(one_tenure, T1_a_carrier_outside_loses_its_worker_and_one_inside_does_not) {
+TEST_F(one_tenure, TENURE_1_a_carrier_outside_loses_its_worker_and_one_inside_does_not) {
     EXPECT_TRUE(me.enter());
     EXPECT_EQ(monitor.demand(cause_of_loss::blocked), &w);
     EXPECT_EQ(look(), outcome::standing);
     me.leave();
-    EXPECT_EQ(monitor.look(), outcome::taken);  // T6
+    EXPECT_EQ(monitor.look(), outcome::taken);  // TENURE-6
     EXPECT_FALSE(me.enter());
     EXPECT_EQ(me.why(), cause_of_loss::blocked);
     me.leave();
@@ -59,7 +60,7 @@ TEST_F(one_tenure, T1_a_carrier_outside_loses_its_worker_and_one_inside_does_not
     EXPECT_FALSE(me.give_up());
 }
 
-TEST_F(one_tenure, R4_T2_an_entry_refuses_a_demand_or_concedes_it) {
+TEST_F(one_tenure, seed_R4_TENURE_2_an_entry_refuses_a_demand_or_concedes_it) {
     EXPECT_EQ(monitor.demand(), &w);
     EXPECT_TRUE(me.enter(on_demand::refuse));
     EXPECT_EQ(look(), outcome::refused);
@@ -74,7 +75,7 @@ TEST_F(one_tenure, R4_T2_an_entry_refuses_a_demand_or_concedes_it) {
     EXPECT_FALSE(me.reclaim());
 }
 
-TEST_F(one_tenure, T2_what_was_conceded_is_reclaimed_while_nobody_has_looked) {
+TEST_F(one_tenure, TENURE_2_what_was_conceded_is_reclaimed_while_nobody_has_looked) {
     EXPECT_EQ(monitor.demand(), &w);
     EXPECT_FALSE(me.enter(on_demand::concede));
     EXPECT_TRUE(me.reclaim());
@@ -82,7 +83,7 @@ TEST_F(one_tenure, T2_what_was_conceded_is_reclaimed_while_nobody_has_looked) {
     EXPECT_EQ(look(), outcome::refused);
 }
 
-TEST_F(one_tenure, T2_a_withdrawn_demand_is_over_unless_it_was_conceded) {
+TEST_F(one_tenure, TENURE_2_a_withdrawn_demand_is_over_unless_it_was_conceded) {
     EXPECT_EQ(monitor.demand(), &w);
     EXPECT_EQ(monitor.withdraw(), outcome::refused);
     EXPECT_TRUE(me.enter(on_demand::concede));
@@ -92,7 +93,7 @@ TEST_F(one_tenure, T2_a_withdrawn_demand_is_over_unless_it_was_conceded) {
     EXPECT_EQ(monitor.withdraw(), outcome::taken);
 }
 
-TEST_F(one_tenure, T3_one_call_at_a_time) {
+TEST_F(one_tenure, TENURE_3_one_call_at_a_time) {
     using robbed = worker_tenure::thief::outcome;
     EXPECT_EQ(thief.ask(), &w);
     EXPECT_EQ(thief.ask(), nullptr);
@@ -118,7 +119,7 @@ TEST_F(one_tenure, T3_one_call_at_a_time) {
     EXPECT_TRUE(me.give_up());
 }
 
-TEST_F(one_tenure, T1_a_carrier_that_runs_no_fiber_keeps_its_worker) {
+TEST_F(one_tenure, TENURE_1_a_carrier_that_runs_no_fiber_keeps_its_worker) {
     bool runs_fiber = false;
     EXPECT_EQ(monitor.demand(), &w);
     heavy_fence();
@@ -140,7 +141,7 @@ TEST_F(one_tenure, who_waits_for_a_carrier_to_be_outside_waits_for_none_without_
     spare.await_outside();
 }
 
-TEST_F(one_tenure, T4_who_calls_is_told_whose_call_it_is) {
+TEST_F(one_tenure, TENURE_4_who_calls_is_told_whose_call_it_is) {
     ASSERT_TRUE(me.enter());
     ASSERT_TRUE(me.give_up());
     EXPECT_EQ(thief.ask(), nullptr);
@@ -153,7 +154,7 @@ TEST_F(one_tenure, T4_who_calls_is_told_whose_call_it_is) {
     EXPECT_EQ(monitor.demand(), &another);
 }
 
-TEST_F(one_tenure, T5_who_is_dismissed_waits_no_more_and_is_not_called) {
+TEST_F(one_tenure, TENURE_5_who_is_dismissed_waits_no_more_and_is_not_called) {
     worker_tenure spare(nullptr);
     worker_tenure::holder its(spare);
     EXPECT_TRUE(its.is_inside());
@@ -296,7 +297,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-TEST(tenure, T1_no_use_is_lost_when_a_worker_goes_round_stress) {
+TEST(tenure, TENURE_1_no_use_is_lost_when_a_worker_goes_round_stress) {
     prepare_heavy_fence();
     const test::seed seed;
     crew c(seed);
@@ -357,7 +358,7 @@ duel_result duel(std::chrono::milliseconds ms, int relaxes, const Fence& fence_o
     return result;
 }
 
-TEST(tenure, T1_no_use_is_lost_in_a_duel_stress) {
+TEST(tenure, TENURE_1_no_use_is_lost_in_a_duel_stress) {
     prepare_heavy_fence();
     // Pauses as long as the fence: or else each demand would be refused.
     const auto r = duel(std::chrono::milliseconds(1'000), 1000, [] { heavy_fence(); });
@@ -367,7 +368,7 @@ TEST(tenure, T1_no_use_is_lost_in_a_duel_stress) {
 }
 
 #if !WEFT_UNDER_TSAN  // where both halves are ordinary fences, and the carrier's is enough for this machine
-TEST(tenure, T1_uses_are_lost_in_a_duel_without_the_heavy_fence_stress) {
+TEST(tenure, TENURE_1_uses_are_lost_in_a_duel_without_the_heavy_fence_stress) {
     prepare_heavy_fence();
     const auto r = duel(std::chrono::milliseconds(30'000), 0, [] { signal_fence(); });
     std::printf("%llu uses, %llu lost, taken %d times\n", static_cast<unsigned long long>(r.counted),

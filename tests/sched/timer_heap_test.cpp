@@ -50,7 +50,7 @@ TEST_F(timer_heaps, fire_in_order_of_time) {
     EXPECT_EQ(heap.earliest(), never);
 }
 
-TEST_F(timer_heaps, T3_earliest_follows_arm_cancel_and_expire) {
+TEST_F(timer_heaps, TIMER_HEAP_3_earliest_follows_arm_cancel_and_expire) {
     numbered a(0), b(1), c(2);
     EXPECT_EQ(heap.earliest(), never);
     EXPECT_TRUE(heap.arm(a, at(20)));
@@ -175,7 +175,7 @@ TEST_F(timer_heaps, agree_with_a_multimap_in_random_operations_stress) {
     }
 }
 
-TEST_F(timer_heaps, T2_a_cancelled_timer_is_not_touched_again_stress) {
+TEST_F(timer_heaps, TIMER_HEAP_2_a_cancelled_timer_is_not_touched_again_stress) {
     struct guarded final : timer {
         verdict fire(time_point) noexcept override {
             EXPECT_TRUE(alive.load(relaxed));

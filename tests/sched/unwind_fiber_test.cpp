@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(unwind_fiber, X4_parks_wakes_yields_and_ends_of_fibers_have_right_callers) {
+TEST(unwind_fiber, CONTEXT_4_parks_wakes_yields_and_ends_of_fibers_have_right_callers) {
     stepping steps;
     int rounds = 0;
     runtime rt({.workers = 1, .time_slice = 0ns});  // nobody takes the worker away from this thread

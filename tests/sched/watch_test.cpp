@@ -34,7 +34,7 @@ protected:
     sighting seen{.when = time_point(1h), .carrier = this, .runs_fiber = true};
 };
 
-TEST_F(watched, R7_a_fiber_that_computes_is_a_hog_after_a_slice) {
+TEST_F(watched, seed_R7_a_fiber_that_computes_is_a_hog_after_a_slice) {
     after(0us, 0us);
     EXPECT_EQ(until(conclusion::computes, 1.0), 5ms);
 }
@@ -80,7 +80,7 @@ TEST_F(watched, an_idle_worker_is_neither) {
     EXPECT_EQ(until(conclusion::computes, 1.0), 5ms);
 }
 
-TEST_F(watched, C2_a_carrier_that_stands_still_is_found_within_a_millisecond) {
+TEST_F(watched, ask_C2_a_carrier_that_stands_still_is_found_within_a_millisecond) {
     after(0us, 0us);
     EXPECT_EQ(until(conclusion::stands_still, 0.0), 500us);
     EXPECT_EQ(until(conclusion::computes, 1.0), 4500us);  // it goes on, and is a hog in time
@@ -97,7 +97,7 @@ TEST_F(watched, one_that_spawns_all_the_time_may_go_on_for_twenty_slices) {
     EXPECT_EQ(after(500us, 500us), conclusion::computes);
 }
 
-TEST(watch, R6_without_a_slice_nobody_is_a_hog_and_the_blocked_are_found) {
+TEST(watch, seed_R6_without_a_slice_nobody_is_a_hog_and_the_blocked_are_found) {
     watch w;
     sighting s{.when = time_point(1h), .runs_fiber = true};
     for (int i = 0; i < 100; ++i) {

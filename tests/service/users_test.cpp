@@ -33,7 +33,7 @@ protected:
 using places = testing::Types<sqlite_place, redis_place>;
 TYPED_TEST_SUITE(service, places, );
 
-TYPED_TEST(service, N1_get_gives_404_or_200_with_id_and_name) {
+TYPED_TEST(service, seed_N1_get_gives_404_or_200_with_id_and_name) {
     with_site(this->place.store(), [](port_number port) {
         const auto absent = http_call(port, "GET", "/users/1");
         EXPECT_EQ(absent.status, 404);
@@ -46,7 +46,7 @@ TYPED_TEST(service, N1_get_gives_404_or_200_with_id_and_name) {
     });
 }
 
-TYPED_TEST(service, N2_post_stores_and_answers_201) {
+TYPED_TEST(service, seed_N2_post_stores_and_answers_201) {
     with_site(this->place.store(), [](port_number port) {
         const auto made = http_call(port, "POST", "/users", R"({"id":7,"name":"Bob"})");
         EXPECT_EQ(made.status, 201);
@@ -192,7 +192,7 @@ TYPED_TEST(service, no_answer_is_lost_or_mixed_up_stress) {
     }, 4);
 }
 
-TEST(service_on_redis, N1_N5_a_failure_of_redis_is_an_ordinary_exception_and_a_500) {
+TEST(service_on_redis, seed_N1_N5_a_failure_of_redis_is_an_ordinary_exception_and_a_500) {
     redis_server server;
     testing::internal::CaptureStderr();
     with_site(server.url(), [&](port_number port) {
@@ -219,7 +219,7 @@ TEST(service_on_redis, N1_N5_a_failure_of_redis_is_an_ordinary_exception_and_a_5
     EXPECT_LT(std::ranges::count(log, '\n'), 20) << "not a line for every request";
 }
 
-TEST(service_on_redis, N1_a_value_of_another_type_is_a_500_with_redis_reason) {
+TEST(service_on_redis, seed_N1_a_value_of_another_type_is_a_500_with_redis_reason) {
     redis_server server;
     testing::internal::CaptureStderr();
     with_site(server.url(), [&](port_number port) {
@@ -232,7 +232,7 @@ TEST(service_on_redis, N1_a_value_of_another_type_is_a_500_with_redis_reason) {
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("WRONGTYPE"));
 }
 
-TEST(service_on_redis, N1_reads_the_key_user_ID) {
+TEST(service_on_redis, seed_N1_reads_the_key_user_ID) {
     redis_server server;
     with_site(server.url(), [&](port_number port) {
         weft::redis::client db(server.url());
@@ -243,7 +243,7 @@ TEST(service_on_redis, N1_reads_the_key_user_ID) {
     });
 }
 
-TEST(service_on_redis, N6_look_ups_in_sequence_need_no_nesting_and_in_parallel_a_scope) {
+TEST(service_on_redis, seed_N6_look_ups_in_sequence_need_no_nesting_and_in_parallel_a_scope) {
     redis_server server;
     weft::run([&] {
         weft::redis::client db(server.url());
@@ -269,7 +269,7 @@ TEST(service_on_redis, N6_look_ups_in_sequence_need_no_nesting_and_in_parallel_a
     });
 }
 
-TEST(service_on_redis, N7_while_one_fiber_waits_for_redis_another_runs_on_the_same_thread) {
+TEST(service_on_redis, seed_N7_while_one_fiber_waits_for_redis_another_runs_on_the_same_thread) {
     redis_server server;
     with_site(server.url(), [&](port_number port) {
         http_connection waits(port);

@@ -124,7 +124,7 @@ private:
         if (one_more) this_fiber::yield();
         EXPECT_EQ(::gettid(), place);
     }
-    // R16: code of others, inside the allocator and its locks, and in long copies.
+    // Seed R16: code of others, inside the allocator and its locks, and in long copies.
     void churn_memory() {
         for (unsigned i = below(random_, 30); i > 0; --i) {
             const std::vector<char> one(1 + below(random_, 60'000), 'a');
@@ -210,7 +210,7 @@ protected:
     ~soak() override { ::unsetenv("WEFT_TORTURE_HAND_OFFS"); }
 };
 
-TEST_F(soak, R18_hand_offs_at_random_lose_nothing) {
+TEST_F(soak, seed_R18_hand_offs_at_random_lose_nothing) {
     const seed s;
     const auto descriptors = open_descriptors();
     unsigned threads = 0;

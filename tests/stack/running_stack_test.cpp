@@ -96,7 +96,7 @@ TEST_F(running_stack, is_read_inside_the_dynamic_loader_stress) {
 TEST_F(running_stack, of_a_thread_that_is_not_there_is_empty) { EXPECT_EQ(read(0x3fff'ffff), 0u); }
 
 // The thread blocks the signal, so it answers late: to nobody. Then it lets it in, and nothing is written to who has gone.
-TEST_F(running_stack, N1_a_late_answer_is_none) {
+TEST_F(running_stack, RUNNING_STACK_1_a_late_answer_is_none) {
     std::atomic<bool> over{false};
     std::atomic<pid_t> thread{0};
     std::thread deaf([&] {
@@ -115,8 +115,8 @@ TEST_F(running_stack, N1_a_late_answer_is_none) {
     EXPECT_EQ(room[0], nullptr);
 }
 
-// N3: that signal would end the process.
-TEST_F(running_stack, N3_is_not_asked_for_when_the_handler_has_gone) {
+// RUNNING_STACK-3: that signal would end the process.
+TEST_F(running_stack, RUNNING_STACK_3_is_not_asked_for_when_the_handler_has_gone) {
     struct sigaction none = {}, ours = {};
     none.sa_handler = SIG_DFL;
     ::sigaction(number, &none, &ours);

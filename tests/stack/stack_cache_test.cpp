@@ -24,7 +24,7 @@ TEST(stack_cache, the_stack_given_last_is_taken_first) {
     cache.give(b);
 }
 
-TEST(stack_cache, C2_spills_the_oldest_and_never_the_last) {
+TEST(stack_cache, STACK_CACHE_2_spills_the_oldest_and_never_the_last) {
     stack_pool pool;
     stack_cache cache(pool);
     std::vector<stack*> given;
@@ -63,7 +63,7 @@ TEST(stack_cache, gives_everything_back_at_its_end) {
     EXPECT_EQ(pool.statistics().in_use, 0U);
 }
 
-TEST(stack_cache, C2_a_stack_may_be_given_while_one_is_still_on_it) {
+TEST(stack_cache, STACK_CACHE_2_a_stack_may_be_given_while_one_is_still_on_it) {
     stack_pool pool;
     stack_cache cache(pool);
     for (int n = 0; n < 200; ++n) {

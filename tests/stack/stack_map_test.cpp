@@ -24,7 +24,7 @@ TEST(stack_map, knows_guard_pages_and_the_size_of_their_stacks) {
     pool.give(normal);
 }
 
-TEST(stack_map, M1_forgets_a_range_and_uses_its_entry_again) {
+TEST(stack_map, STACK_MAP_1_forgets_a_range_and_uses_its_entry_again) {
     std::byte* guard = nullptr;
     for (int n = 0; n < 1000; ++n) {
         stack_pool pool;

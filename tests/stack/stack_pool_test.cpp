@@ -100,7 +100,7 @@ TEST(stack_pool, the_stack_given_last_is_taken_first) {
     pool.give(b);
 }
 
-TEST(stack_pool, P1_statistics_count_every_stack_once) {
+TEST(stack_pool, STACK_POOL_1_statistics_count_every_stack_once) {
     stack_pool pool({.warm_bytes = 4 * 256 * KiB});
     std::vector<stack*> stacks;
     for (int n = 0; n < 200; ++n) stacks.push_back(pool.take(0));
@@ -116,7 +116,7 @@ TEST(stack_pool, P1_statistics_count_every_stack_once) {
     EXPECT_EQ(s.guarded + s.unguarded, s.idle);
 }
 
-TEST(stack_pool, B2_beyond_the_warm_ones_every_page_goes_back_and_slots_are_used_again) {
+TEST(stack_pool, SLAB_2_beyond_the_warm_ones_every_page_goes_back_and_slots_are_used_again) {
     stack_pool pool({.warm_bytes = 1});
     std::vector<stack*> stacks;
     for (int n = 0; n < 65; ++n) {
@@ -287,7 +287,7 @@ TEST(stack_pool, closes_warm_stacks_that_nobody_needed_for_a_period) {
     pool.give(next);
 }
 
-TEST(stack_pool, P3_unmaps_slabs_that_nobody_needed_for_a_period) {
+TEST(stack_pool, STACK_POOL_3_unmaps_slabs_that_nobody_needed_for_a_period) {
     auto const start = clock::now();
     stack_pool pool({.warm_bytes = 1});
     std::vector<stack*> all(2000);
@@ -368,7 +368,7 @@ TEST(stack_pool, stress_trimmed_while_threads_take_and_give) {
             for (auto& s : mine) {
                 ASSERT_NE(s = pool.take(16 * KiB), nullptr);
                 touch(s->span.high - 1);
-                s->next = s;   // ours to write (K1)
+                s->next = s;   // ours to write (STACK-1)
             }
             std::shuffle(mine.begin(), mine.end(), random);
             for (auto* s : mine) {
@@ -394,7 +394,7 @@ TEST(stack_pool, stress_threads_take_and_give_each_others_stacks) {
             if (mine.size() < 100 && (seed >> 16) % 2 == 0) {
                 stack* const s = pool.take((seed >> 20) % 3 == 0 ? 16 * KiB : 0);
                 ASSERT_NE(s, nullptr);
-                s->next = s;   // ours to write (K1)
+                s->next = s;   // ours to write (STACK-1)
                 touch(s->span.high - 1);
                 mine.push_back(s);
             } else if (!mine.empty()) {

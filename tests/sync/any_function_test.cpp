@@ -59,7 +59,7 @@ int compare(const void* a, const void* b) {
     return *static_cast<const int*>(a) - *static_cast<const int*>(b);
 }
 
-TEST_F(any_function, Q12_a_comparator_of_libc_waits) {
+TEST_F(any_function, seed_Q12_a_comparator_of_libc_waits) {
     beside_another([&] {
         int numbers[] = {3, 1, 2, 5, 4};
         of_qsort = &other;
@@ -68,7 +68,7 @@ TEST_F(any_function, Q12_a_comparator_of_libc_waits) {
     });
 }
 
-TEST_F(any_function, Q12_callbacks_of_the_standard_library_wait) {
+TEST_F(any_function, seed_Q12_callbacks_of_the_standard_library_wait) {
     beside_another([&] {
         std::vector<int> numbers{3, 1, 2, 5, 4};
         std::ranges::sort(numbers, [&](int a, int b) {
@@ -79,7 +79,7 @@ TEST_F(any_function, Q12_callbacks_of_the_standard_library_wait) {
     });
 }
 
-TEST_F(any_function, Q12_a_virtual_function_below_a_library_waits) {
+TEST_F(any_function, seed_Q12_a_virtual_function_below_a_library_waits) {
     class slow_buffer final : public std::streambuf {
     public:
         explicit slow_buffer(far_away& f) : far_(f) {}
@@ -99,7 +99,7 @@ TEST_F(any_function, Q12_a_virtual_function_below_a_library_waits) {
     });
 }
 
-TEST_F(any_function, Q12_constructors_conversions_and_recursion_wait) {
+TEST_F(any_function, seed_Q12_constructors_conversions_and_recursion_wait) {
     struct waits_to_be_made {
         explicit waits_to_be_made(far_away& f) { f.visit(); }
     };

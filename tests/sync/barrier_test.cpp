@@ -13,7 +13,7 @@ constexpr std::string_view reason = "barrier";
 
 class barrier_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(barrier_contract, Q10_phases_do_not_overlap) {
+TEST_P(barrier_contract, seed_Q10_phases_do_not_overlap) {
     const auto who = GetParam();
     constexpr int parties = 6, phases = 60;
     int completed = 0;  // no atomics: the barrier orders them

@@ -16,7 +16,7 @@ using weft::overflow;
 
 class broadcast_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(broadcast_contract, Q3_Q10_every_subscriber_gets_every_value) {
+TEST_P(broadcast_contract, seed_Q3_Q10_every_subscriber_gets_every_value) {
     const auto who = GetParam();
     constexpr int n = 500, subscribers = 3;
     const broadcast<std::string> news;
@@ -34,7 +34,7 @@ TEST_P(broadcast_contract, Q3_Q10_every_subscriber_gets_every_value) {
     all.finish();
 }
 
-TEST_P(broadcast_contract, Q3_Q10_subscribers_come_and_go_stress) {
+TEST_P(broadcast_contract, seed_Q3_Q10_subscribers_come_and_go_stress) {
     const auto who = GetParam();
     const broadcast<int> news;
     std::atomic<bool> done{false};
@@ -71,7 +71,7 @@ std::vector<int> drain(const weft::receiver<int>& from) {
     return all;
 }
 
-TEST(broadcast, Q3_each_subscriber_has_its_own_overflow_policy) {
+TEST(broadcast, seed_Q3_each_subscriber_has_its_own_overflow_policy) {
     const broadcast<int> news;
     const auto oldest = news.subscribe({.capacity = 2, .overflow = overflow::drop_oldest});
     const auto newest = news.subscribe({.capacity = 2, .overflow = overflow::drop_newest});

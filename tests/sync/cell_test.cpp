@@ -41,7 +41,7 @@ bool arrives(const weft::receiver<int>& from, int value) {
 }
 
 // The example of Quasar's manual: y = a*x, z = a+x, r = y+z.
-TEST_P(cells, Q5_with_history_every_intermediate_sum_comes_out) {
+TEST_P(cells, seed_Q5_with_history_every_intermediate_sum_comes_out) {
     in_fibers([] {
         constexpr int n = 50;
         weft::ivar<int> a;
@@ -65,7 +65,7 @@ TEST_P(cells, Q5_with_history_every_intermediate_sum_comes_out) {
     });
 }
 
-TEST_P(cells, Q5_a_variable_written_by_a_thread_and_a_coefficient_that_changes) {
+TEST_P(cells, seed_Q5_a_variable_written_by_a_thread_and_a_coefficient_that_changes) {
     in_fibers([] {
         constexpr int n = 40;
         auto a = cell<int>::with_history(2 * n, 1);

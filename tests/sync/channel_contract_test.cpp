@@ -20,7 +20,7 @@ protected:
     crew all_{who().workers};
 };
 
-TEST_P(channel_contract, Q10_values_of_one_sender_arrive_in_order) {
+TEST_P(channel_contract, seed_Q10_values_of_one_sender_arrive_in_order) {
     constexpr int n = 2'000;
     channel<int> c(capacity());
     all_.start(who().left, [&] {
@@ -65,24 +65,24 @@ void all_to_all(crew& all, setting who, std::size_t capacity, Make make, Number 
     EXPECT_EQ(seen, std::vector<int>(senders * each, 1));
 }
 
-TEST_P(channel_contract, Q10_each_value_is_received_once) {
+TEST_P(channel_contract, seed_Q10_each_value_is_received_once) {
     all_to_all<int>(
         all_, who(), capacity(), [](int i) { return i; }, [](int v) { return v; });
 }
 
-TEST_P(channel_contract, Q10_each_string_is_received_once) {
+TEST_P(channel_contract, seed_Q10_each_string_is_received_once) {
     all_to_all<std::string>(
         all_, who(), capacity(), [](int i) { return std::string(40, 'x') + std::to_string(i); },
         [](const std::string& v) { return std::stoi(v.substr(40)); });
 }
 
-TEST_P(channel_contract, Q10_each_move_only_value_is_received_once) {
+TEST_P(channel_contract, seed_Q10_each_move_only_value_is_received_once) {
     all_to_all<std::unique_ptr<int>>(
         all_, who(), capacity(), [](int i) { return std::make_unique<int>(i); },
         [](const std::unique_ptr<int>& v) { return *v; });
 }
 
-TEST_P(channel_contract, Q10_ping_pong) {
+TEST_P(channel_contract, seed_Q10_ping_pong) {
     channel<int> there(capacity()), back(capacity());
     all_.start(who().left, [&] {
         for (int i = 0; i < 300; ++i) {
@@ -97,7 +97,7 @@ TEST_P(channel_contract, Q10_ping_pong) {
     all_.finish();
 }
 
-TEST_P(channel_contract, Q10_close_reaches_everybody) {
+TEST_P(channel_contract, seed_Q10_close_reaches_everybody) {
     channel<int> c(capacity());
     std::atomic<int> sent{0}, received{0};
     for (int i = 0; i < 3; ++i) {
@@ -119,7 +119,7 @@ TEST_P(channel_contract, Q10_close_reaches_everybody) {
     EXPECT_EQ(sent, received);
 }
 
-TEST_P(channel_contract, Q10_timeouts_stress_conserve_values) {
+TEST_P(channel_contract, seed_Q10_timeouts_stress_conserve_values) {
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);
     channel<int> c(capacity());

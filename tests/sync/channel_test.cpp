@@ -14,7 +14,7 @@ namespace {
 using weft::channel;
 using weft::channel_op;
 
-TEST(channel, Q3_a_rendezvous_channel_holds_nothing) {
+TEST(channel, seed_Q3_a_rendezvous_channel_holds_nothing) {
     channel<int> c;
     EXPECT_EQ(c.capacity(), 0u);
     EXPECT_EQ(c.size(), 0u);
@@ -22,7 +22,7 @@ TEST(channel, Q3_a_rendezvous_channel_holds_nothing) {
     EXPECT_FALSE(c.try_receive());
 }
 
-TEST(channel, Q2_a_fiber_waits_in_receive_and_its_worker_goes_on) {
+TEST(channel, seed_Q2_a_fiber_waits_in_receive_and_its_worker_goes_on) {
     const int sum = weft::run(
         [] {
             const channel<int> numbers, answer;
@@ -39,7 +39,7 @@ TEST(channel, Q2_a_fiber_waits_in_receive_and_its_worker_goes_on) {
     EXPECT_EQ(sum, 55);
 }
 
-TEST(channel, Q3_a_bounded_channel_is_full_at_its_capacity) {
+TEST(channel, seed_Q3_a_bounded_channel_is_full_at_its_capacity) {
     channel<int> c(2);
     EXPECT_TRUE(c.try_send(1));
     EXPECT_TRUE(c.try_send(2));
@@ -51,7 +51,7 @@ TEST(channel, Q3_a_bounded_channel_is_full_at_its_capacity) {
     EXPECT_EQ(c.receive(), 3);
 }
 
-TEST(channel, Q3_an_unbounded_channel_is_never_full) {
+TEST(channel, seed_Q3_an_unbounded_channel_is_never_full) {
     channel<int> c(weft::unbounded);
     for (int i = 0; i < 100'000; ++i) c.send(i);
     EXPECT_EQ(c.size(), 100'000u);
@@ -73,7 +73,7 @@ TEST(channel, copies_name_the_same_channel) {
     EXPECT_NE(a, channel<int>(1));
 }
 
-TEST(channel, Q3_try_forms_say_why) {
+TEST(channel, seed_Q3_try_forms_say_why) {
     channel<int> c(1);
     int v = 9;
     EXPECT_EQ(c.try_receive_op(v), channel_op::empty);
@@ -86,7 +86,7 @@ TEST(channel, Q3_try_forms_say_why) {
     EXPECT_EQ(c.try_receive_op(v), channel_op::closed);
 }
 
-TEST(channel, Q3_stored_values_remain_after_close) {
+TEST(channel, seed_Q3_stored_values_remain_after_close) {
     for (const std::size_t capacity : {std::size_t{3}, weft::unbounded}) {
         channel<std::string> c(capacity);
         c.send("a");
@@ -101,7 +101,7 @@ TEST(channel, Q3_stored_values_remain_after_close) {
     }
 }
 
-TEST(channel, Q3_send_to_a_closed_channel_throws) {
+TEST(channel, seed_Q3_send_to_a_closed_channel_throws) {
     for (const std::size_t capacity : {std::size_t{0}, std::size_t{3}, weft::unbounded}) {
         channel<int> c(capacity);
         c.close();
@@ -112,7 +112,7 @@ TEST(channel, Q3_send_to_a_closed_channel_throws) {
     }
 }
 
-TEST(channel, Q3_close_ends_waiting_senders_and_receivers) {
+TEST(channel, seed_Q3_close_ends_waiting_senders_and_receivers) {
     channel<int> in, out(1);
     crew all;
     out.send(0);
@@ -164,7 +164,7 @@ TEST(channel, waiting_senders_are_served_oldest_first_and_refill_the_buffer_at_o
     }
 }
 
-TEST(channel, Q3_timed_forms_time_out_and_leave_the_value) {
+TEST(channel, seed_Q3_timed_forms_time_out_and_leave_the_value) {
     channel<std::string> c(1);
     std::string v = "kept";
     const auto begin = std::chrono::steady_clock::now();
@@ -185,7 +185,7 @@ TEST(channel, Q3_timed_forms_time_out_and_leave_the_value) {
 }
 
 /// Quasar's five policies: block, throw, back off, drop, displace. A channel has one, its calls have the others.
-TEST(channel, Q3_what_becomes_of_a_value_without_room_is_said_by_the_call) {
+TEST(channel, seed_Q3_what_becomes_of_a_value_without_room_is_said_by_the_call) {
     channel<int> full(1);
     full.send(1);
     EXPECT_THROW(weft::with_timeout(2ms, [&] { full.send(2); }), weft::timeout_error);  // blocks
@@ -211,7 +211,7 @@ TEST(channel, a_range_ends_when_closed_and_drained) {
     for (int v : c.rx()) ADD_FAILURE() << v;
 }
 
-TEST(channel, Q3_a_range_works_with_the_standard_views) {
+TEST(channel, seed_Q3_a_range_works_with_the_standard_views) {
     static_assert(std::ranges::input_range<channel<int>>);
     static_assert(std::ranges::input_range<const weft::receiver<std::unique_ptr<int>>>);
     channel<int> c(weft::unbounded);

@@ -15,7 +15,7 @@ using lock = std::unique_lock<weft::mutex>;
 
 class condition_variable_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(condition_variable_contract, Q10_a_queue_of_two_conditions) {
+TEST_P(condition_variable_contract, seed_Q10_a_queue_of_two_conditions) {
     const auto who = GetParam();
     constexpr int n = 1'000, parties = 2;
     weft::mutex m;
@@ -47,7 +47,7 @@ TEST_P(condition_variable_contract, Q10_a_queue_of_two_conditions) {
     EXPECT_EQ(sum, long{parties} * n * (n + 1) / 2);
 }
 
-TEST_P(condition_variable_contract, Q10_notify_all_ends_every_wait) {
+TEST_P(condition_variable_contract, seed_Q10_notify_all_ends_every_wait) {
     const auto who = GetParam();
     weft::mutex m;
     weft::condition_variable turned, arrived;
@@ -159,7 +159,7 @@ TEST(condition_variable, a_stop_token_form_still_hears_notifications_and_timeout
     all.finish();
 }
 
-TEST(condition_variable, C1_a_stopped_wait_throws_with_the_mutex_locked) {
+TEST(condition_variable, CONDITION_VARIABLE_1_a_stopped_wait_throws_with_the_mutex_locked) {
     weft::mutex m;
     weft::condition_variable c;
     weft::runtime rt({.workers = 2});
@@ -186,7 +186,7 @@ TEST(condition_variable, a_deadline_becomes_timeout_error) {
     EXPECT_TRUE(guard.owns_lock());
 }
 
-TEST(condition_variable, C2_stress_no_notification_is_used_up_by_a_stopped_wait) {
+TEST(condition_variable, CONDITION_VARIABLE_2_stress_no_notification_is_used_up_by_a_stopped_wait) {
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);
     std::minstd_rand random(seed);
@@ -223,7 +223,7 @@ TEST(condition_variable, C2_stress_no_notification_is_used_up_by_a_stopped_wait)
     }
 }
 
-TEST(condition_variable, C3_stress_it_may_be_destroyed_after_notify_all) {
+TEST(condition_variable, CONDITION_VARIABLE_3_stress_it_may_be_destroyed_after_notify_all) {
     weft::runtime rt({.workers = 4});
     const auto end = std::chrono::steady_clock::now() + 500ms;
     while (std::chrono::steady_clock::now() < end) {

@@ -15,7 +15,7 @@ constexpr std::string_view reason = "event";
 
 class event_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(event_contract, Q10_a_manual_one_lets_all_through) {
+TEST_P(event_contract, seed_Q10_a_manual_one_lets_all_through) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 20; ++round) {
@@ -35,7 +35,7 @@ TEST_P(event_contract, Q10_a_manual_one_lets_all_through) {
     }
 }
 
-TEST_P(event_contract, Q10_an_automatic_one_lets_one_through_each_time) {
+TEST_P(event_contract, seed_Q10_an_automatic_one_lets_one_through_each_time) {
     const auto who = GetParam();
     event there(event::automatic), back(event::automatic);
     int ball = 0;

@@ -79,7 +79,7 @@ result result_of(result expected, F f) {
     }
 }
 
-TEST(go_channels, Q3_receive_waits_takes_or_ends_as_the_state_says) {
+TEST(go_channels, seed_Q3_receive_waits_takes_or_ends_as_the_state_says) {
     for (const auto s : all_states) {
         SCOPED_TRACE(static_cast<int>(s));
         const auto expected = expected_of_receive(s);
@@ -100,7 +100,7 @@ TEST(go_channels, Q3_receive_waits_takes_or_ends_as_the_state_says) {
     }
 }
 
-TEST(go_channels, Q3_send_waits_puts_or_fails_as_the_state_says) {
+TEST(go_channels, seed_Q3_send_waits_puts_or_fails_as_the_state_says) {
     for (const auto s : all_states) {
         SCOPED_TRACE(static_cast<int>(s));
         const auto expected = expected_of_send(s);
@@ -125,7 +125,7 @@ TEST(go_channels, Q3_send_waits_puts_or_fails_as_the_state_says) {
     }
 }
 
-TEST(go_channels, Q3_a_nil_channel_is_a_case_switched_off) {
+TEST(go_channels, seed_Q3_a_nil_channel_is_a_case_switched_off) {
     const auto c = made_in(state::half_full);
     EXPECT_EQ(select(when(false, on_receive(c, nothing)), when(false, on_send(c, 1)), otherwise()), 2u);
     EXPECT_EQ(result_of(result::waits,
@@ -137,7 +137,7 @@ TEST(go_channels, Q3_a_nil_channel_is_a_case_switched_off) {
     EXPECT_EQ(c.size(), 1u);
 }
 
-TEST(go_channels, Q4_a_select_without_cases_waits_for_ever) {
+TEST(go_channels, seed_Q4_a_select_without_cases_waits_for_ever) {
     EXPECT_EQ(result_of(result::waits,
                         [] {
                             select(std::span<weft::select_case>());
@@ -152,7 +152,7 @@ TEST(go_channels, Q4_a_select_without_cases_waits_for_ever) {
               result::waits);
 }
 
-TEST(go_channels, Q3_len_and_cap) {
+TEST(go_channels, seed_Q3_len_and_cap) {
     EXPECT_EQ(channel<int>().capacity(), 0u);
     for (const auto s : {state::empty, state::half_full, state::full}) {
         EXPECT_EQ(made_in(s).capacity(), 2u);
@@ -161,13 +161,13 @@ TEST(go_channels, Q3_len_and_cap) {
     EXPECT_EQ(made_in(state::closed_with_values).size(), 1u);
 }
 
-TEST(go_channels, Q3_channels_are_equal_when_one_was_made_from_the_other) {
+TEST(go_channels, seed_Q3_channels_are_equal_when_one_was_made_from_the_other) {
     const channel<int> a(1), b(1);
     const auto same = a;
     EXPECT_TRUE(a == same && a != b);
 }
 
-TEST(go_channels, Q3_elements_may_be_of_no_size_and_channels_themselves) {
+TEST(go_channels, seed_Q3_elements_may_be_of_no_size_and_channels_themselves) {
     weft::run([] {
         const channel<std::monostate> done;
         const channel<channel<int>> requests;  // each with the way back
@@ -186,7 +186,7 @@ TEST(go_channels, Q3_elements_may_be_of_no_size_and_channels_themselves) {
     });
 }
 
-TEST(go_channels, Q3_a_range_that_is_left_leaves_the_rest) {
+TEST(go_channels, seed_Q3_a_range_that_is_left_leaves_the_rest) {
     channel<int> c(3);
     for (int i = 1; i <= 3; ++i) c.send(i);
     for (const int v : c)
@@ -196,7 +196,7 @@ TEST(go_channels, Q3_a_range_that_is_left_leaves_the_rest) {
 
 // ---- Select
 
-TEST(go_select, Q4_each_case_is_evaluated_once_chosen_or_not) {
+TEST(go_select, seed_Q4_each_case_is_evaluated_once_chosen_or_not) {
     const channel<int> ready(1), idle;
     int channels = 0, values = 0;
     const auto of = [&](const channel<int>& c) {
@@ -209,7 +209,7 @@ TEST(go_select, Q4_each_case_is_evaluated_once_chosen_or_not) {
     EXPECT_EQ(values, 2);
 }
 
-TEST(go_select, Q4_a_send_to_a_closed_channel_fails_only_if_it_is_chosen) {
+TEST(go_select, seed_Q4_a_send_to_a_closed_channel_fails_only_if_it_is_chosen) {
     const auto closed = made_in(state::closed_empty);
     int failures = 0, others = 0;
     for (int i = 0; i < 1'000; ++i) {
@@ -224,7 +224,7 @@ TEST(go_select, Q4_a_send_to_a_closed_channel_fails_only_if_it_is_chosen) {
     EXPECT_GT(others, 300);
 }
 
-TEST(go_select, Q4_exactly_one_case_happens) {
+TEST(go_select, seed_Q4_exactly_one_case_happens) {
     for (const unsigned workers : {1u, 2u, 4u, 8u}) {
         crew all(workers);
         const channel<int> in, out;
@@ -255,7 +255,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(all, go_memory_model, testing::ValuesIn(all_settings()), [](const auto& p) { return name_of(p.param); });
 
-TEST_P(go_memory_model, Q10_a_send_happens_before_its_receive_completes) {
+TEST_P(go_memory_model, seed_Q10_a_send_happens_before_its_receive_completes) {
     for (int round = 0; round < 50; ++round)
         for (const std::size_t capacity : {0, 10}) {
             const channel<int> c(capacity);
@@ -272,7 +272,7 @@ TEST_P(go_memory_model, Q10_a_send_happens_before_its_receive_completes) {
         }
 }
 
-TEST_P(go_memory_model, Q10_a_close_happens_before_the_receive_that_hears_of_it) {
+TEST_P(go_memory_model, seed_Q10_a_close_happens_before_the_receive_that_hears_of_it) {
     for (int round = 0; round < 50; ++round) {
         const channel<int> c;
         std::string text;
@@ -289,7 +289,7 @@ TEST_P(go_memory_model, Q10_a_close_happens_before_the_receive_that_hears_of_it)
     }
 }
 
-TEST_P(go_memory_model, Q10_without_a_buffer_a_receive_happens_before_its_send_completes) {
+TEST_P(go_memory_model, seed_Q10_without_a_buffer_a_receive_happens_before_its_send_completes) {
     for (int round = 0; round < 50; ++round) {
         const channel<int> c;
         std::string text;
@@ -305,7 +305,7 @@ TEST_P(go_memory_model, Q10_without_a_buffer_a_receive_happens_before_its_send_c
     }
 }
 
-TEST_P(go_memory_model, Q10_a_buffer_of_n_lets_n_in_at_a_time) {
+TEST_P(go_memory_model, seed_Q10_a_buffer_of_n_lets_n_in_at_a_time) {
     constexpr std::size_t most = 3;
     const channel<int> places(most);
     std::array<int, most> inside{};  // plain: a place is one party's until it gives it back
@@ -330,7 +330,7 @@ TEST_P(go_memory_model, Q10_a_buffer_of_n_lets_n_in_at_a_time) {
     EXPECT_EQ(std::accumulate(inside.begin(), inside.end(), 0), 800);
 }
 
-TEST_P(go_memory_model, Q10_select_orders_as_the_bare_operations_do) {
+TEST_P(go_memory_model, seed_Q10_select_orders_as_the_bare_operations_do) {
     for (int round = 0; round < 50; ++round) {
         const channel<int> c, idle;
         std::string there, back;
@@ -350,7 +350,7 @@ TEST_P(go_memory_model, Q10_select_orders_as_the_bare_operations_do) {
 
 // ---- Customs
 
-TEST(go_customs, Q3_closing_tells_everybody) {
+TEST(go_customs, seed_Q3_closing_tells_everybody) {
     crew all(2);
     const channel<std::monostate> done;
     std::atomic<int> told{0};
@@ -364,7 +364,7 @@ TEST(go_customs, Q3_closing_tells_everybody) {
     EXPECT_EQ(told, 50);
 }
 
-TEST(go_customs, Q3_a_sieve_of_filters_finds_the_primes) {
+TEST(go_customs, seed_Q3_a_sieve_of_filters_finds_the_primes) {
     weft::run([] {
         weft::with_scope([](weft::scope& s) {
             channel<int> numbers;
@@ -389,7 +389,7 @@ TEST(go_customs, Q3_a_sieve_of_filters_finds_the_primes) {
     });
 }
 
-TEST(go_customs, Q4_a_fan_in_ends_when_all_its_inputs_have) {
+TEST(go_customs, seed_Q4_a_fan_in_ends_when_all_its_inputs_have) {
     weft::run([] {
         const channel<int> a, b, merged(4);
         weft::with_scope([&](weft::scope& s) {
@@ -414,7 +414,7 @@ TEST(go_customs, Q4_a_fan_in_ends_when_all_its_inputs_have) {
     });
 }
 
-TEST(go_customs, Q4_a_receive_with_a_limit_of_time) {
+TEST(go_customs, seed_Q4_a_receive_with_a_limit_of_time) {
     weft::run([] {
         const channel<int> never;
         EXPECT_EQ(select(on_receive(never, nothing), on_receive(weft::after(2ms), nothing)), 1u);
@@ -422,7 +422,7 @@ TEST(go_customs, Q4_a_receive_with_a_limit_of_time) {
     });
 }
 
-TEST(go_customs, Q3_a_pool_of_workers_answers_each_job_once) {
+TEST(go_customs, seed_Q3_a_pool_of_workers_answers_each_job_once) {
     weft::run([] {
         const channel<int> jobs(10), results(10);
         weft::with_scope([&](weft::scope& s) {
@@ -443,7 +443,7 @@ TEST(go_customs, Q3_a_pool_of_workers_answers_each_job_once) {
     });
 }
 
-TEST(go_customs, Q3_a_chain_of_thousands_passes_a_value_on) {
+TEST(go_customs, seed_Q3_a_chain_of_thousands_passes_a_value_on) {
     constexpr int n = 10'000;
     weft::run([&] {
         weft::with_scope([&](weft::scope& s) {

@@ -18,7 +18,7 @@ constexpr std::string_view reason = "ivar";
 
 class ivar_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(ivar_contract, Q2_Q5_Q10_many_readers_wait_for_one_writer) {
+TEST_P(ivar_contract, seed_Q2_Q5_Q10_many_readers_wait_for_one_writer) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 30; ++round) {
@@ -34,7 +34,7 @@ TEST_P(ivar_contract, Q2_Q5_Q10_many_readers_wait_for_one_writer) {
     }
 }
 
-TEST_P(ivar_contract, Q5_Q10_one_of_many_writers_wins) {
+TEST_P(ivar_contract, seed_Q5_Q10_one_of_many_writers_wins) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 30; ++round) {
@@ -132,7 +132,7 @@ TEST(ivar, waits_are_interrupted) {
     EXPECT_THROW(weft::with_deadline(std::chrono::steady_clock::now() - 1s, [&] { v.get(); }), weft::timeout_error);
 }
 
-TEST(ivar, Q5_it_is_computed_in_a_fiber_of_its_own) {
+TEST(ivar, seed_Q5_it_is_computed_in_a_fiber_of_its_own) {
     weft::run([] {
         ivar<int> width, height;
         ivar<int> area([&] { return width.get() * height.get(); });

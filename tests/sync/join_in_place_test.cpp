@@ -200,7 +200,7 @@ TEST_F(join_in_place, a_small_stack_is_not_lent) {
 }
 
 // A result dies with its handle or on the fiber, not with whoever happens to look at the fiber.
-TEST_F(join_in_place, C2_results_of_dropped_children_die_before_their_scope_ends_stress) {
+TEST_F(join_in_place, CONTROL_BLOCK_2_results_of_dropped_children_die_before_their_scope_ends_stress) {
     std::atomic<bool> over{false};
     std::thread looks([&] {
         while (!over) rt.for_each_fiber([](const fiber_info&) {});

@@ -13,7 +13,7 @@ constexpr std::string_view reason = "latch";
 
 class latch_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(latch_contract, Q10_wait_comes_after_every_count_down) {
+TEST_P(latch_contract, seed_Q10_wait_comes_after_every_count_down) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 20; ++round) {
@@ -35,7 +35,7 @@ TEST_P(latch_contract, Q10_wait_comes_after_every_count_down) {
     }
 }
 
-TEST_P(latch_contract, Q10_all_arrive_and_wait) {
+TEST_P(latch_contract, seed_Q10_all_arrive_and_wait) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 10; ++round) {

@@ -141,7 +141,7 @@ struct uses_at_thread_end {
     }
 };
 
-TEST(fiber_local, J4_what_a_thread_keeps_while_it_ends_ends_too) {
+TEST(fiber_local, LOCAL_4_what_a_thread_keeps_while_it_ends_ends_too) {
     fiber_local<std::shared_ptr<int>> local;
     const auto first = std::make_shared<int>(1), last = std::make_shared<int>(2);
     std::thread([&] {
@@ -176,7 +176,7 @@ TEST(fiber_local, a_coroutine_has_its_fibers) {
     });
 }
 
-TEST(fiber_local, J2_a_later_one_does_not_find_an_earlier_ones_value) {
+TEST(fiber_local, LOCAL_2_a_later_one_does_not_find_an_earlier_ones_value) {
     std::string log;
     run([&] {
         {
@@ -222,7 +222,7 @@ struct counts_when_destroyed {
     static inline std::atomic<int> strangers{0};
 };
 
-TEST(fiber_local, J3_what_runs_after_the_body_has_the_threads) {
+TEST(fiber_local, LOCAL_3_what_runs_after_the_body_has_the_threads) {
     fiber_local<int> number;
     runtime rt({.workers = 1});
     for (int n = 0; n < 3; ++n)

@@ -212,7 +212,8 @@ bool sleeps_in_place(std::minstd_rand random, const std::atomic<bool>& over) {
     return same;
 }
 
-/// Thieves that are answered after they have found something else put what they got back: but not one that stays (B2).
+/// Thieves that are answered after they have found something else put what they got back: but not
+/// one that stays (PINNED-2).
 TEST_P(fibers_that_stay, beside_thieves_and_classes_stress) {
     const seed choices;
     std::atomic<bool> over{false};
@@ -371,7 +372,7 @@ TEST(pinned_fibers, leave_turns_to_others_however_long_they_compute) {
     for (auto& f : all) f.join();
 }
 
-TEST(fibers_that_keep_their_worker, R6_compute_while_others_wait) {
+TEST(fibers_that_keep_their_worker, seed_R6_compute_while_others_wait) {
     watched_runtime rt({.workers = 1, .time_slice = 2ms});
     std::atomic<bool> begun{false}, done{false};
     auto f = rt.spawn({.preempt = false}, [&] {

@@ -7,7 +7,7 @@ namespace {
 
 class mutex_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(mutex_contract, Q10_excludes) {
+TEST_P(mutex_contract, seed_Q10_excludes) {
     const auto who = GetParam();
     weft::mutex m;
     long count = 0;  // no atomic: the mutex orders it
@@ -24,7 +24,7 @@ TEST_P(mutex_contract, Q10_excludes) {
     EXPECT_EQ(count, 6'000);
 }
 
-TEST_P(mutex_contract, Q10_timed_locks_stress_exclude) {
+TEST_P(mutex_contract, seed_Q10_timed_locks_stress_exclude) {
     const auto who = GetParam();
     weft::mutex m;
     long count = 0;
@@ -47,7 +47,7 @@ TEST_P(mutex_contract, Q10_timed_locks_stress_exclude) {
     m.unlock();
 }
 
-TEST_P(mutex_contract, Q10_two_mutexes_at_once_stress) {
+TEST_P(mutex_contract, seed_Q10_two_mutexes_at_once_stress) {
     const auto who = GetParam();
     weft::mutex a, b;
     long count = 0;
@@ -127,7 +127,7 @@ TEST(mutex, waiters_get_it_oldest_first) {
     EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
 }
 
-TEST(mutex, M3_a_waiter_is_not_overtaken_for_ever) {
+TEST(mutex, MUTEX_3_a_waiter_is_not_overtaken_for_ever) {
     weft::mutex m;
     std::atomic<bool> got{false};
     crew all(1);
@@ -164,7 +164,7 @@ TEST(mutex, lock_is_not_stopped) {
     m.unlock();
 }
 
-TEST(mutex, M4_stress_the_next_owner_may_destroy_it) {
+TEST(mutex, MUTEX_4_stress_the_next_owner_may_destroy_it) {
     const auto end = std::chrono::steady_clock::now() + 500ms;
     weft::runtime rt({.workers = 4});
     while (std::chrono::steady_clock::now() < end) {
@@ -180,7 +180,7 @@ TEST(mutex, M4_stress_the_next_owner_may_destroy_it) {
     }
 }
 
-TEST(mutex_death, M1_only_the_owner_unlocks) {
+TEST(mutex_death, MUTEX_1_only_the_owner_unlocks) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(
         {

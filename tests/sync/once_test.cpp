@@ -13,7 +13,7 @@ constexpr std::string_view reason = "call_once";
 
 class once_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(once_contract, Q10_one_runs_it_and_the_others_wait) {
+TEST_P(once_contract, seed_Q10_one_runs_it_and_the_others_wait) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 30; ++round) {
@@ -32,7 +32,7 @@ TEST_P(once_contract, Q10_one_runs_it_and_the_others_wait) {
     }
 }
 
-TEST_P(once_contract, Q10_an_exception_lets_the_next_one_try) {
+TEST_P(once_contract, seed_Q10_an_exception_lets_the_next_one_try) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 20; ++round) {

@@ -256,7 +256,7 @@ TEST_F(priorities, a_low_fiber_that_is_woken_waits_for_the_share_of_the_others) 
 
 // ---- nobody starves
 
-TEST_F(priorities, P4_neither_conversations_nor_floods_above_starve_a_low_fiber) {
+TEST_F(priorities, CLASS_TURNS_4_neither_conversations_nor_floods_above_starve_a_low_fiber) {
     rt.run([] {
         std::uint64_t others = 0;
         bool over = false;

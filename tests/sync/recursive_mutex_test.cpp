@@ -7,7 +7,7 @@ namespace {
 
 class recursive_mutex_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(recursive_mutex_contract, Q10_excludes_others_only) {
+TEST_P(recursive_mutex_contract, seed_Q10_excludes_others_only) {
     const auto who = GetParam();
     weft::recursive_mutex m;
     long count = 0;  // no atomic: the mutex orders it

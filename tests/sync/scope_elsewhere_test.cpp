@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(of, scopes_elsewhere, ::testing::Values(owner::thread, 
                              return each.param == owner::thread ? "a_thread" : "a_fiber_of_another_runtime";
                          });
 
-TEST_P(scopes_elsewhere, F5_F7_children_run_there_and_end_before_the_scope) {
+TEST_P(scopes_elsewhere, ask_F5_F7_children_run_there_and_end_before_the_scope) {
     here([&] {
         std::atomic<int> ended{0};
         const auto sum = with_scope(there(), [&](scope& s) {
@@ -70,7 +70,7 @@ TEST_P(scopes_elsewhere, F5_F7_children_run_there_and_end_before_the_scope) {
     });
 }
 
-TEST_P(scopes_elsewhere, F5_a_childs_failure_stops_the_owner_and_is_rethrown) {
+TEST_P(scopes_elsewhere, ask_F5_a_childs_failure_stops_the_owner_and_is_rethrown) {
     here([&] {
         EXPECT_EQ(failure_of([&] {
                       with_scope(there(), [](scope& s) {
@@ -84,7 +84,7 @@ TEST_P(scopes_elsewhere, F5_a_childs_failure_stops_the_owner_and_is_rethrown) {
     EXPECT_TRUE(reported().empty());
 }
 
-TEST_P(scopes_elsewhere, F5_a_further_failure_of_the_owner_is_reported) {
+TEST_P(scopes_elsewhere, ask_F5_a_further_failure_of_the_owner_is_reported) {
     here([&] {
         EXPECT_EQ(failure_of([&] {
                       with_scope(there(), [](scope& s) {
@@ -138,7 +138,7 @@ TEST_P(scopes_elsewhere, a_stop_of_the_scope_ends_in_it) {
     });
 }
 
-TEST_P(scopes_elsewhere, F5_the_policy_is_kept) {
+TEST_P(scopes_elsewhere, ask_F5_the_policy_is_kept) {
     here([&] {
         with_scope(there(), {.on_failure = on_failure::report}, [](scope& s) {
             s.spawn(fails, "reported");
@@ -148,7 +148,7 @@ TEST_P(scopes_elsewhere, F5_the_policy_is_kept) {
     EXPECT_EQ(reported(), std::vector<std::string>{"fiber reported"});
 }
 
-TEST(spawn_elsewhere, F7_a_runtime_may_be_named) {
+TEST(spawn_elsewhere, ask_F7_a_runtime_may_be_named) {
     watched_runtime rt(1);
     runtime& there = rt;
     auto f = spawn(
@@ -161,7 +161,7 @@ TEST(spawn_elsewhere, F7_a_runtime_may_be_named) {
     EXPECT_TRUE(eventually([&] { return ran == 2; }));
 }
 
-TEST(scope_elsewhere_by_default, F5_a_further_failure_of_a_thread_is_printed) {
+TEST(scope_elsewhere_by_default, ask_F5_a_further_failure_of_a_thread_is_printed) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {

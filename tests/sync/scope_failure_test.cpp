@@ -161,7 +161,7 @@ TEST_P(failing_scopes, a_reporting_scope_stops_nobody) {
     EXPECT_EQ(reported(), std::vector<std::string>{"reported"});
 }
 
-TEST_P(failing_scopes, F5_all_that_fail_at_once_are_heard_of) {
+TEST_P(failing_scopes, ask_F5_all_that_fail_at_once_are_heard_of) {
     constexpr int n = 8;
     std::string thrown;
     rt.run([&] {

@@ -180,7 +180,7 @@ TEST_P(scopes, spawn_with_attributes_takes_an_lvalue) {
     });
 }
 
-TEST_P(scopes, F5_functions_of_every_kind_are_bodies_and_children) {
+TEST_P(scopes, ask_F5_functions_of_every_kind_are_bodies_and_children) {
     struct counter {
         int operator()() & { return ++calls; }
         int calls = 0;

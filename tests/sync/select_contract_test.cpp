@@ -22,7 +22,7 @@ protected:
     std::size_t capacity() const { return std::get<1>(GetParam()); }
 };
 
-TEST_P(select_contract, Q4_Q10_senders_and_receivers_select) {
+TEST_P(select_contract, seed_Q4_Q10_senders_and_receivers_select) {
     constexpr int parties = 3, each = 300;
     const channel<int> a(capacity()), b(capacity());
     const channel<std::string> c(capacity());
@@ -56,7 +56,7 @@ TEST_P(select_contract, Q4_Q10_senders_and_receivers_select) {
     EXPECT_EQ(sent, received);
 }
 
-TEST_P(select_contract, Q4_Q10_timeouts_stress_conserve_values) {
+TEST_P(select_contract, seed_Q4_Q10_timeouts_stress_conserve_values) {
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);
     constexpr int parties = 3, each = 200;

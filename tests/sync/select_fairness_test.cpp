@@ -24,7 +24,7 @@ void expect_even(const counts& chosen) {
     for (std::size_t i = 0; i < chosen.size(); ++i) EXPECT_NEAR(chosen[i], share, 7 * deviation) << "case " << i;
 }
 
-TEST(select_fairness, Q4_each_kind_of_case_has_its_share) {
+TEST(select_fairness, seed_Q4_each_kind_of_case_has_its_share) {
     weft::run([] {
         channel<int> full(1), room(1), closed;
         closed.close();
@@ -42,7 +42,7 @@ TEST(select_fairness, Q4_each_kind_of_case_has_its_share) {
     });
 }
 
-TEST(select_fairness, Q4_so_it_is_at_run_time_and_between_cases_that_are_not_ready) {
+TEST(select_fairness, seed_Q4_so_it_is_at_run_time_and_between_cases_that_are_not_ready) {
     constexpr std::size_t n = 40;
     std::vector<channel<int>> channels;
     std::vector<weft::select_case> cases;
@@ -61,7 +61,7 @@ TEST(select_fairness, Q4_so_it_is_at_run_time_and_between_cases_that_are_not_rea
     expect_even(chosen);
 }
 
-TEST(select_fairness, Q4_a_case_that_is_always_ready_starves_no_other) {
+TEST(select_fairness, seed_Q4_a_case_that_is_always_ready_starves_no_other) {
     weft::run([] {
         channel<int> noise(1), rare;
         noise.send(0);
@@ -77,7 +77,7 @@ TEST(select_fairness, Q4_a_case_that_is_always_ready_starves_no_other) {
     });
 }
 
-TEST(select_fairness, Q4_selects_that_wait_are_served_oldest_first) {
+TEST(select_fairness, seed_Q4_selects_that_wait_are_served_oldest_first) {
     const channel<int> c, other;
     crew all;
     std::array<std::atomic<int>, 4> got{};

@@ -16,7 +16,7 @@ using weft::select;
 
 class select_join_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(select_join_contract, Q4_Q10_stress_whatever_comes_first) {
+TEST_P(select_join_contract, seed_Q4_Q10_stress_whatever_comes_first) {
     const auto who = GetParam();
     weft::runtime bodies({.workers = who.workers});
     crew all(who.workers);
@@ -45,7 +45,7 @@ TEST_P(select_join_contract, Q4_Q10_stress_whatever_comes_first) {
 INSTANTIATE_TEST_SUITE_P(all, select_join_contract, testing::ValuesIn(all_settings()),
                          [](const auto& p) { return name_of(p.param); });
 
-TEST(select_join, Q4_an_end_that_has_come_is_ready) {
+TEST(select_join, seed_Q4_an_end_that_has_come_is_ready) {
     weft::run([] {
         auto f = weft::spawn([] { return 5; });
         while (!f.done()) weft::this_fiber::yield();
@@ -54,7 +54,7 @@ TEST(select_join, Q4_an_end_that_has_come_is_ready) {
     });
 }
 
-TEST(select_join, Q4_an_end_that_has_not_come_is_not) {
+TEST(select_join, seed_Q4_an_end_that_has_not_come_is_not) {
     weft::run([] {
         auto f = weft::spawn([] { weft::this_fiber::sleep_for(1h); });
         EXPECT_EQ(select(on_join(f), weft::otherwise()), 1u);
@@ -68,7 +68,7 @@ TEST(select_join, Q4_an_end_that_has_not_come_is_not) {
     });
 }
 
-TEST(select_join, Q4_children_and_many_fibers_at_run_time) {
+TEST(select_join, seed_Q4_children_and_many_fibers_at_run_time) {
     weft::run([] {
         weft::with_scope([](weft::scope& s) {
             auto child = s.spawn([] { weft::this_fiber::sleep_for(100us); });

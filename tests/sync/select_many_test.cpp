@@ -41,7 +41,7 @@ class select_many : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(workers, select_many, testing::Values(1u, 2u, 4u, 8u),
                          [](const auto& p) { return std::to_string(p.param); });
 
-TEST_P(select_many, Q4_F1_one_of_thousands_ends_the_wait) {
+TEST_P(select_many, seed_Q4_ask_F1_one_of_thousands_ends_the_wait) {
     weft::runtime rt({.workers = GetParam()});
     rt.run([] {
         many<std::size_t> all(thousands, 0);
@@ -59,7 +59,7 @@ TEST_P(select_many, Q4_F1_one_of_thousands_ends_the_wait) {
     });
 }
 
-TEST_P(select_many, Q4_F2_a_batch_takes_from_thousands_what_is_there) {
+TEST_P(select_many, seed_Q4_ask_F2_a_batch_takes_from_thousands_what_is_there) {
     weft::runtime rt({.workers = GetParam()});
     rt.run([] {
         many<std::string> all(thousands);
@@ -71,7 +71,7 @@ TEST_P(select_many, Q4_F2_a_batch_takes_from_thousands_what_is_there) {
     });
 }
 
-TEST_P(select_many, Q4_F2_batches_lose_nothing_while_values_come) {
+TEST_P(select_many, seed_Q4_ask_F2_batches_lose_nothing_while_values_come) {
     constexpr std::size_t n = 1'000, each = 5;
     weft::runtime rt({.workers = GetParam()});
     rt.run([] {
@@ -96,7 +96,7 @@ TEST_P(select_many, Q4_F2_batches_lose_nothing_while_values_come) {
     });
 }
 
-TEST(select_all, F2_does_each_case_that_is_ready_and_no_other) {
+TEST(select_all, ask_F2_does_each_case_that_is_ready_and_no_other) {
     channel<int> in(1), full(1), room(1), empty(1);
     in.send(1);
     full.send(2);
@@ -116,7 +116,7 @@ TEST(select_all, F2_does_each_case_that_is_ready_and_no_other) {
     EXPECT_EQ(full.receive(), 2);
 }
 
-TEST(select_all, F2_with_nothing_ready_waits_for_one_and_takes_what_came_with_it) {
+TEST(select_all, ask_F2_with_nothing_ready_waits_for_one_and_takes_what_came_with_it) {
     many<int> all(3, 1);
     crew parties;
     std::atomic<bool> over{false};
@@ -132,7 +132,7 @@ TEST(select_all, F2_with_nothing_ready_waits_for_one_and_takes_what_came_with_it
     EXPECT_EQ(all.got, (std::vector<std::pair<std::size_t, std::optional<int>>>{{0, 0}, {2, 2}}));
 }
 
-TEST(select_all, F2_a_timeout_and_an_otherwise_come_alone) {
+TEST(select_all, ask_F2_a_timeout_and_an_otherwise_come_alone) {
     channel<int> empty(1);
     std::vector<weft::select_case> cases;
     cases.emplace_back(on_receive(empty, unexpected));
@@ -142,7 +142,7 @@ TEST(select_all, F2_a_timeout_and_an_otherwise_come_alone) {
     EXPECT_EQ(select_all(cases), indices{2});
 }
 
-TEST(select_all, F2_the_same_channel_in_several_cases_gives_a_value_to_each) {
+TEST(select_all, ask_F2_the_same_channel_in_several_cases_gives_a_value_to_each) {
     channel<int> c(4);
     c.send(1);
     c.send(2);
@@ -154,7 +154,7 @@ TEST(select_all, F2_the_same_channel_in_several_cases_gives_a_value_to_each) {
     EXPECT_EQ(got, (std::vector{1, 2}));
 }
 
-TEST(select_all, F2_what_comes_after_a_callback_that_throws_has_not_happened) {
+TEST(select_all, ask_F2_what_comes_after_a_callback_that_throws_has_not_happened) {
     channel<int> first(1), second(1);
     first.send(1);
     second.send(2);
@@ -166,7 +166,7 @@ TEST(select_all, F2_what_comes_after_a_callback_that_throws_has_not_happened) {
     EXPECT_EQ(second.size(), 1u);
 }
 
-TEST(select_all, F2_a_send_to_a_closed_channel_throws_and_a_closed_one_gives_nothing) {
+TEST(select_all, ask_F2_a_send_to_a_closed_channel_throws_and_a_closed_one_gives_nothing) {
     channel<int> in(1), out(1);
     in.close();
     out.close();
@@ -178,7 +178,7 @@ TEST(select_all, F2_a_send_to_a_closed_channel_throws_and_a_closed_one_gives_not
     EXPECT_EQ(ended, 1) << "its case had happened";
 }
 
-TEST(select_all, F2_is_a_park_point) {
+TEST(select_all, ask_F2_is_a_park_point) {
     weft::runtime rt(weft::test::one_fiber_at_a_time);
     channel<int> full(1), empty(1);
     full.send(1);
@@ -199,7 +199,7 @@ TEST(select_all, F2_is_a_park_point) {
     EXPECT_EQ(full.size(), 1u);
 }
 
-TEST(select_all, Q10_F2_batches_of_fibers_and_threads_stress) {
+TEST(select_all, seed_Q10_ask_F2_batches_of_fibers_and_threads_stress) {
     const auto values = [](party left, party right) {
         constexpr std::size_t n = 20;
         constexpr int each = 50;

@@ -22,7 +22,7 @@ using weft::when;
 constexpr auto nothing = [](auto&&...) {};
 constexpr auto unexpected = [](auto&&...) { ADD_FAILURE() << "this case was not to be chosen"; };
 
-TEST(select, Q4_a_ready_case_runs_and_its_index_is_returned) {
+TEST(select, seed_Q4_a_ready_case_runs_and_its_index_is_returned) {
     channel<int> a(1), b(1), c(1);
     b.send(5);
     int got = 0;
@@ -34,14 +34,14 @@ TEST(select, Q4_a_ready_case_runs_and_its_index_is_returned) {
     EXPECT_EQ(c.size(), 1u);
 }
 
-TEST(select, Q4_otherwise_runs_if_nothing_is_ready) {
+TEST(select, seed_Q4_otherwise_runs_if_nothing_is_ready) {
     channel<int> a, b(1);
     EXPECT_EQ(select(on_receive(a, unexpected), on_send(a, 1, unexpected), otherwise(nothing)), 2u);
     EXPECT_EQ(select(otherwise(unexpected), on_send(b, 1, nothing)), 1u);
     EXPECT_EQ(select(otherwise()), 0u);
 }
 
-TEST(select, Q4_timeout_is_chosen_when_nothing_became_ready) {
+TEST(select, seed_Q4_timeout_is_chosen_when_nothing_became_ready) {
     channel<int> a;
     bool ran = false;
     const auto begin = std::chrono::steady_clock::now();
@@ -50,7 +50,7 @@ TEST(select, Q4_timeout_is_chosen_when_nothing_became_ready) {
     EXPECT_TRUE(ran);
 }
 
-TEST(select, Q4_a_timeout_of_nothing_is_a_look) {
+TEST(select, seed_Q4_a_timeout_of_nothing_is_a_look) {
     channel<int> a(1);
     EXPECT_EQ(select(on_receive(a, unexpected), on_timeout(0ms, nothing)), 1u);
     EXPECT_EQ(select(on_receive(a, unexpected), on_timeout(-1s, nothing)), 1u);
@@ -58,7 +58,7 @@ TEST(select, Q4_a_timeout_of_nothing_is_a_look) {
     EXPECT_EQ(select(on_receive(a, nothing), on_timeout(0ms, unexpected)), 0u);
 }
 
-TEST(select, Q4_a_waiting_select_is_ended_by_a_send) {
+TEST(select, seed_Q4_a_waiting_select_is_ended_by_a_send) {
     const channel<std::string> a, b;
     crew all;
     std::atomic<std::size_t> index{9};
@@ -73,7 +73,7 @@ TEST(select, Q4_a_waiting_select_is_ended_by_a_send) {
     EXPECT_FALSE(a.try_send("nobody")) << "the case that lost still waits";
 }
 
-TEST(select, Q4_a_waiting_select_is_ended_by_a_receive) {
+TEST(select, seed_Q4_a_waiting_select_is_ended_by_a_receive) {
     const channel<std::string> a, b;
     crew all;
     all.start(party::fiber, [&] { EXPECT_EQ(select(on_send(a, "a", unexpected), on_send(b, "b", nothing)), 1u); });
@@ -83,7 +83,7 @@ TEST(select, Q4_a_waiting_select_is_ended_by_a_receive) {
     EXPECT_EQ(a.try_receive(), std::nullopt);
 }
 
-TEST(select, Q4_two_selects_meet) {
+TEST(select, seed_Q4_two_selects_meet) {
     const channel<int> a, b;
     crew all;
     std::atomic<int> got{0};
@@ -112,7 +112,7 @@ TEST(select, the_same_channel_may_appear_twice) {
     EXPECT_EQ(got, 100);
 }
 
-TEST(select, Q4_a_closed_channel_is_ready_with_nothing) {
+TEST(select, seed_Q4_a_closed_channel_is_ready_with_nothing) {
     channel<int> a(1);
     a.send(1);
     a.close();
@@ -121,7 +121,7 @@ TEST(select, Q4_a_closed_channel_is_ready_with_nothing) {
     EXPECT_EQ(got, (std::vector<std::optional<int>>{1, std::nullopt, std::nullopt}));
 }
 
-TEST(select, Q4_close_ends_a_waiting_select) {
+TEST(select, seed_Q4_close_ends_a_waiting_select) {
     const channel<int> in, out;
     crew all;
     all.start(party::fiber, [&] {
@@ -136,7 +136,7 @@ TEST(select, Q4_close_ends_a_waiting_select) {
     EXPECT_THROW(select(on_send(out, 1, unexpected), on_timeout(1h)), weft::channel_closed);
 }
 
-TEST(select, Q4_when_switches_a_case_off) {
+TEST(select, seed_Q4_when_switches_a_case_off) {
     channel<int> a(1);
     a.send(1);
     EXPECT_EQ(select(when(false, on_receive(a, unexpected)), otherwise(nothing)), 1u);
@@ -228,7 +228,7 @@ TEST(select, callbacks_run_after_the_commit_and_may_do_anything) {
     EXPECT_EQ(a.size(), 0u) << "the case had happened";
 }
 
-TEST(select, Q4_any_number_of_cases_at_run_time) {
+TEST(select, seed_Q4_any_number_of_cases_at_run_time) {
     std::vector<channel<int>> channels;
     for (int i = 0; i < 50; ++i) channels.emplace_back(1);
     std::vector<weft::select_case> cases;
@@ -244,7 +244,7 @@ TEST(select, Q4_any_number_of_cases_at_run_time) {
     EXPECT_EQ(select(cases), 50u);
 }
 
-TEST(select, Q4_the_choice_among_ready_cases_is_fair) {
+TEST(select, seed_Q4_the_choice_among_ready_cases_is_fair) {
     constexpr int rounds = 10'000;
     channel<int> a(1), b(1), idle;
     std::array<int, 8> chosen{};
@@ -259,7 +259,7 @@ TEST(select, Q4_the_choice_among_ready_cases_is_fair) {
     EXPECT_EQ(chosen[1] + chosen[2], rounds);
 }
 
-TEST(select, Q4_sending_zeros_and_ones_is_fair) {
+TEST(select, seed_Q4_sending_zeros_and_ones_is_fair) {
     const channel<int> bits;
     crew all;
     all.start(party::fiber, [&] {

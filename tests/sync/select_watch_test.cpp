@@ -91,7 +91,7 @@ protected:
     weft::channel<int> quiet;
 };
 
-TEST_F(watched, F1_what_is_ready_at_the_look_is_chosen) {
+TEST_F(watched, ask_F1_what_is_ready_at_the_look_is_chosen) {
     EXPECT_EQ(select(on_readable(it), weft::otherwise()), 1u);
     thing.change(state::ready);
     bool ran = false;
@@ -100,7 +100,7 @@ TEST_F(watched, F1_what_is_ready_at_the_look_is_chosen) {
     EXPECT_TRUE(thing.waiters.empty());
 }
 
-TEST_F(watched, E6_an_event_that_means_nothing_is_looked_at_and_waited_on) {
+TEST_F(watched, SELECT_6_an_event_that_means_nothing_is_looked_at_and_waited_on) {
     crew all;
     all.start(party::fiber, [&] { EXPECT_EQ(select(on_receive(quiet, [](auto) {}), on_readable(it)), 1u); });
     ASSERT_TRUE(eventually_wait_for(all.runtime(), "select", 1));
@@ -115,7 +115,7 @@ TEST_F(watched, E6_an_event_that_means_nothing_is_looked_at_and_waited_on) {
     EXPECT_FALSE(quiet.try_send(1)) << "the case that lost still waits";
 }
 
-TEST_F(watched, E6_an_event_between_look_and_wait_is_not_missed) {
+TEST_F(watched, SELECT_6_an_event_between_look_and_wait_is_not_missed) {
     constexpr int rounds = 2'000;
     std::atomic<int> chosen{0};
     crew all;
@@ -173,7 +173,7 @@ TEST_F(watched, a_case_switched_off_is_not_looked_at) {
     EXPECT_EQ(thing.looks, 0);
 }
 
-TEST_F(watched, F2_the_batch_form_has_it_too) {
+TEST_F(watched, ask_F2_the_batch_form_has_it_too) {
     std::vector<weft::select_case> cases;
     cases.emplace_back(on_readable(it));
     cases.emplace_back(weft::otherwise());

@@ -18,7 +18,7 @@ constexpr std::string_view reason = "semaphore";
 
 class semaphore_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(semaphore_contract, Q10_at_most_so_many_are_inside) {
+TEST_P(semaphore_contract, seed_Q10_at_most_so_many_are_inside) {
     const auto who = GetParam();
     constexpr int most = 3;
     counting_semaphore<> permits(most);
@@ -42,7 +42,7 @@ TEST_P(semaphore_contract, Q10_at_most_so_many_are_inside) {
     EXPECT_FALSE(permits.try_acquire());
 }
 
-TEST_P(semaphore_contract, Q10_ping_pong) {
+TEST_P(semaphore_contract, seed_Q10_ping_pong) {
     const auto who = GetParam();
     binary_semaphore there(0), back(0);
     int ball = 0;  // no atomic: the semaphores order it
@@ -65,7 +65,7 @@ TEST_P(semaphore_contract, Q10_ping_pong) {
     EXPECT_EQ(ball, 1'000);
 }
 
-TEST_P(semaphore_contract, Q10_timeouts_stress_conserve_permits) {
+TEST_P(semaphore_contract, seed_Q10_timeouts_stress_conserve_permits) {
     const auto who = GetParam();
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);

@@ -17,7 +17,7 @@ constexpr std::string_view reason = "shared mutex";
 
 class shared_mutex_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(shared_mutex_contract, Q10_a_writer_is_alone) {
+TEST_P(shared_mutex_contract, seed_Q10_a_writer_is_alone) {
     const auto who = GetParam();
     weft::shared_mutex m;
     long a = 0, b = 0;  // no atomics: the mutex orders them
@@ -45,7 +45,7 @@ TEST_P(shared_mutex_contract, Q10_a_writer_is_alone) {
     EXPECT_EQ(a, 600);
 }
 
-TEST_P(shared_mutex_contract, Q10_readers_are_inside_together) {
+TEST_P(shared_mutex_contract, seed_Q10_readers_are_inside_together) {
     const auto who = GetParam();
     weft::shared_mutex m;
     std::atomic<int> inside{0};
@@ -60,7 +60,7 @@ TEST_P(shared_mutex_contract, Q10_readers_are_inside_together) {
     all.finish();
 }
 
-TEST_P(shared_mutex_contract, Q10_timed_locks_stress_exclude) {
+TEST_P(shared_mutex_contract, seed_Q10_timed_locks_stress_exclude) {
     const auto who = GetParam();
     const auto seed = std::random_device{}();
     std::printf("seed %u\n", seed);
@@ -159,7 +159,7 @@ TEST(shared_mutex, a_writer_that_leaves_lets_the_readers_in_before_the_next_writ
     EXPECT_EQ(order, "rrw");
 }
 
-TEST(shared_mutex, N2_readers_behind_a_writer_that_gives_up_get_in) {
+TEST(shared_mutex, SHARED_MUTEX_2_readers_behind_a_writer_that_gives_up_get_in) {
     weft::shared_mutex m;
     crew all(2);
     m.lock_shared();

@@ -20,7 +20,7 @@ using steady = std::chrono::steady_clock;
 class tickers : public on_workers {};
 WEFT_ON_1_2_4_8_WORKERS(tickers);
 
-TEST_P(tickers, Q3_after_comes_once) {
+TEST_P(tickers, seed_Q3_after_comes_once) {
     watched_runtime rt(GetParam());
     rt.run([] {
         const auto begin = steady::now();
@@ -34,7 +34,7 @@ TEST_P(tickers, Q3_after_comes_once) {
     });
 }
 
-TEST_P(tickers, Q3_every_comes_again_and_again) {
+TEST_P(tickers, seed_Q3_every_comes_again_and_again) {
     watched_runtime rt(GetParam());
     rt.run([] {
         const auto begin = steady::now();
@@ -46,7 +46,7 @@ TEST_P(tickers, Q3_every_comes_again_and_again) {
     });
 }
 
-TEST_P(tickers, Q3_every_stops_with_its_last_handle) {
+TEST_P(tickers, seed_Q3_every_stops_with_its_last_handle) {
     watched_runtime rt(GetParam());
     rt.run([&] {
         for (int n = 0; n < 20; ++n) {
@@ -58,7 +58,7 @@ TEST_P(tickers, Q3_every_stops_with_its_last_handle) {
     EXPECT_TRUE(eventually([&] { return rt.stats().fibers == 0; }));
 }
 
-TEST_P(tickers, Q3_ticks_that_nobody_takes_are_dropped) {
+TEST_P(tickers, seed_Q3_ticks_that_nobody_takes_are_dropped) {
     watched_runtime rt(GetParam());
     rt.run([] {
         const auto ticks = every(500us);
@@ -70,7 +70,7 @@ TEST_P(tickers, Q3_ticks_that_nobody_takes_are_dropped) {
     });
 }
 
-TEST_P(tickers, Q4_they_are_cases_of_a_select) {
+TEST_P(tickers, seed_Q4_they_are_cases_of_a_select) {
     watched_runtime rt(GetParam());
     rt.run([] {
         const auto ticks = every(1ms);

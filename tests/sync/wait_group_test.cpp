@@ -9,7 +9,7 @@ namespace {
 
 class wait_group_contract : public testing::TestWithParam<setting> {};
 
-TEST_P(wait_group_contract, Q10_wait_comes_after_every_done) {
+TEST_P(wait_group_contract, seed_Q10_wait_comes_after_every_done) {
     const auto who = GetParam();
     crew all(who.workers);
     for (int round = 0; round < 20; ++round) {
@@ -59,7 +59,7 @@ TEST(wait_group, it_can_be_used_again) {
     all.finish();
 }
 
-TEST(wait_group, G2_a_wait_ends_at_zero_even_if_the_count_grows_again) {
+TEST(wait_group, COUNTDOWN_2_a_wait_ends_at_zero_even_if_the_count_grows_again) {
     weft::wait_group group(1);
     crew all(1);
     all.start(party::fiber, [&] { group.wait(); });
@@ -81,7 +81,7 @@ TEST(wait_group, a_stopped_wait_throws) {
     group.done();
 }
 
-TEST(wait_group, G3_stress_a_waiter_may_destroy_it) {
+TEST(wait_group, COUNTDOWN_3_stress_a_waiter_may_destroy_it) {
     weft::runtime rt({.workers = 4});
     const auto end = std::chrono::steady_clock::now() + 500ms;
     while (std::chrono::steady_clock::now() < end) {
@@ -96,7 +96,7 @@ TEST(wait_group, G3_stress_a_waiter_may_destroy_it) {
     }
 }
 
-TEST(wait_group_death, G1_the_count_is_never_negative) {
+TEST(wait_group_death, COUNTDOWN_1_the_count_is_never_negative) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(
         {

@@ -73,7 +73,7 @@ TEST(bench_command, wrong_words_give_one_line_and_2) {
     expect_one_line_and_2({"switch", "--n"}, "--n");
 }
 
-TEST(bench_command, R3_R16_help_names_the_kinds_of_hogs) {
+TEST(bench_command, seed_R3_R16_help_names_the_kinds_of_hogs) {
     const auto weft = bench({"preempt", "--help"});
     EXPECT_EQ(weft.code, 0);
     for (const char* const kind : {"recursion", "loop", "library", "malloc", "lock", "weft-lock", "memcpy", "regex", "exceptions",
@@ -117,7 +117,7 @@ TEST(bench_command, json_to_a_file_leaves_the_table_to_people) {
     for (const auto& line : lines) EXPECT_EQ(nlohmann::json::parse(line)["bench"], "skynet");
 }
 
-TEST(bench_command, X2_the_table_names_the_machine_and_stands_beside_the_seed) {
+TEST(bench_command, seed_X2_the_table_names_the_machine_and_stands_beside_the_seed) {
     const auto weft = bench({"spawn", "--n", "100", "--runs", "1", "--workers", "1"});
     EXPECT_EQ(weft.code, 0) << weft.errors;
     const auto lines = lines_of(weft.output);
@@ -133,7 +133,7 @@ TEST(bench_command, X2_the_table_names_the_machine_and_stands_beside_the_seed) {
     EXPECT_THAT(row("threads/batch"), testing::ContainsRegex("[0-9]$")) << "how many times the figure of the fibers";
 }
 
-TEST(bench_command, X1_several_benchmarks_run_with_one_command) {
+TEST(bench_command, seed_X1_several_benchmarks_run_with_one_command) {
     const auto weft = bench({"skynet", "switch", "skynet", "--n", "10", "--runs", "1", "--workers", "1", "--json", "-"});
     EXPECT_EQ(weft.code, 0) << weft.errors;
     std::vector<std::string> order;
@@ -163,7 +163,7 @@ bool has_matplotlib() {
     return false;
 }
 
-TEST(bench_command, X1_D14_plots_are_drawn_from_the_results_with_one_command) {
+TEST(bench_command, seed_X1_D14_plots_are_drawn_from_the_results_with_one_command) {
     const scratch place;
     const std::vector<std::string> words{"feed", "--n", "2", "--runs", "1", "--workers", "1", "--plot", place / "new/plots"};
     if (!has_matplotlib()) return expect_one_line_and_2(words, "install python3-matplotlib");
@@ -181,7 +181,7 @@ TEST(bench_command, X1_D14_plots_are_drawn_from_the_results_with_one_command) {
     EXPECT_EQ(csv.size() - 1, lines_of(text_of(place / "new/plots/results.jsonl")).size());
 }
 
-TEST(bench_command, R1_lateness_is_drawn_for_each_kind_of_hog) {
+TEST(bench_command, seed_R1_lateness_is_drawn_for_each_kind_of_hog) {
     if (!has_matplotlib()) return;   // what is said then is tested above
     const scratch place;
     const auto weft = bench({"preempt", "--n", "10", "--runs", "1", "--workers", "1,2", "--kinds", "loop,flock", "--hogs", "1,3",
@@ -216,7 +216,7 @@ private:
 const std::vector<std::string> small_with_peers{"bench",     "skynet", "--n",     "10",     "--runs", "1",
                                                 "--workers", "1,2",    "--peers", "--json", "-"};
 
-TEST(bench_command, X2_peers_are_found_beside_the_command_and_their_results_join_its_own) {
+TEST(bench_command, seed_X2_peers_are_found_beside_the_command_and_their_results_join_its_own) {
     const moved_command weft;
     weft.peers(R"sh(
 [ "$1 $2 $4 $5" = "skynet --workers --runs 1" ] || exit 1

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(bench, every_benchmark,
                                          "channel", "timers", "preempt", "http", "users"),
                          [](const auto& one) { return std::string(one.param); });
 
-TEST(bench_feed, D14_D16_D17_D20_sweeps_people_and_nutrients_in_every_way) {
+TEST(bench_feed, seed_D14_D16_D17_D20_sweeps_people_and_nutrients_in_every_way) {
     const results measured("feed", "5");
     for (const char* const nutrients : {"10", "100", "1000", "10000"}) {
         const auto with = [&](const char* way) { return way + std::string("/nutrients-") + nutrients; };
@@ -104,7 +104,7 @@ TEST(bench_feed, D14_D16_D17_D20_sweeps_people_and_nutrients_in_every_way) {
     }
 }
 
-TEST(bench_feed, D15_says_how_straight_the_line_of_the_fibers_is) {
+TEST(bench_feed, seed_D15_says_how_straight_the_line_of_the_fibers_is) {
     const results measured("feed", "8", "1");
     const double r2 = measured.of("coroutines/linear-fit-r2/nutrients-10000")["median"];
     EXPECT_GT(r2, 0);
@@ -112,7 +112,7 @@ TEST(bench_feed, D15_says_how_straight_the_line_of_the_fibers_is) {
     EXPECT_GT(measured.of("coroutines/round-trip/nutrients-1000")["median"].get<double>(), 0);
 }
 
-TEST(bench_feed, D21_threads_come_before_fibers_at_every_point) {
+TEST(bench_feed, seed_D21_threads_come_before_fibers_at_every_point) {
     const results measured("feed", "2", "1");
     std::string before;
     for (const auto& r : measured.all()) {
@@ -125,7 +125,7 @@ TEST(bench_feed, D21_threads_come_before_fibers_at_every_point) {
     }
 }
 
-TEST(bench_spawn, L9_L10_runs_as_spawned_and_in_batches_and_tells_the_spawn_share) {
+TEST(bench_spawn, seed_L9_L10_runs_as_spawned_and_in_batches_and_tells_the_spawn_share) {
     const results measured("spawn", "1000", "1");
     expect_figures(measured, "ns", {"fibers/run-as-spawned", "fibers/batch", "threads/run-as-spawned", "threads/batch"});
     expect_figures(measured, "KiB", {"fibers/run-as-spawned/peak-memory", "fibers/batch/peak-memory"});
@@ -143,7 +143,7 @@ TEST(bench_parked, memory_and_times_come_from_as_many_processes_as_runs) {
     EXPECT_EQ(measured.of("fibers/memory")["runs"], 2);
 }
 
-TEST(bench_ring, Q17_Q18_Q19_three_forks_are_pooled_into_a_mean_with_its_interval) {
+TEST(bench_ring, seed_Q17_Q18_Q19_three_forks_are_pooled_into_a_mean_with_its_interval) {
     const results measured("ring", "50", "1");
     for (const std::string variant : {"fibers/channels", "fibers/promises", "fibers/actors", "threads/condition-variables"}) {
         EXPECT_EQ(measured.of(variant)["runs"], 3 * 2) << "three forks of two rounds";
@@ -158,7 +158,7 @@ TEST(bench_ring, Q17_Q18_Q19_three_forks_are_pooled_into_a_mean_with_its_interva
     EXPECT_GT(measured.of("fibers/actors/to-channels")["median"].get<double>(), 0);
 }
 
-TEST(bench_fibonacci, L18_tells_efficiency_for_more_workers_than_one) {
+TEST(bench_fibonacci, seed_L18_tells_efficiency_for_more_workers_than_one) {
     const results measured("fibonacci", "5000", "1,2");
     expect_figures(measured, "ms", {"fibers/total", "fibers/never-preempted/total", "threads/total"});
     for (const char* const variant : {"fibers/efficiency", "fibers/never-preempted/efficiency", "threads/efficiency"}) {
@@ -167,7 +167,7 @@ TEST(bench_fibonacci, L18_tells_efficiency_for_more_workers_than_one) {
     }
 }
 
-TEST(bench_channel, L8_measures_waking_an_idle_runtime_and_what_idling_costs) {
+TEST(bench_channel, seed_L8_measures_waking_an_idle_runtime_and_what_idling_costs) {
     const results measured("channel", "50", "1");
     EXPECT_GT(measured.of("fibers/wake-idle")["median"].get<double>(), 0);
     EXPECT_LT(measured.of("fibers/idle-cpu")["median"].get<double>(), 100) << "of one CPU";
@@ -188,7 +188,7 @@ TEST(bench_switch, partners_at_other_depths_and_in_other_operations_are_measured
 constexpr const char* computing_hogs[] = {"recursion", "loop",   "library", "malloc",     "lock",
                                           "weft-lock", "memcpy", "regex",   "exceptions", "bursts"};
 
-TEST(bench_preempt, R1_R2_R3_R16_ticks_beside_hogs_of_each_kind) {
+TEST(bench_preempt, seed_R1_R2_R3_R16_ticks_beside_hogs_of_each_kind) {
     const results measured("preempt", "10", "1", {"--hogs", "3"});
     expect_figures(measured, "ms", {"fibers/sleepers-beside-fib", "fibers/asleep-in-libc"});
     EXPECT_GE(measured.of("fibers/sleepers-beside-fib")["min"].get<double>(), 10) << "they sleep for so many milliseconds";
@@ -205,7 +205,7 @@ TEST(bench_preempt, R1_R2_R3_R16_ticks_beside_hogs_of_each_kind) {
         }
 }
 
-TEST(bench_preempt, R7_R8_R12_what_preempting_costs_and_the_reduction_alternative_beside_it) {
+TEST(bench_preempt, seed_R7_R8_R12_what_preempting_costs_and_the_reduction_alternative_beside_it) {
     const results measured("preempt", "10", "1", {"--hogs", "2", "--kinds", "recursion"});
     expect_figures(measured, "x", {"fibers/cost/slice-1", "fibers/cost/slice-5", "fibers/cost/slice-10", "fibers/cost/slice-50"});
     EXPECT_GT(measured.of("reductions/cost")["median"], 1) << "each call is counted";
@@ -213,7 +213,7 @@ TEST(bench_preempt, R7_R8_R12_what_preempting_costs_and_the_reduction_alternativ
                    {"reductions/recursion-2/first-p99", "reductions/recursion-2/p50", "reductions/recursion-2/p99"});
 }
 
-TEST(bench_preempt, R14_what_one_hand_off_costs) {
+TEST(bench_preempt, seed_R14_what_one_hand_off_costs) {
     const results measured("preempt", "20", "1", {"--hogs", "1", "--kinds", "sleep"});
     const auto price = measured.of("fibers/hand-off");
     EXPECT_EQ(price["unit"], "ns");
@@ -231,7 +231,7 @@ TEST(bench_preempt, kinds_and_counts_are_those_asked_for) {
     EXPECT_EQ(measured.of("fibers/flock-1/p99")["runs"], 2) << "and none to warm up is among them";
 }
 
-TEST(bench_users, R10_answers_are_timed_beside_hogs_in_the_same_process) {
+TEST(bench_users, seed_R10_answers_are_timed_beside_hogs_in_the_same_process) {
     const results served("users", "20", "1");
     expect_figures(served, "1/s", {"fibers/hogs-16/requests"});
     expect_figures(served, "us", {"fibers/hogs-16/p50", "fibers/hogs-16/p99"});

@@ -21,10 +21,10 @@ everywhere = [("*stress*:*soak*", "Valgrind runs one thread at a time, so they r
 left_out = {
     "stack": [("alternate_stack.nests_and_restores_what_was_there",
                "Valgrind goes on using an alternate signal stack after it was disabled, for the next signal of that thread")],
-    "sched": [("workers/hand_off.C2_*:hand_off_alone.a_demoted_fiber_*:workers/several_workers.*_stolen*:hog_nice.*:quota_followed.*:*few_awake*",
+    "sched": [("workers/hand_off.ask_C2_*:hand_off_alone.a_demoted_fiber_*:workers/several_workers.*_stolen*:hog_nice.*:quota_followed.*:*few_awake*",
                "they need two threads to run at once")],
-    "io": [("*processes.E4_that_cannot_start_say_so*", "Valgrind makes a fork of a vfork, and how exec failed comes through shared memory"),
-           ("*processes.E4_sigchld_and_other_peoples_children_*", "a fork's child ends with Valgrind's code: what its other threads had looks lost"),
+    "io": [("*processes.ask_E4_that_cannot_start_say_so*", "Valgrind makes a fork of a vfork, and how exec failed comes through shared memory"),
+           ("*processes.ask_E4_sigchld_and_other_peoples_children_*", "a fork's child ends with Valgrind's code: what its other threads had looks lost"),
            ("*a_blocking_call_that_has_not_begun*", "64 threads that look each 0.2 ms take Valgrind 90 s")],
 }
 # Left out unless --whole.

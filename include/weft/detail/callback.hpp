@@ -7,13 +7,13 @@
 //  abandoned  -
 //
 // Invariants
-//   N1  The single transition out of `open` decides: a second or late callback finds another phase
-//       and is only counted.
-//   N2  The result is written between claimed and done, by the claimer alone and without a lock; it
-//       is read after done.
-//   N3  Once the phase is claimed, the waiter does not give up: the result is on its way, and the
-//       waiter takes it.
-//   N4  The state lives on the heap until the waiter and all callbacks have gone.
+//   CALLBACK-1  The single transition out of `open` decides: a second or late callback finds
+//               another phase and is only counted.
+//   CALLBACK-2  The result is written between claimed and done, by the claimer alone and without a
+//               lock; it is read after done.
+//   CALLBACK-3  Once the phase is claimed, the waiter does not give up: the result is on its way,
+//               and the waiter takes it.
+//   CALLBACK-4  The state lives on the heap until the waiter and all callbacks have gone.
 #pragma once
 
 #include <exception>

@@ -1,12 +1,12 @@
 // countdown.hpp - a count and the fibers that wait for its zero: wait_group and latch.
 //
 // Invariants
-//   G1  The count is never negative. A violation stops the program with the name of the broken
-//       rule.
-//   G2  A wait that begins while the count is positive ends when the count next becomes zero, even
-//       if it grows again at once.
-//   G3  The caller that makes the count zero does not touch the object afterwards, since a waiter
-//       may destroy it.
+//   COUNTDOWN-1  The count is never negative. A violation stops the program with the name of the
+//                broken rule.
+//   COUNTDOWN-2  A wait that begins while the count is positive ends when the count next becomes
+//                zero, even if it grows again at once.
+//   COUNTDOWN-3  The caller that makes the count zero does not touch the object afterwards, since a
+//                waiter may destroy it.
 #pragma once
 
 #include <weft/detail/requirements.hpp>

@@ -1,11 +1,12 @@
 // generator_core.hpp - what every generator<T> shares: which body produces the next element.
 //
 // Invariants
-//   N1  A flow is stored beside the body of its generator, on the coroutine's stack, so its address
-//       is valid as long as the generator.
-//   N2  Flows that produce for one another form a list from `root->leaf` over `parent` to the root.
-//       All of them but the leaf are suspended in yield_from(). An iterator resumes the leaf, so an
-//       element costs one round trip at any depth.
+//   GENERATOR_CORE-1  A flow is stored beside the body of its generator, on the coroutine's stack,
+//                     so its address is valid as long as the generator.
+//   GENERATOR_CORE-2  Flows that produce for one another form a list from `root->leaf` over
+//                     `parent` to the root. All of them but the leaf are suspended in yield_from().
+//                     An iterator resumes the leaf, so an element costs one round trip at any
+//                     depth.
 #pragma once
 
 #include <exception>

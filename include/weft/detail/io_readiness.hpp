@@ -27,9 +27,9 @@ private:
     io_readiness(io_source* s, io_direction way) noexcept : source_(s), way_(way) {}
 
     io_source* source_;  // null if the stream was never open
-    std::uint32_t seen_ = 0;  // events before the last look (I4)
+    std::uint32_t seen_ = 0;  // events before the last look (SOURCE-4)
     io_direction way_;
-    // It has entered the source (I1); otherwise the source is closed.
+    // It has entered the source (SOURCE-1); otherwise the source is closed.
     bool entered_ = false;
 };
 

@@ -6,10 +6,10 @@
 //  done     -
 //
 // Invariants
-//   Y1  One caller at a time holds the turn, from a begin() that returned true to its finish() or
-//       give_up().
-//   Y2  A caller that sees `done` sees what was done before finish(); finish() does not touch the
-//       object afterwards.
+//   ONE_TIME-1  One caller at a time holds the turn, from a begin() that returned true to its
+//               finish() or give_up().
+//   ONE_TIME-2  A caller that sees `done` sees what was done before finish(); finish() does not
+//               touch the object afterwards.
 #pragma once
 
 #include <weft/detail/requirements.hpp>

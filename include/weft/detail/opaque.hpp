@@ -5,18 +5,18 @@
 // constructor of a static object has run.
 //
 // Rules
-//   O1  A State is an aggregate with a trivial destructor: an implicit-lifetime class, whose object
-//       begins and ends its life with the array of std::byte that holds it ([intro.object],
-//       [basic.types]).
-//   O2  It consists of integers, pointers, and words and lists made of these alone; zero bytes are
-//       their initial value. Words are lock-free and as large as what they hold.
-//   O3  It is reached by as() only: the address is that of the bytes, laundered.
+//   OPAQUE-1  A State is an aggregate with a trivial destructor: an implicit-lifetime class, whose
+//             object begins and ends its life with the array of std::byte that holds it
+//             ([intro.object], [basic.types]).
+//   OPAQUE-2  It consists of integers, pointers, and words and lists made of these alone; zero
+//             bytes are their initial value. Words are lock-free and as large as what they hold.
+//   OPAQUE-3  It is reached by as() only: the address is that of the bytes, laundered.
 //
-// Strictly, O1 does not hold for members with a constructor, which std::atomic has since C++20.
-// That zero bytes are the value their constructor would give is O2. weft asserts and tests O2
-// (tests/sync/constant_initialization_test.cpp), and every compiler weft is built with keeps it.
-// Rejected: a constructor that makes the State. It would have to know the State and so be compiled,
-// and a static mutex would not be constant-initialized.
+// Strictly, OPAQUE-1 does not hold for members with a constructor, which std::atomic has since
+// C++20. That zero bytes are the value their constructor would give is OPAQUE-2. weft asserts and
+// tests OPAQUE-2 (tests/sync/constant_initialization_test.cpp), and every compiler weft is built
+// with keeps it. Rejected: a constructor that makes the State. It would have to know the State and
+// so be compiled, and a static mutex would not be constant-initialized.
 #pragma once
 
 #include <weft/detail/requirements.hpp>

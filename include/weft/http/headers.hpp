@@ -1,10 +1,10 @@
 // headers.hpp - the header fields of one message: a case-insensitive multimap in order of arrival.
 //
 // Invariants
-//   H1  Names and values are stored one after the other in one string; an entry is three numbers. A
-//       field needs no allocation of its own.
-//   H2  A name is a token, and a value holds no control byte except tab, so a field that is written
-//       out cannot forge another.
+//   HEADERS-1  Names and values are stored one after the other in one string; an entry is three
+//              numbers. A field needs no allocation of its own.
+//   HEADERS-2  A name is a token, and a value holds no control byte except tab, so a field that is
+//              written out cannot forge another.
 #pragma once
 
 #include <weft/detail/requirements.hpp>
@@ -19,7 +19,7 @@
 
 namespace weft::detail {
 
-/// A field that a parser has already found valid (H2).
+/// A field that a parser has already found valid (HEADERS-2).
 struct checked_field {
     std::string_view name;
     std::string_view value;

@@ -48,11 +48,11 @@ private:
 /// decode them again.
 ///
 /// Invariants
-///   ASKED-1  A value that was added does not move until clear(), assignment or destruction, so
-///            references to it stay valid until then.
-///   ASKED-2  find() and add() may be called by several fibers and threads at once; all other
-///            members need exclusive access. If two callers add the same name at the same time, two
-///            equal values are stored, and either may be found.
+///   MESSAGE-1  A value that was added does not move until clear(), assignment or destruction, so
+///              references to it stay valid until then.
+///   MESSAGE-2  find() and add() may be called by several fibers and threads at once; all other
+///              members need exclusive access. If two callers add the same name at the same time,
+///              two equal values are stored, and either may be found.
 class asked_parameters {
 public:
     asked_parameters() noexcept = default;
@@ -66,7 +66,7 @@ public:
     const std::string& add(std::string_view name, std::string value) const;
     void clear() noexcept {
         constexpr opaque<sizeof(void*)> none;
-        if (std::memcmp(&list_, &none, sizeof none) != 0) drop();  // ASKED-2
+        if (std::memcmp(&list_, &none, sizeof none) != 0) drop();  // MESSAGE-2
     }
 
 private:

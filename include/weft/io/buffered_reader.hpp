@@ -25,10 +25,10 @@ struct byte_source {
 /// is thrown.
 ///
 /// Invariants
-///   B1  Bytes leave the buffer in the order in which they came. A find() that fails or is
-///       interrupted takes none.
-///   B2  The buffer grows beyond its capacity only while it collects a longer piece, and to at most
-///       twice the limit of that piece.
+///   BUFFERED_READER-1  Bytes leave the buffer in the order in which they came. A find() that fails
+///                      or is interrupted takes none.
+///   BUFFERED_READER-2  The buffer grows beyond its capacity only while it collects a longer piece,
+///                      and to at most twice the limit of that piece.
 class read_buffer {
 public:
     explicit read_buffer(std::size_t capacity);

@@ -58,7 +58,7 @@ inline void set_first_call(saved_frame& frame, void* function, void* argument, v
     frame.x19 = function;
     frame.x20 = argument;
     frame.x21 = extra;
-    frame.x29 = nullptr;  // X4, for code that walks frame pointers
+    frame.x29 = nullptr;  // CONTEXT-4, for code that walks frame pointers
     frame.x30 = reinterpret_cast<void*>(&weft_context_base);
 }
 

@@ -32,7 +32,7 @@ inline void set_first_call(saved_frame& frame, void* function, void* argument, v
     frame.r12 = function;
     frame.r13 = argument;
     frame.r14 = extra;
-    frame.rbp = nullptr;  // X4, for code that walks frame pointers
+    frame.rbp = nullptr;  // CONTEXT-4, for code that walks frame pointers
     frame.return_address = reinterpret_cast<void*>(&weft_context_base);
 }
 

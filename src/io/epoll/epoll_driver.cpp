@@ -78,7 +78,7 @@ std::unique_ptr<io_engine> make_io_engine() { return std::make_unique<epoll_driv
 
 unsigned epoll_driver::poll(time_point until) noexcept {
     const long n = wait_for_events(until);
-    wake_pending_.exchange(false, acq_rel);  // E2; pairs with wake()
+    wake_pending_.exchange(false, acq_rel);  // EPOLL_DRIVER-2; pairs with wake()
     unsigned woken = 0;
     for (long i = 0; i < n; ++i) {
         const epoll_event& e = ready_[static_cast<std::size_t>(i)];
@@ -101,7 +101,7 @@ long epoll_driver::wait_for_events(time_point until) noexcept {
 }
 
 void epoll_driver::wake() noexcept {
-    if (wake_pending_.exchange(true, acq_rel)) return;  // E2; pairs with poll()
+    if (wake_pending_.exchange(true, acq_rel)) return;  // EPOLL_DRIVER-2; pairs with poll()
     constexpr std::uint64_t one = 1;
     // The write fails only after 2^64 - 1 wakes.
     [[maybe_unused]] const long n = system_result([&] { return ::write(wake_fd_.get(), &one, sizeof one); });

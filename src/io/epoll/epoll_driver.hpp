@@ -1,12 +1,13 @@
 // epoll_driver.hpp - the I/O engine over epoll: one edge-triggered registration per descriptor.
 //
 // Invariants
-//   E1  wake_fd_ is registered edge-triggered and never read: each write is one event and costs one
-//       system call.
-//   E2  wake_pending_ is set by the first waker, which writes, and cleared by poll() after the
-//       kernel has returned. A waker that finds it set does so before it is cleared, so the poll()
-//       that clears it ends for both wakers. The clearing exchange reads the value of the waker's
-//       exchange, so what the waker wrote before is visible after poll().
+//   EPOLL_DRIVER-1  wake_fd_ is registered edge-triggered and never read: each write is one event
+//                   and costs one system call.
+//   EPOLL_DRIVER-2  wake_pending_ is set by the first waker, which writes, and cleared by poll()
+//                   after the kernel has returned. A waker that finds it set does so before it is
+//                   cleared, so the poll() that clears it ends for both wakers. The clearing
+//                   exchange reads the value of the waker's exchange, so what the waker wrote
+//                   before is visible after poll().
 #pragma once
 
 #include <sys/epoll.h>

@@ -13,12 +13,12 @@ namespace {
 constinit std::mutex list_lock;
 constinit listed_runtime* first = nullptr;  // the newest is first
 
-[[gnu::constructor(before_static_objects)]] void lists_follow_forks() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void lists_follow_forks() noexcept {  // FORK-3
     follow_forks({.before = [] { list_lock.lock(); },
                   .in_parent = [] { list_lock.unlock(); },
                   .in_child =
                       [] {
-                          first = nullptr;  // A3
+                          first = nullptr;  // ALL_RUNTIMES-3
                           list_lock.unlock();
                       }});
 }
@@ -41,7 +41,7 @@ listed_runtime::~listed_runtime() {
                 break;
             }
     }
-    // A2; pairs with the release in gives_back.
+    // ALL_RUNTIMES-2; pairs with the release in gives_back.
     while (viewers_.load(acquire) != 0) thread_yield();
 }
 
@@ -49,7 +49,8 @@ std::vector<listed_runtime::viewed> listed_runtime::all() {
     std::vector<viewed> found;
     const std::lock_guard guard(list_lock);
     for (auto* r = first; r; r = r->next_) {
-        if (const auto* const s = r->fibers().simulated(); s && s->has_given_up()) continue;  // A4
+        // ALL_RUNTIMES-4
+        if (const auto* const s = r->fibers().simulated(); s && s->has_given_up()) continue;
         found.emplace_back();  // first, since it may throw
         r->viewers_.fetch_add(1, relaxed);  // under the lock, as is the removal from the list
         found.back().reset(r);

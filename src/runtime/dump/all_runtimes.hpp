@@ -1,14 +1,14 @@
 // all_runtimes.hpp - the runtimes of this process, for dumps and debuggers.
 //
 // Invariants
-//   A1  A runtime is in the list from the end of its construction until the destruction of its
-//       parts begins.
-//   A2  A caller that has a runtime from all() keeps it alive: its destruction waits until the
-//       runtime is given back. The list's lock is not held meanwhile, so that it is a leaf lock (F1
-//       of base/fork.hpp).
-//   A3  A forked child begins with an empty list.
-//   A4  all() leaves out a simulated runtime with fibers that cannot be stopped, since what they
-//       wait for may be gone.
+//   ALL_RUNTIMES-1  A runtime is in the list from the end of its construction until the destruction
+//                   of its parts begins.
+//   ALL_RUNTIMES-2  A caller that has a runtime from all() keeps it alive: its destruction waits
+//                   until the runtime is given back. The list's lock is not held meanwhile, so that
+//                   it is a leaf lock (FORK-1).
+//   ALL_RUNTIMES-3  A forked child begins with an empty list.
+//   ALL_RUNTIMES-4  all() leaves out a simulated runtime with fibers that cannot be stopped, since
+//                   what they wait for may be gone.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ public:
         // pairs with the destructor
         void operator()(listed_runtime* r) const noexcept { r->viewers_.fetch_sub(1, release); }
     };
-    using viewed = std::unique_ptr<listed_runtime, gives_back>;  // A2
+    using viewed = std::unique_ptr<listed_runtime, gives_back>;  // ALL_RUNTIMES-2
     /// All runtimes, the oldest first.
     static std::vector<viewed> all();
 

@@ -34,8 +34,8 @@ namespace {
 // chosen: how long to wait for a peer that has connected and may not read
 constexpr timeval peer_patience{.tv_sec = 5, .tv_usec = 0};
 
-constinit atomic<int> waker{-1};  // V2
-constinit atomic<bool> was_signalled{false};  // V2
+constinit atomic<int> waker{-1};  // DUMP_SERVICE-2
+constinit atomic<bool> was_signalled{false};  // DUMP_SERVICE-2
 
 void wake(int descriptor) noexcept {
     constexpr std::uint64_t once = 1;
@@ -196,15 +196,15 @@ private:
 constinit std::mutex service_lock;
 // Both are guarded by service_lock.
 constinit unsigned service_users = 0;
-constinit dump_server* server = nullptr;  // V1
+constinit dump_server* server = nullptr;  // DUMP_SERVICE-1
 
-// F3 of base/fork.hpp.
+// FORK-3.
 [[gnu::constructor(before_static_objects)]] void services_follow_forks() noexcept {
     follow_forks({.before = [] { service_lock.lock(); },
                   .in_parent = [] { service_lock.unlock(); },
                   .in_child =
                       [] {
-                          // V3; relaxed, since this is the only thread.
+                          // DUMP_SERVICE-3; relaxed, since this is the only thread.
                           waker.store(-1, relaxed);
                           service_users = 0;
                           server = nullptr;
@@ -272,7 +272,7 @@ dump_service::~dump_service() {
         last.reset(std::exchange(server, nullptr));
     }
     // The destruction of `last` waits for a dump that is being made, which takes other locks. So it
-    // runs without service_lock (F1 of base/fork.hpp).
+    // runs without service_lock (FORK-1).
 }
 
 }  // namespace weft::detail

@@ -6,12 +6,14 @@
 // made even if every worker hangs.
 //
 // Invariants
-//   V1  There is one signal per process, or none as long as no user has chosen one. The handler is
-//       installed and the thread runs while there is a user; both end with the last user.
-//   V2  The handler finds the descriptor that wakes the thread in an atomic. If that is -1, there
-//       is no thread, and the signal is dropped. The handler marks that the signal came before it
-//       wakes the thread, which may be woken for other reasons too.
-//   V3  A forked child has no such thread and no users: it starts again from nothing.
+//   DUMP_SERVICE-1  There is one signal per process, or none as long as no user has chosen one. The
+//                   handler is installed and the thread runs while there is a user; both end with
+//                   the last user.
+//   DUMP_SERVICE-2  The handler finds the descriptor that wakes the thread in an atomic. If that is
+//                   -1, there is no thread, and the signal is dropped. The handler marks that the
+//                   signal came before it wakes the thread, which may be woken for other reasons
+//                   too.
+//   DUMP_SERVICE-3  A forked child has no such thread and no users: it starts again from nothing.
 #pragma once
 
 namespace weft::detail {

@@ -100,7 +100,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
-        // B2: begin_with() has found that it is the turn of a fiber pinned to this carrier.
+        // PINNED-2: begin_with() has found that it is the turn of a fiber pinned to this carrier.
         if (first->is_pinned()) [[unlikely]] {
             this_carrier()->pinned().push(*first);
             w_.has_news_ = w_.pinned_has_turn_ = true;
@@ -111,7 +111,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
         w_.turns_.give(f->priority());
         w_.note_class(*f);
     }
-    // I2: end_search() says whether this searcher must now look for more work.
+    // IDLE_SET-2: end_search() says whether this searcher must now look for more work.
     const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();
     // The worker is away for as long as a body lasts: others must mind its timers and the driver.
     if (s.worker_count() > 1 && s.leader_oversleeps(w_.timers_.earliest())) s.io().wake();
@@ -218,7 +218,8 @@ control_block* idle_worker::look_at_answer(time_point now) noexcept {
     return take_over(stolen, n, now);
 }
 
-// A thief must end its call before it does anything else (Q3); the answer may be on its way.
+// A thief must end its call before it does anything else (RUN_QUEUE-3); the answer may be on its
+// way.
 control_block* idle_worker::end_call() noexcept {
     if (!call_) return nullptr;
     auto call = *call_;
@@ -306,15 +307,15 @@ void idle_worker::sleep() noexcept {
     auto& s = w_.owner_;
     s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
     w_.asleep_.store(true, relaxed);  // a hint; found() wakes a leader that relied on it
-    // Step 3 of idle_set.hpp. Work queued now is found by a searcher, if there is one (I2), or by
-    // the workers that are awake, if enough are (I7).
+    // Step 3 of idle_set.hpp. Work queued now is found by a searcher, if there is one (IDLE_SET-2),
+    // or by the workers that are awake, if enough are (IDLE_SET-7).
     if ((!s.work_is_queued() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_pinned() &&
         !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
         sleep_until(tidy_at_);
     }
     w_.asleep_.store(false, relaxed);
-    w_.searching_ = !s.idle().retract(w_.index_);  // I5
+    w_.searching_ = !s.idle().retract(w_.index_);  // IDLE_SET-5
     if (w_.searching_) w_.wakes_.store(w_.wakes_.load(relaxed) + 1, relaxed);  // owner only
 }
 

@@ -1,12 +1,12 @@
 // idle.hpp - what a worker does that has nothing to run: it searches for a while, then sleeps.
 //
 // Searching costs the other workers nothing; waking a sleeper costs 12 us of the waker and 32 us
-// until it runs (docs/measurements/waking.md). So the one searcher does not sleep at once:
-// it spins for a moment if work was seen lately, and then looks again after each nap (idle.cpp)
-// while others are busy. While it does so no thread needs to wake a sleeper (idle_set.hpp), and a
-// fiber that waits behind a neighbour's long computation is found within a nap. Only when `naps`
-// looks in a row have found nothing does it sleep for good; an idle process therefore does not wake
-// at all. Beside hogs no worker searches for long (lacks_cpu()). A surplus worker (I7) does not
+// until it runs (docs/measurements/waking.md). So the one searcher does not sleep at once: it spins
+// for a moment if work was seen lately, and then looks again after each nap (idle.cpp) while others
+// are busy. While it does so no thread needs to wake a sleeper (idle_set.hpp), and a fiber that
+// waits behind a neighbour's long computation is found within a nap. Only when `naps` looks in a
+// row have found nothing does it sleep for good; an idle process therefore does not wake at all.
+// Beside hogs no worker searches for long (lacks_cpu()). A surplus worker (IDLE_SET-7) does not
 // search; it leaves to the others what its own timers or the driver bring.
 #pragma once
 
@@ -55,7 +55,7 @@ private:
     time_point earliest_timer() const noexcept;
 
     worker& w_;
-    // Its call on the queue of a victim (run_queue.hpp, Q3).
+    // Its call on the queue of a victim (RUN_QUEUE-3).
     std::optional<queue_thief<worker>> call_;
     time_point asked_at_;
     bool only_above_low_ = false;  // a worker that has only low fibers is not a victim

@@ -12,29 +12,30 @@
 //                                               4  sleep until woken
 //
 // Invariants
-//   I1  `word_` counts the searchers (low half) and the announced sleepers (high half); every
-//       change is one read-modify-write.
-//   I2  If step 3 on the left wakes no sleeper because a worker searches, that searcher's next
-//       change of the word comes later in word_'s order and is followed by its own heavy fence and
-//       look: it finds the work, or another worker has taken it. The searcher may leave out that
-//       look only if no worker is asleep at its change, since a worker that announces later looks
-//       itself (I3).
-//   I3  If step 3 on the left finds no sleeper, every sleeper announces later and finds the work in
-//       its step 3.
-//   I4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so one piece of
-//       work does not wake two.
-//   I5  A worker is announced at most once; retract() tells it whether it was claimed meanwhile
-//       (then a wake token is on its way, and it searches).
-//   I6  The last worker to announce itself needs no heavy fence: all the others have announced,
-//       which carried their work along, and a worker that leaves again changes word_ later and so
-//       sees this announcement. Threads that are not workers fence.
-//   I7  No more workers are to be awake than allow() says, which is at least one. When enough are
-//       awake, claim_sleeper() refuses as if no worker slept, and a worker that has announced
-//       itself sleeps on without a look: those awake announce later and look, the last of them in
-//       any case (the monitor sees to those that are stuck: monitor::follow_quota()). `most_` is
-//       written under lock_, so a thread that raises it and wakes a sleeper takes care of whatever
-//       was refused before. `most_` bounds who may be woken; a worker that is awake already learns
-//       from too_many_awake() that it must go.
+//   IDLE_SET-1  `word_` counts the searchers (low half) and the announced sleepers (high half);
+//               every change is one read-modify-write.
+//   IDLE_SET-2  If step 3 on the left wakes no sleeper because a worker searches, that searcher's
+//               next change of the word comes later in word_'s order and is followed by its own
+//               heavy fence and look: it finds the work, or another worker has taken it. The
+//               searcher may leave out that look only if no worker is asleep at its change, since a
+//               worker that announces later looks itself (IDLE_SET-3).
+//   IDLE_SET-3  If step 3 on the left finds no sleeper, every sleeper announces later and finds the
+//               work in its step 3.
+//   IDLE_SET-4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so one
+//               piece of work does not wake two.
+//   IDLE_SET-5  A worker is announced at most once; retract() tells it whether it was claimed
+//               meanwhile (then a wake token is on its way, and it searches).
+//   IDLE_SET-6  The last worker to announce itself needs no heavy fence: all the others have
+//               announced, which carried their work along, and a worker that leaves again changes
+//               word_ later and so sees this announcement. Threads that are not workers fence.
+//   IDLE_SET-7  No more workers are to be awake than allow() says, which is at least one. When
+//               enough are awake, claim_sleeper() refuses as if no worker slept, and a worker that
+//               has announced itself sleeps on without a look: those awake announce later and look,
+//               the last of them in any case (the monitor sees to those that are stuck:
+//               monitor::follow_quota()). `most_` is written under lock_, so a thread that raises
+//               it and wakes a sleeper takes care of whatever was refused before. `most_` bounds
+//               who may be woken; a worker that is awake already learns from too_many_awake() that
+//               it must go.
 //
 // If either fence is removed, both sides can miss each other: the model test
 // tests/model/idle_model.cpp expects that run.
@@ -62,7 +63,7 @@ public:
     [[gnu::always_inline]] bool lacks_searcher() const noexcept {
         light_fence();  // pairs with the heavy fences in announce_sleep() and end_search()
         const auto now = word_.load(relaxed);  // ordered by the fence
-        return searching(now) == 0 && sleeping(now) != 0;  // I2, I3
+        return searching(now) == 0 && sleeping(now) != 0;  // IDLE_SET-2, IDLE_SET-3
     }
 
     /// Makes the caller the searcher if there is none.
@@ -75,7 +76,7 @@ public:
     }
 
     /// Called by the searcher when it has found work or stops searching. \returns whether it must
-    /// now look at the queues (I2).
+    /// now look at the queues (IDLE_SET-2).
     [[nodiscard]] bool end_search() noexcept {
         if (sleeping(word_.fetch_sub(one_searching, seq_cst)) == 0) return false;
         heavy_fence();  // pairs with the light fence in lacks_searcher()
@@ -91,13 +92,13 @@ public:
             last = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst)) + 1 == workers_;
         }
         if (last)
-            fence(seq_cst);  // I6; pairs with the fence of a thread that is not a worker
+            fence(seq_cst);  // IDLE_SET-6; pairs with the fence of a thread that is not a worker
         else
             heavy_fence();  // pairs with the light fence in lacks_searcher()
     }
 
     /// Takes the announcement back. False: the worker was claimed; it is searching now, and a token
-    /// is on its way (I5).
+    /// is on its way (IDLE_SET-5).
     bool retract(unsigned worker) noexcept {
         const std::lock_guard guard(lock_);
         for (auto& s : sleepers_) {
@@ -116,8 +117,9 @@ public:
         if (sleepers_.empty() || enough_awake()) return std::nullopt;
         auto now = word_.load(relaxed);
         do {
-            if (searching(now) != 0) return std::nullopt;  // I2 again: another waker was faster
-        // I4
+            // IDLE_SET-2 again: another waker was faster
+            if (searching(now) != 0) return std::nullopt;
+        // IDLE_SET-4
         } while (!word_.compare_exchange_weak(now, now + one_searching - one_sleeping, seq_cst, relaxed));
         const auto worker = sleepers_.back();
         sleepers_.pop_back();
@@ -131,7 +133,7 @@ public:
         most_.store(awake, relaxed);
         return awake > before;
     }
-    /// Exact for a worker that has announced itself (I7), and under lock_; else a hint.
+    /// Exact for a worker that has announced itself (IDLE_SET-7), and under lock_; else a hint.
     bool enough_awake() const noexcept { return awake() >= most_.load(relaxed); }
     bool too_many_awake() const noexcept { return awake() > most_.load(relaxed); }  // a hint
 
@@ -146,7 +148,7 @@ private:
 
     alignas(64) atomic<std::uint32_t> word_{0};
     const unsigned workers_;
-    atomic<unsigned> most_;  // I7
+    atomic<unsigned> most_;  // IDLE_SET-7
     spin_lock lock_;  // guards sleepers_
     std::vector<unsigned> sleepers_;  // reserved by the constructor: never allocates later
 };

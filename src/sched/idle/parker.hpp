@@ -10,9 +10,9 @@
 //             at once
 //
 // Invariants
-//   P1  Every transition is an exchange of the one word; a wake() is never lost: it leaves a token
-//       or finds the sleeper.
-//   P2  Only the owner leaves `token`.
+//   PARKER-1  Every transition is an exchange of the one word; a wake() is never lost: it leaves a
+//             token or finds the sleeper.
+//   PARKER-2  Only the owner leaves `token`.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ public:
             const auto result = futex_wait(word_, asleep, until == never ? std::optional<monotonic_ns>{} : ns);
             if (result == futex_result::timed_out) break;
         }
-        // P2. This may drop a token that came just now: the owner looks at everything next.
+        // PARKER-2. This may drop a token that came just now: the owner looks at everything next.
         word_.exchange(empty, acq_rel);
     }
 
@@ -44,13 +44,13 @@ public:
     unsigned sleep_in(driver& d, time_point until) noexcept {
         if (!prepare(in_driver)) return 0;
         const auto woken = d.poll(until);
-        word_.exchange(empty, acq_rel);  // P2; may drop a token, as in sleep()
+        word_.exchange(empty, acq_rel);  // PARKER-2; may drop a token, as in sleep()
         return woken;
     }
 
     /// Any thread: wakes the owner, or leaves a token for its next sleep.
     void wake(driver& d) noexcept {
-        // P1; release: publishes what the waker did before
+        // PARKER-1; release: publishes what the waker did before
         switch (word_.exchange(token, acq_rel)) {
             case asleep: futex_wake(word_, 1); break;
             case in_driver: d.wake(); break;
@@ -64,7 +64,7 @@ private:
     bool prepare(std::uint32_t how) noexcept {
         auto expected = empty;
         if (word_.compare_exchange_strong(expected, how, acq_rel, acquire)) return true;
-        word_.store(empty, relaxed);  // P2: the token is consumed
+        word_.store(empty, relaxed);  // PARKER-2: the token is consumed
         return false;
     }
 

@@ -21,16 +21,16 @@ void placement::stay_off(const cpu_set_t& others, pid_t reference) noexcept {
         CPU_XOR(&rest_, &normal_, &common);
         off_ = set_own_mask(rest_);
     }
-    follow_reference();  // PLACE-3
+    follow_reference();  // PLACEMENT-3
 }
 
 void placement::stay_anywhere() noexcept {
     if (!std::exchange(off_, false)) return;
     cpu_set_t now;
-    if (!read_mask(0, now) || !CPU_EQUAL(&now, &rest_)) return;  // PLACE-1
-    if (follow_reference()) return;                              // PLACE-2
+    if (!read_mask(0, now) || !CPU_EQUAL(&now, &rest_)) return;  // PLACEMENT-1
+    if (follow_reference()) return;                              // PLACEMENT-2
     set_own_mask(normal_);
-    follow_reference();  // PLACE-3
+    follow_reference();  // PLACEMENT-3
 }
 
 // Reads the reference first: a tool that sets all threads sets it before this one.

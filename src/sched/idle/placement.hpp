@@ -13,14 +13,14 @@
 // them, sets the reference before any carrier.
 //
 // Invariants
-//   PLACE-1  A carrier takes back only a mask that it has set itself; any other mask it finds was
-//            set from outside, and stays.
-//   PLACE-2  If the reference's mask has changed since the carrier looked last, the masks of all
-//            threads have been set: the carrier adopts the reference's mask, whatever it has set
-//            itself.
-//   PLACE-3  The carrier looks at the reference after each change of its own mask. So a mask that
-//            was set from outside just before, and that this change has undone, is set again; a
-//            mask that is set afterwards stays.
+//   PLACEMENT-1  A carrier takes back only a mask that it has set itself; any other mask it finds
+//                was set from outside, and stays.
+//   PLACEMENT-2  If the reference's mask has changed since the carrier looked last, the masks of
+//                all threads have been set: the carrier adopts the reference's mask, whatever it
+//                has set itself.
+//   PLACEMENT-3  The carrier looks at the reference after each change of its own mask. So a mask
+//                that was set from outside just before, and that this change has undone, is set
+//                again; a mask that is set afterwards stays.
 //
 // Not promised: that a mask given from outside to a single sleeping carrier stays, if it is exactly
 // the one that the carrier has given itself. Rejected: asking the kernel for all CPUs to see
@@ -48,7 +48,8 @@ private:
     /// Reads the masks of the reference and of this thread. False: it cannot read them, as when
     /// there is no such thread.
     bool learn(pid_t reference) noexcept;
-    /// Adopts the reference's mask if that has changed (PLACE-2). True: it has set this thread's.
+    /// Adopts the reference's mask if that has changed (PLACEMENT-2). True: it has set this
+    /// thread's.
     bool follow_reference() noexcept;
 
     pid_t reference_ = 0;

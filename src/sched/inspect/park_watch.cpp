@@ -28,8 +28,7 @@ fiber_asker_taker found_taker() noexcept { return reinterpret_cast<fiber_asker_t
 }  // namespace
 
 void find_park_watcher() noexcept {
-    // A constant-initialised flag and no local static that is constructed here: F3 of
-    // base/fork.hpp.
+    // A constant-initialised flag and no local static that is constructed here: FORK-3.
     static constinit atomic<bool> looked{false};
     // Pairs with the store below. Threads that race here find the same library.
     if (looked.load(acquire)) return;

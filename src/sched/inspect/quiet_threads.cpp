@@ -13,7 +13,7 @@ constinit atomic<int> quiet{0};
 constinit thread_local int depth = 0;  // objects nest: a thread of weft may also wait in weft
 
 // A forked child has one thread, and that is not quiet.
-[[gnu::constructor(before_static_objects)]] void quiet_threads_follow_forks() noexcept {  // F3
+[[gnu::constructor(before_static_objects)]] void quiet_threads_follow_forks() noexcept {  // FORK-3
     follow_forks({.in_child = [] {
         quiet.store(0, relaxed);
         depth = 0;

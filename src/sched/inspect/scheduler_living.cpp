@@ -9,8 +9,7 @@
 
 namespace weft::detail {
 
-// While this object lives, its thread may take references to fibers it has none of (F3 of
-// life_word.hpp).
+// While this object lives, its thread may take references to fibers it has none of (LIFE_WORD-3).
 class scheduler::observation {
 public:
     explicit observation(scheduler& s) noexcept : count_(s.observers_) {

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t most_at_once = 16;
 
-// Without membarrier the heavy fence is an ordinary one and needs a partner on the other side (W7).
-// There the exchange of a claim is a full fence on x86-64 and under TSan only.
+// Without membarrier the heavy fence is an ordinary one and needs a partner on the other side
+// (WAIT_WORD-7). There the exchange of a claim is a full fence on x86-64 and under TSan only.
 bool is_possible() noexcept {
 #if defined(__x86_64__) || defined(WEFT_TSAN)
     return true;

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t at_once = 16;
 constexpr std::ptrdiff_t red_zone = 128;   // required: the processor's calling convention
 
-// Called while the fiber is held (W7). A fiber inside a coroutine waits on another stack; then the
-// saved stack pointer is not in its own, which is left alone.
+// Called while the fiber is held (WAIT_WORD-7). A fiber inside a coroutine waits on another stack;
+// then the saved stack pointer is not in its own, which is left alone.
 std::size_t trim_stack(const control_block& f) noexcept {
     const auto* const sp = static_cast<const std::byte*>(f.ctx.sp);
     if (!f.home || sp < f.home->span.low + red_zone || sp >= f.home->span.high) return 0;

@@ -9,10 +9,11 @@
 // becomes an ordinary one again after a number of short bursts in a row.
 //
 // Invariants
-//   D1  `make_ready` of a fiber changes only while its owner is active, or while no other thread
-//       can run the fiber. So a claimer of its wait finds it settled.
-//   D2, D3  At most `most` carriers run a demoted fiber at once, and no fiber waits while there is
-//           room: see few_at_once.hpp. A carrier whose fiber overstays counts no longer.
+//   DEMOTION-1  `make_ready` of a fiber changes only while its owner is active, or while no other
+//               thread can run the fiber. So a claimer of its wait finds it settled.
+//
+// At most `most` carriers run a demoted fiber at once (FEW_AT_ONCE-1), and no fiber waits
+// while there is room (FEW_AT_ONCE-2). A carrier whose fiber overstays counts no longer.
 #pragma once
 
 #include <weft/detail/clock.hpp>
@@ -22,14 +23,15 @@
 
 namespace weft::detail {
 
-/// A fiber that is taken may still be on its stack; the taker must wait until it has left (W4).
+/// A fiber that is taken may still be on its stack; the taker must wait until it has left
+/// (WAIT_WORD-4).
 class demotion : public few_at_once<control_block> {
 public:
     /// `slice`: how much CPU time an ordinary fiber may use at once.
     demotion(unsigned most, duration slice) noexcept : few_at_once(most), short_burst_(slice / 4) {}
 
     /// Marks the fiber as demoted. Called by its owner while that is active, or by the thread that
-    /// alone may run it (D1).
+    /// alone may run it (DEMOTION-1).
     static void demote(control_block& f, void (*ready)(wait_cell&) noexcept) noexcept {
         if (f.demoted) return;
         f.demoted = true;

@@ -4,11 +4,13 @@
 // served.
 //
 // Invariants
-//   D2  places_ counts the takers that have a place and have not given it back. There are at most
-//       `most`, except for takers that are about to find out that there is no place.
-//   D3  An item in the queue is taken as soon as a place is free: a thread that gives a place back
-//       looks at the queue again, and one that pushes while a place is free says so (returns true),
-//       so that a taker is sent. (Dekker: push, fence, places; places, fence, queue.)
+//   FEW_AT_ONCE-1  places_ counts the takers that have a place and have not given it back. There
+//                  are at most `most`, except for takers that are about to find out that there is
+//                  no place.
+//   FEW_AT_ONCE-2  An item in the queue is taken as soon as a place is free: a thread that gives a
+//                  place back looks at the queue again, and one that pushes while a place is free
+//                  says so (returns true), so that a taker is sent. (Dekker: push, fence, places;
+//                  places, fence, queue.)
 #pragma once
 
 #include <algorithm>
@@ -24,7 +26,7 @@ class few_at_once {
 public:
     explicit few_at_once(unsigned most) noexcept : most_(most) {}
 
-    /// \returns whether a taker should be sent for the item (D3).
+    /// \returns whether a taker should be sent for the item (FEW_AT_ONCE-2).
     bool push(T& item) noexcept {
         queue_.push(item);
         fence(seq_cst);
@@ -50,11 +52,12 @@ public:
         }
         return nullptr;
     }
-    /// Gives a place back. The caller then looks at the queue again (D3), or makes sure that
-    /// another thread does.
+    /// Gives a place back. The caller then looks at the queue again (FEW_AT_ONCE-2), or makes sure
+    /// that another thread does.
     void give_back_place() noexcept {
         places_.fetch_sub(1, relaxed);
-        // D3: a seq_cst subtraction alone would not order the relaxed look at the queue after it.
+        // FEW_AT_ONCE-2: a seq_cst subtraction alone would not order the relaxed look at the queue
+        // after it.
         fence(seq_cst);
     }
 

@@ -49,7 +49,7 @@ void hog_reporter::stop() noexcept {
     futex_wake(ending_, 1);
     wake();
     if (thread_.joinable()) thread_.join();
-    // G4; it was not reported
+    // HOG_REPORTER-4; it was not reported
     if (auto* const f = swallows_.exchange(nullptr, acquire)) scheduler::drop(*f);
 }
 
@@ -159,10 +159,11 @@ hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const h
         return look_again::yes;
     }
     const auto held = owner_.guard(what.fiber);
-    // G1: the stretch is over, or it is another one.
+    // HOG_REPORTER-1: the stretch is over, or it is another one.
     if (!held || c.current() != held.get() || key_of(c) != seen.key) return look_again::yes;
     allowance_.take();
-    if (seen.is_left_out && seen.left_out_after == told_) --left_out_;  // G5: reported after all
+    // HOG_REPORTER-5: reported after all
+    if (seen.is_left_out && seen.left_out_after == told_) --left_out_;
     seen.is_reported = true;
     tell(what);
     return look_again::no;

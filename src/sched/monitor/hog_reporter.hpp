@@ -6,18 +6,19 @@
 // without a worker. The same thread looks for deadlocks when no fiber has run for a while.
 //
 // Invariants
-//   G1  What it reads of carriers are hints, and it reads nothing of a fiber without a reference.
-//       It reports a fiber only with a reference, taken by scheduler::guard(), and after it has seen
-//       once more that the same carrier runs the fiber in the same stretch.
-//   G2  A stretch begins when a carrier without a worker begins to run a fiber, or when a carrier
-//       loses its worker while it runs a fiber; alone_since() identifies it.
-//   G3  A thread that has begun a stretch calls wake() afterwards: the reporter looks at all
-//       carriers before it sleeps for good.
-//   G4  `swallows_` is filled by the fiber it names, if it was empty, and emptied by the reporter,
-//       or by stop() when no fiber is left.
-//   G5  `left_out_` counts the stretches left out since the last report of a stretch. A stretch is
-//       counted once. If it is reported after all, it is taken out of the count again, unless an
-//       earlier report has included it.
+//   HOG_REPORTER-1  What it reads of carriers are hints, and it reads nothing of a fiber without a
+//                   reference. It reports a fiber only with a reference, taken by
+//                   scheduler::guard(), and after it has seen once more that the same carrier runs
+//                   the fiber in the same stretch.
+//   HOG_REPORTER-2  A stretch begins when a carrier without a worker begins to run a fiber, or when
+//                   a carrier loses its worker while it runs a fiber; alone_since() identifies it.
+//   HOG_REPORTER-3  A thread that has begun a stretch calls wake() afterwards: the reporter looks
+//                   at all carriers before it sleeps for good.
+//   HOG_REPORTER-4  `swallows_` is filled by the fiber it names, if it was empty, and emptied by
+//                   the reporter, or by stop() when no fiber is left.
+//   HOG_REPORTER-5  `left_out_` counts the stretches left out since the last report of a stretch. A
+//                   stretch is counted once. If it is reported after all, it is taken out of the
+//                   count again, unless an earlier report has included it.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +82,7 @@ public:
     /// Called by the monitor when nothing is urgent: starts the thread if there is none.
     void start() noexcept;
     void stop() noexcept;
-    /// Any thread: tells the reporter that a fiber runs without a worker now (G3).
+    /// Any thread: tells the reporter that a fiber runs without a worker now (HOG_REPORTER-3).
     void wake() noexcept;
     /// Called by the monitor after start(), when no fiber has run for a while.
     void all_sleep() noexcept;
@@ -97,7 +98,7 @@ private:
     // What was last seen of a carrier's fiber.
     struct stretch {
         control_block* fiber = nullptr;
-        std::int64_t key = 0;  // G2
+        std::int64_t key = 0;  // HOG_REPORTER-2
         time_point since{};
         duration cpu_then{};
         bool is_reported = false, is_left_out = false;
@@ -121,7 +122,7 @@ private:
     atomic<control_block*> swallows_{nullptr};  // with a reference
     std::vector<stretch> seen_;  // one per carrier
     report_allowance allowance_;
-    std::uint64_t left_out_ = 0;  // G5
+    std::uint64_t left_out_ = 0;  // HOG_REPORTER-5
     std::uint64_t told_ = 0;  // how many stretches were reported
 };
 

@@ -56,7 +56,7 @@ void monitor::stop() noexcept {
     std::vector<carrier*> waiting;
     {
         const std::lock_guard guard(lock_);
-        is_over_ = true;  // O3
+        is_over_ = true;  // MONITOR-3
         waiting.swap(spares_);
     }
     for (auto* const c : waiting) giver(c->hold()).dismiss();
@@ -74,12 +74,12 @@ bool monitor::await_worker(carrier& c) noexcept {
     {
         const std::lock_guard guard(lock_);
         if (is_over_) return false;
-        // Pushed by a thread that has not found it in spares_ (B3 of pinned.hpp).
+        // Pushed by a thread that has not found it in spares_ (PINNED-3).
         has_work = c.has_pinned();
         if (!has_work) spares_.push_back(&c);
     }
     if (has_work) {
-        thread_yield();  // J2 of injector.hpp: the fiber may be about to come
+        thread_yield();  // INJECTOR-2: the fiber may be about to come
         return true;
     }
     const auto slice = owner_.options().time_slice;
@@ -94,8 +94,8 @@ bool monitor::await_worker(carrier& c) noexcept {
     return false;
 }
 
-// O4. As many spares as there are workers stay, so that no thread need be started when the next
-// fiber is preempted.
+// MONITOR-4. As many spares as there are workers stay, so that no thread need be started when the
+// next fiber is preempted.
 bool monitor::is_given_up(carrier& c) noexcept {
     const std::lock_guard guard(lock_);
     const auto mine = std::find(spares_.begin(), spares_.end(), &c);
@@ -182,7 +182,7 @@ carrier* monitor::make_carrier(const char*& why_not) noexcept {
 
 void monitor::put_back(carrier& spare) noexcept {
     const std::lock_guard guard(lock_);
-    if (spare.has_pinned())  // pushed by a thread that has not found it in spares_ (B3 of pinned.hpp)
+    if (spare.has_pinned())  // pushed by a thread that has not found it in spares_ (PINNED-3)
         giver(spare.hold()).summon();
     else
         spares_.push_back(&spare);
@@ -286,8 +286,8 @@ time_point monitor::round() noexcept {
 
 // Looks up the quota once per quota_pace; while all workers sleep the monitor does not look, so the
 // next look is due at once. A worker whose fiber is stuck and keeps it looks at no queue, although
-// I7 counts on the awake workers to look: another one may be awake in its place, at least until the
-// next look at the quota.
+// IDLE_SET-7 counts on the awake workers to look: another one may be awake in its place, at least
+// until the next look at the quota.
 void monitor::follow_quota(time_point now, unsigned stuck) noexcept {
     if (now >= look_at_quota_) {
         look_at_quota_ = now + quota_pace;
@@ -343,7 +343,7 @@ suspicion monitor::look_at(worker& w, watched& seen, time_point now, bool profit
 }
 
 void monitor::demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept {
-    auto* const next = take_spare();  // O2
+    auto* const next = take_spare();  // MONITOR-2
     if (!next) {
         has_news_ = lacked_ = true;
         ++stuck_;

@@ -9,24 +9,25 @@
 // waking) and monitor_niceness.cpp (nice values of threads).
 //
 // Invariants
-//   O1  Only the monitor takes and gives workers. Carriers are made under making_, by the monitor
-//       and by spawns that need a carrier for one fiber alone. A carrier is in spares_ from when it
-//       has registered until it is taken out to be granted, summoned or dismissed (T5), or put back
-//       if that was not needed, or until it takes itself out (O4). Other threads than the monitor
-//       may summon a carrier (under lock_).
-//   O2  A worker is demanded only when a carrier is at hand that can have it.
-//   O3  After stop() has begun no carrier registers, and none is waiting when it has ended.
-//   O4  A carrier that has not been wanted for long takes itself out of spares_, under lock_, and
-//       goes to without_thread_; after that it touches only its thread's own data. That thread is
-//       joined before the next one is started for the carrier. The next one finds the carrier like
-//       a new one: without a worker, inside, running no fiber (T5, T7).
-//   N1  A worker is granted to no carrier whose thread is nicer than the others. A thread whose
-//       nice value cannot be lowered again exits when it has nothing to run, demoted fibers
-//       included, unless its carrier is reserved or a fiber is pinned to it; the carrier gets a new
-//       thread when one is wanted, as in O4.
-//   N2  The monitor makes a thread nice under lock_, while its carrier runs a fiber; each thread
-//       takes lock_ before it ends. A carrier that is reserved, or pinned to, at that time is left
-//       alone.
+//   MONITOR-1  Only the monitor takes and gives workers. Carriers are made under making_, by the
+//              monitor and by spawns that need a carrier for one fiber alone. A carrier is in
+//              spares_ from when it has registered until it is taken out to be granted, summoned or
+//              dismissed (TENURE-5), or put back if that was not needed, or until it takes itself
+//              out (MONITOR-4). Other threads than the monitor may summon a carrier (under lock_).
+//   MONITOR-2  A worker is demanded only when a carrier is at hand that can have it.
+//   MONITOR-3  After stop() has begun no carrier registers, and none is waiting when it has ended.
+//   MONITOR-4  A carrier that has not been wanted for long takes itself out of spares_, under
+//              lock_, and goes to without_thread_; after that it touches only its thread's own
+//              data. That thread is joined before the next one is started for the carrier. The next
+//              one finds the carrier like a new one: without a worker, inside, running no fiber
+//              (TENURE-5, TENURE-7).
+//   MONITOR-5  A worker is granted to no carrier whose thread is nicer than the others. A thread
+//              whose nice value cannot be lowered again exits when it has nothing to run, demoted
+//              fibers included, unless its carrier is reserved or a fiber is pinned to it; the
+//              carrier gets a new thread when one is wanted, as in MONITOR-4.
+//   MONITOR-6  The monitor makes a thread nice under lock_, while its carrier runs a fiber; each
+//              thread takes lock_ before it ends. A carrier that is reserved, or pinned to, at that
+//              time is left alone.
 #pragma once
 
 #include <mutex>
@@ -113,7 +114,7 @@ private:
     struct watched {
         watch eye;
         carrier* holder = nullptr;  // the carrier it is demanded from; null: no demand stands
-        carrier* next = nullptr;  // the carrier that gets it (O2)
+        carrier* next = nullptr;  // the carrier that gets it (MONITOR-2)
         cause_of_loss why = cause_of_loss::computing;
         std::uint64_t dispatches = 0;
     };

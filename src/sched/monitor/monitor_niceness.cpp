@@ -1,4 +1,4 @@
-// monitor_niceness.cpp - makes threads of hogs nicer, and normal again (N1, N2 of monitor.hpp).
+// monitor_niceness.cpp - makes threads of hogs nicer, and normal again (MONITOR-5, MONITOR-6).
 #include "sched/monitor/niceness.hpp"
 
 #include <mutex>
@@ -14,7 +14,7 @@ void monitor::thread_begins(carrier& c) noexcept {
     c.note_nice(false);
 }
 
-// N1
+// MONITOR-5
 bool monitor::cannot_be_as_others(carrier& c) noexcept {
     if (hog_nice_ == 0) return false;
     {
@@ -22,7 +22,7 @@ bool monitor::cannot_be_as_others(carrier& c) noexcept {
         if (!c.is_nice()) return false;
     }
     // Not under lock_, which other threads want. The monitor does not make the thread nice again
-    // meanwhile, since its carrier runs no fiber (N2).
+    // meanwhile, since its carrier runs no fiber (MONITOR-6).
     const bool stays_nice = !set_nice_of(0, usual_nice_);
     const std::lock_guard guard(lock_);
     c.note_nice(stays_nice);
@@ -31,7 +31,8 @@ bool monitor::cannot_be_as_others(carrier& c) noexcept {
     return true;
 }
 
-// N2. T5 forbids to touch the tenure of the carrier; this touches only its thread, which lives.
+// MONITOR-6. TENURE-5 forbids to touch the tenure of the carrier; this touches only its thread,
+// which lives.
 void monitor::make_nice(carrier& c) noexcept {
     if (hog_nice_ == 0) return;
     const std::lock_guard guard(lock_);

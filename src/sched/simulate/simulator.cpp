@@ -124,7 +124,7 @@ control_block* simulator::find_work(worker& w) noexcept {
         if (failing_) report_failure();
         if (owner_.stopping()) return nullptr;
         if (moves() && pass_time(w)) continue;
-        w.parker_.sleep(never);  // G3
+        w.parker_.sleep(never);  // SIMULATOR-3
     }
 }
 
@@ -217,7 +217,7 @@ void simulator::stand_still() noexcept {
 void simulator::go(phase p) noexcept {
     phase_.store(p, release);  // pairs with moves()
     frozen_.store(false, seq_cst);
-    owner_.worker_at(0).wake();  // G3
+    owner_.worker_at(0).wake();  // SIMULATOR-3
 }
 
 void simulator::begin_run(control_block& main) noexcept {
@@ -258,7 +258,7 @@ void simulator::note_outsider() noexcept {
     if (!frozen_.load(seq_cst) && !has_given_up())
         // Fails if it moves already.
         static_cast<void>(phase_.compare_exchange_strong(still, phase::moving, acq_rel, acquire));
-    owner_.worker_at(0).wake();  // G3
+    owner_.worker_at(0).wake();  // SIMULATOR-3
 }
 
 // ---- the state in words
@@ -266,7 +266,7 @@ void simulator::note_outsider() noexcept {
 std::string simulator::others() { return describe("fibers live although the body has returned", this_fiber_block()); }
 
 // Called on the carrier's thread, so no other fiber runs. Lists the fibers in the order in which
-// they began (G4).
+// they began (SIMULATOR-4).
 std::string simulator::describe(const char* what, const control_block* but) {
     struct line {
         std::uint64_t number;

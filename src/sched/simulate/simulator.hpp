@@ -1,24 +1,24 @@
 // simulator.hpp - which fiber runs next in a simulated runtime, and what time it is there.
 //
 // All choices of a simulated runtime are made here. Its worker always takes the cold halves of
-// pick() and poll_if_due() (K7 of worker.hpp), and from there comes here; so nothing else is slower
+// pick() and poll_if_due() (WORKER-3), and from there comes here; so nothing else is slower
 // for it. The fibers that have become ready are gathered from the worker's queues in the order in
 // which they became ready, and one of them is drawn. Draws come from choose(), whose generator
 // belongs to the carrier's thread and begins with the seed.
 //
 // Invariants
-//   G1  Only the carrier's thread uses the members here, except those marked for any thread. There
-//       is one carrier: no fiber is pinned, demoted or handed off, and without a time slice there is
-//       no monitor.
-//   G2  The world moves only while run() is under way, or after a thread outside has made a fiber
-//       ready, or while the runtime ends. It stands still from the moment at which the main fiber
-//       of run() is found ended, or the run has failed. So what a seed does until then does not
-//       depend on when the thread outside looks.
-//   G3  A thread that changes what the sleeping worker looks at wakes it afterwards; a wake-up is
-//       never lost (parker.hpp, P1).
-//   G4  A choice depends on the seed and on earlier choices. So nothing here depends on an address,
-//       on a real clock, or on the number of a control block, since another run in the same process
-//       gets other blocks.
+//   SIMULATOR-1  Only the carrier's thread uses the members here, except those marked for any
+//                thread. There is one carrier: no fiber is pinned, demoted or handed off, and
+//                without a time slice there is no monitor.
+//   SIMULATOR-2  The world moves only while run() is under way, or after a thread outside has made
+//                a fiber ready, or while the runtime ends. It stands still from the moment at which
+//                the main fiber of run() is found ended, or the run has failed. So what a seed does
+//                until then does not depend on when the thread outside looks.
+//   SIMULATOR-3  A thread that changes what the sleeping worker looks at wakes it afterwards; a
+//                wake-up is never lost (PARKER-1).
+//   SIMULATOR-4  A choice depends on the seed and on earlier choices. So nothing here depends on an
+//                address, on a real clock, or on the number of a control block, since another run
+//                in the same process gets other blocks.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // world.hpp - what the fibers of the chaos share, and what must add up when all of them have ended.
 //
-//   W1  Every number and object that was sent is received, by somebody or when the channels are emptied in the end.
-//   W2  No object outlives its channel.
-//   W3  Counters under a lock, plain ones, are what an atomic beside them says.
-//   W4  Never more than `permits` are inside; in the end all permits are there.
+//   WORLD-1  Every number and object that was sent is received, by somebody or when the channels
+//            are emptied in the end.
+//   WORLD-2  No object outlives its channel.
+//   WORLD-3  Counters under a lock, plain ones, are what an atomic beside them says.
+//   WORLD-4  Never more than `permits` are inside; in the end all permits are there.
 #pragma once
 
 #include <weft/net/tcp.hpp>
@@ -74,7 +75,7 @@ struct world {
 
     counting_semaphore<> room{permits};
     std::atomic<int> inside{0};
-    std::atomic<int> too_many{0};          // times that W4 did not hold
+    std::atomic<int> too_many{0};          // times that WORLD-4 did not hold
 
     tcp::listener listener{{.host = "127.0.0.1", .port = 0}};
 

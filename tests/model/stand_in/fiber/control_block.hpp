@@ -21,7 +21,7 @@ struct control_block {
     fiber_cold& cold() noexcept { return rest_; }
     bool has_ended() const noexcept { return life.has_ended(); }
 
-    /// As the carrier does after the body (C4).
+    /// As the carrier does after the body (CONTROL_BLOCK-4).
     void end() noexcept {
         if (!life.end().was_awaited) return;
         for (;;) {

@@ -1,5 +1,5 @@
 // wait.hpp - sched/wait.hpp in the model build: whoever waits is a plain thread, and sleeps on a futex until it was unparked or its
-// deadline, which passes at any moment (D5 of scheduler.hpp), or a stop has ended the wait.
+// deadline, which passes at any moment (MODEL_SCHEDULER-5), or a stop has ended the wait.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ public:
     /// Asks thread `t` to end, as a fiber's handle does.
     void stop(unsigned t) noexcept {
         all_[t].cell.stops.fetch_add(1, relaxed);
-        heavy_fence();  // W5
+        heavy_fence();  // WAIT_WORD-5
         interrupt(all_[t].cell);
     }
     /// Where nobody is stopped, nobody looks: the look would be one more step of each wait.
@@ -73,7 +73,7 @@ public:
         signal_.store(0, relaxed);
         ticket_ = cell_.word.begin(options.may_stop);
         const bool may_stop = parties::may_be_stopped() && options.may_stop == interruptible::yes;
-        if (may_stop && cell_.stops.load(relaxed) != 0) interrupt(cell_);  // W5
+        if (may_stop && cell_.stops.load(relaxed) != 0) interrupt(cell_);  // WAIT_WORD-5
     }
     wait(const wait&) = delete;
     wait& operator=(const wait&) = delete;
