@@ -28,10 +28,10 @@ struct no_driver final : weft::detail::driver {
 struct steps {
     bool publisher_looks = true;   // lacks_searcher() at all
     bool sleeper_looks = true;     // step 3 on the right
-    bool found_hands_on = true;  // IDLE_SET-2: who ends a search looks whether there is more
-    bool outsider_fences = true;  // IDLE_SET-6
-    bool somebody_looks = true;  // IDLE_SET-7: the last one does
-    bool raise_wakes = true;  // IDLE_SET-7
+    bool found_hands_on = true;    // IDLE_SET-2: who ends a search looks whether there is more
+    bool outsider_fences = true;   // IDLE_SET-6
+    bool somebody_looks = true;    // IDLE_SET-7: the last one does
+    bool raise_wakes = true;       // IDLE_SET-7
 };
 
 struct workers {
