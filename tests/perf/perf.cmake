@@ -4,7 +4,7 @@ if(WEFT_SANITIZE OR CMAKE_CROSSCOMPILING OR NOT CMAKE_BUILD_TYPE STREQUAL "Debug
     return()
 endif()
 set(framed_sources)
-foreach(folder IN ITEMS base arch stack fiber sched sync io runtime)
+foreach(folder IN ITEMS base arch stack fiber sched spawn sync io runtime)
     file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
     list(APPEND framed_sources ${found})
 endforeach()
