@@ -17,12 +17,12 @@ double checked_nanoseconds_each(const rate& r) {
     return static_cast<double>(r.per.count()) / r.tokens;
 }
 
-class turn {
+class taken_turn {
 public:
-    explicit turn(binary_semaphore& s) noexcept : s_(s) {}
-    ~turn() { s_.release(); }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
+    explicit taken_turn(binary_semaphore& s) noexcept : s_(s) {}
+    ~taken_turn() { s_.release(); }
+    taken_turn(const taken_turn&) = delete;
+    taken_turn& operator=(const taken_turn&) = delete;
 
 private:
     binary_semaphore& s_;
@@ -57,14 +57,14 @@ std::chrono::nanoseconds rate_limiter::missing(std::size_t n) {
 bool rate_limiter::try_acquire(std::size_t n) {
     check(n);
     if (!turn_.try_acquire()) return false;
-    const turn mine(turn_);
+    const taken_turn mine(turn_);
     return missing(n) == std::chrono::nanoseconds::zero();
 }
 
 bool rate_limiter::take(std::size_t n, time_point until) {
     check(n);
     if (!turn_.try_acquire_until(until)) return false;
-    const turn mine(turn_);
+    const taken_turn mine(turn_);
     for (;;) {
         const auto wait = missing(n);
         if (wait == wait.zero()) return true;

@@ -13,6 +13,7 @@
 
 #include <weft/latch.hpp>
 
+#include "arch/sanitizer.hpp"
 #include "support/failing_children.hpp"
 
 using namespace std::chrono_literals;
