@@ -52,7 +52,7 @@ concept counts = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 class atomic {
     static_assert(std::atomic<T>::is_always_lock_free, "a shared word must fit the machine's atomic operations");
-    static_assert(sizeof(std::atomic<T>) == sizeof(T), "O2 of weft/detail/opaque.hpp: its bytes are its value");
+    static_assert(sizeof(std::atomic<T>) == sizeof(T), "OPAQUE-2: its bytes are its value");
 
 public:
     constexpr atomic() noexcept : value_() {}

@@ -40,7 +40,7 @@ public:
 
     void push_back(T& e) noexcept {
         auto& h = hook(e);
-        require(!h.linked_, "L1: an element is in one list at a time");
+        require(!h.linked_, "INTRUSIVE_LIST-1: an element is in one list at a time");
         h.next_ = nullptr;
         h.prev_ = tail_;
         h.linked_ = true;
@@ -50,7 +50,7 @@ public:
 
     void push_front(T& e) noexcept {
         auto& h = hook(e);
-        require(!h.linked_, "L1: an element is in one list at a time");
+        require(!h.linked_, "INTRUSIVE_LIST-1: an element is in one list at a time");
         h.next_ = head_;
         h.prev_ = nullptr;
         h.linked_ = true;

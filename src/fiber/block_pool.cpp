@@ -55,7 +55,7 @@ block_pool::~block_pool() {
     if (free != slabs_.size() * slab_blocks)
         // BLOCK_POOL-7
         for_each([&free](const control_block& b) { free += !b.life.in_use() && !b.is_tidy(); });
-    require(free == slabs_.size() * slab_blocks, "B1: a handle does not outlive the runtime of its fiber");
+    require(free == slabs_.size() * slab_blocks, "BLOCK_POOL-1: a handle does not outlive the runtime of its fiber");
     for (auto* list : {&partial_, &whole_, &absent_})
         while (list->pop_front()) {}
     for (auto& s : slabs_) {

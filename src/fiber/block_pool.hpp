@@ -1,9 +1,9 @@
 // block_pool.hpp - control blocks in slabs: reused while the runtime lives, never moved.
 //
 // Blocks are allocated in slabs, and a slab consists of leaves. A leaf is 64 control blocks and
-// behind them their cold halves (fiber_cold), whose pages are not touched unless a fiber needs its own.
-// Free blocks travel between the pool and the workers in chains of 64. No code has to walk a chain,
-// since a walk misses the cache at each block. Chains that were not needed for a while
+// behind them their cold halves (fiber_cold), whose pages are not touched unless a fiber needs its
+// own. Free blocks travel between the pool and the workers in chains of 64. No code has to walk a
+// chain, since a walk misses the cache at each block. Chains that were not needed for a while
 // (low_water.hpp) are sorted: each block goes back to its leaf, which shares its pages with nothing
 // else. A leaf that is complete again gives its pages back to the system, and is absent until it is
 // needed.

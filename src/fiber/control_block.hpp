@@ -89,8 +89,8 @@ enum rarity : std::uint8_t {
     rare_traces = 16,  // it has left something that scheduler::tidy() must remove (CONTROL_BLOCK-6)
 };
 
-/// Whether the fiber has waited. `before`: its cold half has a valid ticket and make_ready. `watched`:
-/// the same, and a watcher hears of each wait (base/park_watch.hpp).
+/// Whether the fiber has waited. `before`: its cold half has a valid ticket and make_ready.
+/// `watched`: the same, and a watcher hears of each wait (base/park_watch.hpp).
 enum class waits : std::uint8_t { not_yet, watched, before };
 
 /// `raised`: the stop is counted in `stops`. `delivered`: the stop token is notified and the wait

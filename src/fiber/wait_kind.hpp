@@ -1,7 +1,7 @@
 // wait_kind.hpp - what a fiber or a thread waits for: a constant beside the code that waits.
 //
-// No list names all kinds. A lock or a wait of any layer, and of any library above weft, is known to
-// dumps, the debugger, deadlock reports and the simulation by what its kind says of itself.
+// No list names all kinds. A lock or a wait of any layer, and of any library above weft, is known
+// to dumps, the debugger, deadlock reports and the simulation by what its kind says of itself.
 //
 // Invariants
 //   WAIT_KIND-1  A kind is never destroyed while a fiber may wait for it: it is a constant at
@@ -44,9 +44,9 @@ struct in_one_place {
 };
 
 struct wait_kind {
-    /// Writes the cells of the fibers and threads that must act before the wait can end: the owner of
-    /// a lock, the fiber that is joined. Their owners may be gone; the cells are addresses to compare.
-    /// \returns how many there are, at most as many as fit.
+    /// Writes the cells of the fibers and threads that must act before the wait can end: the owner
+    /// of a lock, the fiber that is joined. Their owners may be gone; the cells are addresses to
+    /// compare. \returns how many there are, at most as many as fit.
     using holder_finder = std::size_t(const void* object, std::span<const wait_cell*> into) noexcept;
 
     const char* name;  // in dumps and reports; unique, but for kinds of one primitive

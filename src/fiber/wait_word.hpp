@@ -66,7 +66,7 @@ public:
     /// Owner only: starts a wait and returns its ticket.
     wait_ticket begin(interruptible i) noexcept {
         const auto old = word_.load(relaxed);  // only the owner writes while active
-        require(state_of(old) == wait_state::active, "W1: a wait begins while no other is under way");
+        require(state_of(old) == wait_state::active, "WAIT_WORD-1: a wait begins while no other is under way");
         const auto ticket = ticket_of(old) + 1;
         // relaxed: a thread that learns of the wait also sees this, through claim() and the queue
         on_stack_.store(on_it, relaxed);
@@ -91,7 +91,7 @@ public:
     /// The claimer, once. The waiter goes on afterwards and sees what the claimer wrote before.
     void unpark() noexcept {
         const auto old = word_.load(relaxed);  // own claim
-        require(state_of(old) == wait_state::claimed, "W2: unpark() follows a successful claim(), once");
+        require(state_of(old) == wait_state::claimed, "WAIT_WORD-2: unpark() follows a successful claim(), once");
         // relaxed: the run queue, or the thread's signal, publishes it
         word_.store(with_state(old, wait_state::active), relaxed);
     }

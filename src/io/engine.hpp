@@ -1,4 +1,4 @@
-// engine.hpp - what src/io asks of an I/O engine, besides what the scheduler asks (sched/driver.hpp).
+// engine.hpp - what src/io asks of an I/O engine, which is also the scheduler's driver.
 //
 // An engine reports readiness, edge by edge, of the sources that were added to it. It calls
 // io_source::on_event(), and nothing else of this layer. Each engine has a folder of its own;

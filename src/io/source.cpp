@@ -192,7 +192,8 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
 readiness io_source::wait_without_engine(io_direction way, time_point until) noexcept {
     pollfd wanted = poll_request(fd_, way);
     const auto result = poll_descriptors({&wanted, 1}, until);
-    // Counts as an event of an engine; without it a descriptor marked as drained would stay drained.
+    // Counts as an event of an engine; without it a descriptor marked as drained would stay
+    // drained.
     on_event({.readable = way == io_direction::read, .writable = way == io_direction::write, .hangup = false});
     return result;
 }

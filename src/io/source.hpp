@@ -1,4 +1,4 @@
-// source.hpp - one descriptor and its waiters: the link between a stream, its waiters and an engine.
+// source.hpp - one descriptor: the link between a stream, its waiters and an engine.
 //
 //  state    operations  descriptor  leaves by
 //  free     0           none        open -> open (source_pool)

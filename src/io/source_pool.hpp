@@ -13,8 +13,8 @@ io_source* make_source(int fd) noexcept;
 /// Takes back a source that is free.
 void recycle(io_source&) noexcept;
 
-/// An engine begins (1) or ends (-1). While there is an engine, or a source is in use, the memory of
-/// the sources stays, even if this library is unloaded or the process ends.
+/// An engine begins (1) or ends (-1). While there is an engine, or a source is in use, the memory
+/// of the sources stays, even if this library is unloaded or the process ends.
 void count_engine(int n) noexcept;
 
 /// Calls f for every source in memory, in use or not.

@@ -1,9 +1,9 @@
 // pinned.hpp - fibers that stay on one carrier, which is one OS thread.
 //
-// They come from `migrate` other than `always`, and from this_fiber::pinned. A pinned fiber is in no
-// run queue, from which a thief or the carrier that is granted the worker could take it, but in a
-// queue of its carrier. It runs there with the carrier's worker, if that has one, else without, as
-// a demoted fiber does. While another fiber computes on that thread it waits: a worker can go
+// They come from `migrate` other than `always`, and from this_fiber::pinned. A pinned fiber is in
+// no run queue, from which a thief or the carrier that is granted the worker could take it, but in
+// a queue of its carrier. It runs there with the carrier's worker, if that has one, else without,
+// as a demoted fiber does. While another fiber computes on that thread it waits: a worker can go
 // elsewhere, a pinned fiber cannot.
 //
 // Invariants

@@ -323,7 +323,7 @@ public:
 private:
     void end_wait(state next) noexcept {
         // relaxed: registering orders it
-        require(t_.call_.load(relaxed) == lost, "T5: only a carrier that waits is granted a worker");
+        require(t_.call_.load(relaxed) == lost, "TENURE-5: only a carrier that waits is granted a worker");
         t_.call_.store(next, release);  // pairs with await_grant(), ask() and demand()
         futex_wake(t_.call_, 1);
     }

@@ -30,7 +30,7 @@ constexpr wait_outcome notified_by_name = 0, stopped_by_token = 1;
 
 condition_variable::~condition_variable() {
     auto& s = state_.as<condition_state>();
-    require_at_end(s.waiters.empty(), "condition_variable: destroyed while somebody waits (C3)");
+    require_at_end(s.waiters.empty(), "condition_variable: destroyed while somebody waits (CONDITION_VARIABLE-3)");
 }
 
 void condition_variable::notify_one() noexcept {

@@ -11,11 +11,11 @@ constexpr wait_kind latch_wait{.name = "latch"};
 constexpr wait_kind wait_group_wait{.name = "wait group"};
 
 void countdown::begins_below_zero(what w) noexcept {
-    panic(w == what::latch ? "latch: negative count" : "wait_group: negative count (G1)");
+    panic(w == what::latch ? "latch: negative count" : "wait_group: negative count (COUNTDOWN-1)");
 }
 
 void countdown::goes_below_zero() const noexcept {
-    panic(what_ == what::latch ? "latch: counted down below zero" : "wait_group: more done() than add() (G1)");
+    panic(what_ == what::latch ? "latch: counted down below zero" : "wait_group: more done() than add() (COUNTDOWN-1)");
 }
 
 countdown::~countdown() {

@@ -76,7 +76,7 @@ bool give_free(mutex_state& s, const wait_cell& self) noexcept {
 /// at the waiters (MUTEX-5).
 bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept {
     for (auto seen = s.word.load(relaxed);;) {
-        require(owner_in(seen) != &self, "mutex: locked again by its owner (M1)");
+        require(owner_in(seen) != &self, "mutex: locked again by its owner (MUTEX-1)");
         if (seen == 0) {
             if (s.word.compare_exchange_weak(seen, owned_by(self) | crowded_if_waited_for(s), acquire, relaxed)) return true;
         } else if ((seen & crowded) != 0 || s.word.compare_exchange_weak(seen, seen | crowded, relaxed, relaxed)) {
@@ -166,7 +166,7 @@ void mutex::unlock() noexcept {
     if (give_free(s, self)) [[likely]]
         return;
     if (const auto* const owner = owner_in(s.word.load(relaxed)); owner != &self)
-        panic("mutex: unlocked by another than its owner (M1)", whose(owner));
+        panic("mutex: unlocked by another than its owner (MUTEX-1)", whose(owner));
     unlock_crowded(s, self);
 }
 

@@ -14,7 +14,7 @@ namespace {
 enum class state : std::uint8_t { idle, busy };
 
 static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t), "the kernel looks at a futex word");
-static_assert(sizeof(atomic<void*>) == sizeof(void*) && sizeof(plain<int>) == sizeof(int), "A3: a plain costs nothing");
+static_assert(sizeof(atomic<void*>) == sizeof(void*) && sizeof(plain<int>) == sizeof(int), "ATOMIC-3: a plain costs nothing");
 static_assert(!std::is_copy_constructible_v<atomic<int>> && !std::is_copy_assignable_v<plain<int>>);
 
 constinit atomic<int> made_before_main{41};

@@ -42,7 +42,7 @@ TEST_P(in_state, begin_starts_a_wait_only_from_active) {
         EXPECT_EQ(word.begin(interruptible::no), 1u);
         EXPECT_EQ(word.state(), wait_state::waiting);
     } else {
-        EXPECT_DEATH(static_cast<void>(word.begin(interruptible::no)), "W1");
+        EXPECT_DEATH(static_cast<void>(word.begin(interruptible::no)), "WAIT_WORD-1");
     }
 }
 
@@ -62,7 +62,7 @@ TEST_P(in_state, unpark_follows_a_claim) {
         word.unpark();
         EXPECT_EQ(word.state(), wait_state::active);
     } else {
-        EXPECT_DEATH(word.unpark(), "W2");
+        EXPECT_DEATH(word.unpark(), "WAIT_WORD-2");
     }
 }
 
@@ -72,7 +72,7 @@ TEST_P(in_state, end_claimed_ends_a_claimed_wait_only) {
         EXPECT_EQ(word.state(), wait_state::active);
         word.await_left();  // returns at once: the owner has stayed on its stack
     } else {
-        EXPECT_DEATH(word.end_claimed(), "W2");
+        EXPECT_DEATH(word.end_claimed(), "WAIT_WORD-2");
     }
 }
 

@@ -128,7 +128,7 @@ model::result one_step(const model::options& o) {
         auto& twice = g.compute([&] { return 2 * g.get(x); });
         t.thread([&] {
             g.set(x, 2);
-            model::check(g.get(twice) == 4, "D2: the step has arrived");
+            model::check(g.get(twice) == 4, "CELL_STATE-2: the step has arrived");
             g.end();
         });
         t.join_all();
@@ -155,7 +155,7 @@ model::result diamond(int steps, const model::options& o) {
                 g.set(x, n);
                 while (n <= steps && read.load(acquire) != n) cpu_relax();
             }
-            model::check(g.get(both) == 102 * (steps + 1), "D2: the last step has arrived");
+            model::check(g.get(both) == 102 * (steps + 1), "CELL_STATE-2: the last step has arrived");
             g.end();
         });
         t.join_all();
@@ -177,7 +177,7 @@ model::result two_setters(const model::options& o) {
                 const int n = mine == &x ? 1 : 10;
                 g.set(*mine, n);
                 const int seen = g.get(sum);
-                model::check(seen == n || seen == 11, "D2: at least its own step has arrived");
+                model::check(seen == n || seen == 11, "CELL_STATE-2: at least its own step has arrived");
                 if (ended.fetch_add(1, relaxed) == 1) g.end();
             });
         t.join_all();
@@ -241,7 +241,7 @@ model::result listening(std::size_t history, const model::options& o) {
         t.join_all();
         const auto& values = listener->values;
         model::check(!values.empty() && values.back() == g.get(x), "the last one is delivered, and last");
-        model::check(history == 1 || values.size() == 2, "D1: as many as are kept");
+        model::check(history == 1 || values.size() == 2, "CELL_STATE-1: as many as are kept");
     });
 }
 TEST(cell, CELL_STATE_1_listeners_hear_one_value_after_the_other) {
@@ -260,11 +260,11 @@ model::result history(bool is_linked_before, const model::options& o) {
             twice.listen(listener);
             g.set(x, 2);
             g.set(x, 3);
-            model::check(g.get(twice) == 6, "D2");
+            model::check(g.get(twice) == 6, "CELL_STATE-2");
             g.end();
         });
         t.join_all();
-        if (is_linked_before) model::check(listener->values == std::vector{4, 6}, "D4: none is skipped");
+        if (is_linked_before) model::check(listener->values == std::vector{4, 6}, "CELL_STATE-4: none is skipped");
     });
 }
 TEST(cell, CELL_STATE_1_CELL_STATE_4_a_history_goes_on_to_who_is_computed) {
@@ -282,7 +282,7 @@ model::result circle(const model::options& o) {
         g.compute(a, [&] { return g.get(b); });
         g.compute(b, [&] { return g.get(a); });
         t.thread([&] {
-            for (auto* const c : {&a, &b}) model::check(!g.get_if_open(*c), "X1: both are told");
+            for (auto* const c : {&a, &b}) model::check(!g.get_if_open(*c), "DATAFLOW-1: both are told");
             g.end();
         });
         t.join_all();
@@ -296,7 +296,7 @@ TEST(cell, DATAFLOW_1_a_cell_that_needs_itself_is_told) {
         auto& a = g.add();
         g.compute(a, [&] { return g.get(a); });
         t.thread([&] {
-            model::check(!g.get_if_open(a), "X1");
+            model::check(!g.get_if_open(a), "DATAFLOW-1");
             g.end();
         });
         t.join_all();
@@ -314,8 +314,8 @@ model::result changing_places(int steps, const model::options& o) {
         g.compute(b, [&] { return g.get(first) == 1 ? 20 : g.get(a) + 1; });
         t.thread([&] {
             for (int n = 1; n <= steps; ++n) g.set(first, n % 2);
-            model::check(g.get_if_open(a) == (steps % 2 == 0 ? 10 : 21), "D6: no circle");
-            model::check(g.get_if_open(b) == (steps % 2 == 0 ? 11 : 20), "D6: no circle");
+            model::check(g.get_if_open(a) == (steps % 2 == 0 ? 10 : 21), "CELL_STATE-6: no circle");
+            model::check(g.get_if_open(b) == (steps % 2 == 0 ? 11 : 20), "CELL_STATE-6: no circle");
             g.end();
         });
         t.join_all();
@@ -334,9 +334,9 @@ TEST(cell, CELL_STATE_6_a_later_step_opens_a_circle) {
         g.compute(a, [&] { return g.get(is_circle) ? g.get(b) : 5; });
         g.compute(b, [&] { return g.get(a); });
         t.thread([&] {
-            model::check(!g.get_if_open(a), "X1");
+            model::check(!g.get_if_open(a), "DATAFLOW-1");
             g.set(is_circle, 0);
-            model::check(g.get_if_open(a) == 5 && g.get_if_open(b) == 5, "D3: both have been told of the step");
+            model::check(g.get_if_open(a) == 5 && g.get_if_open(b) == 5, "CELL_STATE-3: both have been told of the step");
             g.end();
         });
         t.join_all();
@@ -351,23 +351,27 @@ TEST(cell, CELL_STATE_1_breaks_when_two_deliver_at_once) {
 #endif
     expect_found(listening(1, with(two_threads, "CELL_STATE-1")), "data race");
 }
-TEST(cell, CELL_STATE_2_breaks_when_a_step_is_not_announced) { expect_found(one_step(with(with_two, "CELL_STATE-2")), "D2"); }
+TEST(cell, CELL_STATE_2_breaks_when_a_step_is_not_announced) {
+    expect_found(one_step(with(with_two, "CELL_STATE-2")), "CELL_STATE-2");
+}
 TEST(cell, CELL_STATE_2_breaks_when_the_end_wakes_nobody) { expect_found(stopped(with(with_three, "end")), "deadlock"); }
-TEST(cell, CELL_STATE_3_breaks_when_who_reads_is_not_linked) { expect_found(one_step(with(with_two, "CELL_STATE-3")), "D2"); }
+TEST(cell, CELL_STATE_3_breaks_when_who_reads_is_not_linked) {
+    expect_found(one_step(with(with_two, "CELL_STATE-3")), "CELL_STATE-2");
+}
 TEST(cell, CELL_STATE_3_breaks_when_a_link_does_not_hear_of_what_was_before) {
-    expect_found(history(false, with(with_two, "CELL_STATE-3 before")), "D2");
+    expect_found(history(false, with(with_two, "CELL_STATE-3 before")), "CELL_STATE-2");
 }
 TEST(cell, CELL_STATE_4_breaks_when_the_newest_is_read_at_each_step) {
-    expect_found(history(true, with(with_two, "CELL_STATE-4")), "D4");
+    expect_found(history(true, with(with_two, "CELL_STATE-4")), "CELL_STATE-4");
 }
 TEST(cell, CELL_STATE_5_breaks_when_a_step_is_dropped_without_a_trace) {
     expect_found(diamond(2, with(with_three, "CELL_STATE-5")), "two steps");
 }
 TEST(cell, CELL_STATE_6_breaks_when_an_outdated_circle_is_taken_for_one) {
-    expect_found(changing_places(1, with(with_three, "CELL_STATE-6")), "D6");
+    expect_found(changing_places(1, with(with_three, "CELL_STATE-6")), "CELL_STATE-6");
 }
 TEST(cell, CELL_STATE_7_breaks_when_who_is_woken_still_waits) {
-    expect_found(changing_places(1, with(with_three, "CELL_STATE-7")), "D6");
+    expect_found(changing_places(1, with(with_three, "CELL_STATE-7")), "CELL_STATE-6");
 }
 TEST(cell, DATAFLOW_1_breaks_when_a_circle_may_close) { expect_found(circle(with(with_three, "DATAFLOW-1")), "deadlock"); }
 

@@ -99,7 +99,8 @@ TYPED_TEST(channel, CHANNEL_CORE_3_CHANNEL_CORE_5_close_ends_those_who_wait) {
         t.join_all();
         int done = 0;
         for (const auto s : sent) done += s == channel_op::done;
-        model::check(static_cast<int>(c.size()) == done && done <= 1, "H5: a send has arrived, or was told that it is closed");
+        model::check(static_cast<int>(c.size()) == done && done <= 1,
+                     "CHANNEL_CORE-5: a send has arrived, or was told that it is closed");
     });
 }
 

@@ -37,7 +37,7 @@ struct bench {
     bench(int places, const steps& s) : waiting(static_cast<unsigned>(places) + s.too_many), most(places), does(s) {}
 
     void serve(item& i) {
-        model::check(holders.fetch_add(1, relaxed) < most, "D2: more takers than places");
+        model::check(holders.fetch_add(1, relaxed) < most, "FEW_AT_ONCE-1: more takers than places");
         i.bursts.set(i.bursts.get() + 1);
         holders.fetch_sub(1, relaxed);
     }
@@ -52,9 +52,10 @@ struct bench {
         if (waiting.push(items[i]) && does.sends) go_round();
     }
     void settle(unsigned pushed) {
-        for (unsigned i = 0; i < pushed; ++i) model::check(items[i].bursts.get() == 1, "D3: an item waits while a place is free");
-        model::check(!waiting.is_waited_for(), "D3: nobody is left");
-        for (int i = 0; i < most; ++i) model::check(waiting.push(items[0]) && waiting.take(), "D2: a place is lost");
+        for (unsigned i = 0; i < pushed; ++i)
+            model::check(items[i].bursts.get() == 1, "FEW_AT_ONCE-2: an item waits while a place is free");
+        model::check(!waiting.is_waited_for(), "FEW_AT_ONCE-2: nobody is left");
+        for (int i = 0; i < most; ++i) model::check(waiting.push(items[0]) && waiting.take(), "FEW_AT_ONCE-1: a place is lost");
     }
 };
 
@@ -113,16 +114,20 @@ model::options without_fences_of(unsigned thread) {
 }
 
 TEST(few_at_once, FEW_AT_ONCE_2_breaks_without_the_fence_after_the_push) {
-    expect_found(run_two(1, without_fences_of(pusher)), "D3");
+    expect_found(run_two(1, without_fences_of(pusher)), "FEW_AT_ONCE-2");
 }
 TEST(few_at_once, FEW_AT_ONCE_2_breaks_without_the_fence_behind_a_place_given_back) {
-    expect_found(run_two(1, without_fences_of(taker)), "D3");
+    expect_found(run_two(1, without_fences_of(taker)), "FEW_AT_ONCE-2");
 }
 TEST(few_at_once, FEW_AT_ONCE_2_breaks_when_nobody_looks_again) {
-    expect_found(run_two(1, for_two, {.looks_again = false}), "D3");
+    expect_found(run_two(1, for_two, {.looks_again = false}), "FEW_AT_ONCE-2");
 }
-TEST(few_at_once, FEW_AT_ONCE_2_breaks_when_nobody_is_sent) { expect_found(run_two(1, for_two, {.sends = false}), "D3"); }
-TEST(few_at_once, FEW_AT_ONCE_1_breaks_with_a_place_too_many) { expect_found(run_two(1, for_two, {.too_many = 1}), "D2"); }
+TEST(few_at_once, FEW_AT_ONCE_2_breaks_when_nobody_is_sent) {
+    expect_found(run_two(1, for_two, {.sends = false}), "FEW_AT_ONCE-2");
+}
+TEST(few_at_once, FEW_AT_ONCE_1_breaks_with_a_place_too_many) {
+    expect_found(run_two(1, for_two, {.too_many = 1}), "FEW_AT_ONCE-1");
+}
 
 }  // namespace
 }  // namespace litmus

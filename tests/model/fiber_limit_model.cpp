@@ -55,15 +55,15 @@ struct bench {
     explicit bench(int places) : limit(places), most(places) {}
 
     void hold() {
-        model::check(holders.fetch_add(1, relaxed) < most, "F1: more holders than places");
+        model::check(holders.fetch_add(1, relaxed) < most, "FIBER_LIMIT-1: more holders than places");
         if (most == 1) work.set(work.get() + 1);
         served.fetch_add(1, relaxed);
         holders.fetch_sub(1, relaxed);
         limit.give();
     }
     void all_places_are_back() {
-        for (int i = 0; i < most; ++i) model::check(limit.take(), "F3: a place is lost");
-        model::check(!limit.take(), "F1: a place too many");
+        for (int i = 0; i < most; ++i) model::check(limit.take(), "FIBER_LIMIT-3: a place is lost");
+        model::check(!limit.take(), "FIBER_LIMIT-1: a place too many");
     }
 };
 

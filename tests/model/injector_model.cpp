@@ -35,7 +35,7 @@ struct bench {
     }
     void settle(unsigned n) {
         while (pop()) {}
-        model::check(q.empty(), "J2: nothing is counted that is not there");
+        model::check(q.empty(), "INJECTOR-2: nothing is counted that is not there");
         for (unsigned i = 0; i < n; ++i) model::check(items[i].taken.get() == 1, "every item is taken exactly once");
     }
 };
@@ -70,8 +70,8 @@ TEST(injector, INJECTOR_1_one_pusher_keeps_its_order) {
         t.thread([&] {
             const auto* const first = b.pop();
             const auto* const second = b.pop();
-            model::check(first != &b.items[1], "J1: the first comes before the second");
-            model::check(second != &b.items[0] || !first, "J1");
+            model::check(first != &b.items[1], "INJECTOR-1: the first comes before the second");
+            model::check(second != &b.items[0] || !first, "INJECTOR-1");
         });
         t.join_all();
         b.settle(2);
@@ -85,11 +85,11 @@ TEST(injector, INJECTOR_2_what_is_there_is_counted) {
         b.push(0);
         t.thread([&] {
             b.push(1);
-            model::check(!b.q.empty() || b.items[1].taken.get() == 1, "J2: its own item is there, or was taken");
+            model::check(!b.q.empty() || b.items[1].taken.get() == 1, "INJECTOR-2: its own item is there, or was taken");
         });
         t.thread([&] { b.pop(); });
         t.join_all();
-        model::check(!b.q.empty(), "J2: one is left");
+        model::check(!b.q.empty(), "INJECTOR-2: one is left");
         b.settle(2);
     }));
 }

@@ -31,7 +31,7 @@ struct block {
     atomic<int> given_back{0};
 
     void destroy_body() {
-        model::check(body.get() == 1, "C2: the body is destroyed once");
+        model::check(body.get() == 1, "CONTROL_BLOCK-2: the body is destroyed once");
         body.set(0);
     }
     void give_back() {
@@ -82,7 +82,7 @@ struct block {
         const bool found = life.try_refer();
         observers.fetch_sub(1, release);
         if (!found) return;
-        model::check(given_back.load(relaxed) == 0, "F1: what has a reference is not given back");
+        model::check(given_back.load(relaxed) == 0, "LIFE_WORD-1: what has a reference is not given back");
         static_cast<void>(use.get());
         if (life.drop()) give_back();
     }
@@ -99,8 +99,8 @@ model::result explore(const model::options& o, bool detached, bool with_observer
         if (with_handle_elsewhere) t.thread([&] { b.drop_handle(true); });
         if (with_observer) t.thread([&] { b.observe(); });
         t.join_all();
-        model::check(b.given_back.load(relaxed) == 1, "F1: the last one gives the block back");
-        model::check(b.body.get() == 0, "C2: the body is destroyed");
+        model::check(b.given_back.load(relaxed) == 1, "LIFE_WORD-1: the last one gives the block back");
+        model::check(b.body.get() == 0, "CONTROL_BLOCK-2: the body is destroyed");
     });
 }
 
@@ -134,8 +134,8 @@ model::result explore_join_in_place(const model::options& o, bool looks_for_obse
         });
         t.thread([&] { b.observe(); });
         t.join_all();
-        model::check(b.given_back.load(relaxed) == 1, "F1: the last one gives the block back");
-        model::check(b.body.get() == 0, "C2: the body is destroyed");
+        model::check(b.given_back.load(relaxed) == 1, "LIFE_WORD-1: the last one gives the block back");
+        model::check(b.body.get() == 0, "CONTROL_BLOCK-2: the body is destroyed");
     });
 }
 TEST(life_word, LIFE_WORD_5_a_child_run_in_place_ends_beside_an_observer) { expect_holds(explore_join_in_place(all, true)); }
@@ -163,11 +163,11 @@ TEST(life_word, LIFE_WORD_3_breaks_when_an_observer_does_not_wait) {
             b.observers.fetch_add(1, relaxed);
             heavy_fence();
             if (!b.life.try_refer()) return;
-            model::check(b.given_back.load(relaxed) == 0, "F1: what has a reference is not given back");
+            model::check(b.given_back.load(relaxed) == 0, "LIFE_WORD-1: what has a reference is not given back");
             if (b.life.drop()) b.give_back();
         });
         t.join_all();
-        model::check(b.given_back.load(relaxed) == 1, "F1: the last one gives the block back");
+        model::check(b.given_back.load(relaxed) == 1, "LIFE_WORD-1: the last one gives the block back");
     });
     EXPECT_FALSE(r.ok);
 }

@@ -38,7 +38,7 @@ model::result users_of_a_mutex(const std::vector<int>& times, const model::optio
             });
         t.join_all();
         const int wanted = std::accumulate(times.begin(), times.end(), 0, [](int a, int b) { return a + std::abs(b); });
-        model::check(count.get() == wanted, "M2: each gets it");
+        model::check(count.get() == wanted, "MUTEX-2: each gets it");
         model::check(m.try_lock(), "it is free at last");
         m.unlock();
         m.~mutex();
@@ -206,7 +206,7 @@ TEST(call_once, ONE_TIME_1_ONE_TIME_2_one_after_the_other_until_it_is_done) {
         for (int i = 0; i < 3; ++i)
             t.thread([&] {
                 weft::call_once(flag, [&] { calls.set(calls.get() + 1); });
-                model::check(calls.get() == 1, "Y2: what was done is seen");
+                model::check(calls.get() == 1, "ONE_TIME-2: what was done is seen");
             });
         t.join_all();
     });

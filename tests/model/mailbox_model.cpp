@@ -81,7 +81,7 @@ struct box final : mailbox_core {
     posted post(int number) {
         auto m = make(number);
         const auto how = mailbox_core::post(m);
-        model::check((how == posted::accepted) == !m, "K1: a message that was not accepted is its sender's");
+        model::check((how == posted::accepted) == !m, "MAILBOX-1: a message that was not accepted is its sender's");
         accepted_[at(number)] = how == posted::accepted;
         return how;
     }
@@ -97,7 +97,7 @@ struct box final : mailbox_core {
         answer_place place{.place = &answer, .type = typeid(int)};
         auto m = make(number);
         const auto how = mailbox_core::ask(m, place, until);
-        model::check((how == asked::answered) == (answer == number), "K5: it is answered by who has claimed it");
+        model::check((how == asked::answered) == (answer == number), "MAILBOX-5: it is answered by who has claimed it");
         accepted_[at(number)] = !m;
         return how;
     }
@@ -113,7 +113,7 @@ struct box final : mailbox_core {
             auto& [self, from] = *static_cast<context*>(context_);
             static_cast<void>(self.size());  // MAILBOX-6: the lock is free
             const int n = static_cast<note&>(m).number;
-            model::check(self.all_.ends[at(n)] == 0, "K2: what is looked at stays");
+            model::check(self.all_.ends[at(n)] == 0, "MAILBOX-2: what is looked at stays");
             return n >= from;
         };
         return taken(next_if(until, wanted, &c));
@@ -136,9 +136,9 @@ struct box final : mailbox_core {
         begin_life();
         while (const auto m = next(long_past)) ++stored_[at(number_of(m))];
         for (const int n : {1, 2, 3}) {
-            model::check(all_.ends[at(n)] == made_[at(n)], "K1: each message ends once");
+            model::check(all_.ends[at(n)] == made_[at(n)], "MAILBOX-1: each message ends once");
             model::check(taken_[at(n)] + lost_[at(n)] + stored_[at(n)] == accepted_[at(n)],
-                         "K1: what was accepted is somewhere, once");
+                         "MAILBOX-1: what was accepted is somewhere, once");
         }
     }
     bool was_lost(int n) const { return lost_[at(n)] != 0; }
@@ -173,14 +173,14 @@ model::result two_senders(overflow how, const model::options& o) {
         t.thread([&] { ends[0] = b.post(1); });
         t.thread([&] { ends[1] = b.post(2); });
         t.thread([&] {
-            model::check(b.take() != 0, "K4: it is handed what comes");
-            if (how == overflow::park) model::check(b.take() != 0, "K3: the other is let in");
+            model::check(b.take() != 0, "MAILBOX-4: it is handed what comes");
+            if (how == overflow::park) model::check(b.take() != 0, "MAILBOX-3: the other is let in");
         });
         t.join_all();
         b.settle();
         for (const auto end : ends)
             if (how == overflow::park || how == overflow::drop_oldest)
-                model::check(end == posted::accepted, "K2: there is room, at last");
+                model::check(end == posted::accepted, "MAILBOX-2: there is room, at last");
     });
 }
 TEST(mailbox, MAILBOX_1_MAILBOX_3_MAILBOX_4_two_senders_one_place) { expect_holds(two_senders(overflow::park, three_threads)); }
@@ -200,7 +200,7 @@ TEST(mailbox, MAILBOX_1_one_sender_in_order) {
         });
         t.thread([&] {
             for (const int n : {1, 2, 3}) {
-                model::check(b.take() == n, "K1: in order");
+                model::check(b.take() == n, "MAILBOX-1: in order");
                 model::check(before.get() == 1, "what came before the send is seen");
             }
         });
@@ -239,7 +239,7 @@ TEST(mailbox, MAILBOX_3_a_sender_that_is_cancelled_has_its_message) {
         t.thread([&] { all.stop(1); });
         t.join_all();
         b.settle();
-        model::check(!was_cancelled || !b.is_stored(2), "K1: it was not accepted");
+        model::check(!was_cancelled || !b.is_stored(2), "MAILBOX-1: it was not accepted");
     });
 }
 
@@ -272,7 +272,7 @@ model::result close_against_senders(const model::options& o) {
         for (const int n : {1, 2}) t.thread([&, n] { b.post(n); });
         t.thread([&] { b.close(); });
         t.join_all();
-        model::check(b.size() <= 1, "K2");
+        model::check(b.size() <= 1, "MAILBOX-2");
         b.settle();
     });
 }
@@ -321,8 +321,8 @@ model::result reserved_beside_a_sender(const model::options& o) {
         t.thread([&] { b.post(2); });
         t.thread([&] {
             for (int i = 0; i < 2; ++i) {
-                model::check(b.size() <= 1, "K2");
-                model::check(b.take() != 0, "K3");
+                model::check(b.size() <= 1, "MAILBOX-2");
+                model::check(b.take() != 0, "MAILBOX-3");
             }
         });
         t.join_all();
@@ -339,7 +339,7 @@ TEST(mailbox, MAILBOX_3_MAILBOX_4_room_given_back_lets_others_in) {
             if (b.reserve()) b.unreserve();
         });
         t.thread([&] { b.post(1); });
-        t.thread([&] { model::check(b.take() == 1, "K4"); });
+        t.thread([&] { model::check(b.take() == 1, "MAILBOX-4"); });
         t.join_all();
         b.settle();
     });
@@ -362,7 +362,7 @@ model::result reserved_against_close(bool comes, const model::options& o) {
         });
         t.join_all();
         b.settle();
-        model::check(!b.is_stored(1), "K4: what has room is taken");
+        model::check(!b.is_stored(1), "MAILBOX-4: what has room is taken");
     });
 }
 TEST(mailbox, MAILBOX_4_reserved_room_against_close) {
@@ -381,7 +381,7 @@ model::result selective(overflow how, std::size_t capacity, const model::options
         t.thread([&] { model::check(b.take_from(2) == 2, "the one that is wanted"); });
         t.join_all();
         b.settle();
-        model::check(b.is_stored(1) != b.was_lost(1), "K1: the other stays, or has made room");
+        model::check(b.is_stored(1) != b.was_lost(1), "MAILBOX-1: the other stays, or has made room");
     });
 }
 TEST(mailbox, MAILBOX_4_MAILBOX_6_a_selective_receive) { expect_holds(selective(overflow::park, 2, two_threads)); }
@@ -417,7 +417,7 @@ model::result ask_that_gives_up(bool is_full, const model::options& o) {
             answered = b.take_and_answer(soon);
         });
         t.join_all();
-        model::check(how == (answered ? asked::answered : asked::timed_out), "K5: claimed, or given up");
+        model::check(how == (answered ? asked::answered : asked::timed_out), "MAILBOX-5: claimed, or given up");
         b.settle();
     });
 }
@@ -430,7 +430,7 @@ TEST(mailbox, MAILBOX_5_an_ask_without_an_answer) {
         const parties all;
         box b(1, overflow::park);
         t.thread([&] { model::check(b.ask(1, never) == asked::not_answered, "it is told"); });
-        t.thread([&] { model::check(b.take() == 1, "K4"); });
+        t.thread([&] { model::check(b.take() == 1, "MAILBOX-4"); });
         t.join_all();
         b.settle();
     });
@@ -444,7 +444,7 @@ TEST(mailbox, MAILBOX_5_asks_against_the_end_of_the_actor) {
         for (const int n : {1, 2}) t.thread([&, n] { how[n - 1] = b.ask(n, never); });
         t.thread([&] { b.seal(); });
         t.join_all();
-        for (const auto h : how) model::check(h == asked::gone || h == asked::closed, "K5: both are told");
+        for (const auto h : how) model::check(h == asked::gone || h == asked::closed, "MAILBOX-5: both are told");
         b.settle();
     });
 }
@@ -458,7 +458,7 @@ TEST(mailbox, MAILBOX_5_an_ask_that_is_displaced) {
         t.thread([&] { b.post(2); });
         t.join_all();
         b.settle();
-        model::check(how == asked::timed_out || (how == asked::no_room && b.was_lost(1)), "K5: it is told");
+        model::check(how == asked::timed_out || (how == asked::no_room && b.was_lost(1)), "MAILBOX-5: it is told");
     });
 }
 
@@ -486,7 +486,7 @@ TEST(mailbox, MAILBOX_4_breaks_when_room_given_back_is_not_told) {
     expect_found(reserved_against_close(false, with(three_threads, "MAILBOX-4 reserved")), "deadlock");
 }
 TEST(mailbox, MAILBOX_5_breaks_when_a_question_is_not_withdrawn) {
-    expect_found(ask_that_gives_up(true, with(two_threads, "MAILBOX-5")), "K1");
+    expect_found(ask_that_gives_up(true, with(two_threads, "MAILBOX-5")), "MAILBOX-1");
 }
 TEST(mailbox, MAILBOX_6_breaks_when_values_are_looked_at_under_the_lock) {
     expect_found(selective(overflow::park, 2, with(two_threads, "MAILBOX-6")), "deadlock");

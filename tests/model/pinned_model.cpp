@@ -120,7 +120,7 @@ struct bench {
         const bool has_work = does.sleeper_looks && mine.has_pinned();
         if (!has_work) {
             w.park.sleep({});
-            model::check(!model::slept_until_deadline(), "B3: forgotten asleep");
+            model::check(!model::slept_until_deadline(), "PINNED-3: forgotten asleep");
         }
         if (how == rest::sleeps) static_cast<void>(idle.retract(0));
         return has_work;
@@ -133,7 +133,7 @@ struct bench {
             has_work = does.spare_looks_under_the_lock ? mine.has_pinned() : had_work;
             if (!has_work) is_spare.set(true);
         }
-        if (!has_work) model::check(me.await_grant(0) != tenure::holder::awaited::nothing, "B3: forgotten at home");
+        if (!has_work) model::check(me.await_grant(0) != tenure::holder::awaited::nothing, "PINNED-3: forgotten at home");
         return has_work;
     }
 
@@ -172,7 +172,7 @@ struct bench {
             is_spare.set(true);
     }
 
-    void settle() { model::check(f.bursts.get() == 1, "B2: it has run once"); }
+    void settle() { model::check(f.bursts.get() == 1, "PINNED-2: it has run once"); }
 };
 
 model::result explore(const model::options& bounds, const std::function<std::unique_ptr<bench>()>& make,
@@ -239,7 +239,7 @@ TEST(pinned_fibers, PINNED_3_a_carrier_that_loses_its_worker_meanwhile) { expect
 // ---- each step taken away
 
 void expect_forgotten(const model::result& r) {
-    EXPECT_NE(r.report.find("B3: forgotten"), std::string::npos) << "found nothing in " << r.executions << " runs";
+    EXPECT_NE(r.report.find("PINNED-3: forgotten"), std::string::npos) << "found nothing in " << r.executions << " runs";
 }
 constexpr unsigned the_carrier = 2;  // threads are numbered as they are added
 

@@ -54,7 +54,7 @@ struct bench {
         if (i) take(*i);
     }
     static void take(item& i) {
-        model::check(i.payload.get() == 1, "Q4: an item is complete when it can be taken");
+        model::check(i.payload.get() == 1, "RUN_QUEUE-4: an item is complete when it can be taken");
         i.taken.set(i.taken.get() + 1);
     }
     void take(item** stolen, std::uint32_t n) {
@@ -76,7 +76,8 @@ struct bench {
     /// After all threads: what is left is taken too, and then each pushed item has been taken once.
     void settle(unsigned pushed) {
         for (unsigned i = 0; i < pushed; ++i) pop();
-        for (unsigned i = 0; i < pushed; ++i) model::check(items[i].taken.get() == 1, "Q4: every item is taken exactly once");
+        for (unsigned i = 0; i < pushed; ++i)
+            model::check(items[i].taken.get() == 1, "RUN_QUEUE-4: every item is taken exactly once");
     }
 };
 

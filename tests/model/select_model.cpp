@@ -101,7 +101,7 @@ private:
     void expect_unlinked(const std::array<select_entry, N>& cases) {
         for (std::size_t i = 0; i < N; ++i)
             if (cases[i].channel || cases[i].fiber || cases[i].watch)
-                model::check(!reinterpret_cast<const waiter*>(registrations[i].bytes)->linked(), "E4: left linked");
+                model::check(!reinterpret_cast<const waiter*>(registrations[i].bytes)->linked(), "SELECT-4: left linked");
     }
 };
 
@@ -120,9 +120,9 @@ model::result crossing(std::size_t capacity, const model::options& o) {
         t.thread([&] { chosen[1] = frames[1].of({on_send(b, to_b), on_receive(a, from_a)}); });
         t.join_all();
         model::check(from_a.value_or(1) == 1 && from_b.value_or(2) == 2, "what was received was sent");
-        model::check((chosen[0] == 0) == (from_a || a.core.size() == 1), "E3: sent means received, or stored");
-        model::check((chosen[1] == 0) == (from_b || b.core.size() == 1), "E3: sent means received, or stored");
-        model::check((chosen[0] == 1) == from_b.has_value() && (chosen[1] == 1) == from_a.has_value(), "E3: one case each");
+        model::check((chosen[0] == 0) == (from_a || a.core.size() == 1), "SELECT-3: sent means received, or stored");
+        model::check((chosen[1] == 0) == (from_b || b.core.size() == 1), "SELECT-3: sent means received, or stored");
+        model::check((chosen[0] == 1) == from_b.has_value() && (chosen[1] == 1) == from_a.has_value(), "SELECT-3: one case each");
     });
 }
 
@@ -146,7 +146,7 @@ model::result one_channel_in_two_cases(const model::options& o) {
             if (!other) sent = a.send(2);
         });
         t.join_all();
-        model::check(chosen == 0 ? other == 1 && !mine : mine == 2 && sent, "E3: one of the two");
+        model::check(chosen == 0 ? other == 1 && !mine : mine == 2 && sent, "SELECT-3: one of the two");
     });
 }
 TEST(select, SELECT_1_SELECT_3_a_channel_in_two_cases) { expect_holds(one_channel_in_two_cases(two_threads)); }
@@ -166,7 +166,7 @@ model::result two_partners(const model::options& o) {
         t.join_all();
         for (std::size_t i : {0u, 1u})
             model::check(sent[i] == (chosen == i) && got[i].has_value() == sent[i],
-                         "E3: one is received, the other has kept its value");
+                         "SELECT-3: one is received, the other has kept its value");
     });
 }
 TEST(select, SELECT_3_two_partners_for_one) {
@@ -232,7 +232,7 @@ TEST(select, SELECT_3_timeout_against_a_partner) {
         t.thread([&] { chosen = frame.of({on_receive(a, from_a), on_send(b, one), on_timeout()}); });
         t.thread([&] { sent = a.send(1, soon); });
         t.join_all();
-        model::check(sent == (chosen == 0) && from_a.has_value() == sent && (sent || chosen == 2), "E3: one of the two");
+        model::check(sent == (chosen == 0) && from_a.has_value() == sent && (sent || chosen == 2), "SELECT-3: one of the two");
     });
 }
 
@@ -270,7 +270,7 @@ model::result stop_or_partner(const model::options& o) {
         t.thread([&] { sent = a.send(1, soon); });
         t.thread([&] { stop.request_stop(); });
         t.join_all();
-        model::check(sent == (chosen == 1) && got.has_value() == sent, "E3: one of the two");
+        model::check(sent == (chosen == 1) && got.has_value() == sent, "SELECT-3: one of the two");
     });
 }
 TEST(select, SELECT_3_a_stop_token_against_a_partner) { expect_holds(stop_or_partner(three_threads)); }
@@ -311,7 +311,7 @@ model::result join_or_partner(const model::options& o) {
         std::size_t chosen = 2;
         t.thread([&] {
             chosen = frame.of({on_receive(a, got), on_join(fiber)});
-            if (chosen == 1) model::check(result.get() == 1, "E5: what the fiber did is seen");
+            if (chosen == 1) model::check(result.get() == 1, "SELECT-5: what the fiber did is seen");
         });
         t.thread([&] { sent = a.send(1, soon); });
         t.thread([&] {
@@ -319,7 +319,8 @@ model::result join_or_partner(const model::options& o) {
             fiber.end();
         });
         t.join_all();
-        model::check(sent == (chosen == 0) && got.has_value() == sent && fiber.cold().joiners.empty(), "E3, E5: one of the two");
+        model::check(sent == (chosen == 0) && got.has_value() == sent && fiber.cold().joiners.empty(),
+                     "SELECT-3, SELECT-5: one of the two");
     });
 }
 TEST(select, SELECT_5_the_end_of_a_fiber_against_a_partner) { expect_holds(join_or_partner(three_threads)); }
@@ -331,12 +332,12 @@ public:
 
     void open() noexcept override { ++opens; }
     state look() noexcept override {
-        model::check(opens == 1, "E7: it is open");
+        model::check(opens == 1, "SELECT-7: it is open");
         seen_ = events_.load(acquire);
         return is_ready_.load(acquire) ? state::ready : state::idle;
     }
     bool enlist(waiter& w) noexcept override {
-        model::check(opens == 1, "E7: it is open");
+        model::check(opens == 1, "SELECT-7: it is open");
         const std::lock_guard guard(lock_);
         if (events_.load(relaxed) != seen_) return false;
         list_.push_back(w);
@@ -376,7 +377,7 @@ model::result watching(bool has_idle_event, const model::options& o) {
         std::size_t chosen = 2;
         t.thread([&] {
             chosen = frame.of({on_watch(d), on_receive(a, got)});
-            model::check(came.load(relaxed), "E6: chosen only if it is ready");
+            model::check(came.load(relaxed), "SELECT-6: chosen only if it is ready");
         });
         t.thread([&] {
             if (has_idle_event) d.event(false);
@@ -384,7 +385,7 @@ model::result watching(bool has_idle_event, const model::options& o) {
             d.event(true);
         });
         t.join_all();
-        model::check(chosen == 0 && d.opens == 0, "E6, E7");
+        model::check(chosen == 0 && d.opens == 0, "SELECT-6, SELECT-7");
     });
 }
 TEST(select, SELECT_6_SELECT_7_the_event_of_a_watch) { expect_holds(watching(false, two_threads)); }
@@ -405,7 +406,7 @@ model::result drawn(const model::options& o, std::vector<unsigned>& times) {
         std::size_t chosen = 3;
         t.thread([&] { chosen = frame.of({on_receive(a, got[0]), on_receive(b, got[1]), on_receive(c, got[2])}); });
         t.join_all();
-        model::check(got[chosen].has_value(), "E8: the case that is chosen has happened");
+        model::check(got[chosen].has_value(), "SELECT-8: the case that is chosen has happened");
         ++times[chosen];
     });
 }
@@ -474,7 +475,9 @@ TEST(select, SELECT_1_breaks_when_a_channel_is_locked_for_each_case) {
 TEST(select, SELECT_2_breaks_when_the_locks_are_free_between_decision_and_links) {
     expect_found(crossing(0, with(two_threads, "SELECT-2")), "deadlock");
 }
-TEST(select, SELECT_4_breaks_when_the_other_waiters_stay) { expect_found(crossing(0, with(two_threads, "SELECT-4")), "E4"); }
+TEST(select, SELECT_4_breaks_when_the_other_waiters_stay) {
+    expect_found(crossing(0, with(two_threads, "SELECT-4")), "SELECT-4");
+}
 TEST(select, SELECT_5_breaks_when_nobody_looks_while_linking) {
     expect_found(join_or_partner(with(three_threads, "SELECT-5")), "deadlock");
 }
@@ -482,12 +485,14 @@ TEST(select, SELECT_6_breaks_when_an_event_before_the_list_is_forgotten) {
     expect_found(watching(false, with(two_threads, "SELECT-6 event")), "deadlock");
 }
 TEST(select, SELECT_6_breaks_when_an_event_is_taken_for_readiness) {
-    expect_found(watching(true, with(two_threads, "SELECT-6 look")), "E6: chosen");
+    expect_found(watching(true, with(two_threads, "SELECT-6 look")), "SELECT-6: chosen");
 }
-TEST(select, SELECT_7_breaks_when_it_is_never_opened) { expect_found(watching(false, with(two_threads, "SELECT-7")), "E7"); }
+TEST(select, SELECT_7_breaks_when_it_is_never_opened) {
+    expect_found(watching(false, with(two_threads, "SELECT-7")), "SELECT-7");
+}
 TEST(select, SELECT_8_breaks_when_the_first_draw_is_taken_unready) {
     std::vector<unsigned> times;
-    expect_found(drawn(with(two_threads, "SELECT-8"), times), "E8");
+    expect_found(drawn(with(two_threads, "SELECT-8"), times), "SELECT-8");
 }
 
 }  // namespace

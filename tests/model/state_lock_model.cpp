@@ -50,7 +50,7 @@ model::result publish_and_destroy(const model::options& o) {
                 lock.unlock();
             }
             if (!seen) return;
-            model::check(value.get() == 1, "P2: the value is there with the state");
+            model::check(value.get() == 1, "STATE_LOCK-2: the value is there with the state");
             alive.set(false);
         });
         t.join_all();

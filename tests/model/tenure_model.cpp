@@ -43,7 +43,7 @@ struct bench {
         tenure::holder me(mine);
         const bool held = me.enter(what);
         if (held) {
-            model::check(&me.worker() == &w, "T4: its own worker");
+            model::check(&me.worker() == &w, "TENURE-4: its own worker");
             w.use();
         }
         me.leave();
@@ -56,7 +56,7 @@ struct bench {
         tenure::taker monitor(mine);
         worker* const demanded = monitor.demand();
         if (!demanded) return outcome::refused;
-        model::check(demanded == &w, "T4: the worker it holds");
+        model::check(demanded == &w, "TENURE-4: the worker it holds");
         heavy_fence();
         auto o = monitor.look();
         // TENURE-6: no further fence
@@ -71,7 +71,7 @@ struct bench {
         tenure::thief thief(mine);
         worker* const victim = thief.ask();
         if (!victim) return;
-        model::check(victim == &w, "T4: the worker it holds");
+        model::check(victim == &w, "TENURE-4: the worker it holds");
         if (thief.overrule() == tenure::thief::outcome::borrowed) {
             w.use();
             return thief.give_back();
@@ -104,8 +104,8 @@ model::result take(const model::options& o, on_demand what, int looks = 1, outco
         t.thread([&] { result = b.take(looks); });
         t.join_all();
         const bool conceded = tenure::holder(b.mine).has_conceded();
-        model::check(first || !second, "T2: what is lost stays lost");
-        model::check(conceded || (result == outcome::taken) == !b.visit(), "T2: one of the two has it, and knows");
+        model::check(first || !second, "TENURE-2: what is lost stays lost");
+        model::check(conceded || (result == outcome::taken) == !b.visit(), "TENURE-2: one of the two has it, and knows");
         if (what == on_demand::refuse) model::check(!conceded, "only who is told to concede does");
         if (seen) seen->insert({first + second, static_cast<int>(result)});
     });

@@ -62,8 +62,8 @@ model::result wakers(unsigned count, const model::options& o) {
         t.thread([&] { f.wait_once(); });
         for (unsigned i = 0; i < count; ++i) t.thread([&] { f.wake(); });
         t.join_all();
-        model::check(f.resumed.load(relaxed) == f.claims.get(), "W4: a wait that was claimed goes on exactly once");
-        model::check(f.claims.get() == 1 || f.word.state() == wait_state::waiting, "W2: otherwise it still waits");
+        model::check(f.resumed.load(relaxed) == f.claims.get(), "WAIT_WORD-4: a wait that was claimed goes on exactly once");
+        model::check(f.claims.get() == 1 || f.word.state() == wait_state::waiting, "WAIT_WORD-2: otherwise it still waits");
     });
 }
 
@@ -119,7 +119,7 @@ TEST(wait_word, WAIT_WORD_2_owner_and_waker_do_not_both_end_a_wait) {
         t.thread([&] { f.wake(); });
         t.join_all();
         model::check(f.word.state() == wait_state::active, "the wait is over");
-        model::check(f.resumed.load(relaxed) == f.claims.get(), "W4: and goes on once");
+        model::check(f.resumed.load(relaxed) == f.claims.get(), "WAIT_WORD-4: and goes on once");
     }));
 }
 
@@ -176,7 +176,7 @@ model::result stop_a_wait(const model::options& o) {
             interrupt(f);
         });
         t.join_all();
-        model::check(f.resumed.load(relaxed) == 1, "W5: either side finds the other, and only one acts");
+        model::check(f.resumed.load(relaxed) == 1, "WAIT_WORD-5: either side finds the other, and only one acts");
         model::check(f.outcome == outcome_stopped, "it knows why");
     });
 }
@@ -186,7 +186,7 @@ TEST(wait_word, WAIT_WORD_5_stop_is_missed_without_the_heavy_fence) {
     const auto r = stop_a_wait({.preemptions = model::unlimited, .weaken = [](const model::operation& op) {
         return op.kind == operation_kind::fence || op.kind == operation_kind::heavy_fence ? relaxed : op.order;
     }});
-    EXPECT_NE(r.report.find("W5"), std::string::npos) << r.report;
+    EXPECT_NE(r.report.find("WAIT_WORD-5"), std::string::npos) << r.report;
 }
 // A shield's limit passes while the fiber is parked: make_interruptible() instead of begin().
 TEST(wait_word, WAIT_WORD_5_stop_is_not_missed_when_a_shield_ends_late) {
@@ -209,7 +209,7 @@ TEST(wait_word, WAIT_WORD_5_stop_is_not_missed_when_a_shield_ends_late) {
             interrupt(f);
         });
         t.join_all();
-        model::check(f.resumed.load(relaxed) == 1, "W5: the stop ends the wait once");
+        model::check(f.resumed.load(relaxed) == 1, "WAIT_WORD-5: the stop ends the wait once");
     }));
 }
 
@@ -236,7 +236,7 @@ model::result seized(waits n, const model::options& o) {
             f.word.unseize();
         });
         t.join_all();
-        model::check(f.word.has_left(), "W7: nobody keeps it");
+        model::check(f.word.has_left(), "WAIT_WORD-7: nobody keeps it");
     });
 }
 

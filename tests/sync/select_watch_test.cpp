@@ -85,7 +85,7 @@ using weft::select;
 
 class watched : public testing::Test {
 protected:
-    ~watched() override { EXPECT_EQ(thing.open, 0) << "E7: each beginning has an end"; }
+    ~watched() override { EXPECT_EQ(thing.open, 0) << "SELECT-7: each beginning has an end"; }
     source thing;
     handle it{&thing};
     weft::channel<int> quiet;

@@ -40,8 +40,8 @@ public:
     template <class State>
     State& as() noexcept {
         static_assert(sizeof(State) <= Bytes && alignof(State) <= alignof(void*), "the public object is too small");
-        static_assert(std::is_aggregate_v<State> && std::is_trivially_destructible_v<State>, "O1");
-        static_assert(std::is_standard_layout_v<State>, "O3");
+        static_assert(std::is_aggregate_v<State> && std::is_trivially_destructible_v<State>, "OPAQUE-1");
+        static_assert(std::is_standard_layout_v<State>, "OPAQUE-3");
         return *std::launder(reinterpret_cast<State*>(bytes_));
     }
 

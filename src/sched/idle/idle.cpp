@@ -21,8 +21,7 @@ constexpr auto long_nap = std::chrono::microseconds(100);
 constexpr auto patience = std::chrono::microseconds(20);
 // chosen: a victim between bodies answers sooner
 constexpr auto answer_in = std::chrono::microseconds(10);
-// chosen: the shortest time that a theft (the fibers taken at once) (the fibers taken in one theft) should last; see
-// docs/measurements/run-order.md
+// chosen: the shortest time that a theft should last; see docs/measurements/run-order.md
 constexpr auto tiny = std::chrono::microseconds(20);
 // chosen
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);
@@ -182,15 +181,16 @@ control_block* idle_worker::steal_patiently() noexcept {
     return await_answer(f);
 }
 
-// Repeats ask_or_collect(), which has found `f` or may have asked, until the victim answers or is overruled.
+// Repeats ask_or_collect(), which has found `f` or may have asked, until the victim answers or is
+// overruled.
 control_block* idle_worker::await_answer(control_block* f) noexcept {
     for (const auto end = clock::now() + 2 * patience; !f && call_ && clock::now() < end; f = ask_or_collect())
         for (int i = 0; i < relaxes_per_look; ++i) cpu_relax();
     return f;
 }
 
-// After a tiny theft, a victim that dispatches one fiber after the other is left alone for a time. A
-// victim that does not dispatch is in a long body, and its queued fibers wait.
+// After a tiny theft, a victim that dispatches one fiber after the other is left alone for a time.
+// A victim that does not dispatch is in a long body, and its queued fibers wait.
 bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
     if (!victim.has_work()) return false;
     auto& seen = w_.seen_[victim.index()];
@@ -303,7 +303,7 @@ bool idle_worker::tidy() noexcept {
 }
 
 void idle_worker::sleep() noexcept {
-    require(!call_, "Q3: a call is ended before its thief sleeps");
+    require(!call_, "RUN_QUEUE-3: a call is ended before its thief sleeps");
     auto& s = w_.owner_;
     s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
     w_.asleep_.store(true, relaxed);  // a hint; found() wakes a leader that relied on it

@@ -351,7 +351,7 @@ void monitor::demand(worker& w, watched& seen, carrier& holder, cause_of_loss wh
     }
     holder.note_alone_since(seen.eye.since());
     const worker* const demanded = taker(holder.hold()).demand(why);
-    require(!demanded || demanded == &w, "O1: a carrier has the worker that the monitor has given it");
+    require(!demanded || demanded == &w, "MONITOR-1: a carrier has the worker that the monitor has given it");
     if (!demanded) {  // a thief's call stands
         put_back(*next);
         return;

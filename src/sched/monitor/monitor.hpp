@@ -74,8 +74,8 @@ public:
     bool starts_nice() const noexcept { return hog_nice_ > 0 && nice_here() > usual_nice_; }
     /// Called by a carrier's thread when it begins.
     void thread_begins(carrier& c) noexcept;
-    /// Called by a carrier at home, without a worker: waits for one, or for demoted or pinned fibers
-    /// to run. False: its thread must end.
+    /// Called by a carrier at home, without a worker: waits for one, or for demoted or pinned
+    /// fibers to run. False: its thread must end.
     bool await_worker(carrier& c) noexcept;
     /// Makes the monitor look at once.
     void hurry() noexcept;

@@ -82,8 +82,8 @@ public:
     bool await_run() noexcept;
     /// \returns why the run failed. Called after await_run() has returned false.
     simulation_failed failure() const { return {why_, options_.seed, what_}; }
-    /// Called after freeze() and request_stop_of_all(): the world moves until no fiber lives, or none
-    /// can go on.
+    /// Called after freeze() and request_stop_of_all(): the world moves until no fiber lives, or
+    /// none can go on.
     void end() noexcept;
     /// Whether fibers are left that can neither go on nor be stopped. Pairs with stand_still().
     bool has_given_up() const noexcept { return given_up_.load(acquire); }
