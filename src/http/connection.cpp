@@ -24,7 +24,7 @@ bool asks_to_close(const http::response& r) noexcept {
 
 }  // namespace
 
-http_connection::http_connection(http_service& service, tcp::stream stream)
+http_connection::http_connection(http_service& service, io::byte_stream stream)
     : service_(service), stream_(std::move(stream)), presence_(stream_), sender_(stream_, service.options) {
     service_.enter(presence_);
 }
@@ -176,8 +176,7 @@ http_connection::next_step http_connection::send_out(exchange& x, std::string_vi
     return next_step::vanish;
 }
 
-/// The client is still there, and must not take its part of the answer for the whole, so the
-/// connection is reset.
+/// The client is still there, and must not take its part of the answer for the whole.
 void http_connection::cut_short(const exchange& x, sent how, std::size_t total) noexcept {
     const auto phase = x.decoder.phase();
     // Otherwise the parts of another request have overwritten x.request.
@@ -188,9 +187,7 @@ void http_connection::cut_short(const exchange& x, sent how, std::size_t total) 
                         .sent = sender_.taken_of_last(),
                         .total = total,
                         .why = how == sent::stopped ? "the server was stopped" : "the client takes less than min_rate"});
-    if (sender_.sent_of_last() > 0) try {
-            stream_.set_reset_on_close(true);
-        } catch (const std::system_error&) {}  // the stream is closed already
+    if (sender_.sent_of_last() > 0) stream_.abort();
 }
 
 http_connection::next_step http_connection::receive(exchange& x) {
@@ -251,7 +248,7 @@ void http_connection::ask_peer() noexcept {
 /// this reads them first.
 void http_connection::linger() noexcept {
     std::error_code error;
-    stream_.shutdown(tcp::side::send, error);
+    stream_.shutdown(io::side::send, error);
     deadline_frame limit(deadline_after(linger_time));
     std::array<std::byte, 1024> discarded;
     while (!error && stream_.read_some(discarded, error) > 0) {}

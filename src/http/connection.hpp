@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include <weft/net/tcp.hpp>
+#include <weft/io/byte_stream.hpp>
 #include <weft/stop.hpp>
 
 #include "http/sender.hpp"
@@ -13,7 +13,7 @@ namespace weft::detail {
 
 class http_connection {
 public:
-    http_connection(http_service& service, tcp::stream stream);
+    http_connection(http_service& service, io::byte_stream stream);
     ~http_connection();
     http_connection(const http_connection&) = delete;
     http_connection& operator=(const http_connection&) = delete;
@@ -50,7 +50,7 @@ private:
     void linger() noexcept;
 
     http_service& service_;
-    tcp::stream stream_;
+    io::byte_stream stream_;
     http_presence presence_;
     http_sender sender_;
     lent_connection lent_;  // its peer is asked for at the first request

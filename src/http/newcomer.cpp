@@ -1,7 +1,5 @@
 #include "http/newcomer.hpp"
 
-#include <sys/socket.h>
-
 #include <array>
 #include <string_view>
 
@@ -17,11 +15,12 @@ void newcomer::turn_away() noexcept {
     constexpr std::string_view answer =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 24\r\n"
         "Retry-After: 1\r\nConnection: close\r\n\r\n503 Service Unavailable\n";
-    const int fd = peer_.native_handle();
-    if (::send(fd, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return;
-    ::shutdown(fd, SHUT_WR);
-    std::array<char, 4096> discarded;
-    while (::recv(fd, discarded.data(), discarded.size(), MSG_DONTWAIT) == static_cast<ssize_t>(discarded.size())) {}
+    std::error_code error;
+    const auto sent = peer_.try_write_some(std::as_bytes(std::span(answer)), error);
+    if (error || !sent) return;
+    peer_.shutdown(io::side::send, error);
+    std::array<std::byte, 4096> discarded;
+    for (auto n = peer_.try_read_some(discarded, error); n && *n == discarded.size(); n = peer_.try_read_some(discarded, error)) {}
 }
 
 }  // namespace weft::detail

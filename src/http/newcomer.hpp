@@ -1,7 +1,7 @@
 // newcomer.hpp - a client that was accepted and does not have a fiber yet.
 #pragma once
 
-#include <weft/net/tcp.hpp>
+#include <weft/io/byte_stream.hpp>
 
 #include "http/service.hpp"
 
@@ -11,7 +11,7 @@ namespace weft::detail {
 /// 503.
 class newcomer {
 public:
-    newcomer(http_service& service, http_service::place place, tcp::stream peer) noexcept
+    newcomer(http_service& service, http_service::place place, io::byte_stream peer) noexcept
         : service_(&service), place_(std::move(place)), peer_(std::move(peer)) {}
     newcomer(newcomer&&) noexcept = default;
     newcomer& operator=(newcomer&&) = delete;
@@ -28,7 +28,7 @@ private:
 
     http_service* service_;
     http_service::place place_;
-    tcp::stream peer_;
+    io::byte_stream peer_;
 };
 
 }  // namespace weft::detail

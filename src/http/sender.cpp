@@ -1,8 +1,5 @@
 #include "http/sender.hpp"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
-
 #include <algorithm>
 #include <array>
 
@@ -13,12 +10,6 @@ namespace {
 
 std::span<const std::byte> bytes(std::string_view s) noexcept { return std::as_bytes(std::span(s)); }
 
-/// How many bytes the system holds that the peer has not acknowledged.
-std::size_t unacknowledged(int fd) noexcept {
-    int n = 0;
-    return ::ioctl(fd, SIOCOUTQ, &n) == 0 && n > 0 ? static_cast<std::size_t>(n) : 0;
-}
-
 std::string_view after(std::string_view s, std::size_t n) noexcept { return s.substr(std::min(n, s.size())); }
 
 }  // namespace
@@ -27,8 +18,7 @@ sent http_sender::send(std::string_view first, std::string_view second) {
     pace windows(options_.write_timeout, options_.min_rate);
     // What was acknowledged since then counts for the first window: asking now would cost a system
     // call per answer.
-    windows.begin(
-        acknowledged_before_);
+    windows.begin(acknowledged_before_);
     std::error_code error;
     {
         const deadline_frame limit(windows.until());
@@ -61,9 +51,9 @@ std::size_t http_sender::write(std::string_view first, std::string_view second, 
 }
 
 std::uint64_t http_sender::acknowledged() const noexcept {
-    return sent_ - std::min<std::uint64_t>(sent_, unacknowledged(to_.native_handle()));
+    return sent_ - std::min<std::uint64_t>(sent_, to_.unacknowledged());
 }
 
-std::size_t http_sender::taken_of_last() const noexcept { return last_ - std::min(last_, unacknowledged(to_.native_handle())); }
+std::size_t http_sender::taken_of_last() const noexcept { return last_ - std::min(last_, to_.unacknowledged()); }
 
 }  // namespace weft::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <weft/http/server.hpp>
-#include <weft/net/tcp.hpp>
+#include <weft/io/byte_stream.hpp>
 
 #include "http/pace.hpp"
 
@@ -19,7 +19,7 @@ enum class [[nodiscard]] sent : std::uint8_t { whole, peer_gone, too_slow, stopp
 
 class http_sender {
 public:
-    http_sender(tcp::stream& to, const http::server_options& o) noexcept : to_(to), options_(o) {}
+    http_sender(io::byte_stream& to, const http::server_options& o) noexcept : to_(to), options_(o) {}
 
     /// Sends both pieces, as one.
     ///
@@ -36,7 +36,7 @@ private:
     std::size_t write(std::string_view first, std::string_view second, std::error_code& error);
     std::uint64_t acknowledged() const noexcept;
 
-    tcp::stream& to_;
+    io::byte_stream& to_;
     const http::server_options& options_;
     std::uint64_t sent_ = 0;  // since the connection was accepted
     std::uint64_t acknowledged_before_ = 0;  // of these, as last computed

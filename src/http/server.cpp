@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <weft/net/tcp.hpp>
+
 #include "http/server_life.hpp"
 
 namespace weft::http {
@@ -60,7 +62,7 @@ void server::listen(const net::endpoint& at, server_options options) {
     state_->life.listen([&] { return tcp::listener(at); }, std::move(options));
 }
 
-void server::listen(tcp::listener on, server_options options) {
+void server::listen(io::byte_listener on, server_options options) {
     check(options);
     if (!on.is_open()) throw std::invalid_argument("weft: http::server: the listener is closed");
     state_->life.listen([&] { return std::move(on); }, std::move(options));

@@ -76,14 +76,15 @@ server_life::~server_life() {
     require(phase_ != server_phase::opening, "http::server: destroyed while listen() runs");
 }
 
-void server_life::listen(const std::function<tcp::listener()>& take_port, http::server_options options) {
+void server_life::listen(const std::function<io::byte_listener()>& take_port, http::server_options options) {
     const opening turn(*this);
     open(take_port(), std::move(options));
 }
 
-void server_life::open(tcp::listener port, http::server_options options) {
+void server_life::open(io::byte_listener port, http::server_options options) {
     const std::lock_guard lock(mutex_);
     service_.emplace(routes_, std::move(options));
+    local_ = port.local();
     listener_.emplace(std::move(port));
     phase_ = server_phase::open;
     if (stopped_) end_port();
@@ -92,7 +93,7 @@ void server_life::open(tcp::listener port, http::server_options options) {
 const net::endpoint& server_life::local() {
     const std::lock_guard lock(mutex_);
     if (phase_ < server_phase::open) throw std::logic_error("weft: http::server: listen() first");
-    return listener_->local();                          // SERVER_LIFE-2
+    return local_;                                      // SERVER_LIFE-2
 }
 
 void server_life::stop(std::chrono::nanoseconds grace) {
@@ -141,7 +142,7 @@ void server_life::accept_one(scope& connections) {
 }
 
 /// \returns  a closed stream once stop() has closed the listener.
-tcp::stream server_life::next_client() {
+io::byte_stream server_life::next_client() {
     try {
         return listener_->accept();
     } catch (const std::system_error&) {

@@ -38,8 +38,8 @@
 #include <functional>
 #include <optional>
 
+#include <weft/io/byte_listener.hpp>
 #include <weft/mutex.hpp>
-#include <weft/net/tcp.hpp>
 #include <weft/scope.hpp>
 
 #include "base/seldom.hpp"
@@ -57,7 +57,7 @@ public:
     server_life& operator=(const server_life&) = delete;
 
     /// Takes the port by `take_port`, which may park and throw.
-    void listen(const std::function<tcp::listener()>& take_port, http::server_options options);
+    void listen(const std::function<io::byte_listener()>& take_port, http::server_options options);
     const net::endpoint& local();
     void serve();
     void stop(std::chrono::nanoseconds grace);
@@ -67,11 +67,11 @@ private:
     class serving;
     class accepting;
 
-    void open(tcp::listener port, http::server_options options);
+    void open(io::byte_listener port, http::server_options options);
     void end_port();
     void accept_until_stopped(scope& connections);
     void accept_one(scope& connections);
-    tcp::stream next_client();
+    io::byte_stream next_client();
     void report_turned_away(const char* why) noexcept;
 
     const http::router& routes_;
@@ -80,7 +80,8 @@ private:
     bool stopped_ = false;
     time_point grace_end_ = never;
     scope* accepting_ = nullptr;
-    std::optional<tcp::listener> listener_;  // SERVER_LIFE-2
+    std::optional<io::byte_listener> listener_;  // SERVER_LIFE-2
+    net::endpoint local_;
     std::optional<http_service> service_;
     seldom turned_away_;
 };

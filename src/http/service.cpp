@@ -23,7 +23,7 @@ void http_presence::hang_up() noexcept {
     // Pairs with set_idle() and set_busy(): only an idle connection may lose the rest of its input.
     if (!activity_.compare_exchange_strong(expected, activity::hung_up, seq_cst, seq_cst)) return;
     std::error_code ignored;  // the peer may have gone first
-    stream_.shutdown(tcp::side::receive, ignored);
+    stream_.shutdown(io::side::receive, ignored);
 }
 
 http_service::http_service(const http::router& r, http::server_options o)

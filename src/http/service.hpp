@@ -18,8 +18,8 @@
 
 #include <weft/condition_variable.hpp>
 #include <weft/http/server.hpp>
+#include <weft/io/byte_stream.hpp>
 #include <weft/mutex.hpp>
-#include <weft/net/tcp.hpp>
 
 #include "base/atomic.hpp"
 #include "base/intrusive_list.hpp"
@@ -32,7 +32,7 @@ enum class activity : std::uint8_t { busy, idle, hung_up };
 /// The part of a connection that other fibers may touch.
 class http_presence : public list_hook<http_presence> {
 public:
-    explicit http_presence(tcp::stream& s) noexcept : stream_(s) {}
+    explicit http_presence(io::byte_stream& s) noexcept : stream_(s) {}
 
     void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }             // SERVICE-2
     void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }             // SERVICE-2
@@ -42,7 +42,7 @@ public:
     void hang_up() noexcept;
 
 private:
-    tcp::stream& stream_;
+    io::byte_stream& stream_;
     atomic<activity> activity_{activity::busy};
 };
 

@@ -3,18 +3,17 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <new>
 
-#include <weft/io/stream.hpp>
 
 #include "io/operation.hpp"
 #include "io/pipe.hpp"
 #include "io/poll_wait.hpp"
 #include "io/refused_here.hpp"
+#include "io/socket_io.hpp"
 #include "io/source_pool.hpp"
 
 namespace weft::io {
@@ -38,22 +37,15 @@ void check_kind(int fd) {
                                 "weft: a file on a disk is always ready: read and write it in weft::blocking");
 }
 
-/// 0: ready, also if there is a failure, which the next call reports. -EAGAIN: not yet.
-long look(int fd, io_direction way) noexcept {
-    pollfd wanted = poll_request(fd, way);
-    const long n = system_result([&] { return ::poll(&wanted, 1, 0); });
-    return n > 0 ? 0 : n == 0 ? -EAGAIN : n;
-}
-
 std::error_code wait_for(io_source* s, io_direction way, const wait_kind& kind) noexcept {
-    return perform(s, way, kind, [way](int fd) { return look(fd, way); }).error;
+    return perform(s, way, kind, [way](int fd) { return poll_now(fd, way); }).error;
 }
 
 /// A descriptor in blocking mode is polled first, since the call itself would block the thread.
 template <class Transfer>
 io_result transfer(io_source* s, io_direction way, const wait_kind& kind, bool may_block, Transfer&& attempt) noexcept {
     return perform(s, way, kind, [&](int fd) {
-        const long ready = may_block ? look(fd, way) : 0;
+        const long ready = may_block ? poll_now(fd, way) : 0;
         return ready < 0 ? ready : attempt(fd);
     });
 }
@@ -124,6 +116,16 @@ std::size_t descriptor::write_some(std::span<const std::byte> from) {
 }
 std::size_t descriptor::write_some(std::span<const std::byte> from, std::error_code& error) {
     return report(write_to(handle_.get(), may_block_, from), error);
+}
+
+void descriptor::shutdown(side which) {
+    std::error_code error;
+    shutdown(which, error);
+    if (error) throw_io_error(error, "weft: shutdown");
+}
+
+void descriptor::shutdown(side which, std::error_code& error) noexcept {
+    error = shut_down(handle_.get(), which);
 }
 
 void descriptor::write_all(std::span<const std::byte> from) { io::write_all(*this, from); }

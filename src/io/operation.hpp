@@ -88,4 +88,17 @@ io_result perform(io_source* s, io_direction way, const wait_kind& kind, Attempt
     return perform(s, way, kind, attempt, [](long) { return after_attempt::try_again; });
 }
 
+/// Runs `attempt(fd)` once. If it would block, the error is operation_would_block.
+template <class Attempt>
+io_result perform_now(io_source* s, Attempt&& attempt) noexcept {
+    const operation_guard guard(s);
+    if (!guard) return {0, closed_error()};
+    for (;;) {
+        const long result = attempt(s->descriptor());
+        if (result >= 0) return {static_cast<std::size_t>(result), {}};
+        if (result == -EAGAIN) return {0, std::make_error_code(std::errc::operation_would_block)};
+        if (result != -EINTR) return {0, failure(result)};
+    }
+}
+
 }  // namespace weft::detail

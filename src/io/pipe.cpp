@@ -10,6 +10,7 @@
 #include <weft/io/stream.hpp>
 
 #include "io/operation.hpp"
+#include "io/poll_wait.hpp"
 #include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
 #include "io/without_pipe_signal.hpp"
@@ -65,6 +66,16 @@ std::size_t pipe_reader::read_some(std::span<std::byte> into) {
 }
 std::size_t pipe_reader::read_some(std::span<std::byte> into, std::error_code& error) {
     return report(read_pipe(handle_.get(), into), error);
+}
+
+void pipe_reader::wait_readable() {
+    std::error_code error;
+    wait_readable(error);
+    if (error) throw_io_error(error, "weft: wait for a pipe");
+}
+void pipe_reader::wait_readable(std::error_code& error) {
+    const auto look = [](int fd) { return poll_now(fd, io_direction::read); };
+    error = perform(handle_.get(), io_direction::read, read_wait, look).error;
 }
 
 std::size_t pipe_writer::write_some(std::span<const std::byte> from) {

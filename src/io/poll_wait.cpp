@@ -1,5 +1,6 @@
 #include "io/poll_wait.hpp"
 
+#include <errno.h>
 #include <time.h>
 
 #include <algorithm>
@@ -23,6 +24,12 @@ time_point wake_time(time_point now, time_point until) noexcept {
 }
 
 }  // namespace
+
+long poll_now(int fd, io_direction way) noexcept {
+    pollfd wanted = poll_request(fd, way);
+    const long n = system_result([&] { return ::poll(&wanted, 1, 0); });
+    return n > 0 ? 0 : n == 0 ? -EAGAIN : n;
+}
 
 readiness poll_descriptors(std::span<pollfd> wanted, time_point until) noexcept {
     if (pending_interrupt()) return readiness::interrupted;

@@ -1,22 +1,18 @@
 // readiness.cpp - io_readiness: asks poll(2), and links a waiter to the source.
-#include <poll.h>
-
 #include <weft/detail/io_readiness.hpp>
 
 #include "io/current.hpp"
 #include "io/poll_wait.hpp"
 #include "io/source.hpp"
-#include "io/system.hpp"
 
 namespace weft::detail {
 namespace {
 
 bool is_ready(int fd, io_direction way) noexcept {
-    pollfd wanted = poll_request(fd, way);
-    long n;
-    do n = system_result([&] { return ::poll(&wanted, 1, 0); });
-    while (n == -EINTR);
-    return n > 0;  // also for a failure
+    long result;
+    do result = poll_now(fd, way);
+    while (result == -EINTR);
+    return result == 0;
 }
 
 }  // namespace

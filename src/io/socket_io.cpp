@@ -38,6 +38,11 @@ io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
         });
 }
 
+io_result try_receive_some(io_source* s, std::span<std::byte> into) noexcept {
+    if (into.empty()) return {};
+    return perform_now(s, [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); }); });
+}
+
 io_result peek_some(io_source* s, std::span<std::byte> into) noexcept {
     return perform(s, io_direction::read, read_wait,
                    [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), MSG_PEEK); }); });
@@ -65,6 +70,11 @@ io_result send_some(io_source* s, std::span<const std::byte> from) noexcept {
                    [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
 }
 
+io_result try_send_some(io_source* s, std::span<const std::byte> from) noexcept {
+    if (from.empty()) return {};
+    return perform_now(s, [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
+}
+
 io_result send_all(io_source* s, std::span<const std::byte> from) noexcept {
     std::size_t done = 0;
     while (done < from.size()) {
@@ -88,6 +98,11 @@ io_result send_pieces(io_source* s, std::span<const std::span<const std::byte>> 
         if (r.error) return {done, r.error};
         done += r.count;
     }
+}
+
+std::error_code shut_down(io_source* s, io::side which) noexcept {
+    const int how = which == io::side::receive ? SHUT_RD : which == io::side::send ? SHUT_WR : SHUT_RDWR;
+    return perform_now(s, [&](int fd) { return system_result([&] { return ::shutdown(fd, how); }); }).error;
 }
 
 }  // namespace weft::detail

@@ -1,6 +1,8 @@
 // stream.cpp - tcp::stream over the socket operations of the I/O layer, except connect().
 #include <netinet/in.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -25,6 +27,19 @@ std::size_t report(io_result r, std::error_code& error) noexcept {
     return r.count;
 }
 
+std::optional<std::size_t> report_try(io_result r, std::error_code& error) noexcept {
+    const bool would_wait = r.error == std::errc::operation_would_block;
+    error = would_wait ? std::error_code() : r.error;
+    return would_wait ? std::nullopt : std::optional(r.count);
+}
+
+std::optional<std::size_t> count_or_throw(io_result r, const char* what) {
+    std::error_code error;
+    const auto count = report_try(r, error);
+    if (error) detail::throw_io_error(error, what);
+    return count;
+}
+
 void throw_if(std::error_code error, const char* what) {
     if (error) detail::throw_io_error(error, what);
 }
@@ -35,6 +50,15 @@ std::error_code with_descriptor(io_source* s, F&& f) noexcept {
     const detail::operation_guard guard(s);
     if (!guard) return detail::closed_error();
     return f(s->descriptor());
+}
+
+/// With `reset`, closing drops what is not sent and resets the connection.
+std::error_code set_linger(io_source* s, bool reset) noexcept {
+    return with_descriptor(s, [&](int fd) {
+        const linger how{.l_onoff = reset, .l_linger = 0};
+        const long r = detail::system_result([&] { return ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &how, sizeof how); });
+        return r < 0 ? detail::failure(r) : std::error_code();
+    });
 }
 
 /// Reads piece by piece: looks at the bytes that are there, then takes those that belong to the
@@ -111,6 +135,34 @@ std::size_t stream::write_all(std::span<const std::span<const std::byte>> pieces
     return report(detail::send_pieces(handle_.get(), pieces), error);
 }
 
+std::optional<std::size_t> stream::try_read_some(std::span<std::byte> into) {
+    return count_or_throw(detail::try_receive_some(handle_.get(), into), reading);
+}
+std::optional<std::size_t> stream::try_read_some(std::span<std::byte> into, std::error_code& error) noexcept {
+    return report_try(detail::try_receive_some(handle_.get(), into), error);
+}
+
+std::optional<std::size_t> stream::try_write_some(std::span<const std::byte> from) {
+    return count_or_throw(detail::try_send_some(handle_.get(), from), writing);
+}
+std::optional<std::size_t> stream::try_write_some(std::span<const std::byte> from, std::error_code& error) noexcept {
+    return report_try(detail::try_send_some(handle_.get(), from), error);
+}
+
+void stream::abort() noexcept {
+    set_linger(handle_.get(), true);
+    close();
+}
+
+std::size_t stream::unacknowledged() const noexcept {
+    int n = 0;
+    const auto error = with_descriptor(handle_.get(), [&](int fd) {
+        const long r = detail::system_result([&] { return ::ioctl(fd, SIOCOUTQ, &n); });
+        return r < 0 ? detail::failure(r) : std::error_code();
+    });
+    return !error && n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
 void stream::shutdown(side which) {
     std::error_code error;
     shutdown(which, error);
@@ -118,11 +170,7 @@ void stream::shutdown(side which) {
 }
 
 void stream::shutdown(side which, std::error_code& error) noexcept {
-    const int how = which == side::receive ? SHUT_RD : which == side::send ? SHUT_WR : SHUT_RDWR;
-    error = with_descriptor(handle_.get(), [&](int fd) {
-        const long r = detail::system_result([&] { return ::shutdown(fd, how); });
-        return r < 0 ? detail::failure(r) : std::error_code();
-    });
+    error = detail::shut_down(handle_.get(), which);
 }
 
 net::endpoint stream::local() const {
@@ -151,13 +199,6 @@ void stream::set_keep_alive(std::chrono::seconds idle) {
     throw_if(with_descriptor(handle_.get(), set), "weft: set_keep_alive");
 }
 
-void stream::set_reset_on_close(bool on) {
-    const auto set = [&](int fd) {
-        const linger how{.l_onoff = on, .l_linger = 0};
-        const long r = detail::system_result([&] { return ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &how, sizeof how); });
-        return r < 0 ? detail::failure(r) : std::error_code();
-    };
-    throw_if(with_descriptor(handle_.get(), set), "weft: set_reset_on_close");
-}
+void stream::set_reset_on_close(bool on) { throw_if(set_linger(handle_.get(), on), "weft: set_reset_on_close"); }
 
 }  // namespace weft::tcp

@@ -7,6 +7,7 @@
 
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
+#include <weft/net/tcp.hpp>
 
 #include "base/duration_text.hpp"
 
@@ -44,7 +45,7 @@ std::string connection::serve_once() {
     std::string stage = "cannot connect: ";
     try {
         decoder replies(options_.max_reply_bytes);
-        tcp::stream stream = open(replies);
+        io::byte_stream stream = open(replies);
         stage = "connection lost: ";
         commands_.opened();
         std::error_code write_failure;
@@ -73,15 +74,16 @@ time_point connection::next_attempt() const noexcept {
     return clock::now() + std::min<duration>(50ms * (1u << std::min(failures_ - 1, most_doublings)), 2s);
 }
 
-tcp::stream connection::open(decoder& replies) {
+io::byte_stream connection::open(decoder& replies) {
     return with_timeout(options_.connect_timeout, [&] {
-        auto stream = tcp::stream::connect({.host = url_.host, .port = url_.port});
+        const net::endpoint server{.host = url_.host, .port = url_.port};
+        auto stream = options_.connect ? options_.connect(server) : io::byte_stream(tcp::stream::connect(server));
         log_in(stream, replies);
         return stream;
     });
 }
 
-void connection::log_in(tcp::stream& stream, decoder& replies) {
+void connection::log_in(io::byte_stream& stream, decoder& replies) {
     std::string bytes;
     std::vector<const char*> names;
     if (!url_.password.empty()) {
@@ -107,7 +109,7 @@ void connection::log_in(tcp::stream& stream, decoder& replies) {
     }
 }
 
-void connection::write_commands(tcp::stream& stream, std::error_code& failed) {
+void connection::write_commands(io::byte_stream& stream, std::error_code& failed) {
     std::string bytes;
     while (!failed) {
         commands_.wait_queued();
@@ -120,13 +122,13 @@ void connection::write_commands(tcp::stream& stream, std::error_code& failed) {
     }
     std::error_code ignored;
     // The reader then sees the end and gives the connection up.
-    stream.shutdown(tcp::side::both, ignored);
+    stream.shutdown(io::side::both, ignored);
 }
 
 /// Without this, the system would notice a peer that vanished silently after a quarter of an hour,
 /// and a single missing reply would never be noticed. It looks four times per limit, so commands
 /// and replies have no extra cost.
-void connection::watch_silence(tcp::stream& stream, std::string& given_up) {
+void connection::watch_silence(io::byte_stream& stream, std::string& given_up) {
     const auto limit = options_.silence_timeout;
     if (limit <= 0ns) return;
     auto seen = commands_.look();
@@ -138,10 +140,10 @@ void connection::watch_silence(tcp::stream& stream, std::string& given_up) {
     }
     given_up = "no reply for " + duration_text(limit);
     std::error_code ignored;
-    stream.shutdown(tcp::side::both, ignored);
+    stream.shutdown(io::side::both, ignored);
 }
 
-void connection::read_replies(tcp::stream& stream, decoder& replies) {
+void connection::read_replies(io::byte_stream& stream, decoder& replies) {
     std::vector<std::byte> buffer(read_buffer_bytes);
     std::vector<weft::redis::value> batch;
     while (const std::size_t n = stream.read_some(buffer)) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <weft/net/tcp.hpp>
+#include <weft/io/byte_stream.hpp>
 #include <weft/redis/client.hpp>
 
 #include "redis/codec.hpp"
@@ -24,11 +24,11 @@ public:
 
 private:
     std::string serve_once();
-    tcp::stream open(decoder&);
-    void log_in(tcp::stream&, decoder&);
-    void write_commands(tcp::stream&, std::error_code& failed);
-    void read_replies(tcp::stream&, decoder&);
-    void watch_silence(tcp::stream&, std::string& given_up);
+    io::byte_stream open(decoder&);
+    void log_in(io::byte_stream&, decoder&);
+    void write_commands(io::byte_stream&, std::error_code& failed);
+    void read_replies(io::byte_stream&, decoder&);
+    void watch_silence(io::byte_stream&, std::string& given_up);
     time_point next_attempt() const noexcept;
 
     const server_url& url_;

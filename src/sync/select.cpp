@@ -117,7 +117,7 @@ private:
     std::optional<std::size_t> timeout_;  // the earliest one
     time_point until_ = never;  // the time of timeout_
     bool has_watches_ = false;
-    time_point look_again_ = never;  // when to look again at a watch that no driver watches
+    time_point look_again_ = never;  // when to look again at the watches, without an event
     std::chrono::microseconds nap_ = first_nap;
     // in the channels' lists, because the wait goes on although it was claimed
     bool keeps_place_ = false;
@@ -177,14 +177,16 @@ std::size_t selection::run(std::size_t first) {
 // Looks at all watches (SELECT-6).
 void selection::look_at_watches() noexcept {
     look_again_ = never;
+    bool has_unwatched = false;
     for (auto& e : entries_) {
         if (e.kind != select_kind::watch) continue;
         e.seen = e.watch->look();
-        if (e.seen == select_watch::state::unwatched && look_again_ == never) {
-            look_again_ = deadline_after(nap_);
-            nap_ = std::min(2 * nap_, longest_nap);
-        }
+        if (e.seen != select_watch::state::ready) look_again_ = std::min(look_again_, e.watch->ready_at());
+        has_unwatched |= e.seen == select_watch::state::unwatched;
     }
+    if (!has_unwatched) return;
+    look_again_ = std::min(look_again_, deadline_after(nap_));
+    nap_ = std::min(2 * nap_, longest_nap);
 }
 
 /// Begins a ready case, if there is one: the first in a random order. Called under all locks.

@@ -33,6 +33,8 @@ public:
     /// there has been an event already.
     [[nodiscard]] virtual bool enlist(waiter&) noexcept = 0;
     virtual void delist(waiter&) noexcept = 0;
+    /// When it becomes ready by itself, as known at the last look.
+    virtual time_point ready_at() const noexcept { return never; }
     virtual void close() noexcept = 0;
 
 protected:

@@ -12,6 +12,7 @@
 #include <weft/http/log.hpp>
 #include <weft/http/message.hpp>
 #include <weft/http/router.hpp>
+#include <weft/io/byte_listener.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/tcp.hpp>
 
@@ -108,12 +109,12 @@ public:
     /// \parks   only to look up a name.
     void listen(const net::endpoint& at, server_options options = {});
 
-    /// Listens on a port that is already open: a listener with options of its own (reuse_port), or
-    /// one inherited from a supervisor or from a process that is being replaced
-    /// (tcp::listener::from_descriptor).
+    /// Takes its connections from any listener that is already open: a tcp::listener with options of
+    /// its own (reuse_port), one inherited from a supervisor or from a process that is being
+    /// replaced (tcp::listener::from_descriptor), or one of a net::simulated_network.
     ///
     /// \throws  std::invalid_argument if the listener is closed; what the other listen() throws.
-    void listen(tcp::listener on, server_options options = {});
+    void listen(io::byte_listener on, server_options options = {});
 
     /// The endpoint on which it listens, with the port that was picked for port 0.
     const net::endpoint& local() const;

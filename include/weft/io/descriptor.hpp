@@ -11,6 +11,7 @@
 
 #include <weft/detail/io_handle.hpp>
 #include <weft/detail/io_readiness.hpp>
+#include <weft/io/stream.hpp>
 
 namespace weft::io {
 
@@ -79,11 +80,19 @@ public:
     void write_all(std::span<const std::byte> from);
     void write_all(std::string_view from) { write_all(std::as_bytes(std::span(from))); }
 
+    /// Ends one direction of a connected socket: after side::send the peer reads end of stream and
+    /// may still answer.
+    ///
+    /// \throws  std::system_error: not_a_socket for other descriptors.
+    void shutdown(side which);
+    void shutdown(side which, std::error_code& error) noexcept;
+
     /// Closes it. Operations under way end with bad_file_descriptor.
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
     /// The number of the descriptor (the duplicate if it is borrowed); -1 once closed.
-    int native() const noexcept { return handle_.native(); }
+    int native_handle() const noexcept { return handle_.native(); }
+    int native() const noexcept { return native_handle(); }  ///< the older name
 
     /// For the select cases on_readable() and on_writable().
     friend detail::io_readiness watch_readable(const descriptor& d) noexcept { return detail::io_readiness(d.handle_.get()); }

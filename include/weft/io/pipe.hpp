@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <weft/detail/io_handle.hpp>
+#include <weft/detail/io_readiness.hpp>
 
 namespace weft::io {
 
@@ -22,11 +23,19 @@ public:
     std::size_t read_some(std::span<std::byte> into);
     std::size_t read_some(std::span<std::byte> into, std::error_code& error);
 
+    /// Waits until read_some() would not wait: bytes, or the end. Parks and throws as read_some().
+    void wait_readable();
+    void wait_readable(std::error_code& error);
+
     /// Closes it. Operations under way end with bad_file_descriptor.
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
-    int native() const noexcept { return handle_.native(); }
+    /// The descriptor; -1 once closed. The object keeps it.
+    int native_handle() const noexcept { return handle_.native(); }
+    int native() const noexcept { return native_handle(); }  ///< the older name
 
+    /// For the select case on_readable().
+    friend detail::io_readiness watch_readable(const pipe_reader& r) noexcept { return detail::io_readiness(r.handle_.get()); }
     /// For io::copy().
     friend detail::io_source* source_of(const pipe_reader& r) noexcept { return r.handle_.get(); }
 
@@ -34,9 +43,9 @@ private:
     detail::io_handle handle_;
 };
 
-class pipe_writer {
 /// The write end of a pipe. It is empty, or owns a descriptor that it closes when destroyed.
 /// Move-only.
+class pipe_writer {
 public:
     pipe_writer() noexcept = default;
     explicit pipe_writer(detail::io_handle handle) noexcept : handle_(std::move(handle)) {}
@@ -54,8 +63,14 @@ public:
     /// the stream.
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
-    int native() const noexcept { return handle_.native(); }
+    /// The descriptor; -1 once closed. The object keeps it.
+    int native_handle() const noexcept { return handle_.native(); }
+    int native() const noexcept { return native_handle(); }  ///< the older name
 
+    /// For the select case on_writable().
+    friend detail::io_readiness watch_writable(const pipe_writer& w) noexcept {
+        return detail::io_readiness::to_write(w.handle_.get());
+    }
     /// For io::copy().
     friend detail::io_source* source_of(const pipe_writer& w) noexcept { return w.handle_.get(); }
 

@@ -11,6 +11,9 @@
 
 namespace weft::io {
 
+/// One direction of a stream, or both, for shutdown(): what this end receives, and what it sends.
+enum class side { receive, send, both };
+
 /// read_some() reads at least one byte and returns how many; 0 at the end of the stream.
 template <class S>
 concept readable = requires(S& s, std::span<std::byte> into, std::error_code& error) {

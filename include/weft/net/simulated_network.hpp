@@ -10,8 +10,12 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include <weft/detail/select_core.hpp>
+#include <weft/io/byte_listener.hpp>
+#include <weft/io/byte_stream.hpp>
 #include <weft/io/stream.hpp>
 #include <weft/net/endpoint.hpp>
 
@@ -20,6 +24,26 @@ struct simulated_state;
 struct simulated_connection;
 struct simulated_door;
 struct simulated_box;
+
+/// Ready when a simulated_stream can be read without waiting.
+class simulated_readiness final : public select_watch {
+public:
+    simulated_readiness(std::shared_ptr<simulated_connection> c, int side) noexcept : connection_(std::move(c)), side_(side) {}
+
+    void open() noexcept override {}
+    state look() noexcept override;
+    bool enlist(waiter&) noexcept override;
+    void delist(waiter&) noexcept override;
+    time_point ready_at() const noexcept override { return ready_at_; }
+    void close() noexcept override {}
+
+private:
+    std::shared_ptr<simulated_connection> connection_;  // null: a closed stream
+    int side_;
+    std::uint32_t seen_ = 0;  // the network's changes before the last look
+    time_point ready_at_ = never;
+};
+
 }  // namespace weft::detail
 
 namespace weft::net {
@@ -40,8 +64,8 @@ struct network_faults {
     std::uint32_t duplicate_one_in = 0;  ///< a datagram arrives twice
 };
 
-/// One end of a connection. It is an io::stream, so protocols written for any stream run on it.
-/// Bytes keep their order; data under way between hosts that are cut off from each other waits
+/// One end of a connection. An io::byte_stream can hold it, so whatever talks through one runs on
+/// it: the HTTP server, a Redis client, or a protocol written for any io::stream. Bytes keep their order; data under way between hosts that are cut off from each other waits
 /// until the cut is healed. One fiber may read while another writes. Must not be used after its
 /// network is destroyed. See docs/guide/15-simulation.md.
 class simulated_stream {
@@ -63,12 +87,35 @@ public:
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
     std::size_t write_some(std::string_view from) { return write_some(std::as_bytes(std::span(from))); }
-    /// Ends this direction: the peer reads what is under way, and then the end of the stream.
-    void shutdown_send() noexcept;
-    /// Does shutdown_send() and drops what the peer has under way; its next write fails with
-    /// broken_pipe.
+    /// Do what the operations without `try_` would do, if that is possible without waiting; empty
+    /// if they would wait.
+    std::optional<std::size_t> try_read_some(std::span<std::byte> into);
+    std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error);
+    std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
+    std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error);
+    /// Waits until read_some() would not wait. \parks until then. \throws as read_some()
+    void wait_readable();
+    void wait_readable(std::error_code& error);
+
+    /// Ends one direction. side::send: the peer reads what is under way, and then the end of the
+    /// stream. side::receive: read_some() takes what has arrived, and then finds the end.
+    void shutdown(io::side which) noexcept;
+    void shutdown(io::side which, std::error_code& error) noexcept;
+    void shutdown_send() noexcept { shutdown(io::side::send); }
+    /// Ends the stream. Operations under way wake with bad_file_descriptor. What the peer has under
+    /// way is dropped; its next write fails with broken_pipe.
     void close() noexcept;
-    bool is_open() const noexcept { return connection_ != nullptr; }
+    /// Does close() and resets the connection: the peer gets connection_reset.
+    void abort() noexcept;
+    bool is_open() const noexcept;
+
+    /// How many bytes were written that the peer has not read yet.
+    std::size_t unacknowledged() const noexcept;
+    /// The endpoint of the other end: a client's has a port that the network has picked.
+    endpoint remote() const;
+
+    /// For the select case on_readable().
+    friend detail::simulated_readiness watch_readable(const simulated_stream& s) noexcept { return {s.connection_, s.side_}; }
 
 private:
     friend class simulated_network;
@@ -91,6 +138,10 @@ public:
     /// \throws  std::system_error bad_file_descriptor if the listener is or gets closed;
     ///          weft::cancelled.
     simulated_stream accept();
+    simulated_stream accept(std::error_code& error);
+    /// The endpoint on which it listens.
+    endpoint local() const;
+    bool is_open() const noexcept;
     /// Wakes accept(). From now on connect() to this endpoint is refused. Connections not yet
     /// accepted are reset.
     void close() noexcept;
@@ -155,6 +206,6 @@ private:
     std::shared_ptr<detail::simulated_state> state_;
 };
 
-static_assert(io::stream<simulated_stream>);
+static_assert(io::full_stream<simulated_stream> && io::full_listener<simulated_listener>);
 
 }  // namespace weft::net

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,12 +14,12 @@
 
 #include <weft/detail/io_handle.hpp>
 #include <weft/detail/io_readiness.hpp>
+#include <weft/io/stream.hpp>
 #include <weft/net/endpoint.hpp>
 
 namespace weft::tcp {
 
-/// One side of a connection, for shutdown().
-enum class side { receive, send, both };
+using io::side;
 
 struct connect_options {
     /// Send small writes at once (TCP_NODELAY).
@@ -94,6 +95,12 @@ public:
     void wait_readable();
     void wait_readable(std::error_code& error);
 
+    /// Does what read_some() would do, if that is possible without waiting.
+    ///
+    /// \returns  what read_some() would return; empty if it would wait.
+    std::optional<std::size_t> try_read_some(std::span<std::byte> into);
+    std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error) noexcept;
+
     /// Writes what fits, at least one byte.
     ///
     /// \returns  the number of bytes; 0 only if `from` is empty.
@@ -104,6 +111,12 @@ public:
     std::size_t write_some(std::string_view from, std::error_code& error) {
         return write_some(std::as_bytes(std::span(from)), error);
     }
+
+    /// Does what write_some() would do, if that is possible without waiting.
+    ///
+    /// \returns  what write_some() would return; empty if it would wait.
+    std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
+    std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error) noexcept;
 
     /// Writes everything.
     ///
@@ -137,6 +150,12 @@ public:
     /// repeatedly, and from any thread.
     void close() noexcept { handle_.close(); }
     bool is_open() const noexcept { return !handle_.closed(); }
+    /// Does close(), and resets the connection: the data not yet sent is dropped, and the peer gets
+    /// connection_reset, so that it cannot take what it has for all.
+    void abort() noexcept;
+
+    /// How many bytes were written that the peer has not acknowledged yet; 0 once closed.
+    std::size_t unacknowledged() const noexcept;
 
     /// The addresses of this end and of the other end. An IPv4 address has its IPv4 form, also for
     /// a listener for both IPv6 and IPv4.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <weft/io/byte_stream.hpp>
+#include <weft/net/endpoint.hpp>
 #include <weft/redis/argument.hpp>
 #include <weft/redis/error.hpp>
 #include <weft/redis/value.hpp>
@@ -32,6 +35,11 @@ struct client_options {
     /// that each answers exactly once and leaves the connection unchanged. Example:
     /// {"GRAPH.QUERY", "CLIENT|NEW-SUBCOMMAND"}
     std::vector<std::string> module_commands = {};
+    /// Opens the connections, instead of tcp::stream::connect(): through a Unix socket, a tunnel, or
+    /// a net::simulated_network. It is given the host and port of the URL, and runs on a fiber of
+    /// the client within connect_timeout; it may park and throw. What it throws is the reason that
+    /// commands fail with.
+    std::function<io::byte_stream(const net::endpoint&)> connect = {};
 };
 
 /// A client of one server, in RESP2:

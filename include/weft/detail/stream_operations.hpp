@@ -1,0 +1,162 @@
+// stream_operations.hpp - what io::byte_stream can do with the stream that it holds, as a table.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include <weft/detail/select_core.hpp>
+#include <weft/io/stream.hpp>
+#include <weft/net/endpoint.hpp>
+
+namespace weft::detail {
+
+class io_source;
+
+/// Where a byte_stream keeps its stream: inside, if the stream fits and its move cannot throw, else
+/// on the heap.
+struct stream_room {
+    alignas(void*) std::byte bytes[3 * sizeof(void*)];
+};
+
+template <class S>
+inline constexpr bool fits_in_room = sizeof(S) <= sizeof(stream_room) && alignof(S) <= alignof(stream_room) &&
+                                     std::is_nothrow_move_constructible_v<S>;
+
+template <class S>
+S& stream_in(stream_room& room) noexcept {
+    if constexpr (fits_in_room<S>)
+        return *std::launder(reinterpret_cast<S*>(room.bytes));
+    else
+        return **std::launder(reinterpret_cast<S**>(room.bytes));
+}
+
+template <class S>
+const S& stream_in(const stream_room& room) noexcept {
+    return stream_in<S>(const_cast<stream_room&>(room));
+}
+
+/// Where a byte_stream's select case keeps the case of its stream.
+struct watch_room {
+    alignas(void*) std::byte bytes[8 * sizeof(void*)];
+};
+
+using stream_pieces = std::span<const std::span<const std::byte>>;
+
+/// One table per type of stream. Every operation has the form with an error code.
+struct stream_operations {
+    void (*move)(stream_room& from, stream_room& to) noexcept;  // from one room to another, which is empty
+    void (*destroy)(stream_room&) noexcept;
+    std::size_t (*read_some)(stream_room&, std::span<std::byte>, std::error_code&);
+    std::size_t (*write_some)(stream_room&, std::span<const std::byte>, std::error_code&);
+    std::size_t (*write_all)(stream_room&, stream_pieces, std::error_code&);
+    std::optional<std::size_t> (*try_read_some)(stream_room&, std::span<std::byte>, std::error_code&);
+    std::optional<std::size_t> (*try_write_some)(stream_room&, std::span<const std::byte>, std::error_code&);
+    void (*wait_readable)(stream_room&, std::error_code&);
+    void (*shutdown)(stream_room&, io::side, std::error_code&);
+    void (*close)(stream_room&) noexcept;
+    void (*abort)(stream_room&) noexcept;
+    bool (*is_open)(const stream_room&) noexcept;
+    std::size_t (*unacknowledged)(const stream_room&) noexcept;
+    net::endpoint (*remote)(const stream_room&);
+    io_source* (*source)(const stream_room&) noexcept;
+    select_watch& (*make_watch)(const stream_room&, watch_room&) noexcept;
+    void (*destroy_watch)(select_watch&) noexcept;
+};
+
+/// Writes the pieces one after the other, for a stream that cannot write them as one.
+template <class S>
+std::size_t write_each(S& to, stream_pieces pieces, std::error_code& error) {
+    std::size_t total = 0;
+    error.clear();
+    for (auto piece : pieces)
+        while (!piece.empty()) {
+            const std::size_t n = to.write_some(piece, error);
+            total += n;
+            if (error) return total;
+            piece = piece.subspan(n);
+        }
+    return total;
+}
+
+template <class S>
+using watch_of = std::remove_cvref_t<decltype(watch_readable(std::declval<const S&>()))>;
+
+template <class S>
+inline constexpr stream_operations operations_of = {
+    .move =
+        [](stream_room& from, stream_room& to) noexcept {
+            if constexpr (fits_in_room<S>) {
+                ::new (to.bytes) S(std::move(stream_in<S>(from)));
+                stream_in<S>(from).~S();
+            } else {
+                ::new (to.bytes) S*(&stream_in<S>(from));
+            }
+        },
+    .destroy =
+        [](stream_room& r) noexcept {
+            if constexpr (fits_in_room<S>)
+                stream_in<S>(r).~S();
+            else
+                delete &stream_in<S>(r);
+        },
+    .read_some = [](stream_room& r, std::span<std::byte> into,
+                    std::error_code& error) { return stream_in<S>(r).read_some(into, error); },
+    .write_some = [](stream_room& r, std::span<const std::byte> from,
+                     std::error_code& error) { return stream_in<S>(r).write_some(from, error); },
+    .write_all =
+        [](stream_room& r, stream_pieces pieces, std::error_code& error) {
+            if constexpr (requires(S& s) {
+                              { s.write_all(pieces, error) } -> std::same_as<std::size_t>;
+                          })
+                return stream_in<S>(r).write_all(pieces, error);
+            else
+                return write_each(stream_in<S>(r), pieces, error);
+        },
+    .try_read_some = [](stream_room& r, std::span<std::byte> into, std::error_code& error) -> std::optional<std::size_t> {
+        if constexpr (requires(S& s) { s.try_read_some(into, error); }) return stream_in<S>(r).try_read_some(into, error);
+        error.clear();
+        return std::nullopt;
+    },
+    .try_write_some = [](stream_room& r, std::span<const std::byte> from, std::error_code& error) -> std::optional<std::size_t> {
+        if constexpr (requires(S& s) { s.try_write_some(from, error); }) return stream_in<S>(r).try_write_some(from, error);
+        error.clear();
+        return std::nullopt;
+    },
+    .wait_readable = [](stream_room& r, std::error_code& error) { stream_in<S>(r).wait_readable(error); },
+    .shutdown = [](stream_room& r, io::side which, std::error_code& error) { stream_in<S>(r).shutdown(which, error); },
+    .close = [](stream_room& r) noexcept { stream_in<S>(r).close(); },
+    .abort =
+        [](stream_room& r) noexcept {
+            if constexpr (requires(S& s) { s.abort(); })
+                stream_in<S>(r).abort();
+            else
+                stream_in<S>(r).close();
+        },
+    .is_open = [](const stream_room& r) noexcept -> bool { return stream_in<S>(r).is_open(); },
+    .unacknowledged = [](const stream_room& r) noexcept -> std::size_t {
+        if constexpr (requires(const S& s) { s.unacknowledged(); }) return stream_in<S>(r).unacknowledged();
+        return 0;
+    },
+    .remote = [](const stream_room& r) -> net::endpoint {
+        if constexpr (requires(const S& s) { s.remote(); }) return stream_in<S>(r).remote();
+        return {};
+    },
+    .source = [](const stream_room& r) noexcept -> io_source* {
+        if constexpr (requires(const S& s) { source_of(s); }) return source_of(stream_in<S>(r));
+        return nullptr;
+    },
+    .make_watch = [](const stream_room& r, watch_room& room) noexcept -> select_watch& {
+        static_assert(sizeof(watch_of<S>) <= sizeof(watch_room) && alignof(watch_of<S>) <= alignof(watch_room));
+        return *::new (room.bytes) watch_of<S>(watch_readable(stream_in<S>(r)));
+    },
+    .destroy_watch = [](select_watch& w) noexcept { static_cast<watch_of<S>&>(w).~watch_of<S>(); },
+};
+
+}  // namespace weft::detail
