@@ -50,14 +50,19 @@ struct wait_cell {
     atomic<std::uint32_t> stops{0};
     /// Written by the claimer between claim() and unpark().
     wait_outcome outcome = 0;
-    /// What the cell waits for. The owner writes it before the wait; dumps read it.
-    atomic<const wait_kind*> kind{&no_wait};
+    /// What the cell waits for. The owner writes it before the wait; dumps read it by waits_for().
+    /// Null before the first wait, as a fiber's cell begins with zeros (CONTROL_BLOCK-5).
+    atomic<const wait_kind*> kind{nullptr};
     atomic<coarse_time> since{0};  // when a fiber parked last
     atomic<const void*> object{nullptr};
     /// One of the two is set: it makes the owner go on.
     // written by the owner while it is active, or by the one thread that may run the fiber
     atomic<void (*)(wait_cell&) noexcept> make_ready{nullptr};
     atomic<std::uint32_t>* const thread_signal = nullptr;
+    const wait_kind& waits_for() const noexcept {
+        const auto* const k = kind.load(relaxed);
+        return k ? *k : no_wait;
+    }
     /// Owner only. In a fiber the last word of the slot, which only coroutines use, lies in another
     /// cache line.
     coroutine_slot slot;

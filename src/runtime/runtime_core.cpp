@@ -337,7 +337,7 @@ fiber_info info_of(const control_block& f) noexcept {
             .site = f.site,
             .state = name(state),
             // A hint.
-            .waits_for = (state == fiber_state::waiting ? *f.cold().kind.load(relaxed) : no_wait).name,
+            .waits_for = (state == fiber_state::waiting ? f.cold().waits_for() : no_wait).name,
             .detached = f.mark.detached,
             .priority = f.priority()};
 }

@@ -114,7 +114,7 @@ void wait::park_thread() noexcept {
     wait_timer timer(cell_, ticket_, deadline_, interrupts_, may_stop_);
     std::optional<quiet_thread> for_good;
     // The load of the kind reads its own store.
-    if (timer.when() == never && cell_.kind.load(relaxed)->ends == ended_by::fibers) for_good.emplace();
+    if (timer.when() == never && cell_.waits_for().ends == ended_by::fibers) for_good.emplace();
     while (signal.load(acquire) == 0) {  // pairs with unpark()
         const auto when = look_up_at(timer.when());
         const auto ns = when.time_since_epoch().count();

@@ -26,7 +26,7 @@ struct wait_options {
 /// for each wait of a fiber that a park watcher sees.
 [[gnu::cold]] inline void begin_first_wait(control_block& self) noexcept {
     self.waited = is_watched() ? waits::watched : waits::before;
-    if (self.waited == waits::watched) tell_watcher(self, *self.cold().kind.load(relaxed));
+    if (self.waited == waits::watched) tell_watcher(self, self.cold().waits_for());
     auto& ready = self.cold().make_ready;
     // It is set already if the fiber was demoted or pinned before, or has another class.
     if (!ready.load(relaxed)) ready.store(&ready_fiber, relaxed);

@@ -73,7 +73,7 @@ TEST_P(several_workers, a_fiber_in_the_next_slot_is_stolen_from_one_that_compute
             wake.take();
             ran = true;
         });
-        EXPECT_TRUE(eventually_here([&] { return waiting_for(rt, "wait group") == 1; }));
+        EXPECT_TRUE(eventually_here([&] { return waiting_for(rt, "baton") == 1; }));
         wake.post();
         const auto start = std::chrono::steady_clock::now();
         while (!ran && std::chrono::steady_clock::now() - start < 10s) {}  // computes; whoever runs it is another worker
@@ -94,7 +94,7 @@ TEST_P(several_workers, WORKER_2_one_idle_worker_empties_the_next_slots_of_all_t
                     wake[i].take();
                     ran[i] = true;
                 }));
-            EXPECT_TRUE(eventually_here([&] { return waiting_for(rt, "wait group") == static_cast<int>(hogs); }));
+            EXPECT_TRUE(eventually_here([&] { return waiting_for(rt, "baton") == static_cast<int>(hogs); }));
             for (std::size_t i = 0; i < hogs; ++i)
                 all.push_back(spawn([&, i] {
                     wake[i].post();  // into this worker's next slot

@@ -235,7 +235,7 @@ TEST_F(priorities, a_low_fiber_that_is_woken_waits_for_the_share_of_the_others) 
             seen = turns;
             over = true;
         });
-        while (waiting_for(*runtime::current(), "wait group") == 0) this_fiber::yield();
+        while (waiting_for(*runtime::current(), "baton") == 0) this_fiber::yield();
         std::vector<fiber<>> others;
         for (int i = 0; i < 4; ++i)
             others.push_back(spawn([&] {

@@ -51,7 +51,7 @@ struct seen_runtime {
 std::vector<const wait_cell*> holders_of(const control_block& f) {
     const auto& cell = f.cold();
     // Stored by the fiber itself, before the wait.
-    const auto find = cell.kind.load(relaxed)->holders;
+    const auto find = cell.waits_for().holders;
     if (!find) return {};
     std::array<const wait_cell*, most_holders> found;
     const auto n = find(cell.object.load(relaxed), found);
@@ -75,9 +75,9 @@ void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stac
     const auto& cell = f.cold();
     seen.ticket = cell.word.last_ticket();
     seen.what.state = name(fiber_state::waiting);
-    seen.what.waits_for = cell.kind.load(relaxed)->name;
+    seen.what.waits_for = cell.waits_for().name;
     seen.what.object = cell.object.load(relaxed);
-    seen.what.external = cell.kind.load(relaxed)->ends == ended_by::outside;
+    seen.what.external = cell.waits_for().ends == ended_by::outside;
     seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
     seen.holders = holders_of(f);
     if (which == stacks::shown) seen.what.stack = stack_of(f);

@@ -13,7 +13,7 @@ bool scheduler::some_wait_for_another() noexcept {
         const auto& cold = f.cold();
         if (some || cold.in_place.load(relaxed)) return void(some = true);
         if (cold.word.state() != wait_state::waiting) return;
-        some = cold.kind.load(relaxed)->holders != nullptr;
+        some = cold.waits_for().holders != nullptr;
     });
     return some;
 }

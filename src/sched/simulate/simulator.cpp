@@ -295,7 +295,7 @@ std::string simulator::describe(const char* what, const control_block* but) {
             text += ": " + std::string(name(state));
             continue;
         }
-        text += ": waits for " + std::string(f->cold().kind.load(relaxed)->name);
+        text += ": waits for " + std::string(f->cold().waits_for().name);
         if (const void* const object = f->cold().object.load(relaxed))
             text += " #" + std::to_string(objects.try_emplace(object, objects.size() + 1).first->second);
     }
