@@ -20,7 +20,8 @@ void newcomer::turn_away() noexcept {
     if (error || !sent) return;
     peer_.shutdown(io::side::send, error);
     std::array<std::byte, 4096> discarded;
-    for (auto n = peer_.try_read_some(discarded, error); n && *n == discarded.size(); n = peer_.try_read_some(discarded, error)) {}
+    for (auto n = peer_.try_read_some(discarded, error); n && *n == discarded.size(); n = peer_.try_read_some(discarded, error)) {
+    }
 }
 
 }  // namespace weft::detail

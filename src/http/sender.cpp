@@ -50,9 +50,7 @@ std::size_t http_sender::write(std::string_view first, std::string_view second, 
     return to_.write_all(std::span<const std::span<const std::byte>>(pieces), error);
 }
 
-std::uint64_t http_sender::acknowledged() const noexcept {
-    return sent_ - std::min<std::uint64_t>(sent_, to_.unacknowledged());
-}
+std::uint64_t http_sender::acknowledged() const noexcept { return sent_ - std::min<std::uint64_t>(sent_, to_.unacknowledged()); }
 
 std::size_t http_sender::taken_of_last() const noexcept { return last_ - std::min(last_, to_.unacknowledged()); }
 

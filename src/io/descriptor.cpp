@@ -8,7 +8,6 @@
 
 #include <new>
 
-
 #include "io/operation.hpp"
 #include "io/pipe.hpp"
 #include "io/poll_wait.hpp"
@@ -124,9 +123,7 @@ void descriptor::shutdown(side which) {
     if (error) throw_io_error(error, "weft: shutdown");
 }
 
-void descriptor::shutdown(side which, std::error_code& error) noexcept {
-    error = shut_down(handle_.get(), which);
-}
+void descriptor::shutdown(side which, std::error_code& error) noexcept { error = shut_down(handle_.get(), which); }
 
 void descriptor::write_all(std::span<const std::byte> from) { io::write_all(*this, from); }
 

@@ -72,7 +72,8 @@ io_result send_some(io_source* s, std::span<const std::byte> from) noexcept {
 
 io_result try_send_some(io_source* s, std::span<const std::byte> from) noexcept {
     if (from.empty()) return {};
-    return perform_now(s, [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
+    return perform_now(s,
+                       [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
 }
 
 io_result send_all(io_source* s, std::span<const std::byte> from) noexcept {

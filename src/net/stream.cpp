@@ -1,6 +1,6 @@
 // stream.cpp - tcp::stream over the socket operations of the I/O layer, except connect().
-#include <netinet/in.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -169,9 +169,7 @@ void stream::shutdown(side which) {
     throw_if(error, "weft: shutdown");
 }
 
-void stream::shutdown(side which, std::error_code& error) noexcept {
-    error = detail::shut_down(handle_.get(), which);
-}
+void stream::shutdown(side which, std::error_code& error) noexcept { error = detail::shut_down(handle_.get(), which); }
 
 net::endpoint stream::local() const {
     const detail::operation_guard guard(handle_.get());

@@ -26,8 +26,8 @@ struct stream_room {
 };
 
 template <class S>
-inline constexpr bool fits_in_room = sizeof(S) <= sizeof(stream_room) && alignof(S) <= alignof(stream_room) &&
-                                     std::is_nothrow_move_constructible_v<S>;
+inline constexpr bool fits_in_room =
+    sizeof(S) <= sizeof(stream_room) && alignof(S) <= alignof(stream_room) && std::is_nothrow_move_constructible_v<S>;
 
 template <class S>
 S& stream_in(stream_room& room) noexcept {

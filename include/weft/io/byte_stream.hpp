@@ -32,14 +32,14 @@ class byte_stream;
 /// and unacknowledged(), which mean what they mean in tcp::stream. Without them a byte_stream writes
 /// the pieces one by one, and says "it would wait", closes, has an empty remote() and 0.
 template <class S>
-concept full_stream = stream<S> && std::move_constructible<S> &&
-                      requires(S& s, const S& there, side which, std::error_code& error) {
-                          s.wait_readable(error);
-                          s.shutdown(which, error);
-                          s.close();
-                          { there.is_open() } -> std::convertible_to<bool>;
-                          { watch_readable(there) } -> std::derived_from<detail::select_watch>;
-                      };
+concept full_stream =
+    stream<S> && std::move_constructible<S> && requires(S& s, const S& there, side which, std::error_code& error) {
+        s.wait_readable(error);
+        s.shutdown(which, error);
+        s.close();
+        { there.is_open() } -> std::convertible_to<bool>;
+        { watch_readable(there) } -> std::derived_from<detail::select_watch>;
+    };
 
 /// The readiness of a byte_stream as a case of a select; see on_readable().
 class byte_readiness final : public detail::select_watch {
