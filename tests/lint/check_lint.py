@@ -73,7 +73,7 @@ def try_variant(name, compiler, level, model):
     expect(f"{name}: bugs were planted", len(should) >= 10)
     judge(f"{name}, object", o, should)
     if model == "-fPIE":
-        program = compiled(compiler, [*flags, "-pie"], f"{stem}.program", o, here / "cold.cpp", library, "-pthread")
+        program = compiled(compiler, [*flags, "-pie"], f"{stem}.program", o, here / "rest.cpp", library, "-pthread")
         judge(f"{name}, program", program, should)
     elif level != "-O0":
         so = compiled(compiler, [*flags, "-shared"], f"{stem}.so", o, "-Wl,-z,lazy" if level == "-O2" else "-Wl,-z,now")
@@ -91,7 +91,7 @@ allow = work / "allow.txt"
 allow.write_text("^planted_  # all of them\n^optimized_\n^shared_\n")
 judge("an allow-list is obeyed", o, set(), "--allow", allow)
 expect("--indirect finds more or the same", run(lint, "--indirect", o).returncode == 1)
-expect("what is no ELF file is refused", run(lint, here / "cold.cpp").returncode == 2)
+expect("what is no ELF file is refused", run(lint, here / "rest.cpp").returncode == 2)
 expect("a file that is not there is refused", run(lint, work / "nowhere").returncode == 2)
 expect("--help states the limits", "does not see" in run(lint, "--help").stdout)
 
