@@ -65,8 +65,8 @@ function(weft_compile_options target)
     target_compile_features(${target} PUBLIC cxx_std_20)
 endfunction()
 
-# The preset asan compiles without optimisation, since its two sanitizers make g++ take twice as long for optimised code. What is tested, and what
-# computes for long, is optimised all the same.
+# The presets asan and tsan compile without optimisation, since compilers take twice as long to optimise code with sanitizers. What is tested, and
+# what computes for long, is optimised all the same.
 function(weft_optimise_when_sanitized target)
     if(WEFT_SANITIZE)
         target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)

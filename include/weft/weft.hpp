@@ -19,8 +19,11 @@
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
 #include <weft/io/buffered_reader.hpp>
+#include <weft/io/byte_listener.hpp>
+#include <weft/io/byte_stream.hpp>
 #include <weft/io/copy.hpp>
 #include <weft/io/descriptor.hpp>
+#include <weft/io/duplex.hpp>
 #include <weft/io/pipe.hpp>
 #include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include <weft/condition_variable.hpp>
@@ -103,6 +104,8 @@ struct simulated_connection {
         const auto arrives = p.pieces.empty() || state->is_cut(p.from, p.to) ? never : p.pieces.front().arrives;
         return p.is_cut_short && arrives > weft::now() ? long_past : arrives;
     }
+    /// Throws if this side is closed, or the connection was reset.
+    void check(int side, const char* what) const;
     /// Takes what a read on this side finds, which does not have to wait.
     std::size_t read_now(int side, std::span<std::byte> into);
     /// Writes what fits. \returns nothing if that is nothing.
@@ -143,8 +146,9 @@ bool one_in(std::uint32_t n) noexcept { return n != 0 && draw(n) == 0; }
 
 [[noreturn]] void fail(std::errc why, const char* what) { throw std::system_error(std::make_error_code(why), what); }
 
-template <class Operation>
-auto reporting(std::error_code& error, Operation&& operation) -> decltype(operation()) {
+/// Runs the operation; if it throws, sets `error` and returns `failed`.
+template <class Operation, class Result = std::invoke_result_t<Operation>>
+Result reporting(std::error_code& error, Operation&& operation, std::type_identity_t<Result> failed) {
     error.clear();
     try {
         return operation();
@@ -153,7 +157,7 @@ auto reporting(std::error_code& error, Operation&& operation) -> decltype(operat
     } catch (const std::system_error& e) {
         error = e.code();
     }
-    return {};
+    return failed;
 }
 
 constexpr const char* reading = "weft: simulated read";
@@ -192,7 +196,7 @@ void simulated_stream::wait_readable() {
     auto& c = *opened(connection_, reading);
     for (guard lock(c.state->lock);;) {
         const auto at = c.readable_at(side_);
-        if (at <= weft::now()) return;
+        if (at <= weft::now()) return c.check(side_, reading);
         wait_for_change(*c.state, lock, at);
     }
 }
@@ -231,26 +235,27 @@ std::optional<std::size_t> simulated_stream::try_write_some(std::span<const std:
 }
 
 std::size_t simulated_stream::read_some(std::span<std::byte> into, std::error_code& error) {
-    return reporting(error, [&] { return read_some(into); });
+    return reporting(error, [&] { return read_some(into); }, 0);
 }
 
 std::size_t simulated_stream::write_some(std::span<const std::byte> from, std::error_code& error) {
-    return reporting(error, [&] { return write_some(from); });
+    return reporting(error, [&] { return write_some(from); }, 0);
 }
 
 std::optional<std::size_t> simulated_stream::try_read_some(std::span<std::byte> into, std::error_code& error) {
-    return reporting(error, [&] { return try_read_some(into); });
+    return reporting(error, [&] { return try_read_some(into); }, 0);
 }
 
 std::optional<std::size_t> simulated_stream::try_write_some(std::span<const std::byte> from, std::error_code& error) {
-    return reporting(error, [&] { return try_write_some(from); });
+    return reporting(error, [&] { return try_write_some(from); }, 0);
 }
 
 void simulated_stream::wait_readable(std::error_code& error) {
-    reporting(error, [&] {
+    const auto wait = [&] {
         wait_readable();
         return 0;
-    });
+    };
+    reporting(error, wait, 0);
 }
 
 void simulated_stream::shutdown(io::side which) noexcept {
@@ -306,9 +311,13 @@ endpoint simulated_stream::remote() const { return opened(connection_, "weft: si
 
 namespace weft::detail {
 
+void simulated_connection::check(int side, const char* what) const {
+    if (is_closed[side]) net::fail(std::errc::bad_file_descriptor, what);
+    if (is_reset) net::fail(std::errc::connection_reset, what);
+}
+
 std::size_t simulated_connection::read_now(int side, std::span<std::byte> into_buffer) {
-    if (is_closed[side]) net::fail(std::errc::bad_file_descriptor, net::reading);
-    if (is_reset) net::fail(std::errc::connection_reset, net::reading);
+    check(side, net::reading);
     auto& p = into(side);
     // the reader has cut the stream short, or it has come to its end
     if (p.pieces.empty() || p.pieces.front().arrives > weft::now() || p.pieces.front().bytes.empty()) return 0;
@@ -323,8 +332,7 @@ std::size_t simulated_connection::read_now(int side, std::span<std::byte> into_b
 }
 
 std::optional<std::size_t> simulated_connection::write_now(int side, std::span<const std::byte> from) {
-    if (is_closed[side]) net::fail(std::errc::bad_file_descriptor, net::writing);
-    if (is_reset) net::fail(std::errc::connection_reset, net::writing);
+    check(side, net::writing);
     auto& p = out_of(side);
     if (p.is_ended || p.is_ignored) net::fail(std::errc::broken_pipe, net::writing);
     if (p.under_way >= net::most_under_way) return std::nullopt;
@@ -386,7 +394,7 @@ simulated_stream simulated_listener::accept() {
 }
 
 simulated_stream simulated_listener::accept(std::error_code& error) {
-    return reporting(error, [&] { return accept(); });
+    return reporting(error, [&] { return accept(); }, {});
 }
 
 endpoint simulated_listener::local() const { return door_->at; }

@@ -28,7 +28,7 @@ using weft::test::fake_peer;
 using weft::test::fake_server;
 namespace redis = weft::redis;
 
-constexpr redis::client_options single{.connections = 1};
+const redis::client_options single{.connections = 1};
 
 /// Expects a redis::error of the kind `connection` that contains the text.
 template <class F>

@@ -70,8 +70,11 @@ template <class From, class To>
 std::uint64_t copy_all(From& from, To& to, idle_watch* watch, std::error_code& error) {
     error.clear();
     std::uint64_t count = 0;
-    if constexpr (of_descriptor<From> && of_descriptor<To>)
-        if (splice_all(source_of(from), source_of(to), count, watch, error) != splice_result::not_here) return count;
+    if constexpr (of_descriptor<From> && of_descriptor<To>) {
+        // Null: a closed stream, or a byte_stream that holds something else.
+        auto *const source = source_of(from), *const sink = source_of(to);
+        if (source && sink && splice_all(source, sink, count, watch, error) != splice_result::not_here) return count;
+    }
     copy_through_buffer(from, to, count, watch, error);
     return count;
 }
