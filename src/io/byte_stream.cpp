@@ -44,7 +44,7 @@ constexpr const char* writing = "weft: write";
 }  // namespace
 
 void byte_stream::hold_closed() noexcept {
-    operations_ = &detail::operations_of<closed_stream>;
+    operations_ = &detail::operations_on<closed_stream>::table;
     ::new (room_.bytes) closed_stream;
 }
 

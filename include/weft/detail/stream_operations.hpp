@@ -88,75 +88,120 @@ std::size_t write_each(S& to, stream_pieces pieces, std::error_code& error) {
 template <class S>
 using watch_of = std::remove_cvref_t<decltype(watch_readable(std::declval<const S&>()))>;
 
+// What a stream need not have.
+
 template <class S>
-inline constexpr stream_operations operations_of = {
-    .move =
-        [](stream_room& from, stream_room& to) noexcept {
-            if constexpr (fits_in_room<S>) {
-                ::new (to.bytes) S(std::move(stream_in<S>(from)));
-                stream_in<S>(from).~S();
-            } else {
-                ::new (to.bytes) S*(&stream_in<S>(from));
-            }
-        },
-    .destroy =
-        [](stream_room& r) noexcept {
-            if constexpr (fits_in_room<S>)
-                stream_in<S>(r).~S();
-            else
-                delete &stream_in<S>(r);
-        },
-    .read_some = [](stream_room& r, std::span<std::byte> into,
-                    std::error_code& error) { return stream_in<S>(r).read_some(into, error); },
-    .write_some = [](stream_room& r, std::span<const std::byte> from,
-                     std::error_code& error) { return stream_in<S>(r).write_some(from, error); },
-    .write_all =
-        [](stream_room& r, stream_pieces pieces, std::error_code& error) {
-            if constexpr (requires(S& s) {
-                              { s.write_all(pieces, error) } -> std::same_as<std::size_t>;
-                          })
-                return stream_in<S>(r).write_all(pieces, error);
-            else
-                return write_each(stream_in<S>(r), pieces, error);
-        },
-    .try_read_some = [](stream_room& r, std::span<std::byte> into, std::error_code& error) -> std::optional<std::size_t> {
-        if constexpr (requires(S& s) { s.try_read_some(into, error); }) return stream_in<S>(r).try_read_some(into, error);
+concept writes_pieces = requires(S& s, stream_pieces pieces, std::error_code& error) {
+    { s.write_all(pieces, error) } -> std::same_as<std::size_t>;
+};
+template <class S>
+concept tries_to_read = requires(S& s, std::span<std::byte> into, std::error_code& error) { s.try_read_some(into, error); };
+template <class S>
+concept tries_to_write =
+    requires(S& s, std::span<const std::byte> from, std::error_code& error) { s.try_write_some(from, error); };
+template <class S>
+concept aborts = requires(S& s) { s.abort(); };
+template <class S>
+concept knows_unacknowledged = requires(const S& s) { s.unacknowledged(); };
+template <class S>
+concept knows_remote = requires(const S& s) { s.remote(); };
+template <class S>
+concept of_source = requires(const S& s) { source_of(s); };
+
+/// The entries of the table for S.
+template <class S>
+struct operations_on {
+    static void move(stream_room& from, stream_room& to) noexcept {
+        if constexpr (fits_in_room<S>) {
+            ::new (to.bytes) S(std::move(stream_in<S>(from)));
+            stream_in<S>(from).~S();
+        } else {
+            ::new (to.bytes) S*(&stream_in<S>(from));
+        }
+    }
+    static void destroy(stream_room& r) noexcept {
+        if constexpr (fits_in_room<S>)
+            stream_in<S>(r).~S();
+        else
+            delete &stream_in<S>(r);
+    }
+
+    static std::size_t read_some(stream_room& r, std::span<std::byte> into, std::error_code& error) {
+        return stream_in<S>(r).read_some(into, error);
+    }
+    static std::size_t write_some(stream_room& r, std::span<const std::byte> from, std::error_code& error) {
+        return stream_in<S>(r).write_some(from, error);
+    }
+    static std::size_t write_all(stream_room& r, stream_pieces pieces, std::error_code& error) {
+        if constexpr (writes_pieces<S>)
+            return stream_in<S>(r).write_all(pieces, error);
+        else
+            return write_each(stream_in<S>(r), pieces, error);
+    }
+    static std::optional<std::size_t> try_read_some(stream_room& r, std::span<std::byte> into, std::error_code& error) {
+        if constexpr (tries_to_read<S>) return stream_in<S>(r).try_read_some(into, error);
         error.clear();
         return std::nullopt;
-    },
-    .try_write_some = [](stream_room& r, std::span<const std::byte> from, std::error_code& error) -> std::optional<std::size_t> {
-        if constexpr (requires(S& s) { s.try_write_some(from, error); }) return stream_in<S>(r).try_write_some(from, error);
+    }
+    static std::optional<std::size_t> try_write_some(stream_room& r, std::span<const std::byte> from, std::error_code& error) {
+        if constexpr (tries_to_write<S>) return stream_in<S>(r).try_write_some(from, error);
         error.clear();
         return std::nullopt;
-    },
-    .wait_readable = [](stream_room& r, std::error_code& error) { stream_in<S>(r).wait_readable(error); },
-    .shutdown = [](stream_room& r, io::side which, std::error_code& error) { stream_in<S>(r).shutdown(which, error); },
-    .close = [](stream_room& r) noexcept { stream_in<S>(r).close(); },
-    .abort =
-        [](stream_room& r) noexcept {
-            if constexpr (requires(S& s) { s.abort(); })
-                stream_in<S>(r).abort();
-            else
-                stream_in<S>(r).close();
-        },
-    .is_open = [](const stream_room& r) noexcept -> bool { return stream_in<S>(r).is_open(); },
-    .unacknowledged = [](const stream_room& r) noexcept -> std::size_t {
-        if constexpr (requires(const S& s) { s.unacknowledged(); }) return stream_in<S>(r).unacknowledged();
-        return 0;
-    },
-    .remote = [](const stream_room& r) -> net::endpoint {
-        if constexpr (requires(const S& s) { s.remote(); }) return stream_in<S>(r).remote();
-        return {};
-    },
-    .source = [](const stream_room& r) noexcept -> io_source* {
-        if constexpr (requires(const S& s) { source_of(s); }) return source_of(stream_in<S>(r));
-        return nullptr;
-    },
-    .make_watch = [](const stream_room& r, watch_room& room) noexcept -> select_watch& {
+    }
+    static void wait_readable(stream_room& r, std::error_code& error) { stream_in<S>(r).wait_readable(error); }
+
+    static void shutdown(stream_room& r, io::side which, std::error_code& error) { stream_in<S>(r).shutdown(which, error); }
+    static void close(stream_room& r) noexcept { stream_in<S>(r).close(); }
+    static void abort(stream_room& r) noexcept {
+        if constexpr (aborts<S>)
+            stream_in<S>(r).abort();
+        else
+            stream_in<S>(r).close();
+    }
+    static bool is_open(const stream_room& r) noexcept { return stream_in<S>(r).is_open(); }
+
+    static std::size_t unacknowledged(const stream_room& r) noexcept {
+        if constexpr (knows_unacknowledged<S>)
+            return stream_in<S>(r).unacknowledged();
+        else
+            return 0;
+    }
+    static net::endpoint remote(const stream_room& r) {
+        if constexpr (knows_remote<S>)
+            return stream_in<S>(r).remote();
+        else
+            return {};
+    }
+    static io_source* source(const stream_room& r) noexcept {
+        if constexpr (of_source<S>)
+            return source_of(stream_in<S>(r));
+        else
+            return nullptr;
+    }
+
+    static select_watch& make_watch(const stream_room& r, watch_room& room) noexcept {
         static_assert(sizeof(watch_of<S>) <= sizeof(watch_room) && alignof(watch_of<S>) <= alignof(watch_room));
         return *::new (room.bytes) watch_of<S>(watch_readable(stream_in<S>(r)));
-    },
-    .destroy_watch = [](select_watch& w) noexcept { static_cast<watch_of<S>&>(w).~watch_of<S>(); },
+    }
+    static void destroy_watch(select_watch& w) noexcept { static_cast<watch_of<S>&>(w).~watch_of<S>(); }
+
+    static constexpr stream_operations table{.move = move,
+                                             .destroy = destroy,
+                                             .read_some = read_some,
+                                             .write_some = write_some,
+                                             .write_all = write_all,
+                                             .try_read_some = try_read_some,
+                                             .try_write_some = try_write_some,
+                                             .wait_readable = wait_readable,
+                                             .shutdown = shutdown,
+                                             .close = close,
+                                             .abort = abort,
+                                             .is_open = is_open,
+                                             .unacknowledged = unacknowledged,
+                                             .remote = remote,
+                                             .source = source,
+                                             .make_watch = make_watch,
+                                             .destroy_watch = destroy_watch};
 };
 
 }  // namespace weft::detail

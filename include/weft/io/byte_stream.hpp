@@ -80,7 +80,7 @@ public:
     /// Takes the stream over. \throws std::bad_alloc, only if it has to be kept on the heap.
     template <class S>
         requires(!std::same_as<std::remove_cvref_t<S>, byte_stream> && !std::is_lvalue_reference_v<S> && full_stream<S>)
-    byte_stream(S&& s) noexcept(detail::fits_in_room<S>) : operations_(&detail::operations_of<S>) {
+    byte_stream(S&& s) noexcept(detail::fits_in_room<S>) : operations_(&detail::operations_on<S>::table) {
         if constexpr (detail::fits_in_room<S>)
             ::new (room_.bytes) S(std::move(s));
         else
