@@ -70,8 +70,8 @@ private:
 /// as they do there. One fiber or thread may read while another writes. close(), abort() and
 /// shutdown() may be called from anywhere meanwhile; the destructor and a move may not.
 ///
-/// \cost  one indirect call per operation: 2 ns (docs/design/streams.md). A stream of up to three
-///        words, such as tcp::stream, is kept inside; a larger one on the heap.
+/// \cost  one indirect call per operation: six instructions (docs/design/streams.md). A stream of up
+///        to three words, such as tcp::stream, is kept inside; a larger one on the heap.
 class byte_stream {
 public:
     /// A closed stream.
