@@ -1,4 +1,4 @@
-// byte_stream.hpp - any stream of bytes behind one type, chosen at run time: TCP, pipes, TLS, simulated.
+// byte_stream.hpp - any stream of bytes behind one type, chosen at run time: TCP, pipes, simulated.
 #pragma once
 
 #include <concepts>
@@ -24,13 +24,13 @@ class byte_stream;
 ///
 ///     void wait_readable(std::error_code&);          // parks until read_some() would not wait
 ///     void shutdown(io::side, std::error_code&);     // ends one direction
-///     void close() noexcept;                         // from any thread; wakes operations under way
+///     void close() noexcept;                         // from any thread; wakes what is under way
 ///     bool is_open() const noexcept;
 ///     watch_readable(const S&)                       // for on_readable(); found by its argument
 ///
 /// It may also have write_all(pieces, error), try_read_some(), try_write_some(), abort(), remote()
-/// and unacknowledged(), which mean what they mean in tcp::stream. Without them a byte_stream writes
-/// the pieces one by one, and says "it would wait", closes, has an empty remote() and 0.
+/// and unacknowledged(), which mean what they mean in tcp::stream. Without them a byte_stream
+/// writes the pieces one by one, and says "it would wait", closes, has an empty remote() and 0.
 template <class S>
 concept full_stream =
     stream<S> && std::move_constructible<S> && requires(S& s, const S& there, side which, std::error_code& error) {
@@ -70,8 +70,8 @@ private:
 /// as they do there. One fiber or thread may read while another writes. close(), abort() and
 /// shutdown() may be called from anywhere meanwhile; the destructor and a move may not.
 ///
-/// \cost  one indirect call per operation: six instructions (docs/design/streams.md). A stream of up
-///        to three words, such as tcp::stream, is kept inside; a larger one on the heap.
+/// \cost  one indirect call per operation: six instructions (docs/design/streams.md). A stream of
+///        up to three words, such as tcp::stream, is kept inside; a larger one on the heap.
 class byte_stream {
 public:
     /// A closed stream.
