@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare demo test bare-test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan demo test bare-test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -26,14 +26,14 @@ setup-plots: ## matplotlib, which weft bench --plot needs
 	@scripts/setup plots
 
 demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 chooses another address
-	$(call configure,release)
-	cmake --build --preset release --target weft_cli --parallel $(JOBS)
-	@scripts/demo build/release/bin/weft $(LISTEN)
+	$(call configure,demo)
+	cmake --build --preset demo --target example_users --parallel $(JOBS)
+	@scripts/demo build/demo/examples/users $(LISTEN)
 
 test: setup ## builds everything and runs every test; TESTS=regex and TARGETS='a b' choose
 	$(call suite,dev)
 
-asan: setup ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: setup-tsan ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call suite,asan,$(FIXED_ADDRESSES))
 
 tsan: setup-tsan ## the tests under ThreadSanitizer
@@ -69,7 +69,7 @@ soak: setup ## the users service among hogs, floods, slow clients and Redis rest
 soak-tsan: setup-tsan ## the same under ThreadSanitizer, 10 minutes unless MINUTES says otherwise
 	$(call soak,tsan,10,$(FIXED_ADDRESSES))
 
-soak-asan: setup ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, 10 minutes
+soak-asan: setup-tsan ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, 10 minutes
 	$(call soak,asan,10,$(FIXED_ADDRESSES))
 
 soak-hand-offs: setup ## takes workers from fibers at random, HAND_OFFS=1000000 times
@@ -118,6 +118,12 @@ setup-install:
 setup-bare:
 	@scripts/setup bare
 
+setup-deb:
+	@scripts/setup deb
+
+setup-conan:
+	@scripts/setup conan
+
 setup-arm64:
 	@scripts/setup build arm64
 
@@ -134,6 +140,20 @@ tidy: setup-lint ## clang-tidy on the sources that differ from the last commit
 install: setup-install ## builds what is installed, without tests, and installs it under PREFIX=/usr/local
 	$(call build,install)
 	cmake --install build/install --prefix $(PREFIX)
+
+deb: setup-install setup-deb ## the Debian packages libweft0, libweft-dev and weft, in build/deb/packages
+	$(call build,deb)
+	rm -rf build/deb/packages
+	cpack -G DEB --config build/deb/CPackConfig.cmake
+
+deb-test: deb ## installs them into a folder, builds programs against them and runs these
+	@scripts/package_test deb
+
+vcpkg-test: setup-install ## the same with the port in packaging/vcpkg; VCPKG_ROOT is where vcpkg is
+	@scripts/package_test vcpkg
+
+conan-test: setup-install setup-conan ## the same with the Conan recipe in packaging/conan, static and shared
+	@scripts/package_test conan
 
 clean: ## removes build/
 	rm -rf build

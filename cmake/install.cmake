@@ -1,17 +1,26 @@
 # What `cmake --install` puts where: libraries, the headers of the libraries that were built, the weft command, and the
-# two ways to find them again: find_package(weft) and pkg-config.
+# two ways to find them again: find_package(weft) and pkg-config. The components are those of the Debian packages (deb.cmake):
+# `libraries` is what a program needs that runs, `development` what is needed to build one, `command` the programs of weft.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
 
-# weft_install(target name description [required modules...]): one export set and one pkg-config module per library, so
-# that a user without hiredis can still use the others. Paths are relative: the prefix is known only when installing.
-function(weft_install target name description)
+# weft_install_library(target): with an export set of its own, so that a user without hiredis can still use the others.
+function(weft_install_library target)
     install(TARGETS ${target} EXPORT ${target}
-            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-    install(EXPORT ${target} NAMESPACE weft:: FILE ${target}-targets.cmake DESTINATION "${package_dir}")
+            ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT libraries NAMELINK_COMPONENT development)
+    install(EXPORT ${target} NAMESPACE weft:: FILE ${target}-targets.cmake DESTINATION "${package_dir}" COMPONENT development)
+endfunction()
+
+# weft_install(target name description [required modules...]): the library, the shared one beside it if that is wanted, and a pkg-config
+# module. Paths are relative: the prefix is known only when installing.
+function(weft_install target name description)
+    weft_install_library(${target})
+    if(WEFT_SHARED_BESIDE AND TARGET ${target}_shared)
+        weft_install_library(${target}_shared)
+    endif()
 
     string(REPLACE "_" "-" module ${target})
     set(pc_cflags "")
@@ -22,10 +31,18 @@ function(weft_install target name description)
         string(APPEND pc_cflags " -finstrument-functions")
     endif()
     set(pc_description "${description}")
-    string(REPLACE ";" " " pc_requires "${ARGN}")
+    set(pc_requires "${ARGN}")
+    set(pc_requires_private "")
+    if(WEFT_SHARED_BESIDE)   # pkg-config takes the shared library, unless it is asked for the static one
+        set(pc_requires_private "${pc_requires}")
+        list(FILTER pc_requires INCLUDE REGEX "^weft")
+        list(FILTER pc_requires_private EXCLUDE REGEX "^weft")
+    endif()
+    string(REPLACE ";" " " pc_requires "${pc_requires}")
+    string(REPLACE ";" " " pc_requires_private "${pc_requires_private}")
     file(RELATIVE_PATH pc_to_include "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
     configure_file("${PROJECT_SOURCE_DIR}/cmake/weft.pc.in" "${PROJECT_BINARY_DIR}/${module}.pc" @ONLY)
-    install(FILES "${PROJECT_BINARY_DIR}/${module}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    install(FILES "${PROJECT_BINARY_DIR}/${module}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
 endfunction()
 
 # A static library hands what it needs on to the program that links it.
@@ -57,19 +74,19 @@ else()
     list(APPEND unbuilt PATTERN redis EXCLUDE)
 endif()
 
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
+install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${unbuilt})
 
 # gdb's commands, for people to source; and where gdb itself looks for them beside a library whose own copy has been stripped away.
-install(FILES tools/gdb/weft.py DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/gdb")
-if(BUILD_SHARED_LIBS)
-    install(FILES tools/gdb/weft.py DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}"
+install(FILES tools/gdb/weft.py DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/gdb" COMPONENT development)
+if(BUILD_SHARED_LIBS OR WEFT_SHARED_BESIDE)
+    install(FILES tools/gdb/weft.py DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}" COMPONENT libraries
             RENAME "libweft.so.${PROJECT_VERSION}-gdb.py")
 endif()
 
 if(TARGET weft_cli)
-    install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT command)
     if(BUILD_SHARED_LIBS)
         file(RELATIVE_PATH to_libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
         set_target_properties(weft_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
@@ -80,4 +97,4 @@ configure_package_config_file(cmake/weft-config.cmake.in "${PROJECT_BINARY_DIR}/
                               INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/weft-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/weft-config.cmake" "${PROJECT_BINARY_DIR}/weft-config-version.cmake"
-        DESTINATION "${package_dir}")
+        DESTINATION "${package_dir}" COMPONENT development)

@@ -1,6 +1,7 @@
 # How the project's own code is compiled: language, warnings, sanitizers, and the functions that give a target all three.
 option(WEFT_WERROR "Treat warnings as errors" OFF)
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers for everything in this build, as after -fsanitize=")
+set(WEFT_OPTIMISE "" CACHE STRING "Flag for the libraries and for tests that compute for long, if the rest is compiled without optimisation: -O1")
 
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)   # there are none, and scanning would ask for clang-scan-deps
@@ -65,28 +66,62 @@ function(weft_compile_options target)
     target_compile_features(${target} PUBLIC cxx_std_20)
 endfunction()
 
-# The presets asan and tsan compile without optimisation, since compilers take twice as long to optimise code with sanitizers. What is tested, and
-# what computes for long, is optimised all the same.
-function(weft_optimise_when_sanitized target)
-    if(WEFT_SANITIZE)
-        target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+# The presets dev, asan and tsan compile tests without optimisation, since that takes half the time. What is tested, and what computes for long,
+# is optimised all the same.
+function(weft_optimise target)
+    if(WEFT_OPTIMISE)
+        target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${WEFT_OPTIMISE}>)
     endif()
 endfunction()
 
-# weft_library(target name sources...): a library of the product, known to users as weft::<name>.
+# weft_group(target n): compiles n files of the target as one unit where that was asked for.
+function(weft_group target n)
+    if(WEFT_UNITY_BUILD)
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${n})
+        target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>   # these two take the files for one
+                                                 $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+    endif()
+endfunction()
+
+# weft_limit_exports(target library): a shared library exports what cmake/exports/<library>.map lists, or that of every library of weft's.
+function(weft_limit_exports target library)
+    if(WEFT_SANITIZE)   # which needs names of its own
+        return()
+    endif()
+    set(map "${PROJECT_SOURCE_DIR}/cmake/exports/${library}.map")
+    if(NOT EXISTS "${map}")
+        set(map "${PROJECT_BINARY_DIR}/weft.map")
+        configure_file("${PROJECT_SOURCE_DIR}/cmake/exports/weft.map.in" "${map}" @ONLY)
+    endif()
+    target_link_options(${target} PRIVATE LINKER:--version-script,${map} LINKER:-z,defs)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${map}")
+endfunction()
+
+# weft_library(target name sources...): a library of the product, known to users as weft::<name>. Of its names only those with WEFT_EXPORT
+# are visible outside of it.
 function(weft_library target name)
     add_library(${target} ${ARGN})
     add_library(weft::${name} ALIAS ${target})
     weft_compile_options(${target})
-    weft_optimise_when_sanitized(${target})
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")   # include/weft/thread_safety.hpp
+        target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>)
+    endif()
+    weft_optimise(${target})
     target_include_directories(${target}
         PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
         PRIVATE "${PROJECT_SOURCE_DIR}/src")
     if(WEFT_HAS_STACK_CLASH_PROTECTION)   # the frames on fibers' stacks are the user's
         target_compile_options(${target} INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fstack-clash-protection>)
     endif()
-    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
-                                               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    if(target STREQUAL "weft")   # it defines the name of the version that the files of all others ask for (weft/detail/abi.hpp)
+        target_compile_definitions(${target} PRIVATE WEFT_BUILDING)
+    endif()
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${WEFT_ABI_VERSION}
+                                               CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "SHARED_LIBRARY")
+        weft_limit_exports(${target} ${target})
+    endif()
 endfunction()
 
 # weft_switched(name sources package targets...): weft_buildable for a library that the user's WEFT_<NAME> switches. ON is an error where the

@@ -31,7 +31,7 @@ function(weft_share from to)
     if(WEFT_INSTALL)
         include(GNUInstallDirs)
         install(DIRECTORY "${PROJECT_SOURCE_DIR}/${from}/" DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/${to}"
-                USE_SOURCE_PERMISSIONS)
+                USE_SOURCE_PERMISSIONS COMPONENT command)
     endif()
 endfunction()
 weft_share(tools/weft/share .)

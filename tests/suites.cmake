@@ -1,10 +1,12 @@
-# Read by ctest: adds one test for each suite with parameters of `program`, which runs the suite in one process, without the tests in `left_out`.
-# A name ends in the number of tests that it stands for, which scripts/count_tests counts. `timeout` is that of one test.
+# Read by ctest: adds one test for each suite of `program` with tests that match `shared`, which runs these in one process, without those in `left_out`.
+# Each name begins with that of the program, since models and tests have suites of one name, and ends in the number of tests that it stands for, which
+# scripts/count_tests counts. `timeout` is that of one test.
 if(NOT EXISTS "${program}")
     add_test("${program}_NOT_BUILT" "${program}_NOT_BUILT")
     return()
 endif()
-set(patterns "*/*-${left_out}")
+get_filename_component(binary "${program}" NAME)
+set(patterns "${shared}-${left_out}")
 execute_process(COMMAND "${program}" --gtest_list_tests "--gtest_filter=${patterns}" OUTPUT_VARIABLE listed RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
     add_test("${program}_CANNOT_LIST_ITS_TESTS" "${program}" --gtest_list_tests)
@@ -26,12 +28,12 @@ foreach(line IN LISTS lines)
 endforeach()
 math(EXPR longest "${timeout} * 3")
 foreach(suite IN LISTS suites)
-    if(suite MATCHES "/")
+    if(suite MATCHES "/" OR shared STREQUAL "*")
         set(own "${suite}*-${left_out}")
     else()   # tests of the suite without parameters are tests of their own
         set(own "${suite}*/*-${left_out}")
     endif()
-    set(test "${suite}* (${of_${suite}} tests)")
+    set(test "${binary} ${suite}* (${of_${suite}} tests)")
     add_test("${test}" "${program}" "--gtest_filter=${own}")
     set_tests_properties("${test}" PROPERTIES TIMEOUT ${longest} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endforeach()

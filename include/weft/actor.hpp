@@ -16,6 +16,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -127,10 +128,11 @@ public:
     auto ask(M&& m) const {
         return ask_until(std::forward<M>(m), detail::never);
     }
-    template <class M, class Rep, class Period>
+    /// The timeout is a duration or a point in time.
+    template <class M, detail::time_limit Limit>
         requires detail::takes<A, M>
-    auto ask(M&& m, const std::chrono::duration<Rep, Period>& timeout) const {
-        return ask_until(std::forward<M>(m), detail::deadline_in(timeout));
+    auto ask(M&& m, const Limit& timeout) const {
+        return ask_until(std::forward<M>(m), detail::deadline_of(timeout));
     }
 
 private:
@@ -156,6 +158,17 @@ actor_core_ref new_actor(const actor_attributes& a, Args&&... args) {
     return actor_core_ref(make_actor(a, make_program<A, lives::once>(std::forward<Args>(args)...)));
 }
 
+template <class... Args>
+struct begins_with_argument : std::true_type {};
+template <class First, class... Args>
+struct begins_with_argument<First, Args...>
+    : std::bool_constant<!std::convertible_to<First, const actor_attributes&> && !std::derived_from<First, runtime>> {};
+
+/// The arguments of an actor that is started without attributes: the first one is neither
+/// attributes nor a runtime.
+template <class... Args>
+concept arguments_only = begins_with_argument<std::remove_cvref_t<Args>...>::value;
+
 }  // namespace detail
 
 /// Starts an actor in the current runtime, or in `rt`. The actor is an object A(args...). If A has
@@ -165,12 +178,14 @@ actor_core_ref new_actor(const actor_attributes& a, Args&&... args) {
 ///     auto echo = weft::spawn_actor<int>({.name = "echo"}, [](weft::mailbox<int>& in) {
 ///         for (int n : in) std::cout << n << '\n';
 ///     });
+///     auto bob = weft::spawn_actor<account>(100);  // without attributes
 ///
 /// \returns  a reference; the actor may not have begun yet. What its constructor throws ends it.
 /// \parks    at max_fibers, as spawn() does. With at_limit::run_inline it parks as with
 ///           at_limit::park, because an actor outlives the call that starts it.
-/// \throws   std::invalid_argument for a mailbox of 0 messages; what spawn() throws. On a plain
-///           thread the program stops with a message: name a runtime there.
+/// \throws   std::invalid_argument for a mailbox of 0 messages, and for overflow::back_off, which
+///           is for channels; what spawn() throws. On a plain thread the program stops with a
+///           message: name a runtime there.
 template <class A, class... Args>
 [[nodiscard]] actor_ref<A> spawn_actor(const actor_attributes& a, Args&&... args) {
     auto made = detail::new_actor<A>(a, std::forward<Args>(args)...);
@@ -182,6 +197,16 @@ template <class A, class... Args>
     auto made = detail::new_actor<A>(a, std::forward<Args>(args)...);
     detail::start_actor(made.core(), rt);
     return actor_ref<A>(std::move(made));
+}
+template <class A, class... Args>
+    requires detail::arguments_only<Args...>
+[[nodiscard]] actor_ref<A> spawn_actor(Args&&... args) {
+    return spawn_actor<A>(actor_attributes{}, std::forward<Args>(args)...);
+}
+template <class A, std::derived_from<runtime> Runtime, class... Args>
+    requires detail::arguments_only<Args...>
+[[nodiscard]] actor_ref<A> spawn_actor(Runtime& rt, Args&&... args) {
+    return spawn_actor<A>(rt, actor_attributes{}, std::forward<Args>(args)...);
 }
 
 /// \returns the actor whose fiber calls. The program stops with a message if the caller is not on

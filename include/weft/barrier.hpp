@@ -5,11 +5,13 @@
 //      completion function, with no lock held; then all waits for this phase end and the next phase
 //      begins.
 //   2  If more parties arrive in a phase than are expected, the program stops.
-//   3  A party whose wait was interrupted has arrived: the others do not wait for it in this phase,
-//      but they will in the next. A party that leaves for good calls arrive_and_drop().
+//   3  A party whose wait was interrupted, or ended in time, has arrived: the others do not wait
+//      for it in this phase, but they will in the next. A party that leaves for good calls
+//      arrive_and_drop().
 //   4  The party that ends a phase does not touch the barrier afterwards: a waiter may destroy it.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -29,7 +31,7 @@ namespace detail {
 
 struct waiting_room;
 
-class barrier_core {
+class WEFT_EXPORT barrier_core {
 public:
     explicit constexpr barrier_core(std::ptrdiff_t expected) noexcept : expected_(expected), missing_(expected) {
         if (expected < 0) begins_below_zero();
@@ -124,6 +126,14 @@ public:
         return core_.wait(token.phase_, detail::deadline_at(t), nullptr);
     }
     bool wait(const arrival_token& token, std::stop_token stop) const { return core_.wait(token.phase_, detail::never, &stop); }
+    template <class Rep, class Period>
+    bool wait_for(const arrival_token& token, std::stop_token stop, const std::chrono::duration<Rep, Period>& d) const {
+        return core_.wait(token.phase_, detail::deadline_in(d), &stop);
+    }
+    template <class Clock, class Duration>
+    bool wait_until(const arrival_token& token, std::stop_token stop, const std::chrono::time_point<Clock, Duration>& t) const {
+        return core_.wait(token.phase_, detail::deadline_at(t), &stop);
+    }
 
     /// Arrives and waits. If this fiber is to stop already, it does not arrive.
     ///
@@ -133,11 +143,38 @@ public:
         core_.enter();
         wait(arrive());
     }
+    /// Arrives as arrive_and_wait() does, and waits up to a limit of time or until `stop` is
+    /// stopped. It has arrived also if it did not wait to the end; see rule 3.
+    ///
+    /// \returns  true if the phase has ended.
+    /// \parks    until then.
+    /// \throws   weft::cancelled
+    template <class Rep, class Period>
+    bool arrive_and_wait_for(const std::chrono::duration<Rep, Period>& d) {
+        return arrive_and_wait(detail::deadline_in(d), nullptr);
+    }
+    template <class Clock, class Duration>
+    bool arrive_and_wait_until(const std::chrono::time_point<Clock, Duration>& t) {
+        return arrive_and_wait(detail::deadline_at(t), nullptr);
+    }
+    bool arrive_and_wait(std::stop_token stop) { return arrive_and_wait(detail::never, &stop); }
+    template <class Rep, class Period>
+    bool arrive_and_wait_for(std::stop_token stop, const std::chrono::duration<Rep, Period>& d) {
+        return arrive_and_wait(detail::deadline_in(d), &stop);
+    }
+    template <class Clock, class Duration>
+    bool arrive_and_wait_until(std::stop_token stop, const std::chrono::time_point<Clock, Duration>& t) {
+        return arrive_and_wait(detail::deadline_at(t), &stop);
+    }
 
     /// Arrives in this phase, and is no longer expected in later ones.
     void arrive_and_drop() { arrive(1, detail::barrier_core::leaves::for_good); }
 
 private:
+    bool arrive_and_wait(detail::time_point until, const std::stop_token* stop) {
+        core_.enter();
+        return core_.wait(arrive(1, detail::barrier_core::leaves::no), until, stop);
+    }
     std::uint64_t arrive(std::ptrdiff_t n, detail::barrier_core::leaves how) {
         const auto a = core_.arrive(n, how);
         if (a.is_last) {

@@ -1,6 +1,7 @@
 // blocking.hpp - how a fiber uses code that knows nothing of fibers: calls that block or call back.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <concepts>
@@ -23,8 +24,8 @@ namespace detail {
 
 /// Runs the task on the caller's blocking pool, or in place on a plain thread.
 /// \throws  cancelled, std::system_error; not what the task threw.
-void run_blocking(task& call, std::stop_source* stop);
-void run_blocking_detached(std::unique_ptr<task> call);
+WEFT_EXPORT void run_blocking(task& call, std::stop_source* stop);
+WEFT_EXPORT void run_blocking_detached(std::unique_ptr<task> call);
 
 /// A task that calls f where it lies, without a copy, because the caller waits.
 template <class F, class R, bool TakesToken>
@@ -137,7 +138,7 @@ private:
 };
 
 /// \returns how many calls of resumers came second or too late, in this process so far.
-std::uint64_t ignored_resumes() noexcept;
+WEFT_EXPORT [[nodiscard]] std::uint64_t ignored_resumes() noexcept;
 
 /// Turns a function that calls back into one that returns: `start(resume)` begins the work, and the
 /// fiber goes on with what resume(value) or resume(std::exception_ptr) brings.

@@ -10,10 +10,10 @@
 //   4  T is copied once per subscriber, with no lock held.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <weft/channel.hpp>
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/overflow.hpp>
 
 namespace weft {
@@ -49,6 +50,7 @@ public:
             case overflow::drop_oldest: push_out(copy); return true;
             case overflow::drop_newest: channel_try_send(core_.core(), &copy); return true;
             case overflow::fail: return channel_try_send(core_.core(), &copy) != channel_op::full;
+            case overflow::back_off: return channel_send(core_.core(), &copy, deadline_in(back_off_time)) != channel_op::timeout;
         }
         return true;
     }
@@ -113,10 +115,11 @@ public:
 
     /// Sends a copy to each subscriber.
     ///
-    /// \parks   for subscribers with overflow::park that have no room, one after another.
+    /// \parks   for subscribers with overflow::park or back_off that have no room, one after
+    ///          another.
     /// \throws  channel_closed; weft::cancelled, in which case some subscribers may have got the
     ///          value; std::system_error (no_buffer_space) after all others have got it, if a
-    ///          subscriber with overflow::fail had no room; what T's copy throws.
+    ///          subscriber with overflow::fail or back_off had no room; what T's copy throws.
     void send(const T& value) const {
         const auto members = state_->members();
         bool refused = false;
@@ -127,8 +130,8 @@ public:
     /// Ends the broadcast: later sends throw channel_closed. Idempotent.
     void close() const noexcept { state_->close(); }
     [[nodiscard]] bool closed() const noexcept { return state_->closed(); }
-    /// \returns how many subscribers there are: a snapshot.
-    [[nodiscard]] std::size_t size() const { return state_->closed() ? 0 : state_->members()->size(); }
+    /// \returns how many subscribers there are: a snapshot. 0 after close(); never throws.
+    [[nodiscard]] std::size_t size() const noexcept { return state_->size(); }
 
 private:
     using list = std::vector<std::shared_ptr<detail::subscriber<T>>>;
@@ -141,7 +144,7 @@ private:
         void add(std::shared_ptr<detail::subscriber<T>> s) {
             // Destroyed after the lock: it may hold values of a subscriber that has left.
             std::shared_ptr<const list> old;
-            const std::lock_guard guard(lock_);
+            const detail::lock_guard guard(lock_);
             if (closed_) detail::throw_channel_closed();
             auto next = std::make_shared<list>(living());
             next->push_back(std::move(s));
@@ -149,7 +152,7 @@ private:
         }
         std::shared_ptr<const list> members() {
             std::shared_ptr<const list> old;  // destroyed after the lock, as in add()
-            const std::lock_guard guard(lock_);
+            const detail::lock_guard guard(lock_);
             if (closed_) detail::throw_channel_closed();
             for (const auto& s : *members_)
                 if (s->is_gone()) {
@@ -161,28 +164,32 @@ private:
         void close() noexcept {
             std::shared_ptr<const list> last;
             {
-                const std::lock_guard guard(lock_);
+                const detail::lock_guard guard(lock_);
                 closed_ = true;
                 last = std::exchange(members_, std::make_shared<list>());
             }
             for (const auto& s : *last) s->close();
         }
         bool closed() {
-            const std::lock_guard guard(lock_);
+            const detail::lock_guard guard(lock_);
             return closed_;
+        }
+        std::size_t size() noexcept {
+            const detail::lock_guard guard(lock_);
+            return static_cast<std::size_t>(std::ranges::count_if(*members_, [](const auto& s) { return !s->is_gone(); }));
         }
 
     private:
-        list living() const {
+        list living() const WEFT_REQUIRES(lock_) {
             list all;
             for (const auto& s : *members_)
                 if (!s->is_gone()) all.push_back(s);
             return all;
         }
 
-        std::mutex lock_;
-        bool closed_ = false;
-        std::shared_ptr<const list> members_ = std::make_shared<list>();
+        detail::thread_mutex lock_;
+        bool closed_ WEFT_GUARDED_BY(lock_) = false;
+        std::shared_ptr<const list> members_ WEFT_GUARDED_BY(lock_) = std::make_shared<list>();
     };
 
     std::shared_ptr<state> state_;

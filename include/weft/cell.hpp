@@ -36,7 +36,7 @@ template <class T>
 class typed_cell_listener final : public cell_listener {
 public:
     typed_cell_listener() : to_(unbounded, overflow::park) {}
-    receiver<T> rx() const { return to_.rx(); }
+    [[nodiscard]] receiver<T> rx() const { return to_.rx(); }
     bool is_gone() const noexcept override { return to_.is_gone(); }
     void push(const void* value, std::size_t limit) noexcept override {
         try {
@@ -73,8 +73,8 @@ public:
     explicit cell(T value) : core_(1) { set(std::move(value)); }
     /// Computed by f() in a fiber of its own, in the current runtime or in `rt`: now, and again
     /// whenever a cell that f has read has changed. f may wait, also for ivars. f must let
-    /// dataflow_cycle pass; it may get that even in a circle that a later step has opened, and is
-    /// then called again (rule 5).
+    /// dataflow_cycle pass. It may see that although a later set() has removed the circle, and is
+    /// called again then (rule 5).
     ///
     /// \parks   at max_fibers, as spawn() does. With at_limit::run_inline it parks as with
     ///          at_limit::park, because the fiber ends only with the cell.

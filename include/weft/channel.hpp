@@ -1,36 +1,58 @@
 // channel.hpp - passes values between fibers and plain threads alike; behaves like Go's channels.
 //
 // Rules
-//   1  Every value sent is received once, or dropped with the channel when its last handle is gone.
+//   1  Every value sent is received once, or dropped with the channel when its last handle is gone,
+//      or dropped when the channel is full, if channel_options say so.
 //   2  Values of one sender arrive in the order sent. Waiting senders and receivers are served
 //      oldest first.
 //   3  A send that does not succeed (closed, timeout, cancelled) has sent nothing; a receive that
 //      does not succeed has taken nothing.
 //   4  Moves and destructors of T run without any lock of the channel, on the sending or the
-//      receiving fiber. When a move throws, the operation that ran it throws. That one value is
-//      what the move left of it, and is dropped if it was stored. No other value is lost, the other
+//      receiving fiber. When a move throws, the operation that ran it throws. The value that
+//      was being moved stays as the failed move left it; if it was stored in the channel, it is
+//      dropped. No other value is lost, the other
 //      side goes on waiting, and the channel remains usable.
 //   5  After a channel was moved from, it may only be assigned to or destroyed.
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <stdexcept>
 
 #include <weft/detail/channel_ends.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/no_limit.hpp>
 
 namespace weft {
 
 /// Thrown by a send to a closed channel. See docs/guide/2-channels.md.
-class channel_closed : public std::runtime_error {
+class WEFT_EXPORT channel_closed : public std::runtime_error {
 public:
     channel_closed();
 };
 
-/// The capacity of a channel whose senders never wait.
-inline constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+/// The capacity of a channel whose senders never wait; weft::no_limit is the same.
+inline constexpr std::size_t unbounded = no_limit;
 
-/// The sending side of a channel. The channel closes when the last sender ever made of it is gone.
+/// What a send does if the channel is full.
+///
+///     weft::channel<reading> last(1, {.when_full = weft::overflow::drop_oldest});
+///
+/// park:        it waits.
+/// drop_oldest: it drops the oldest stored value. So a send never waits.
+/// drop_newest: send() drops its value and returns; try_send() and send_for() tell.
+/// fail:        send() throws std::system_error (no_buffer_space).
+/// back_off:    send() waits as with park, but for 75 ms at most, and then throws as with fail.
+///
+/// A case on_send is ready when such a send would not wait; with back_off it waits as with park. If
+/// that send drops its value, the callback of the case still runs, and a value given by
+/// std::ref(value) is left as it is; if it fails, select() throws, also one with an `otherwise`.
+/// What is dropped is destroyed by the sender, without any lock.
+struct channel_options {
+    weft::overflow when_full = overflow::park;
+};
+
+/// The sending side of a channel. The channel closes when the last of its senders is gone; one of
+/// which no sender was made is closed by close() only.
 ///
 ///     weft::channel<int> numbers;
 ///     auto count = weft::spawn([out = numbers.tx()] { for (int i = 0; i < 9; ++i) out.send(i); });
@@ -89,6 +111,10 @@ public:
     /// is good: beyond 256 KiB only what is stored costs memory.
     explicit channel(std::size_t capacity = 0)
         : detail::channel_handle<T>(detail::channel_ref(detail::make_channel(element::operations, capacity))) {}
+    /// \throws std::invalid_argument for drop_oldest with capacity 0, which has no oldest value.
+    channel(std::size_t capacity, const channel_options& options)
+        : detail::channel_handle<T>(detail::channel_ref(detail::make_channel(element::operations, capacity, options.when_full))) {
+    }
 
     /// One-way views of this channel. The channel itself does not count as a sender.
     [[nodiscard]] sender<T> tx() const { return sender<T>(this->ref()); }

@@ -9,6 +9,7 @@
 //                         even before they have returned.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -35,7 +36,7 @@ namespace weft {
 ///          condition first.
 /// \throws  weft::cancelled, with the mutex locked, if this fiber is asked to stop.
 /// \orders  what the notifier did before notify_one() or notify_all() happens before the return.
-class condition_variable {
+class WEFT_EXPORT condition_variable {
     using lock_type = std::unique_lock<mutex>;
 
 public:

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <weft/detail/coroutine_core.hpp>
+#include <weft/detail/export.hpp>
 
 namespace weft {
 
@@ -36,7 +37,7 @@ class coroutine;
 ///         person& person_;
 ///     };
 template <>
-class coroutine<void()> {
+class WEFT_EXPORT coroutine<void()> {
 public:
     /// The body is any function without arguments; it does not start before the first call().
     /// \throws std::system_error when memory for the stack is refused.
@@ -59,10 +60,11 @@ public:
     /// \parks   if the body does.
     /// \cost    two switches of stacks, the one of the yield() included; no lock, no allocation.
     void call() { detail::call_coroutine(*core_, nullptr); }
-
-    /// call() and state() under the names that std::coroutine_handle has for them.
+    /// Do what call() does, under the names that coroutine<R(A)> and std::coroutine_handle use.
     /// \see resumable.hpp
+    void operator()() { call(); }
     void resume() { call(); }
+    /// \returns whether the body has ended: the coroutine cannot be called again.
     [[nodiscard]] bool done() const noexcept { return state() == coroutine_state::done; }
 
     /// Returns to the caller of the innermost running coroutine; that coroutine's next call() goes
@@ -174,6 +176,14 @@ public:
             return static_cast<R&&>(*static_cast<std::remove_reference_t<R>*>(output));
         }
     }
+
+    /// Does what the call operator does, under the name that coroutine<> and std::coroutine_handle
+    /// use. A coroutine<R()> is resumable (resumable.hpp). If its body returns void and R is not
+    /// void, the resume() behind the last yield throws coroutine_done, although done() was false
+    /// before: only that step shows that there is no further value.
+    R resume(A... argument) { return (*this)(static_cast<A&&>(argument)...); }
+    /// \returns whether the body has ended: a call throws coroutine_done. True after a move.
+    [[nodiscard]] bool done() const noexcept { return state() == coroutine_state::done; }
 
     /// \returns the state; a moved-from coroutine is done.
     [[nodiscard]] coroutine_state state() const noexcept { return core_ ? detail::state_of(*core_) : coroutine_state::done; }

@@ -1,6 +1,9 @@
 // dead_letter.hpp - messages accepted, or dropped by a full mailbox, that no actor handles.
 #pragma once
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/requirements.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -23,19 +26,20 @@ struct dead_letter {
 
     /// \returns the message, if it is an M; else null.
     template <class M>
-    const M* get_if() const noexcept {
+    [[nodiscard]] const M* get_if() const noexcept {
         return type == typeid(M) ? static_cast<const M*>(message) : nullptr;
     }
 };
 
 /// Sets the hook that is called for dead letters, in the whole process. Without a hook nothing
-/// happens. The hook runs where the message was lost; it must not throw and should not wait. A
+/// happens. The hook is called where the message was lost, on any fiber or thread, also several at
+/// once; it must not park. What it throws is printed, at most once in five seconds, and ignored. A
 /// message whose sender is told, by an exception or by try_send(), is no dead letter.
 ///
 /// \returns  the previous hook.
-std::function<void(const dead_letter&)> on_dead_letter(std::function<void(const dead_letter&)> hook);
+WEFT_EXPORT std::function<void(const dead_letter&)> on_dead_letter(std::function<void(const dead_letter&)> hook);
 
 /// \returns how many dead letters there have been in this process.
-std::uint64_t dead_letters() noexcept;
+WEFT_EXPORT [[nodiscard]] std::uint64_t dead_letters() noexcept;
 
 }  // namespace weft

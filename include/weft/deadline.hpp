@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/stop.hpp>
 
 namespace weft {
@@ -18,7 +19,7 @@ namespace detail {
 
 /// The code of a limit that the program itself has set. Compares equal to std::errc::timed_out, but
 /// says "timed out" instead of the system's "Connection timed out".
-std::error_code timeout_code() noexcept;
+WEFT_EXPORT std::error_code timeout_code() noexcept;
 
 }  // namespace detail
 
@@ -28,7 +29,7 @@ std::error_code timeout_code() noexcept;
 ///
 ///     try { weft::with_timeout(50ms, query); }
 ///     catch (const weft::timeout_error& e) { std::cerr << e.what() << '\n'; }
-class timeout_error : public std::system_error {
+class WEFT_EXPORT timeout_error : public std::system_error {
 public:
     timeout_error() : std::system_error(detail::timeout_code()) {}
     explicit timeout_error(const char* what) : std::system_error(detail::timeout_code(), what) {}
@@ -41,12 +42,12 @@ namespace detail {
 
 /// A `cancelled` that knows what it has interrupted, for a message: "read". Of a long name only the
 /// beginning is kept: nothing is allocated, because it is thrown where memory may have run out.
-class cancelled_operation : public cancelled {
+class WEFT_EXPORT cancelled_operation : public cancelled {
 public:
     explicit cancelled_operation(std::string_view name) noexcept
         : length_(static_cast<unsigned char>(name.copy(text_.data(), text_.size()))) {}
 
-    std::string_view name() const noexcept { return {text_.data(), length_}; }
+    [[nodiscard]] std::string_view name() const noexcept { return {text_.data(), length_}; }
 
 private:
     std::array<char, 127> text_{};
@@ -55,10 +56,10 @@ private:
 
 /// Whether this frame owns the deadline that has interrupted it. If not, the unwinding goes on: a
 /// stop or an outer deadline has caused it.
-bool has_expired(const deadline_frame& frame) noexcept;
+WEFT_EXPORT bool has_expired(const deadline_frame& frame) noexcept;
 
 /// \param limit  what the caller gave; negative if that was a point in time.
-[[noreturn]] void throw_timeout(std::chrono::nanoseconds limit, const cancelled_operation& interrupted);
+WEFT_EXPORT [[noreturn]] void throw_timeout(std::chrono::nanoseconds limit, const cancelled_operation& interrupted);
 
 template <class F>
 decltype(auto) run_until(time_point until, std::chrono::nanoseconds limit, F&& f) {

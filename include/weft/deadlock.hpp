@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/timeouts.hpp>
 #include <weft/dump.hpp>
 
 namespace weft {
@@ -36,17 +38,17 @@ struct deadlock {
 /// Looks at all runtimes of this process, from any thread or fiber. (A plain thread that calls this
 /// could itself wake a fiber, and counts as such.) Costs what take_snapshot() costs.
 /// \throws std::bad_alloc
-std::vector<deadlock> find_deadlocks();
+WEFT_EXPORT [[nodiscard]] std::vector<deadlock> find_deadlocks();
 
 /// Writes for people what kind of deadlock it is, and each of its fibers with its stack.
-std::ostream& operator<<(std::ostream&, const deadlock&);
+WEFT_EXPORT std::ostream& operator<<(std::ostream&, const deadlock&);
 
 /// For tests: remembers which fibers there are, so that fibers left behind later can be named.
 ///
 ///     const weft::fiber_census before;
 ///     run_the_test();
 ///     EXPECT_EQ(before.left_behind(), "");
-class fiber_census {
+class WEFT_EXPORT fiber_census {
 public:
     /// Remembers the fibers of this process that live now: they may stay.
     explicit fiber_census();
@@ -58,7 +60,11 @@ public:
     /// \returns the fibers that have not ended, with stacks, as dump() writes them; empty if there
     ///          are none.
     /// \throws std::bad_alloc
-    std::string left_behind(std::chrono::nanoseconds patience = std::chrono::seconds(1)) const;
+    [[nodiscard]] std::string left_behind(std::chrono::nanoseconds patience = std::chrono::seconds(1)) const;
+    template <class Rep, class Period>
+    [[nodiscard]] std::string left_behind(const std::chrono::duration<Rep, Period>& patience) const {
+        return left_behind(detail::saturated(patience));
+    }
 
 private:
     std::vector<fiber_id> before_;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/runtime.hpp>
 
 namespace weft {
@@ -23,7 +24,8 @@ namespace weft {
 struct fiber_snapshot {
     fiber_id id;
     std::string name;  ///< may be empty
-    /// line 0 if it was spawned with arguments and without attributes
+    /// line 0 if it was spawned with more than five arguments, without attributes and not by
+    /// spawn(runtime&, ...)
     std::source_location site;
     std::string_view state;  ///< created, runnable, running, waiting
     std::string_view waits_for;  ///< "mutex", "channel receive", ...; or "nothing"
@@ -50,6 +52,7 @@ struct fiber_snapshot {
 struct runtime_snapshot {
     std::string name;
     unsigned workers = 0;
+    std::uint64_t refused = 0;        ///< runtime_stats::refused
     bool has_timers = false;          ///< whether any wait has a limit of time
     std::vector<fiber_snapshot> fibers;
 };
@@ -84,11 +87,11 @@ struct dump_options {
 ///     for (const auto& f : all.runtimes.front().fibers) std::cout << f.name << ' ' << f.state;
 ///
 /// \throws std::bad_alloc
-process_snapshot take_snapshot(stacks = stacks::shown);
+WEFT_EXPORT [[nodiscard]] process_snapshot take_snapshot(stacks = stacks::shown);
 
 /// Writes a dump of all runtimes of this process, either as text for people, in which fibers that
 /// are alike stand together, or as one JSON object. Example: weft::dump(std::cerr);
 /// \throws std::bad_alloc, and what `to` throws
-void dump(std::ostream& to, const dump_options& = {});
+WEFT_EXPORT void dump(std::ostream& to, const dump_options& = {});
 
 }  // namespace weft

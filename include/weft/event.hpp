@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/opaque.hpp>
 #include <weft/detail/timed_wait.hpp>
 
@@ -27,7 +28,7 @@ struct waiting_room;
 ///     ready.set();
 ///
 /// See docs/guide/7-meeting-points.md.
-class event : public detail::timed_wait<event> {
+class WEFT_EXPORT event : public detail::timed_wait<event> {
 public:
     enum class kind : std::uint8_t { manual, automatic };
     using enum kind;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <weft/actor.hpp>
+#include <weft/detail/export.hpp>
 
 namespace weft {
 
@@ -33,7 +34,7 @@ struct handler_id {
 namespace detail {
 
 /// Reports a handler's failure to on_unhandled; the handler is then removed.
-void report_here(std::exception_ptr) noexcept;
+WEFT_EXPORT void report_here(std::exception_ptr) noexcept;
 
 template <class E>
 class event_actor {
@@ -120,7 +121,7 @@ public:
     [[nodiscard]] std::size_t size() const { return actor_.ask(typename actor::count{}); }
     void stop() const noexcept { actor_.stop(); }
     /// The event source as an actor, for monitors, links and names.
-    const actor_handle& as_actor() const noexcept { return actor_; }
+    [[nodiscard]] const actor_handle& as_actor() const noexcept { return actor_; }
 
 private:
     actor_ref<actor> actor_;

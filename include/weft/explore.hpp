@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <weft/detail/export.hpp>
 #include <weft/runtime.hpp>
 
 namespace weft {
@@ -34,11 +35,11 @@ struct seed_outcome {
 };
 
 /// What explore() throws. See docs/guide/15-simulation.md.
-class exploration_failed : public std::runtime_error {
+class WEFT_EXPORT exploration_failed : public std::runtime_error {
 public:
     explicit exploration_failed(seed_outcome first);
     /// \returns the outcome of the smallest seed that fails.
-    const seed_outcome& first() const noexcept { return first_; }
+    [[nodiscard]] const seed_outcome& first() const noexcept { return first_; }
 
 private:
     seed_outcome first_;
@@ -58,13 +59,13 @@ struct exploration {
 /// (except weft::now()), random devices, addresses or other threads.
 ///
 /// \throws std::invalid_argument, std::system_error: as the runtime's constructor
-seed_outcome replay(std::uint64_t seed, const std::function<void()>& body, const explore_options& options = {});
+WEFT_EXPORT seed_outcome replay(std::uint64_t seed, const std::function<void()>& body, const explore_options& options = {});
 
 /// Runs `body` as replay() does, under `n` seeds from first_seed on, or only under WEFT_SEED if
 /// that is set.
 /// \returns the first seed that fails, which is the smallest; empty if none does.
-[[nodiscard]] std::optional<seed_outcome> find_failure(std::uint64_t n, const std::function<void()>& body,
-                                                       const explore_options& options = {});
+WEFT_EXPORT [[nodiscard]] std::optional<seed_outcome> find_failure(std::uint64_t n, const std::function<void()>& body,
+                                                                   const explore_options& options = {});
 
 /// For tests: does what find_failure() does. If a seed fails, it prints on stderr which one, why,
 /// and how to replay it, and throws.
@@ -72,6 +73,6 @@ seed_outcome replay(std::uint64_t seed, const std::function<void()>& body, const
 ///     weft::explore(1000, [] { check_that_no_money_is_lost(); });
 ///
 /// \returns what was run. \throws exploration_failed
-exploration explore(std::uint64_t n, const std::function<void()>& body, const explore_options& options = {});
+WEFT_EXPORT exploration explore(std::uint64_t n, const std::function<void()>& body, const explore_options& options = {});
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // fiber.hpp - straight-line threads of control: start one, wait for its result, ask it to stop.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -15,12 +16,13 @@
 #include <utility>
 
 #include <weft/deadline.hpp>
-#include <weft/detail/migrate.hpp>
 #include <weft/detail/new_fiber.hpp>
 #include <weft/detail/pin.hpp>
-#include <weft/detail/priority.hpp>
+#include <weft/detail/spawn_forms.hpp>
 #include <weft/detail/task.hpp>
 #include <weft/detail/timeouts.hpp>
+#include <weft/migrate.hpp>
+#include <weft/priority.hpp>
 
 namespace weft {
 
@@ -42,7 +44,8 @@ struct fiber_id {
 struct fiber_info {
     fiber_id id;
     std::string_view name;           ///< may be empty
-    /// line 0 if it was spawned with arguments and without attributes
+    /// line 0 if it was spawned with more than five arguments and without attributes, except by
+    /// weft::spawn(rt, ...) and weft::spawn_detached(rt, ...)
     std::source_location site;
     std::string_view state;          ///< created, runnable, running, waiting, done
     std::string_view waits_for;      ///< why it waits, or "nothing"
@@ -52,7 +55,7 @@ struct fiber_info {
 
 /// What join() throws when the fiber was stopped and therefore has no result, but the caller was
 /// not stopped. what() names the fiber. See docs/guide/3-waiting.md.
-class fiber_cancelled : public std::runtime_error {
+class WEFT_EXPORT fiber_cancelled : public std::runtime_error {
 public:
     explicit fiber_cancelled(const std::string& what) : std::runtime_error(what) {}
 };
@@ -147,18 +150,18 @@ public:
         ref_.detach();
     }
 
-    bool joinable() const noexcept { return static_cast<bool>(ref_); }
-    bool done() const noexcept { return ref_ && ref_.done(); }
+    [[nodiscard]] bool joinable() const noexcept { return static_cast<bool>(ref_); }
+    [[nodiscard]] bool done() const noexcept { return ref_ && ref_.done(); }
     /// Asks the body to end: its next park point throws `cancelled`.
     /// \returns whether this was the first request.
     bool request_stop() noexcept { return ref_ && ref_.request_stop(); }
-    std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
-    fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
+    [[nodiscard]] std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
+    [[nodiscard]] fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
     void swap(fiber& other) noexcept { ref_.swap(other.ref_); }
 
     /// Internal: for weft's own parts.
     explicit fiber(detail::fiber_ref ref) noexcept : ref_(std::move(ref)) {}
-    const detail::fiber_ref& ref() const noexcept { return ref_; }
+    [[nodiscard]] const detail::fiber_ref& ref() const noexcept { return ref_; }
 
 private:
     detail::fiber_ref ref_;
@@ -172,8 +175,18 @@ auto spawn_in(scheduler& where, const attributes& a, F&& f, A&&... args) {
     return fiber<R>(start_fiber<start_as::joinable>(where, a, std::forward<F>(f), std::forward<A>(args)...));
 }
 
-template <class F>
-concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !std::same_as<std::remove_cvref_t<F>, runtime>;
+// What the forms of spawn() and spawn_detached() call, without attributes. These are part of every
+// spawn, so they are inlined always.
+template <class F, class... A>
+[[gnu::always_inline]] inline auto spawn_at(call_site site, F&& f, A&&... args) {
+    using R = spawn_result_t<F, A...>;
+    return fiber<R>(
+        start_fiber_here<start_as::joinable>("weft::spawn", site.where, std::forward<F>(f), std::forward<A>(args)...));
+}
+template <class F, class... A>
+[[gnu::always_inline]] inline void spawn_detached_at(call_site site, F&& f, A&&... args) {
+    start_fiber_here<start_as::detached>("weft::spawn_detached", site.where, std::forward<F>(f), std::forward<A>(args)...);
+}
 
 }  // namespace detail
 
@@ -182,8 +195,10 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 /// std::jthread does. The body always runs: a fiber that is stopped before it has started learns of
 /// it at its first park point.
 ///
-/// `site` is the place of origin that dumps and reports give. A fiber with arguments has one only
-/// if its attributes have one.
+/// Dumps and reports name the place of the call, or that of the attributes if there are any. With
+/// more than five arguments there is none without attributes, unless a runtime stands before f.
+///
+///     auto sum = weft::spawn(add, 1, 2);  // spawn(f, args...) -> fiber<R>
 ///
 /// \returns  the handle; dropping it stops and joins the fiber.
 /// \parks    only at runtime_options::max_fibers, if at_limit says so.
@@ -191,33 +206,16 @@ concept not_attributes = !std::same_as<std::remove_cvref_t<F>, attributes> && !s
 ///           max_fibers, std::system_error (at_limit::fail), or cancelled if the caller is stopped
 ///           before there is room. On a plain thread the program stops with a message: use
 ///           weft::run there.
-template <class F>
-    requires detail::not_attributes<F>
-auto spawn(F&& f, detail::call_site site = {}) {
-    using R = detail::spawn_result_t<F>;
-    return fiber<R>(detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", site.where, std::forward<F>(f)));
-}
-template <class F, class... A>
-    requires(detail::not_attributes<F> && sizeof...(A) > 0)
-auto spawn(F&& f, A&&... args) {
-    using R = detail::spawn_result_t<F, A...>;
-    return fiber<R>(
-        detail::start_fiber_here<detail::start_as::joinable>("weft::spawn", {}, std::forward<F>(f), std::forward<A>(args)...));
-}
+WEFT_DETAIL_SPAWN_FORMS(spawn, ::weft::detail::spawn_at)
 template <class F, class... A>
 auto spawn(const attributes& a, F&& f, A&&... args) {
     return detail::spawn_in(detail::runtime_here("weft::spawn"), a, std::forward<F>(f), std::forward<A>(args)...);
 }
 
 /// Starts the fiber in `rt`, from any thread; does what rt.spawn(a...) does.
-template <std::same_as<runtime> Runtime, class F>
-    requires detail::not_attributes<F>
-auto spawn(Runtime& rt, F&& f, detail::call_site site = {}) {
-    return rt.spawn(std::forward<F>(f), site);
-}
-template <std::same_as<runtime> Runtime, class... A>
-auto spawn(Runtime& rt, A&&... a) {
-    return rt.spawn(std::forward<A>(a)...);
+template <detail::not_attributes F, class... A>
+auto spawn(detail::runtime_at rt, F&& f, A&&... args) {
+    return detail::runtime_of<F>(rt).spawn(attributes{.site = rt.where}, std::forward<F>(f), std::forward<A>(args)...);
 }
 template <std::same_as<runtime> Runtime, class... A>
 auto spawn(Runtime& rt, const attributes& how, A&&... a) {
@@ -231,25 +229,10 @@ void spawn_detached(const attributes& a, F&& f, A&&... args) {
     detail::start_fiber<detail::start_as::detached>(detail::runtime_here("weft::spawn_detached"), a, std::forward<F>(f),
                                                     std::forward<A>(args)...);
 }
-template <class F>
-    requires detail::not_attributes<F>
-void spawn_detached(F&& f, detail::call_site site = {}) {
-    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", site.where, std::forward<F>(f));
-}
-template <class F, class... A>
-    requires(detail::not_attributes<F> && sizeof...(A) > 0)
-void spawn_detached(F&& f, A&&... args) {
-    detail::start_fiber_here<detail::start_as::detached>("weft::spawn_detached", {}, std::forward<F>(f),
-                                                         std::forward<A>(args)...);
-}
-template <std::same_as<runtime> Runtime, class F>
-    requires detail::not_attributes<F>
-void spawn_detached(Runtime& rt, F&& f, detail::call_site site = {}) {
-    rt.spawn_detached(std::forward<F>(f), site);
-}
-template <std::same_as<runtime> Runtime, class... A>
-void spawn_detached(Runtime& rt, A&&... a) {
-    rt.spawn_detached(std::forward<A>(a)...);
+WEFT_DETAIL_SPAWN_FORMS(spawn_detached, ::weft::detail::spawn_detached_at)
+template <detail::not_attributes F, class... A>
+void spawn_detached(detail::runtime_at rt, F&& f, A&&... args) {
+    detail::runtime_of<F>(rt).spawn_detached(attributes{.site = rt.where}, std::forward<F>(f), std::forward<A>(args)...);
 }
 template <std::same_as<runtime> Runtime, class... A>
 void spawn_detached(Runtime& rt, const attributes& how, A&&... a) {
@@ -260,9 +243,9 @@ void spawn_detached(Runtime& rt, const attributes& how, A&&... a) {
 namespace this_fiber {
 
 /// Lets other fibers that are ready run first. \parks if there are any. \throws cancelled
-void yield();
+WEFT_EXPORT void yield();
 /// Sleeps until the time given. \parks \throws cancelled
-void sleep_until(steady_time_point);
+WEFT_EXPORT void sleep_until(steady_time_point);
 template <class Clock, class Duration>
 void sleep_until(const std::chrono::time_point<Clock, Duration>& t) {
     sleep_until(detail::deadline_at(t));
@@ -272,14 +255,14 @@ template <class Rep, class Period>
 void sleep_for(const std::chrono::duration<Rep, Period>& d) {
     sleep_until(detail::deadline_in(d));
 }
-fiber_id id() noexcept;  ///< 0 on a plain thread
-std::string_view name() noexcept;  ///< valid until set_name(); empty on a plain thread
-void set_name(std::string_view) noexcept;  ///< does nothing on a plain thread
-std::stop_token stop_token();
-weft::priority priority() noexcept;  ///< normal on a plain thread
+WEFT_EXPORT [[nodiscard]] fiber_id id() noexcept;  ///< 0 on a plain thread
+WEFT_EXPORT [[nodiscard]] std::string_view name() noexcept;  ///< valid until set_name(); empty on a plain thread
+WEFT_EXPORT void set_name(std::string_view) noexcept;  ///< does nothing on a plain thread
+WEFT_EXPORT [[nodiscard]] std::stop_token stop_token();
+WEFT_EXPORT [[nodiscard]] weft::priority priority() noexcept;  ///< normal on a plain thread
 /// \returns the bytes of stack left below the caller's frame; 0 on a plain thread, whose stack is
 ///          not weft's.
-std::size_t stack_remaining() noexcept;
+WEFT_EXPORT [[nodiscard]] std::size_t stack_remaining() noexcept;
 /// Calls f(). During that call the calling fiber stays on its carrier, that is on its OS thread,
 /// whatever it waits for; and while another fiber computes on that thread, this one waits. Calls
 /// nest.

@@ -138,7 +138,7 @@ public:
     private:
         friend class generator;
         explicit iterator(detail::generator_flow& flow) noexcept : flow_(&flow) {}
-        stored* current() const {
+        [[nodiscard]] stored* current() const {
             if (*this == std::default_sentinel) detail::throw_coroutine_done();
             return static_cast<stored*>(flow_->element);
         }

@@ -11,6 +11,7 @@
 //      dataflow_cycle instead of waiting for ever.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -36,7 +37,7 @@
 namespace weft {
 
 /// Thrown by set() and fail() if the ivar is set already. See docs/guide/8-dataflow.md.
-class already_set : public std::logic_error {
+class WEFT_EXPORT already_set : public std::logic_error {
 public:
     already_set();
 };
@@ -121,9 +122,19 @@ public:
         return wait_until(detail::deadline_at(t), nullptr);
     }
     bool wait(std::stop_token token) const { return wait_until(detail::never, &token); }
+    template <class Rep, class Period>
+    bool wait_for(std::stop_token token, const std::chrono::duration<Rep, Period>& d) const {
+        return wait_until(detail::deadline_in(d), &token);
+    }
+    template <class Clock, class Duration>
+    bool wait_until(std::stop_token token, const std::chrono::time_point<Clock, Duration>& t) const {
+        return wait_until(detail::deadline_at(t), &token);
+    }
+    /// Waits until the ivar is set, or has failed. \parks \throws weft::cancelled, dataflow_cycle
+    void wait() const { static_cast<void>(wait_until(detail::never, nullptr)); }
 
     /// \returns  a copy of the value, if it is there. \throws what the ivar failed with
-    std::optional<T> try_get() const
+    [[nodiscard]] std::optional<T> try_get() const
         requires std::copy_constructible<T>
     {
         if (!ready()) return std::nullopt;

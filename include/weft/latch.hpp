@@ -6,8 +6,10 @@
 //      destroy it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <limits>
+#include <stop_token>
 
 #include <weft/detail/countdown.hpp>
 #include <weft/detail/timed_wait.hpp>
@@ -38,7 +40,30 @@ public:
     ///
     /// \parks   until the count is zero.
     /// \throws  weft::cancelled
-    void arrive_and_wait(std::ptrdiff_t n = 1) { count_.take_and_wait(n); }
+    void arrive_and_wait(std::ptrdiff_t n = 1) { count_.take_and_wait(n, detail::never, nullptr); }
+    /// Arrives as arrive_and_wait() does, and waits up to a limit of time or until `token` is
+    /// stopped. It has counted down also if it did not wait to the end.
+    ///
+    /// \returns  true if the count is zero.
+    /// \parks    until the count is zero.
+    /// \throws   weft::cancelled
+    template <class Rep, class Period>
+    bool arrive_and_wait_for(const std::chrono::duration<Rep, Period>& d, std::ptrdiff_t n = 1) {
+        return count_.take_and_wait(n, detail::deadline_in(d), nullptr);
+    }
+    template <class Clock, class Duration>
+    bool arrive_and_wait_until(const std::chrono::time_point<Clock, Duration>& t, std::ptrdiff_t n = 1) {
+        return count_.take_and_wait(n, detail::deadline_at(t), nullptr);
+    }
+    bool arrive_and_wait(std::stop_token token, std::ptrdiff_t n = 1) { return count_.take_and_wait(n, detail::never, &token); }
+    template <class Rep, class Period>
+    bool arrive_and_wait_for(std::stop_token token, const std::chrono::duration<Rep, Period>& d, std::ptrdiff_t n = 1) {
+        return count_.take_and_wait(n, detail::deadline_in(d), &token);
+    }
+    template <class Clock, class Duration>
+    bool arrive_and_wait_until(std::stop_token token, const std::chrono::time_point<Clock, Duration>& t, std::ptrdiff_t n = 1) {
+        return count_.take_and_wait(n, detail::deadline_at(t), &token);
+    }
 
 private:
     friend class detail::timed_wait<latch>;

@@ -9,6 +9,7 @@
 //   3  It must live as long as any fiber is under it.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -33,7 +34,7 @@ namespace weft {
 ///     });
 ///
 /// See docs/guide/3-waiting.md.
-class movable_deadline {
+class WEFT_EXPORT movable_deadline {
 public:
     /// The deadline does not come before it is moved.
     movable_deadline() = default;
@@ -59,7 +60,7 @@ public:
     /// The deadline does not come before it is moved again.
     void expires_never() { move(detail::never); }
     /// \returns where the deadline is now; time_point::max() means never.
-    steady_time_point expiry() const;
+    [[nodiscard]] steady_time_point expiry() const;
 
     /// Waits until the deadline has come. \parks \throws cancelled
     void wait();
@@ -69,7 +70,7 @@ private:
 
     mutable mutex lock_;
     condition_variable earlier_;
-    steady_time_point at_ = detail::never;  // under lock_
+    steady_time_point at_ WEFT_GUARDED_BY(lock_) = detail::never;
 };
 
 /// Runs f; the waits of f are interrupted once `d` has come, to whatever time it has been moved by

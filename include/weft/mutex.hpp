@@ -19,8 +19,10 @@
 #include <cstddef>
 #include <mutex>  // std::unique_lock and its kin, which take a weft::mutex as well
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/opaque.hpp>
 #include <weft/detail/timeouts.hpp>
+#include <weft/thread_safety.hpp>
 
 namespace weft {
 
@@ -30,7 +32,9 @@ namespace weft {
 ///     weft::mutex lock;
 ///     const std::lock_guard guard(lock);  // parks while another fiber or thread has it
 ///     ++shared_count;
-class mutex {
+///
+/// Clang's -Wthread-safety knows it as a lock (thread_safety.hpp).
+class WEFT_EXPORT WEFT_CAPABILITY("mutex") mutex {
 public:
     constexpr mutex() noexcept = default;  // zeros: free, nobody waits
     ~mutex();
@@ -43,10 +47,10 @@ public:
     ///          does.
     /// \orders  the previous owner's unlock() happens before the return.
     /// \cost    one uncontended lock, no allocation.
-    void lock() noexcept;
+    void lock() noexcept WEFT_ACQUIRE();
 
     /// \returns  true if the mutex was free and is now the caller's.
-    [[nodiscard]] bool try_lock() noexcept;
+    [[nodiscard]] bool try_lock() noexcept WEFT_TRY_ACQUIRE(true);
 
     /// Takes the mutex if that is possible within `d`. As with lock(), neither stop nor deadline
     /// interrupts it.
@@ -54,16 +58,16 @@ public:
     /// \returns  true if the mutex is now the caller's.
     /// \parks    while another fiber or thread has it, at most for `d`.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept {
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept WEFT_TRY_ACQUIRE(true) {
         return try_lock() || lock_until(detail::deadline_in(d));
     }
     template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) noexcept {
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) noexcept WEFT_TRY_ACQUIRE(true) {
         return try_lock() || lock_until(detail::deadline_at(t));
     }
 
     /// Gives the mutex up and wakes the oldest waiter. For the owner only.
-    void unlock() noexcept;
+    void unlock() noexcept WEFT_RELEASE();
 
 private:
     friend class recursive_mutex;
@@ -77,7 +81,7 @@ private:
 /// often. The owner is the fiber, on whichever thread it runs, or the plain thread. The order of
 /// waiters is that of weft::mutex, and neither stop nor deadline interrupts them. See
 /// docs/guide/3-waiting.md.
-class recursive_mutex {
+class WEFT_EXPORT recursive_mutex {  // not annotated: clang's analysis takes a second lock() for a mistake
 public:
     constexpr recursive_mutex() noexcept = default;
     recursive_mutex(const recursive_mutex&) = delete;

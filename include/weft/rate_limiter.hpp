@@ -9,10 +9,12 @@
 //      once.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <stop_token>
 
 #include <weft/detail/timeouts.hpp>
 #include <weft/semaphore.hpp>
@@ -34,7 +36,7 @@ struct rate {
 ///     send_request();
 ///
 /// See docs/guide/7-meeting-points.md.
-class rate_limiter {
+class WEFT_EXPORT rate_limiter {
 public:
     /// \throws std::invalid_argument that names what is wrong with `r`
     explicit rate_limiter(const rate& r);
@@ -51,22 +53,33 @@ public:
     /// Takes n tokens if they come in time.
     /// \returns false as soon as it is known that they will not. \parks \throws as acquire()
     template <class Rep, class Period>
-    bool acquire_for(const std::chrono::duration<Rep, Period>& d, std::size_t n = 1) {
+    [[nodiscard]] bool acquire_for(const std::chrono::duration<Rep, Period>& d, std::size_t n = 1) {
         return take(n, detail::deadline_in(d));
     }
     template <class Clock, class Duration>
-    bool acquire_until(const std::chrono::time_point<Clock, Duration>& t, std::size_t n = 1) {
+    [[nodiscard]] bool acquire_until(const std::chrono::time_point<Clock, Duration>& t, std::size_t n = 1) {
         return take(n, detail::deadline_at(t));
+    }
+    /// These forms also give up when `token` is stopped.
+    [[nodiscard]] bool acquire(std::stop_token token, std::size_t n = 1) { return take(n, detail::never, &token); }
+    template <class Rep, class Period>
+    [[nodiscard]] bool acquire_for(std::stop_token token, const std::chrono::duration<Rep, Period>& d, std::size_t n = 1) {
+        return take(n, detail::deadline_in(d), &token);
+    }
+    template <class Clock, class Duration>
+    [[nodiscard]] bool acquire_until(std::stop_token token, const std::chrono::time_point<Clock, Duration>& t,
+                                     std::size_t n = 1) {
+        return take(n, detail::deadline_at(t), &token);
     }
     /// Takes n tokens if they are there and no caller waits.
     /// \returns whether it took them. \throws std::invalid_argument as acquire()
-    bool try_acquire(std::size_t n = 1);
+    [[nodiscard]] bool try_acquire(std::size_t n = 1);
 
 private:
     using time_point = detail::time_point;
 
     void check(std::size_t n) const;
-    bool take(std::size_t n, time_point until);
+    bool take(std::size_t n, time_point until, const std::stop_token* token = nullptr);
     std::chrono::nanoseconds missing(std::size_t n);
 
     const double nanoseconds_each_;

@@ -1,6 +1,9 @@
 // reductions.hpp - fibers give way after a budget of calls: the alternative to losing a worker.
 #pragma once
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/requirements.hpp>
+
 #include <cstdint>
 
 /// Code compiled with `-finstrument-functions` and linked to `weft::reductions` (the CMake target
@@ -23,17 +26,17 @@ namespace weft::reductions {
 inline constexpr std::uint32_t default_budget = 4000;  // required: Erlang's, about 10 us here
 
 /// Sets the budget of all fibers of the process, from their next turn on. 0: no fiber gives way.
-void set_budget(std::uint32_t calls) noexcept;
-std::uint32_t budget() noexcept;
+WEFT_EXPORT void set_budget(std::uint32_t calls) noexcept;
+WEFT_EXPORT [[nodiscard]] std::uint32_t budget() noexcept;
 /// \returns how often fibers of this process have given way because their budget was used up.
-std::uint64_t times_given_way() noexcept;
+WEFT_EXPORT [[nodiscard]] std::uint64_t times_given_way() noexcept;
 
 /// While it lives, the calling fiber keeps its turn, whatever it calls. A local variable, not a
 /// member, because it belongs to its fiber:
 ///
 ///     const weft::reductions::hold no_turn_taking;
 ///     update_all_counters();
-class hold {
+class [[nodiscard]] WEFT_EXPORT hold {
 public:
     /// \throws std::bad_alloc the first time in a fiber.
     hold();
@@ -47,6 +50,6 @@ public:
 namespace weft::detail {
 
 /// What the compiler's hook calls, on any thread.
-void count_call() noexcept;
-/// What the compiler's hook calls, on any thread.
+WEFT_EXPORT void count_call() noexcept;
+
 }  // namespace weft::detail

@@ -1,9 +1,12 @@
 // resumable.hpp - what can be taken one step further: all that a scheduler of your own must know.
 //
-// Such types are weft::coroutine<> and classes derived from it, std::coroutine_handle<>, and any
-// type of yours that has the two members. No runtime is needed. In a runtime, a fiber that resumes
-// such an object until it is done makes the object a fiber. See docs/guide/6-coroutines.md.
+// Such types are weft::coroutine<> and classes derived from it, weft::coroutine<R()>,
+// std::coroutine_handle<>, and any type of yours that has the two members. No runtime is needed. In
+// a runtime, a fiber that resumes such an object until it is done makes the object a fiber. See
+// docs/guide/6-coroutines.md.
 #pragma once
+
+#include <weft/detail/requirements.hpp>
 
 #include <concepts>
 #include <memory>
@@ -12,7 +15,8 @@
 namespace weft {
 
 /// `resume()` runs the object to its next pause or to its end. `done()` says whether it has ended;
-/// it is not resumed again then.
+/// it is not resumed again then. resume() may throw what the object throws: a coroutine<R()> whose
+/// body ends without a value throws coroutine_done at that end (coroutine.hpp).
 template <class T>
 concept resumable = requires(T& object, T const& seen) {
     object.resume();

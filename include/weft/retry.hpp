@@ -1,6 +1,7 @@
 // retry.hpp - tries again what has failed, after a pause that grows.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -13,7 +14,8 @@
 
 namespace weft {
 
-/// How often and when retry() tries again. See docs/guide/7-meeting-points.md.
+/// How often and when retry() tries again. Each limit takes weft::no_limit. See
+/// docs/guide/7-meeting-points.md.
 struct retry_options {
     unsigned attempts = 5;  ///< attempts in all; 0 counts as 1
     std::chrono::nanoseconds first_pause = std::chrono::milliseconds(100);
@@ -22,17 +24,19 @@ struct retry_options {
     /// The part of a pause that is random, 0 to 1, so that callers that failed together do not try
     /// again together. weft::draw() draws it.
     double jitter = 0.5;
-    /// Says whether a failure is worth another attempt. Default: each one is.
+    /// Says whether a failure is worth another attempt. Called where retry() was; it may park, and
+    /// what it throws leaves retry(). Default: each one is.
     std::function<bool(std::exception_ptr const&)> worth_it = {};
     /// Called for each failure that another attempt follows, before the pause, with the number of
-    /// the failed attempt, counted from 1, and the length of the pause.
+    /// the failed attempt, counted from 1, and the length of the pause. Called where retry() was;
+    /// it may park, and what it throws leaves retry().
     std::function<void(unsigned, std::exception_ptr const&, std::chrono::nanoseconds)> on_failure = {};
 };
 
 namespace detail {
 
 /// The attempts of one retry().
-class attempts {
+class WEFT_EXPORT attempts {
 public:
     explicit attempts(const retry_options& o) noexcept : options_(o) {}
     /// To be called when an attempt has failed: waits until the next one is due.
@@ -40,7 +44,7 @@ public:
     void failed(const std::exception_ptr& failure);
 
 private:
-    std::chrono::nanoseconds pause() const;
+    [[nodiscard]] std::chrono::nanoseconds pause() const;
 
     const retry_options& options_;
     unsigned made_ = 0;

@@ -15,9 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include <weft/detail/at_limit.hpp>
-#include <weft/detail/priority.hpp>
+#include <weft/at_limit.hpp>
+#include <weft/detail/export.hpp>
 #include <weft/fiber.hpp>
+#include <weft/no_limit.hpp>
+#include <weft/priority.hpp>
 #include <weft/simulation.hpp>
 
 namespace weft {
@@ -37,7 +39,8 @@ struct hog_report {
     /// How long the fiber has kept its thread so far. With ignores_stop: how long ago `cancelled`
     /// was first thrown in it.
     std::chrono::nanoseconds held{};
-    /// CPU time it used of `held`. What it used before its worker was taken is not counted.
+    /// CPU time it used since the thread of the reports first looked at it. `held` begins earlier,
+    /// and what the fiber used before that look is not counted.
     std::chrono::nanoseconds computed{};
     int thread = 0;                       ///< the kernel's number of the thread
     /// If it blocks: where, as in "flock, locks_lock_inode_wait"; may be empty.
@@ -53,7 +56,8 @@ struct hog_report {
 struct deadlock;
 
 /// How a runtime is set up. Each option may be left out. An environment variable that "overrides"
-/// an option is read when the runtime is made.
+/// an option is read when the runtime is made. A limit takes weft::no_limit (no_limit.hpp). The
+/// hooks keep the contract of docs/guide/14-looking-inside.md.
 ///
 ///     weft::runtime rt({.workers = 2, .stack_bytes = 64 * 1024, .name = "db"});
 struct runtime_options {
@@ -65,18 +69,19 @@ struct runtime_options {
     /// Address space per fiber, guard excluded; 16 KiB to 1 GiB.
     std::size_t stack_bytes = std::size_t{256} * 1024;
     /// A fiber that computes for longer than this while others wait loses its worker; it goes on
-    /// beside the worker, on its own thread. Zero: no fiber ever loses its worker, not even one
-    /// that blocks its thread. WEFT_TIME_SLICE_US overrides.
+    /// beside the worker, on its own thread. no_limit or zero: no fiber ever loses its worker, not
+    /// even one that blocks its thread. WEFT_TIME_SLICE_US overrides.
     std::chrono::nanoseconds time_slice = std::chrono::milliseconds(5);
     /// Called for hogs, on a thread of its own, one report at a time: for the first ten, then for
-    /// one per second. The function may take its time; the runtime ends only after it has returned.
-    /// What it throws is printed and otherwise ignored. Default: one line on stderr. With
-    /// time_slice zero there are no reports.
+    /// one per second. It may take its time; the runtime ends only after it has returned. What it
+    /// throws is printed and ignored. Default: one line on stderr. With time_slice zero there are
+    /// no reports.
     std::function<void(hog_report const&)> on_hog = {};
     /// Called for deadlocks (deadlock.hpp): for fibers that wait for one another, or for what
     /// cannot come. The runtime looks for them when none of its fibers has run for a second, and
     /// calls this on the thread of on_hog. The fibers may be of any runtime. It is called once for
-    /// each deadlock that is certain. Default: a report on stderr. The program goes on
+    /// each deadlock that is certain. What it throws is printed and ignored. Default: a report on
+    /// stderr. The program goes on
     /// waiting, so if it is to end, this function must end it. With time_slice zero there is no
     /// search.
     std::function<void(deadlock const&)> on_deadlock = {};
@@ -99,16 +104,17 @@ struct runtime_options {
     /// processes that it starts are as nice as it is, threads of weft::blocking among them.
     /// WEFT_HOG_NICE overrides.
     int hog_nice = 0;
-    /// The most threads that may run fibers: those that have a worker and those that lost one.
-    /// WEFT_MAX_CARRIERS overrides.
+    /// The most threads that may run fibers: those that have a worker and those that lost one; 1
+    /// to 65536, or no_limit, which is 65536. WEFT_MAX_CARRIERS overrides.
     unsigned max_carriers = 512;
-    /// The most threads of weft::blocking. Up to 64 are started as they are wanted; beyond that,
-    /// one more is started each time calls have waited for 100 ms. The first time a call has waited
-    /// for a second, one line on stderr names the calls that keep the threads busy. Look-ups of
-    /// names and starts of processes have threads of their own. WEFT_BLOCKING_THREADS overrides.
+    /// The most threads of weft::blocking; 1 to 65536, or no_limit, which is 65536. Up to 64 are
+    /// started as they are wanted; beyond that, one more is started each time calls have waited for
+    /// 100 ms. The first time a call has waited for a second, one line on stderr names the calls
+    /// that keep the threads busy. Look-ups of names and starts of processes have threads of their
+    /// own. WEFT_BLOCKING_THREADS overrides.
     unsigned blocking_threads = 256;
-    /// The most fibers that may exist at once, made and not yet ended; 0: no limit.
-    std::size_t max_fibers = 0;
+    /// The most fibers that may exist at once, made and not yet ended; no_limit or 0: no limit.
+    std::size_t max_fibers = no_limit;
     weft::at_limit at_limit = weft::at_limit::park;  ///< what spawn does at max_fibers
     /// Measures how much of their stacks fibers need (runtime::stack_census); costs some
     /// microseconds for each fiber. WEFT_STACK_CENSUS=1 turns it on, too, and has the result
@@ -120,9 +126,11 @@ struct runtime_options {
     /// If set, one seed decides what happens. There is one worker then (`workers` must be 0 or 1),
     /// and neither a time slice nor hogs nor limits of carriers, whatever the other options say.
     std::optional<simulation> simulate = {};
-    /// Called for failures that no join() takes. Default: prints name and message on stderr, and
-    /// then calls std::terminate if the fiber was detached. A failure of a scope's body on a plain
-    /// thread comes with id 0.
+    /// Called for failures that no join() takes, on the fiber that failed, or where its handle is
+    /// dropped; several calls may run at once. It may park, but whatever follows waits for it. If
+    /// it throws, the program ends by std::terminate. Default: prints name and message on stderr,
+    /// and then calls std::terminate if the fiber was detached. A failure of a scope's body on a
+    /// plain thread comes with id 0.
     std::function<void(fiber_info const&, std::exception_ptr)> on_unhandled = {};
     std::string name = "weft";  ///< begins the names of its threads; at most 10 characters are kept
 };
@@ -130,7 +138,8 @@ struct runtime_options {
 /// How much of their stacks the fibers needed that were spawned at one place. Bytes are counted
 /// from the upper end of the stack. See docs/guide/12-process.md.
 struct stack_use {
-    /// line 0 if they were spawned with arguments and without attributes
+    /// line 0 if they were spawned with more than five arguments, without attributes and not by
+    /// spawn(runtime&, ...)
     std::source_location site;
     std::string body;  ///< the type of what the first of these fibers ran
     std::uint64_t fibers = 0;  ///< how many of them have ended
@@ -140,13 +149,17 @@ struct stack_use {
 };
 
 /// What runtime::stats() returns. The values are hints, because the runtime goes on while they are
-/// read. Each worker counts for itself; what plain threads do is counted in `spawned` only.
+/// read. Each worker counts for itself; what plain threads do is counted in `spawned` and
+/// `refused` only.
 ///
 ///     std::uint64_t parks = weft::runtime::current()->stats().parks;
 struct runtime_stats {
     unsigned workers = 0;
     std::uint64_t fibers = 0;  ///< born and not yet ended
     std::uint64_t spawned = 0;
+    /// calls of spawn that threw instead of making a fiber: at max_fibers, for lack of memory, or
+    /// because the caller was stopped while it waited for a place (of the runtime or of a scope)
+    std::uint64_t refused = 0;
     std::uint64_t switches = 0;  ///< dispatches of a fiber
     std::uint64_t parks = 0;  ///< times a fiber left its worker to wait
     std::uint64_t steals = 0;  ///< fibers taken from other workers
@@ -171,7 +184,7 @@ class simulator;
 class runtime_core;
 
 /// One run() of a simulated runtime, from before its main fiber is started until that has ended.
-class simulated_run {
+class WEFT_EXPORT simulated_run {
 public:
     explicit simulated_run(runtime_core&);
     /// Whether a run needs this: it does if the runtime is simulated and the caller is not one of
@@ -187,7 +200,7 @@ private:
     simulator* simulator_;
 };
 
-scheduler& scheduler_of(const runtime&) noexcept;
+WEFT_EXPORT scheduler& scheduler_of(const runtime&) noexcept;
 }  // namespace detail
 
 /// Owns workers, threads, stacks and I/O, and runs fibers. Several runtimes may coexist, one after
@@ -196,7 +209,7 @@ scheduler& scheduler_of(const runtime&) noexcept;
 ///     weft::runtime rt({.workers = 2});
 ///     weft::fiber<int> f = rt.spawn([] { return 42; });   // from any thread
 ///     int answer = rt.run([&] { return f.join(); });
-class runtime {
+class WEFT_EXPORT runtime {
 public:
     /// Starts the workers' threads.
     /// \throws std::invalid_argument that names the option; std::system_error
@@ -207,30 +220,12 @@ public:
     runtime& operator=(const runtime&) = delete;
 
     /// Starts a fiber in this runtime, from any thread; otherwise does what weft::spawn() does.
-    template <class F>
-        requires detail::not_attributes<F>
-    auto spawn(F&& f, detail::call_site site = {}) {
-        return spawn(attributes{.site = site.where}, std::forward<F>(f));
-    }
-    template <class F, class... A>
-        requires(detail::not_attributes<F> && sizeof...(A) > 0)
-    auto spawn(F&& f, A&&... args) {
-        return spawn(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
-    }
+    WEFT_DETAIL_SPAWN_FORMS(spawn, this->spawn_at)
     template <class F, class... A>
     auto spawn(const attributes& a, F&& f, A&&... args) {
         return detail::spawn_in(scheduler(), a, std::forward<F>(f), std::forward<A>(args)...);
     }
-    template <class F>
-        requires detail::not_attributes<F>
-    void spawn_detached(F&& f, detail::call_site site = {}) {
-        spawn_detached(attributes{.site = site.where}, std::forward<F>(f));
-    }
-    template <class F, class... A>
-        requires(detail::not_attributes<F> && sizeof...(A) > 0)
-    void spawn_detached(F&& f, A&&... args) {
-        spawn_detached(attributes{.site = {}}, std::forward<F>(f), std::forward<A>(args)...);
-    }
+    WEFT_DETAIL_SPAWN_FORMS(spawn_detached, this->spawn_detached_at)
     template <class F, class... A>
     void spawn_detached(const attributes& a, F&& f, A&&... args) {
         detail::start_fiber<detail::start_as::detached>(scheduler(), a, std::forward<F>(f), std::forward<A>(args)...);
@@ -269,12 +264,16 @@ public:
     /// Stops all fibers and waits for up to `grace`. Fibers that are started later start stopped.
     /// \returns false if some fibers did not end in time; stderr names them.
     bool shutdown(std::chrono::nanoseconds grace);
+    template <class Rep, class Period>
+    bool shutdown(const std::chrono::duration<Rep, Period>& grace) {
+        return shutdown(detail::saturated(grace));
+    }
 
-    runtime_stats stats() const;
+    [[nodiscard]] runtime_stats stats() const;
     /// \returns one entry for each place that spawned fibers, those that needed most first; empty
     ///          without runtime_options::stack_census. A fiber that its spawner ran inline
     ///          (at_limit::run_inline) counts as part of the spawner.
-    std::vector<stack_use> stack_census() const;
+    [[nodiscard]] std::vector<stack_use> stack_census() const;
     /// Gives back memory that the stacks of waiting fibers hold below what these fibers use while
     /// they wait: a deep call leaves such memory behind. Costs two or three system calls for each
     /// fiber that has any. \returns how many bytes were given back. \throws std::bad_alloc
@@ -285,18 +284,27 @@ public:
     void restart();
     /// \returns whether the runtime was made before a fork and not restarted: it runs in the
     ///          parent.
-    bool inherited() const noexcept;
+    [[nodiscard]] bool inherited() const noexcept;
     /// Calls f for each live fiber, from any thread.
     void for_each_fiber(const std::function<void(fiber_info const&)>& f) const;
     /// \returns the runtime of the calling fiber; null outside fibers.
-    static runtime* current() noexcept;
+    [[nodiscard]] static runtime* current() noexcept;
 
     /// For with_scope().
     friend detail::scheduler& scheduler_behind(const runtime& rt) noexcept { return rt.scheduler(); }
 
 private:
+    template <class F, class... A>
+    auto spawn_at(detail::call_site site, F&& f, A&&... args) {
+        return spawn(attributes{.site = site.where}, std::forward<F>(f), std::forward<A>(args)...);
+    }
+    template <class F, class... A>
+    void spawn_detached_at(detail::call_site site, F&& f, A&&... args) {
+        spawn_detached(attributes{.site = site.where}, std::forward<F>(f), std::forward<A>(args)...);
+    }
+
     friend detail::scheduler& detail::scheduler_of(const runtime&) noexcept;
-    detail::scheduler& scheduler() const noexcept;
+    [[nodiscard]] detail::scheduler& scheduler() const noexcept;
 
     std::unique_ptr<detail::runtime_core> core_;
 };

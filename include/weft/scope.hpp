@@ -16,6 +16,7 @@
 
 #include <weft/detail/scope_core.hpp>
 #include <weft/fiber.hpp>
+#include <weft/no_limit.hpp>
 
 namespace weft {
 
@@ -28,17 +29,18 @@ enum class on_failure { stop_all, report };
 /// How a scope treats its children: with_scope({.limit = 8}, body). See docs/guide/1-hello.md.
 struct scope_options {
     weft::on_failure on_failure = weft::on_failure::stop_all;
-    /// The most children that may be alive at once; 0: no limit. At the limit spawn() parks until a
-    /// child ends; callers are served in order of arrival. A child that spawns into its own scope
-    /// keeps its place while it waits, so if all children do that, all of them wait for ever.
-    std::size_t limit = 0;
-    /// With stop_all: called for the second failure and for each that follows, as soon as it has
-    /// come, with the fiber that failed. The failure of a child is reported on that child, which
-    /// has not ended yet; that of the body is reported where the body runs, and if that is a plain
-    /// thread the name says "a plain thread". Several calls may run at once. The function may park:
-    /// the scope waits for it, and stops and deadlines interrupt it as they do any code of that
-    /// fiber. If it throws, the program stops. Default: runtime_options::on_unhandled, or a line on
-    /// stderr if there is none.
+    /// The most children that may be alive at once; no_limit or 0: no limit. At the limit spawn()
+    /// parks until a child ends; callers are served in order of arrival. A child that spawns into
+    /// its own scope keeps its place while it waits, so if all children do that, all of them wait
+    /// for ever.
+    std::size_t limit = no_limit;
+    /// With stop_all: called at once for every failure after the first, with the fiber that failed.
+    /// The failure of a child is reported on that child, which has not ended yet; that of the body
+    /// is reported where the body runs, and if that is a plain thread the name says "a plain
+    /// thread". Several calls may run at once. The function may park: the scope waits for it, and
+    /// stops and deadlines interrupt it as they do any code of that fiber. If it throws, the
+    /// program ends by std::terminate. Default: runtime_options::on_unhandled, or a line on stderr
+    /// if there is none.
     std::function<void(fiber_info const&, std::exception_ptr)> on_further_failure = {};
 };
 
@@ -75,16 +77,16 @@ public:
         detail::require_joinable(static_cast<bool>(ref_));
         return ref_.wait_until(detail::deadline_at(t));
     }
-    bool joinable() const noexcept { return static_cast<bool>(ref_); }
-    bool done() const noexcept { return ref_ && ref_.done(); }
+    [[nodiscard]] bool joinable() const noexcept { return static_cast<bool>(ref_); }
+    [[nodiscard]] bool done() const noexcept { return ref_ && ref_.done(); }
     /// Asks this child alone to end. If it ends for that reason, that is no failure.
     bool request_stop() noexcept { return ref_ && ref_.request_stop(); }
-    std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
-    fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
+    [[nodiscard]] std::stop_token stop_token() const { return ref_ ? ref_.stop_token() : std::stop_token(); }
+    [[nodiscard]] fiber_id id() const noexcept { return {ref_ ? ref_.id() : 0}; }
 
     /// Internal: for weft's own parts.
     explicit child(detail::fiber_ref ref) noexcept : ref_(std::move(ref)) {}
-    const detail::fiber_ref& ref() const noexcept { return ref_; }
+    [[nodiscard]] const detail::fiber_ref& ref() const noexcept { return ref_; }
 
 private:
     detail::fiber_ref ref_;
@@ -104,21 +106,7 @@ public:
     /// \parks   while there are scope_options::limit children, and where weft::spawn() does.
     /// \throws  what weft::spawn() throws; with a limit, cancelled if the caller is stopped before
     ///          there is a place.
-    template <class F>
-        requires detail::not_attributes<F>
-    auto spawn(F&& f, detail::call_site site = {}) {
-        detail::scope_place place(core_);
-        detail::made_fiber<detail::start_as::joinable, F> made(&core_.where(), site.where, std::forward<F>(f));
-        return child<detail::spawn_result_t<F>>(core_.start(made, made.body, place));
-    }
-    template <class F, class... A>
-        requires(detail::not_attributes<F> && sizeof...(A) > 0)
-    auto spawn(F&& f, A&&... args) {
-        detail::scope_place place(core_);
-        detail::made_fiber<detail::start_as::joinable, F, A...> made(&core_.where(), {}, std::forward<F>(f),
-                                                                     std::forward<A>(args)...);
-        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body, place));
-    }
+    WEFT_DETAIL_SPAWN_FORMS(spawn, this->spawn_at)
     template <class F, class... A>
     auto spawn(const attributes& a, F&& f, A&&... args) {
         detail::scope_place place(core_);
@@ -131,14 +119,22 @@ public:
     /// `cancelled` that this causes in the body.
     void request_stop() noexcept { core_.request_stop(); }
     /// \returns a token that is stopped when the scope is.
-    std::stop_token stop_token() const { return core_.stop_token(); }
+    [[nodiscard]] std::stop_token stop_token() const { return core_.stop_token(); }
     /// \returns how many children have not ended.
-    std::size_t size() const noexcept { return core_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return core_.size(); }
 
     /// Internal: for weft's own parts.
     explicit scope(detail::scope_core& core) noexcept : core_(core) {}
 
 private:
+    template <class F, class... A>
+    [[gnu::always_inline]] auto spawn_at(detail::call_site site, F&& f, A&&... args) {
+        detail::scope_place place(core_);
+        detail::made_fiber<detail::start_as::joinable, F, A...> made(&core_.where(), site.where, std::forward<F>(f),
+                                                                     std::forward<A>(args)...);
+        return child<detail::spawn_result_t<F, A...>>(core_.start(made, made.body, place));
+    }
+
     detail::scope_core& core_;
 };
 

@@ -10,6 +10,7 @@
 //      may destroy it.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -26,7 +27,7 @@ namespace detail {
 
 struct waiting_room;
 
-class semaphore_core {
+class WEFT_EXPORT semaphore_core {
 public:
     constexpr semaphore_core(std::ptrdiff_t permits, std::ptrdiff_t most) noexcept : permits_(permits), most_(most) {
         if (permits < 0 || permits > most) begins_out_of_range();
@@ -79,7 +80,7 @@ public:
     void acquire() { core_.acquire(detail::never, nullptr); }
     /// Takes a permit, or gives up when `token` is stopped. \returns true if a permit was taken.
     /// \parks \throws weft::cancelled
-    bool acquire(std::stop_token token) { return core_.acquire(detail::never, &token); }
+    [[nodiscard]] bool acquire(std::stop_token token) { return core_.acquire(detail::never, &token); }
 
     /// \returns  true if there was a permit, which is now the caller's.
     [[nodiscard]] bool try_acquire() noexcept { return core_.try_acquire(); }
@@ -96,6 +97,15 @@ public:
     template <class Clock, class Duration>
     [[nodiscard]] bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& t) {
         return core_.acquire(detail::deadline_at(t), nullptr);
+    }
+    /// These forms also give up when `token` is stopped.
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_acquire_for(std::stop_token token, const std::chrono::duration<Rep, Period>& d) {
+        return core_.acquire(detail::deadline_in(d), &token);
+    }
+    template <class Clock, class Duration>
+    [[nodiscard]] bool try_acquire_until(std::stop_token token, const std::chrono::time_point<Clock, Duration>& t) {
+        return core_.acquire(detail::deadline_at(t), &token);
     }
 
 private:

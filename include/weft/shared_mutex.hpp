@@ -20,8 +20,10 @@
 #include <mutex>
 #include <shared_mutex>  // std::shared_lock, which takes a weft::shared_mutex as well
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/opaque.hpp>
 #include <weft/detail/timeouts.hpp>
+#include <weft/thread_safety.hpp>
 
 namespace weft {
 
@@ -30,8 +32,9 @@ namespace weft {
 ///     { const std::shared_lock reading(lock); show(prices); }       // together with other readers
 ///     { const std::scoped_lock writing(lock); prices["tea"] = 3; }  // alone
 ///
-/// See docs/guide/7-meeting-points.md.
-class shared_mutex {
+/// Clang's -Wthread-safety knows it as a lock (thread_safety.hpp). See
+/// docs/guide/7-meeting-points.md.
+class WEFT_EXPORT WEFT_CAPABILITY("shared mutex") shared_mutex {
 public:
     constexpr shared_mutex() noexcept = default;  // zeros: free, no waiters
     ~shared_mutex();
@@ -43,39 +46,40 @@ public:
     /// \parks   while any other fiber or thread has it. A plain thread sleeps instead.
     /// \orders  the unlocks of those who had it happen before the return.
     /// \cost    one uncontended lock, no allocation.
-    void lock() noexcept { static_cast<void>(lock_until(detail::never)); }
+    void lock() noexcept WEFT_ACQUIRE() { static_cast<void>(lock_until(detail::never)); }
     /// \returns  true if it was free and is now the caller's.
-    [[nodiscard]] bool try_lock() noexcept;
+    [[nodiscard]] bool try_lock() noexcept WEFT_TRY_ACQUIRE(true);
     /// \returns  true if it is now the caller's.
     /// \parks    while any other fiber or thread has it, at most for `d`.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept {
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& d) noexcept WEFT_TRY_ACQUIRE(true) {
         return lock_until(detail::deadline_in(d));
     }
     template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) noexcept {
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) noexcept WEFT_TRY_ACQUIRE(true) {
         return lock_until(detail::deadline_at(t));
     }
-    void unlock() noexcept;
+    void unlock() noexcept WEFT_RELEASE();
 
     /// Takes the mutex together with other readers.
     ///
     /// \parks   while a writer has it or waits for it. A plain thread sleeps instead.
     /// \orders  the writers' unlocks happen before the return.
-    void lock_shared() noexcept { static_cast<void>(lock_shared_until(detail::never)); }
+    void lock_shared() noexcept WEFT_ACQUIRE_SHARED() { static_cast<void>(lock_shared_until(detail::never)); }
     /// \returns  true if no writer has the mutex or waits for it; the caller is a reader then.
-    [[nodiscard]] bool try_lock_shared() noexcept;
+    [[nodiscard]] bool try_lock_shared() noexcept WEFT_TRY_ACQUIRE_SHARED(true);
     /// \returns  true if the caller is a reader now.
     /// \parks    while a writer has the mutex or waits for it, at most for `d`.
     template <class Rep, class Period>
-    [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) noexcept {
+    [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& d) noexcept WEFT_TRY_ACQUIRE_SHARED(true) {
         return lock_shared_until(detail::deadline_in(d));
     }
     template <class Clock, class Duration>
-    [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) noexcept {
+    [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration>& t) noexcept
+        WEFT_TRY_ACQUIRE_SHARED(true) {
         return lock_shared_until(detail::deadline_at(t));
     }
-    void unlock_shared() noexcept;
+    void unlock_shared() noexcept WEFT_RELEASE_SHARED();
 
 private:
     bool lock_until(detail::time_point until) noexcept;

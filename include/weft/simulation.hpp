@@ -1,6 +1,9 @@
 // simulation.hpp - a runtime in which one seed decides whose turn it is, and what time it is.
 #pragma once
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/requirements.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
@@ -29,14 +32,15 @@ struct simulation {
     /// How much virtual time passes until the next fiber runs, on average; each time it is 0 to 2
     /// times as much. Zero: time stands still while any fiber can run.
     std::chrono::nanoseconds step = std::chrono::microseconds(1);
-    /// The most switches and possible switches; a run that makes more has failed. 0: no limit.
+    /// The most switches and possible switches; a run that makes more has failed. no_limit or 0: no
+    /// limit.
     std::uint64_t max_steps = 1'000'000;
-    /// The most virtual time; a run that takes more has failed. Zero: no limit.
+    /// The most virtual time; a run that takes more has failed. no_limit or zero: no limit.
     std::chrono::nanoseconds max_time = {};
 };
 
 /// What runtime::run() throws when a simulated run cannot go on. See docs/guide/15-simulation.md.
-class simulation_failed : public std::runtime_error {
+class WEFT_EXPORT simulation_failed : public std::runtime_error {
 public:
     enum class kind {
         deadlock,  ///< no fiber can run and no timer is set
@@ -46,8 +50,8 @@ public:
     };
     simulation_failed(kind why, std::uint64_t seed, const std::string& what) : std::runtime_error(what), why_(why), seed_(seed) {}
 
-    kind why() const noexcept { return why_; }
-    std::uint64_t seed() const noexcept { return seed_; }
+    [[nodiscard]] kind why() const noexcept { return why_; }
+    [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
 private:
     kind why_;
@@ -57,10 +61,10 @@ private:
 /// \returns the time on the clock of the caller's waits: virtual in a simulated runtime, else
 ///          std::chrono::steady_clock::now(). A program should take from here what it compares with
 ///          deadlines.
-std::chrono::steady_clock::time_point now() noexcept;
+WEFT_EXPORT [[nodiscard]] std::chrono::steady_clock::time_point now() noexcept;
 
 /// \returns a number below n > 0, for what a program leaves to chance; in a simulated runtime the
 ///          seed decides. Not for secrets.
-std::uint32_t draw(std::uint32_t n) noexcept;
+WEFT_EXPORT std::uint32_t draw(std::uint32_t n) noexcept;
 
 }  // namespace weft

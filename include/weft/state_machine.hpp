@@ -11,6 +11,9 @@
 //      spawn_actor<state_machine<closed, open>>(...). Used alone, it is for one fiber at a time.
 #pragma once
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/requirements.hpp>
+
 #include <concepts>
 #include <optional>
 #include <stdexcept>
@@ -24,7 +27,7 @@ namespace weft {
 
 /// Thrown by handle() when the current state has nothing for the event. See
 /// docs/guide/10-actors.md.
-class unexpected_event : public std::logic_error {
+class WEFT_EXPORT unexpected_event : public std::logic_error {
 public:
     unexpected_event(const std::type_info& state, const std::type_info& event)
         : std::logic_error("weft: state " + std::string(state.name()) + " has nothing for event " + event.name()) {}

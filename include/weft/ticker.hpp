@@ -7,6 +7,7 @@
 
 #include <weft/channel.hpp>
 #include <weft/deadline.hpp>
+#include <weft/detail/export.hpp>
 #include <weft/detail/new_fiber.hpp>
 #include <weft/detail/timeouts.hpp>
 
@@ -17,7 +18,7 @@ class runtime;
 namespace detail {
 
 /// The body of a ticker's fiber. It ends with the receivers' last handle.
-struct ticker {
+struct WEFT_EXPORT ticker {
     channel_ref to;
     time_point first;
     std::chrono::nanoseconds period;  // zero: once
@@ -25,18 +26,10 @@ struct ticker {
     void operator()() const;
 };
 
-channel_ref make_ticker_channel();
-/// \throws std::invalid_argument unless positive
-std::chrono::nanoseconds checked_period(std::chrono::nanoseconds);
-void start_ticker(scheduler&, ticker);
-
-/// Converts a period of another unit to nanoseconds, rounded up, and limited to what they can hold.
-template <class Rep, class Period>
-std::chrono::nanoseconds period_of(const std::chrono::duration<Rep, Period>& d) {
-    using wide = std::chrono::duration<long double>;
-    if (wide(d) >= wide(std::chrono::nanoseconds::max())) return std::chrono::nanoseconds::max();
-    return checked_period(std::chrono::ceil<std::chrono::nanoseconds>(d));
-}
+WEFT_EXPORT channel_ref make_ticker_channel();
+/// \returns its argument. \throws std::invalid_argument unless positive
+WEFT_EXPORT std::chrono::nanoseconds checked_period(std::chrono::nanoseconds);
+WEFT_EXPORT void start_ticker(scheduler&, ticker);
 
 }  // namespace detail
 
@@ -78,7 +71,7 @@ template <std::same_as<runtime> Runtime, class Rep, class Period>
 /// \throws  std::invalid_argument unless `d` is positive; what after() throws.
 template <class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> every(const std::chrono::duration<Rep, Period>& d) {
-    const auto period = detail::period_of(d);
+    const auto period = detail::checked_period(detail::saturated(d));
     auto channel = detail::make_ticker_channel();
     receiver<steady_time_point> rx(channel);
     detail::start_ticker(detail::runtime_here("weft::every"), {std::move(channel), detail::deadline_after(period), period});
@@ -87,7 +80,7 @@ template <class Rep, class Period>
 /// Makes the receiver of every(d) in `rt`, from any thread.
 template <std::same_as<runtime> Runtime, class Rep, class Period>
 [[nodiscard]] receiver<steady_time_point> every(Runtime& rt, const std::chrono::duration<Rep, Period>& d) {
-    const auto period = detail::period_of(d);
+    const auto period = detail::checked_period(detail::saturated(d));
     auto channel = detail::make_ticker_channel();
     receiver<steady_time_point> rx(channel);
     detail::start_ticker(detail::scheduler_of(rt), {std::move(channel), detail::deadline_after(period), period});

@@ -1,8 +1,8 @@
 // actor.cpp - the compiled half of actor_ref and mailbox, and what the outcomes mean to callers.
 #include <weft/actor.hpp>
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/event_source.hpp>
 
-#include <mutex>
 #include <string>
 #include <system_error>
 
@@ -36,7 +36,7 @@ public:
         if (!me_) return;
         std::string circle;
         {
-            const std::lock_guard guard(lock_);
+            const lock_guard guard(lock_);
             const auto* a = &target;
             while (a && a != me_) a = a->asks;
             if (!a)
@@ -54,7 +54,7 @@ public:
     }
     static void asks_follow_forks() noexcept { hold_across_forks<lock_>(); }
     static void end(actor_core& me) noexcept {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         me.asks = nullptr;
     }
     actor_core* asks_for_ever() const noexcept { return me_; }
@@ -68,7 +68,7 @@ private:
         return text + " asks " + quoted(me);
     }
 
-    static inline std::mutex lock_;
+    static inline thread_mutex lock_;
     actor_core* me_;
 };
 
@@ -173,14 +173,18 @@ void no_handler(const std::type_info& of_message) noexcept {
 
 void serve(actor_core& a, void* actor) { a.serve(actor); }
 
-std::unique_ptr<message> next_message(actor_core& self, time_point until) {
+next_result next_message(actor_core& self, time_point until) {
     require(current_actor() == &self, "a mailbox is used by its actor's own fiber");
-    return self.next(until);
+    auto why = channel_op::done;
+    auto taken = self.next(until, why);
+    return {.how = taken ? channel_op::done : why, .taken = std::move(taken)};
 }
 
-std::unique_ptr<message> next_message_if(actor_core& self, time_point until, bool (*wanted)(void*, message&), void* context) {
+next_result next_message_if(actor_core& self, time_point until, bool (*wanted)(void*, message&), void* context) {
     require(current_actor() == &self, "a mailbox is used by its actor's own fiber");
-    return self.next_if(until, wanted, context);
+    auto why = channel_op::done;
+    auto taken = self.next_if(until, wanted, context, why);
+    return {.how = taken ? channel_op::done : why, .taken = std::move(taken)};
 }
 
 message& keep_taken(actor_core& self, std::unique_ptr<message> m) noexcept {

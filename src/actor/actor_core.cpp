@@ -1,13 +1,14 @@
 #include "actor/actor_core.hpp"
 
-#include <mutex>
 #include <typeinfo>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/new_fiber.hpp>
 #include <weft/stop.hpp>
 
 #include "base/panic.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/wait/fiber_stop.hpp"
 
 namespace weft::detail {
 namespace {
@@ -27,7 +28,7 @@ private:
 
 /// Stops the fiber and gives the reference back.
 void stop_referred(control_block& f) noexcept {
-    scheduler::request_stop(f);
+    request_stop(f);
     scheduler::drop(f);
 }
 
@@ -47,7 +48,9 @@ actor_core::actor_core(const actor_attributes& a, std::unique_ptr<actor_program>
       on_linked_end_(program_->on_linked_end()),
       time_to_stop_(std::chrono::seconds(5)),  // chosen
       stack_bytes_(a.stack_bytes),
-      move_(a.move) {}
+      move_(a.move),
+      preempt_(a.preempt),
+      priority_(a.priority) {}
 
 // References and holds.
 
@@ -57,8 +60,8 @@ void actor_core::refer() noexcept {
 }
 
 void actor_core::drop() noexcept {
-    // release: publishes what this reference did. acquire: sees what the others did, before the
-    // doors close.
+    // Pairs with itself. release: publishes what this reference did. acquire: sees what the others
+    // did, before the doors close.
     if (references_.fetch_sub(1, acq_rel) != 1) return;
     close();
     let_go();
@@ -66,6 +69,11 @@ void actor_core::drop() noexcept {
 
 void actor_core::let_go() noexcept {
     if (holds_.fetch_sub(1, acq_rel) == 1) delete this;  // acq_rel as in drop()
+}
+
+std::shared_ptr<linkable> actor_core::held() {
+    hold();
+    return std::shared_ptr<linkable>(this, [](actor_core* a) { a->let_go(); });
 }
 
 // Lives.
@@ -78,11 +86,13 @@ void actor_core::set_parent(std::shared_ptr<actor_parent> p, std::chrono::nanose
 
 void actor_core::start(scheduler& where) {
     begin_life();
-    const auto how = never_inline(where, {.name = name_, .stack_bytes = stack_bytes_, .move = move_, .site = {}});
+    const auto how = never_inline(
+        where,
+        {.name = name_, .stack_bytes = stack_bytes_, .move = move_, .preempt = preempt_, .priority = priority_, .site = {}});
     new_fiber made(where, how, start_as::joinable, sizeof(actor_task), alignof(actor_task));
     control_block& f = made.release(*::new (made.room()) actor_task(*this));
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         phase_.store(phase::running, relaxed);
         fiber_ = fiber_ref(f);  // ACTOR_CORE-3
         ++life_;
@@ -96,7 +106,7 @@ void actor_core::stop() noexcept { leave(is_supervised_ ? and_then::stay_open : 
 void actor_core::kill() noexcept {
     control_block* f;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         f = fiber_.block();
         if (!f) return;
         f->life.refer();  // ACTOR_CORE-3: the handle holds a reference
@@ -118,7 +128,7 @@ exit_reason actor_core::run_program() noexcept {
         program_->run(*this);
         return {.kind = is_leaving() ? exit_kind::stopped : exit_kind::normal};
     } catch (const cancelled&) {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (link_failure_) return {.kind = exit_kind::failed, .failure = link_failure_};
         return {.kind = exit_kind::killed};
     } catch (...) {
@@ -129,7 +139,7 @@ exit_reason actor_core::run_program() noexcept {
 void actor_core::life_ended(exit_reason why) noexcept {
     fiber_ref ended;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         phase_.store(phase::idle, relaxed);
         ended = std::move(fiber_);
     }
@@ -143,7 +153,7 @@ void actor_core::life_ended(exit_reason why) noexcept {
 
 void actor_core::end(exit_reason why) noexcept {
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (phase_.load(relaxed) >= phase::ending) return;
         why_ = why;
         phase_.store(phase::ending, release);  // pairs with throw_gone()
@@ -206,20 +216,9 @@ void actor_core::lost(std::unique_ptr<message> m, ask_end why) noexcept {
 bool actor_core::is_caller() const noexcept { return current_actor() == this; }
 
 std::uint64_t actor_core::life() noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     return life_;
 }
-
-namespace {
-
-// If there is no memory for it, the result is that failure.
-std::exception_ptr failure_of_link(std::string_view other, const exit_reason& why) noexcept try {
-    return std::make_exception_ptr(linked_failure(other, why));
-} catch (...) {
-    return std::current_exception();
-}
-
-}  // namespace
 
 void actor_core::linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept {
     if (on_linked_end_) {
@@ -230,7 +229,7 @@ void actor_core::linked_end(std::uint64_t life, std::string_view other, const ex
     auto failure = failure_of_link(other, why);
     control_block* f;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         f = life_ == life ? fiber_.block() : nullptr;
         if (!f) return;  // ACTOR_CORE-6: that life has ended by itself
         f->life.refer();  // ACTOR_CORE-3

@@ -31,6 +31,7 @@
 #include <weft/detail/actor_core.hpp>
 #include <weft/fiber.hpp>
 
+#include "actor/linkable.hpp"
 #include "actor/mailbox.hpp"
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
@@ -46,7 +47,7 @@ protected:
     ~actor_parent() = default;
 };
 
-class actor_core final : public mailbox_core {
+class actor_core final : public mailbox_core, public linkable {
 public:
     actor_core(const actor_attributes&, std::unique_ptr<actor_program>);
 
@@ -70,10 +71,11 @@ public:
 
     /// Whether it has ended; all its stored messages are then dead letters.
     // pairs with end()
-    bool has_ended() const noexcept { return phase_.load(acquire) == phase::ended; }
+    bool has_ended() const noexcept override { return phase_.load(acquire) == phase::ended; }
     const exit_reason& why() const noexcept { return why_; }  // valid once it has ended
-    [[noreturn]] void throw_gone();
-    std::string_view name() const noexcept { return name_; }
+    [[noreturn]] void throw_gone() override;
+    std::string_view name() const noexcept override { return name_; }
+    std::shared_ptr<linkable> held() override;
     std::chrono::nanoseconds time_to_stop() const noexcept { return time_to_stop_; }
     const std::type_info& type() const noexcept { return type_; }
 
@@ -83,22 +85,12 @@ public:
     void drop_taken() noexcept;
     void tell_failure(message& of_asker, const std::exception_ptr& failure) noexcept;
 
-    /// The number of the current life, or of the last one.
-    std::uint64_t life() noexcept;
+    std::uint64_t life() noexcept override;
+    void linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept override;
 
     // Guarded by the lock of relations.cpp.
-    struct link {
-        actor_core* other;
-        // The life of the other actor in which the link ended.
-        std::uint64_t life = 0;
-    };
-    std::vector<link> links;
     std::vector<channel_ref> monitors;
     std::string registered_as;
-
-    /// An actor with which it was linked has ended, during this actor's life of that number; a
-    /// later life is not affected.
-    void linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept;
 
     actor_core* asks = nullptr;  // ACTOR_CORE-5
 
@@ -122,6 +114,8 @@ private:
     std::chrono::nanoseconds time_to_stop_;
     const std::size_t stack_bytes_;
     const migrate move_;
+    const bool preempt_;
+    const priority_choice priority_;
     atomic<std::size_t> references_{1};
     atomic<std::size_t> holds_{1};
     atomic<phase> phase_{phase::idle};
@@ -129,10 +123,10 @@ private:
     bool failure_was_told_ = false;  // to the asker; used by its fiber only
 
     spin_lock lock_;
-    fiber_ref fiber_;
-    std::uint64_t life_ = 0;  // ACTOR_CORE-6; guarded by `lock_`
-    std::exception_ptr link_failure_;
-    exit_reason why_;
+    fiber_ref fiber_ WEFT_GUARDED_BY(lock_);
+    std::uint64_t life_ WEFT_GUARDED_BY(lock_) = 0;  // ACTOR_CORE-6
+    std::exception_ptr link_failure_ WEFT_GUARDED_BY(lock_);
+    exit_reason why_;  // written under `lock_`, once, before `phase_` says so
 };
 
 /// The actor whose fiber calls, or null.
@@ -141,10 +135,8 @@ actor_core* current_actor() noexcept;
 /// Reports a message that will not be handled and whose sender does not wait.
 void report_dead_letter(std::string_view actor, message& m, dead_letter::cause why) noexcept;
 
-// Links, monitors, names: relations.cpp.
+// Monitors, names: relations.cpp.
 
-/// Ends all links of `a` and tells the other actors.
-void break_links(actor_core& a, const exit_reason& why) noexcept;
 /// Tells the monitors that are still there, and unregisters the actor's name. \returns whether
 /// there was a monitor.
 bool tell_monitors(actor_core& a, const exit_reason& why) noexcept;

@@ -1,13 +1,16 @@
 // dead_letter.cpp - counts messages that no actor handles, and calls the hook for them.
 #include <weft/dead_letter.hpp>
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
 #include "base/never_destroyed.hpp"
+#include "base/seldom.hpp"
+#include "fiber/hook.hpp"
 
 namespace weft {
 namespace {
@@ -15,8 +18,9 @@ namespace {
 using hook_function = std::function<void(const dead_letter&)>;
 
 struct letter_box {
-    std::mutex lock;
-    std::shared_ptr<const hook_function> hook;  // copied, to be called without the lock
+    detail::thread_mutex lock;
+    // copied, to be called without the lock
+    std::shared_ptr<const hook_function> hook WEFT_GUARDED_BY(lock);
     detail::atomic<std::uint64_t> count{0};
 };
 
@@ -35,7 +39,7 @@ letter_box& letters() noexcept {
 std::function<void(const dead_letter&)> on_dead_letter(std::function<void(const dead_letter&)> hook) {
     auto next = hook ? std::make_shared<const hook_function>(std::move(hook)) : nullptr;
     {
-        const std::lock_guard guard(letters().lock);
+        const detail::lock_guard guard(letters().lock);
         next.swap(letters().hook);
     }
     return next ? *next : hook_function();
@@ -47,10 +51,17 @@ void detail::report_dead_letter(std::string_view actor, message& m, dead_letter:
     letters().count.fetch_add(1, relaxed);
     std::shared_ptr<const hook_function> hook;
     {
-        const std::lock_guard guard(letters().lock);
+        const lock_guard guard(letters().lock);
         hook = letters().hook;
     }
-    if (hook) (*hook)({.actor = actor, .type = m.type(), .message = m.value(), .why = why});
+    static seldom failures;
+    if (hook)
+        call_hook(
+            "on_dead_letter",
+            [&] {
+                (*hook)({actor, m.type(), m.value(), why});
+            },
+            &failures);
 }
 
 }  // namespace weft

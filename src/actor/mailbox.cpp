@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "fiber/wake_all.hpp"
+#include "sched/wait/park_listed.hpp"
 
 namespace weft::detail {
 
@@ -11,9 +12,9 @@ constexpr wait_kind ask_wait{.name = "ask"};
 
 mailbox_core::mailbox_core(std::size_t capacity, weft::overflow how) : overflow_(how), capacity_(capacity) {
     if (capacity == 0) throw std::invalid_argument("weft: an actor's mailbox holds at least 1 message, not 0");
+    if (how == weft::overflow::back_off)
+        throw std::invalid_argument("weft: overflow::back_off is for channels, not for mailboxes");
 }
-
-// These are called under the lock.
 
 void mailbox_core::append(message& m) noexcept {
     m.next_ = nullptr;
@@ -46,7 +47,7 @@ inline mailbox_core::receiving* mailbox_core::claim_receiver(message* hand_over)
     return r;
 }
 
-/// Releases the lock. The message goes to the actor or to the queue.
+/// The message goes to the actor or to the queue.
 inline void mailbox_core::accept(message& m) noexcept {
     receiving* const r = claim_receiver(&m);
     if (!r || !r->any) append(m);
@@ -93,10 +94,10 @@ mailbox_core::posted mailbox_core::post(std::unique_ptr<message>& m) {
         return posted::accepted;
     }
     lock_.unlock();
-    return post_patiently(m, caller);
+    return post_otherwise(m, caller);
 }
 
-mailbox_core::posted mailbox_core::post_patiently(std::unique_ptr<message>& m, wait_cell& caller) {
+mailbox_core::posted mailbox_core::post_otherwise(std::unique_ptr<message>& m, wait_cell& caller) {
     const bool has_place = lock_with_room();
     if (doors_ != doors::open) {
         lock_.unlock();
@@ -113,16 +114,10 @@ mailbox_core::posted mailbox_core::post_patiently(std::unique_ptr<message>& m, w
     wait w(caller, {.kind = mailbox_room_wait, .object = this});
     asker me(w, *m, nullptr);
     senders_.push_back(me);
-    lock_.unlock();
-    if (w.park() == wake::notified) {
-        if (!me.accepted) return posted::closed;
-        static_cast<void>(m.release());
-        return posted::accepted;
-    }
-    lock_.lock();
-    senders_.remove(me);
-    lock_.unlock();
-    throw cancelled();
+    if (park_listed(w, me, lock_, senders_) != wait_end::notified) throw cancelled();
+    if (!me.accepted) return posted::closed;
+    static_cast<void>(m.release());
+    return posted::accepted;
 }
 
 mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, answer_place& place, time_point until) {
@@ -151,15 +146,15 @@ mailbox_core::asked mailbox_core::ask(std::unique_ptr<message>& m, answer_place&
         lock_.unlock();
     }
     const auto why = w.park();
-    if (why != wake::notified) {
+    if (why != wait_end::notified) {
         lock_.lock();  // MAILBOX-5
         senders_.remove(me);
         if (me.mine) me.mine->asker_ = nullptr;
         lock_.unlock();
     }
     if (!me.accepted) m.reset(me.mine);
-    if (why == wake::stopped) throw cancelled();
-    return why == wake::timed_out ? asked::timed_out : static_cast<asked>(me.how);
+    if (why == wait_end::stopped) throw cancelled();
+    return why == wait_end::timed_out ? asked::timed_out : static_cast<asked>(me.how);
 }
 
 bool mailbox_core::reserve() noexcept {

@@ -28,7 +28,7 @@
 #include <weft/detail/actor_core.hpp>
 
 #include "base/hot_lock.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 
@@ -76,8 +76,15 @@ public:
     bool force(std::unique_ptr<message> m) noexcept;
 
     // For the actor.
-    std::unique_ptr<message> next(time_point until);
-    std::unique_ptr<message> next_if(time_point until, bool (*wanted)(void*, message&), void* context);
+    /// If there is none, `why` becomes timeout, empty (if until == long_past) or closed: none will
+    /// come any more.
+    /// \parks while there is none \throws cancelled
+    std::unique_ptr<message> next(time_point until, channel_op& why);
+    std::unique_ptr<message> next(time_point until) {
+        auto why = channel_op::done;
+        return next(until, why);
+    }
+    std::unique_ptr<message> next_if(time_point until, bool (*wanted)(void*, message&), void* context, channel_op& why);
     /// Claims the asker of `m`; null if none waits (any more).
     asker* claim_asker(message& m) noexcept;
     /// Whether an asker waits for an answer of that type: a hint.
@@ -116,30 +123,36 @@ private:
     };
     class looking;
 
-    bool has_room() const noexcept { return size_ + reserved_ < capacity_; }
-    void append(message& m) noexcept;
-    void unlink(message& m) noexcept;
-    message* displace_oldest() noexcept;
-    receiving* claim_receiver(message* hand_over) noexcept;
-    bool lock_with_room() noexcept;
-    void accept(message& m) noexcept;
-    [[gnu::noinline]] posted post_patiently(std::unique_ptr<message>& m, wait_cell& caller);
+    bool has_room() const noexcept WEFT_REQUIRES(lock_) { return size_ + reserved_ < capacity_; }
+    // Whether no message will come any more that is not stored already.
+    bool is_shut() const noexcept WEFT_REQUIRES(lock_) { return doors_ != doors::open && reserved_ == 0; }
+    channel_op why_none() const noexcept WEFT_REQUIRES(lock_) {
+        return leaving_ || is_shut() ? channel_op::closed : channel_op::empty;
+    }
+    void append(message& m) noexcept WEFT_REQUIRES(lock_);
+    void unlink(message& m) noexcept WEFT_REQUIRES(lock_);
+    message* displace_oldest() noexcept WEFT_REQUIRES(lock_);
+    receiving* claim_receiver(message* hand_over) noexcept WEFT_REQUIRES(lock_);
+    bool lock_with_room() noexcept WEFT_ACQUIRE(lock_);
+    void accept(message& m) noexcept WEFT_RELEASE(lock_);
+    [[gnu::noinline]] posted post_otherwise(std::unique_ptr<message>& m, wait_cell& caller);
     bool may_wait() const noexcept { return waits_for_room() && !is_caller(); }
-    void admit_senders(wait_list& claimed) noexcept;
-    [[nodiscard]] wake park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got);
+    void admit_senders(wait_list& claimed) noexcept WEFT_REQUIRES(lock_);
+    [[nodiscard]] wait_end park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got) WEFT_RELEASE(lock_);
 
     hot_lock lock_;
-    doors doors_ = doors::open;
-    bool leaving_ = false;
+    doors doors_ WEFT_GUARDED_BY(lock_) = doors::open;
+    bool leaving_ WEFT_GUARDED_BY(lock_) = false;
     const weft::overflow overflow_;
-    receiving* receiver_ = nullptr;
+    receiving* receiver_ WEFT_GUARDED_BY(lock_) = nullptr;
     const std::size_t capacity_;
-    std::size_t size_ = 0;
-    std::size_t reserved_ = 0;
-    message* oldest_ = nullptr;
-    message* newest_ = nullptr;
-    message* cursor_ = nullptr;  // the last message that a selective receive has looked at
-    wait_list senders_;
+    std::size_t size_ WEFT_GUARDED_BY(lock_) = 0;
+    std::size_t reserved_ WEFT_GUARDED_BY(lock_) = 0;
+    message* oldest_ WEFT_GUARDED_BY(lock_) = nullptr;
+    message* newest_ WEFT_GUARDED_BY(lock_) = nullptr;
+    // the last message that a selective receive has looked at
+    message* cursor_ WEFT_GUARDED_BY(lock_) = nullptr;
+    wait_list senders_ WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail

@@ -7,13 +7,13 @@ namespace weft::detail {
 
 constexpr wait_kind mailbox_wait{.name = "mailbox"};
 
-wake mailbox_core::park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got) {
+wait_end mailbox_core::park_as_receiver(wait_cell& caller, bool any, time_point until, message*& got) {
     wait w(caller, {.kind = mailbox_wait, .object = this, .deadline = until});
     receiving me(w, any);
     receiver_ = &me;
     lock_.unlock();
     const auto why = w.park();
-    if (why == wake::notified) {
+    if (why == wait_end::notified) {
         got = me.got;
         return why;
     }
@@ -23,7 +23,7 @@ wake mailbox_core::park_as_receiver(wait_cell& caller, bool any, time_point unti
     return why;
 }
 
-std::unique_ptr<message> mailbox_core::next(time_point until) {
+std::unique_ptr<message> mailbox_core::next(time_point until, channel_op& why) {
     auto& caller = caller_cell();
     check_interrupt(caller);
     for (;;) {
@@ -37,22 +37,26 @@ std::unique_ptr<message> mailbox_core::next(time_point until) {
             unpark_all(claimed);
             return std::unique_ptr<message>(m);
         }
-        if ((doors_ != doors::open && reserved_ == 0) || until == long_past) break;
+        if (is_shut() || until == long_past) break;
         message* got = nullptr;
-        const auto why = park_as_receiver(caller, true, until, got);
+        const auto woken = park_as_receiver(caller, true, until, got);
         if (got) return std::unique_ptr<message>(got);
-        if (why == wake::stopped) throw cancelled();
-        if (why == wake::timed_out) return nullptr;
+        if (woken == wait_end::stopped) throw cancelled();
+        if (woken == wait_end::timed_out) {
+            why = channel_op::timeout;
+            return nullptr;
+        }
     }
+    why = why_none();
     lock_.unlock();
     return nullptr;
 }
 
 /// During its lifetime a selective receive goes through the queue.
-class mailbox_core::looking {
+class WEFT_SCOPED_CAPABILITY mailbox_core::looking {
 public:
-    explicit looking(mailbox_core& box) noexcept : box_(box) {}
-    ~looking() {
+    explicit looking(mailbox_core& box) noexcept WEFT_EXCLUDES(box.lock_) : box_(box) {}
+    ~looking() WEFT_RELEASE() {
         if (!locked_) box_.lock_.lock();
         box_.cursor_ = nullptr;
         box_.lock_.unlock();
@@ -60,11 +64,11 @@ public:
     looking(const looking&) = delete;
     looking& operator=(const looking&) = delete;
 
-    void lock() noexcept {
+    void lock() noexcept WEFT_ACQUIRE() {
         box_.lock_.lock();
         locked_ = true;
     }
-    void unlock() noexcept {
+    void unlock() noexcept WEFT_RELEASE() {
         locked_ = false;
         box_.lock_.unlock();
     }
@@ -75,11 +79,13 @@ private:
     bool locked_ = false;
 };
 
-std::unique_ptr<message> mailbox_core::next_if(time_point until, bool (*wanted)(void*, message&), void* context) {
+std::unique_ptr<message> mailbox_core::next_if(time_point until, bool (*wanted)(void*, message&), void* context,
+                                               channel_op& why) {
     auto& caller = caller_cell();
     check_interrupt(caller);
     wait_list claimed;
     message* found = nullptr;
+    bool timed_out = false;
     {
         looking look(*this);
         look.lock();
@@ -95,14 +101,16 @@ std::unique_ptr<message> mailbox_core::next_if(time_point until, bool (*wanted)(
                 admit_senders(claimed);
                 break;
             }
-            if ((doors_ != doors::open && reserved_ == 0) || until == long_past) break;
+            if (is_shut() || until == long_past) break;
             look.was_unlocked();
             message* none = nullptr;
-            const auto why = park_as_receiver(caller, false, until, none);
-            if (why == wake::stopped) throw cancelled();
-            if (why == wake::timed_out) break;
+            const auto woken = park_as_receiver(caller, false, until, none);
+            if (woken == wait_end::stopped) throw cancelled();
             look.lock();
+            timed_out = woken == wait_end::timed_out;
+            if (timed_out) break;
         }
+        why = timed_out ? channel_op::timeout : why_none();
     }
     unpark_all(claimed);
     return std::unique_ptr<message>(found);

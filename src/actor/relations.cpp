@@ -1,16 +1,20 @@
-// relations.cpp - links and monitors between actors, and their names.
+// relations.cpp - links between actors and supervisors, monitors of actors, and their names.
 //
 // Invariants
 //   RELATIONS-1  One lock guards all of them. It is a std::mutex, since they rarely change and
 //                memory is allocated under it. No user code runs under it.
-//   RELATIONS-2  A link is in the lists of both actors, and each entry holds the other actor. Code
-//                that removes a link from one list removes it from both.
+//   RELATIONS-2  A link is in the lists of both ends, and each entry holds the other end. Code that
+//                removes a link from one list removes it from both. It holds both ends itself, so
+//                none is destroyed under the lock.
 //   RELATIONS-3  A name refers to an actor that has not ended, and holds a reference to it.
+#include <weft/detail/annotated_locks.hpp>
+
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <stdexcept>
 #include <string>
+
+#include <weft/detail/supervisor_core.hpp>
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
@@ -19,11 +23,11 @@
 namespace weft::detail {
 namespace {
 
-using link_list = std::vector<actor_core::link>;
+using link_list = std::vector<linkable::link>;
 
 struct all_relations {
-    std::mutex lock;
-    std::map<std::string, actor_core_ref, std::less<>> names;
+    thread_mutex lock;
+    std::map<std::string, actor_core_ref, std::less<>> names WEFT_GUARDED_BY(lock);
 };
 
 all_relations& relations() noexcept {
@@ -34,8 +38,8 @@ all_relations& relations() noexcept {
 // FORK-3
 [[gnu::constructor(before_static_objects)]] void relations_follow_forks() noexcept { hold_lock_across_forks<relations>(); }
 
-bool remove_from(link_list& list, const actor_core* who) noexcept {
-    return std::erase_if(list, [=](const actor_core::link& l) { return l.other == who; }) != 0;
+auto leads_to(const linkable& end) noexcept {
+    return [&end](const linkable::link& l) { return l.other.get() == &end; };
 }
 
 bool is_open(const channel_ref& monitor) noexcept { return !channel_is_closed(monitor.core()); }
@@ -47,49 +51,50 @@ void tell(const channel_ref& monitor, exit_reason why) noexcept {
 
 }  // namespace
 
-void actor_link(actor_core& a, actor_core& b) {
+std::exception_ptr failure_of_link(std::string_view other, const exit_reason& why) noexcept try {
+    return std::make_exception_ptr(linked_failure(other, why));
+} catch (...) {
+    return std::current_exception();
+}
+
+void link_ends(linkable& a, linkable& b) {
     if (&a == &b) return;
-    actor_core* gone = nullptr;
+    auto held_a = a.held(), held_b = b.held();
+    linkable* gone = nullptr;
     {
-        const std::lock_guard guard(relations().lock);
+        const lock_guard guard(relations().lock);
         gone = a.has_ended() ? &a : b.has_ended() ? &b : nullptr;
-        if (!gone && std::ranges::find(a.links, &b, &actor_core::link::other) == a.links.end()) {
+        if (!gone && std::ranges::none_of(a.links, leads_to(b))) {
             a.links.reserve(a.links.size() + 1);
-            b.links.push_back({&a});
-            a.links.push_back({&b});
-            a.hold();
-            b.hold();
+            b.links.push_back({.other = std::move(held_a)});
+            a.links.push_back({.other = std::move(held_b)});
         }
     }
     if (gone) gone->throw_gone();
 }
 
-void actor_unlink(actor_core& a, actor_core& b) noexcept {
-    bool was_linked;
-    {
-        const std::lock_guard guard(relations().lock);
-        was_linked = remove_from(a.links, &b) && remove_from(b.links, &a);
-    }
-    if (!was_linked) return;
-    a.let_go();
-    b.let_go();
+void unlink_ends(linkable& a, linkable& b) noexcept {
+    const lock_guard guard(relations().lock);
+    std::erase_if(a.links, leads_to(b));
+    std::erase_if(b.links, leads_to(a));
 }
 
-void break_links(actor_core& a, const exit_reason& why) noexcept {
+linkable& end_of_link(actor_core& a) noexcept { return a; }
+void actor_link(actor_core& a, actor_core& b) { link_ends(a, b); }
+void actor_unlink(actor_core& a, actor_core& b) noexcept { unlink_ends(a, b); }
+
+void break_links(linkable& a, const exit_reason& why) noexcept {
     link_list others;
     {
-        const std::lock_guard guard(relations().lock);
+        const lock_guard guard(relations().lock);
         others.swap(a.links);
         for (auto& [o, life] : others) {
-            remove_from(o->links, &a);
+            std::erase_if(o->links, leads_to(a));
             life = o->life();  // ACTOR_CORE-6
         }
     }
-    for (const auto& [o, life] : others) {
-        if (why.abnormal()) o->linked_end(life, a.name(), why);
-        o->let_go();
-        a.let_go();  // for the entry of the other actor
-    }
+    if (!why.abnormal()) return;
+    for (const auto& [o, life] : others) o->linked_end(life, a.name(), why);
 }
 
 receiver<exit_reason> actor_monitor(actor_core& a) {
@@ -97,7 +102,7 @@ receiver<exit_reason> actor_monitor(actor_core& a) {
     keep_channel(made.core());
     receiver<exit_reason> rx(made);
     {
-        const std::lock_guard guard(relations().lock);
+        const lock_guard guard(relations().lock);
         if (!a.has_ended()) {
             // remove monitors whose receivers are gone
             std::erase_if(a.monitors, [](const channel_ref& m) { return !is_open(m); });
@@ -113,7 +118,7 @@ bool tell_monitors(actor_core& a, const exit_reason& why) noexcept {
     std::vector<channel_ref> monitors;
     actor_core_ref named;
     {
-        const std::lock_guard guard(relations().lock);
+        const lock_guard guard(relations().lock);
         monitors.swap(a.monitors);
         if (const auto at = relations().names.find(a.registered_as); at != relations().names.end() && at->second.get() == &a) {
             named = std::move(at->second);  // dropped without the lock
@@ -134,7 +139,7 @@ bool actor_register(std::string_view name, actor_core& a) {
     actor_core_ref ref(&a);
     bool has_ended, is_new = false;
     {
-        const std::lock_guard guard(relations().lock);
+        const lock_guard guard(relations().lock);
         has_ended = a.has_ended();
         if (!has_ended && a.registered_as.empty()) is_new = relations().names.try_emplace(std::string(name), ref).second;
         if (is_new) a.registered_as = name;
@@ -145,7 +150,7 @@ bool actor_register(std::string_view name, actor_core& a) {
 
 bool actor_unregister(std::string_view name) noexcept {
     actor_core_ref named;  // dropped without the lock
-    const std::lock_guard guard(relations().lock);
+    const lock_guard guard(relations().lock);
     const auto at = relations().names.find(name);
     if (at == relations().names.end()) return false;
     named = std::move(at->second);
@@ -155,7 +160,7 @@ bool actor_unregister(std::string_view name) noexcept {
 }
 
 actor_core* actor_find(std::string_view name, const std::type_info& type) noexcept {
-    const std::lock_guard guard(relations().lock);
+    const lock_guard guard(relations().lock);
     const auto at = relations().names.find(name);
     if (at == relations().names.end() || at->second.core().type() != type) return nullptr;
     add_actor_ref(at->second.core());

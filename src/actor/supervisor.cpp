@@ -2,6 +2,7 @@
 #include <weft/supervisor.hpp>
 
 #include "actor/supervisor_core.hpp"
+#include "base/panic.hpp"
 
 namespace weft::detail {
 namespace {
@@ -14,6 +15,7 @@ public:
     }
 
     void start(scheduler& where) override { actor_.core().start(where); }
+    void close() noexcept override { actor_.core().close(); }
     void stop() noexcept override { actor_.core().stop(); }
     void kill() noexcept override { actor_.core().kill(); }
     void end(exit_reason why) noexcept override { actor_.core().end(std::move(why)); }
@@ -31,6 +33,7 @@ public:
         : child(std::move(parent), a), supervisor_(std::move(s)) {}
 
     void start(scheduler& where) override { supervisor_->begin(where); }
+    void close() noexcept override { supervisor_->ask_to(supervisor_core::end_by::close); }
     void stop() noexcept override { supervisor_->ask_to(supervisor_core::end_by::stop); }
     void kill() noexcept override { supervisor_->ask_to(supervisor_core::end_by::kill); }
     void end(exit_reason why) noexcept override { supervisor_->end(std::move(why)); }
@@ -77,10 +80,16 @@ void add_child(supervisor_core& s, const child_attributes& a, actor_core& actor)
 bool stop_child(supervisor_core& s, const actor_core& a) noexcept { return s.dismiss(&a); }
 bool stop_child(supervisor_core& s, const supervisor_core& of_its_own) noexcept { return s.dismiss(&of_its_own); }
 bool supervisor_has_failed(const supervisor_core& s) noexcept { return s.has_failed(); }
+bool supervisor_has_ended(const supervisor_core& s) noexcept { return s.has_ended(); }
+std::string_view supervisor_name(const supervisor_core& s) noexcept { return s.name(); }
 std::size_t supervisor_size(const supervisor_core& s) noexcept { return s.size(); }
 std::size_t supervisor_restarts(const supervisor_core& s) noexcept { return s.restarts(); }
 receiver<exit_reason> supervisor_monitor(supervisor_core& s) { return s.monitor(); }
+void supervisor_close(supervisor_core& s) noexcept { s.ask_to(supervisor_core::end_by::close); }
 void supervisor_stop(supervisor_core& s) noexcept { s.ask_to(supervisor_core::end_by::stop); }
+void supervisor_kill(supervisor_core& s) noexcept { s.ask_to(supervisor_core::end_by::kill); }
 void supervisor_join(supervisor_core& s) noexcept { s.join(); }
+void empty_supervisor_ref() noexcept { panic("actor_ref<supervisor>: a reference is not used after it was moved from"); }
+linkable& end_of_link(supervisor_core& s) noexcept { return s; }
 
 }  // namespace weft::detail

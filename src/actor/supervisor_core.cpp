@@ -7,10 +7,8 @@
 #include <weft/stop.hpp>
 
 #include "sched/scheduler.hpp"
-#include "spawn/admission.hpp"
 
 namespace weft::detail {
-
 child::child(std::shared_ptr<supervisor_core> its_owner, const child_attributes& a)
     : owner(std::move(its_owner)), name(a.name), keep(a.keep), shutdown(a.shutdown) {}
 
@@ -20,14 +18,15 @@ supervisor_core::supervisor_core(const supervisor_options& o)
         throw std::invalid_argument("weft: supervisor_options::within must be positive");
 }
 
-// For any thread.
-
 void supervisor_core::begin(scheduler& where) {
     {
         const lock_type lock(mutex_);
         where_ = &where;
         state_ = state::running;
-        stop_asked_ = die_asked_ = has_given_up_ = false;
+        asked_ = end_by::nothing;
+        link_failure_ = nullptr;
+        has_given_up_ = false;
+        life_.fetch_add(1, relaxed);  // SUPERVISOR_CORE-6
         stop_source_ = std::stop_source();
         recent_restarts_.clear();
     }
@@ -39,6 +38,7 @@ void supervisor_core::begin(scheduler& where) {
 void supervisor_core::add(child_ptr c) {
     lock_type lock(mutex_);
     if (state_ == state::stopping || state_ == state::ended) throw actor_gone(name_, why_);
+    if (state_ == state::running && asked_ == end_by::close) throw actor_gone(name_, {.kind = exit_kind::normal});
     children_.push_back(c);
     if (state_ == state::idle) return;
     c->now = child::phase::running;  // so that the supervisor's fiber does not start it too
@@ -75,16 +75,41 @@ bool supervisor_core::dismiss(const void* core) noexcept {
     return true;
 }
 
-void supervisor_core::ask_to(end_by how) noexcept {
+/// Calls change() under the lock. If that returns true, its fiber looks for what has changed.
+template <class Change>
+void supervisor_core::tell(Change change) noexcept {
     std::stop_source source(std::nostopstate);
     {
         const lock_type lock(mutex_);
-        stop_asked_ = true;
-        die_asked_ = die_asked_ || how == end_by::kill;
+        if (!change()) return;
         source = stop_source_;
         changed_.notify_all();
     }
     source.request_stop();
+}
+
+void supervisor_core::ask_to(end_by how) noexcept {
+    tell([&] {
+        asked_ = std::max(asked_, how);  // SUPERVISOR_CORE-5
+        return true;
+    });
+}
+
+void supervisor_core::linked_end(std::uint64_t life, std::string_view other, const exit_reason& why) noexcept {
+    auto failure = failure_of_link(other, why);
+    tell([&] {
+        // ACTOR_CORE-6
+        if (life_.load(relaxed) != life || state_ != state::running || link_failure_) return false;
+        link_failure_ = std::move(failure);
+        return true;
+    });
+}
+
+void supervisor_core::throw_gone() {
+    lock_type lock(mutex_);
+    const auto why = why_;
+    lock.unlock();
+    throw actor_gone(name_, why);
 }
 
 void supervisor_core::join() noexcept {
@@ -112,10 +137,13 @@ void supervisor_core::end(exit_reason why) noexcept {
     for (const auto& c : children) c->end(why);
     if (auto* const f = this_fiber_block(); f && why.kind == exit_kind::failed && !is_heard)
         f->owner->report_unhandled(*f, why.failure);
+    // Pairs with has_ended(). Stored before anything is told, so that a caller that comes later
+    // sees it.
+    has_ended_.store(true, release);
+    break_links(*this, why);  // the links made since its last life
     {
         const lock_type lock(mutex_);
-        // Stored before anything is told, so that a caller that comes later sees it.
-        state_ = state::ended;
+        state_ = state::ended;  // stored before anything is told, too
         monitors.swap(monitors_);
         changed_.notify_all();
     }
@@ -162,183 +190,6 @@ receiver<exit_reason> supervisor_core::monitor() {
         channel_close(made.core());
     }
     return rx;
-}
-
-// For its fiber.
-
-void supervisor_core::run() noexcept {
-    exit_reason why;
-    {
-        lock_type lock(mutex_);
-        try {
-            why = supervise(lock);
-        } catch (const cancelled&) {  // the runtime stops
-            why.kind = exit_kind::killed;
-        } catch (...) {
-            why = {.kind = exit_kind::failed, .failure = std::current_exception()};
-        }
-        if (!lock.owns_lock()) lock.lock();
-        const shield uninterrupted;
-        state_ = state::stopping;
-        why_ = why;
-        has_given_up_ = why.kind == exit_kind::failed;
-        stop_from(0, lock);
-        if (as_child_) state_ = state::idle;
-    }
-    const shield uninterrupted;
-    if (const auto me = as_child_)
-        // This supervisor may begin again at once, so nothing of this run may follow.
-        me->owner->child_ended(*me, std::move(why));
-    else
-        end(std::move(why));
-}
-
-/// \returns  why the supervisor must end.
-exit_reason supervisor_core::supervise(lock_type& lock) {
-    forget_temporary(0, lock);
-    start_from(0, lock);
-    for (;;) {
-        changed_.wait(lock, [&] { return stop_asked_ || next_event(); });
-        if (stop_asked_) return {.kind = die_asked_ ? exit_kind::killed : exit_kind::stopped};
-        if (where_->all_are_stopped()) throw cancelled();  // children end for this reason too
-        if (auto failure = deal_with(next_event(), lock)) return {.kind = exit_kind::failed, .failure = std::move(failure)};
-    }
-}
-
-/// The first child that needs attention, or null.
-supervisor_core::child_ptr supervisor_core::next_event() const noexcept {
-    const auto at =
-        std::ranges::find_if(children_, [](const child_ptr& c) { return c->now == child::phase::over || c->is_to_go; });
-    return at == children_.end() ? nullptr : *at;
-}
-
-/// \returns  a failure if the restart would exceed the limit.
-std::exception_ptr supervisor_core::deal_with(const child_ptr& c, lock_type& lock) {
-    if (c->is_to_go) {
-        stop_one(c, lock);
-        remove(c, {.kind = exit_kind::stopped}, lock);
-        return nullptr;
-    }
-    const auto why = c->last_end;
-    const bool restarts = c->keep == child_kind::permanent || (c->keep == child_kind::transient && why.abnormal());
-    const bool too_often = restarts && is_over_limit();
-    if (on_end_) {
-        lock.unlock();
-        on_end_({.supervisor = name_, .child = c->name, .reason = why, .restarts = restarts && !too_often});
-        lock.lock();
-    }
-    if (too_often) return limit_failure(*c);
-    if (restarts)
-        restart_after(c, lock);
-    else
-        remove(c, why, lock);
-    return nullptr;
-}
-
-void supervisor_core::restart_after(const child_ptr& c, lock_type& lock) {
-    ++restarts_;
-    if (strategy_ == restart::one_for_one) return start_one(c, lock);
-    const auto first = strategy_ == restart::one_for_all ? 0 : index_of(*c);
-    stop_from(first, lock);
-    forget_temporary(first, lock);
-    start_from(first, lock);
-}
-
-/// Removes temporary children that were stopped; they do not live again.
-void supervisor_core::forget_temporary(std::size_t first, lock_type& lock) {
-    for (const auto& c : std::vector(children_.begin() + static_cast<std::ptrdiff_t>(first), children_.end()))
-        if (c->keep == child_kind::temporary && c->has_lived && c->now == child::phase::down)
-            remove(c, {.kind = exit_kind::stopped}, lock);
-}
-
-void supervisor_core::start_one(const child_ptr& c, lock_type& lock) {
-    c->now = child::phase::running;
-    c->has_lived = true;
-    lock.unlock();
-    try {
-        if (!start_when_there_is_room(*c)) child_ended(*c, {.kind = exit_kind::stopped});
-    } catch (const cancelled&) {
-        child_ended(*c, {.kind = exit_kind::killed});
-        lock.lock();
-        throw;
-    } catch (...) {
-        child_ended(*c, {.kind = exit_kind::failed, .failure = std::current_exception()});
-    }
-    lock.lock();
-}
-
-/// Implements rule 6 of supervisor.hpp. \returns false if the supervisor is asked to stop first
-bool supervisor_core::start_when_there_is_room(child& c) {
-    // Replaced only by begin(), before this fiber exists.
-    const auto unless = stop_source_.get_token();
-    do {
-        try {
-            c.start(*where_);
-            return true;
-        } catch (const no_place&) {}
-    } while (await_place(*where_, unless));
-    return false;
-}
-
-void supervisor_core::start_from(std::size_t first, lock_type& lock) {
-    for (auto i = first; i < children_.size(); ++i)  // SUPERVISOR_CORE-2: other callers only append
-        if (const auto c = children_[i]; c->now == child::phase::down && !c->is_to_go) start_one(c, lock);
-}
-
-/// Stops a child; afterwards it is down.
-void supervisor_core::stop_one(const child_ptr& c, lock_type& lock) {
-    changed_.wait(lock, [&] { return !c->is_starting; });
-    const auto has_ended = [&] { return c->now != child::phase::running; };
-    if (!has_ended()) {
-        const auto until = deadline_after(c->shutdown);
-        const bool at_once = die_asked_;
-        lock.unlock();
-        at_once ? c->kill() : c->stop();
-        lock.lock();
-        changed_.wait_until(lock, until, [&] { return has_ended() || die_asked_; });
-        if (!has_ended()) {
-            lock.unlock();
-            c->kill();
-            lock.lock();
-            changed_.wait(lock, has_ended);
-        }
-    }
-    c->now = child::phase::down;
-}
-
-void supervisor_core::stop_from(std::size_t first, lock_type& lock) {
-    for (auto i = children_.size(); i-- > first;)  // SUPERVISOR_CORE-2: other callers only append
-        if (!children_[i]->is_starting) stop_one(children_[i], lock);
-    // These may have waited for the places of the others.
-    for (auto i = first; i < children_.size(); ++i) stop_one(children_[i], lock);
-}
-
-void supervisor_core::remove(const child_ptr& c, exit_reason why, lock_type& lock) noexcept {
-    const auto kept = c;
-    std::erase(children_, kept);
-    lock.unlock();
-    kept->end(std::move(why));
-    lock.lock();
-}
-
-bool supervisor_core::is_over_limit() {
-    const auto now = clock::now();
-    while (!recent_restarts_.empty() && now - recent_restarts_.front() > within_) recent_restarts_.pop_front();
-    if (recent_restarts_.size() >= max_restarts_) return true;
-    recent_restarts_.push_back(now);
-    return false;
-}
-
-std::exception_ptr supervisor_core::limit_failure(const child& c) const {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(within_).count();
-    return std::make_exception_ptr(restart_limit("weft: supervisor \"" + name_ + "\" gives up: more than " +
-                                                 std::to_string(max_restarts_) + " restarts in " + std::to_string(ms) +
-                                                 " ms; at last child \"" + c.name + "\" " + c.last_end.what()));
-}
-
-std::size_t supervisor_core::index_of(const child& c) const noexcept {
-    const auto at = std::ranges::find_if(children_, [&](const child_ptr& x) { return x.get() == &c; });
-    return static_cast<std::size_t>(at - children_.begin());
 }
 
 }  // namespace weft::detail

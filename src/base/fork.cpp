@@ -1,9 +1,9 @@
 #include "base/fork.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <pthread.h>
 #include <unistd.h>
-
-#include <mutex>
 
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
@@ -14,7 +14,7 @@ namespace {
 constinit atomic<unsigned> generation{0};
 
 constinit spin_lock listing;
-constinit intrusive_list<unshared_descriptor> unshared;  // under `listing`
+constinit intrusive_list<unshared_descriptor> unshared WEFT_GUARDED_BY(listing);
 
 void count_forks() noexcept {
     static const bool once = [] {
@@ -42,23 +42,25 @@ unsigned fork_generation() noexcept { return generation.load(relaxed); }
 
 unshared_descriptor::unshared_descriptor(int fd) noexcept : fd_(fd) {
     static const bool once = [] {
-        follow_forks({.before = [] { listing.lock(); }, .in_parent = [] { listing.unlock(); }, .in_child = close_all_in_child});
+        follow_forks({.before = []() WEFT_ACQUIRE(listing) { listing.lock(); },
+                      .in_parent = []() WEFT_RELEASE(listing) { listing.unlock(); },
+                      .in_child = close_all_in_child});
         return true;
     }();
     static_cast<void>(once);
-    const std::lock_guard guard(listing);
+    const lock_guard guard(listing);
     unshared.push_back(*this);
 }
 
 unshared_descriptor::~unshared_descriptor() {
     {
-        const std::lock_guard guard(listing);
+        const lock_guard guard(listing);
         unshared.remove(*this);
     }
     if (fd_ >= 0) ::close(fd_);
 }
 
-void unshared_descriptor::close_all_in_child() noexcept {
+void unshared_descriptor::close_all_in_child() noexcept WEFT_RELEASE(listing) {
     while (auto* const d = unshared.pop_front())
         if (d->fd_ >= 0) ::close(std::exchange(d->fd_, -1));
     listing.unlock();

@@ -17,6 +17,8 @@
 //           So an object that a runtime needs is not such a static, or it is used before the fork.
 #pragma once
 
+#include <weft/thread_safety.hpp>
+
 #include <utility>
 
 #include "base/intrusive_list.hpp"
@@ -49,7 +51,10 @@ unsigned fork_generation() noexcept;
 template <auto& Lock>
 void hold_across_forks() noexcept {
     static const bool once = [] {
-        follow_forks({.before = [] { Lock.lock(); }, .in_parent = [] { Lock.unlock(); }, .in_child = [] { Lock.unlock(); }});
+        // not analysed: a template's argument cannot be named by an annotation
+        follow_forks({.before = []() WEFT_NO_THREAD_SAFETY_ANALYSIS { Lock.lock(); },
+                      .in_parent = []() WEFT_NO_THREAD_SAFETY_ANALYSIS { Lock.unlock(); },
+                      .in_child = []() WEFT_NO_THREAD_SAFETY_ANALYSIS { Lock.unlock(); }});
         return true;
     }();
     static_cast<void>(once);
@@ -59,9 +64,10 @@ void hold_across_forks() noexcept {
 /// destroyed, and is made at a fork if need be. Called once.
 template <auto Owner>
 void hold_lock_across_forks() noexcept {
-    follow_forks({.before = [] { Owner().lock.lock(); },
-                  .in_parent = [] { Owner().lock.unlock(); },
-                  .in_child = [] { Owner().lock.unlock(); }});
+    // not analysed, for the same reason
+    follow_forks({.before = []() WEFT_NO_THREAD_SAFETY_ANALYSIS { Owner().lock.lock(); },
+                  .in_parent = []() WEFT_NO_THREAD_SAFETY_ANALYSIS { Owner().lock.unlock(); },
+                  .in_child = []() WEFT_NO_THREAD_SAFETY_ANALYSIS { Owner().lock.unlock(); }});
 }
 
 /// A descriptor that only this process can use, so that a forked child closes it.
@@ -76,7 +82,7 @@ public:
     int get() const noexcept { return fd_; }
 
 private:
-    static void close_all_in_child() noexcept;
+    static void close_all_in_child() noexcept;  // gives the lock of the list up
 
     int fd_;
 };

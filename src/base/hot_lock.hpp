@@ -13,24 +13,26 @@
 // Not promised: fairness. A wait may last several times as long as a run of uses on another core.
 #pragma once
 
+#include <weft/thread_safety.hpp>
+
 #include <cstdint>
 
 #include "base/spin_lock.hpp"
 
 namespace weft::detail {
 
-class hot_lock {
+class WEFT_CAPABILITY("hot lock") hot_lock {
 public:
     constexpr hot_lock() noexcept = default;
 
-    void lock() noexcept {
+    void lock() noexcept WEFT_ACQUIRE() {
         if (!try_lock()) [[unlikely]]
             lock_patiently();
     }
 
-    [[nodiscard]] bool try_lock() noexcept { return held_.try_lock(); }
+    [[nodiscard]] bool try_lock() noexcept WEFT_TRY_ACQUIRE(true) { return held_.try_lock(); }
 
-    void unlock() noexcept {
+    void unlock() noexcept WEFT_RELEASE() {
         uses_.store(uses_.load(relaxed) + 1, relaxed);  // HOT_LOCK-1
         held_.unlock();
     }
@@ -44,7 +46,7 @@ private:
     // chosen: after that the holder has most likely lost its core
     static constexpr unsigned patience = 20;
 
-    [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept {
+    [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept WEFT_ACQUIRE() {
         for (unsigned rounds = 0;; ++rounds) {
             const auto before = uses_.load(relaxed);
             let_pass(turns_of_a_look);

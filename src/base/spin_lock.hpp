@@ -11,28 +11,30 @@
 // Not promised: fairness. Never hold one across a switch, a system call or an allocation.
 #pragma once
 
+#include <weft/thread_safety.hpp>
+
 #include "base/atomic.hpp"
 
 namespace weft::detail {
 
-class spin_lock {
+class WEFT_CAPABILITY("spin lock") spin_lock {
 public:
     constexpr spin_lock() noexcept = default;
 
-    void lock() noexcept {
+    void lock() noexcept WEFT_ACQUIRE() {
         if (!try_lock()) [[unlikely]] lock_patiently();
     }
 
-    [[nodiscard]] bool try_lock() noexcept {
+    [[nodiscard]] bool try_lock() noexcept WEFT_TRY_ACQUIRE(true) {
         return held_.load(relaxed) == 0  // a hint (SPIN_LOCK-3)
             && held_.exchange(1, acquire) == 0;  // pairs with the release in unlock() (SPIN_LOCK-2)
     }
 
     // pairs with the acquire in try_lock() (SPIN_LOCK-2)
-    void unlock() noexcept { held_.store(0, release); }
+    void unlock() noexcept WEFT_RELEASE() { held_.store(0, release); }
 
 private:
-    [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept {
+    [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept WEFT_ACQUIRE() {
         unsigned turns = 0;
         do {
             // order comes from the exchange that follows (SPIN_LOCK-2)

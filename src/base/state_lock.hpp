@@ -16,34 +16,35 @@
 // Model test: tests/model/state_lock_model.cpp.
 #pragma once
 
+#include <weft/thread_safety.hpp>
+
 #include <cstdint>
 
 #include "base/atomic.hpp"
 
 namespace weft::detail {
 
-class state_lock {
+class WEFT_CAPABILITY("state lock") state_lock {
 public:
     using state_type = std::uint32_t;
 
     constexpr state_lock() noexcept = default;
 
-    void lock() noexcept {
+    void lock() noexcept WEFT_ACQUIRE() {
         if (!try_lock()) [[unlikely]]
             lock_patiently();
     }
-    [[nodiscard]] bool try_lock() noexcept {
+    [[nodiscard]] bool try_lock() noexcept WEFT_TRY_ACQUIRE(true) {
         auto now = word_.load(relaxed);  // a hint (STATE_LOCK-3)
         // pairs with the release in unlock() and unlock_in() (STATE_LOCK-1)
         return !(now & held) && word_.compare_exchange_strong(now, now | held, acquire, relaxed);
     }
 
-    // Called by the holder:
     // relaxed: only the holder changes it
-    state_type state() const noexcept { return word_.load(relaxed) / one; }
-    void unlock() noexcept { unlock_in(state()); }
+    state_type state() const noexcept WEFT_REQUIRES(this) { return word_.load(relaxed) / one; }
+    void unlock() noexcept WEFT_RELEASE() { unlock_in(state()); }
     /// Pairs with the acquires in try_lock() (STATE_LOCK-1) and rests_in() (STATE_LOCK-2).
-    void unlock_in(state_type s) noexcept { word_.store(s * one, release); }
+    void unlock_in(state_type s) noexcept WEFT_RELEASE() { word_.store(s * one, release); }
 
     /// Called by any thread: whether the lock is free and the state is `s` (STATE_LOCK-2).
     // pairs with unlock_in()
@@ -52,7 +53,7 @@ public:
 private:
     static constexpr state_type held = 1, one = 2;
 
-    [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept {
+    [[gnu::noinline, gnu::cold]] void lock_patiently() noexcept WEFT_ACQUIRE() {
         unsigned turns = 0;
         do {
             // order comes from the exchange that follows (STATE_LOCK-1)

@@ -1,5 +1,7 @@
 #include "fiber/block_pool.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -89,7 +91,7 @@ void block_pool::make_blocks(leaf& l) noexcept {
         auto* const block = new (l.blocks + i) control_block;
         block->owner = &owner_;
         block->index = l.first_index + static_cast<std::uint32_t>(i);
-        // BLOCK_POOL-5; under the lock, as everything here
+        // BLOCK_POOL-5; relaxed: under the lock
         block->generation.store(l.last_generation, relaxed);
         if (l.last_ticket != 0) block->cold().word.continue_from(l.last_ticket);
         block->link = i + 1 == leaf_blocks ? nullptr : block + 1;
@@ -148,12 +150,12 @@ control_block* block_pool::take_whole(intrusive_list<leaf>& from) noexcept {
 }
 
 control_block* block_pool::take_chain() {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     return pop_chain();
 }
 
 control_block& block_pool::take_one() {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     if (!loose_) {
         loose_ = pop_chain();
         loose_count_ = chain_blocks;
@@ -165,12 +167,12 @@ control_block& block_pool::take_one() {
 }
 
 void block_pool::give_chain(control_block* first) noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     push_chain(first);
 }
 
 void block_pool::give_one(control_block& block) noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     block.link = loose_;
     loose_ = &block;
     if (++loose_count_ < chain_blocks) return;
@@ -182,7 +184,7 @@ void block_pool::give_one(control_block& block) noexcept {
 
 time_point block_pool::trim(time_point now, std::size_t chains) noexcept {
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (to_sort_ == 0) {
             if (!has_surplus_.load(relaxed)) return never;
             const auto least = unneeded_.look(now, chain_count_);
@@ -199,7 +201,7 @@ time_point block_pool::trim(time_point now, std::size_t chains) noexcept {
 
 // \returns whether more chains are left to sort.
 bool block_pool::trim_one_chain() noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     if (to_sort_ > 0 && chains_) {
         --to_sort_;
         control_block* const first = chains_;
@@ -216,7 +218,7 @@ bool block_pool::trim_one_chain() noexcept {
 }
 
 void block_pool::give_sorted(control_block* list) noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     sort_in(list);
 }
 
@@ -267,11 +269,10 @@ void block_pool::let_go(leaf& whole) noexcept {
     ++absent_count_;
 }
 
-// Called under the lock.
 void block_pool::note_surplus() noexcept { has_surplus_.store(to_sort_ > 0 || chain_count_ >= spare_chains, relaxed); }
 
 block_pool::counts block_pool::statistics() noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     return {.made = slabs_.size() * slab_blocks, .absent = absent_count_ * leaf_blocks};
 }
 

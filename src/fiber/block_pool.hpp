@@ -28,9 +28,10 @@
 //                 block never has.
 #pragma once
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/intrusive_list.hpp"
@@ -72,12 +73,12 @@ public:
 
     /// After this call the caller sees every block that was made before, even one it learned of
     /// without any synchronization.
-    void catch_up() noexcept { const std::lock_guard guard(lock_); }
+    void catch_up() noexcept { const lock_guard guard(lock_); }
 
     /// Calls f(control_block&) for every block that is in use, and also for some that are not.
     template <class F>
     void for_each(F&& f) {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         for (auto& s : slabs_)
             for (auto& l : s->leaves)
                 for (std::size_t i = 0; l.is_present && i < leaf_blocks; ++i) f(l.blocks[i]);
@@ -109,31 +110,37 @@ private:
         leaf leaves[leaves_per_slab];
     };
 
-    void grow();
-    void make_blocks(leaf& l) noexcept;
-    control_block* pop_chain();
-    control_block* gather_chain() noexcept;
-    control_block* take_whole(intrusive_list<leaf>& from) noexcept;
-    void push_chain(control_block* first) noexcept;
-    bool trim_one_chain() noexcept;
-    void sort_in(control_block* list) noexcept;
-    void sort_in(leaf& home, control_block& block) noexcept;
-    leaf& leaf_of(const control_block& block) noexcept;
-    void let_go(leaf& whole) noexcept;
-    void note_surplus() noexcept;
+    void grow() WEFT_REQUIRES(lock_);
+    void make_blocks(leaf& l) noexcept WEFT_REQUIRES(lock_);
+    control_block* pop_chain() WEFT_REQUIRES(lock_);
+    control_block* gather_chain() noexcept WEFT_REQUIRES(lock_);
+    control_block* take_whole(intrusive_list<leaf>& from) noexcept WEFT_REQUIRES(lock_);
+    void push_chain(control_block* first) noexcept WEFT_REQUIRES(lock_);
+    bool trim_one_chain() noexcept WEFT_EXCLUDES(lock_);
+    void sort_in(control_block* list) noexcept WEFT_REQUIRES(lock_);
+    void sort_in(leaf& home, control_block& block) noexcept WEFT_REQUIRES(lock_);
+    leaf& leaf_of(const control_block& block) noexcept WEFT_REQUIRES(lock_);
+    void let_go(leaf& whole) noexcept WEFT_REQUIRES(lock_);
+    void note_surplus() noexcept WEFT_REQUIRES(lock_);
 
     scheduler& owner_;
-    std::mutex lock_;
-    control_block* chains_ = nullptr;
-    std::size_t chain_count_ = 0;
-    control_block* loose_ = nullptr;  // fewer than a chain has
-    std::size_t loose_count_ = 0;
-    std::vector<std::unique_ptr<slab>> slabs_;
-    bool slabs_are_sorted_ = true;  // by address
-    intrusive_list<leaf> partial_, whole_, absent_;  // BLOCK_POOL-6
-    std::size_t partial_blocks_ = 0, whole_count_ = 0, absent_count_ = 0;
-    low_water unneeded_;  // chains
-    std::size_t to_sort_ = 0;  // chains that were not needed in the last complete period
+    thread_mutex lock_;
+    control_block* chains_ WEFT_GUARDED_BY(lock_) = nullptr;
+    std::size_t chain_count_ WEFT_GUARDED_BY(lock_) = 0;
+    control_block* loose_ WEFT_GUARDED_BY(lock_) = nullptr;  // fewer than a chain has
+    std::size_t loose_count_ WEFT_GUARDED_BY(lock_) = 0;
+    std::vector<std::unique_ptr<slab>> slabs_ WEFT_GUARDED_BY(lock_);
+    bool slabs_are_sorted_ WEFT_GUARDED_BY(lock_) = true;  // by address
+    // BLOCK_POOL-6
+    intrusive_list<leaf> partial_ WEFT_GUARDED_BY(lock_);
+    intrusive_list<leaf> whole_ WEFT_GUARDED_BY(lock_);
+    intrusive_list<leaf> absent_ WEFT_GUARDED_BY(lock_);
+    std::size_t partial_blocks_ WEFT_GUARDED_BY(lock_) = 0;
+    std::size_t whole_count_ WEFT_GUARDED_BY(lock_) = 0;
+    std::size_t absent_count_ WEFT_GUARDED_BY(lock_) = 0;
+    low_water unneeded_ WEFT_GUARDED_BY(lock_);  // chains
+    // chains that were not needed in the last complete period
+    std::size_t to_sort_ WEFT_GUARDED_BY(lock_) = 0;
     atomic<bool> has_surplus_{false};
 };
 

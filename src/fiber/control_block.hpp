@@ -38,8 +38,8 @@
 #include <string_view>
 #include <utility>
 
-#include <weft/detail/priority.hpp>
 #include <weft/detail/task.hpp>
+#include <weft/priority.hpp>
 
 #include "arch/context.hpp"
 #include "arch/sanitizer.hpp"
@@ -163,9 +163,10 @@ struct fiber_cold : wait_cell {
     // when `cancelled` was first thrown after the request to stop
     atomic<std::uint16_t> cancelled_since;
     atomic<std::uint32_t> cancels;  // how often `cancelled` was thrown since then
-    wait_list joiners;  // under `lock`, as are the next fields
-    std::unique_ptr<std::stop_source> stop_source;  // made on first use
-    char name_text[48];
+    // used by control_block::joiners() and stop_source()
+    wait_list joiners;
+    std::unique_ptr<std::stop_source> stop_source;
+    char name_text[48];  // after the start: under `lock`
 };
 
 struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_block> {
@@ -190,6 +191,10 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     static control_block& of(wait_cell& cell) noexcept {
         return *reinterpret_cast<control_block*>(reinterpret_cast<std::byte*>(&static_cast<fiber_cold&>(cell)) - to_cold());
     }
+
+    wait_list& joiners() noexcept WEFT_REQUIRES(lock) { return cold().joiners; }
+    /// Made on first use.
+    std::unique_ptr<std::stop_source>& stop_source() noexcept WEFT_REQUIRES(lock) { return cold().stop_source; }
 
     std::string_view name() const noexcept {
         return mark.named ? std::string_view(cold().name_text, ::strnlen(cold().name_text, sizeof cold().name_text))
@@ -222,7 +227,7 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     /// Asked after the last reference is gone. False if scheduler::tidy() has something to do.
     bool is_tidy() const noexcept { return rare.load(relaxed) == 0; }
     /// Runs user code, so a worker's loop never calls it.
-    void destroy_body() noexcept {
+    [[gnu::always_inline]] void destroy_body() noexcept {
         if (task* const t = std::exchange(body, nullptr)) {
             t->~task();
             if (spilled) [[unlikely]]

@@ -4,6 +4,7 @@
 #include <optional>
 #include <system_error>
 
+#include <weft/detail/export.hpp>
 #include <weft/stop.hpp>
 
 #include "arch/exception_state.hpp"
@@ -12,7 +13,7 @@
 namespace weft::detail {
 
 /// The cell of the calling fiber, or of the calling plain thread.
-wait_cell& this_cell() noexcept;
+WEFT_EXPORT wait_cell& this_cell() noexcept;
 
 struct interruption {
     // no interruption before this time: the latest end of all shields, or never while an exception
@@ -32,7 +33,7 @@ inline bool is_freely_interruptible(const wait_cell& cell) noexcept {
 /// Why the caller should stop now, if it may be interrupted here: operation_canceled (a stop) or
 /// timed_out (a with_deadline() frame). Under simulation the fiber may switch here
 /// (switch_point.hpp).
-std::optional<std::errc> pending_interrupt(const wait_cell& of_caller) noexcept;
+WEFT_EXPORT std::optional<std::errc> pending_interrupt(const wait_cell& of_caller) noexcept;
 inline std::optional<std::errc> pending_interrupt() noexcept { return pending_interrupt(this_cell()); }
 /// As pending_interrupt(), but for callers that hold a lock and must not switch.
 std::optional<std::errc> pending_interrupt_in_lock(const wait_cell& of_caller) noexcept;
@@ -40,7 +41,7 @@ inline std::optional<std::errc> pending_interrupt_in_lock() noexcept { return pe
 
 /// Throws `cancelled` and counts it, so that a fiber that swallows it is found
 /// (sched/monitor/swallowed.cpp).
-[[noreturn, gnu::cold]] void throw_cancelled();
+WEFT_EXPORT [[noreturn, gnu::cold]] void throw_cancelled();
 
 /// Whether pending_interrupt() must be asked.
 inline bool may_be_interrupted(const wait_cell& caller) noexcept {
@@ -57,8 +58,8 @@ inline void check_interrupt(const wait_cell& of_caller) {
 }
 inline void check_interrupt() { check_interrupt(this_cell()); }
 
-/// Why a wait ended with wake::stopped, for functions that report an error_code: operation_canceled
-/// or timed_out.
+/// Why a wait ended with wait_end::stopped, for functions that report an error_code:
+/// operation_canceled or timed_out.
 std::errc interrupt_reason() noexcept;
 
 }  // namespace weft::detail

@@ -61,13 +61,14 @@ public:
     }
     /// True if it was the last reference: the caller then gives the block back.
     [[nodiscard]] bool drop() noexcept {
-        // release: what this holder did; acquire: what the other holders did
+        // Pairs with itself. release: what this holder did; acquire: what the other holders did.
         if (word_.fetch_sub(reference, acq_rel) / reference != 1) return false;
         word_.store(0, relaxed);  // clears the other bits
         return true;
     }
 
     /// Called before the caller waits for the end. False: the body has ended already.
+    // acquire pairs with the end: the result; release pairs with is_unjoinable()
     [[nodiscard]] bool await() noexcept { return !(word_.fetch_or(awaited, acq_rel) & done); }
 
     // The end of the run.
@@ -89,7 +90,8 @@ public:
     };
     /// Ends the run in the general case; the run's reference stays.
     marks end() noexcept {
-        const auto before = word_.fetch_or(done, acq_rel);  // release: publishes the result
+        // release pairs with has_ended(): the result; acquire pairs with await()
+        const auto before = word_.fetch_or(done, acq_rel);
         return {.had_handle = (before & handle) != 0, .was_awaited = (before & awaited) != 0};
     }
 
@@ -110,6 +112,7 @@ public:
     }
     /// Takes the handle's mark away; its reference stays. True: the body has ended, and the caller
     /// must destroy it (LIFE_WORD-4).
+    // acquire pairs with the end: the body; release pairs with is_unjoinable()
     [[nodiscard]] bool drop_handle() noexcept { return word_.fetch_and(~handle, acq_rel) & done; }
 
     // Without a read-modify-write (LIFE_WORD-3).
@@ -134,8 +137,9 @@ private:
     static constexpr std::uint32_t awaited = 1, done = 2, handle = 4, reference = 8;
 
     [[gnu::always_inline]] bool free_from(std::uint32_t only) noexcept {
+        // pairs with drop() of the earlier holders
         if (word_.load(acquire) != only) [[unlikely]]
-            return false;  // the acquire pairs with drop() of the earlier holders
+            return false;
         word_.store(0, relaxed);
         return true;
     }

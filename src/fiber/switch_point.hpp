@@ -1,9 +1,10 @@
 // switch_point.hpp - a place where a simulated runtime may let another fiber run.
 //
-// The caller need not wait there. Every public operation has one. Operations that may wait reach it
-// through pending_interrupt(), because each simulated fiber is under a deadline that never passes
-// (sched/simulate/simulator.hpp). Operations that are never interrupted call it first, with no lock
-// held.
+// Every public operation begins with one, also if it need not wait. An operation that is never
+// interrupted calls switch_point() itself, with no lock held. One that may be interrupted calls
+// check_interrupt() (fiber/interrupts.hpp) and need not call it: each simulated fiber is under a
+// deadline that never passes (sched/simulate/simulator.hpp), so check_interrupt() always asks
+// pending_interrupt(), which calls switch_point().
 #pragma once
 
 #include "base/atomic.hpp"

@@ -49,7 +49,8 @@ struct wait_kind {
     /// compare. \returns how many there are, at most as many as fit.
     using holder_finder = std::size_t(const void* object, std::span<const wait_cell*> into) noexcept;
 
-    const char* name;  // in dumps and reports; unique, but for kinds of one primitive
+    // in dumps and reports; no kind of another file of src has it (scripts/check_waits)
+    const char* name;
     ended_by ends = ended_by::fibers;
     holder_finder* holders = nullptr;  // null: none are known
     holder_place held_at = {};

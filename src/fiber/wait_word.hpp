@@ -13,7 +13,8 @@
 // thread at a time).
 //
 //  stack    meaning                                       leaves by
-//  left     its fiber has left it, or runs in no wait     o begin -> on it | s seize -> seized
+//  left     its fiber has left it, or is running and      o begin -> on it | s seize -> seized
+//           has begun no wait
 //  on it    its fiber still uses it                       its carrier, left -> left
 //  seized   as left, but no carrier begins to run it      s unseize -> left
 //                                                         o begin -> on it (it ran all the time)
@@ -158,7 +159,8 @@ public:
         do {
             if (ticket_of(old) != ticket || state_of(old) != wait_state::waiting) return;
         } while (!word_.compare_exchange_weak(old, old | interruptible_bit, relaxed, relaxed));
-        fence(seq_cst);  // WAIT_WORD-5, as in begin()
+        // WAIT_WORD-5; pairs with the heavy fence of a thread that stops the fiber, as in begin()
+        fence(seq_cst);
     }
 
     /// A hint, for dumps.
@@ -182,6 +184,7 @@ private:
     [[gnu::noinline, gnu::cold]] void await_left_patiently() const noexcept {
         // chosen: a switch takes less time; after that the fiber's carrier has lost its core
         constexpr unsigned spin_turns = 100;
+        // pairs with left()
         for (unsigned turns = 0; on_stack_.load(acquire) != is_left; ++turns) turns < spin_turns ? cpu_relax() : thread_yield();
     }
 

@@ -1,6 +1,7 @@
 // waiter.hpp - one registration in one wait, and the cell (fiber or plain thread) that waits.
 //
-// How a primitive waits (the only way there is):
+// How a primitive waits (by wait_on() of sched/wait/wait_on.hpp, or by hand up to the push_back;
+// the rest is park_listed() of sched/wait/park_listed.hpp):
 //     lock the object; if it need not wait, unlock and go on
 //     wait w(...);  waiter me(w.cell(), w.ticket(), index, slot);  list.push_back(me);  unlock;
 //     w.park();
@@ -20,6 +21,7 @@
 
 #include <cstdint>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/interrupt.hpp>
 
 #include "arch/coroutine_slot.hpp"
@@ -55,7 +57,8 @@ struct wait_cell {
     atomic<const wait_kind*> kind{nullptr};
     atomic<coarse_time> since{0};  // when a fiber parked last
     atomic<const void*> object{nullptr};
-    /// One of the two is set: it makes the owner go on.
+    /// From the first wait on, one of these two makes the owner go on: make_ready for a fiber,
+    /// thread_signal for a plain thread.
     // written by the owner while it is active, or by the one thread that may run the fiber
     atomic<void (*)(wait_cell&) noexcept> make_ready{nullptr};
     atomic<std::uint32_t>* const thread_signal = nullptr;
@@ -69,7 +72,7 @@ struct wait_cell {
 };
 
 /// The claimer's last step: makes the owner of `cell` go on.
-void unpark(wait_cell& cell) noexcept;
+WEFT_EXPORT void unpark(wait_cell& cell) noexcept;
 
 /// Ends the wait under way if a stop may end it. The caller has raised `stops` and passed a heavy
 /// fence (WAIT_WORD-5).

@@ -1,10 +1,11 @@
 // exchange.cpp - lends exchanges and keeps a bounded number of them.
 #include "http/exchange.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <malloc.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 namespace weft::detail {
@@ -52,7 +53,7 @@ exchange_pool::~exchange_pool() {
 
 exchange_pool::lease exchange_pool::take() {
     {
-        std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (exchange* x = free_) {
             free_ = x->next_free;
             --count_;
@@ -61,7 +62,7 @@ exchange_pool::lease exchange_pool::take() {
         }
     }
     auto* const made = new exchange(limits_);
-    std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     count_lent();
     return lease(made, {this});
 }
@@ -72,7 +73,7 @@ void exchange_pool::give_back(exchange* x) noexcept {
     auto freed = x->rest();
     bool is_over;
     {
-        std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (count_ < kept_exchanges) {
             x->next_free = std::exchange(free_, x);
             ++count_;

@@ -20,6 +20,8 @@
 
 #include <memory>
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include "base/spin_lock.hpp"
 #include "http/request_decoder.hpp"
 #include "http/response_writer.hpp"
@@ -65,21 +67,24 @@ public:
     lease take();
 
     /// How often EXCHANGE-4 returned memory.
-    std::size_t bursts() const noexcept { return bursts_; }
+    std::size_t bursts() const noexcept {
+        const lock_guard guard(lock_);
+        return bursts_;
+    }
 
 private:
     void give_back(exchange* x) noexcept;
-    void count_lent() noexcept;
-    bool burst_is_over() noexcept;
+    void count_lent() noexcept WEFT_REQUIRES(lock_);
+    bool burst_is_over() noexcept WEFT_REQUIRES(lock_);
 
     decode_limits limits_;
-    spin_lock lock_;
-    exchange* free_ = nullptr;
-    std::size_t count_ = 0;
-    std::size_t lent_ = 0;
-    std::size_t most_lent_ = 0;  // since the last burst
-    std::size_t freed_ = 0;  // bytes, since memory was last returned
-    std::size_t bursts_ = 0;
+    mutable spin_lock lock_;
+    exchange* free_ WEFT_GUARDED_BY(lock_) = nullptr;
+    std::size_t count_ WEFT_GUARDED_BY(lock_) = 0;
+    std::size_t lent_ WEFT_GUARDED_BY(lock_) = 0;
+    std::size_t most_lent_ WEFT_GUARDED_BY(lock_) = 0;  // since the last burst
+    std::size_t freed_ WEFT_GUARDED_BY(lock_) = 0;  // bytes, since memory was last returned
+    std::size_t bursts_ WEFT_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace weft::detail

@@ -49,6 +49,7 @@ const std::string* asked_parameters::find(std::string_view name) const noexcept 
 
 const std::string& asked_parameters::add(std::string_view name, std::string value) const {
     auto& first = list_.as<asked_list>().first;
+    // acquire pairs with the release of another add()
     auto* added = new asked_parameter{std::string(name), std::move(value), first.load(acquire)};
     // release pairs with the acquire in find(). acquire: the next element may be another thread's,
     // and find() reaches it through this one.

@@ -18,7 +18,7 @@ void check_count(const char* name, std::size_t n) {
 void check_limit(const char* name, std::chrono::nanoseconds limit) {
     if (limit <= std::chrono::nanoseconds::zero())
         throw std::invalid_argument("weft: http::server: " + std::string(name) + " is " + std::to_string(limit.count()) +
-                                    " ns; it must be more than zero, and std::chrono::nanoseconds::max() means none");
+                                    " ns; it must be more than zero, and weft::no_limit means none");
 }
 
 void check(const server_options& o) {

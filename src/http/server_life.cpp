@@ -2,9 +2,9 @@
 #include "http/server_life.hpp"
 
 #include <cstdio>
-#include <mutex>
 #include <stdexcept>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/new_fiber.hpp>
 
 #include "base/in_quotes.hpp"
@@ -17,14 +17,14 @@ namespace weft::detail {
 class server_life::opening {
 public:
     explicit opening(server_life& s) : server_(s) {
-        const std::lock_guard lock(s.mutex_);
+        const lock_guard lock(s.mutex_);
         if (s.phase_ != server_phase::closed) throw std::logic_error("weft: http::server listens already");
         s.phase_ = server_phase::opening;
     }
     opening(const opening&) = delete;
     opening& operator=(const opening&) = delete;
     ~opening() {
-        const std::lock_guard lock(server_.mutex_);
+        const lock_guard lock(server_.mutex_);
         if (server_.phase_ == server_phase::opening) server_.phase_ = server_phase::closed;
     }
 
@@ -36,7 +36,7 @@ private:
 class server_life::serving {
 public:
     explicit serving(server_life& s) : server_(s) {
-        const std::lock_guard lock(s.mutex_);
+        const lock_guard lock(s.mutex_);
         if (s.phase_ == server_phase::serving) throw std::logic_error("weft: http::server serves already");
         if (s.phase_ != server_phase::open) throw std::logic_error("weft: http::server: listen() before serve()");
         s.phase_ = server_phase::serving;
@@ -44,7 +44,7 @@ public:
     serving(const serving&) = delete;
     serving& operator=(const serving&) = delete;
     ~serving() {
-        const std::lock_guard lock(server_.mutex_);     // SERVER_LIFE-4
+        const lock_guard lock(server_.mutex_);     // SERVER_LIFE-4
         server_.phase_ = server_phase::open;
     }
 
@@ -56,13 +56,13 @@ private:
 class server_life::accepting {
 public:
     accepting(server_life& s, scope& here) : server_(s) {
-        const std::lock_guard lock(s.mutex_);
+        const lock_guard lock(s.mutex_);
         s.accepting_ = &here;
     }
     accepting(const accepting&) = delete;
     accepting& operator=(const accepting&) = delete;
     ~accepting() {
-        const std::lock_guard lock(server_.mutex_);
+        const lock_guard lock(server_.mutex_);
         server_.accepting_ = nullptr;
     }
 
@@ -71,7 +71,7 @@ private:
 };
 
 server_life::~server_life() {
-    const std::lock_guard lock(mutex_);                 // SERVER_LIFE-4
+    const lock_guard lock(mutex_);                 // SERVER_LIFE-4
     require(phase_ != server_phase::serving, "http::server: destroyed while serve() runs");
     require(phase_ != server_phase::opening, "http::server: destroyed while listen() runs");
 }
@@ -82,7 +82,7 @@ void server_life::listen(const std::function<io::byte_listener()>& take_port, ht
 }
 
 void server_life::open(io::byte_listener port, http::server_options options) {
-    const std::lock_guard lock(mutex_);
+    const lock_guard lock(mutex_);
     service_.emplace(routes_, std::move(options));
     local_ = port.local();
     listener_.emplace(std::move(port));
@@ -91,19 +91,18 @@ void server_life::open(io::byte_listener port, http::server_options options) {
 }
 
 const net::endpoint& server_life::local() {
-    const std::lock_guard lock(mutex_);
+    const lock_guard lock(mutex_);
     if (phase_ < server_phase::open) throw std::logic_error("weft: http::server: listen() first");
     return local_;                                      // SERVER_LIFE-2
 }
 
 void server_life::stop(std::chrono::nanoseconds grace) {
-    const std::lock_guard lock(mutex_);                 // SERVER_LIFE-1
+    const lock_guard lock(mutex_);                 // SERVER_LIFE-1
     stopped_ = true;
     grace_end_ = std::min(grace_end_, deadline_after(grace));   // SERVER_LIFE-3
     if (phase_ >= server_phase::open) end_port();
 }
 
-/// Called under the mutex.
 void server_life::end_port() {
     service_->stop(grace_end_);
     if (accepting_) accepting_->request_stop();         // SERVER_LIFE-5

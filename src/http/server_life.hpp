@@ -68,7 +68,7 @@ private:
     class accepting;
 
     void open(io::byte_listener port, http::server_options options);
-    void end_port();
+    void end_port() WEFT_REQUIRES(mutex_);
     void accept_until_stopped(scope& connections);
     void accept_one(scope& connections);
     io::byte_stream next_client();
@@ -76,10 +76,10 @@ private:
 
     const http::router& routes_;
     weft::mutex mutex_;  // SERVER_LIFE-1
-    server_phase phase_ = server_phase::closed;
-    bool stopped_ = false;
-    time_point grace_end_ = never;
-    scope* accepting_ = nullptr;
+    server_phase phase_ WEFT_GUARDED_BY(mutex_) = server_phase::closed;
+    bool stopped_ WEFT_GUARDED_BY(mutex_) = false;
+    time_point grace_end_ WEFT_GUARDED_BY(mutex_) = never;
+    scope* accepting_ WEFT_GUARDED_BY(mutex_) = nullptr;
     std::optional<io::byte_listener> listener_;  // SERVER_LIFE-2
     net::endpoint local_;
     std::optional<http_service> service_;

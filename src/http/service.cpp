@@ -2,14 +2,19 @@
 #include "http/service.hpp"
 
 #include <cstdio>
-#include <mutex>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/stop.hpp>
 
 #include "base/in_quotes.hpp"
+#include "base/seldom.hpp"
+#include "fiber/hook.hpp"
 
 namespace weft::detail {
 namespace {
+
+// For all servers: clients decide how often a hook is called that fails.
+seldom hook_failures;
 
 void print(std::string line) {
     line += '\n';
@@ -35,50 +40,52 @@ http_service::http_service(const http::router& r, http::server_options o)
                  .max_query_parameters = options.max_query_parameters}) {}
 
 http_service::place http_service::wait_for_place() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return places_taken_ < options.max_connections || stopping(); });
+    unique_lock lock(mutex_);
+    while (places_taken_ >= options.max_connections && !stopping()) changed_.wait(lock);
     ++places_taken_;
     return place(*this);
 }
 
 void http_service::leave() noexcept {
-    std::lock_guard lock(mutex_);
+    const lock_guard lock(mutex_);
     --places_taken_;
     // Only serve() waits here, for a place or until there are no connections.
     changed_.notify_one();
 }
 
 void http_service::enter(http_presence& c) {
-    std::lock_guard lock(mutex_);
+    const lock_guard lock(mutex_);
     connections_.push_back(c);
 }
 
 void http_service::leave(http_presence& c) noexcept {
-    std::lock_guard lock(mutex_);
+    const lock_guard lock(mutex_);
     connections_.remove(c);
 }
 
 void http_service::stop(time_point grace_end) {
-    std::lock_guard lock(mutex_);
+    const lock_guard lock(mutex_);
     grace_end_ = std::min(grace_end_, grace_end);
-    stopping_.store(true, seq_cst);        // SERVICE-2
+    stopping_.store(true, seq_cst);  // SERVICE-2; pairs with stopping()
     changed_.notify_all();
 }
 
 void http_service::hang_up_idle() {
-    std::lock_guard lock(mutex_);
+    const lock_guard lock(mutex_);
     for (auto* c = connections_.front(); c; c = connections_.next(*c)) c->hang_up();
 }
 
 bool http_service::wait_until_empty() {
-    std::unique_lock lock(mutex_);
+    unique_lock lock(mutex_);
     while (places_taken_ > 0)
         if (changed_.wait_until(lock, grace_end_) == std::cv_status::timeout && clock::now() >= grace_end_) return false;
     return true;
 }
 
 void http_service::report(const http::request& q, std::exception_ptr failure) const noexcept try {
-    if (options.on_error) return options.on_error(q, std::move(failure));
+    if (options.on_error)
+        return call_hook(
+            "on_error", [&] { options.on_error(q, std::move(failure)); }, &hook_failures);
     std::string what = "unknown exception";
     try {
         std::rethrow_exception(std::move(failure));
@@ -92,13 +99,17 @@ void http_service::report(const http::request& q, std::exception_ptr failure) co
 }
 
 void http_service::report(const http::cut_short& c) const noexcept try {
-    options.on_cut_short ? options.on_cut_short(c) : print(to_string(c));
+    if (options.on_cut_short)
+        return call_hook(
+            "on_cut_short", [&] { options.on_cut_short(c); }, &hook_failures);
+    print(to_string(c));
 } catch (...) {  // the log failed; the answer does not depend on it
 }
 
-void http_service::report(const http::access& a) const noexcept try {
-    if (options.on_access) options.on_access(a);
-} catch (...) {  // the hook failed; the answer does not depend on it
+void http_service::report(const http::access& a) const noexcept {
+    if (options.on_access)
+        call_hook(
+            "on_access", [&] { options.on_access(a); }, &hook_failures);
 }
 
 }  // namespace weft::detail

@@ -34,8 +34,10 @@ class http_presence : public list_hook<http_presence> {
 public:
     explicit http_presence(io::byte_stream& s) noexcept : stream_(s) {}
 
-    void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }             // SERVICE-2
-    void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }             // SERVICE-2
+    // SERVICE-2; pairs with hang_up()
+    void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }
+    // pairs with hang_up()
+    void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }
 
     /// Does nothing unless the connection is idle. What has arrived can still be read; then the
     /// stream ends.
@@ -78,7 +80,8 @@ public:
     /// Requests under way may go on until `grace_end`. A second call can only make that time
     /// earlier.
     void stop(time_point grace_end);
-    bool stopping() const noexcept { return stopping_.load(seq_cst); }                  // SERVICE-2
+    // SERVICE-2; pairs with stop()
+    bool stopping() const noexcept { return stopping_.load(seq_cst); }
     void hang_up_idle();
 
     /// Waits until all places are free, at most until the end of the grace.
@@ -97,9 +100,9 @@ private:
 
     weft::mutex mutex_;
     weft::condition_variable changed_;
-    intrusive_list<http_presence> connections_;
-    std::size_t places_taken_ = 0;
-    time_point grace_end_ = never;
+    intrusive_list<http_presence> connections_ WEFT_GUARDED_BY(mutex_);
+    std::size_t places_taken_ WEFT_GUARDED_BY(mutex_) = 0;
+    time_point grace_end_ WEFT_GUARDED_BY(mutex_) = never;
     atomic<bool> stopping_{false};
 };
 

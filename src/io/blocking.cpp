@@ -1,7 +1,8 @@
 // blocking.cpp - weft::blocking(): waited calls in the caller's frame, detached ones on the heap.
 #include <weft/blocking.hpp>
 
-#include <mutex>
+#include <weft/detail/annotated_locks.hpp>
+
 #include <system_error>
 #include <thread>
 
@@ -9,7 +10,7 @@
 #include "io/blocking_pool.hpp"
 #include "io/current.hpp"
 #include "sched/simulate/simulator.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait_on.hpp"
 
 namespace weft::detail {
 namespace {
@@ -30,27 +31,22 @@ public:
 
     /// \parks    until the call has ended.
     /// \returns  notified; timed_out if `until` has passed; or why the wait was interrupted.
-    wake wait_for_end(interruptible may_stop, time_point until = never) noexcept {
+    wait_end wait_for_end(interruptible may_stop, time_point until = never) noexcept {
         for (;;) {
             lock_.lock();
             if (ending_ != ending::none) {
                 lock_.unlock();
-                return wake::notified;
+                return wait_end::notified;
             }
-            wait w({.kind = blocking_wait, .object = this, .deadline = until, .may_stop = may_stop});
-            waiter me(w.cell(), w.ticket());
-            waiters_.push_back(me);
-            lock_.unlock();
-            const wake how = w.park();
-            if (how == wake::notified) continue;
-            const std::lock_guard guard(lock_);
-            waiters_.remove(me);
-            return how;
+            const wait_end how =
+                wait_on(lock_, waiters_, {.kind = blocking_wait, .object = this, .deadline = until, .may_stop = may_stop});
+            if (how != wait_end::notified) return how;
         }
     }
 
-    // valid after wait_for_end()
-    bool refused() const noexcept { return ending_ == ending::refused; }
+    /// Called after wait_for_end().
+    // Not analysed: nothing is written any more.
+    bool refused() const noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS { return ending_ == ending::refused; }
 
 private:
     enum class ending : std::uint8_t { none, returned, refused };
@@ -58,7 +54,7 @@ private:
     void end(ending how) noexcept {
         waiter* w = nullptr;
         {
-            const std::lock_guard guard(lock_);
+            const lock_guard guard(lock_);
             ending_ = how;
             w = waiters_.claim_front();
         }  // from here on this object may be gone
@@ -67,8 +63,8 @@ private:
 
     task& task_;
     spin_lock lock_;
-    ending ending_ = ending::none;  // guarded by lock_
-    wait_list waiters_;
+    ending ending_ WEFT_GUARDED_BY(lock_) = ending::none;
+    wait_list waiters_ WEFT_GUARDED_BY(lock_);
 };
 
 /// A call whose caller does not wait.
@@ -101,11 +97,11 @@ void run_blocking_in(pool_for what, task& call, std::stop_source* stop) {
     waited_call job(call);
     const bool was_queued = pool->submit(job) == blocking_pool::submitted::queued;
     auto how = job.wait_for_end(interruptible::yes, was_queued ? deadline_after(pool->notice_after()) : never);
-    if (how == wake::timed_out) {
+    if (how == wait_end::timed_out) {
         pool->notice_delay(job);
         how = job.wait_for_end(interruptible::yes);
     }
-    if (how != wake::notified) {
+    if (how != wait_end::notified) {
         if (!pool->withdraw(job)) {
             if (stop) stop->request_stop();
             (void)job.wait_for_end(interruptible::no);

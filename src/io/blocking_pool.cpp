@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/clock.hpp>
 
 #include "sched/inspect/quiet_threads.hpp"
-#include "sched/monitor/slice.hpp"
+#include "sched/monitor/kernel_slice.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {
@@ -39,39 +39,40 @@ struct blocking_pool::shared {
     explicit shared(blocking_pool_options o) : options(std::move(o)) {}
 
     const blocking_pool_options options;
-    mutable spin_lock lock;  // guards everything below
-    intrusive_list<blocking_job> queue;
-    std::size_t queued = 0;
-    intrusive_list<member> members;  // every thread that will be joined
-    unsigned threads = 0;  // the number of members without the finished ones
+    mutable spin_lock lock;
+    intrusive_list<blocking_job> queue WEFT_GUARDED_BY(lock);
+    std::size_t queued WEFT_GUARDED_BY(lock) = 0;
+    intrusive_list<member> members WEFT_GUARDED_BY(lock);  // every thread that will be joined
+    // the number of members without the finished ones
+    unsigned threads WEFT_GUARDED_BY(lock) = 0;
     // The newest first, so that surplus threads reach their time limit.
-    member* idle = nullptr;
+    member* idle WEFT_GUARDED_BY(lock) = nullptr;
     // The reserve (BLOCKING_POOL-5); set before its thread starts.
-    member* reserve = nullptr;
+    member* reserve WEFT_GUARDED_BY(lock) = nullptr;
     // There is a reserve, or one is being started.
-    bool has_reserve = false;
-    bool ending = false;
+    bool has_reserve WEFT_GUARDED_BY(lock) = false;
+    bool ending WEFT_GUARDED_BY(lock) = false;
     // A delay was already reported.
-    bool has_noticed = false;
+    bool has_noticed WEFT_GUARDED_BY(lock) = false;
     futex_word finished_count{0};
 
-    void add_to_queue(blocking_job& job) noexcept;
-    void remove_from_queue(blocking_job& job) noexcept;
-    void take_queue(intrusive_list<blocking_job>& into) noexcept;
-    bool wants_reserve() noexcept;
-    void start_reserve(const std::shared_ptr<shared>& self) noexcept;
-    void relieve(member& me) noexcept;
-    void start_thread(const std::shared_ptr<shared>& self, blocking_job& job);
-    void thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error);
+    void add_to_queue(blocking_job& job) noexcept WEFT_REQUIRES(lock);
+    void remove_from_queue(blocking_job& job) noexcept WEFT_REQUIRES(lock);
+    void take_queue(intrusive_list<blocking_job>& into) noexcept WEFT_REQUIRES(lock);
+    bool wants_reserve() noexcept WEFT_REQUIRES(lock);
+    void start_reserve(const std::shared_ptr<shared>& self) noexcept WEFT_EXCLUDES(lock);
+    void relieve(member& me) noexcept WEFT_REQUIRES(lock);
+    void start_thread(const std::shared_ptr<shared>& self, blocking_job& job) WEFT_EXCLUDES(lock);
+    void thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error) WEFT_EXCLUDES(lock);
     static void* thread_main(void* arg) noexcept;
-    blocking_job* next_job(member& me) noexcept;
+    blocking_job* next_job(member& me) noexcept WEFT_EXCLUDES(lock);
     static blocking_job* begin(member& me, blocking_job& job) noexcept;
-    blocking_job* take_front(member& me) noexcept;
-    bool wait_for_job(member& me) noexcept;
-    bool leave_idle(member& me) noexcept;
-    bool wait_until_finished(detail::time_point until) noexcept;
-    bool is_late() noexcept;
-    void print_delay() noexcept;
+    blocking_job* take_front(member& me) noexcept WEFT_REQUIRES(lock);
+    bool wait_for_job(member& me) noexcept WEFT_EXCLUDES(lock);
+    bool leave_idle(member& me) noexcept WEFT_EXCLUDES(lock);
+    bool wait_until_finished(detail::time_point until) noexcept WEFT_EXCLUDES(lock);
+    bool is_late() noexcept WEFT_REQUIRES(lock);
+    void print_delay() noexcept WEFT_EXCLUDES(lock);
 };
 
 namespace {
@@ -89,7 +90,7 @@ blocking_pool::submitted blocking_pool::submit(blocking_job& job) {
     member* sleeper = nullptr;
     bool queued = false, short_of_reserve = false, late = false;
     {
-        const std::lock_guard guard(s.lock);
+        const lock_guard guard(s.lock);
         if (s.idle) {
             sleeper = std::exchange(s.idle, s.idle->idle_below);  // BLOCKING_POOL-4
             sleeper->job = &job;
@@ -120,13 +121,13 @@ std::chrono::nanoseconds blocking_pool::notice_after() const noexcept { return s
 void blocking_pool::notice_delay(blocking_job& job) noexcept {
     bool late = false;
     {
-        const std::lock_guard guard(shared_->lock);
+        const lock_guard guard(shared_->lock);
         late = job.is_queued && shared_->is_late();
     }
     if (late) shared_->print_delay();
 }
 
-// Called under the lock. Returns true once; the caller then prints the line.
+// Returns true once; the caller then prints the line.
 bool blocking_pool::shared::is_late() noexcept {
     if (has_noticed || queue.empty() || clock::now() < queue.front()->queued_at + options.notice) return false;
     has_noticed = true;
@@ -139,7 +140,7 @@ void blocking_pool::shared::print_delay() noexcept {
         callers.reserve(options.most_threads);
         std::size_t waiting = 0;
         {
-            const std::lock_guard guard(lock);
+            const lock_guard guard(lock);
             waiting = queued;
             for (const member* m = members.front(); m; m = members.next(*m))
                 if (m->runs && callers.size() < callers.capacity()) callers.push_back(m->origin);
@@ -153,19 +154,19 @@ void blocking_pool::shared::print_delay() noexcept {
 }
 
 bool blocking_pool::withdraw(blocking_job& job) noexcept {
-    const std::lock_guard guard(shared_->lock);
+    const lock_guard guard(shared_->lock);
     if (!job.is_queued) return false;  // BLOCKING_POOL-1
     shared_->remove_from_queue(job);
     return true;
 }
 
 unsigned blocking_pool::threads() const noexcept {
-    const std::lock_guard guard(shared_->lock);
+    const lock_guard guard(shared_->lock);
     return shared_->threads - (shared_->has_reserve ? 1 : 0);
 }
 
 std::size_t blocking_pool::queued() const noexcept {
-    const std::lock_guard guard(shared_->lock);
+    const lock_guard guard(shared_->lock);
     return shared_->queued;
 }
 
@@ -189,7 +190,7 @@ void blocking_pool::shared::take_queue(intrusive_list<blocking_job>& into) noexc
     }
 }
 
-// BLOCKING_POOL-5. Called under the lock. If true, the caller starts the reserve.
+// BLOCKING_POOL-5. If true, the caller starts the reserve.
 bool blocking_pool::shared::wants_reserve() noexcept {
     if (queue.empty() || has_reserve || ending || threads >= options.most_threads) return false;
     has_reserve = true;
@@ -203,21 +204,21 @@ void blocking_pool::shared::start_reserve(const std::shared_ptr<shared>& self) n
         fresh = std::make_unique<member>();
         fresh->pool = self;
         {
-            const std::lock_guard guard(lock);
+            const lock_guard guard(lock);
             members.push_back(*fresh);
             reserve = fresh.get();
         }
         if (pthread_create(&fresh->thread, nullptr, thread_main, fresh.get()) == 0) return void(fresh.release());
     } catch (const std::bad_alloc&) {}
     // The start failed: the other threads will take what is queued.
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     if (fresh && !fresh->abandoned) members.remove(*fresh);
     reserve = nullptr;
     has_reserve = false;
     --threads;
 }
 
-// Called under the lock. If `me` was the reserve, it is an ordinary thread from now on.
+// If `me` was the reserve, it is an ordinary thread from now on.
 void blocking_pool::shared::relieve(member& me) noexcept {
     if (reserve != &me) return;
     reserve = nullptr;
@@ -233,7 +234,7 @@ void blocking_pool::shared::start_thread(const std::shared_ptr<shared>& self, bl
         fresh->pool = self;
         fresh->job = &job;
         {
-            const std::lock_guard guard(lock);
+            const lock_guard guard(lock);
             members.push_back(*fresh);
         }
         error = pthread_create(&fresh->thread, nullptr, thread_main, fresh.get());
@@ -246,7 +247,7 @@ void blocking_pool::shared::start_thread(const std::shared_ptr<shared>& self, bl
 void blocking_pool::shared::thread_failed(blocking_job& job, std::unique_ptr<member> unborn, int error) {
     intrusive_list<blocking_job> stranded;
     {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         if (unborn) members.remove(*unborn);
         // The other threads will take the job.
         if (--threads > 0) {
@@ -273,7 +274,7 @@ void* blocking_pool::shared::thread_main(void* arg) noexcept {
 
     bool will_be_joined = false;
     {
-        const std::lock_guard guard(pool->lock);
+        const lock_guard guard(pool->lock);
         --pool->threads;
         will_be_joined = pool->ending && !me->abandoned;
         if (will_be_joined)
@@ -304,7 +305,7 @@ blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
     for (;;) {
         std::optional<time_point> overdue_at;
         {
-            const std::lock_guard guard(lock);
+            const lock_guard guard(lock);
             me.runs = false;
             if (auto* const handed = std::exchange(me.job, nullptr)) return begin(me, *handed);
             if (ending) return nullptr;
@@ -326,8 +327,7 @@ blocking_job* blocking_pool::shared::next_job(member& me) noexcept {
     }
 }
 
-// Called under the lock. The reserve takes only a job that has waited for `patience`
-// (BLOCKING_POOL-5).
+// The reserve takes only a job that has waited for `patience` (BLOCKING_POOL-5).
 blocking_job* blocking_pool::shared::take_front(member& me) noexcept {
     auto* const job = queue.front();
     if (!job || (reserve == &me && clock::now() < job->queued_at + options.patience)) return nullptr;
@@ -348,7 +348,7 @@ bool blocking_pool::shared::wait_for_job(member& me) noexcept {
 /// Returns false if another thread has already taken it out of the list, with a job or the order to
 /// end.
 bool blocking_pool::shared::leave_idle(member& me) noexcept {
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     for (member** m = &idle; *m; m = &(*m)->idle_below) {
         if (*m != &me) continue;
         *m = me.idle_below;
@@ -361,7 +361,7 @@ bool blocking_pool::shared::wait_until_finished(detail::time_point until) noexce
     for (;;) {
         const auto seen = finished_count.load(acquire);  // pairs with thread_main()
         {
-            const std::lock_guard guard(lock);
+            const lock_guard guard(lock);
             if (threads == 0) return true;
         }
         if (futex_wait(finished_count, seen, futex_deadline(until)) == futex_result::timed_out) return false;
@@ -373,7 +373,7 @@ blocking_pool::~blocking_pool() {
     intrusive_list<blocking_job> never_run;
     member* sleepers = nullptr;
     {
-        const std::lock_guard guard(s.lock);
+        const lock_guard guard(s.lock);
         s.ending = true;
         s.take_queue(never_run);
         sleepers = std::exchange(s.idle, nullptr);
@@ -393,7 +393,7 @@ blocking_pool::~blocking_pool() {
     for (;;) {
         std::unique_ptr<member> done;
         {
-            const std::lock_guard guard(s.lock);
+            const lock_guard guard(s.lock);
             member* const m = s.members.pop_front();
             if (!m) return;
             if (m->finished)

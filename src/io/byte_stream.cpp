@@ -5,6 +5,7 @@
 #include <weft/detail/io_readiness.hpp>
 
 #include "io/operation.hpp"
+#include "io/reporting.hpp"
 
 namespace weft::io {
 namespace {
@@ -85,13 +86,7 @@ void byte_stream::write_all(std::span<const std::byte> from) {
 }
 
 std::size_t byte_stream::write_all(std::span<const std::byte> from, std::error_code& error) {
-    std::size_t done = 0;
-    error.clear();
-    while (done < from.size()) {
-        done += write_some(from.subspan(done), error);
-        if (error) break;
-    }
-    return done;
+    return io::write_all(*this, from, error);
 }
 
 void byte_stream::write_all(std::span<const std::span<const std::byte>> pieces) {
@@ -104,6 +99,10 @@ void byte_stream::shutdown(side which) {
     std::error_code error;
     shutdown(which, error);
     if (error) detail::throw_io_error(error, "weft: shutdown");
+}
+
+net::endpoint byte_stream::remote(std::error_code& error) const {
+    return detail::reporting(error, [&] { return remote(); });
 }
 
 byte_stream byte_listener::accept() {

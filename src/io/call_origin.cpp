@@ -1,8 +1,9 @@
 #include "io/call_origin.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <algorithm>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 
 #include "base/in_quotes.hpp"
@@ -28,7 +29,7 @@ call_origin origin_of_caller() noexcept {
     mine.site = {};
     if (auto* const self = this_fiber_block()) {
         // Other threads may rename the fiber.
-        const std::lock_guard guard(self->lock);
+        const lock_guard guard(self->lock);
         const auto name = self->name();
         name.copy(mine.name.data(), mine.name.size() - 1);
         mine.site = self->site;

@@ -1,13 +1,12 @@
 // callback.cpp - the phases of callback.hpp, with the lock and the list of the waiter.
 #include <weft/detail/callback.hpp>
 
-#include <mutex>
-
 #include <weft/blocking.hpp>
+#include <weft/detail/annotated_locks.hpp>
 
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait_on.hpp"
 
 namespace weft {
 namespace detail {
@@ -19,10 +18,10 @@ enum class phase : std::uint8_t { open, claimed, done, abandoned };
 
 struct core {
     atomic<phase> now{phase::open};
-    // Guarded by `lock`: `done`, for a waiter that is about to park.
-    bool published = false;
+    // `done`, for a waiter that is about to park
+    bool published WEFT_GUARDED_BY(lock) = false;
     spin_lock lock;
-    wait_list waiters;
+    wait_list waiters WEFT_GUARDED_BY(lock);
 };
 
 atomic<std::uint64_t> ignored{0};
@@ -50,7 +49,7 @@ void callback_core::publish() noexcept {
     auto& c = state_.as<core>();
     waiter* w = nullptr;
     {
-        const std::lock_guard guard(c.lock);
+        const lock_guard guard(c.lock);
         c.published = true;
         w = c.waiters.claim_front();
     }
@@ -66,15 +65,8 @@ bool callback_core::wait() noexcept {
             c.lock.unlock();
             return true;
         }
-        detail::wait w({.kind = callback_wait, .object = this, .may_stop = may_stop});
-        waiter me(w.cell(), w.ticket());
-        c.waiters.push_back(me);
-        c.lock.unlock();
-        if (w.park() == wake::notified) continue;
-        {
-            const std::lock_guard guard(c.lock);
-            c.waiters.remove(me);
-        }
+        const wait_end how = wait_on(c.lock, c.waiters, {.kind = callback_wait, .object = this, .may_stop = may_stop});
+        if (how == wait_end::notified) continue;
         if (abandon()) return false;
         may_stop = interruptible::no;  // CALLBACK-3
     }

@@ -12,6 +12,7 @@
 #include "io/pipe.hpp"
 #include "io/poll_wait.hpp"
 #include "io/refused_here.hpp"
+#include "io/reporting.hpp"
 #include "io/socket_io.hpp"
 #include "io/source_pool.hpp"
 
@@ -49,11 +50,6 @@ io_result transfer(io_source* s, io_direction way, const wait_kind& kind, bool m
     });
 }
 
-std::size_t report(io_result r, std::error_code& error) noexcept {
-    error = r.error;
-    return r.count;
-}
-
 io_result read_from(io_source* s, bool may_block, std::span<std::byte> into) noexcept {
     return transfer(s, io_direction::read, read_wait, may_block,
                     [&](int fd) { return system_result([&] { return ::read(fd, into.data(), into.size()); }); });
@@ -84,6 +80,14 @@ descriptor descriptor::borrow(int fd) {
     const long mode = checked(system_result([&] { return ::fcntl(fd, F_GETFL); }), "weft: descriptor");
     const long mine = checked(system_result([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, 3); }), "weft: descriptor");
     return descriptor(own_descriptor(static_cast<int>(mine)), (mode & O_NONBLOCK) == 0);
+}
+
+descriptor descriptor::adopt(int fd, std::error_code& error) {
+    return reporting(error, [&] { return adopt(fd); });
+}
+
+descriptor descriptor::borrow(int fd, std::error_code& error) {
+    return reporting(error, [&] { return borrow(fd); });
 }
 
 void descriptor::wait_readable(std::error_code& error) { error = wait_for(handle_.get(), io_direction::read, read_wait); }
@@ -126,5 +130,8 @@ void descriptor::shutdown(side which) {
 void descriptor::shutdown(side which, std::error_code& error) noexcept { error = shut_down(handle_.get(), which); }
 
 void descriptor::write_all(std::span<const std::byte> from) { io::write_all(*this, from); }
+std::size_t descriptor::write_all(std::span<const std::byte> from, std::error_code& error) {
+    return io::write_all(*this, from, error);
+}
 
 }  // namespace weft::io

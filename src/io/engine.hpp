@@ -1,17 +1,27 @@
 // engine.hpp - what src/io asks of an I/O engine, which is also the scheduler's driver.
 //
-// An engine reports readiness, edge by edge, of the sources that were added to it. It calls
-// io_source::on_event(), and nothing else of this layer. Each engine has a folder of its own;
-// only that folder names it. docs/design/io.md, "Engines", says where completions will go.
+// An engine reports readiness, edge by edge, of the sources that were added to it: it calls
+// io_source::on_event() for each event. Each engine has a folder of its own; only that folder,
+// make_engine.cpp and the list of tests/io/engines.hpp name it. docs/design/engines.md says what a
+// second engine needs, and where completions will go.
 //
 // Invariants
 //   ENGINE-1  add() of a descriptor that is ready already is followed by an event, and so is each
-//             change to ready after it. An event may come too often, and for an earlier use of the
-//             source, but never too seldom (SOURCE-3, SOURCE-4).
-//   ENGINE-2  A thread that calls into an engine for a source, and is not running a fiber of the
-//             engine's runtime, holds a pin, which it took under the source's lock.
+//             change to ready after it. There may be more events than that, and some may be meant
+//             for an earlier use of the source, but none is missing (SOURCE-3, SOURCE-4).
+//   ENGINE-2  add(), remove() and wake() may come from any thread, also during a poll(). A thread
+//             outside the engine's runtime pins the engine before it calls it for a source, since
+//             the engine might end meanwhile. It takes the pin under the lock of a source that
+//             names the engine. io_source::close_descriptor(), which cannot tell which thread it
+//             runs on, always takes one.
 //   ENGINE-3  The destructor of an engine calls leave_all_sources() before it gives anything up:
 //             every source is detached then, and there is no pin any more.
+//   ENGINE-4  Each wake() ends a poll(): the one under way, or else the next one. Several that come
+//             during one poll() may end that one only; a wake() that comes after it has returned
+//             ends another. What a thread wrote before its wake() is visible after the poll() that
+//             the wake() has ended.
+//   ENGINE-5  An engine holds no lock of its own while it calls on_event(), which takes the
+//             source's lock and unparks waiters: these may call wake(), add() and remove() at once.
 #pragma once
 
 #include <memory>
@@ -30,13 +40,17 @@ public:
     io_engine& operator=(const io_engine&) = delete;
 
     /// Reports the events of `fd` to `source` from now on, for both ways, until remove().
-    /// \returns 0, or a negated errno; then nothing was added.
+    /// \returns 0, or a negated errno, and then nothing was added: -EPERM for a descriptor that
+    ///     cannot be polled.
     virtual long add(int fd, io_source& source) noexcept = 0;
-    /// Ends that. An event of the source may still be under way (SOURCE-3).
+    /// No event of `fd` begins after this; one may still be under way (SOURCE-3). The engine no
+    /// longer keeps the file open, so close() of its last descriptor takes effect. `fd` may be
+    /// added again, for another source. Does nothing if `fd` was removed already.
     virtual void remove(int fd) noexcept = 0;
 
-    // Called under the lock of a source that names this engine (ENGINE-2).
+    /// Called under the lock of a source that names this engine (ENGINE-2).
     void pin() noexcept { pins_.fetch_add(1, relaxed); }
+    /// Called without that lock.
     // Pairs with the acquire in leave_all_sources().
     void unpin() noexcept { pins_.fetch_sub(1, release); }
 

@@ -7,7 +7,7 @@
 
 #include "io/source.hpp"
 #include "io/system.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 
@@ -30,6 +30,12 @@ inline std::error_code interrupt_error(std::errc reason) noexcept {
 /// Returns the count, or throws if there is an error.
 inline std::size_t value_or_throw(io_result r, const char* what) {
     if (r.error) throw_io_error(r.error, what);
+    return r.count;
+}
+
+/// Returns the count, and stores the error, or none, in `error`.
+inline std::size_t report(io_result r, std::error_code& error) noexcept {
+    error = r.error;
     return r.count;
 }
 

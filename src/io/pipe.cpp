@@ -12,6 +12,7 @@
 #include "io/operation.hpp"
 #include "io/poll_wait.hpp"
 #include "io/refused_here.hpp"
+#include "io/reporting.hpp"
 #include "io/source_pool.hpp"
 #include "io/without_pipe_signal.hpp"
 
@@ -30,11 +31,6 @@ io_result read_pipe(io_source* s, std::span<std::byte> into) noexcept {
 
 io_result write_pipe(io_source* s, std::span<const std::byte> from) noexcept {
     return perform(s, io_direction::write, write_wait, [&](int fd) { return write_without_signal(fd, from); });
-}
-
-std::size_t report(io_result r, std::error_code& error) noexcept {
-    error = r.error;
-    return r.count;
 }
 
 }  // namespace
@@ -86,8 +82,18 @@ std::size_t pipe_writer::write_some(std::span<const std::byte> from, std::error_
 }
 
 void pipe_writer::write_all(std::span<const std::byte> from) { io::write_all(*this, from); }
+std::size_t pipe_writer::write_all(std::span<const std::byte> from, std::error_code& error) {
+    return io::write_all(*this, from, error);
+}
 
-pipe::pipe() {
+pipe::pipe() { open(); }
+
+pipe::pipe(std::error_code& error) {
+    reporting(error, [&] { open(); });
+    if (error) reader.close();
+}
+
+void pipe::open() {
     const auto ends = new_pipe();
     try {
         reader = pipe_reader(own_descriptor(ends[0]));

@@ -14,17 +14,79 @@
 #include <csignal>
 #include <utility>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/fiber.hpp>
 #include <weft/stop.hpp>
 
+#include "base/atomic.hpp"
 #include "io/blocking_calls.hpp"
 #include "io/operation.hpp"
 #include "io/pipe.hpp"
 #include "io/refused_here.hpp"
+#include "io/reporting.hpp"
 
 #if !defined(SYS_pidfd_open)
 #define SYS_pidfd_open 434
 #endif
+
+namespace weft::detail {
+namespace {
+
+using io::exit_status;
+
+/// 1: the child has ended. -EAGAIN: not yet.
+long take_end_of(pid_t child, exit_status& status) noexcept {
+    siginfo_t info{};
+    const long result = system_result([&] { return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG); });
+    if (result < 0) return result;
+    if (info.si_pid == 0) return -EAGAIN;
+    status = info.si_code == CLD_EXITED ? exit_status{.code = info.si_status} : exit_status{.signal = info.si_status};
+    return 1;
+}
+
+/// False in a forked child, and if other code has taken the exit status: the id may then belong to
+/// another process.
+bool is_our_child(pid_t child) noexcept {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+}  // namespace
+
+/// Whether and how a child has ended. Another thread may send it a signal while one waits for it.
+///
+/// In a forked child of this process the lock may be locked for good, by a thread that does not
+/// exist there. So it is taken only for a child that is ours, which none is there.
+class child_end {
+public:
+    bool is_known() const noexcept { return is_known_.load(acquire); }  // pairs with take()
+    std::optional<exit_status> known() const noexcept { return is_known() ? std::optional(status_) : std::nullopt; }
+
+    // 1: the child has ended, and known() says how. -EAGAIN: not yet.
+    long take(pid_t child) noexcept WEFT_EXCLUDES(lock_) {
+        if (!is_our_child(child)) return -ECHILD;
+        const lock_guard guard(lock_);
+        const long result = take_end_of(child, status_);
+        if (result > 0) is_known_.store(true, release);  // pairs with is_known()
+        return result;
+    }
+    // The id stays the child's until its exit status is taken. -ESRCH: it was.
+    long send(pid_t child, int target, int number) noexcept WEFT_EXCLUDES(lock_) {
+        if (is_known() || !is_our_child(child)) return -ESRCH;
+        const lock_guard guard(lock_);
+        if (is_known() || !is_our_child(child)) return -ESRCH;
+        return system_result([&] { return ::kill(target, number); });
+    }
+
+private:
+    // Held while the exit status is taken and while a signal is sent: once it was taken, the
+    // system may give the id to an unrelated process.
+    thread_mutex lock_;
+    atomic<bool> is_known_{false};
+    exit_status status_;  // written once, before is_known_
+};
+
+}  // namespace weft::detail
 
 namespace weft::io {
 namespace {
@@ -173,44 +235,11 @@ detail::io_handle pidfd_of(pid_t child) {
     return detail::own_descriptor(static_cast<int>(fd));
 }
 
-/// 1: the child has ended. -EAGAIN: not yet.
-long take_end(pid_t child, exit_status& status) noexcept {
-    siginfo_t info{};
-    const long result = system_result([&] { return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG); });
-    if (result < 0) return result;
-    if (info.si_pid == 0) return -EAGAIN;
-    status = info.si_code == CLD_EXITED ? exit_status{.code = info.si_status} : exit_status{.signal = info.si_status};
-    return 1;
-}
-
-/// False in a forked child, and if other code has taken the exit status: the id may then belong to
-/// another process.
-bool is_ours(pid_t child) noexcept {
-    siginfo_t info{};
-    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
-/// The wait for a child without a pidfd.
-std::error_code look_until_ended(pid_t child, exit_status& status) {
-    using namespace std::chrono_literals;
-    // chosen: looking every 20 ms costs 0.1 % of a core
-    for (auto nap = std::chrono::milliseconds(1);;
-         nap = std::min(2 * nap, std::chrono::milliseconds(20))) {
-        if (const auto interrupt = detail::pending_interrupt()) return detail::interrupt_error(*interrupt);
-        const long result = take_end(child, status);
-        if (result != -EAGAIN) return result < 0 ? failure(result) : std::error_code();
-        try {
-            this_fiber::sleep_for(nap);
-        } catch (const cancelled&) {
-            return detail::interrupt_error(detail::interrupt_reason());
-        }
-    }
-}
-
 }  // namespace
 
 process::process(std::vector<std::string> words, process_options o) {
     detail::refuse_here("weft: process");
+    end_ = std::make_unique<detail::child_end>();
     standard_stream in(o.in, child_does::read), out(o.out, child_does::write), err(o.err, child_does::write);
     child_steps steps;
     steps.start_in(o.directory);
@@ -227,6 +256,10 @@ process::process(std::vector<std::string> words, process_options o) {
     } catch (const std::bad_alloc&) {}  // wait() then works without a pidfd
 }
 
+process::process(std::vector<std::string> words, process_options o, std::error_code& error)
+    : process(detail::reporting(error, [&] { return process(std::move(words), std::move(o)); })) {}
+
+process::process() noexcept = default;
 process::process(process&& other) noexcept { *this = std::move(other); }
 
 process& process::operator=(process&& other) noexcept {
@@ -234,7 +267,7 @@ process& process::operator=(process&& other) noexcept {
     end_now();
     id_ = std::exchange(other.id_, 0);
     has_own_group_ = other.has_own_group_;
-    ended_ = std::exchange(other.ended_, std::nullopt);
+    end_ = std::move(other.end_);
     ending_ = std::move(other.ending_);
     in_ = std::move(other.in_);
     out_ = std::move(other.out_);
@@ -245,7 +278,7 @@ process& process::operator=(process&& other) noexcept {
 process::~process() { end_now(); }
 
 void process::end_now() noexcept {
-    if (!joinable() || !is_ours(id_)) return;
+    if (!joinable() || !detail::is_our_child(id_)) return;
     const shield whatever_happens;
     // The group keeps its id until the child's exit status is taken.
     ::kill(has_own_group_ ? -id_ : id_, SIGKILL);
@@ -253,23 +286,40 @@ void process::end_now() noexcept {
     wait(ignored);
 }
 
+bool process::joinable() const noexcept { return id_ > 0 && !known_end(); }
+std::optional<exit_status> process::known_end() const noexcept { return end_ ? end_->known() : std::nullopt; }
+long process::take_end() noexcept { return end_->take(id_); }
+long process::send(int target, int number) noexcept { return id_ > 0 ? end_->send(id_, target, number) : -ESRCH; }
+
+// The wait for a child without a pidfd.
+std::error_code process::look_until_ended() {
+    using namespace std::chrono_literals;
+    // chosen: looking every 20 ms costs 0.1 % of a core
+    for (auto nap = std::chrono::milliseconds(1);; nap = std::min(2 * nap, std::chrono::milliseconds(20))) {
+        if (const auto interrupt = detail::pending_interrupt()) return detail::interrupt_error(*interrupt);
+        const long result = take_end();
+        if (result != -EAGAIN) return result < 0 ? failure(result) : std::error_code();
+        try {
+            this_fiber::sleep_for(nap);
+        } catch (const cancelled&) {
+            return detail::interrupt_error(detail::interrupt_reason());
+        }
+    }
+}
+
 exit_status process::wait(std::error_code& error) {
     error.clear();
-    if (ended_) return *ended_;
-    exit_status status;
+    if (const auto known = known_end()) return *known;
     if (id_ <= 0) {
         error = std::make_error_code(std::errc::no_child_process);
     } else if (ending_) {
-        error = detail::perform(ending_.get(), detail::io_direction::read, process_wait, [&](int) {
-                    return take_end(id_, status);
-                }).error;
+        error = detail::perform(ending_.get(), detail::io_direction::read, process_wait, [&](int) { return take_end(); }).error;
     } else {
-        error = look_until_ended(id_, status);
+        error = look_until_ended();
     }
     if (error) return {};
-    ended_ = status;
     ending_ = {};
-    return status;
+    return *known_end();
 }
 
 exit_status process::wait() {
@@ -280,29 +330,36 @@ exit_status process::wait() {
 }
 
 std::optional<exit_status> process::try_wait() {
-    if (ended_ || id_ <= 0) return ended_;
-    exit_status status;
-    const long result = take_end(id_, status);
+    if (const auto known = known_end(); known || id_ <= 0) return known;
+    const long result = take_end();
     if (result == -EAGAIN) return std::nullopt;
     if (result < 0) fail(result, "weft: look after a child process");
-    ended_ = status;
     ending_ = {};
-    return status;
+    return known_end();
 }
 
 void process::signal(int number) {
-    if (!joinable() || !is_ours(id_)) fail(-ESRCH, "weft: signal to a child process that has ended");
-    // The id stays the child's until its exit status is taken.
-    const long result = system_result([&] { return ::kill(id_, number); });
+    const long result = send(id_, number);
+    if (result == -ESRCH) fail(result, "weft: signal to a child process that has ended");
     if (result < 0) fail(result, "weft: signal to a child process");
 }
 
 void process::signal_group(int number) {
-    if (!joinable() || !is_ours(id_)) fail(-ESRCH, "weft: signal to the group of a child process that has ended");
+    const long result = has_own_group_ ? send(-id_, number) : joinable() ? -EPERM : -ESRCH;
+    if (result == -ESRCH) fail(result, "weft: signal to the group of a child process that has ended");
     if (!has_own_group_)
-        fail(-EPERM, "weft: signal to the group of a child process that has none of its own (process_options::group)");
-    const long result = system_result([&] { return ::kill(-id_, number); });
+        fail(result, "weft: signal to the group of a child process that has none of its own (process_options::group)");
     if (result < 0) fail(result, "weft: signal to the group of a child process");
+}
+
+std::optional<exit_status> process::try_wait(std::error_code& error) {
+    return detail::reporting(error, [&] { return try_wait(); });
+}
+void process::signal(int number, std::error_code& error) {
+    detail::reporting(error, [&] { signal(number); });
+}
+void process::signal_group(int number, std::error_code& error) {
+    detail::reporting(error, [&] { signal_group(number); });
 }
 
 void process::detach() noexcept {

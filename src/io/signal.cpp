@@ -15,6 +15,8 @@
 //             the marks.
 #include <weft/io/signal.hpp>
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -23,13 +25,13 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <string>
 
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
 #include "io/operation.hpp"
 #include "io/refused_here.hpp"
+#include "io/reporting.hpp"
 #include "io/source_pool.hpp"
 
 namespace weft::io {
@@ -47,33 +49,35 @@ using signal_set = std::uint64_t;
 
 constexpr signal_set bit(int number) noexcept { return signal_set{1} << (number - 1); }
 
+// Rarely locked; held for a few system calls.
+detail::thread_mutex table_lock;
+
 struct slot {
     atomic<signal_set> wanted{0};
     atomic<signal_set> marked{0};
     atomic<int> event{-1};
-    bool taken = false;  // guarded by table_lock
+    bool taken WEFT_GUARDED_BY(table_lock) = false;
 };
 
 std::array<slot, slot_count> slots;
 atomic<unsigned> running{0};  // the number of handlers that run now
 
-// Guards the next two and `taken`. Rarely locked; held for a few system calls.
-std::mutex table_lock;
-std::array<unsigned, last_signal + 1> users{};
-std::array<struct sigaction, last_signal + 1> before{};
+std::array<unsigned, last_signal + 1> users WEFT_GUARDED_BY(table_lock){};
+std::array<struct sigaction, last_signal + 1> before WEFT_GUARDED_BY(table_lock){};
 
 void on_signal(int number) {
     const int kept = errno;
-    running.fetch_add(1, detail::seq_cst);  // SIGNAL-2
+    running.fetch_add(1, detail::seq_cst);  // SIGNAL-2; pairs with ~signals()
     for (slot& s : slots) {
-        if (!(s.wanted.load(detail::seq_cst) & bit(number))) continue;  // SIGNAL-2
+        // SIGNAL-2; pairs with signals() and ~signals()
+        if (!(s.wanted.load(detail::seq_cst) & bit(number))) continue;
         // SIGNAL-3, pairs with take()
         s.marked.fetch_or(bit(number), detail::release);
         constexpr std::uint64_t one = 1;
         // `event` was stored before `wanted`.
         [[maybe_unused]] const auto n = ::write(s.event.load(detail::relaxed), &one, sizeof one);
     }
-    running.fetch_sub(1, detail::seq_cst);  // SIGNAL-2
+    running.fetch_sub(1, detail::seq_cst);  // SIGNAL-2; pairs with ~signals()
     errno = kept;
 }
 
@@ -83,6 +87,7 @@ int take(slot& s) noexcept {
         const auto marked = s.marked.load(detail::acquire);  // pairs with on_signal()
         if (marked == 0) return 0;
         const int number = std::countr_zero(marked) + 1;
+        // pairs with on_signal(), and with take() in another thread
         if (s.marked.fetch_and(~bit(number), detail::acq_rel) & bit(number)) return number;
     }
 }
@@ -128,7 +133,7 @@ void for_each_signal(signal_set set, F&& f) {
     for (; set != 0; set &= set - 1) f(std::countr_zero(set) + 1);
 }
 
-void install(int number) noexcept {  // called under table_lock
+void install(int number) noexcept WEFT_REQUIRES(table_lock) {
     if (users[static_cast<std::size_t>(number)]++ != 0) return;
     struct sigaction action {};
     action.sa_handler = on_signal;
@@ -138,22 +143,22 @@ void install(int number) noexcept {  // called under table_lock
     ::sigaction(number, &action, &before[static_cast<std::size_t>(number)]);
 }
 
-void restore(int number) noexcept {  // called under table_lock
+void restore(int number) noexcept WEFT_REQUIRES(table_lock) {
     if (--users[static_cast<std::size_t>(number)] == 0) ::sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
 }
 
 // FORK-3: in the child, handlers that ran on other threads do not exist, so `running` is reset.
 [[gnu::constructor(detail::before_static_objects)]] void signals_follow_forks() noexcept {
-    detail::follow_forks({.before = [] { table_lock.lock(); },
-                          .in_parent = [] { table_lock.unlock(); },
+    detail::follow_forks({.before = []() WEFT_ACQUIRE(table_lock) { table_lock.lock(); },
+                          .in_parent = []() WEFT_RELEASE(table_lock) { table_lock.unlock(); },
                           .in_child =
-                              [] {
+                              []() WEFT_RELEASE(table_lock) {
                                   running.store(0, detail::relaxed);
                                   table_lock.unlock();
                               }});
 }
 
-int claim_slot() {  // called under table_lock
+int claim_slot() WEFT_REQUIRES(table_lock) {
     for (std::size_t i = 0; i < slot_count; ++i)
         if (!slots[i].taken) {
             slots[i].taken = true;
@@ -173,28 +178,40 @@ detail::io_handle make_event() {
 
 }  // namespace
 
-signals::signals(std::initializer_list<int> numbers) {
+signals::signals(std::initializer_list<int> numbers) { begin(numbers); }
+
+signals::signals(std::initializer_list<int> numbers, std::error_code& error) {
+    detail::reporting(error, [&] { begin(numbers); });
+}
+
+void signals::begin(std::initializer_list<int> numbers) {
     const signal_set set = checked(numbers);
     event_ = make_event();
-    const std::lock_guard guard(table_lock);
+    const detail::lock_guard guard(table_lock);
     slot_ = claim_slot();
     slot& mine = slots[static_cast<std::size_t>(slot_)];
     mine.marked.store(0, detail::relaxed);              // published by `wanted`
     mine.event.store(event_.native(), detail::relaxed);  // published by `wanted`
-    mine.wanted.store(set, detail::seq_cst);            // SIGNAL-2
+    mine.wanted.store(set, detail::seq_cst);            // SIGNAL-2; pairs with on_signal()
     for_each_signal(set, install);
 }
 
 signals::~signals() {
+    if (slot_ < 0) return;
     slot& mine = slots[static_cast<std::size_t>(slot_)];
-    const std::lock_guard guard(table_lock);
+    const detail::lock_guard guard(table_lock);
     for_each_signal(mine.wanted.load(detail::relaxed), restore);  // this thread's own store
-    mine.wanted.store(0, detail::seq_cst);                        // SIGNAL-2
+    mine.wanted.store(0, detail::seq_cst);  // SIGNAL-2; pairs with on_signal()
+    // pairs with on_signal()
     while (running.load(detail::seq_cst) != 0) detail::thread_yield();
     mine.taken = false;
 }
 
 int signals::wait(std::error_code& error) {
+    if (slot_ < 0) {
+        error = detail::closed_error();
+        return 0;
+    }
     slot& mine = slots[static_cast<std::size_t>(slot_)];
     for (;;) {
         if (const auto interrupt = detail::pending_interrupt()) {

@@ -1,8 +1,9 @@
 #include "io/source.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <unistd.h>
 
-#include <mutex>
 #include <new>
 
 #include "io/current.hpp"
@@ -11,7 +12,7 @@
 #include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
 #include "io/system.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait_on.hpp"
 
 namespace weft::detail {
 
@@ -19,7 +20,7 @@ void io_source::open(int fd) noexcept {
     fd_ = fd;
     {
         // A late event for an earlier use of the source may be under way (SOURCE-3).
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         hangup_.store(false, relaxed);
         // One behind the count, so that the descriptor does not count as drained before the first
         // read.
@@ -39,7 +40,8 @@ bool io_source::enter() noexcept {
 }
 
 void io_source::leave() noexcept {
-    // acq_rel: the operation that closes the descriptor is ordered after all others.
+    // acq_rel pairs with itself: the operation that closes the descriptor is ordered after all
+    // others.
     const auto now = life_.fetch_sub(operation, acq_rel) - operation;
     if ((now & closing_bit) && idle(now)) close_descriptor();  // SOURCE-2
 }
@@ -66,7 +68,7 @@ void io_source::drop() noexcept {
 void io_source::close_descriptor() noexcept {
     io_engine* from = nullptr;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         from = engine_;
         engine_ = nullptr;
         if (from) from->pin();  // ENGINE-2
@@ -84,7 +86,7 @@ void io_source::close_descriptor() noexcept {
 long io_source::attach() noexcept {
     io_engine* mine = nullptr;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (engine_) return 0;
         mine = current_io();
         if (!mine) return refused_here() ? -EOPNOTSUPP : 0;
@@ -95,7 +97,7 @@ long io_source::attach() noexcept {
     const long result = mine->add(fd_, *this);
     if (result == 0) return 0;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (engine_ == mine) engine_ = nullptr;
     }
     // The waiters try again themselves, and fail or find another engine.
@@ -104,12 +106,12 @@ long io_source::attach() noexcept {
 }
 
 bool io_source::is_watched() noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     return engine_ != nullptr;
 }
 
 bool io_source::must_look_again(io_direction way, event_count seen) const noexcept {
-    return events_[index(way)].load(relaxed) != seen  // under lock_ (SOURCE-4)
+    return events_[index(way)].load(relaxed) != seen  // SOURCE-4
            || engine_ == nullptr                          // SOURCE-5
            || closing();  // closing_bit is set before close() takes lock_ to wake
 }
@@ -125,26 +127,20 @@ readiness io_source::wait(io_direction way, event_count seen, const wait_kind& k
         lock_.unlock();
         return readiness::again;
     }
-    detail::wait w({.kind = kind, .object = this, .deadline = until});
-    waiter me(w.cell(), w.ticket());
-    waiters_[index(way)].push_back(me);
-    lock_.unlock();
-
-    const wake how = w.park();
-    if (how == wake::notified) return readiness::again;
-    delist(me, way);
-    return how == wake::timed_out ? readiness::timed_out : readiness::interrupted;
+    const wait_end how = wait_on(lock_, waiters_[index(way)], {.kind = kind, .object = this, .deadline = until});
+    if (how == wait_end::notified) return readiness::again;
+    return how == wait_end::timed_out ? readiness::timed_out : readiness::interrupted;
 }
 
 bool io_source::enlist(waiter& w, io_direction way, event_count seen) noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     if (must_look_again(way, seen)) return false;
     waiters_[index(way)].push_back(w);
     return true;
 }
 
 void io_source::delist(waiter& w, io_direction way) noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     waiters_[index(way)].remove(w);
 }
 
@@ -155,7 +151,7 @@ unsigned io_source::on_event(io_event e) noexcept {
 
 void io_source::on_engine_gone(const io_engine& gone) noexcept {
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (engine_ != &gone) return;
         engine_ = nullptr;
     }
@@ -163,7 +159,8 @@ void io_source::on_engine_gone(const io_engine& gone) noexcept {
 }
 
 // The waiters do not exist in the child, nor does a thread that may have held the lock.
-void io_source::forget_others() noexcept {
+// Not analysed: the lock is the caller's whether try_lock() takes it or finds it taken.
+void io_source::forget_others() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     if (lock_.try_lock() && !engine_ && waiters_[0].empty() && waiters_[1].empty())
         return lock_.unlock();  // so memory is written only if necessary
     engine_ = nullptr;
@@ -176,7 +173,7 @@ unsigned io_source::wake_all(bool readers, bool writers) noexcept {
     // Their owners cannot resume before unpark() (WAITER-3).
     intrusive_list<waiter> claimed;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         const bool wanted[2] = {readers, writers};
         for (const auto way : {io_direction::read, io_direction::write}) {
             if (!wanted[index(way)]) continue;

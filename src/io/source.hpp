@@ -19,8 +19,8 @@
 //   SOURCE-4  events(way) is raised under lock_, before the waiters of that way are taken. An
 //             operation reads the count before it tries. If the attempt would block, and the count
 //             is unchanged when read under lock_, then whatever makes the descriptor ready from now
-//             on raises an event after the waiter was linked. (The descriptor is registered
-//             edge-triggered, for both ways.)
+//             on raises an event after the waiter was linked. This rests on ENGINE-1: the engine
+//             reports each change to ready, for both ways, without being told that a fiber waits.
 //   SOURCE-5  engine_ changes only under lock_. It is set while the descriptor is registered, or
 //             about to be registered, with that engine. Before an engine ends, it removes itself
 //             from all its sources and wakes their waiters, which look again.
@@ -144,7 +144,7 @@ private:
 
     static std::size_t index(io_direction way) noexcept { return static_cast<std::size_t>(way); }
     static bool idle(std::uint32_t life) noexcept { return life < operation; }
-    bool must_look_again(io_direction way, event_count seen) const noexcept;
+    bool must_look_again(io_direction way, event_count seen) const noexcept WEFT_REQUIRES(lock_);
     readiness wait_without_engine(io_direction way, time_point until) noexcept;
     unsigned wake_all(bool readers, bool writers) noexcept;
     void close_descriptor() noexcept;
@@ -156,8 +156,8 @@ private:
     atomic<event_count> drained_at_{0};
     atomic<bool> hangup_{false};
     atomic<std::uint32_t> unwaited_{0};
-    io_engine* engine_ = nullptr;
-    wait_list waiters_[2];
+    io_engine* engine_ WEFT_GUARDED_BY(lock_) = nullptr;
+    wait_list waiters_[2] WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail

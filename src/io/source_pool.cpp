@@ -1,6 +1,7 @@
 #include "io/source_pool.hpp"
 
-#include <mutex>
+#include <weft/detail/annotated_locks.hpp>
+
 #include <new>
 #include <utility>
 
@@ -17,32 +18,35 @@ struct source_slab {
     source_slab* next = nullptr;
 };
 
-spin_lock lock;  // guards everything below
-io_source* free_sources = nullptr;
-source_slab* slabs = nullptr;
-std::size_t in_use = 0;
-int engines = 0;
+spin_lock lock;
+io_source* free_sources WEFT_GUARDED_BY(lock) = nullptr;
+source_slab* slabs WEFT_GUARDED_BY(lock) = nullptr;
+std::size_t in_use WEFT_GUARDED_BY(lock) = 0;
+int engines WEFT_GUARDED_BY(lock) = 0;
 
-void forget_others() noexcept {
+void forget_others() noexcept WEFT_RELEASE(lock) {
+    source_slab* const first = slabs;
     lock.unlock();
-    for (source_slab* s = slabs; s; s = s->next)
+    for (source_slab* s = first; s; s = s->next)
         for (auto& source : s->sources) source.forget_others();
 }
 
 [[gnu::constructor(before_static_objects)]] void sources_follow_forks() noexcept {  // FORK-3
-    follow_forks({.before = [] { lock.lock(); }, .in_parent = [] { lock.unlock(); }, .in_child = forget_others});
+    follow_forks({.before = []() WEFT_ACQUIRE(lock) { lock.lock(); },
+                  .in_parent = []() WEFT_RELEASE(lock) { lock.unlock(); },
+                  .in_child = forget_others});
 }
 
 [[gnu::destructor(after_static_objects)]] void free_slabs() noexcept {
     if (!library_is_closed()) return;
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     if (in_use != 0 || engines != 0) return;
     free_sources = nullptr;
     while (slabs) delete std::exchange(slabs, slabs->next);
 }
 
 io_source* take() noexcept {
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     io_source* const s = free_sources;
     if (!s) return nullptr;
     free_sources = s->next_free;
@@ -54,7 +58,7 @@ bool grow() noexcept {
     auto* const fresh = new (std::nothrow) source_slab;
     if (!fresh) return false;
     for (std::size_t i = 0; i + 1 < slab_sources; ++i) fresh->sources[i].next_free = &fresh->sources[i + 1];
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     fresh->sources[slab_sources - 1].next_free = free_sources;
     free_sources = &fresh->sources[0];
     fresh->next = slabs;
@@ -75,21 +79,21 @@ io_source* make_source(int fd) noexcept {
 }
 
 void recycle(io_source& s) noexcept {
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     s.next_free = free_sources;
     free_sources = &s;
     --in_use;
 }
 
 void count_engine(int n) noexcept {
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     engines += n;
 }
 
 void for_each_source(void (*f)(io_source&, void*), void* data) noexcept {
     source_slab* first = nullptr;
     {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         first = slabs;
     }
     // Slabs are only ever added, at the front.

@@ -14,9 +14,10 @@
 #include <weft/net/tcp.hpp>
 
 #include "base/seldom.hpp"
+#include "io/reporting.hpp"
 #include "io/source_pool.hpp"
 #include "net/socket.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::tcp {
 namespace {
@@ -107,7 +108,7 @@ public:
     std::error_code pause() noexcept {
         detail::wait w({.kind = accept_wait, .deadline = detail::deadline_after(next_)});
         next_ = std::min(2 * next_, longest);
-        return w.park() == detail::wake::stopped ? detail::interrupt_error(detail::interrupt_reason()) : std::error_code();
+        return w.park() == detail::wait_end::stopped ? detail::interrupt_error(detail::interrupt_reason()) : std::error_code();
     }
 
 private:
@@ -144,10 +145,20 @@ listener listener::from_descriptor(int fd) {
     return {detail::io_handle(source), std::move(at)};
 }
 
+listener::listener(const net::endpoint& at, const listener_options& options, std::error_code& error)
+    : listener(detail::io_handle(), net::endpoint()) {
+    detail::reporting(error, [&] { *this = listener(at, options); });
+}
+
+listener listener::from_descriptor(int fd, std::error_code& error) {
+    listener taken{detail::io_handle(), net::endpoint()};
+    detail::reporting(error, [&] { taken = from_descriptor(fd); });
+    return taken;
+}
+
 stream listener::accept(std::error_code& error) {
     // chosen: more than were ever lost in a row; then accept4 itself is refused, and permanently
-    constexpr unsigned refused_after =
-        1000;
+    constexpr unsigned refused_after = 1000;
     unsigned lost_in_a_row = 0;
     back_off pauses;
     for (;;) {

@@ -8,7 +8,7 @@
 
 #include "io/current.hpp"
 #include "io/poll_wait.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 
@@ -118,10 +118,10 @@ readiness connect_race::park_for_progress() noexcept {
         all_linked = running_[i].handle.get()->enlist(*waiters[i], io_direction::write, running_[i].seen);
     }
     const bool given_up = !all_linked && w.abandon();
-    const auto how = given_up ? wake::notified : w.park();
+    const auto how = given_up ? wait_end::notified : w.park();
     for (std::size_t i = 0; i < running_.size() && waiters[i]; ++i)
         running_[i].handle.get()->delist(*waiters[i], io_direction::write);
-    return how == wake::stopped ? readiness::interrupted : readiness::again;
+    return how == wait_end::stopped ? readiness::interrupted : readiness::again;
 }
 
 readiness connect_race::poll_for_progress() noexcept {

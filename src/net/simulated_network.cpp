@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
-#include <type_traits>
 #include <utility>
 
 #include <weft/condition_variable.hpp>
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/fiber.hpp>
 #include <weft/mutex.hpp>
 #include <weft/simulation.hpp>
@@ -22,6 +21,7 @@
 #include "base/spin_lock.hpp"
 #include "fiber/waiter.hpp"
 #include "io/operation.hpp"
+#include "io/reporting.hpp"
 
 namespace weft::detail {
 
@@ -53,16 +53,16 @@ struct simulated_state {
     std::map<endpoint, std::shared_ptr<simulated_box>> boxes;
     std::uint16_t next_port = 49152;  // for clients: the first one that no server is given
 
-    spin_lock selects_lock;  // guards the two below; taken last
-    std::uint32_t changes = 0;
-    wait_list selects;
+    spin_lock selects_lock;  // taken last
+    std::uint32_t changes WEFT_GUARDED_BY(selects_lock) = 0;
+    wait_list selects WEFT_GUARDED_BY(selects_lock);
 
     /// Something has changed: wakes all that wait. Called under `lock`.
     void tell() noexcept {
         changed.notify_all();
         intrusive_list<waiter> claimed;
         {
-            const std::lock_guard guard(selects_lock);
+            const lock_guard guard(selects_lock);
             ++changes;
             while (auto* const w = selects.claim_front()) claimed.push_back(*w);
         }
@@ -138,7 +138,7 @@ namespace weft::net {
 namespace {
 
 using namespace detail;
-using guard = std::unique_lock<weft::mutex>;
+using guard = std::unique_lock<weft::mutex>;  // handed on to what waits for a change
 
 constexpr std::size_t most_under_way = 64 * 1024;  // chosen
 
@@ -146,24 +146,12 @@ bool one_in(std::uint32_t n) noexcept { return n != 0 && draw(n) == 0; }
 
 [[noreturn]] void fail(std::errc why, const char* what) { throw std::system_error(std::make_error_code(why), what); }
 
-/// Runs the operation; if it throws, sets `error` and returns `failed`.
-template <class Operation, class Result = std::invoke_result_t<Operation>>
-Result reporting(std::error_code& error, Operation&& operation, std::type_identity_t<Result> failed) {
-    error.clear();
-    try {
-        return operation();
-    } catch (const cancelled&) {
-        error = detail::interrupt_error(detail::interrupt_reason());
-    } catch (const std::system_error& e) {
-        error = e.code();
-    }
-    return failed;
-}
-
 constexpr const char* reading = "weft: simulated read";
 constexpr const char* writing = "weft: simulated write";
 
-const std::shared_ptr<simulated_connection>& opened(const std::shared_ptr<simulated_connection>& c, const char* what) {
+/// Throws if this is the part of an object that was never open.
+template <class T>
+const std::shared_ptr<T>& opened(const std::shared_ptr<T>& c, const char* what) {
     if (!c) fail(std::errc::bad_file_descriptor, what);
     return c;
 }
@@ -235,27 +223,25 @@ std::optional<std::size_t> simulated_stream::try_write_some(std::span<const std:
 }
 
 std::size_t simulated_stream::read_some(std::span<std::byte> into, std::error_code& error) {
-    return reporting(error, [&] { return read_some(into); }, 0);
+    return reporting(error, [&] { return read_some(into); });
 }
 
 std::size_t simulated_stream::write_some(std::span<const std::byte> from, std::error_code& error) {
-    return reporting(error, [&] { return write_some(from); }, 0);
+    return reporting(error, [&] { return write_some(from); });
 }
 
 std::optional<std::size_t> simulated_stream::try_read_some(std::span<std::byte> into, std::error_code& error) {
-    return reporting(error, [&] { return try_read_some(into); }, 0);
+    const auto done = reporting(error, [&] { return try_read_some(into); });
+    return error ? std::optional<std::size_t>(0) : done;
 }
 
 std::optional<std::size_t> simulated_stream::try_write_some(std::span<const std::byte> from, std::error_code& error) {
-    return reporting(error, [&] { return try_write_some(from); }, 0);
+    const auto done = reporting(error, [&] { return try_write_some(from); });
+    return error ? std::optional<std::size_t>(0) : done;
 }
 
 void simulated_stream::wait_readable(std::error_code& error) {
-    const auto wait = [&] {
-        wait_readable();
-        return 0;
-    };
-    reporting(error, wait, 0);
+    reporting(error, [&] { wait_readable(); });
 }
 
 void simulated_stream::shutdown(io::side which) noexcept {
@@ -307,6 +293,10 @@ std::size_t simulated_stream::unacknowledged() const noexcept {
 
 endpoint simulated_stream::remote() const { return opened(connection_, "weft: simulated remote")->ends[1 - side_]; }
 
+endpoint simulated_stream::remote(std::error_code& error) const {
+    return reporting(error, [&] { return remote(); });
+}
+
 }  // namespace weft::net
 
 namespace weft::detail {
@@ -350,9 +340,9 @@ std::optional<std::size_t> simulated_connection::write_now(int side, std::span<c
 select_watch::state simulated_readiness::look() noexcept {
     if (!connection_) return state::ready;
     auto& s = *connection_->state;
-    const std::unique_lock lock(s.lock);
+    const lock_guard lock(s.lock);
     {
-        const std::lock_guard guard(s.selects_lock);
+        const lock_guard guard(s.selects_lock);
         seen_ = s.changes;
     }
     ready_at_ = connection_->readable_at(side_);
@@ -361,7 +351,7 @@ select_watch::state simulated_readiness::look() noexcept {
 
 bool simulated_readiness::enlist(waiter& w) noexcept {
     auto& s = *connection_->state;
-    const std::lock_guard guard(s.selects_lock);
+    const lock_guard guard(s.selects_lock);
     if (s.changes != seen_) return false;
     s.selects.push_back(w);
     return true;
@@ -369,7 +359,7 @@ bool simulated_readiness::enlist(waiter& w) noexcept {
 
 void simulated_readiness::delist(waiter& w) noexcept {
     if (!connection_) return;
-    const std::lock_guard guard(connection_->state->selects_lock);
+    const lock_guard guard(connection_->state->selects_lock);
     connection_->state->selects.remove(w);
 }
 
@@ -379,12 +369,10 @@ namespace weft::net {
 
 // ---- listeners
 
-simulated_listener::~simulated_listener() {
-    if (door_) close();
-}
+simulated_listener::~simulated_listener() { close(); }
 
 simulated_stream simulated_listener::accept() {
-    auto& s = *door_->state;
+    auto& s = *opened(door_, "weft: simulated accept")->state;
     guard lock(s.lock);
     s.changed.wait(lock, [&] { return door_->is_closed || !door_->waiting.empty(); });
     if (door_->is_closed) fail(std::errc::bad_file_descriptor, "weft: simulated accept");
@@ -394,10 +382,10 @@ simulated_stream simulated_listener::accept() {
 }
 
 simulated_stream simulated_listener::accept(std::error_code& error) {
-    return reporting(error, [&] { return accept(); }, {});
+    return reporting(error, [&] { return accept(); });
 }
 
-endpoint simulated_listener::local() const { return door_->at; }
+endpoint simulated_listener::local() const { return door_ ? door_->at : endpoint(); }
 
 bool simulated_listener::is_open() const noexcept {
     if (!door_) return false;
@@ -406,6 +394,7 @@ bool simulated_listener::is_open() const noexcept {
 }
 
 void simulated_listener::close() noexcept {
+    if (!door_) return;
     auto& s = *door_->state;
     const guard lock(s.lock);
     if (std::exchange(door_->is_closed, true)) return;
@@ -422,8 +411,16 @@ simulated_socket::~simulated_socket() {
     box_->state->boxes.erase(box_->at);
 }
 
+void simulated_socket::send_to(const endpoint& to, std::span<const std::byte> bytes, std::error_code& error) {
+    reporting(error, [&] { send_to(to, bytes); });
+}
+
+simulated_socket::datagram simulated_socket::receive(std::error_code& error) {
+    return reporting(error, [&] { return receive(); });
+}
+
 void simulated_socket::send_to(const endpoint& to, std::span<const std::byte> bytes) {
-    auto& s = *box_->state;
+    auto& s = *opened(box_, "weft: simulated send")->state;
     const guard lock(s.lock);
     if (s.is_cut(box_->at.host, to.host) || one_in(s.faults.lose_one_in)) return;
     const auto found = s.boxes.find(to);
@@ -434,7 +431,7 @@ void simulated_socket::send_to(const endpoint& to, std::span<const std::byte> by
 }
 
 simulated_socket::datagram simulated_socket::receive() {
-    auto& s = *box_->state;
+    auto& s = *opened(box_, "weft: simulated receive")->state;
     auto& arriving = box_->arriving;
     for (guard lock(s.lock);;) {
         if (arriving.empty()) {
@@ -516,6 +513,18 @@ simulated_socket simulated_network::bind(const endpoint& at) {
     const guard lock(state_->lock);
     if (state_->boxes.contains(at)) fail(std::errc::address_in_use, "weft: simulated bind");
     return simulated_socket(state_->boxes.emplace(at, new simulated_box{state_, at, {}}).first->second);
+}
+
+simulated_listener simulated_network::listen(const endpoint& at, std::error_code& error) {
+    return reporting(error, [&] { return listen(at); });
+}
+
+simulated_stream simulated_network::connect(const std::string& from, const endpoint& to, std::error_code& error) {
+    return reporting(error, [&] { return connect(from, to); });
+}
+
+simulated_socket simulated_network::bind(const endpoint& at, std::error_code& error) {
+    return reporting(error, [&] { return bind(at); });
 }
 
 }  // namespace weft::net

@@ -10,6 +10,7 @@
 
 #include <weft/net/tcp.hpp>
 
+#include "io/reporting.hpp"
 #include "io/socket_io.hpp"
 #include "net/socket.hpp"
 
@@ -21,11 +22,6 @@ using detail::io_source;
 
 constexpr const char* reading = "weft: read";
 constexpr const char* writing = "weft: write";
-
-std::size_t report(io_result r, std::error_code& error) noexcept {
-    error = r.error;
-    return r.count;
-}
 
 std::optional<std::size_t> report_try(io_result r, std::error_code& error) noexcept {
     const bool would_wait = r.error == std::errc::operation_would_block;
@@ -181,22 +177,40 @@ net::endpoint stream::remote() const {
     return detail::remote_endpoint(guard ? handle_.get()->descriptor() : -1);
 }
 
-void stream::set_no_delay(bool on) {
-    throw_if(with_descriptor(handle_.get(), [&](int fd) { return detail::set_option(fd, IPPROTO_TCP, TCP_NODELAY, on); }),
-             "weft: set_no_delay");
+net::endpoint stream::local(std::error_code& error) const {
+    return detail::reporting(error, [&] { return local(); });
 }
 
-void stream::set_keep_alive(std::chrono::seconds idle) {
+net::endpoint stream::remote(std::error_code& error) const {
+    return detail::reporting(error, [&] { return remote(); });
+}
+
+void stream::set_no_delay(bool on, std::error_code& error) noexcept {
+    error = with_descriptor(handle_.get(), [&](int fd) { return detail::set_option(fd, IPPROTO_TCP, TCP_NODELAY, on); });
+}
+void stream::set_no_delay(bool on) {
+    std::error_code error;
+    set_no_delay(on, error);
+    throw_if(error, "weft: set_no_delay");
+}
+
+void stream::set_keep_alive(std::chrono::seconds idle, std::error_code& error) noexcept {
     const auto set = [&](int fd) {
         if (idle <= std::chrono::seconds::zero()) return detail::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 0);
         // The system's limit
         const auto seconds = static_cast<int>(std::min<std::chrono::seconds::rep>(idle.count(), 32767));
-        const auto error = detail::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
-        return error ? error : detail::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+        const auto refused = detail::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+        return refused ? refused : detail::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     };
-    throw_if(with_descriptor(handle_.get(), set), "weft: set_keep_alive");
+    error = with_descriptor(handle_.get(), set);
+}
+void stream::set_keep_alive(std::chrono::seconds idle) {
+    std::error_code error;
+    set_keep_alive(idle, error);
+    throw_if(error, "weft: set_keep_alive");
 }
 
+void stream::set_reset_on_close(bool on, std::error_code& error) noexcept { error = set_linger(handle_.get(), on); }
 void stream::set_reset_on_close(bool on) { throw_if(set_linger(handle_.get(), on), "weft: set_reset_on_close"); }
 
 }  // namespace weft::tcp

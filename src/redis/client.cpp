@@ -12,20 +12,15 @@
 #include "redis/connection.hpp"
 #include "redis/refusal.hpp"
 #include "redis/url.hpp"
-#include "sched/scheduler.hpp"
+#include "sched/current_place.hpp"
 
 namespace weft::redis {
 
 namespace {
 
-/// The scheduler of the calling fiber's runtime.
-detail::scheduler& scheduler_here() {
-    if (auto* const here = detail::current_scheduler()) return *here;
-    throw std::logic_error("weft: redis::client needs a runtime: create it inside weft::run()");
-}
-
 unsigned connection_count(const client_options& options) {
-    const unsigned workers = scheduler_here().worker_count();
+    const unsigned workers = detail::find_current_place().workers;
+    if (workers == 0) throw std::logic_error("weft: redis::client needs a runtime: create it inside weft::run()");
     return options.connections != 0 ? options.connections : workers;
 }
 
@@ -55,7 +50,7 @@ struct client::impl {
     }
 
     std::vector<value> call(std::string bytes, std::size_t replies) {
-        auto& mine = *connections[detail::current_worker_index().value_or(0) % connections.size()];
+        auto& mine = *connections[detail::find_current_place().worker % connections.size()];
         return mine.commands().call(std::make_unique<detail::redis::slot>(std::move(bytes), replies));
     }
 

@@ -3,11 +3,14 @@
 
 #include <utility>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/redis/error.hpp>
 #include <weft/stop.hpp>
 
+#include "fiber/interrupts.hpp"
 #include "fiber/wake_all.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/outer_wait.hpp"
+#include "sched/wait/park_listed.hpp"
 
 namespace weft::detail::redis {
 
@@ -74,7 +77,7 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
     slot* const mine = made.get();
 
     // 1. Queue it, or fail.
-    std::unique_lock guard(lock_);
+    unique_lock guard(lock_);
     if (const auto reason = refusal_now()) {
         guard.unlock();
         throw error(error_kind::connection, *reason);
@@ -87,7 +90,7 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
     queued_.push(std::move(made));
 
     // 2. Link the waiter, then wake the fiber that continues: the opener or the writer.
-    wait w({.kind = reply_wait, .object = this});
+    outer_wait w(reply_wait, this);
     waiter me(w.cell(), w.ticket());
     mine->caller = &me;
     waiter* carrier = nullptr;
@@ -101,7 +104,7 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
     if (carrier) carrier->unpark();
 
     // 3. Wait. If interrupted before the replies came, leave the slot to the queue.
-    if (w.park() != wake::notified) {
+    if (w.park() != wait_end::notified) {
         guard.lock();
         if (mine->progress == slot::state::waiting) {
             mine->progress = slot::state::abandoned;
@@ -121,39 +124,36 @@ std::shared_ptr<const std::string> command_queue::refusal_now() const {
     return down ? reason_ : nullptr;
 }
 
-/// One wait of a fiber of the connection; releases the lock.
-void command_queue::wait_in(wait_list& list, const wait_kind& kind, std::unique_lock<spin_lock> guard) {
-    wait w({.kind = kind, .object = this});
+/// One wait of a fiber of the connection.
+void command_queue::wait_in(wait_list& list, const wait_kind& kind) {
+    outer_wait w(kind, this);
     waiter me(w.cell(), w.ticket());
     list.push_back(me);
-    guard.unlock();
-    if (w.park() == wake::notified) return;
-    guard.lock();
-    list.remove(me);
-    guard.unlock();
-    throw cancelled();
+    if (park_listed(w, me, lock_, list) != wait_end::notified) throw cancelled();
 }
 
 void command_queue::wait_wanted() {
     check_interrupt();
-    for (;;) {
-        std::unique_lock guard(lock_);
-        if (state_ == state::opening) return;
-        wait_in(opener_, opener_wait, std::move(guard));
+    lock_.lock();
+    while (state_ != state::opening) {
+        wait_in(opener_, opener_wait);
+        lock_.lock();
     }
+    lock_.unlock();
 }
 
 void command_queue::wait_queued() {
     check_interrupt();
-    for (;;) {
-        std::unique_lock guard(lock_);
-        if (queued_.front()) return;
-        wait_in(writer_, writer_wait, std::move(guard));
+    lock_.lock();
+    while (!queued_.front()) {
+        wait_in(writer_, writer_wait);
+        lock_.lock();
     }
+    lock_.unlock();
 }
 
 void command_queue::opened() {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     state_ = state::open;
 }
 
@@ -170,7 +170,7 @@ void command_queue::take(std::string& bytes) {
     }
     lock_.unlock();
     for (const slot* s = taken_.front(); s; s = s->next) bytes += s->commands;
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     sent_.append(taken_);  // COMMAND_QUEUE-3
 }
 
@@ -178,7 +178,7 @@ bool command_queue::deliver(std::vector<weft::redis::value>& replies) {
     finished_slots finished;
     bool expected = true;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         ++arrivals_;
         for (auto& reply : replies) {
             slot* const first = sent_.front();
@@ -196,7 +196,7 @@ bool command_queue::deliver(std::vector<weft::redis::value>& replies) {
 }
 
 command_queue::progress command_queue::look() noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     return {.reply_due = sent_.front() != nullptr, .arrivals = arrivals_};
 }
 
@@ -211,7 +211,7 @@ void command_queue::close(const std::string& reason) {
 void command_queue::fail_all(state next, const std::shared_ptr<const std::string>& reason, time_point retry_at) {
     finished_slots finished;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         state_ = next;
         retry_at_ = retry_at;
         reason_ = reason;

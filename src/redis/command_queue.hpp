@@ -24,10 +24,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/redis/value.hpp>
 
 #include "base/spin_lock.hpp"
@@ -114,22 +114,22 @@ private:
     enum class state : std::uint8_t { idle, opening, open, closed };
     class finished_slots;
 
-    void wait_in(wait_list& list, const wait_kind&, std::unique_lock<spin_lock> guard);
-    std::shared_ptr<const std::string> refusal_now() const;
+    void wait_in(wait_list& list, const wait_kind&) WEFT_RELEASE(lock_);
+    std::shared_ptr<const std::string> refusal_now() const WEFT_REQUIRES(lock_);
     void fail_all(state next, const std::shared_ptr<const std::string>& reason, time_point retry_at);
 
     const std::size_t max_waiting_;
     spin_lock lock_;
-    state state_ = state::idle;
-    time_point retry_at_{};
-    std::shared_ptr<const std::string> reason_;  // of the last loss
-    std::size_t waiting_ = 0;  // commands in the queues
-    std::uint64_t arrivals_ = 0;
-    slot_queue queued_;
-    slot_queue taken_;
-    slot_queue sent_;
-    wait_list opener_;
-    wait_list writer_;
+    state state_ WEFT_GUARDED_BY(lock_) = state::idle;
+    time_point retry_at_ WEFT_GUARDED_BY(lock_){};
+    std::shared_ptr<const std::string> reason_ WEFT_GUARDED_BY(lock_);  // of the last loss
+    std::size_t waiting_ WEFT_GUARDED_BY(lock_) = 0;  // commands in the queues
+    std::uint64_t arrivals_ WEFT_GUARDED_BY(lock_) = 0;
+    slot_queue queued_ WEFT_GUARDED_BY(lock_);
+    slot_queue taken_;  // COMMAND_QUEUE-4
+    slot_queue sent_ WEFT_GUARDED_BY(lock_);
+    wait_list opener_ WEFT_GUARDED_BY(lock_);
+    wait_list writer_ WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail::redis

@@ -130,7 +130,7 @@ void connection::write_commands(io::byte_stream& stream, std::error_code& failed
 /// and replies have no extra cost.
 void connection::watch_silence(io::byte_stream& stream, std::string& given_up) {
     const auto limit = options_.silence_timeout;
-    if (limit <= 0ns) return;
+    if (limit <= 0ns || limit == forever) return;
     auto seen = commands_.look();
     for (auto since = clock::now(); !seen.reply_due || clock::now() - since < limit;) {
         this_fiber::sleep_for(std::max<duration>(limit / 4, 1ms));

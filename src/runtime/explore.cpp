@@ -1,9 +1,10 @@
 // explore.cpp - runs a body under many seeds, and reports the first seed that fails.
 #include <weft/explore.hpp>
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <cstdio>
 #include <limits>
-#include <mutex>
 
 #include "base/in_quotes.hpp"
 #include "runtime/runtime_core.hpp"
@@ -30,18 +31,18 @@ std::string in_words(const std::exception_ptr& e) {
 class unhandled_failure {
 public:
     void take(const fiber_info& f, const std::exception_ptr& e) {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (!text_.empty()) return;
         text_ = "fiber " + in_quotes(f.name) + ", which nobody joins, has failed: " + in_words(e);
     }
     std::string text() {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         return text_;
     }
 
 private:
-    std::mutex lock_;
-    std::string text_;
+    thread_mutex lock_;
+    std::string text_ WEFT_GUARDED_BY(lock_);
 };
 
 runtime_options options_for(std::uint64_t seed, const explore_options& options, unhandled_failure& unhandled) {

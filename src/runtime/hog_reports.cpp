@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/in_quotes.hpp"
+#include "fiber/hook.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "runtime/dump/code_names.hpp"
 #include "runtime/runtime_core.hpp"
@@ -35,11 +36,7 @@ std::string line_of(const hog_report& r) {
     return line + '\n';
 }
 
-void print(std::string_view what) noexcept {
-    std::fputs("weft: on_hog has thrown: ", stderr);
-    add_printable(what, [](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stderr); });
-    std::fputc('\n', stderr);
-}
+void print(const hog_report& r) { std::fputs(line_of(r).c_str(), stderr); }
 
 }  // namespace
 
@@ -60,7 +57,7 @@ stack_signal::~stack_signal() {
     if (number_ != 0) release_stack_signal(number_);
 }
 
-void report_hog(const runtime_options& o, const hog& h) noexcept {
+void report_hog(const runtime_options& o, const hog_sighting& h) noexcept {
     char name_now[sizeof h.fiber.cold().name_text];
     const hog_report report{.fiber = info_of(h.fiber, name_now),
                             .what = h.cancelled != 0 ? hog_report::doing::ignores_stop
@@ -73,16 +70,7 @@ void report_hog(const runtime_options& o, const hog& h) noexcept {
                             .stack = h.stack,
                             .left_out = h.left_out,
                             .cancelled = h.cancelled};
-    try {
-        if (o.on_hog)
-            o.on_hog(report);
-        else
-            std::fputs(line_of(report).c_str(), stderr);
-    } catch (const std::exception& e) {
-        print(e.what());
-    } catch (...) {
-        print("something that is not a std::exception");
-    }
+    call_hook("on_hog", [&] { o.on_hog ? o.on_hog(report) : print(report); });
 }
 
 }  // namespace weft::detail

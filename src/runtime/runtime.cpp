@@ -37,6 +37,7 @@ runtime_stats runtime::stats() const {
     r.workers = s.worker_count();
     r.fibers = s.live();
     r.spawned = s.born();
+    r.refused = s.refused();
     for (unsigned i = 0; i < r.workers; ++i) {
         const auto& w = s.worker_at(i);
         r.switches += w.dispatches();
@@ -46,7 +47,7 @@ runtime_stats runtime::stats() const {
         r.wakes += w.wakes();
     }
     s.for_each_carrier([&](const detail::carrier& c) { r.parks += c.parks(); });
-    r.carriers = s.carrier_count() - std::min(s.carrier_count(), s.the_monitor().without_thread());
+    r.carriers = s.carrier_count() - std::min(s.carrier_count(), s.spares().without_thread());
     const auto hand_offs = s.the_monitor().statistics();
     r.hand_offs = hand_offs.taken;
     r.blocked = hand_offs.blocked;

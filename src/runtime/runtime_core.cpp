@@ -1,13 +1,14 @@
 // runtime_core.cpp - checks the options and the environment, builds the parts, ends them.
 #include "runtime/runtime_core.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 
@@ -82,6 +83,7 @@ std::chrono::nanoseconds chosen_time_slice(const runtime_options& o) {
     if (o.simulate) return 0ns;
     constexpr unsigned long most_us = 10'000'000;
     if (const auto us = from_environment("WEFT_TIME_SLICE_US", 0, most_us)) return std::chrono::microseconds(*us);
+    if (o.time_slice == forever) return 0ns;
     if (o.time_slice != 0ns && (o.time_slice < 100us || o.time_slice > 10s))
         throw std::invalid_argument("weft: runtime_options::time_slice must be 0 (no preemption) or 100 us to 10 s, not " +
                                     std::to_string(o.time_slice.count()) + " ns");
@@ -91,6 +93,7 @@ std::chrono::nanoseconds chosen_time_slice(const runtime_options& o) {
 unsigned chosen_max_carriers(const runtime_options& o, unsigned workers) {
     constexpr unsigned most = 1u << 16;
     if (const auto n = from_environment("WEFT_MAX_CARRIERS", workers, most)) return static_cast<unsigned>(*n);
+    if (o.max_carriers == unsigned{no_limit}) return most;
     if (o.max_carriers == 0 || o.max_carriers > most)
         throw std::invalid_argument("weft: runtime_options::max_carriers must be 1 to 65536, not " +
                                     std::to_string(o.max_carriers));
@@ -100,6 +103,7 @@ unsigned chosen_max_carriers(const runtime_options& o, unsigned workers) {
 unsigned chosen_blocking_threads(const runtime_options& o) {
     constexpr unsigned most = 1u << 16;
     if (const auto n = from_environment("WEFT_BLOCKING_THREADS", 1, most)) return static_cast<unsigned>(*n);
+    if (o.blocking_threads == unsigned{no_limit}) return most;
     if (o.blocking_threads == 0 || o.blocking_threads > most)
         throw std::invalid_argument("weft: runtime_options::blocking_threads must be 1 to 65536, not " + std::to_string(o.blocking_threads));
     return o.blocking_threads;
@@ -115,6 +119,7 @@ int chosen_hog_nice(const runtime_options& o) {
 std::size_t checked_max_fibers(const runtime_options& o) {
     // chosen: more than fit into the memory of any machine
     constexpr std::size_t most = 1'000'000'000;
+    if (o.max_fibers == std::size_t{no_limit}) return 0;
     if (o.max_fibers > most)
         throw std::invalid_argument("weft: runtime_options::max_fibers must be 0 (no limit) to 1000000000, not " +
                                     std::to_string(o.max_fibers));
@@ -228,7 +233,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                                 const bool its_own = f && f->body && f->body->failure() == e;
                                 if (its_own && f->mark.detached) std::terminate();
                             },
-                        .on_hog = [this](const hog& h) { report_hog(options_, h); },
+                        .on_hog = [this](const hog_sighting& h) { report_hog(options_, h); },
                         .may_be_stuck = deadlock_reporter::may_find_any,
                         .on_all_asleep = [this] { deadlocks_.look(); },
                         .follows_quota = follows_quota(options_),
@@ -245,9 +250,9 @@ namespace {
 // Keeps the core for ever, so that a leak checker does not report what fibers that cannot go on
 // hold. The objects for which they wait may be destroyed (note_abandoned_fibers()).
 void keep_for_good(runtime_core& core) {
-    static std::mutex lock;
+    static thread_mutex lock;
     static never_destroyed<std::vector<runtime_core*>> kept;
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     (*kept).push_back(&core);
     note_abandoned_fibers();
 #if WEFT_UNDER_ASAN
@@ -343,7 +348,7 @@ fiber_info info_of(const control_block& f) noexcept {
 }
 
 fiber_info info_of(control_block& f, std::span<char> room) noexcept {
-    const std::lock_guard guard(f.lock);
+    const lock_guard guard(f.lock);
     auto info = info_of(f);
     info.name = {room.data(), info.name.copy(room.data(), room.size())};
     return info;

@@ -81,7 +81,7 @@ fiber_info info_of(control_block&, std::span<char> room) noexcept;
 std::optional<unsigned long> from_environment(const char* variable, unsigned long least, unsigned long most);
 
 /// Reports a hog to on_hog, or on stderr.
-void report_hog(const runtime_options&, const hog&) noexcept;
+void report_hog(const runtime_options&, const hog_sighting&) noexcept;
 
 /// The core of the calling fiber's runtime, or null.
 runtime_core* current_runtime() noexcept;

@@ -6,7 +6,7 @@
 #include <cfenv>
 #include <cstdio>
 
-#include "sched/monitor/slice.hpp"
+#include "sched/monitor/kernel_slice.hpp"
 #include "sched/new_thread.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sched/worker_inline.hpp"
@@ -26,8 +26,8 @@ carrier::carrier(scheduler& owner, worker* first, unsigned number) noexcept
 
 void carrier::start_thread() {
     join_thread();
-    has_long_slice_.store(false, relaxed);
-    is_nice_.store(owner_.the_monitor().starts_nice(), relaxed);  // before it is a spare
+    has_long_kernel_slice_.store(false, relaxed);
+    is_nice_.store(owner_.spares().starts_nice(), relaxed);  // before it is a spare
     has_lived_.store(false, relaxed);
     own_ = context();
     thread_ = new_thread("weft: no thread for a carrier", [this] {
@@ -35,7 +35,7 @@ void carrier::start_thread() {
         std::snprintf(name, sizeof name, "%.10s/%u", owner_.options().name.c_str(), number_);
         pthread_setname_np(pthread_self(), name);
         if (owner_.options().time_slice != duration::zero()) set_slice_of(0, worker_slice);
-        owner_.the_monitor().thread_begins(*this);
+        owner_.spares().thread_begins(*this);
         if (const int number = owner_.options().hog_signal) unblock_stack_signal(number);
         const alternate_stack for_overflow;
         std::fesetenv(&owner_.floating_point());  // not that of the thread that started this one
@@ -64,13 +64,13 @@ void carrier::live() noexcept {
         else if (auto* const f = is_reserved() ? nullptr : take_demoted())
             run_demoted(*f);
         else
-            goes_on = owner_.the_monitor().await_worker(*this);
+            goes_on = owner_.spares().await_worker(*this);
     }
     if (has_worker()) leave();  // else the tenure stays as a new one without a worker is: inside
 }
 
 void carrier::be_a_worker() noexcept {
-    if (has_long_slice_.exchange(false, relaxed)) set_slice_of(0, worker_slice);
+    if (has_long_kernel_slice_.exchange(false, relaxed)) set_slice_of(0, worker_slice);
 }
 
 // Takes a demoted fiber to run, or null. Fibers whose bursts have been short for long enough become
@@ -110,11 +110,14 @@ void carrier::run_demoted(control_block& f) noexcept {
     if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
         owner_.demoted().burst_ends(*static_cast<control_block*>(after_what_), thread_cpu_here() - from);
     commit();
+    // pairs with vacate_place_since()
     if (has_place_.exchange(false, acq_rel)) owner_.demoted().give_back_place();
 }
 
 bool carrier::vacate_place_since(time_point t) noexcept {
+    // pairs with run_demoted(): alone_since() is of the fiber that has the place
     if (!has_place_.load(acquire) || alone_since() > t) return false;
+    // pairs with run_demoted()
     return has_place_.exchange(false, acq_rel);
 }
 
@@ -171,7 +174,7 @@ void carrier::requeue(control_block& f) noexcept {
     if (has_worker()) return its_worker().enqueue(f);
     if (holder().why() == cause_of_loss::computing) demotion::demote(f, ready_demoted_fiber);
     if (f.demoted)
-        owner_.demote(f);
+        owner_.queue_demoted(f);
     else
         owner_.inject(f);
 }

@@ -20,13 +20,14 @@
 // Invariants
 //   CARRIER-1  Between a switch and its commit() no carrier can run the fiber left behind, although
 //              it may be queued already (WAIT_WORD-4).
-//   CARRIER-2  A fiber is in one place: in a run queue, in the injector, among the demoted,
-//              running, or waiting (its word says so).
+//   CARRIER-2  A fiber is in one place: in a run queue, in a batch, in the injector, in its
+//              carrier's queue of pinned fibers, among the demoted, running, or waiting (its word
+//              says so).
 //   CARRIER-3  A fiber that joins in place, or runs a new one inside itself, is in no queue and in
 //              no wait; it goes on when the child's body returns to it, on whichever carrier. A
-//              stop of it is passed on to the child (scheduler::stop_in_place_child). It joins in
-//              place only if nothing else can interrupt it meanwhile (no deadline, no shield) and
-//              half of its stack is left.
+//              stop of it is passed on to the child (stop_in_place_child()). It joins in place only
+//              if nothing else can interrupt it meanwhile (no deadline, no shield) and half of its
+//              stack is left.
 //   CARRIER-4  current_ is written on visits only, and is null whenever the carrier uses its worker
 //              outside of visits (HANDOFF-3).
 #pragma once
@@ -56,7 +57,7 @@ public:
     carrier(const carrier&) = delete;
     carrier& operator=(const carrier&) = delete;
 
-    /// Starts its thread, or a new one if the last one has ended by itself (MONITOR-4).
+    /// Starts its thread, or a new one if the last one has ended by itself (CARRIER_POOL-3).
     /// \throws std::system_error
     void start_thread();
     void join_thread() noexcept {
@@ -128,24 +129,31 @@ public:
     const control_block* seen_current() const noexcept { return current_.load(acquire); }
     /// \returns a probe (id and clock) of its thread; of no thread while that is about to start.
     thread_probe probe() const noexcept { return probe_.load(relaxed); }
-    std::uint64_t born() const noexcept { return born_.load(acquire); }
+    // Relaxed: scheduler::live() reads ended() first, whose acquire orders all births that it must
+    // count before this load, and one birth more does no harm. Others show or compare the number.
+    std::uint64_t born() const noexcept { return born_.load(relaxed); }
     // Pairs with the release in count_end().
     std::uint64_t ended() const noexcept { return ended_.load(acquire); }
     std::uint64_t parks() const noexcept { return parks_.load(relaxed); }
+    // PINNED-5; pairs with has_pinned_fibers()
     void count_pinned(int n) noexcept { pinned_count_.fetch_add(static_cast<unsigned>(n), seq_cst); }
+    // PINNED-5; pairs with count_pinned()
     bool has_pinned_fibers() const noexcept { return pinned_count_.load(seq_cst) != 0; }
     /// While it is reserved, a carrier is never granted a worker (PINNED-5).
+    // pairs with reserve()
     bool is_reserved() const noexcept { return is_reserved_.load(seq_cst); }
+    // PINNED-5; pairs with is_reserved()
     void reserve(bool yes) noexcept { is_reserved_.store(yes, seq_cst); }
     /// Called by the monitor: takes away the place of a demoted fiber that has run since `t` or
     /// before. True: the monitor must give the place back.
     bool vacate_place_since(time_point t) noexcept;
     /// Called by the monitor before it takes the worker, or after the demand was refused: whether
     /// the thread has the long slice of a hog. Ordered by the loss of the worker.
-    void note_long_slice(bool is_long) noexcept { has_long_slice_.store(is_long, relaxed); }
-    bool has_long_slice() const noexcept { return has_long_slice_.load(relaxed); }  // a hint
+    void note_long_kernel_slice(bool is_long) noexcept { has_long_kernel_slice_.store(is_long, relaxed); }
+    // a hint
+    bool has_long_kernel_slice() const noexcept { return has_long_kernel_slice_.load(relaxed); }
     /// Whether its thread is nicer than others and may stay so; then it is granted no worker
-    /// (MONITOR-5). Written under the lock of the spares.
+    /// (CARRIER_POOL-4). Written under the lock of the spares.
     void note_nice(bool is_nice) noexcept { is_nice_.store(is_nice, relaxed); }
     bool is_nice() const noexcept { return is_nice_.load(relaxed); }
     /// Whether its thread has ended, including the destructors of the program's thread_local
@@ -239,7 +247,7 @@ private:
     std::uint32_t inlined_ = 0;  // fibers run by run_inline()
     context own_;  // home: saved here whenever a fiber or a loop runs
     // has_place_: it runs a demoted fiber that counts among the few (demotion.hpp).
-    atomic<bool> has_long_slice_{false}, has_place_{false};
+    atomic<bool> has_long_kernel_slice_{false}, has_place_{false};
     // Written by the monitor while the carrier has a worker, else by its own thread.
     atomic<std::int64_t> alone_since_{0};
     placement affinity_;

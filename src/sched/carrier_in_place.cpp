@@ -2,12 +2,14 @@
 //
 // It does so to join an unstarted child, or because there is no room for a new fiber beside it
 // (at_limit::run_inline).
-#include <mutex>
+
+#include <weft/detail/annotated_locks.hpp>
 
 #include "arch/exception_state.hpp"
-#include "sched/pinned.hpp"
 #include "sched/joiners.hpp"
+#include "sched/pinned.hpp"
 #include "sched/scheduler.hpp"
+#include "sched/wait/fiber_stop.hpp"
 #include "sched/worker_inline.hpp"
 
 namespace weft::detail {
@@ -36,9 +38,9 @@ namespace {
 
 [[gnu::always_inline]] inline void share_stops(control_block& self, control_block& child) noexcept {
     self.cold().in_place.store(&child, relaxed);
-    light_fence();  // pairs with the heavy fence before in_place_child_of(): scheduler_stops.cpp
+    light_fence();  // pairs with the heavy fence before in_place_child_of(): fiber_stop.cpp
     if (self.cold().stops.load(relaxed) != 0) [[unlikely]]
-        scheduler::request_stop(child);
+        request_stop(child);
 }
 
 // A thread may be about to stop the child: this lets it take its reference, under the lock.
@@ -64,8 +66,8 @@ namespace {
 
 // Others may wait for the end of the child, but only one may join.
 [[gnu::cold]] void require_sole_joiner(control_block& child) noexcept {
-    const std::lock_guard guard(child.lock);
-    require_no_join(child.cold().joiners);
+    const lock_guard guard(child.lock);
+    require_no_join(child.joiners());
 }
 
 // Whether two fibers of which one has rare attributes are of the same class and may share a stack.

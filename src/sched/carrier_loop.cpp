@@ -145,7 +145,7 @@ bool carrier::body_failed(control_block& f) noexcept {
 
 void carrier::wake_joiners(control_block& f) noexcept {
     f.lock.lock();
-    while (waiter* const joiner = f.cold().joiners.claim_front()) {
+    while (waiter* const joiner = f.joiners().claim_front()) {
         f.lock.unlock();
         joiner->unpark();
         f.lock.lock();
@@ -181,14 +181,14 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 [[gnu::always_inline]] inline void carrier::leave_for(worker& w, control_block& self, control_block* next) noexcept {
     if (!next || !next->started() || !next->cold().word.has_left() || !exception_state_is_clear()) [[unlikely]]
         return leave_for_loop(w, self, next);
-    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint: it runs no more; the wait word says whether it waits
     dispatch(w, *next);
     switch_clear_context(self.ctx, next->ctx);
     arrive();
 }
 
 [[gnu::noinline]] void carrier::leave_for_loop(worker& w, control_block& self, control_block* next) noexcept {
-    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint: it runs no more; the wait word says whether it waits
     if (next && (next->started() ? next->cold().word.has_left() : next->has_own_stack() && give_own_stack(*next))) {
         dispatch(w, *next);
         switch_context(self.ctx, next->ctx);
@@ -200,7 +200,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 
 // Called without a worker.
 void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
-    self.phase.store(fiber_state::runnable, relaxed);  // a hint
+    self.phase.store(fiber_state::runnable, relaxed);  // a hint: it runs no more; the wait word says whether it waits
     after_ = how;
     after_what_ = &self;
     current_.store(nullptr, relaxed);
@@ -272,7 +272,11 @@ void carrier::yield_otherwise(control_block& self) noexcept {
         w.poll();
         next = w.queue().rotate(self);
     }
-    if (next) return leave_for(w, self, next);
+    if (next) {
+        // The queue may have seemed empty for a moment; a worker that fell asleep in it is woken.
+        w.notify();
+        return leave_for(w, self, next);
+    }
     w.tick();  // counts as a dispatch, so that a fiber that is alone polls, too
     leave();
 }
@@ -282,7 +286,7 @@ void carrier::yield_otherwise(control_block& self) noexcept {
 void carrier::yield_anyhow(worker& w, control_block& self) noexcept {
     if (is_watched()) tell_watcher(self, yield_wait);
     // No other carrier can run `self` before the visit ends.
-    if (!self.is_pinned() && !w.stands_down() && w.put_back(self)) {
+    if (!self.is_pinned() && !w.drains() && w.put_back(self)) {
         control_block* const next = w.pick();
         if (next != &self) return leave_for(w, self, next);
         w.tick();

@@ -29,7 +29,7 @@
 #include <array>
 #include <cstdint>
 
-#include <weft/detail/priority.hpp>
+#include <weft/priority.hpp>
 
 namespace weft::detail {
 

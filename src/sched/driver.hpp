@@ -1,6 +1,7 @@
 // driver.hpp - what the scheduler asks of an I/O engine: wait for readiness and wake the waiters.
 //
-// The scheduler declares it, src/io implements it (epoll), and src/runtime connects the two.
+// The scheduler declares it, src/io implements it (io/engine.hpp), and src/runtime connects the
+// two. tests/io/engine_test.cpp and engine_events_test.cpp judge implementations.
 #pragma once
 
 #include <weft/detail/clock.hpp>
@@ -12,8 +13,10 @@ public:
     virtual ~driver() = default;
 
     /// Sleeps until something is ready, `until` has passed or wake() is called; claims and unparks
-    /// the waiters of what is ready. With `until` in the past, it looks and returns. One caller at
-    /// a time, on the carrier that leads (scheduler::try_lead()).
+    /// the waiters of what is ready. With `until` in the past, it looks and returns. It may return
+    /// early for no reason, such as a signal. One caller at a time, on the carrier that leads
+    /// (lead.hpp): the next call may come on another thread, and on the stack of any
+    /// fiber, so large buffers are members.
     /// \returns how many waiters were woken.
     virtual unsigned poll(time_point until) noexcept = 0;
 

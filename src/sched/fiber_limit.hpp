@@ -3,7 +3,7 @@
 //  places_   meaning                                leaves by (*: only under lock_)
 //  n > 0     n places are free                      take -> n - 1 | give -> n + 1
 //  0         none is free, the line is empty        give -> 1 | take_or_close* -> closed
-//  closed    none is free, the line is not empty    give*, withdraw*: the last in line goes
+//  closed    none is free, the line is not empty    give*, remove*: the last in line goes
 //                                                   -> 0, or 1 if it goes unserved
 //
 // Invariants
@@ -14,13 +14,14 @@
 //   FIBER_LIMIT-3  Whenever lock_ is free, the word is `closed` if and only if the line has waiters
 //                  in it. (One in it may have been stopped; give() drops it.)
 //   FIBER_LIMIT-4  A waiter that give() has claimed has its place; one that was stopped has none,
-//                  and withdraws.
+//                  and leaves the line.
 //   FIBER_LIMIT-5  What a fiber did before its place was given back happens before what the taker
 //                  does.
 #pragma once
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <cstdint>
-#include <mutex>
 
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
@@ -43,30 +44,39 @@ public:
         return false;
     }
 
-    // How a caller waits: lock; take_or_close(), and if that took no place push a waiter to line();
-    // unlock; park. If it was not notified: withdraw().
+    /// The waiters, for wait_on(). Used under the lock.
+    class waiting_line : private wait_list {
+    public:
+        explicit waiting_line(atomic<std::int64_t>& places) noexcept : places_(places) {}
 
-    spin_lock& lock() noexcept { return lock_; }
-    wait_list& line() noexcept { return line_; }
+        using wait_list::claim_front;
+        using wait_list::empty;
+        using wait_list::push_back;
+        /// Takes a waiter out whose wait has ended without a place.
+        void remove(waiter& who) noexcept {
+            if (!who.linked()) return;  // dropped by a give()
+            wait_list::remove(who);
+            // FIBER_LIMIT-3; there was no place in the word to hand over
+            if (empty()) places_.store(0, relaxed);
+        }
 
-    /// Under the lock. False: no place is free; the caller must enter the line first
-    /// (FIBER_LIMIT-3).
-    [[nodiscard]] bool take_or_close() noexcept {
+    private:
+        atomic<std::int64_t>& places_;
+    };
+
+    // How a caller waits: lock; take_or_close(), and if that took no place wait_on() the line.
+
+    spin_lock& lock() noexcept WEFT_RETURN_CAPABILITY(lock_) { return lock_; }
+    waiting_line& line() noexcept WEFT_REQUIRES(lock_) { return line_; }
+
+    /// False: no place is free; the caller must enter the line first (FIBER_LIMIT-3).
+    [[nodiscard]] bool take_or_close() noexcept WEFT_REQUIRES(lock_) {
         for (auto n = places_.load(relaxed); n != closed;) {
             const bool is_free = n > 0;
-            // FIBER_LIMIT-5, FIBER_LIMIT-2
+            // FIBER_LIMIT-5, pairs with give(); FIBER_LIMIT-2
             if (places_.compare_exchange_weak(n, is_free ? n - 1 : closed, acquire, relaxed)) return is_free;
         }
         return false;
-    }
-
-    /// Takes a waiter out of the line whose wait has ended without a place.
-    void withdraw(waiter& who) noexcept {
-        const std::lock_guard guard(lock_);
-        if (!who.linked()) return;  // dropped by a give()
-        line_.remove(who);
-        // FIBER_LIMIT-3; there was no place in the word to hand over
-        if (line_.empty()) places_.store(0, relaxed);
     }
 
     /// Any thread: gives a place back, or hands it to the first in line.
@@ -83,7 +93,7 @@ private:
 
     // \returns the waiter that has the place now, or null.
     [[gnu::noinline]] waiter* pass_on() noexcept {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         waiter* const next = line_.claim_front();  // FIBER_LIMIT-4
         if (!next) {
             free_one();
@@ -95,7 +105,7 @@ private:
 
     // Called when the line is empty. If the caller has not emptied it itself, others change the
     // word meanwhile.
-    void free_one() noexcept {
+    void free_one() noexcept WEFT_REQUIRES(lock_) {
         auto n = places_.load(relaxed);
         // FIBER_LIMIT-5, pairs with take()
         while (!places_.compare_exchange_weak(n, n == closed ? 1 : n + 1, release, relaxed)) {}
@@ -103,7 +113,7 @@ private:
 
     alignas(64) atomic<std::int64_t> places_;
     spin_lock lock_;
-    wait_list line_;  // guarded by lock_
+    waiting_line line_ WEFT_GUARDED_BY(lock_){places_};
 };
 
 }  // namespace weft::detail

@@ -9,7 +9,7 @@
 #include "base/fork.hpp"
 #include "base/in_quotes.hpp"
 #include "sched/scheduler.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 namespace {

@@ -8,9 +8,9 @@
 // Invariants
 //   INJECTOR-1  Items leave in the order in which they came to pushed_. pushed_ is a stack with the
 //               newest item first, which is reversed when it is taken.
-//   INJECTOR-2  count_ is raised before a push and lowered after a pop. So after a push that
-//               happened before, no reader finds it zero until an item was popped. But a pop may
-//               find nothing although count_ is not zero: the item is about to come.
+//   INJECTOR-2  count_ is raised before a push and lowered after a pop. So a thread that knows of a
+//               push sees a count above zero until that item is popped. But a pop may find nothing
+//               although count_ is not zero: the item is about to come.
 //   INJECTOR-3  A popper takes the whole of pushed_ by one exchange, so no thread compares a
 //               pointer that has come back (no ABA).
 //   INJECTOR-4  ready_ belongs to the holder of lock_.
@@ -18,8 +18,9 @@
 // Model test: tests/model/injector_model.cpp.
 #pragma once
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <cstddef>
-#include <mutex>
 
 #include "base/atomic.hpp"
 #include "base/spin_lock.hpp"
@@ -38,6 +39,7 @@ public:
     bool empty() const noexcept { return size() == 0; }
     std::size_t size() const noexcept { return count_.load(relaxed); }  // a hint
     /// Whether items were pushed that no popper has taken into ready_ yet.
+    // pairs with the fence behind a push in few_at_once (FEW_AT_ONCE-2)
     bool has_arrived() const noexcept { return pushed_.load(seq_cst) != nullptr; }
 
     void push(T& item) noexcept {
@@ -52,7 +54,7 @@ public:
 
     T* pop() noexcept {
         if (empty()) return nullptr;
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         // Pairs with push(); INJECTOR-3.
         if (!ready_) ready_ = turned_round(pushed_.exchange(nullptr, acquire));
         T* const item = ready_;
@@ -78,7 +80,7 @@ private:
     alignas(64) atomic<T*> pushed_{nullptr};
     atomic<std::size_t> count_{0};
     spin_lock lock_;
-    T* ready_ = nullptr;  // the oldest (INJECTOR-4)
+    T* ready_ WEFT_GUARDED_BY(lock_) = nullptr;  // the oldest (INJECTOR-4)
 };
 
 }  // namespace weft::detail

@@ -20,8 +20,8 @@ inline constexpr wait_kind join_wait{
 /// for one that only waits.
 inline void* mark_of_join(wait_cell& who) noexcept { return &who; }
 
-/// Panics if another waiter joins already. Called under the fiber's lock before a waiter joins, or
-/// by a joiner that has run the fiber itself.
+/// Panics if another waiter joins already. Called before a waiter joins, or by a joiner that has
+/// run the fiber itself.
 inline void require_no_join(const wait_list& joiners) noexcept {
     for (const waiter* w = joiners.front(); w; w = joiners.next(*w))
         if (w->slot) [[unlikely]]

@@ -63,7 +63,7 @@ void pin_new(control_block& f, scheduler& where, migrate how) {
         case migrate::never:
             pin_where_a_worker_is(f, where);
             break;
-        case migrate::own_carrier: pin_to(f, where.the_monitor().reserve_carrier()); break;
+        case migrate::own_carrier: pin_to(f, where.spares().reserve()); break;
     }
     f.cold().pins = 1;
 }

@@ -52,12 +52,15 @@ public:
     run_queue(const run_queue&) = delete;
     run_queue& operator=(const run_queue&) = delete;
 
-    /// A hint for other threads; after a heavy fence it counts at least all items pushed before and
-    /// not taken since.
+    /// A hint for other threads. After a heavy fence it counts at least the items that were pushed
+    /// before, and neither taken nor moved to the back by push_next() since.
     std::uint32_t size() const noexcept {
-        // Read in the reverse order of the owner's stores: an item that moves from the slot to the
-        // back, or round the deque in rotate(), is then counted twice rather than not at all.
-        const std::uint32_t in_slot = next_.load(acquire) ? 1 : 0;
+        // Relaxed, since the stores of the slot are. An item that leaves it for the back while this
+        // function reads may be missed; notify() follows each push_next() (WORKER-2), so a worker
+        // that is about to sleep, and missed it, is woken.
+        const std::uint32_t in_slot = next_.load(relaxed) ? 1 : 0;
+        // The head is read first: while one item takes the place of another in rotate_started(),
+        // both may be counted, but never none. Pairs with rotate_started().
         const auto head = head_.load(acquire);
         return tail_.load(relaxed) - head + in_slot;
     }
@@ -183,7 +186,7 @@ private:
     // size().
     std::uint32_t in_deque() const noexcept { return tail_.load(relaxed) - head_.load(relaxed); }
     plain<T*>& at(std::uint32_t position) const noexcept { return slots_[position & mask_.get()]; }
-    T* take_oldest() noexcept {
+    [[gnu::always_inline]] T* take_oldest() noexcept {
         const auto head = head_.load(relaxed);
         T* const item = at(head).get();
         head_.store(head + 1, relaxed);
@@ -202,7 +205,7 @@ private:
 
     // Whether the oldest item of the deque, which is not empty, must go next after n others. Reads
     // the item itself only seldom, since it may not be in the cache.
-    bool oldest_is_due(std::uint32_t n) const noexcept {
+    [[gnu::always_inline]] bool oldest_is_due(std::uint32_t n) const noexcept {
         if (n < started_waits) [[likely]]
             return false;
         return n >= unstarted_waits || (n % started_waits == 0 && at(head_.load(relaxed)).get()->started());

@@ -3,6 +3,7 @@
 
 #include "sched/forked.hpp"
 #include "sched/simulate/simulator.hpp"
+#include "sched/wait/fiber_stop.hpp"
 #include "sched/worker_inline.hpp"
 
 #include <algorithm>
@@ -13,8 +14,8 @@
 #include <weft/stop.hpp>
 
 #include "base/in_quotes.hpp"
-#include "sched/pinned.hpp"
 #include "sched/inspect/park_watch.hpp"
+#include "sched/pinned.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {
@@ -86,7 +87,7 @@ way_to_ready way_to_ready_of(const control_block& f) noexcept {
 
 void ready_demoted_fiber(wait_cell& cell) noexcept {
     auto& f = control_block::of(cell);
-    f.owner->demote(f);
+    f.owner->queue_demoted(f);
 }
 
 bool is_cancellation(const std::exception_ptr& e) noexcept {
@@ -106,8 +107,8 @@ scheduler::scheduler(scheduler_options options, driver& io)
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
-      monitor_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence},
-               options_.hog_nice),
+      spares_(*this, std::max(options_.max_carriers, options_.workers), options_.hog_nice),
+      monitor_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
       census_(options_.census ? std::make_unique<stack_census>() : nullptr),
       simulator_(options_.simulate ? std::make_unique<simulator>(*this, *options_.simulate) : nullptr),
@@ -144,10 +145,11 @@ void scheduler::ready_pinned(control_block& f) noexcept {
     if (moves_on(f)) pin_elsewhere(f, *this);
     carrier& c = *f.cold().pinned_to;
     c.pinned().push(f);
-    fence(seq_cst);  // PINNED-3, PINNED-7
+    // PINNED-3 pairs with the fences of idle_set and nap(), PINNED-7 with that of send_on_from()
+    fence(seq_cst);
     if (this_carrier() != &c) wake(c);
     if (tortures() && !has_worker(c)) send_on_from(c);
-    visitors_.fetch_sub(1, release);
+    visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
 }
 
 bool scheduler::has_worker(const carrier& c) const noexcept {
@@ -161,7 +163,7 @@ bool scheduler::somebody_may_be_sent_on() const noexcept {
 }
 
 void scheduler::send_on_from(carrier& c) noexcept {
-    fence(seq_cst);  // PINNED-7
+    fence(seq_cst);  // PINNED-7; pairs with the fence in ready_pinned()
     for (auto n = c.pinned().size(); n > 0; --n) {
         control_block* const f = c.pinned().pop();
         if (!f) return;
@@ -177,7 +179,7 @@ void scheduler::send_on_from(carrier& c) noexcept {
 void scheduler::wake(carrier& c) noexcept {
     for (auto& w : workers_)
         if (w->held_by() == &c) w->wake();
-    monitor_.summon(c);  // in any case, since it may have lost that worker a moment ago
+    spares_.summon(c);  // in any case, since it may have lost that worker a moment ago
 }
 
 carrier& scheduler::new_carrier(worker* first) {
@@ -189,7 +191,7 @@ carrier& scheduler::new_carrier(worker* first) {
 
 void scheduler::start(control_block& f) noexcept {
     if (auto* const c = this_carrier_of(this)) return c->start(f);
-    // Before the fiber can end: live() never falls below the truth.
+    // Before the fiber can end: live() never falls below the truth. Pairs with born().
     born_outside_.fetch_add(1, release);
     if (f.is_pinned()) return ready_pinned(f);
     inject(f);
@@ -211,13 +213,13 @@ void scheduler::inject(control_block& f) noexcept {
     visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
 }
 
-void scheduler::demote(control_block& f) noexcept {
+void scheduler::queue_demoted(control_block& f) noexcept {
     visitors_.fetch_add(1, relaxed);  // see inject()
     if (demoted_.push(f))
         monitor_.hurry();
     else
         monitor_.somebody_waits();
-    visitors_.fetch_sub(1, release);
+    visitors_.fetch_sub(1, release);  // pairs with ~scheduler()
 }
 
 void scheduler::promote_one() noexcept {
@@ -312,8 +314,10 @@ bool scheduler::drain(time_point until) noexcept {
 
 void scheduler::stop() noexcept {
     monitor_.stop();                 // no worker changes hands from here on
+    spares_.dismiss_all();           // CARRIER_POOL-2
     stopping_.store(true, release);  // pairs with stopping()
     // A worker that is about to sleep sees stopping_, or finds the token that wake() leaves.
+    // Pairs with the fence of announce_sleep().
     fence(seq_cst);
     for (auto& w : workers_) w->wake();
     for_each_carrier([](carrier& c) { c.join_thread(); });

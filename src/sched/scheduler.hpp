@@ -4,23 +4,26 @@
 // has a worker (run queues, timers, stacks; one per CPU).
 //
 //  scheduler   scheduler.cpp                  construction, ready fibers, births and ends, stop()
-//              scheduler_stops.cpp            how a stop reaches a fiber
+//              scheduler_stops.cpp            request_stop_of_all()
 //              inspect/scheduler_living.cpp   takes references: living(), unstopped(), guard()
 //              inspect/scheduler_seized.cpp     for_each_seized()
 //              inspect/scheduler_trim.cpp     trim_waiting_stacks()
 //              inspect/scheduler_at_rest.cpp  has_timers(), some_wait_for_another()
 //  worker      worker.cpp                     polls, classes of fibers
 //              worker_inline.hpp              pick(), and what makes fibers runnable
+//              worker_state.hpp               what it is in the middle of, and pick() must look at
 //  carrier     carrier.cpp                    the thread's life, also without a worker
 //              carrier_loop.cpp               the loops, and every switch
 //              carrier_in_place.cpp           a fiber that runs another inside itself
 //              worker_inline.hpp              start(), ready(), recycle()
-//  other       tenure.hpp (who may use a worker), wait.hpp (how a fiber parks), run_queue.hpp,
-//              injector.hpp, class_turns.hpp, timer_heap.hpp, pinned.hpp, fiber_limit.hpp
+//  other       tenure.hpp (which thread may use a worker), lead.hpp (which worker polls
+//              the driver), run_queue.hpp, injector.hpp, class_turns.hpp, timer_heap.hpp,
+//              pinned.hpp, fiber_limit.hpp
 //
+//  wait/       One wait from its beginning to its end: how a fiber parks, how a stop reaches it.
 //  idle/       What a worker does that has nothing to run: it searches, steals, naps and sleeps.
 //  monitor/    The monitor preempts: it takes workers from carriers whose fiber computes or blocks.
-//              Reports of such fibers are here, too.
+//              The pool of carriers without a worker and the reports of such fibers are here, too.
 //  inspect/    Looks at fibers from outside: references, stacks, park watchers, hints of deadlock.
 //  simulate/   Draws the next fiber and keeps the time of a simulated runtime, from a seed.
 #pragma once
@@ -29,14 +32,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <weft/detail/at_limit.hpp>
-#include <weft/detail/migrate.hpp>
+#include <weft/at_limit.hpp>
+#include <weft/detail/annotated_locks.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/migrate.hpp>
 #include <weft/simulation.hpp>
 
 #include "base/fork.hpp"
@@ -47,6 +51,8 @@
 #include "sched/idle/idle_set.hpp"
 #include "sched/injector.hpp"
 #include "sched/inspect/stack_census.hpp"
+#include "sched/lead.hpp"
+#include "sched/monitor/carrier_pool.hpp"
 #include "sched/monitor/demotion.hpp"
 #include "sched/monitor/monitor.hpp"
 #include "sched/worker.hpp"
@@ -58,7 +64,7 @@ struct fiber_info;
 
 namespace weft::detail {
 
-struct hog;
+struct hog_sighting;
 class simulator;
 
 /// Why a failure is reported. unjoined: the fiber is not joined. further: its scope has recorded
@@ -84,7 +90,7 @@ struct scheduler_options {
     std::function<void(control_block*, const std::exception_ptr&, unheard, const failure_hook*)> unhandled = {};
     /// Reports a fiber that keeps its thread for long (hog_reporter.hpp). Called on the reporter's
     /// own thread. Must not throw. Empty: no reports.
-    std::function<void(const hog&)> on_hog = {};
+    std::function<void(const hog_sighting&)> on_hog = {};
     /// Asked when fibers live but none has run for a second: whether to call on_all_asleep. Called
     /// on the monitor's thread, before the reporter's thread is started for it. Must not throw.
     std::function<bool()> may_be_stuck = {};
@@ -125,17 +131,6 @@ public:
     /// Removes from a block what only few fibers leave behind, before the block is given back
     /// (CONTROL_BLOCK-6).
     [[gnu::cold]] static void tidy(control_block&) noexcept;
-    /// Asks a fiber to stop. True: this is the first request.
-    static bool request_stop(control_block&) noexcept;
-    // request_stop() in three parts, so that many stops can share one heavy fence: raise_stop(),
-    // heavy_fence(), deliver_stop(). Call them without holding a lock.
-    /// Counts the stop. True: it is the first, and deliver_stop() must follow.
-    static bool raise_stop(control_block&) noexcept;
-    /// Notifies the stop token, ends the fiber's wait, and passes the stop on to a child in place.
-    static void deliver_stop(control_block&) noexcept;
-    /// Stops the child that the fiber of this cell joins by running it, if there is one: the fiber
-    /// cannot go on before that child has ended.
-    static void stop_in_place_child(wait_cell&) noexcept;
     /// Reports a failure that is not joined, of a fiber or (null) of a plain thread. `cancelled` is
     /// not a failure.
     void report_unhandled(control_block*, const std::exception_ptr&, unheard why = unheard::unjoined,
@@ -169,8 +164,6 @@ public:
     /// Fills `into` with living fibers that have not been asked to stop, as many as there is room
     /// for. Allocates nothing. \returns how many.
     std::size_t unstopped(std::span<fiber_guard> into) noexcept;
-    /// Asks each of the fibers to stop and drops the references.
-    static void stop_each(std::span<fiber_guard>) noexcept;
     /// \returns the fiber that uses this block now, with a reference; null if it has ended.
     fiber_guard guard(control_block& f) noexcept;
 
@@ -196,6 +189,10 @@ public:
     [[gnu::cold]] void look_at_start(control_block&) noexcept;
     /// \returns the simulator; null unless the runtime is simulated.
     simulator* simulated() const noexcept { return simulator_.get(); }
+    /// Counts a spawn that throws instead of making a fiber. Relaxed, here and in refused(): the
+    /// number is only shown.
+    void note_refused() noexcept { refused_.fetch_add(1, relaxed); }
+    std::uint64_t refused() const noexcept { return refused_.load(relaxed); }
     /// Called before the first fiber of another class starts; the start orders the store.
     void begin_classes() noexcept { looks_at_spawns_.store(true, relaxed); }
     const scheduler_options& options() const noexcept { return options_; }
@@ -207,13 +204,14 @@ public:
     stack_pool& stacks() noexcept { return stacks_; }
     block_pool& blocks() noexcept { return blocks_; }
     driver& io() noexcept { return driver_; }
+    lead& the_lead() noexcept { return lead_; }
 
     // Carriers and workers:
 
-    /// Queues a fiber for a caller that has no worker: inject() for any worker, demote() among the
-    /// demoted fibers.
+    /// Queues a fiber for a caller that has no worker: inject() for any worker, queue_demoted()
+    /// among the demoted fibers, as which demotion::demote() has marked it.
     void inject(control_block&) noexcept;
-    void demote(control_block&) noexcept;
+    void queue_demoted(control_block&) noexcept;
     /// Whether a worker names the carrier as its holder. It may lose the worker at any moment.
     bool has_worker(const carrier&) const noexcept;
     /// Makes a pinned fiber runnable, one that is new or was waiting (pinned.hpp).
@@ -230,6 +228,7 @@ public:
     /// left its stack; gives back its place.
     void promote(control_block& taken) noexcept;
     demotion& demoted() noexcept { return demoted_; }
+    carrier_pool& spares() noexcept { return spares_; }
     monitor& the_monitor() noexcept { return monitor_; }
     /// Calls f(carrier&) for each carrier made so far.
     template <class F>
@@ -260,48 +259,18 @@ public:
         if (idle_.lacks_searcher()) [[unlikely]]
             wake_claimed();
     }
-    /// As wake_sleeper(), and also ends a searcher's nap, if the work should not wait for that.
+    /// Wakes a sleeper, or ends the nap of the worker that searches, for work that should not wait
+    /// for the end of a nap. The caller need not be a worker.
     void wake_searcher() noexcept;
 
-    /// Takes the lead: the right to poll the driver, which one worker has at a time.
-    bool try_lead() noexcept {
-        auto expected = lead::free;
-        return lead_.load(relaxed) == lead::free &&
-               // Pairs with end_lead().
-               lead_.compare_exchange_strong(expected, lead::taken, acquire, relaxed);
-    }
-    bool nobody_leads() const noexcept { return lead_.load(relaxed) == lead::free; }  // a hint
-    /// Takes the lead for an announced sleeper. If it fails, the worker that leads wakes a sleeper
-    /// when it gives the lead back without going to sleep.
-    bool try_lead_or_wait_for_it() noexcept {
-        auto now = lead_.load(relaxed);
-        for (;;) {
-            const auto next = now == lead::free ? lead::taken : lead::wanted;
-            // Pairs with end_lead().
-            if (lead_.compare_exchange_weak(now, next, acq_rel, relaxed)) return next == lead::taken;
-        }
-    }
-    /// Gives the lead back. True: a sleeper wanted it meanwhile.
-    bool end_lead() noexcept { return lead_.exchange(lead::free, acq_rel) == lead::wanted; }
-
-    /// A leader publishes until when it sleeps; a worker that arms an earlier timer and goes on
-    /// working wakes it. (Dekker with timer_heap::earliest_: the leader stores here, then looks at
-    /// the heaps; the other worker stores into its heap, then looks here.)
-    void publish_leader_sleep(time_point until) noexcept { leader_until_.store(until.time_since_epoch().count(), seq_cst); }
-    void end_leader_sleep() noexcept { publish_leader_sleep(time_point::min()); }
-    bool leader_oversleeps(time_point t) const noexcept { return leader_until_.load(seq_cst) > t.time_since_epoch().count(); }
-
+    // pairs with the fence in wake_searcher()
     void set_napper(worker* w) noexcept { napper_.store(w, seq_cst); }
 
 private:
     friend struct debug_layout;
-    static void tell_and_interrupt(control_block&) noexcept;
-    static fiber_guard in_place_child_of(control_block&) noexcept;
     void wake(carrier&) noexcept;
     [[gnu::cold]] void wake_claimed() noexcept;
     class observation;
-
-    enum class lead : std::uint32_t { free, taken, wanted };
 
     const scheduler_options options_;
     const unsigned generation_ = fork_generation();
@@ -316,6 +285,7 @@ private:
     std::vector<std::unique_ptr<carrier>> carriers_;
     atomic<unsigned> carrier_count_{0};
     demotion demoted_;
+    carrier_pool spares_;
     monitor monitor_;
     const std::unique_ptr<fiber_limit> limit_;  // kept beside data that every fiber reads anyway
     const std::unique_ptr<stack_census> census_;
@@ -325,13 +295,13 @@ private:
     atomic<bool> all_stopped_{false};
     atomic<bool> looks_at_starts_;
     atomic<std::uint32_t> observers_{0};  // read at each fiber's end, seldom written
-    std::mutex holding_;  // one for_each_seized() at a time: WAIT_WORD-7
-    alignas(64) atomic<lead> lead_{lead::free};
-    atomic<std::int64_t> leader_until_{time_point::min().time_since_epoch().count()};
+    thread_mutex holding_;  // one for_each_seized() at a time: WAIT_WORD-7
+    alignas(64) lead lead_;
     atomic<worker*> napper_{nullptr};
     alignas(64) atomic<std::uint64_t> born_outside_{0};
     // Threads that are not workers and are about to make a fiber runnable.
     atomic<std::uint32_t> visitors_{0};
+    atomic<std::uint64_t> refused_{0};  // seldom written
 };
 
 /// The values of a control block's `make_ready`: for an ordinary fiber, one of another class, a
@@ -347,14 +317,11 @@ way_to_ready way_to_ready_of(const control_block& f) noexcept;
 /// Whether this is `cancelled`, which is not a failure.
 bool is_cancellation(const std::exception_ptr&) noexcept;
 
-/// \returns the fiber's own stop token, made on first use. \throws std::bad_alloc
-std::stop_token stop_token_of(control_block&);
-
 /// \returns the fiber's id, made of its block's index and generation. It is unique among all fibers
 /// of the process, since a block whose generations are used up is not used again (BLOCK_POOL-7).
 std::uint64_t id_of(const control_block&) noexcept;
 
 /// \returns the scheduler of the calling carrier, or null.
-scheduler* current_scheduler() noexcept;
+WEFT_EXPORT scheduler* current_scheduler() noexcept;
 
 }  // namespace weft::detail

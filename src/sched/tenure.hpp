@@ -1,7 +1,7 @@
 // tenure.hpp - a carrier's tenure of its worker: a lock biased to the carrier.
 //
-// The carrier uses the worker's data for two plain stores and a load per visit. A thief may borrow
-// them, and the monitor may take the worker away for another carrier (hand-off).
+// The carrier may use the worker's data at the price of two plain stores and a load per visit. A
+// thief may borrow them, and the monitor may take the worker away for another carrier (hand-off).
 //
 // The two words, inside_ and call_, belong to the carrier and not to the worker: a carrier that has
 // lost its worker stores inside_ once more before it can know. A caller finds the tenure through a
@@ -26,7 +26,7 @@
 //  summoned   no worker; it shall not wait           o await_grant -> lost
 //  dismissed  no worker for good; its thread ends    -
 //
-// A carrier that waits in vain may give up by itself after it has unregistered: its thread ends,
+// A carrier that waits long in vain may unregister, and its thread ends (CARRIER_POOL-3):
 // `lost` stays, and the next thread of the same carrier finds the tenure as that of a new carrier.
 //
 // Invariants
@@ -36,20 +36,24 @@
 //             or the carrier that gave up, from `lost` until the grant. The changes asked ->
 //             borrowed and demanded -> lost happen only after a heavy fence behind the call,
 //             followed by a read of inside_ == 0. (Dekker: the carrier stores inside_, light fence,
-//             reads call_.) While the carrier runs no fiber, the data that no thief borrows are the
-//             carrier's outside of visits too; the monitor asks about that (look()).
+//             reads call_.) While it runs no fiber, the carrier also uses, outside of visits, those
+//             data that thieves never borrow. So the monitor takes a worker only from a carrier
+//             that runs a fiber (look()).
 //   TENURE-2  Every change from `none`, `asked`, `demanded` and `conceded` is a compare-exchange,
 //             so exactly one of refusing, conceding, answering, withdrawing, overruling and taking
 //             happens.
 //   TENURE-3  Only `none` can be called. Only the thief ends its call, and there is one monitor, so
 //             the value that either expects in its exchange is its own call and no later one. (Two
-//             intruders that share a value break TENURE-1; model: SHARED.)
+//             intruders that share a value break TENURE-1; shown by the variant SHARED of
+//             tests/model/hand_off.pml.)
 //   TENURE-4  worker_ is written by grant() only, while only the giver may touch it. So it does not
 //             change while a call stands, and a caller may read it from then on, but not after its
 //             call has ended: the next grant may come at once.
-//   TENURE-5  After it has stored `lost`, the monitor (or the carrier that gave up) may only call
-//             grant, summon or dismiss, once, and only on a carrier that has registered as waiting.
-//             A carrier registers inside, after reclaim() has failed or its give_up() succeeded.
+//   TENURE-5  Between two registrations of a carrier as waiting, exactly one grant, summon or
+//             dismiss is called on it, and none before it has registered. A carrier made without a
+//             worker counts as registered from the start. Any other carrier registers
+//             during a visit, after it has lost its worker for certain: its reclaim() has failed,
+//             or its give_up() has succeeded.
 //   TENURE-6  A demand that has met inside_ == 1 may be left standing and looked at again without
 //             another fence: an entry before the fence is visible, and an entry after it sees the
 //             demand.
@@ -107,6 +111,7 @@ private:
     enum state : std::uint32_t { none, answered, asked, answering, borrowed, demanded, conceded, lost, summoned, dismissed };
 
     bool change(std::uint32_t& expected, state next, memory_order order) noexcept {
+        // The acquire of a failure pairs with the change that is found instead.
         return call_.compare_exchange_strong(expected, next, order, acquire);
     }
 
@@ -147,16 +152,19 @@ public:
     Worker& worker() const noexcept { return *t_.worker_.get(); }
 
     /// Inside: gives the worker up; the caller must grant it. False: a thief or the monitor calls,
-    /// and its call must end first.
+    /// and its call must end first. The runtime gives no worker up unasked today; tests do, to have
+    /// a carrier without one.
     bool give_up() noexcept {
         std::uint32_t c = none;
-        // acquire: the previous caller has read worker_; release: for the next grant
+        // acquire pairs with the end of the previous call, whose caller has read worker_; release:
+        // for the next grant
         return t_.change(c, lost, acq_rel);
     }
     /// Inside, without a worker: takes back a conceded worker, unless the monitor has seen it.
     bool reclaim() noexcept {
         std::uint32_t c = conceded;
-        return t_.change(c, none, release);  // so that the next caller may read worker_
+        // pairs with ask() and demand(), so that the next caller may read worker_
+        return t_.change(c, none, release);
     }
     /// Without a worker: notes that the fiber which runs next has not lost it by computing.
     void forgive() noexcept { t_.why_.store(cause_of_loss::blocked, relaxed); }  // no demand stands
@@ -188,12 +196,14 @@ private:
         for (int turns = 0; c >= asked;) {
             switch (c) {
                 case asked:
-                    if (!t.change(c, answering, acquire)) break;  // TENURE-2
+                    // TENURE-2; pairs with collected(), through the exchange in ask()
+                    if (!t.change(c, answering, acquire)) break;
                     t.worker_.get()->fill_batch();
                     t.call_.store(answered, release);  // pairs with the acquire in answered()
                     return true;
-                // release: publishes the worker's data, for the monitor or the next caller
                 case demanded:
+                    // acquire pairs with demand(); release pairs with look(), ask() and demand():
+                    // publishes the worker's data, for the monitor or the next caller
                     if (t.change(c, what == on_demand::refuse ? none : conceded, acq_rel)) return what == on_demand::refuse;
                     break;
                 case borrowed:
@@ -220,7 +230,8 @@ public:
     /// \returns the worker called, or null: another call stands already, or there is no worker.
     Worker* ask() noexcept {
         std::uint32_t c = none;
-        // acquire: the previous caller is done, and the giver has written worker_
+        // acquire pairs with the end of the previous call and with end_wait(): that caller is done,
+        // and the giver has written worker_
         return t_.call_.load(relaxed) == none && t_.change(c, asked, acquire) ? t_.worker_.get() : nullptr;
     }
     // Pairs with attend().
@@ -232,7 +243,7 @@ public:
     /// Takes the call back. False: the carrier is answering.
     bool withdraw() noexcept {
         std::uint32_t c = asked;
-        return t_.change(c, none, release);
+        return t_.change(c, none, release);  // pairs with ask() and demand()
     }
 
     enum class outcome { borrowed, busy, answering };
@@ -242,7 +253,7 @@ public:
         heavy_fence();  // pairs with the light fence in enter()
         if (t_.inside_.load(acquire) != 0) return outcome::busy;  // pairs with leave()
         std::uint32_t c = asked;
-        // TENURE-2
+        // TENURE-2; pairs with the end of the previous call
         return t_.change(c, tenure::borrowed, acquire) ? outcome::borrowed : outcome::answering;
     }
     // Pairs with attend(), ask() and demand().
@@ -263,7 +274,8 @@ public:
         // Published by the exchange; why() is not asked while there is a worker.
         t_.why_.store(why, relaxed);
         std::uint32_t c = none;
-        return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;  // acquire: see ask()
+        // acquire as in ask(); release pairs with attend()
+        return t_.change(c, demanded, acq_rel) ? t_.worker_.get() : nullptr;
     }
 
     enum class outcome { taken, refused, standing };
@@ -281,7 +293,7 @@ public:
         if (c == demanded) {
             // Pairs with leave().
             if (t_.inside_.load(acquire) != 0 || !runs_fiber()) return outcome::standing;
-            // TENURE-2; release: for the next grant (TENURE-4)
+            // TENURE-2, TENURE-4; release pairs with attend() and await_grant(), for the next grant
             if (t_.change(c, lost, acq_rel)) return outcome::taken;
         }
         return fetch(c);
@@ -293,11 +305,13 @@ public:
     /// Takes the demand back. \returns `taken` if the carrier has conceded, else `refused`.
     outcome withdraw() noexcept {
         std::uint32_t c = demanded;
+        // pairs with ask() and demand()
         return t_.change(c, none, release) ? outcome::refused : fetch(c);
     }
 
 private:
     outcome fetch(std::uint32_t c) noexcept {
+        // acquire pairs with attend(), which conceded; release as in look()
         return c == conceded && t_.change(c, lost, acq_rel) ? outcome::taken : outcome::refused;
     }
 

@@ -1,7 +1,8 @@
 #include "sched/timer_heap.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include "fiber/waiter.hpp"
@@ -9,7 +10,7 @@
 namespace weft::detail {
 
 bool timer_heap::arm(timer& t, time_point when) noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     t.when_ = when;
     t.heap_ = this;
     t.armed_ = true;
@@ -22,7 +23,7 @@ bool timer_heap::arm(timer& t, time_point when) noexcept {
 void timer_heap::cancel(timer& t) noexcept {
     if (!t.heap_) return;
     auto& heap = *t.heap_;
-    const std::lock_guard guard(heap.lock_);
+    const lock_guard guard(heap.lock_);
     if (!t.armed_) return;
     const bool first = heap.root_ == &t;
     heap.erase(t);
@@ -36,7 +37,7 @@ unsigned timer_heap::expire(time_point now) noexcept {
         std::array<wait_cell*, 32> claimed;
         std::size_t n = 0;
         {
-            const std::lock_guard guard(lock_);
+            const lock_guard guard(lock_);
             while (n < claimed.size() && root_ && root_->when_ <= now) {
                 timer& t = *root_;
                 erase(t);
@@ -107,6 +108,7 @@ void timer_heap::erase(timer& t) noexcept {
 
 void timer_heap::publish() noexcept {
     const auto first = root_ ? root_->when_ : never;
+    // pairs with earliest(), and with lead::oversleeps() after it (LEAD-3)
     earliest_.store(first.time_since_epoch().count(), seq_cst);
 }
 

@@ -66,18 +66,19 @@ public:
     unsigned expire(time_point now) noexcept;
 
     /// \returns the time of the first timer. A hint, which is exact for the owner (TIMER_HEAP-3).
+    // pairs with publish(), and with lead::begin_sleep() before it (LEAD-3)
     time_point earliest() const noexcept { return time_point(duration(earliest_.load(seq_cst))); }
 
 private:
     static timer* meld(timer* a, timer* b) noexcept;
     static timer* meld_siblings(timer* first) noexcept;
-    void insert(timer& t) noexcept;
-    void erase(timer& t) noexcept;
-    void publish() noexcept;
+    void insert(timer& t) noexcept WEFT_REQUIRES(lock_);
+    void erase(timer& t) noexcept WEFT_REQUIRES(lock_);
+    void publish() noexcept WEFT_REQUIRES(lock_);
 
     spin_lock lock_;
-    timer* root_ = nullptr;
-    // Pairs with scheduler::leader_until_ (Dekker).
+    timer* root_ WEFT_GUARDED_BY(lock_) = nullptr;
+    // Pairs with lead::until_ (LEAD-3).
     atomic<std::int64_t> earliest_{never.time_since_epoch().count()};
 };
 

@@ -27,30 +27,37 @@ worker::worker(scheduler& owner, unsigned index)
       seen_(owner.options().workers),
       stacks_(owner.stacks()) {
     if (!owner.simulated()) return;
-    attends_ = has_news_ = true;  // for good, so that each pick() goes to the simulator (WORKER-3)
+    state_.attend_classes();  // for good, so that each pick() goes to the simulator (WORKER-3)
     poll_at_.store(0, relaxed);
     next_poll_.store(~std::uint64_t{0}, relaxed);
 }
 
 worker::~worker() = default;
 
-// Runs one fiber that is pinned to the carrier, then the others have their turn (PINNED-4). A
-// worker that runs any fiber may stay away from its timers for long, so it wakes a leader that
+// \returns a fiber that is pinned to the carrier if it is the turn of one, else null (PINNED-4). If
+// one went last the others go first, since a poll may come before each pick.
+[[gnu::always_inline]] inline control_block* worker::pick_pinned() noexcept {
+    if (state_.pinned_went_last() && state_.pinned_has_turn() && has_work()) {
+        state_.put_pinned_off();
+        return nullptr;
+    }
+    auto* const f = state_.pinned_has_turn() ? this_carrier()->pinned().pop() : nullptr;
+    state_.end_pinned_turn(f ? worker_state::went::yes : worker_state::went::no);
+    return f;
+}
+
+// A worker that runs any fiber may stay away from its timers for long, so it wakes a leader that
 // would oversleep them; one that runs none minds its timers itself when it sleeps.
 control_block* worker::attend_news() noexcept {
     if (auto* const s = owner_.simulated()) return s->pick(*this);
-    if (stands_down_) {
+    if (state_.drains()) {
         give_all_away();
         return nullptr;
     }
-    has_news_ = attends_;
-    // If a pinned fiber went last the others go first, since a poll may come before each pick.
-    const bool others_first = std::exchange(pinned_went_last_, false) && pinned_has_turn_ && has_work();
-    auto* const pinned = !others_first && std::exchange(pinned_has_turn_, false) ? this_carrier()->pinned().pop() : nullptr;
-    if (others_first) has_news_ = true;
-    pinned_went_last_ = pinned != nullptr;
-    if ((pinned || has_work()) && !alone_ && owner_.leader_oversleeps(timers_.earliest())) owner_.io().wake();
-    return pinned || !attends_ ? pinned : pick_by_class();
+    state_.read_news();
+    auto* const pinned = pick_pinned();
+    if ((pinned || has_work()) && !alone_ && owner_.the_lead().oversleeps(timers_.earliest())) owner_.io().wake();
+    return pinned || !state_.has_classes() ? pinned : pick_by_class();
 }
 
 // ---- classes (WORKER-3)
@@ -62,12 +69,12 @@ void worker::poll_before_pick() noexcept {
 bool worker::attend() noexcept {
     if (owner_.simulated()) return true;
     poll_before_pick();
-    if (stands_down_) return true;
-    if (!attends_) return pinned_has_turn_;
+    if (state_.drains()) return true;
+    if (!state_.has_classes()) return state_.pinned_has_turn();
     turns_.charge(ticks_.load(relaxed));
     auto ready = ready_here();
     ready.add(turns_.turn());  // the class of the caller
-    return pinned_has_turn_ || turns_.choose(ready) != turns_.turn();
+    return state_.pinned_has_turn() || turns_.choose(ready) != turns_.turn();
 }
 
 ready_classes worker::ready_here() const noexcept {
@@ -82,22 +89,22 @@ ready_classes worker::ready_here() const noexcept {
 control_block* worker::pick_by_class() noexcept {
     turns_.charge(ticks_.load(relaxed));
     const auto ready = ready_here();
-    const bool only_low = ready.only(priority::low);
-    if (only_low && seeks_better_) return nullptr;
-    seeks_better_ = false;
+    if (ready.only(priority::low) && state_.seeks_better()) return nullptr;
+    state_.seek_no_more();
     const auto p = ready.none() ? priority::normal : turns_.choose(ready);
     turns_.give(p);
-    attends_ = has_news_ = !ready.none() && !ready.only(priority::normal);
     const auto next_poll = next_poll_.load(relaxed);
-    if (attends_)
-        poll_at_.store(p == priority::normal ? std::min(next_poll, ticks_.load(relaxed) + turns_.length()) : 0, relaxed);
-    else
+    if (ready.none() || ready.only(priority::normal)) {
+        state_.end_classes();
         poll_at_.store(next_poll, relaxed);
+    } else {
+        poll_at_.store(p == priority::normal ? std::min(next_poll, ticks_.load(relaxed) + turns_.length()) : 0, relaxed);
+    }
     return p == priority::normal ? nullptr : queue_of(p).pop();
 }
 
 control_block* worker::begin_with(control_block& f) noexcept {
-    if (!attends_ && !f.is_classed()) return &f;
+    if (!state_.has_classes() && !f.is_classed()) return &f;
     append(f);
     return pick();
 }
@@ -132,12 +139,12 @@ void worker::overflow(control_block& f) noexcept {
 void worker::poll() noexcept {
     take_in();
     if (owner_.idle().too_many_awake() && !this_carrier()->has_pinned()) [[unlikely]]
-        return stand_down();
+        return begin_drain();
     if (has_work()) notify();
 }
 
-void worker::stand_down() noexcept {
-    stands_down_ = has_news_ = true;
+void worker::begin_drain() noexcept {
+    state_.begin_drain();
     poll_at_.store(0, relaxed);
 }
 
@@ -164,16 +171,16 @@ void worker::take_in() noexcept {
     if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
     // This may overwrite the monitor's request to poll (poll_soon()), which is carried out here.
     next_poll_.store(ticks_.load(relaxed) + poll_every_, relaxed);
-    poll_at_.store(attends_ ? 0 : next_poll_.load(relaxed), relaxed);
+    poll_at_.store(state_.has_classes() ? 0 : next_poll_.load(relaxed), relaxed);
     last_poll_ = now;
     coarse_now_ = coarse(now);
     cpu_.store(placement::here(), relaxed);  // a hint
 
-    taking_in_ = true;
+    state_.begin_taking_in();
     timers_.expire(now);
-    if (owner_.try_lead()) {
+    if (owner_.the_lead().try_take()) {
         owner_.io().poll(long_past);
-        if (owner_.end_lead()) owner_.wake_sleeper();  // the sleeper can take the lead now
+        if (owner_.the_lead().give_back()) owner_.wake_sleeper();  // LEAD-2: it can lead now
     }
     auto share = owner_.injected().size() / owner_.worker_count() + 1;
     for (constexpr std::size_t most = 32; share > most;) share = most;
@@ -182,17 +189,17 @@ void worker::take_in() noexcept {
         if (!f) break;
         enqueue(*f);
     }
-    taking_in_ = false;
+    state_.end_taking_in();
     if (this_carrier()->has_pinned()) [[unlikely]]
-        has_news_ = pinned_has_turn_ = true;
+        state_.give_pinned_turn();
     if (owner_.has_surplus()) [[unlikely]]
         owner_.trim(now, 1);
     for (auto* const q : {&queue_, &high_, &low_}) q->trim();
-    if (attends_ && !alone_ && now - sought_at_ > poll_aim) seeks_better_ = true;
+    if (state_.has_classes() && !alone_ && now - sought_at_ > poll_aim) state_.seek_better();
 }
 
 void worker::arm(timer& t, time_point when) noexcept {
-    if (timers_.arm(t, when) && !alone_) has_news_ = true;
+    if (timers_.arm(t, when) && !alone_) state_.note_timer();
 }
 
 // A sleeping worker minds its own timers; the leader and the searcher mind those of a busy one.
@@ -200,7 +207,7 @@ void worker::arm_from_outside(timer& t, time_point when) noexcept {
     if (!timers_.arm(t, when)) return;
     fence(seq_cst);  // pairs with the fences of a worker that is about to sleep
     wake();
-    if (owner_.leader_oversleeps(when)) owner_.io().wake();
+    if (owner_.the_lead().oversleeps(when)) owner_.io().wake();
 }
 
 void worker::wake() noexcept { parker_.wake(owner_.io()); }

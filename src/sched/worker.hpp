@@ -6,21 +6,26 @@
 // Invariants
 //   WORKER-1  A woken fiber goes into the queue's next slot (run_queue.hpp), so two fibers that
 //             wake each other stay on one worker and in its cache.
-//   WORKER-2  A thread that makes work visible to others calls notify() afterwards (idle_set.hpp).
+//   WORKER-2  A thread that queues work, in its own queue or slot as well, calls notify()
+//             afterwards (idle_set.hpp). During take_in() the end of the poll does it, or found().
 //   WORKER-3  A ready fiber is in the queue of its class. The common path looks only at queue_,
 //             that of the normal class. While a fiber of another class is queued here, or such a
-//             class has its turn, attends_ and has_news_ are set and poll_at_ is not after the end
-//             of the turn. So each pick() reaches pick_by_class(), and a path that goes past pick()
-//             asks poll_if_due() or poll_is_due().
+//             class has its turn, `classes` of worker_state.hpp is set and poll_at_ is not after
+//             the end of the turn. So each pick() reaches pick_by_class(), and a path that goes
+//             past pick() asks poll_if_due() or poll_is_due().
 //   WORKER-4  A worker that is surplus, because too many are awake (IDLE_SET-7), notices it at a
 //             poll and drains: until its queues are empty, each pick() moves its fibers to the
 //             injector and returns null. A fiber that yields meanwhile is moved by the pick() after
 //             it has left its stack.
+//
+// ready(), enqueue(), pick() and notify() are in worker_inline.hpp.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include <weft/detail/export.hpp>
 
 #include "fiber/block_pool.hpp"
 #include "sched/carrier.hpp"
@@ -29,6 +34,7 @@
 #include "sched/idle/parker.hpp"
 #include "sched/run_queue.hpp"
 #include "sched/timer_heap.hpp"
+#include "sched/worker_state.hpp"
 #include "stack/stack_cache.hpp"
 
 namespace weft::detail {
@@ -87,7 +93,7 @@ public:
     /// every worker that runs poll.
     coarse_time coarse_now() const noexcept { return coarse_now_; }
     fiber_queue& queue() noexcept { return queue_; }
-    bool stands_down() const noexcept { return stands_down_; }
+    bool drains() const noexcept { return state_.drains(); }  // WORKER-4
 
     // Any thread:
 
@@ -106,13 +112,15 @@ public:
     /// \returns the carrier that has the worker, or had it a moment ago (HANDOFF-1).
     carrier* held_by() const noexcept { return held_by_.load(acquire); }  // pairs with be_held_by()
     /// Called by the thread that gives the worker, before the grant.
+    // pairs with held_by()
     void be_held_by(carrier& c) noexcept { held_by_.store(&c, release); }
     /// Ordered by the fences of idle_set.
     bool has_work() const noexcept { return !queue_.empty() || !high_.empty() || !low_.empty(); }
     /// A hint: whether it has more than one fiber above the low class; one is enough if the worker
     /// does not dispatch, since that fiber waits behind a long body.
     bool has_above_low(bool dispatches) const noexcept { return queue_.size() + high_.size() > (dispatches ? 1 : 0); }
-    bool asleep() const noexcept { return asleep_.load(relaxed); }  // a hint
+    // A hint, but for the leader: LEAD-3; pairs with sleep() of idle.cpp
+    bool asleep() const noexcept { return asleep_.load(seq_cst); }
     int cpu() const noexcept { return cpu_.load(relaxed); }  // a hint; -1: unknown
     std::uint64_t steals() const noexcept { return steals_.load(relaxed); }
     std::uint64_t searches() const noexcept { return searches_.load(relaxed); }
@@ -138,7 +146,8 @@ private:
     [[gnu::cold]] control_block* pick_by_class() noexcept;
     [[gnu::cold]] void overflow(control_block& f) noexcept;
     [[gnu::cold]] control_block* attend_news() noexcept;
-    [[gnu::cold]] void stand_down() noexcept;
+    control_block* pick_pinned() noexcept;
+    [[gnu::cold]] void begin_drain() noexcept;
     [[gnu::cold]] void give_all_away() noexcept;
 
     scheduler& owner_;
@@ -150,17 +159,7 @@ private:
     std::uint32_t poll_every_;
     time_point last_poll_;
     coarse_time coarse_now_;
-    bool taking_in_ = false;  // a batch of wake-ups: keep their order, notify once at its end
-    // Set when a timer was armed that sleeping workers may not know of, when the carrier has pinned
-    // fibers, when the worker drains (WORKER-4), and by WORKER-3.
-    bool has_news_ = false;
-    bool pinned_has_turn_ = false;  // once per poll: PINNED-4
-    bool pinned_went_last_ = false;
-    bool attends_ = false;  // WORKER-3
-    bool stands_down_ = false;  // WORKER-4
-    // It has low fibers only, and is to look for better ones elsewhere before it runs them.
-    bool seeks_better_ = false;
-    bool searching_ = false;  // counted by idle_set
+    worker_state state_;
     // When it last took fibers from another worker; `never` once their lifetime has been judged.
     time_point stolen_at_ = never;
     time_point ask_again_;  // it leaves busy victims alone until then
@@ -175,7 +174,6 @@ private:
         time_point since{};  // when this number of ticks was first seen
     };
     std::vector<sight> seen_;  // what was last seen of each other worker
-    bool spin_ = false;  // work was found lately, so a short spin may pay
     stack_cache stacks_;
 
     // Shared.

@@ -1,4 +1,4 @@
-// worker_inline.hpp - inline functions that make fibers runnable and dispose of those that ended.
+// worker_inline.hpp - the inline fast path: makes fibers runnable, disposes of those that ended.
 #pragma once
 
 #include "sched/scheduler.hpp"
@@ -6,21 +6,21 @@
 namespace weft::detail {
 
 inline void worker::ready(control_block& f) noexcept {
-    if (taking_in_) return push(f);
+    if (state_.takes_in()) return push(f);
     if (auto* const homeless = queue_.push_next(f)) overflow(*homeless);
     notify();
 }
 
 inline bool worker::note_class(const control_block& f) noexcept {
     if (f.is_classed()) [[unlikely]] {
-        attends_ = has_news_ = true;
+        state_.attend_classes();
         poll_at_.store(0, relaxed);
     }
     return true;
 }
 
 inline void worker::ready_in_class(control_block& f) noexcept {
-    if (taking_in_) return enqueue(f);
+    if (state_.takes_in()) return enqueue(f);
     if (auto* const homeless = queue_of(f).push_next(f)) overflow(*homeless);
     note_class(f);
     notify();
@@ -28,7 +28,7 @@ inline void worker::ready_in_class(control_block& f) noexcept {
 
 inline void worker::enqueue(control_block& f) noexcept {
     append(f);
-    if (!taking_in_) notify();
+    if (!state_.takes_in()) notify();
 }
 
 inline void worker::push(control_block& f) noexcept {
@@ -39,7 +39,7 @@ inline void worker::push(control_block& f) noexcept {
 [[gnu::always_inline]] inline control_block* worker::pick() noexcept {
     if (ticks_.load(relaxed) >= poll_at_.load(relaxed)) [[unlikely]]
         poll_before_pick();
-    if (has_news_) [[unlikely]]
+    if (state_.has_news()) [[unlikely]]
         if (auto* const f = attend_news()) return f;
     return queue_.pop();
 }
@@ -68,7 +68,7 @@ inline void carrier::start(control_block& f) noexcept {
 }
 
 [[gnu::always_inline]] inline void carrier::count_end() noexcept {
-    ended_.store(ended_.load(relaxed) + 1, release);  // own thread only; pairs with live()
+    ended_.store(ended_.load(relaxed) + 1, release);  // own thread only; pairs with scheduler::live()
 }
 
 [[gnu::always_inline]] inline void carrier::recycle(control_block& f) noexcept {

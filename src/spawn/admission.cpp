@@ -1,36 +1,28 @@
 #include "spawn/admission.hpp"
 
 #include <cerrno>
-#include <optional>
 #include <string>
 
 #include <weft/detail/new_fiber.hpp>
 
 #include "sched/scheduler.hpp"
-#include "sched/stop_waiter.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait_on.hpp"
 
 namespace weft::detail {
 
+spawn_attempt::~spawn_attempt() {
+    if (!is_made_) where_.note_refused();
+}
+
 bool wait_for_place(fiber_limit& limit, const wait_kind& kind, const std::stop_token& unless) {
-    constexpr wait_outcome served = 0, stopped_by_token = 1;
     limit.lock().lock();
     if (limit.take_or_close()) {
         limit.lock().unlock();
         return true;
     }
-    wait w({.kind = kind, .object = &limit});
-    waiter me(w.cell(), w.ticket(), served);
-    limit.line().push_back(me);
-    limit.lock().unlock();
-    std::optional<stop_waiter> stop;
-    if (unless.stop_possible()) stop.emplace(w, stopped_by_token, unless);
-    const auto why = w.park();
-    stop.reset();
-    if (why == wake::notified && w.index() == served) return true;
-    limit.withdraw(me);
-    if (why == wake::stopped) throw_cancelled();
-    return false;
+    const auto how = wait_on(limit.lock(), limit.line(), {.kind = kind, .object = &limit}, &unless);
+    if (how == wait_end::stopped) throw_cancelled();
+    return how == wait_end::notified;
 }
 
 namespace {

@@ -32,6 +32,20 @@ public:
     explicit no_place(std::size_t most);
 };
 
+/// A spawn under way. It counts as refused (runtime_stats::refused) unless it succeeds.
+class spawn_attempt {
+public:
+    explicit spawn_attempt(scheduler& where) noexcept : where_(where) {}
+    ~spawn_attempt();
+    spawn_attempt(const spawn_attempt&) = delete;
+    spawn_attempt& operator=(const spawn_attempt&) = delete;
+    void succeed() noexcept { is_made_ = true; }
+
+private:
+    scheduler& where_;
+    bool is_made_ = false;
+};
+
 /// Waits for a place and takes it. Looks at stops only when it has to wait: while there is room, a
 /// stopped fiber may start others, as it may without a limit.
 ///

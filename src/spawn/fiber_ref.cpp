@@ -1,17 +1,19 @@
 // fiber_ref.cpp - the handle of a fiber: join, wait, stop, detach; and this_fiber.
 #include <weft/detail/fiber_ref.hpp>
 
-#include <mutex>
 #include <string>
 #include <system_error>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/fiber.hpp>
 
 #include "base/in_words.hpp"
 #include "fiber/switch_point.hpp"
 #include "sched/joiners.hpp"
 #include "sched/scheduler.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/fiber_stop.hpp"
+#include "sched/wait/park_listed.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 namespace {
@@ -22,24 +24,18 @@ enum class with_handle : bool { stays, ends };
 
 // Waits until the body has ended. The result tells how the wait ended; it is also `notified` if
 // there was nothing to wait for.
-wake wait_for_end(control_block& f, time_point until, interruptible may_stop, with_handle handle) noexcept {
+wait_end wait_for_end(control_block& f, time_point until, interruptible may_stop, with_handle handle) noexcept {
     f.lock.lock();
     if (!f.life.await()) {  // CONTROL_BLOCK-4
         f.lock.unlock();
-        return wake::notified;
+        return wait_end::notified;
     }
     const bool joins = handle == with_handle::ends;
-    if (joins) require_no_join(f.cold().joiners);
+    if (joins) require_no_join(f.joiners());
     wait w({.kind = join_wait, .object = &f, .deadline = until, .may_stop = may_stop});
     waiter me(w.cell(), w.ticket(), 0, joins ? mark_of_join(w.cell()) : nullptr);
-    f.cold().joiners.push_back(me);
-    f.lock.unlock();
-    const auto how = w.park();
-    if (how != wake::notified) {
-        const std::lock_guard guard(f.lock);
-        f.cold().joiners.remove(me);
-    }
-    return how;
+    f.joiners().push_back(me);
+    return park_listed(w, me, f.lock, f.joiners());
 }
 
 bool await_end(control_block& f, time_point until, with_handle handle) {
@@ -49,12 +45,9 @@ bool await_end(control_block& f, time_point until, with_handle handle) {
     if (f.owner->is_inherited()) [[unlikely]]
         throw std::system_error(std::make_error_code(std::errc::no_child_process),
                                 "weft: join of a fiber that runs in the parent process");
-    switch (wait_for_end(f, until, interruptible::yes, handle)) {
-        case wake::notified: return true;
-        case wake::timed_out: return false;
-        case wake::stopped: break;
-    }
-    throw_cancelled();
+    const auto how = wait_for_end(f, until, interruptible::yes, handle);
+    if (how == wait_end::stopped) throw_cancelled();
+    return how == wait_end::notified;
 }
 
 }  // namespace
@@ -88,7 +81,7 @@ bool fiber_ref::done() const noexcept { return fiber_->has_ended(); }
 
 bool fiber_ref::request_stop() const noexcept {
     switch_point();
-    return !fiber_->owner->is_inherited() && scheduler::request_stop(*fiber_);
+    return !fiber_->owner->is_inherited() && detail::request_stop(*fiber_);
 }
 
 std::stop_token fiber_ref::stop_token() const { return stop_token_of(*fiber_); }
@@ -126,7 +119,7 @@ void joined_fiber::raise_failure() const {
 void fiber_ref::detach() noexcept {
     bool failed;
     {
-        const std::lock_guard guard(fiber_->lock);
+        const lock_guard guard(fiber_->lock);
         fiber_->mark.detached = true;
         // if it has not failed yet, body_failed() will see `detached`
         failed = fiber_->mark.failed;
@@ -176,7 +169,7 @@ void yield() {
 void sleep_until(steady_time_point until) {
     check_interrupt();
     wait w({.kind = sleep_wait, .deadline = until});
-    if (w.park() == wake::stopped) throw_cancelled();
+    if (w.park() == wait_end::stopped) throw_cancelled();
 }
 
 fiber_id id() noexcept {
@@ -191,7 +184,7 @@ std::string_view name() noexcept {
 
 void set_name(std::string_view s) noexcept {
     if (auto* const self = this_fiber_block()) {
-        const std::lock_guard guard(self->lock);
+        const lock_guard guard(self->lock);
         self->set_name(s);
     }
 }

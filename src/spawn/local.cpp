@@ -12,10 +12,10 @@
 //            the thread's table.
 //   LOCAL-4  A thread may have a table or none. Both are valid at any time, even after thread_local
 //            objects are destroyed.
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/local_core.hpp>
 #include <weft/detail/task.hpp>
 
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -60,7 +60,7 @@ public:
     std::uint32_t take() {
         for (;;) {
             {
-                const std::lock_guard guard(lock);
+                const lock_guard guard(lock);
                 if (const auto number = free_) {
                     free_ = (*this)[number].next_free;
                     ++in_use_;
@@ -71,13 +71,13 @@ public:
         }
     }
     void give(std::uint32_t number) noexcept {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         (*this)[number].next_free = free_;
         free_ = number;
         --in_use_;
     }
     void free_if_unused() noexcept {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         if (in_use_ != 0) return;
         free_ = 0;
         // relaxed: no thread has a number by which to read it
@@ -92,7 +92,7 @@ private:
 
     void grow() {
         auto fresh = std::make_unique<local_table[]>(chunk_size);
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         if (free_) return;  // another thread was faster
         require(used_ < most_chunks, "fiber_local: no room for the values of more fibers");
         const auto first = used_ * chunk_size;
@@ -103,9 +103,9 @@ private:
         chunks_[used_++].store(fresh.release(), release);  // pairs with operator[]
     }
 
-    std::uint32_t free_ = 0;
-    std::uint32_t used_ = 0;  // number of chunks
-    std::uint32_t in_use_ = 0;
+    std::uint32_t free_ WEFT_GUARDED_BY(lock) = 0;
+    std::uint32_t used_ WEFT_GUARDED_BY(lock) = 0;  // number of chunks
+    std::uint32_t in_use_ WEFT_GUARDED_BY(lock) = 0;
     atomic<local_table*> chunks_[most_chunks]{};
 };
 
@@ -162,10 +162,10 @@ local_table& made_table_here() {
 
 /// Which slots are taken by keys.
 struct slot_store {
-    std::mutex lock;
-    std::vector<std::size_t> free;
-    std::size_t used = 0;
-    std::uint64_t last_id = 0;
+    thread_mutex lock;
+    std::vector<std::size_t> free WEFT_GUARDED_BY(lock);
+    std::size_t used WEFT_GUARDED_BY(lock) = 0;
+    std::uint64_t last_id WEFT_GUARDED_BY(lock) = 0;
 };
 
 slot_store& slots() noexcept {
@@ -181,9 +181,10 @@ slot_store& slots() noexcept {
 [[gnu::destructor(after_static_objects)]] void free_tables_and_slots() noexcept {
     if (!library_is_closed()) return;
     tables().free_if_unused();
-    const std::lock_guard guard(slots().lock);
+    auto& s = slots();
+    const lock_guard guard(s.lock);
     // the free numbers are not used again; code that still runs gets new ones
-    std::vector<std::size_t>().swap(slots().free);
+    std::vector<std::size_t>().swap(s.free);
 }
 
 }  // namespace
@@ -195,7 +196,7 @@ void end_locals(std::uint32_t number) noexcept {
 
 local_key::local_key() {
     auto& s = slots();
-    const std::lock_guard guard(s.lock);
+    const lock_guard guard(s.lock);
     id_ = ++s.last_id;
     if (s.free.empty()) {
         s.free.reserve(s.used + 1);  // so that the destructor needs no memory
@@ -208,7 +209,7 @@ local_key::local_key() {
 
 local_key::~local_key() {
     auto& s = slots();
-    const std::lock_guard guard(s.lock);
+    const lock_guard guard(s.lock);
     // no room: the library's memory was given back already
     if (s.free.size() < s.free.capacity()) s.free.push_back(slot_);
 }

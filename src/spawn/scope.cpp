@@ -5,12 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/scope.hpp>
 
 #include "sched/scheduler.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/fiber_stop.hpp"
+#include "sched/wait/wait_on.hpp"
 #include "spawn/admission.hpp"
 
 namespace weft::detail {
@@ -18,6 +19,8 @@ namespace weft::detail {
 namespace {
 
 constexpr wait_kind scope_limit_wait{.name = "limit of its scope"};
+
+bool limits_children(const scope_options& o) noexcept { return o.limit != 0 && o.limit != no_limit; }
 
 void note_told(control_block& f) noexcept {
     f.told = true;
@@ -45,8 +48,8 @@ struct scope_core::state final : end_observer {
           owner(this_cell()),
           options(o),
           report_failures(o.on_failure == on_failure::report),
-          limit(o.limit != 0 ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(std::min(o.limit, most_places)))
-                             : nullptr) {}
+          limit(limits_children(o) ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(std::min(o.limit, most_places)))
+                                   : nullptr) {}
 
     static constexpr std::size_t most_places = std::numeric_limits<std::int64_t>::max();
 
@@ -56,7 +59,7 @@ struct scope_core::state final : end_observer {
     static std::size_t list_children(const void* of_state, std::span<const wait_cell*> into) noexcept;
     static constexpr wait_kind end_wait{.name = "end of scope", .holders = list_children};
     bool keep_failure(control_block* from, const std::exception_ptr& failure) noexcept;
-    bool failure_is_open() const noexcept;
+    bool failure_is_open() const noexcept WEFT_REQUIRES(lock);
     // chosen: one heavy fence serves so many children
     using children = std::array<control_block*, 64>;
     void request_stop() noexcept;
@@ -71,19 +74,22 @@ struct scope_core::state final : end_observer {
     const bool report_failures;
     const std::unique_ptr<fiber_limit> limit;  // null: no limit
 
-    mutable spin_lock lock;  // guards all that follows
-    intrusive_list<control_block> running, told;
-    std::size_t count = 0;
-    bool stopped = false;
-    std::exception_ptr first_failure;
-    control_block* failed = nullptr;  // the child whose failure it is; null: the body's own failure
-    bool body_was_cancelled = false;
-    wait_list last_child;  // the owner, while it is in close()
-    mutable std::unique_ptr<std::stop_source> source;
+    bool body_was_cancelled = false;  // used by the owner only
+
+    mutable spin_lock lock;
+    intrusive_list<control_block> running WEFT_GUARDED_BY(lock);
+    intrusive_list<control_block> told WEFT_GUARDED_BY(lock);
+    std::size_t count WEFT_GUARDED_BY(lock) = 0;
+    bool stopped WEFT_GUARDED_BY(lock) = false;
+    std::exception_ptr first_failure WEFT_GUARDED_BY(lock);
+    // the child whose failure it is; null: the body's own failure
+    control_block* failed WEFT_GUARDED_BY(lock) = nullptr;
+    wait_list last_child WEFT_GUARDED_BY(lock);  // the owner, while it is in close()
+    mutable std::unique_ptr<std::stop_source> source WEFT_GUARDED_BY(lock);
 };
 
 scope_core::scope_core(scheduler& where, const scope_options& options)
-    : state_(std::make_unique<state>(where, options)), is_limited_(options.limit != 0) {}
+    : state_(std::make_unique<state>(where, options)), is_limited_(limits_children(options)) {}
 
 scope_core::~scope_core() {
     if (state_->failed) scheduler::drop(*state_->failed);  // SCOPE-4
@@ -93,7 +99,9 @@ scheduler& scope_core::where() const noexcept { return state_->where; }
 
 void scope_place::take(scope_core& in) {
     auto& state = *in.state_;
+    spawn_attempt attempt(state.where);
     if (!state.limit->take()) wait_for_place(*state.limit, scope_limit_wait);
+    attempt.succeed();
     held_in_ = &state;
 }
 
@@ -105,14 +113,14 @@ fiber_ref scope_core::start(new_fiber& made, task& body, scope_place& place) noe
     f.parent = state_.get();
     bool stopped;
     {
-        const std::lock_guard guard(state_->lock);
+        const lock_guard guard(state_->lock);
         stopped = state_->stopped;
         if (stopped) note_told(f);
         (stopped ? state_->told : state_->running).push_back(f);
         ++state_->count;
     }
     // the body runs in any case, and sees the stop at its first park point
-    if (stopped) scheduler::request_stop(f);
+    if (stopped) detail::request_stop(f);
     made.launch(f);
     return fiber_ref(f);
 }
@@ -120,7 +128,7 @@ fiber_ref scope_core::start(new_fiber& made, task& body, scope_place& place) noe
 void scope_core::request_stop() noexcept { state_->request_stop(); }
 
 std::size_t scope_core::size() const noexcept {
-    const std::lock_guard guard(state_->lock);
+    const lock_guard guard(state_->lock);
     return state_->count;
 }
 
@@ -129,7 +137,7 @@ std::stop_token scope_core::stop_token() const {
     std::stop_source known(std::nostopstate);
     bool stopped;
     {
-        const std::lock_guard guard(state_->lock);
+        const lock_guard guard(state_->lock);
         if (!state_->source) state_->source = std::move(fresh);
         known = *state_->source;
         stopped = state_->stopped;
@@ -141,14 +149,16 @@ std::stop_token scope_core::stop_token() const {
 void scope_core::body_failed() noexcept {
     const auto failure = std::current_exception();
     if (is_cancellation(failure)) {
-        state_->body_was_cancelled = true;  // only the owner uses it
+        state_->body_was_cancelled = true;
     } else if (!state_->keep_failure(nullptr, failure)) {
         state_->where.report_unhandled(this_fiber_block(), failure, unheard::further, &state_->options.on_further_failure);
     }
     state_->request_stop();
 }
 
-void scope_core::close(bool body_has_result) {
+// Not analysed: after leave() no other thread uses the state, so it is read without the lock
+// (SCOPE-3).
+void scope_core::close(bool body_has_result) WEFT_NO_THREAD_SAFETY_ANALYSIS {
     const bool interrupted = state_->wait_for_children();
     state_->leave();
     if (state_->failure_is_open()) std::rethrow_exception(state_->first_failure);
@@ -171,7 +181,7 @@ bool scope_core::state::keep_failure(control_block* from, const std::exception_p
     auto what = failure;
     bool first;
     {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         first = !failure_is_open();
         if (first) {
             std::swap(failed, from);
@@ -197,7 +207,7 @@ void scope_core::state::child_ended(control_block& f, bool stop_siblings) noexce
     if (limit) limit->give();  // SCOPE-5
     waiter* owner_waits = nullptr;
     {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         (f.told ? told : running).remove(f);
         if (--count == 0) owner_waits = last_child.claim_front();
     }
@@ -207,7 +217,7 @@ void scope_core::state::child_ended(control_block& f, bool stop_siblings) noexce
 void scope_core::state::request_stop() noexcept {
     std::stop_source tell(std::nostopstate);
     {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         if (stopped) return;
         stopped = true;
         if (source) tell = *source;
@@ -219,11 +229,11 @@ void scope_core::state::request_stop() noexcept {
     heavy_fence();
     // The scope still exists: the caller is a child, is the owner, or has ensured it (SCOPE-3).
     interrupt(owner);
-    scheduler::stop_in_place_child(owner);
+    stop_in_place_child(owner);
     for (;;) {
         for (std::size_t i = 0; i < n; ++i) {  // no lock is held: stop callbacks are user code
             if (!batch[i]) continue;
-            scheduler::deliver_stop(*batch[i]);
+            deliver_stop(*batch[i]);
             scheduler::drop(*batch[i]);
         }
         n = take_untold(batch);
@@ -237,7 +247,7 @@ void scope_core::state::request_stop() noexcept {
 // Called by a child, so the scope, its owner and the scope that is the owner's parent all exist.
 bool scope_core::state::is_stopped() const noexcept {
     {
-        const std::lock_guard guard(lock);
+        const lock_guard guard(lock);
         if (stopped) return true;
     }
     // relaxed: level-triggered, as at a park point
@@ -249,7 +259,7 @@ bool scope_core::state::is_stopped() const noexcept {
 
 std::size_t scope_core::state::list_children(const void* of_state, std::span<const wait_cell*> into) noexcept {
     auto& s = *static_cast<const state*>(of_state);
-    const std::lock_guard guard(s.lock);
+    const lock_guard guard(s.lock);
     std::size_t n = 0;
     for (const auto* list : {&s.running, &s.told})
         for (const control_block* f = list->front(); f && n < into.size(); f = list->next(*f)) into[n++] = &f->cold();
@@ -258,7 +268,7 @@ std::size_t scope_core::state::list_children(const void* of_state, std::span<con
 
 // Takes children that have not been told of the stop, each with a reference.
 std::size_t scope_core::state::take_untold(children& out) noexcept {
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     std::size_t n = 0;
     while (n < out.size()) {
         control_block* const f = running.pop_front();
@@ -274,7 +284,7 @@ std::size_t scope_core::state::take_untold(children& out) noexcept {
 // Sets children to null that were asked to stop already.
 void scope_core::state::raise_stops(children& of, std::size_t n) noexcept {
     for (std::size_t i = 0; i < n; ++i)
-        if (!scheduler::raise_stop(*of[i])) scheduler::drop(*std::exchange(of[i], nullptr));
+        if (!raise_stop(*of[i])) scheduler::drop(*std::exchange(of[i], nullptr));
 }
 
 // Waits for all children. Passes a stop or a passed deadline of the owner on to them. True if one
@@ -295,22 +305,14 @@ bool scope_core::state::wait_for_children() noexcept {
             lock.unlock();
             return interrupted;
         }
-        wait w({.kind = end_wait,
-                .object = this,
-                .may_stop = stopped ? interruptible::no : interruptible::yes});
-        waiter me(w.cell(), w.ticket());
-        last_child.push_back(me);
-        lock.unlock();
-        if (w.park() == wake::stopped) {
-            const std::lock_guard guard(lock);
-            last_child.remove(me);
-        }
+        const auto may_stop = stopped ? interruptible::no : interruptible::yes;
+        wait_on(lock, last_child, {.kind = end_wait, .object = this, .may_stop = may_stop});
     }
 }
 
 void scope_core::state::leave() noexcept {
     // also for SCOPE-3: waits until the last child_ended() has left its critical section
-    const std::lock_guard guard(lock);
+    const lock_guard guard(lock);
     if (!stopped) return;
     // SCOPE-2; the count that this scope added
     const bool was_only_one = owner.stops.fetch_sub(1, relaxed) == 1;

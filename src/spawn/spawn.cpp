@@ -1,10 +1,10 @@
 // spawn.cpp - makes fibers and starts them, in one path that is inlined from end to end.
 //
 // A whole fiber costs little more than this path.
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/new_fiber.hpp>
 #include <weft/fiber.hpp>
 
-#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -77,7 +77,7 @@ private:
 
 void set_attributes(control_block& f, scheduler& where, const attributes& a, admission how) {
     if (!a.name.empty()) {
-        const std::lock_guard guard(f.lock);  // a dump may already look at the name
+        const lock_guard guard(f.lock);  // a dump may already look at the name
         f.set_name(a.name);
     }
     if (const auto p = a.priority.else_of(this_fiber::priority()); p != priority::normal) {
@@ -163,6 +163,7 @@ new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, st
                                        std::size_t spill_alignment) {
     if (a.stack_bytes != 0) check_stack_bytes(a.stack_bytes);
     switch_point();
+    spawn_attempt attempt(where);
     const auto how = where.limit() ? admit(where, a) : admission::placed;
     half_made it(where, how);
     carrier* const c = this_carrier_of(&where);
@@ -175,6 +176,7 @@ new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, st
     set_attributes(f, where, a, how);
     if (how == admission::inlined) f.make_rare(rare_inline);
     it.keep();
+    attempt.succeed();
     return {it.fiber, it.room};
 }
 

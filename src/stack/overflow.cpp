@@ -1,6 +1,8 @@
 // overflow.cpp - the SIGSEGV handler behind overflow_report.
 #include "stack/overflow.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <dlfcn.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -10,7 +12,6 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <mutex>
 
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
@@ -23,9 +24,9 @@ namespace weft::detail {
 namespace {
 
 constinit atomic<overflow_namer> namer_in_use{nullptr};
-constinit std::mutex installing;
-constinit int reports = 0;  // guarded by `installing`
-constinit bool is_beneath = false;  // OVERFLOW-2; guarded by `installing`
+constinit thread_mutex installing;
+constinit int reports WEFT_GUARDED_BY(installing) = 0;
+constinit bool is_beneath WEFT_GUARDED_BY(installing) = false;  // OVERFLOW-2
 // Written while our handler is not installed and so does not read it (OVERFLOW-1), and by the
 // handler itself, for SA_RESETHAND.
 struct sigaction previous_action = {};
@@ -166,7 +167,7 @@ bool is_ours(struct sigaction const& action) noexcept { return action.sa_sigacti
 }  // namespace
 
 overflow_report::overflow_report() noexcept {
-    std::scoped_lock const lock(installing);
+    const lock_guard lock(installing);
     if (reports++ > 0) return;
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);
@@ -180,7 +181,7 @@ overflow_report::overflow_report() noexcept {
 }
 
 overflow_report::~overflow_report() {
-    std::scoped_lock const lock(installing);
+    const lock_guard lock(installing);
     if (--reports > 0) return;
     struct sigaction now = {};
     ::sigaction(SIGSEGV, nullptr, &now);

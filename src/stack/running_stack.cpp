@@ -1,6 +1,8 @@
 // running_stack.cpp - the handler that walks frame pointers, and the request it answers.
 #include "stack/running_stack.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <mutex>
 #include <new>
 #include <thread>
 
@@ -29,9 +30,10 @@ constexpr std::size_t most = 64;  // chosen: as much as a reader looks at
 constinit atomic<std::uint64_t> request{idle};
 constinit std::array<void*, most> addresses = {};  // RUNNING_STACK-2
 constinit std::size_t count = 0;  // RUNNING_STACK-2
-constinit std::mutex asking;
-constinit std::mutex claiming;
-constinit std::array<int, 65> users = {};  // how many users each signal has; guarded by `claiming`
+constinit thread_mutex asking;
+constinit thread_mutex claiming;
+// how many users each signal has
+constinit std::array<int, 65> users WEFT_GUARDED_BY(claiming) = {};
 
 // Follows frame pointers only while they go up inside this stack. A register that holds no frame
 // pointer may point there too. That gives a wrong address, but never an invalid access.
@@ -51,7 +53,10 @@ WEFT_NOT_SANITIZED std::size_t walk(const interrupted& at, void** into) noexcept
     return n;
 }
 
-extern "C" void on_stack_signal(int, siginfo_t*, void* machine) {
+// Not sanitized, because AddressSanitizer would give the handler a fake frame. If the thread has
+// just thrown an exception, it then frees the fake frames of all functions whose stack lies below,
+// and the alternate stack lies above that of the functions it has interrupted.
+extern "C" WEFT_NOT_SANITIZED void on_stack_signal(int, siginfo_t*, void* machine) {
     const int saved = errno;
     const auto here = ::gettid();
     auto mine = with(asked, here);
@@ -74,7 +79,7 @@ bool is_ours(int number) noexcept {
 [[gnu::constructor(before_static_objects)]] void running_stacks_follow_forks() noexcept {
     hold_across_forks<claiming>();
     follow_forks({.in_child = [] {
-        ::new (&asking) std::mutex;
+        ::new (&asking) thread_mutex;
         request.store(idle, relaxed);  // relaxed: the child has no other thread
     }});
 }
@@ -96,7 +101,7 @@ bool await_answer(pid_t thread, time_point until) noexcept {
 }  // namespace
 
 signal_claim claim_stack_signal(int number) noexcept {
-    const std::lock_guard guard(claiming);
+    const lock_guard guard(claiming);
     auto& n = users[static_cast<std::size_t>(number)];
     struct sigaction now = {};
     if (::sigaction(number, nullptr, &now) != 0) return signal_claim::refused;
@@ -115,7 +120,7 @@ signal_claim claim_stack_signal(int number) noexcept {
 }
 
 void release_stack_signal(int number) noexcept {
-    const std::lock_guard guard(claiming);
+    const lock_guard guard(claiming);
     if (--users[static_cast<std::size_t>(number)] > 0 || !is_ours(number)) return;
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
@@ -130,7 +135,7 @@ void unblock_stack_signal(int number) noexcept {
 }
 
 std::size_t read_running_stack(pid_t thread, int number, std::span<void*> into, time_point until) noexcept {
-    const std::lock_guard guard(asking);
+    const lock_guard guard(asking);
     if (!is_ours(number)) return 0;  // RUNNING_STACK-3
     // pairs with the handler: addresses and count are not in use
     request.store(with(asked, thread), release);

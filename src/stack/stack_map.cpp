@@ -1,8 +1,9 @@
 // stack_map.cpp - the list behind stack_map.hpp: writers take a lock, readers only walk.
 #include "stack/stack_map.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -24,10 +25,10 @@ struct stack_map_entry {
 namespace {
 
 constinit atomic<stack_map_entry*> newest{nullptr};
-constinit std::mutex writers;
-constinit stack_map_entry* unused_entries = nullptr;  // guarded by `writers`
+constinit thread_mutex writers;
+constinit stack_map_entry* unused_entries WEFT_GUARDED_BY(writers) = nullptr;
 
-stack_map_entry* free_entry() noexcept {
+stack_map_entry* free_entry() noexcept WEFT_REQUIRES(writers) {
     if (auto* const entry = unused_entries) {
         unused_entries = entry->unused;
         return entry;
@@ -47,7 +48,7 @@ stack_map_entry* free_entry() noexcept {
 // Frees the entries only if none is in use, so that no thread reads them.
 [[gnu::destructor(after_static_objects)]] void free_entries() noexcept {
     if (!library_is_closed()) return;
-    std::scoped_lock const lock(writers);
+    const lock_guard lock(writers);
     for (auto* e = newest.load(relaxed); e != nullptr; e = e->next)
         if (e->bytes.load(relaxed) != 0) return;
     unused_entries = nullptr;
@@ -64,9 +65,10 @@ range range_of(stack_map_entry const& entry) noexcept {
     range r{};
     // pairs with the release in add_to_stack_map() (STACK_MAP-2)
     r.bytes = entry.bytes.load(acquire);
-    // ordered by the load of `bytes`; acquire, so that the second look comes after it
+    // Ordered by the load of `bytes`. acquire pairs with add_to_stack_map(), so that the second
+    // look comes after it.
     r.base = entry.base.load(acquire);
-    r.stride = entry.stride.load(acquire);  // acquire for the same reason
+    r.stride = entry.stride.load(acquire);  // pairs with add_to_stack_map(), for the same reason
     return r;
 }
 
@@ -89,19 +91,20 @@ slot slot_around(std::uintptr_t at) noexcept {
 }  // namespace
 
 stack_map_entry* add_to_stack_map(std::byte* base, std::size_t bytes, std::size_t stride) noexcept {
-    std::scoped_lock const lock(writers);
+    const lock_guard lock(writers);
     auto* const entry = free_entry();
     if (entry == nullptr) return nullptr;
-    // invisible until the bytes are stored (STACK_MAP-2); release for the second look (STACK_MAP-3)
+    // Invisible until the bytes are stored (STACK_MAP-2). release pairs with the acquires in
+    // range_of(), for the second look (STACK_MAP-3).
     entry->base.store(reinterpret_cast<std::uintptr_t>(base), release);
-    entry->stride.store(stride, release);  // release for the same reason
+    entry->stride.store(stride, release);  // pairs with range_of(), for the same reason
     entry->bytes.store(bytes, release);  // STACK_MAP-2; pairs with the acquire in range_of()
     return entry;
 }
 
 void remove_from_stack_map(stack_map_entry* entry) noexcept {
     if (entry == nullptr) return;
-    std::scoped_lock const lock(writers);
+    const lock_guard lock(writers);
     // relaxed: no thread faults any more in a range that is about to be unmapped
     entry->bytes.store(0, relaxed);
     entry->unused = unused_entries;

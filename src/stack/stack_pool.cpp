@@ -1,6 +1,8 @@
 // stack_pool.cpp - the slow path of stack allocation.
 #include "stack/stack_pool.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <unistd.h>
 #include <algorithm>
 #include <bit>
@@ -65,7 +67,7 @@ stack* stack_pool::take(std::size_t bytes) noexcept {
     if (stack_bytes == 0) return nullptr;
     if (stack_bytes > std::size_t{1} << largest_class) return take_alone(stack_bytes);
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         if (stack* const s = take_warm(class_of(stack_bytes))) return s;
     }
     return take_new(stack_bytes);
@@ -80,7 +82,7 @@ std::size_t stack_pool::take_batch(stack** out, std::size_t n) noexcept {
     }
     std::size_t taken = 0;
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         auto& c = class_of(default_bytes());
         for (stack* s; taken < n && (s = take_warm(c)) != nullptr;) out[taken++] = s;
     }
@@ -108,7 +110,7 @@ stack* stack_pool::take_new(std::size_t stack_bytes) noexcept {
     slab* home = nullptr;
     std::uint32_t slot = 0;
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         auto& c = class_of(stack_bytes);
         home = slab_with_room(c, stack_bytes);
         if (home == nullptr) return nullptr;
@@ -117,7 +119,7 @@ stack* stack_pool::take_new(std::size_t stack_bytes) noexcept {
         ++counts_.in_use;
     }
     stack* const s = home->open(slot, options_.guards);  // STACK_POOL-2
-    std::scoped_lock const lock(mutex_);
+    const lock_guard lock(mutex_);
     ++count_of(counts_, *s);
     return s;
 }
@@ -150,7 +152,7 @@ stack* stack_pool::take_alone(std::size_t stack_bytes) noexcept {
     slab* const home = slab::map(stack_bytes, 1);
     if (home == nullptr) return nullptr;
     stack* const s = home->open(home->claim(), options_.guards);
-    std::scoped_lock const lock(mutex_);
+    const lock_guard lock(mutex_);
     ++counts_.in_use;
     ++counts_.mapped_slots;
     counts_.mapped_bytes += home->mapped_bytes();
@@ -161,7 +163,7 @@ stack* stack_pool::take_alone(std::size_t stack_bytes) noexcept {
 void stack_pool::give_alone(stack* s) noexcept {
     slab* const home = s->home;
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         --counts_.in_use;
         --counts_.mapped_slots;
         counts_.mapped_bytes -= home->mapped_bytes();
@@ -182,7 +184,7 @@ void stack_pool::give_batch(stack** in, std::size_t n) noexcept {
         stack* to_close = nullptr;
         stack* alone = nullptr;
         {
-            std::scoped_lock const lock(mutex_);
+            const lock_guard lock(mutex_);
             while (i < n && to_close == nullptr && alone == nullptr) {
                 stack* const s = in[i++];
                 if (s->home->stack_bytes() > std::size_t{1} << largest_class) alone = s;
@@ -194,7 +196,7 @@ void stack_pool::give_batch(stack** in, std::size_t n) noexcept {
     }
 }
 
-// Called under the lock. \returns a list to close, once enough stacks have come together.
+// \returns a list to close, once enough stacks have come together.
 stack* stack_pool::put(stack* s) noexcept {
     auto& c = class_of(s->home->stack_bytes());
     bool const warm = c.warm_count < std::max<std::size_t>(1, options_.warm_bytes / s->home->stack_bytes());
@@ -234,7 +236,7 @@ stack* stack_pool::close_some(stack* list) noexcept {
         s->home->close(*s, pages);
     }
     pages.give_back();
-    std::scoped_lock const lock(mutex_);
+    const lock_guard lock(mutex_);
     for (std::size_t i = 0; i < n; ++i) {
         auto& home = *closed[i].home;
         --(closed[i].guarded ? counts_.guarded : counts_.unguarded);
@@ -263,7 +265,7 @@ time_point stack_pool::trim(time_point now, std::size_t n) noexcept {
 void stack_pool::close_idle() noexcept {
     close_all_chosen();
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         for (auto& c : classes_) {
             choose_to_close(c, c.warm_count + spare_stacks);
             c.unneeded_warm.fell_to(c.warm_count);
@@ -271,7 +273,7 @@ void stack_pool::close_idle() noexcept {
     }
     close_all_chosen();
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         for (auto& c : classes_) {
             unlink_unused(c, c.unused_slabs + spare_slabs);
             c.unneeded_slabs.fell_to(c.unused_slabs);
@@ -286,7 +288,7 @@ void stack_pool::close_all_chosen() noexcept {
 
 // \returns `now` if there is something to give back, otherwise when to look again.
 time_point stack_pool::look_at_periods(time_point now) noexcept {
-    std::scoped_lock const lock(mutex_);
+    const lock_guard lock(mutex_);
     if (is_giving_back()) return now;
     time_point soonest = never;
     for (auto& c : classes_) {
@@ -301,7 +303,7 @@ time_point stack_pool::look_at_periods(time_point now) noexcept {
     return is_giving_back() || soonest == never ? now : soonest;
 }
 
-// Called under the lock. The warmest stacks stay: the walk meets only these, which were needed
+// The warmest stacks stay: the walk meets only these, which were needed
 // lately or are few.
 void stack_pool::choose_to_close(size_class& c, std::size_t least_warm) noexcept {
     std::size_t const go = least_warm > spare_stacks ? least_warm - spare_stacks : 0;
@@ -317,11 +319,10 @@ void stack_pool::choose_to_close(size_class& c, std::size_t least_warm) noexcept
     }
 }
 
-// Called under the lock.
 void stack_pool::unlink_unused(size_class& c, std::size_t n) noexcept {
     if (n <= spare_slabs) return;
     n -= spare_slabs;
-    auto const goes = [&](slab const& s) { return s.is_unused() && &class_of(s.stack_bytes()) == &c; };
+    auto const goes = [&](slab const& s) WEFT_REQUIRES(mutex_) { return s.is_unused() && &class_of(s.stack_bytes()) == &c; };
     // c.room lists every slab of this size that has room
     for (slab** at = &c.room; *at != nullptr;) {
         slab& s = **at;
@@ -352,7 +353,7 @@ std::size_t stack_pool::close_chosen(std::size_t n) noexcept {
     stack* list = nullptr;
     std::size_t taken = 0;
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         auto const c = std::find_if(classes_.begin(), classes_.end(), [](auto const& each) { return each.to_close != nullptr; });
         if (c == classes_.end()) return 0;
         for (stack** end = &list; taken < n && c->to_close != nullptr; ++taken) {
@@ -370,7 +371,7 @@ std::size_t stack_pool::close_chosen(std::size_t n) noexcept {
 bool stack_pool::unmap_one() noexcept {
     slab* gone = nullptr;
     {
-        std::scoped_lock const lock(mutex_);
+        const lock_guard lock(mutex_);
         gone = leaving_;
         if (gone == nullptr) return false;
         leaving_ = gone->next;
@@ -384,7 +385,6 @@ bool stack_pool::is_giving_back() const noexcept {
     return leaving_ != nullptr || std::any_of(classes_.begin(), classes_.end(), [](auto const& c) { return c.to_close != nullptr; });
 }
 
-// Called under the lock.
 void stack_pool::note_surplus() noexcept {
     bool const any = is_giving_back() || std::any_of(classes_.begin(), classes_.end(), [](auto const& c) {
         return c.warm_count + c.surplus_count > spare_stacks || c.unused_slabs > spare_slabs;
@@ -393,7 +393,7 @@ void stack_pool::note_surplus() noexcept {
 }
 
 stack_statistics stack_pool::statistics() const noexcept {
-    std::scoped_lock const lock(mutex_);
+    const lock_guard lock(mutex_);
     return counts_;
 }
 

@@ -17,9 +17,10 @@
 // Workers go through a `stack_cache`.
 #pragma once
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <array>
 #include <cstddef>
-#include <mutex>
 
 #include "base/atomic.hpp"
 #include "base/low_water.hpp"
@@ -78,8 +79,8 @@ public:
 
     /// The pool's lock, under which other locks are taken. For a pool that belongs to the process,
     /// to hold it across forks.
-    void lock() noexcept { mutex_.lock(); }
-    void unlock() noexcept { mutex_.unlock(); }
+    void lock() noexcept WEFT_ACQUIRE(mutex_) { mutex_.lock(); }
+    void unlock() noexcept WEFT_RELEASE(mutex_) { mutex_.unlock(); }
 
 private:
     static constexpr std::size_t smallest_class = 14;  // 2^14: 16 KiB
@@ -99,33 +100,34 @@ private:
     // chosen: trim() leaves so many of each size
     static constexpr std::size_t spare_stacks = 16, spare_slabs = 1;
 
-    size_class& class_of(std::size_t stack_bytes) noexcept;
+    size_class& class_of(std::size_t stack_bytes) noexcept WEFT_REQUIRES(mutex_);
     std::size_t rounded(std::size_t bytes) const noexcept;
-    slab* slab_with_room(size_class& c, std::size_t stack_bytes) noexcept;
-    void list_as_room(size_class& c, slab& s) noexcept;
-    stack* take_warm(size_class& c) noexcept;
-    stack* take_new(std::size_t stack_bytes) noexcept;
-    stack* take_alone(std::size_t stack_bytes) noexcept;
-    void give_alone(stack* s) noexcept;
-    stack* put(stack* s) noexcept;
-    void close_all(stack* list) noexcept;
-    stack* close_some(stack* list) noexcept;
-    time_point look_at_periods(time_point now) noexcept;
-    void choose_to_close(size_class& c, std::size_t least_warm) noexcept;
-    void unlink_unused(size_class& c, std::size_t n) noexcept;
-    std::size_t close_chosen(std::size_t n) noexcept;
-    void close_all_chosen() noexcept;
-    bool unmap_one() noexcept;
-    bool is_giving_back() const noexcept;
-    void note_surplus() noexcept;
+    slab* slab_with_room(size_class& c, std::size_t stack_bytes) noexcept WEFT_REQUIRES(mutex_);
+    void list_as_room(size_class& c, slab& s) noexcept WEFT_REQUIRES(mutex_);
+    stack* take_warm(size_class& c) noexcept WEFT_REQUIRES(mutex_);
+    stack* take_new(std::size_t stack_bytes) noexcept WEFT_EXCLUDES(mutex_);
+    stack* take_alone(std::size_t stack_bytes) noexcept WEFT_EXCLUDES(mutex_);
+    void give_alone(stack* s) noexcept WEFT_EXCLUDES(mutex_);
+    stack* put(stack* s) noexcept WEFT_REQUIRES(mutex_);
+    void close_all(stack* list) noexcept WEFT_EXCLUDES(mutex_);
+    stack* close_some(stack* list) noexcept WEFT_EXCLUDES(mutex_);
+    time_point look_at_periods(time_point now) noexcept WEFT_EXCLUDES(mutex_);
+    void choose_to_close(size_class& c, std::size_t least_warm) noexcept WEFT_REQUIRES(mutex_);
+    void unlink_unused(size_class& c, std::size_t n) noexcept WEFT_REQUIRES(mutex_);
+    std::size_t close_chosen(std::size_t n) noexcept WEFT_EXCLUDES(mutex_);
+    void close_all_chosen() noexcept WEFT_EXCLUDES(mutex_);
+    bool unmap_one() noexcept WEFT_EXCLUDES(mutex_);
+    bool is_giving_back() const noexcept WEFT_REQUIRES(mutex_);
+    void note_surplus() noexcept WEFT_REQUIRES(mutex_);
 
     stack_options options_;
-    mutable std::mutex mutex_;
-    std::array<size_class, largest_class - smallest_class + 1> classes_{};
-    slab* slabs_ = nullptr;
-    slab* leaving_ = nullptr;  // unlinked slabs that wait to be unmapped (STACK_POOL-3)
+    mutable thread_mutex mutex_;
+    std::array<size_class, largest_class - smallest_class + 1> classes_ WEFT_GUARDED_BY(mutex_){};
+    slab* slabs_ WEFT_GUARDED_BY(mutex_) = nullptr;
+    // unlinked slabs that wait to be unmapped (STACK_POOL-3)
+    slab* leaving_ WEFT_GUARDED_BY(mutex_) = nullptr;
     atomic<bool> has_surplus_{false};
-    stack_statistics counts_;
+    stack_statistics counts_ WEFT_GUARDED_BY(mutex_);
 };
 
 }  // namespace weft::detail

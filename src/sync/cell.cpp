@@ -19,7 +19,7 @@ cell_core::~cell_core() {
     auto& s = *state_;
     std::vector<std::pair<state::step, std::shared_ptr<cell_listener>>> listeners;
     {
-        const std::lock_guard lock(cell_graph::one().lock);
+        const lock_guard lock(cell_graph::one().lock);
         for (auto* const source : s.sources) std::erase(source->readers, &s);
         for (auto* const source : s.sources_read) std::erase(source->readers, &s);
         // rule 6 is broken; the readers hear no more of this cell
@@ -36,7 +36,7 @@ void cell_core::set(cell_value value) {
     auto& s = *state_;
     require(!s.is_computed(), "cell: a computed one is not set");
     state::garbage out;
-    state::lock_type lock(cell_graph::one().lock);
+    unique_lock lock(cell_graph::one().lock);
     const auto now = ++cell_graph::one().last;
     s.publish({.from = now, .at = now, .value = std::move(value), .failure = nullptr, .is_late = false}, out);
     s.announce_to_readers(now);
@@ -45,7 +45,7 @@ void cell_core::set(cell_value value) {
 
 void cell_core::compute_by(std::function<cell_value()> f) {
     auto& s = *state_;
-    const std::lock_guard lock(cell_graph::one().lock);
+    const lock_guard lock(cell_graph::one().lock);
     s.function = std::move(f);
     s.pending.push_back(cell_graph::one().last);
 }
@@ -60,7 +60,7 @@ void cell_core::state::next_computation(lock_type& lock) {
     computing_from = dropped != no_step ? std::min(dropped, computing) : computing;
 }
 
-// Calls the function. Called without the lock.
+// Calls the function.
 auto cell_core::state::compute() -> version {
     const computation::running here(computes);
     try {
@@ -77,7 +77,7 @@ void cell_core::run() {
     struct end_at_last {
         state& s;
         ~end_at_last() {
-            const std::lock_guard lock(cell_graph::one().lock);
+            const lock_guard lock(cell_graph::one().lock);
             s.computing = s.computing_from = s.dropped_from = state::no_step;
             s.pending.clear();
             s.ended = true;
@@ -86,7 +86,7 @@ void cell_core::run() {
     } const ends{s};
     for (;;) {
         state::garbage out;
-        state::lock_type lock(cell_graph::one().lock);
+        unique_lock lock(cell_graph::one().lock);
         s.next_computation(lock);
         for (s.begins_again = true; s.begins_again;) {
             s.begins_again = s.was_overtaken = false;
@@ -112,15 +112,16 @@ void cell_core::run() {
 // ---- listeners
 
 void cell_core::listen(std::shared_ptr<cell_listener> l) {
-    const std::lock_guard lock(cell_graph::one().lock);
+    const lock_guard lock(cell_graph::one().lock);
     auto& all = state_->listeners;
     std::erase_if(all, [](const auto& each) { return each.second->is_gone(); });
     all.emplace_back(cell_graph::one().last, std::move(l));
 }
 
 /// Hands versions to the listeners, in order. One thread at a time does it, also for all that come
-/// meanwhile. Gives the lock back.
-void cell_core::state::deliver(lock_type& lock) noexcept {
+/// meanwhile.
+// Not analysed: it gives the caller's guard back, whose lock has no name here.
+void cell_core::state::deliver(lock_type& lock) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     if (delivering) return lock.unlock();
     delivering = true;
     for (;;) {

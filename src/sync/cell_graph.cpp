@@ -1,6 +1,5 @@
 // cell_graph.cpp - how steps travel along the links between cells, and how links come and go.
 //
-// All of it runs under the lock of cell_graph.
 #include "sync/cell_state.hpp"
 
 #include <new>

@@ -76,7 +76,7 @@ cell_value cell_core::get() {
     cell_value value;
     std::exception_ptr failure;
     {
-        std::unique_lock lock(cell_graph::one().lock);
+        unique_lock lock(cell_graph::one().lock);
         try {
             state_->await_readable(lock, reader, cell_graph::one().last);
         } catch (const dataflow_cycle&) {

@@ -39,6 +39,7 @@
 #include <vector>
 
 #include <weft/condition_variable.hpp>
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/cell_core.hpp>
 #include <weft/mutex.hpp>
 
@@ -50,7 +51,7 @@ struct cell_graph {
     static constexpr step no_step = 0;
 
     mutex lock;
-    step last = no_step + 1;
+    step last WEFT_GUARDED_BY(lock) = no_step + 1;
 
     static cell_graph& one() noexcept;
 };
@@ -70,7 +71,7 @@ struct cell_core::state {
         // step
         bool is_late = false;
     };
-    using lock_type = std::unique_lock<mutex>;
+    using lock_type = std::unique_lock<mutex>;  // of cell_graph::one(), handed on
     using garbage = std::vector<version>;
 
     explicit state(cell_core& self, std::size_t history) : depth(history), computes(&self) {}
@@ -123,25 +124,25 @@ struct cell_core::state {
         dropped_from = dropped_from == no_step ? s : std::min(dropped_from, s);
     }
 
-    void announce(step);
-    void announce_to_readers(step);
-    void deepen(std::size_t);
-    void publish(version, garbage&);
-    const version& version_at(step) const noexcept;
-    void await_readable(lock_type&, state* reader, step wanted);
-    void await_settled(lock_type&);
-    void wake_readers() noexcept;
-    void link(state& source);
-    void read_at_later_step(step);
-    void go_on_at(step);
-    void break_outdated_circle(state& reader) noexcept;
-    void begin_again_at(step) noexcept;
-    void unlink_unread() noexcept;
-    void deliver(lock_type&) noexcept;
-    void hand_out(lock_type&, const version&) noexcept;
+    void announce(step) WEFT_REQUIRES(cell_graph::one().lock);
+    void announce_to_readers(step) WEFT_REQUIRES(cell_graph::one().lock);
+    void deepen(std::size_t) WEFT_REQUIRES(cell_graph::one().lock);
+    void publish(version, garbage&) WEFT_REQUIRES(cell_graph::one().lock);
+    const version& version_at(step) const noexcept WEFT_REQUIRES(cell_graph::one().lock);
+    void await_readable(lock_type&, state* reader, step wanted) WEFT_REQUIRES(cell_graph::one().lock);
+    void await_settled(lock_type&) WEFT_REQUIRES(cell_graph::one().lock);
+    void wake_readers() noexcept WEFT_REQUIRES(cell_graph::one().lock);
+    void link(state& source) WEFT_REQUIRES(cell_graph::one().lock);
+    void read_at_later_step(step) WEFT_REQUIRES(cell_graph::one().lock);
+    void go_on_at(step) WEFT_REQUIRES(cell_graph::one().lock);
+    void break_outdated_circle(state& reader) noexcept WEFT_REQUIRES(cell_graph::one().lock);
+    void begin_again_at(step) noexcept WEFT_REQUIRES(cell_graph::one().lock);
+    void unlink_unread() noexcept WEFT_REQUIRES(cell_graph::one().lock);
+    void deliver(lock_type&) noexcept WEFT_RELEASE(cell_graph::one().lock);
+    void hand_out(lock_type&, const version&) noexcept WEFT_REQUIRES(cell_graph::one().lock);
 
-    void next_computation(lock_type&);
-    version compute();
+    void next_computation(lock_type&) WEFT_REQUIRES(cell_graph::one().lock);
+    version compute() WEFT_EXCLUDES(cell_graph::one().lock);
 };
 
 }  // namespace weft::detail

@@ -1,6 +1,9 @@
 // channel.cpp - functions by which <weft/channel.hpp> reaches channel_core, which it must not see.
 #include <weft/channel.hpp>
 
+#include <stdexcept>
+#include <system_error>
+
 #include "base/panic.hpp"
 #include "sync/channel_core.hpp"
 
@@ -10,8 +13,10 @@ channel_closed::channel_closed() : std::runtime_error("weft: send on a closed ch
 
 namespace detail {
 
-channel_core* make_channel(const element_operations& element, std::size_t capacity) {
-    return new channel_core(element, capacity);
+channel_core* make_channel(const element_operations& element, std::size_t capacity, overflow when_full) {
+    if (capacity == 0 && when_full == overflow::drop_oldest)
+        throw std::invalid_argument("weft::channel: overflow::drop_oldest needs a capacity");
+    return new channel_core(element, capacity, when_full);
 }
 
 void add_handle(channel_core& c) noexcept { c.add_handle(); }
@@ -33,6 +38,11 @@ std::size_t channel_size(channel_core& c) noexcept { return c.size(); }
 std::size_t channel_capacity(channel_core& c) noexcept { return c.capacity(); }
 
 void throw_channel_closed() { throw channel_closed(); }
+void channel_not_sent(const channel_core& c, channel_op result) {
+    if (result == channel_op::closed) throw_channel_closed();
+    if (c.drops_newest()) return;
+    throw std::system_error(std::make_error_code(std::errc::no_buffer_space), "weft::channel: no room");
+}
 void used_after_move() noexcept { panic("channel: a handle is not used after it was moved from"); }
 
 }  // namespace detail

@@ -6,7 +6,10 @@
 // therefore stored in the order in which they became complete.
 //
 // Invariants
-//   CHANNEL_BUFFER-1  size() + reserved <= capacity.
+//   CHANNEL_BUFFER-1  size() <= capacity whenever the lock is given up, and size() + reserved <=
+//                     capacity as well, but for a channel that drops the oldest value: a send that
+//                     finds no room there reserves some beyond the capacity. Whichever send then
+//                     stores one value too many takes the oldest one out.
 //   CHANNEL_BUFFER-2  A linked node holds a value. A spare node, and a node that is being filled or
 //                     emptied, is known to only one operation.
 //   CHANNEL_BUFFER-3  A ring has no nodes and no reservations.
@@ -52,6 +55,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     bool is_ring() const noexcept { return ring_ != nullptr; }
     bool has_room() const noexcept { return size_ + reserved_ < capacity_; }
+    /// Whether the oldest value must be dropped now (CHANNEL_BUFFER-1).
+    bool is_overfull() const noexcept { return size_ > capacity_; }
     /// Whether no value is stored and none is on its way.
     bool is_drained() const noexcept { return size_ + reserved_ == 0; }
 
@@ -65,6 +70,9 @@ public:
     }
     void copy_out(void* place) noexcept {
         element_.deliver(place, out_);
+        drop_front();
+    }
+    void drop_front() noexcept {
         out_ = after(out_);
         --size_;
     }

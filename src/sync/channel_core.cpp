@@ -2,15 +2,16 @@
 
 #include <weft/stop.hpp>
 
-#include "base/exiting.hpp"
+#include <algorithm>
+
 #include "fiber/switch_point.hpp"
 #include "fiber/wake_all.hpp"
+#include "sched/wait/park_listed.hpp"
 
 namespace weft::detail {
 
 constexpr wait_kind channel_send_wait{.name = "channel send"};
 constexpr wait_kind channel_receive_wait{.name = "channel receive"};
-constexpr wait_kind ticker_wait{.name = "ticker", .ends = ended_by::outside};
 
 using ending = channel_waiter::ending;
 
@@ -43,7 +44,7 @@ inline void channel_core::hand_over(channel_waiter& partner, void* place, void* 
 channel_op channel_core::send(void* from, time_point until) {
     auto* const caller = undisturbed_caller();
     if (!caller || !lock_.try_lock()) [[unlikely]]
-        return send_patiently(from, until);
+        return send_otherwise(from, until);
     if (receivers_.empty() && !closed_ && buffer_.ring_has_room()) {
         buffer_.copy_in(from);
         lock_.unlock();
@@ -55,7 +56,7 @@ channel_op channel_core::send(void* from, time_point until) {
 channel_op channel_core::receive(void* place, time_point until) {
     auto* const caller = undisturbed_caller();
     if (!caller || !lock_.try_lock()) [[unlikely]]
-        return receive_patiently(place, until);
+        return receive_otherwise(place, until);
     if (senders_.empty() && buffer_.ring_has_value()) {
         buffer_.copy_out(place);
         lock_.unlock();
@@ -64,7 +65,7 @@ channel_op channel_core::receive(void* place, time_point until) {
     return receive_locked(*caller, place, until);
 }
 
-channel_op channel_core::send_patiently(void* from, time_point until) {
+channel_op channel_core::send_otherwise(void* from, time_point until) {
     auto& caller = caller_cell();
     check_interrupt(caller);
     lock_.lock();
@@ -77,7 +78,7 @@ channel_op channel_core::send_patiently(void* from, time_point until) {
     return send_locked(caller, from, until);
 }
 
-channel_op channel_core::receive_patiently(void* place, time_point until) {
+channel_op channel_core::receive_otherwise(void* place, time_point until) {
     auto& caller = caller_cell();
     check_interrupt(caller);
     lock_.lock();
@@ -104,44 +105,52 @@ channel_op channel_core::receive_locked(wait_cell& caller, void* place, time_poi
     return operate_locked(caller, direction::receive, place, until);
 }
 
-// Called under the lock, which it gives back.
 channel_op channel_core::operate_locked(wait_cell& caller, direction d, void* element, time_point until) {
-    if (const auto ended = end_at_once(d, element)) return *ended;
+    transfer t;
+    const auto result = begin(d, element, t);
+    if (result == channel_op::done || result == channel_op::closed) return end_begun(result, element, t);
+    if (d == direction::send && when_full_ != overflow::park) [[unlikely]]
+        return send_into_full(caller, element, until);
     return wait_locked(caller, d, element, until);
 }
 
-// Called under the lock, which it gives back if the operation need not wait.
-std::optional<channel_op> channel_core::end_at_once(direction d, void* element) {
-    transfer t;
-    const auto result = begin(d, element, t);
-    if (result != channel_op::done && result != channel_op::closed) return std::nullopt;
+// CHANNEL_CORE-9
+channel_op channel_core::send_into_full(wait_cell& caller, void* from, time_point until) {
+    if (when_full_ != overflow::back_off) {
+        lock_.unlock();
+        return channel_op::full;
+    }
+    const auto patience = deadline_after(back_off_time);
+    const auto result = wait_locked(caller, direction::send, from, std::min(until, patience));
+    return result == channel_op::timeout && patience < until ? channel_op::full : result;
+}
+
+// Ends an operation that need not wait.
+inline channel_op channel_core::end_begun(channel_op result, void* element, const transfer& t) {
     lock_.unlock();
     finish(element, t);
     return result;
 }
 
-// Called under the lock, which it gives back. The operation cannot be done now.
+// The operation cannot be done now.
 channel_op channel_core::wait_locked(wait_cell& caller, direction d, void* element, time_point until) {
     const auto& kind = d == direction::send ? channel_send_wait : channel_receive_wait;
     for (bool was_first = false;; was_first = true) {
         wait w(caller, {.kind = kind, .object = this, .deadline = until});
         channel_waiter me(w, 0, element);
         link(d, me, was_first);
-        lock_.unlock();
-
-        const auto why = w.park();
-        if (why == wake::notified) {
-            if (me.how == ending::moved) [[likely]]
-                return channel_op::done;
-            if (const auto ended = settle(element, me)) return *ended;
-        } else {
-            unlink(d, me);
-            if (why == wake::stopped) throw cancelled{};
+        const auto why = park_listed(w, me, lock_, list(d));
+        if (why != wait_end::notified) [[unlikely]] {
+            if (why == wait_end::stopped) throw cancelled{};
             return channel_op::timeout;
         }
+        if (me.how == ending::moved) [[likely]]
+            return channel_op::done;
+        if (const auto ended = settle(element, me)) return *ended;
         // The partner's move has thrown: wait in the old place again, unless it can be done now.
         lock_.lock();
-        if (const auto ended = end_at_once(d, element)) return *ended;
+        transfer t;
+        if (const auto result = begin(d, element, t); is_over(result)) return end_begun(result, element, t);
     }
 }
 
@@ -155,8 +164,6 @@ channel_op channel_core::try_operate(direction d, void* element) {
     return result;
 }
 
-// Called under the lock:
-
 channel_op channel_core::begin(direction d, void* element, transfer& t) noexcept {
     return d == direction::send ? begin_send(element, t) : begin_receive(element, t);
 }
@@ -167,7 +174,7 @@ inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
         t = {transfer::step::give, receiver, nullptr};
         return channel_op::done;
     }
-    if (!buffer_.has_room()) return channel_op::full;
+    if (!buffer_.has_room()) return when_full_ == overflow::drop_oldest ? begin_displacing(from, t) : channel_op::full;
     if (buffer_.is_ring()) {
         buffer_.copy_in(from);
         return channel_op::done;
@@ -179,6 +186,17 @@ inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
     } else {
         buffer_.reserve();
         t = {transfer::step::fill, nullptr, node};
+    }
+    return channel_op::done;
+}
+
+channel_op channel_core::begin_displacing(void* from, transfer& t) noexcept {
+    if (buffer_.is_ring()) {
+        buffer_.drop_front();
+        buffer_.copy_in(from);
+    } else {
+        buffer_.reserve();  // CHANNEL_BUFFER-1: beyond the capacity
+        t = {transfer::step::fill, nullptr, buffer_.take_spare()};
     }
     return channel_op::done;
 }
@@ -228,8 +246,6 @@ void channel_core::end_receivers_if_drained(wait_list& claimed) noexcept {
     if (closed_ && buffer_.is_drained()) claim_all(receivers_, claimed);
 }
 
-// Called without the lock:
-
 void channel_core::unlink(direction d, channel_waiter& me) noexcept {
     lock_.lock();
     list(d).remove(me);
@@ -259,7 +275,9 @@ std::optional<channel_op> channel_core::settle(void* element, const channel_wait
     return channel_op::done;
 }
 
-void channel_core::fill(void* from, channel_node* node) {
+/// Puts the value into the node, or into a new one if that is null. If that throws, the room is
+/// given back.
+channel_node& channel_core::filled(void* from, channel_node* node) {
     try {
         if (!node) node = buffer_.allocate();
         buffer_.element().move(buffer_.value(*node), from);
@@ -267,9 +285,10 @@ void channel_core::fill(void* from, channel_node* node) {
         give_room_back(node);
         throw;
     }
-    publish(*node);
+    return *node;
 }
 
+/// Stores a value whose room is reserved, or gives it to a receiver that waits.
 void channel_core::publish(channel_node& node) noexcept {
     wait_list claimed;
     lock_.lock();
@@ -282,9 +301,11 @@ void channel_core::publish(channel_node& node) noexcept {
     } else {
         buffer_.link(node);
     }
+    channel_node* const oldest = buffer_.is_overfull() ? buffer_.pop() : nullptr;  // CHANNEL_BUFFER-1
     end_receivers_if_drained(claimed);
     lock_.unlock();
     unpark_all(claimed);
+    if (oldest) vacate(*oldest, nullptr);
 }
 
 void channel_core::give_room_back(channel_node* node) noexcept {
@@ -330,92 +351,6 @@ void channel_core::vacate(channel_node& node, channel_waiter* next_sender) noexc
         next_sender->node = &node;
     }
     next_sender->unpark();
-}
-
-// Closing, and the handles:
-
-void channel_core::close() noexcept {
-    switch_point();
-    wait_list claimed;
-    lock_.lock();
-    closed_ = true;
-    claim_all(senders_, claimed);
-    end_receivers_if_drained(claimed);
-    lock_.unlock();
-    unpark_all(claimed);
-}
-
-bool channel_core::is_closed() noexcept {
-    switch_point();
-    lock_.lock();
-    const bool closed = closed_;
-    lock_.unlock();
-    return closed;
-}
-
-std::size_t channel_core::size() noexcept {
-    switch_point();
-    lock_.lock();
-    const auto n = buffer_.size();
-    lock_.unlock();
-    return n;
-}
-
-// relaxed: made from another handle, so the count is not 0
-void channel_core::add_handle() noexcept { handles_.fetch_add(1, relaxed); }
-
-void channel_core::drop_handle() noexcept {
-    if (kept_) [[unlikely]]
-        return drop_kept_handle();
-    // release: what this handle did; acquire: what the other handles did, before the end
-    if (handles_.fetch_sub(1, acq_rel) == 1) end();
-}
-
-void channel_core::end() noexcept {
-    // CHANNEL_CORE-8
-    if (require_at_end(senders_.empty() && receivers_.empty(), "channel: destroyed while somebody waits")) delete this;
-}
-
-void channel_core::drop_kept_handle() noexcept {
-    wait_list claimed;
-    lock_.lock();
-    const auto left = handles_.fetch_sub(1, acq_rel) - 1;  // ordered as in drop_handle()
-    if (left == 1) {
-        closed_ = true;
-        claim_all(senders_, claimed);
-        claim_all(keeper_, claimed);
-    }
-    // CHANNEL_CORE-7: from here on, unless this was the last handle, the keeper may have finished
-    lock_.unlock();
-    unpark_all(claimed);
-    if (left == 0) delete this;
-}
-
-bool channel_core::await_abandoned(time_point until) {
-    check_interrupt();
-    lock_.lock();
-    if (handles_.load(acquire) == 1) {  // pairs with drop_kept_handle()
-        lock_.unlock();
-        return true;
-    }
-    wait w({.kind = ticker_wait, .object = this, .deadline = until});
-    waiter me(w.cell(), w.ticket());
-    keeper_.push_back(me);
-    lock_.unlock();
-    const auto why = w.park();
-    lock_.lock();  // CHANNEL_CORE-7
-    keeper_.remove(me);
-    lock_.unlock();
-    if (why == wake::stopped) throw cancelled{};
-    return why == wake::notified;
-}
-
-// relaxed, as in add_handle()
-void channel_core::add_sender() noexcept { sender_handles_.fetch_add(1, relaxed); }
-
-void channel_core::drop_sender() noexcept {
-    // ordered as in drop_handle(): all sends come before the close
-    if (sender_handles_.fetch_sub(1, acq_rel) == 1) close();
 }
 
 }  // namespace weft::detail

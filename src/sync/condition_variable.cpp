@@ -2,15 +2,12 @@
 
 #include <weft/stop.hpp>
 
-#include <optional>
-
 #include "base/exiting.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/switch_point.hpp"
 #include "fiber/wake_all.hpp"
-#include "sched/stop_waiter.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait_on.hpp"
 
 namespace weft {
 namespace {
@@ -21,10 +18,8 @@ constexpr wait_kind condition_variable_wait{.name = "condition variable"};
 
 struct condition_state {  // all zeros: no waiters
     spin_lock lock;
-    wait_list waiters;
+    wait_list waiters WEFT_GUARDED_BY(lock);
 };
-
-constexpr wait_outcome notified_by_name = 0, stopped_by_token = 1;
 
 }  // namespace
 
@@ -57,27 +52,13 @@ bool condition_variable::wait_until_woken(lock_type& lock, time_point until, con
     check_interrupt();
     auto& s = state_.as<condition_state>();
     s.lock.lock();
-    detail::wait w({.kind = condition_variable_wait, .object = this, .deadline = until});
-    waiter me(w.cell(), w.ticket(), notified_by_name);
-    s.waiters.push_back(me);
-    s.lock.unlock();
-    std::optional<stop_waiter> stop;
-    if (token && token->stop_possible()) stop.emplace(w, stopped_by_token, *token);
-    lock.mutex()->unlock();
-
-    const auto why = w.park();
-    stop.reset();
-    const bool was_notified = why == wake::notified && w.index() == notified_by_name;
-    // CONDITION_VARIABLE-2: from here on a notification finds another waiter. CONDITION_VARIABLE-3:
-    // after a notification s may be gone, so it is not touched.
-    if (!was_notified) {
-        s.lock.lock();
-        s.waiters.remove(me);
-        s.lock.unlock();
-    }
-    lock.mutex()->lock();  // CONDITION_VARIABLE-1
-    if (why == wake::stopped) throw cancelled{};
-    return why != wake::timed_out;
+    const auto how = wait_on(s.lock, s.waiters, {.kind = condition_variable_wait, .object = this, .deadline = until}, token,
+                             [&] { lock.unlock(); });
+    // CONDITION_VARIABLE-2: from here on a notification finds another waiter (PARK_LISTED-3).
+    // CONDITION_VARIABLE-3: after a notification s may be gone (PARK_LISTED-2).
+    lock.lock();  // CONDITION_VARIABLE-1
+    if (how == wait_end::stopped) throw cancelled{};
+    return how != wait_end::timed_out;
 }
 
 }  // namespace weft

@@ -41,7 +41,7 @@ void countdown::take(std::ptrdiff_t n) noexcept {
     add(-n);
 }
 
-void countdown::take_and_wait(std::ptrdiff_t n) {
+bool countdown::take_and_wait(std::ptrdiff_t n, time_point until, const std::stop_token* token) {
     check_interrupt();
     require(n >= 0, "latch: counts down only");
     auto& r = room();
@@ -49,8 +49,9 @@ void countdown::take_and_wait(std::ptrdiff_t n) {
     count_ -= n;
     if (count_ < 0) [[unlikely]]
         goes_below_zero();
-    if (count_ == 0) return r.unlock_and_wake_all();
-    r.wait_locked({.kind = latch_wait, .object = this});
+    if (count_ != 0) return r.wait_locked({.kind = latch_wait, .object = this, .deadline = until}, token);
+    r.unlock_and_wake_all();
+    return true;
 }
 
 bool countdown::is_zero() const noexcept {

@@ -6,8 +6,8 @@
 #include <weft/detail/dataflow.hpp>
 
 #include <memory>
-#include <mutex>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/local_core.hpp>
 
 #include "base/fork.hpp"
@@ -59,7 +59,7 @@ computation::waiting::waiting(computation* target, source what) : me_(current())
     if (!target) return;
     bool closes;
     {
-        const std::lock_guard guard(links);
+        const lock_guard guard(links);
         auto* c = target;
         while (c && c != me_) c = c->waits_for_;
         closes = c == me_;
@@ -70,12 +70,12 @@ computation::waiting::waiting(computation* target, source what) : me_(current())
 
 computation::waiting::~waiting() {
     if (!me_) return;
-    const std::lock_guard guard(links);
+    const lock_guard guard(links);
     me_->waits_for_ = nullptr;
 }
 
 void computation::wait_is_over() noexcept {
-    const std::lock_guard guard(links);
+    const lock_guard guard(links);
     waits_for_ = nullptr;
 }
 

@@ -1,25 +1,25 @@
 #include <weft/movable_deadline.hpp>
 
-#include <mutex>
+#include <weft/detail/annotated_locks.hpp>
 
 namespace weft {
 
 steady_time_point movable_deadline::expiry() const {
-    const std::lock_guard guard(lock_);
+    const detail::lock_guard guard(lock_);
     return at_;
 }
 
 // Waiters look again at the time they know of. So they are woken only if the deadline moves to an
 // earlier time.
 void movable_deadline::move(steady_time_point to) {
-    const std::lock_guard guard(lock_);
+    const detail::lock_guard guard(lock_);
     const bool is_earlier = to < at_;
     at_ = to;
     if (is_earlier) earlier_.notify_all();
 }
 
 void movable_deadline::wait() {
-    std::unique_lock guard(lock_);
+    detail::unique_lock guard(lock_);
     while (at_ == detail::never || detail::clock::now() < at_) {
         if (at_ == detail::never)
             earlier_.wait(guard);

@@ -9,7 +9,8 @@
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/switch_point.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/park_listed.hpp"
+#include "sched/wait/wait.hpp"
 #include "sync/whose.hpp"
 
 namespace weft {
@@ -33,9 +34,9 @@ constexpr std::uintptr_t crowded = 1;
 
 struct mutex_state {  // all zeros: free, no waiters
     atomic<std::uintptr_t> word;
-    spin_lock lock;  // guards what follows
-    bool waking = false;  // a woken waiter is on its way (MUTEX-2)
-    wait_list waiters;
+    spin_lock lock;
+    bool waking WEFT_GUARDED_BY(lock) = false;  // a woken waiter is on its way (MUTEX-2)
+    wait_list waiters WEFT_GUARDED_BY(lock);
 };
 
 struct mutex_waiter : waiter {
@@ -58,7 +59,9 @@ std::size_t owner_of(const void* mutex, std::span<const wait_cell*> into) noexce
 constexpr wait_kind mutex_wait{
     .name = "mutex", .holders = owner_of, .held_at = {holder_place::form::pointer, offsetof(mutex_state, word)}};
 
-std::uintptr_t crowded_if_waited_for(const mutex_state& s) noexcept { return s.waiters.empty() ? 0 : crowded; }
+std::uintptr_t crowded_if_waited_for(const mutex_state& s) noexcept WEFT_REQUIRES(s.lock) {
+    return s.waiters.empty() ? 0 : crowded;
+}
 
 bool take_free(mutex_state& s, const wait_cell& self) noexcept {
     std::uintptr_t seen = 0;
@@ -72,12 +75,13 @@ bool give_free(mutex_state& s, const wait_cell& self) noexcept {
     return s.word.compare_exchange_strong(seen, 0, release, relaxed);
 }
 
-/// Called under `lock`. \returns whether the mutex is the caller's now. If not, its owner will look
-/// at the waiters (MUTEX-5).
-bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept {
+/// \returns whether the mutex is the caller's now. If not, its owner will look at the waiters
+/// (MUTEX-5).
+bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept WEFT_REQUIRES(s.lock) {
     for (auto seen = s.word.load(relaxed);;) {
         require(owner_in(seen) != &self, "mutex: locked again by its owner (MUTEX-1)");
         if (seen == 0) {
+            // pairs with give_free() and unlock_crowded()
             if (s.word.compare_exchange_weak(seen, owned_by(self) | crowded_if_waited_for(s), acquire, relaxed)) return true;
         } else if ((seen & crowded) != 0 || s.word.compare_exchange_weak(seen, seen | crowded, relaxed, relaxed)) {
             return false;
@@ -87,7 +91,7 @@ bool take_or_crowd(mutex_state& s, const wait_cell& self) noexcept {
 
 /// Whether unlock() has to wake a waiter. It need not while another woken waiter is on its way,
 /// unless the oldest waiter is owed the mutex.
-bool someone_is_due(mutex_state& s) noexcept {
+bool someone_is_due(mutex_state& s) noexcept WEFT_REQUIRES(s.lock) {
     const waiter* const oldest = s.waiters.front();
     return oldest && (!s.waking || static_cast<const mutex_waiter*>(oldest)->overtaken);
 }
@@ -148,13 +152,7 @@ bool mutex::lock_until(time_point until) noexcept {
             s.waiters.push_front(me);
         else
             s.waiters.push_back(me);
-        s.lock.unlock();
-        if (w.park() != wake::notified) {  // the time has passed
-            s.lock.lock();
-            s.waiters.remove(me);
-            s.lock.unlock();
-            return false;
-        }
+        if (park_listed(w, me, s.lock, s.waiters) != wait_end::notified) return false;  // the time has passed
         if (me.handed_over) return true;
     }
 }
@@ -178,7 +176,8 @@ bool recursive_mutex::enter_again() noexcept {
     return true;
 }
 
-void recursive_mutex::unlock() noexcept {
+// Not analysed: whether this gives the mutex up depends on how often it was locked.
+void recursive_mutex::unlock() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     // a caller that is not the owner is refused there
     if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();
 }

@@ -15,7 +15,7 @@ constexpr state_lock::state_type open = 0, running = 1, done = 2;
 
 struct one_time_state {
     waiting_room room;
-    const wait_cell* runner = nullptr;  // under the lock, while running
+    const wait_cell* runner WEFT_GUARDED_BY(room.lock) = nullptr;  // while running
 };
 
 // The state is all there is of a one_time, so that they have one address.

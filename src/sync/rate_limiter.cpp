@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <weft/event.hpp>
 #include <weft/fiber.hpp>
 
 namespace weft {
@@ -15,6 +16,17 @@ double checked_nanoseconds_each(const rate& r) {
     if (r.per <= r.per.zero()) throw std::invalid_argument("weft: rate::per must be more than 0");
     if (r.burst == 0) throw std::invalid_argument("weft: rate::burst must be 1 or more");
     return static_cast<double>(r.per.count()) / r.tokens;
+}
+
+/// \returns false if the token was stopped first. \parks \throws cancelled
+bool sleep_until(detail::time_point when, const std::stop_token* token) {
+    if (!token) {
+        this_fiber::sleep_until(when);
+        return true;
+    }
+    const event never_set;
+    static_cast<void>(never_set.wait_until(*token, when));
+    return !token->stop_requested();
 }
 
 class taken_turn {
@@ -61,16 +73,16 @@ bool rate_limiter::try_acquire(std::size_t n) {
     return missing(n) == std::chrono::nanoseconds::zero();
 }
 
-bool rate_limiter::take(std::size_t n, time_point until) {
+bool rate_limiter::take(std::size_t n, time_point until, const std::stop_token* token) {
     check(n);
-    if (!turn_.try_acquire_until(until)) return false;
+    if (!(token ? turn_.try_acquire_until(*token, until) : turn_.try_acquire_until(until))) return false;
     const taken_turn mine(turn_);
     for (;;) {
         const auto wait = missing(n);
         if (wait == wait.zero()) return true;
         const auto when = detail::deadline_after(wait);
         if (when > until) return false;
-        this_fiber::sleep_until(when);
+        if (!sleep_until(when, token)) return false;
     }
 }
 

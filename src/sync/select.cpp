@@ -27,11 +27,11 @@
 //             likely.
 #include <weft/detail/select_core.hpp>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/stop.hpp>
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -39,7 +39,7 @@
 
 #include "fiber/control_block.hpp"
 #include "sched/simulate/choice.hpp"
-#include "sched/stop_waiter.hpp"
+#include "sched/wait/stop_waiter.hpp"
 #include "sync/channel_core.hpp"
 
 namespace weft::detail {
@@ -200,14 +200,15 @@ std::optional<selection::ready_case> selection::begin_any(std::size_t first) noe
     return std::nullopt;
 }
 
-bool selection::begin(ready_case& c) noexcept {
+// Not analysed: lock_all() has taken the lock.
+bool selection::begin(ready_case& c) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     auto& e = entries_[c.index];
     if (e.kind == select_kind::stop) return e.token->stop_requested();
     if (e.kind == select_kind::join) return e.fiber->has_ended();
     if (e.kind == select_kind::watch) return e.seen == select_watch::state::ready;
     if (!has_channel(e)) return false;
     c.result = e.channel->begin(direction_of(e), e.element, c.rest);
-    return c.result == channel_op::done || c.result == channel_op::closed;
+    return e.channel->is_over(c.result);
 }
 
 /// \returns  the case that ended the wait; nothing if select must begin another round.
@@ -221,8 +222,8 @@ std::optional<std::size_t> selection::wait_for_any(wait& w) {
     forget_fibers();
     unlink_all();  // SELECT-4
     keeps_place_ = false;
-    if (why == wake::stopped) throw cancelled{};
-    if (why == wake::timed_out) return timed_out();
+    if (why == wait_end::stopped) throw cancelled{};
+    if (why == wait_end::timed_out) return timed_out();
     const auto index = w.index();
     auto& e = entries_[index];
     if (e.kind == select_kind::watch) return std::nullopt;  // SELECT-6
@@ -239,23 +240,26 @@ std::optional<std::size_t> selection::timed_out() noexcept {
 }
 
 std::size_t selection::chosen(std::size_t index, channel_op result) const {
-    if (result == channel_op::closed && entries_[index].kind == select_kind::send) throw_channel_closed();
+    const auto& e = entries_[index];
+    if (result != channel_op::done && e.kind == select_kind::send) channel_not_sent(*e.channel, result);
     return index;
 }
 
-void selection::lock_all() noexcept {
+// Not analysed, as its counterpart: the locks are as many as the entries say.
+void selection::lock_all() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     channel_core* locked = nullptr;
     for (const auto* e : by_address_)
         if (e->channel != std::exchange(locked, e->channel)) e->channel->lock().lock();  // SELECT-1
 }
 
-void selection::unlock_all() noexcept {
+void selection::unlock_all() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     channel_core* unlocked = nullptr;
     for (const auto* e : by_address_)
         if (e->channel != std::exchange(unlocked, e->channel)) e->channel->lock().unlock();
 }
 
-void selection::link_all(wait& w) noexcept {
+// Not analysed: lock_all() has taken the locks.
+void selection::link_all(wait& w) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& e = entries_[i];
         if (!has_channel(e)) continue;
@@ -273,9 +277,9 @@ void selection::watch_fibers(wait& w) noexcept {
         auto* const me = ::new (registrations_[i].bytes) waiter(w.cell(), w.ticket(), static_cast<wait_outcome>(i));
         bool ended_already;
         {
-            const std::lock_guard guard(e.fiber->lock);
+            const lock_guard guard(e.fiber->lock);
             ended_already = !e.fiber->life.await();  // CONTROL_BLOCK-4
-            if (!ended_already) e.fiber->cold().joiners.push_back(*me);
+            if (!ended_already) e.fiber->joiners().push_back(*me);
         }
         if (ended_already && me->claim()) me->unpark();
     }
@@ -284,8 +288,8 @@ void selection::watch_fibers(wait& w) noexcept {
 void selection::forget_fibers() noexcept {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         if (entries_[i].kind != select_kind::join) continue;
-        const std::lock_guard guard(entries_[i].fiber->lock);
-        entries_[i].fiber->cold().joiners.remove(registered<waiter>(i));
+        const lock_guard guard(entries_[i].fiber->lock);
+        entries_[i].fiber->joiners().remove(registered<waiter>(i));
     }
 }
 
@@ -322,8 +326,9 @@ void selection::unlink_all() noexcept {
 
 bool operate_now(select_entry& e) {
     const auto result = e.channel->try_operate(direction_of(e), e.element);
-    if (result == channel_op::closed && e.kind == select_kind::send) throw_channel_closed();
-    return result == channel_op::done || result == channel_op::closed;
+    if (!e.channel->is_over(result)) return false;
+    if (result != channel_op::done && e.kind == select_kind::send) channel_not_sent(*e.channel, result);
+    return true;
 }
 
 }  // namespace

@@ -23,22 +23,22 @@ namespace {
 using namespace detail;
 
 struct shared_mutex_state {  // all zeros: free, no waiters
-    state_lock lock;  // guards all that follows
-    wait_cell* writer = nullptr;
-    std::size_t readers = 0;
-    wait_list waiting_writers;
-    wait_list waiting_readers;
+    state_lock lock;
+    wait_cell* writer WEFT_GUARDED_BY(lock) = nullptr;
+    std::size_t readers WEFT_GUARDED_BY(lock) = 0;
+    wait_list waiting_writers WEFT_GUARDED_BY(lock);
+    wait_list waiting_readers WEFT_GUARDED_BY(lock);
 
-    bool admits_writer() const noexcept { return !writer && readers == 0; }
-    bool admits_reader() const noexcept { return !writer && waiting_writers.empty(); }
+    bool admits_writer() const noexcept WEFT_REQUIRES(lock) { return !writer && readers == 0; }
+    bool admits_reader() const noexcept WEFT_REQUIRES(lock) { return !writer && waiting_writers.empty(); }
 
-    void admit_writer(wait_list& admitted) noexcept {
+    void admit_writer(wait_list& admitted) noexcept WEFT_REQUIRES(lock) {
         waiter* const oldest = waiting_writers.claim_front();
         if (!oldest) return;
         writer = &oldest->cell();  // SHARED_MUTEX-4
         admitted.push_back(*oldest);
     }
-    void admit_readers(wait_list& admitted) noexcept {
+    void admit_readers(wait_list& admitted) noexcept WEFT_REQUIRES(lock) {
         while (waiter* const oldest = waiting_readers.claim_front()) {
             ++readers;  // SHARED_MUTEX-4
             admitted.push_back(*oldest);

@@ -5,35 +5,36 @@
 //                   what it waited for. A waiter that was stopped or timed out was not claimed, and
 //                   has taken nothing.
 //   WAITING_ROOM-2  After a wake-up the wait does not touch the object: the waker may have been its
-//                   last user before the destructor.
+//                   last user before the destructor (PARK_LISTED-2).
 #pragma once
 
 #include <stop_token>
 
 #include "base/state_lock.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 
-/// Called under `lock`, which it gives back. Waits in `list` until the caller is claimed there.
+/// Gives `lock` back and waits in `list` until the caller is claimed there.
 ///
 /// \returns  false if the deadline passed or `token` was stopped first.
 /// \parks    always.
 /// \throws   cancelled, if options.may_stop says so.
-bool wait_in(state_lock& lock, wait_list& list, const wait_options& options, const std::stop_token* token = nullptr);
+bool wait_in(state_lock& lock, wait_list& list, const wait_options& options, const std::stop_token* token = nullptr)
+    WEFT_RELEASE(lock);
 
 struct waiting_room {  // all zeros: free, in state 0, no waiters
     state_lock lock;
-    wait_list waiters;  // under the lock; oldest first
+    wait_list waiters WEFT_GUARDED_BY(lock);  // oldest first
 
     /// Waits in this room, by wait_in().
-    bool wait_locked(const wait_options& options, const std::stop_token* token = nullptr) {
+    bool wait_locked(const wait_options& options, const std::stop_token* token = nullptr) WEFT_RELEASE(lock) {
         return wait_in(lock, waiters, options, token);
     }
-    // Called under the lock. They give it back in their last access.
-    void unlock_and_wake_one() noexcept;
-    void unlock_and_wake_all() noexcept { wake_all_in(lock.state()); }
-    void wake_all_in(state_lock::state_type) noexcept;
+    // These give the lock back in their last access to the room: a waiter that is woken may destroy
+    // it.
+    void unlock_and_wake_all() noexcept WEFT_RELEASE(lock) { wake_all_in(lock.state()); }
+    void wake_all_in(state_lock::state_type) noexcept WEFT_RELEASE(lock);
 };
 
 }  // namespace weft::detail

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 

@@ -165,6 +165,25 @@ TEST_P(supervisors, seed_Q8_temporary_siblings_that_were_stopped_are_removed) {
     });
 }
 
+struct leaves_slowly {
+    struct nothing {};
+    void handle(nothing) {}
+    void stopping() { this_fiber::sleep_for(20ms); }
+};
+
+TEST_P(supervisors, take_new_children_while_others_are_stopped_for_a_restart) {
+    rt.run([&] {
+        supervisor s({.strategy = restart::one_for_all, .max_restarts = 1000, .within = 1s});
+        const auto all = start_all(s, child_kind::permanent, 1);
+        const auto slow = s.start<leaves_slowly>({.name = "slow"});
+        all[0].send(writer::fail{});
+        this_fiber::sleep_for(5ms);  // the supervisor waits for `slow` now
+        for (int i = 0; i < 64; ++i) static_cast<void>(s.start<leaves_slowly>({.shutdown = 1ms}));
+        EXPECT_EQ(all[0].ask(writer::lives{}), 2);
+        EXPECT_EQ(s.size(), 66u);
+    });
+}
+
 TEST_P(supervisors, seed_Q8_past_the_limit_children_end_and_everybody_is_told) {
     rt.run([&] {
         supervisor s({.max_restarts = 3, .within = 60s, .name = "bank"});

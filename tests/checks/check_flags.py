@@ -58,13 +58,15 @@ def check_containers():
     """The four pairs of a library and a file, each with or without _GLIBCXX_DEBUG."""
     kinds = {"with": ["-D_GLIBCXX_DEBUG"], "without": ["-U_GLIBCXX_DEBUG"]}
     for kind, flags in kinds.items():
-        library = compile((source / "src/base/requirements.cpp").read_text(), *flags, "-c", "-o", work / f"{kind}.o")
-        expect(f"a library is compiled {kind} _GLIBCXX_DEBUG", library.returncode == 0)
+        for file in ("requirements", "abi"):
+            library = compile((source / f"src/base/{file}.cpp").read_text(), *flags, "-c", "-o", work / f"{file}-{kind}.o")
+            expect(f"{file}.cpp of a library is compiled {kind} _GLIBCXX_DEBUG", library.returncode == 0)
     for library in kinds:
         for file, flags in kinds.items():
             text = "#include <weft/detail/requirements.hpp>\nint main() {}\n"
             compiled = compile(text, *flags, "-c", "-o", work / "file.o")
-            linked = subprocess.run([*compiler, work / "file.o", work / f"{library}.o", "-o", work / "program"], text=True,
+            parts = [work / "file.o", work / f"requirements-{library}.o", work / f"abi-{library}.o"]
+            linked = subprocess.run([*compiler, *parts, "-o", work / "program"], text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             pair = f"a file {file} _GLIBCXX_DEBUG and a library {library} it"
             if file == library:

@@ -8,8 +8,26 @@ add_test(NAME check.layers COMMAND Python3::Interpreter "${scripts}/check_layers
 add_test(NAME check.atomics COMMAND Python3::Interpreter "${scripts}/check_atomics" "${PROJECT_SOURCE_DIR}")
 add_test(NAME check.guide COMMAND Python3::Interpreter "${scripts}/check_guide" "${PROJECT_SOURCE_DIR}")
 add_test(NAME check.guarantees COMMAND Python3::Interpreter "${scripts}/check_guarantees" "${PROJECT_SOURCE_DIR}")
+add_test(NAME check.rows.seed_X3 COMMAND Python3::Interpreter "${scripts}/check_rows" "${PROJECT_SOURCE_DIR}")
 add_test(NAME check.tags COMMAND Python3::Interpreter "${scripts}/check_tags" "${PROJECT_SOURCE_DIR}")
-set_tests_properties(check.layers check.atomics check.guide check.guarantees check.tags PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT} LABELS check)
+add_test(NAME check.waits COMMAND Python3::Interpreter "${scripts}/check_waits" "${PROJECT_SOURCE_DIR}")
+add_test(NAME check.umbrella COMMAND Python3::Interpreter "${scripts}/check_umbrella" "${PROJECT_SOURCE_DIR}")
+set_tests_properties(check.layers check.atomics check.guide check.guarantees check.rows.seed_X3 check.tags check.waits check.umbrella
+                     PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT} LABELS check)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_test(NAME check.thread_safety COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_thread_safety.py"
+             "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}")
+    set_tests_properties(check.thread_safety PROPERTIES TIMEOUT 60 LABELS check)
+endif()
+if(WEFT_UNITY_BUILD AND WEFT_SANITIZE STREQUAL "thread" AND WEFT_BUILD_http AND WEFT_BUILD_redis)   # the build that has time for it
+    get_target_property(hiredis_folders PkgConfig::hiredis INTERFACE_INCLUDE_DIRECTORIES)
+    if(NOT hiredis_folders)
+        set(hiredis_folders)
+    endif()
+    add_test(NAME check.alone COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_alone.py" "${PROJECT_SOURCE_DIR}"
+             "${CMAKE_CXX_COMPILER}" "${WEFT_ARCH}" ${hiredis_folders})
+    set_tests_properties(check.alone PROPERTIES TIMEOUT 900 PROCESSORS 2 LABELS check)
+endif()
 if(WEFT_SANITIZE)
     return()
 endif()
@@ -26,6 +44,26 @@ add_test(NAME check.flags COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR
          "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}" "${work}/flags")
 set_tests_properties(check.headers check.negative check.peers check.flags PROPERTIES TIMEOUT 300 LABELS check)
 
+# The edge of the libraries (docs/design/abi.md), at the shared libraries of the same objects.
+set(shared_libraries $<TARGET_FILE:weft_lockcheck>)
+set(static_libraries)
+foreach(target IN ITEMS weft weft_http weft_redis weft_reductions)
+    if(TARGET ${target}_shared)
+        list(APPEND shared_libraries $<TARGET_FILE:${target}_shared>)
+        list(APPEND static_libraries --static $<TARGET_FILE:${target}>)
+    endif()
+endforeach()
+add_test(NAME check.exports COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_exports.py" --nm "${CMAKE_NM}"
+         --readelf "${CMAKE_READELF}" --version "${WEFT_ABI_VERSION}" --list "${work}/exported.txt"
+         --objects "${PROJECT_BINARY_DIR}/CMakeFiles" ${static_libraries} ${shared_libraries})
+add_test(NAME check.abi COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_abi.py" "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}"
+         $<TARGET_FILE:weft> $<TARGET_FILE:weft_shared> "${PROJECT_VERSION}" "${work}/abi")
+set_tests_properties(check.exports check.abi PROPERTIES TIMEOUT 300 LABELS check)
+
+add_test(NAME package.recipes COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/package/check_recipes.py" "${PROJECT_SOURCE_DIR}"
+         "${CMAKE_COMMAND}")
+set_tests_properties(package.recipes PROPERTIES TIMEOUT 30 LABELS package)
+
 # The installation is made once for both tests of it.
 if(NOT WEFT_INSTALL)
     return()
@@ -38,6 +76,7 @@ foreach(component IN ITEMS http redis)
 endforeach()
 set(package "${PROJECT_SOURCE_DIR}/tests/package")
 set(prefix "${work}/package/prefix")
+list(JOIN components "," components)   # a semicolon would make arguments of their own of them
 set(outside -D "PREFIX=${prefix}" -D "COMPILER=${CMAKE_CXX_COMPILER}" -D "COMPONENTS=${components}")
 
 add_test(NAME package.install COMMAND ${CMAKE_COMMAND} -D "BUILD=${PROJECT_BINARY_DIR}" -D "PREFIX=${prefix}"

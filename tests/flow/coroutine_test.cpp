@@ -656,5 +656,20 @@ TEST(coroutine, stress_many_are_made_called_and_dropped_on_several_threads) {
     for (auto& t : threads) t.join();
 }
 
+TEST(coroutine, is_called_under_three_names) {
+    int steps = 0;
+    coroutine<> c([&] {
+        for (; steps < 3; coroutine<>::yield()) ++steps;
+    });
+    c();
+    c.resume();
+    c.call();
+    EXPECT_EQ(steps, 3);
+    EXPECT_FALSE(c.done());
+    c();
+    EXPECT_TRUE(c.done());
+    EXPECT_THROW(c(), coroutine_done);
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,5 +1,6 @@
 // two_way_coroutine_test.cpp - coroutine<R(A)>: values in by call, out by yield.
 #include <weft/coroutine.hpp>
+#include <weft/resumable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +40,44 @@ TEST(two_way_coroutine, a_body_that_returns_gives_its_last_value) {
     EXPECT_EQ(c(0), "end");
     EXPECT_EQ(c.state(), coroutine_state::done);
     EXPECT_THROW(c(1), coroutine_done);
+}
+
+TEST(two_way_coroutine, is_resumed_under_either_name_until_it_is_done) {
+    coroutine<std::unique_ptr<int>(std::unique_ptr<int>)> c([](auto& yield, std::unique_ptr<int> n) {
+        while (*n != 0) n = yield(std::make_unique<int>(2 * *n));
+        return n;
+    });
+    EXPECT_FALSE(c.done());
+    EXPECT_EQ(*c.resume(std::make_unique<int>(3)), 6);
+    EXPECT_EQ(*c(std::make_unique<int>(4)), 8);
+    EXPECT_FALSE(c.done());
+    EXPECT_EQ(*c.resume(std::make_unique<int>(0)), 0);
+    EXPECT_TRUE(c.done());
+    EXPECT_THROW(c.resume(nullptr), coroutine_done);
+    auto other = std::move(c);
+    EXPECT_TRUE(c.done());  // NOLINT(bugprone-use-after-move): that is the question
+    EXPECT_TRUE(other.done());
+}
+
+TEST(two_way_coroutine, takes_references_through_resume) {
+    int last = 0;
+    coroutine<int&(int&)> c([](auto& yield, int& first) {
+        int* n = &first;
+        for (;;) n = &yield(*n);
+    });
+    EXPECT_EQ(&c.resume(last), &last);
+}
+
+TEST(two_way_coroutine, without_an_argument_is_resumable) {
+    static_assert(resumable<coroutine<int()>> && resumable<coroutine<void()>>);
+    coroutine<int()> c([](auto& yield) {
+        yield(1);
+        return 2;
+    });
+    const resumable_ref ref(c);
+    int steps = 0;
+    for (; !ref.done(); ++steps) ref.resume();
+    EXPECT_EQ(steps, 2);
 }
 
 TEST(two_way_coroutine, the_call_that_reaches_the_end_of_a_void_body_throws) {

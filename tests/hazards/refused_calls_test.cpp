@@ -58,7 +58,7 @@ const refused_call calls[] = {
     {"getrandom", {SYS_getrandom}},
     {"statx", {SYS_statx}},
     {"futex_waitv", {449}},
-    {"io_uring", {425, 426, 427}},
+    {"io_uring", {425, 426, 427}},  // weft makes none of these calls yet (docs/design/engines.md)
     {"openat2", {437}},
     {"faccessat2", {439}},
     {"clock_gettime", {SYS_clock_gettime}},

@@ -147,7 +147,8 @@ TEST(overflow_death, ask_A2_the_line_tells_name_size_high_water_address_place_an
         "weft: stack overflow in fiber \"too-deep\" \\(stack 256 KiB, 25[0-6] KiB touched, address 0x[0-9a-f]+, spawned at "
         "[^ ]*stack_hazard_test.cpp:[0-9]+, fiber [0-9]+\\)\n");
     EXPECT_EXIT(
-        run([] { spawn([](int) { overflow(); }, 1).join(); }, {.workers = 1}), killed(SIGSEGV),
+        run([] { spawn([](int, int, int, int, int, int) { overflow(); }, 1, 2, 3, 4, 5, 6).join(); }, {.workers = 1}),
+        killed(SIGSEGV),
         "weft: stack overflow in fiber \"an unnamed fiber\" \\(stack 256 KiB, .*, body [^ ]*call_task[^ ]*, fiber [0-9]+\\)\n");
 }
 

@@ -74,7 +74,7 @@ WEFT_ON_1_2_4_8_WORKERS(descriptors);
 TEST_P(descriptors, an_eventfd_is_waited_for_and_read) {
     rt.run([] {
         auto event = descriptor::adopt(::eventfd(0, EFD_CLOEXEC));
-        EXPECT_TRUE(is_non_blocking(event.native()));
+        EXPECT_TRUE(is_non_blocking(event.native_handle()));
         auto waiter = spawn([&] {
             event.wait_readable();
             event.wait_readable();  // it is still ready
@@ -138,7 +138,7 @@ TEST_P(descriptors, inotify_tells_of_a_file) {
         std::string directory = ::testing::TempDir() + "weft-XXXXXX";
         ASSERT_NE(::mkdtemp(directory.data()), nullptr);
         auto changes = descriptor::adopt(::inotify_init1(IN_CLOEXEC));
-        ASSERT_GE(::inotify_add_watch(changes.native(), directory.c_str(), IN_CREATE), 0);
+        ASSERT_GE(::inotify_add_watch(changes.native_handle(), directory.c_str(), IN_CREATE), 0);
         auto waiter = spawn([&] {
             changes.wait_readable();
             alignas(inotify_event) std::array<std::byte, 512> events;
@@ -280,16 +280,17 @@ TEST_P(descriptors, files_on_a_disk_are_refused) {
     rt.run([] {
         std::FILE* const file = std::tmpfile();
         const int fd = ::fileno(file);
-        for (auto* const make : {&descriptor::adopt, &descriptor::borrow}) {
+        using maker = descriptor (*)(int);
+        for (const maker make : {maker{&descriptor::adopt}, maker{&descriptor::borrow}}) {
             try {
-                auto d = (*make)(fd);
+                auto d = make(fd);
                 ADD_FAILURE() << "no refusal";
             } catch (const std::system_error& e) {
                 EXPECT_EQ(e.code(), std::errc::invalid_argument);
                 EXPECT_NE(std::string(e.what()).find("weft::blocking"), std::string::npos);
             }
             EXPECT_TRUE(is_open(fd));
-            EXPECT_THROW((*make)(-1), std::system_error);
+            EXPECT_THROW(make(-1), std::system_error);
         }
         std::fclose(file);
     });

@@ -59,28 +59,40 @@ private:
     std::size_t before_ = 0;
 };
 
-/// An engine that a thread polls, and that plain threads of the test take for that of their runtime.
-class polled_engine {
+/// An engine that plain threads of the test take for that of their runtime. The test polls it.
+class current_engine {
 public:
-    explicit polled_engine(std::unique_ptr<detail::io_engine> engine = detail::make_io_engine()) : engine_(std::move(engine)) {
+    explicit current_engine(std::unique_ptr<detail::io_engine> engine) : engine_(std::move(engine)) {
         current_ = engine_.get();
         detail::set_io_context_lookup([]() noexcept { return detail::io_context{current_.load(), nullptr}; });
-        poller_ = std::thread([this] {
-            while (!ending_) engine_->poll(detail::never);
-        });
     }
-    ~polled_engine() {
-        ending_ = true;
-        engine_->wake();
-        poller_.join();
+    ~current_engine() {
         detail::set_io_context_lookup([]() noexcept { return detail::io_context{}; });
     }
+    current_engine(const current_engine&) = delete;
+    current_engine& operator=(const current_engine&) = delete;
 
     detail::io_engine& get() { return *engine_; }
 
 private:
     static inline std::atomic<detail::io_engine*> current_{nullptr};
     const std::unique_ptr<detail::io_engine> engine_;
+};
+
+/// A current_engine that a thread of its own polls.
+class polled_engine : public current_engine {
+public:
+    explicit polled_engine(std::unique_ptr<detail::io_engine> engine = detail::make_io_engine())
+        : current_engine(std::move(engine)), poller_([this] {
+              while (!ending_) get().poll(detail::never);
+          }) {}
+    ~polled_engine() {
+        ending_ = true;
+        get().wake();
+        poller_.join();
+    }
+
+private:
     std::atomic<bool> ending_{false};
     std::thread poller_;
 };

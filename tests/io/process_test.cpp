@@ -195,6 +195,18 @@ TEST_P(processes, with_a_group_end_with_what_they_have_started_after_a_wait_that
     });
 }
 
+TEST_P(processes, may_be_sent_signals_while_another_fiber_waits) {
+    rt.run([] {
+        process child({"sleep", "1000"});
+        auto end = spawn([&] { return child.wait(); });
+        child.signal(SIGTERM);
+        std::error_code error;
+        while (!error) child.signal(0, error);  // until the exit status was taken
+        EXPECT_EQ(error, std::errc::no_such_process);
+        EXPECT_EQ(end.join().signal, SIGTERM);
+    });
+}
+
 TEST_P(processes, a_signal_to_a_group_reaches_all_of_it) {
     rt.run([] {
         process child(shell(starts_another), {.out = redirect::pipe, .group = io::process_group::own});

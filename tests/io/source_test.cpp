@@ -5,7 +5,7 @@
 #include "io/operation.hpp"
 #include "io/socket_io.hpp"
 #include "io_fixture.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::test {
 namespace {
@@ -14,8 +14,8 @@ using detail::io_direction;
 using detail::io_source;
 using detail::make_source;
 using detail::read_wait;
-using detail::write_wait;
 using detail::readiness;
+using detail::write_wait;
 
 class source_test : public descriptor_check {
 protected:
@@ -165,13 +165,12 @@ TEST_F(source_test, wait_ends_when_its_time_has_come) {
     polled_engine d;
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
-    EXPECT_EQ(
-        source_->wait(io_direction::read, source_->events(io_direction::read), read_wait, detail::clock::now() + 5ms),
-        readiness::timed_out);
+    EXPECT_EQ(source_->wait(io_direction::read, source_->events(io_direction::read), read_wait, detail::clock::now() + 5ms),
+              readiness::timed_out);
     source_->leave();
 }
 
-TEST_F(source_test, SOURCE_5_a_driver_that_ends_hands_its_waiters_over_to_poll) {
+TEST_F(source_test, SOURCE_5_an_engine_that_ends_hands_its_waiters_over_to_poll) {
     auto d = std::make_unique<polled_engine>();
     ASSERT_TRUE(source_->enter());
     ASSERT_EQ(source_->attach(), 0);
@@ -189,7 +188,7 @@ TEST_F(source_test, SOURCE_5_a_driver_that_ends_hands_its_waiters_over_to_poll) 
     reader.join();
 }
 
-TEST_F(source_test, a_source_outlives_its_driver_and_is_closed_later) {
+TEST_F(source_test, a_source_outlives_its_engine_and_is_closed_later) {
     {
         polled_engine d;
         ASSERT_TRUE(source_->enter());
@@ -200,7 +199,7 @@ TEST_F(source_test, a_source_outlives_its_driver_and_is_closed_later) {
     EXPECT_FALSE(is_open(fd()));
 }
 
-TEST_F(source_test, without_a_driver_a_thread_waits_in_poll) {
+TEST_F(source_test, without_an_engine_a_thread_waits_in_poll) {
     std::thread writer([&] {
         std::this_thread::sleep_for(20ms);
         EXPECT_EQ(::write(peer(), "x", 1), 1);
@@ -210,7 +209,7 @@ TEST_F(source_test, without_a_driver_a_thread_waits_in_poll) {
     writer.join();
 }
 
-TEST_F(source_test, without_a_driver_close_wakes_within_a_slice) {
+TEST_F(source_test, without_an_engine_close_wakes_within_a_slice) {
     std::thread closer([&] {
         std::this_thread::sleep_for(20ms);
         source_->close();

@@ -1,7 +1,8 @@
-// stop_matrix_io_test.cpp - calls that block, calls that call back and signals, interrupted in all ways.
+// stop_matrix_io_test.cpp - calls that block, calls that call back, signals and child processes, interrupted in all ways.
 #include "support/stop_matrix.hpp"
 
 #include <weft/blocking.hpp>
+#include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/latch.hpp>
 
@@ -122,8 +123,14 @@ void a_signal_by_error_code(scene& s) {
     s.reported(error);
 }
 
+void the_end_of_a_process(scene& s) {
+    auto child = s.prepare([] { return io::process({"sleep", "1000"}); });
+    s.wait_for_signal([&] { child.signal(SIGKILL); }, [&] { EXPECT_EQ(child.wait().signal, SIGKILL); });
+}
+
 std::vector<park_point> of_calls() {
     return {
+        {"the_end_of_a_process", the_end_of_a_process},
         {"a_blocking_call_that_has_begun", a_blocking_call_that_has_begun, outcome::throws_late, outcome::on_entry_only},
         {"a_blocking_call_that_has_not_begun", a_blocking_call_that_has_not, outcome::throws, outcome::untried},
         {"a_blocking_call_that_listens", a_blocking_call_that_listens, outcome::throws, outcome::untried},

@@ -4,6 +4,7 @@
 #include <weft/stop.hpp>
 
 #include <optional>
+#include <utility>
 
 #include "model/primitives.hpp"
 
@@ -101,6 +102,125 @@ TYPED_TEST(channel, CHANNEL_CORE_3_CHANNEL_CORE_5_close_ends_those_who_wait) {
         for (const auto s : sent) done += s == channel_op::done;
         model::check(static_cast<int>(c.size()) == done && done <= 1,
                      "CHANNEL_CORE-5: a send has arrived, or was told that it is closed");
+    });
+}
+
+template <class T>
+model::result one_that_displaces(const model::options& o) {
+    return model::explore(o, [](model::execution& t) {
+        const parties all;
+        weft::channel<T> c(1, {.when_full = weft::overflow::drop_oldest});
+        int got = 0;
+        t.thread([&] {
+            for (const int n : {1, 2}) c.send(T(n));
+        });
+        t.thread([&] {
+            if (const auto v = c.try_receive()) got = *v;
+        });
+        t.join_all();
+        const auto rest = c.try_receive();
+        model::check(c.size() == 0, "CHANNEL_BUFFER-1: at most one stays");
+        model::check(got == 2 || (rest && *rest == 2), "the newest is not dropped");
+        model::check(got != 2 || !rest, "in order, and each once");
+    });
+}
+
+TYPED_TEST(channel, CHANNEL_CORE_9_drop_oldest_keeps_the_newest) { expect_holds(one_that_displaces<TypeParam>(two_threads)); }
+
+TYPED_TEST(channel, CHANNEL_BUFFER_1_CHANNEL_CORE_9_two_that_displace) {
+    holds(three_threads, [](model::execution& t) {
+        const parties all;
+        weft::channel<TypeParam> c(1, {.when_full = weft::overflow::drop_oldest});
+        int got = 0;
+        for (const int n : {1, 2}) t.thread([&, n] { c.send(TypeParam(n)); });
+        t.thread([&] {
+            if (const auto v = c.try_receive()) got = *v;
+        });
+        t.join_all();
+        const auto rest = c.try_receive();
+        model::check(c.size() == 0, "CHANNEL_BUFFER-1: at most one stays");
+        model::check(got != 0 || rest, "the last one to come is not dropped");
+        model::check(!rest || *rest != got, "each once");
+    });
+}
+
+TYPED_TEST(channel, CHANNEL_CORE_9_sends_that_need_not_wait_tell_what_became_of_them) {
+    for (const auto how : {weft::overflow::drop_newest, weft::overflow::fail, weft::overflow::back_off})
+        holds(two_threads, [=](model::execution& t) {
+            const parties all;
+            weft::channel<TypeParam> c(1, {.when_full = how});
+            int sent = 0, got = 0;
+            t.thread([&] {
+                for (const int n : {1, 2}) {
+                    TypeParam v(n);
+                    sent += c.send_for(v, weft::forever) == channel_op::done;
+                }
+            });
+            t.thread([&] { got = c.try_receive().has_value(); });
+            t.join_all();
+            model::check(sent == got + static_cast<int>(c.size()), "done means received, or stored");
+        });
+}
+
+TEST(channels_that_are_full, CHANNEL_BUFFER_1_breaks_when_the_oldest_stays) {
+    expect_found(one_that_displaces<in_a_node>(with(two_threads, "CHANNEL_BUFFER-1")), "CHANNEL_BUFFER-1");
+}
+
+/// A value in a node whose move takes a while: others may act before it and after it.
+struct slow {
+    explicit slow(weft::detail::atomic<int>& steps) : steps_(&steps) {}
+    slow(slow&& other) noexcept : steps_(other.steps_) { steps_->fetch_add(1, weft::detail::relaxed); }
+    slow& operator=(slow&&) = default;
+
+private:
+    weft::detail::atomic<int>* steps_;
+};
+
+TEST(channels_that_are_full, CHANNEL_BUFFER_1_a_send_that_is_still_moving_costs_no_value_that_has_arrived) {
+    holds(two_threads, [](model::execution& t) {
+        const parties all;
+        weft::detail::atomic<int> steps{0};
+        weft::channel<slow> c(1, {.when_full = weft::overflow::drop_oldest});
+        for (int i = 0; i < 2; ++i)
+            t.thread([&] {
+                c.send(slow(steps));
+                model::check(c.size() == 1, "what was sent is stored, or a newer value");
+            });
+        t.join_all();
+        model::check(c.size() == 1, "CHANNEL_BUFFER-1: one stays");
+    });
+}
+
+/// A value that counts its ends.
+struct counted {
+    explicit counted(int& ends) : ends_(&ends) {}
+    counted(counted&& other) noexcept : ends_(std::exchange(other.ends_, nullptr)) {}
+    counted& operator=(counted&& other) noexcept { return std::swap(ends_, other.ends_), *this; }
+    ~counted() {
+        if (ends_) ++*ends_;
+    }
+
+private:
+    int* ends_;
+};
+
+TEST(channels_that_are_kept, CHANNEL_CORE_7_are_closed_when_only_the_keeper_is_left_and_end_with_it) {
+    holds(three_threads, [](model::execution& t) {
+        const parties all;
+        int ends = 0;
+        std::optional<weft::channel<counted>> kept(1), a(*kept), b(*kept);
+        auto& core = weft::detail::channel_access::ref<counted>(*kept).core();
+        weft::detail::keep_channel(core);
+        kept->send(counted(ends));
+        t.thread([&] {
+            model::check(weft::detail::await_abandoned(core, weft::detail::never), "it is woken when only the keeper is left");
+            model::check(kept->closed(), "the channel is closed then");
+            kept.reset();
+        });
+        t.thread([&] { a.reset(); });
+        t.thread([&] { b.reset(); });
+        t.join_all();
+        model::check(ends == 1, "the channel has ended once");
     });
 }
 

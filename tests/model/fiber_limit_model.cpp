@@ -34,7 +34,9 @@ struct caller {
         model::check(cell.word.state() == wait_state::active, "signalled once its word says so");
         cell.word.left();
         if (cell.outcome != outcome_stopped) return true;
-        limit.withdraw(me);
+        limit.lock().lock();
+        limit.line().remove(me);
+        limit.lock().unlock();
         return false;
     }
     void stop() {

@@ -2,7 +2,7 @@
 // around what he does, or a shield.
 #include "fiber/interrupts.hpp"
 
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 // local.cpp - fiber-local values in the model build: each thread of the run has its own.
 #include <algorithm>
 
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace weft::detail {
 

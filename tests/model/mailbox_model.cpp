@@ -116,7 +116,8 @@ struct box final : mailbox_core {
             model::check(self.all_.ends[at(n)] == 0, "MAILBOX-2: what is looked at stays");
             return n >= from;
         };
-        return taken(next_if(until, wanted, &c));
+        auto why = weft::channel_op::done;
+        return taken(next_if(until, wanted, &c, why));
     }
     /// \returns  whether somebody was told.
     bool take_and_answer(time_point until = never) {

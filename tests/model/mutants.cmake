@@ -77,6 +77,8 @@ elseif(SOURCE STREQUAL "src/sync/cell_read.cpp")
             reader->is_late]] [[            if (!::model::mutant("CELL_STATE-3")) reader->link(*state_);
             reader->is_late]])
     leave_out("CELL_STATE-6" [[break_outdated_circle(*reader);]])
+elseif(SOURCE STREQUAL "src/sync/channel_core.cpp")
+    mutate([[buffer_.is_overfull() ?]] [[buffer_.is_overfull() && !::model::mutant("CHANNEL_BUFFER-1") ?]])
 elseif(SOURCE STREQUAL "src/sync/dataflow.cpp")
     mutate([[closes = c == me_;]] [[closes = c == me_ && !::model::mutant("DATAFLOW-1");]])
 endif()

@@ -1,10 +1,12 @@
 // pinned_model.cpp - PINNED-3: a carrier does not sleep while a fiber that is pinned to it is
 // ready.
 //
-// Shipped are the queue (sched/injector.hpp), the announcement and the sleep of a worker (sched/idle/idle_set.hpp, sched/idle/parker.hpp), and how a
-// worker goes and comes (sched/tenure.hpp). The steps between them are those of scheduler::ready_pinned(), idle_worker::sleep() and
-// nap(), monitor::await_worker(), put_back() and summon(). A deadline passes only when nobody can take a step any more: who
-// sleeps until then while the fiber waits has been forgotten.
+// Shipped are the queue (sched/injector.hpp), the announcement and the sleep of a worker
+// (sched/idle/idle_set.hpp, sched/idle/parker.hpp), and how a worker goes and comes
+// (sched/tenure.hpp). The steps between them are those of scheduler::ready_pinned(),
+// idle_worker::sleep() and nap(), carrier_pool::await_worker(), put_back() and summon(). A deadline
+// passes only when nobody can take a step any more: a carrier that sleeps until then while the
+// fiber waits has been forgotten.
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "model/litmus.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 
 namespace litmus {
 

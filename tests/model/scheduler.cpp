@@ -104,8 +104,10 @@ scheduler::wake_reason scheduler::sleep(const void* address, bool has_deadline) 
 
 void scheduler::end_own_sleep(thread& t) {
     t.now = state::ready;
-    const bool either = t.has_deadline && spurious_left_ > 0;
-    const bool times_out = either ? choices_.choose(2) == 0 : t.has_deadline;
+    // With neither left, time passes (MODEL_SCHEDULER-5).
+    const bool may_time_out = t.has_deadline && (timeouts_left_ > 0 || spurious_left_ == 0);
+    const bool either = may_time_out && spurious_left_ > 0;
+    const bool times_out = either ? choices_.choose(2) == 0 : may_time_out;
     t.reason = times_out ? wake_reason::timed_out : wake_reason::spurious;
     if (!times_out) --spurious_left_;
     else if (timeouts_left_ > 0) --timeouts_left_;

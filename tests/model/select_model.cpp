@@ -226,7 +226,7 @@ TEST(select, SELECT_3_timeout_against_a_partner) {
         line<int> a(0), b(0, &a.core);
         choice<3> frame;
         int one = 1;
-        std::optional<int> from_a, from_b;
+        std::optional<int> from_a;
         std::size_t chosen = 3;
         bool sent = false;
         t.thread([&] { chosen = frame.of({on_receive(a, from_a), on_send(b, one), on_timeout()}); });

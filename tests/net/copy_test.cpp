@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <thread>
 
@@ -169,6 +170,23 @@ TEST(copy, a_relay_hands_each_end_on_and_lets_the_other_direction_go_on) {
         const auto passed = relay.join();
         EXPECT_EQ(passed.forth, 7u);
         EXPECT_EQ(passed.back, 1'000'000u);
+    });
+}
+
+TEST(copy, a_relay_reports_its_failure_and_what_it_has_moved) {
+    weft::run([] {
+        connection client, server;
+        client.near.write_all("request");
+        std::error_code error;
+        const auto moved = io::relay(client.far, server.near, {.idle_timeout = 200ms}, error);
+        EXPECT_EQ(error, std::errc::timed_out);
+        EXPECT_EQ(moved.forth, 7u);
+        std::array<std::byte, 7> request;
+        server.far.read_exact(request);
+        client.near.close();
+        server.far.close();
+        io::relay(client.far, server.near, {}, error);
+        EXPECT_FALSE(error);
     });
 }
 

@@ -146,11 +146,11 @@ std::vector<park_point> of_streams() {
                     tcp::stream::connect(l.local(), error);
                     s.reported(error);
                 }),
-        at_once("resolve", [](scene&) { net::resolve("127.0.0.1", 80); }),
+        at_once("resolve", [](scene&) { static_cast<void>(net::resolve("127.0.0.1", 80)); }),
         at_once("resolve_by_error_code",
                 [](scene& s) {
                     std::error_code error;
-                    net::resolve("127.0.0.1", 80, error);
+                    static_cast<void>(net::resolve("127.0.0.1", 80, error));
                     s.reported(error);
                 }),
     };

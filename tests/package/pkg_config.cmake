@@ -1,4 +1,5 @@
 # Compiles and runs each program of the outside project with the flags that pkg-config gives for the installation in PREFIX.
+string(REPLACE "," ";" COMPONENTS "${COMPONENTS}")
 file(GLOB_RECURSE module_file "${PREFIX}/weft.pc")
 cmake_path(GET module_file PARENT_PATH modules)
 cmake_path(GET modules PARENT_PATH libraries)

@@ -119,7 +119,7 @@ TEST(redis_client, an_error_reply_throws_and_harms_nothing) {
     });
 }
 
-TEST(redis_client, a_pipeline_answers_in_order_with_errors_in_place) {
+TEST(redis_client, seed_N8_a_pipeline_answers_in_order_with_errors_in_place) {
     redis_server server;
     weft::run([&] {
         redis::client db(server.url());
@@ -239,6 +239,25 @@ TEST(redis_client, nobody_gets_anothers_reply_stress_1_worker) { nobody_gets_ano
 TEST(redis_client, nobody_gets_anothers_reply_stress_2_workers) { nobody_gets_anothers_reply(2, 0, 200, 50); }
 TEST(redis_client, nobody_gets_anothers_reply_stress_4_workers) { nobody_gets_anothers_reply(4, 0, 200, 50); }
 TEST(redis_client, nobody_gets_anothers_reply_stress_8_workers_1_connection) { nobody_gets_anothers_reply(8, 1, 200, 50); }
+
+TEST(redis_client, seed_N8_each_worker_has_a_connection_of_its_own) {
+    redis_server server;
+    weft::run(
+        [&] {
+            redis::client db(server.url());
+            std::atomic<int> here = 0;
+            const auto number_of_connection = [&] {
+                ++here;
+                for (const auto end = std::chrono::steady_clock::now() + 10s;
+                     here < 2 && std::chrono::steady_clock::now() < end;) {}
+                EXPECT_EQ(here, 2) << "both at once, on two workers";
+                return db.command("CLIENT", "ID").integer();
+            };
+            auto one = weft::spawn(number_of_connection), other = weft::spawn(number_of_connection);
+            EXPECT_NE(one.join(), other.join());
+        },
+        {.workers = 2, .time_slice = 0ns});
+}
 
 TEST(redis_client, leaving_callers_mix_up_nothing_stress) {
     redis_server server;

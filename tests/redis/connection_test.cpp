@@ -62,7 +62,7 @@ TEST(redis_connection, replies_split_at_every_byte) {
     }
 }
 
-TEST(redis_connection, commands_of_one_turn_are_one_write) {
+TEST(redis_connection, seed_N8_commands_of_one_turn_are_one_write) {
     constexpr int fibers = 100;
     std::string first_read;
     fake_server server([&](fake_server& s) {

@@ -251,7 +251,7 @@ TEST(deadlocks_death, all_asleep_is_certain_where_nobody_else_is_there) {
     auto waits = rt.spawn([&] { go.wait(); });
     if (::fork() == 0) {  // another process, which has no thread here
         ::usleep(1'800'000);
-        (void)!::write(both->writer.native(), &byte, 1);
+        (void)!::write(both->writer.native_handle(), &byte, 1);
         ::_exit(0);
     }
     (void)both->reader.read_some({&byte, 1});

@@ -126,7 +126,8 @@ TEST_F(dump_service, answers_in_text_and_json_to_its_own_user) {
     watched_runtime rt(serving());
     ASSERT_TRUE(eventually([] { return !answer_to("text\n").empty(); }));
     EXPECT_TRUE(answer_to("text\n").starts_with("weft: runtime \"weft\", workers: 1, fibers: 0\n"));
-    EXPECT_EQ(answer_to("json\n"), "{\"runtimes\":[{\"name\":\"weft\",\"workers\":1,\"fibers\":[]}],\"cycles\":[]}\n");
+    EXPECT_EQ(answer_to("json\n"),
+              "{\"runtimes\":[{\"name\":\"weft\",\"workers\":1,\"refused\":0,\"fibers\":[]}],\"cycles\":[]}\n");
     EXPECT_EQ(answer_to("something else\n"), "");
 }
 

@@ -24,7 +24,7 @@ const int free_signal = SIGRTMIN + 5;
     while (!over.load(std::memory_order_relaxed)) {}
 }
 
-TEST_F(hog_reports, show_the_stack_of_one_that_computes) {
+TEST_F(hog_reports, seed_Q13_show_the_stack_of_one_that_computes) {
     auto o = listening();
     o.hog_signal = free_signal;
     {

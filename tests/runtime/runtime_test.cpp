@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sched.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <set>
@@ -15,6 +18,7 @@
 
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
+#include "support/own_quota.hpp"
 #include "support/scale.hpp"
 
 using namespace std::chrono_literals;
@@ -170,8 +174,44 @@ TEST(runtime_options, that_make_no_sense_are_named) {
     EXPECT_EQ(complaint({.workers = 1}), "none");
 }
 
-TEST(runtime_options, workers_default_to_the_usable_cpus_and_the_environment_overrides_them) {
-    EXPECT_GE(runtime().stats().workers, 1u);
+/// The CPUs that the caller may use; all of them again at the end.
+class affinity {
+public:
+    affinity() { ::sched_getaffinity(0, sizeof all_, &all_); }
+    ~affinity() { ::sched_setaffinity(0, sizeof all_, &all_); }
+    affinity(const affinity&) = delete;
+    affinity& operator=(const affinity&) = delete;
+
+    unsigned cpus() const { return static_cast<unsigned>(CPU_COUNT(&all_)); }
+    /// The first n of them.
+    void keep(unsigned n) const {
+        cpu_set_t some;
+        CPU_ZERO(&some);
+        for (unsigned cpu = 0; n > 0 && cpu < CPU_SETSIZE; ++cpu)
+            if (CPU_ISSET(cpu, &all_)) CPU_SET(cpu, &some), --n;
+        ASSERT_EQ(::sched_setaffinity(0, sizeof some, &some), 0);
+    }
+
+private:
+    cpu_set_t all_{};
+};
+
+TEST(runtime_options, seed_L4_workers_default_to_the_cpus_that_affinity_and_quota_leave) {
+    const own_quota quota;
+    const affinity allowed;
+    const auto most = std::min(allowed.cpus(), 4u);
+    for (unsigned n = 1; n <= most; ++n) {
+        allowed.keep(n);
+        EXPECT_EQ(runtime().stats().workers, n);
+    }
+    quota.set("150000 100000");
+    EXPECT_EQ(runtime().stats().workers, std::min(most, 2u)) << "a quota of one and a half";
+    quota.set("50000 100000");
+    EXPECT_EQ(runtime().stats().workers, 1u);
+    EXPECT_EQ(runtime({.workers = 12}).stats().workers, 12u) << "as the program says";
+}
+
+TEST(runtime_options, workers_are_as_many_as_the_environment_says) {
     ::setenv("WEFT_WORKERS", "3", 1);
     EXPECT_EQ(runtime({.workers = 1}).stats().workers, 3u);
     for (const char* const bad : {"0", "x", "3x", "-1", "99999", "+3", " 3", "3 ", "-18446744073709551613", "18446744073709551619"}) {

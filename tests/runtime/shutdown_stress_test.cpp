@@ -61,8 +61,8 @@ TEST_P(runtime_stress, ends_at_a_random_moment_under_load) {
 }
 
 TEST_P(runtime_stress, plain_threads_spawn_while_fibers_keep_it_busy) {
+    std::atomic<bool> over{false};  // outlives the fibers that read it
     watched_runtime rt(GetParam());
-    std::atomic<bool> over{false};
     for (int i = 0; i < 20; ++i)
         rt.spawn_detached([&] {
             while (!over) {

@@ -1,6 +1,9 @@
 // Every way to start a fiber notes where that was, for dumps and reports.
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <source_location>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -108,10 +111,93 @@ TEST(spawn_site, is_that_of_the_attributes_if_there_are_any) {
     });
 }
 
-TEST(spawn_site, is_not_known_of_those_with_arguments_alone) {
+TEST(spawn_site, is_known_of_those_with_up_to_five_arguments) {
+    constexpr auto waits = [](auto&&...) { wait_for_ever(); };
+    weft::run([&] {
+        auto& rt = *runtime::current();
+        const unsigned line = next_line();
+        const weft::fiber<> one = weft::spawn(waits, 1), two = weft::spawn(waits, 1, 2), three = weft::spawn(waits, 1, 2, 3);
+        const unsigned next = next_line();
+        const weft::fiber<> four = weft::spawn(waits, 1, 2, 3, 4), five = weft::spawn(waits, 1, 2, 3, 4, 5);
+        for (const auto* const f : {&one, &two, &three}) expect_site(f->id(), line);
+        for (const auto* const f : {&four, &five}) expect_site(f->id(), next);
+        const unsigned of_runtime_line = next_line();
+        const auto of_runtime = rt.spawn(waits, std::string("moved"), 2);
+        expect_site(of_runtime.id(), of_runtime_line);
+        weft::with_scope([&](weft::scope& s) {
+            const unsigned child_line = next_line();
+            auto child = s.spawn(waits, 1, 2);
+            expect_site(child.id(), child_line);
+            s.request_stop();
+        });
+        const auto many = weft::spawn(waits, 1, 2, 3, 4, 5, 6, 7);
+        EXPECT_EQ(site_of(many.id()).line(), 0u);
+    });
+}
+
+TEST(spawn_site, is_known_in_a_named_runtime_with_any_number_of_arguments) {
+    constexpr auto waits = [](auto&&...) { wait_for_ever(); };
+    weft::run([&] {
+        auto& rt = *runtime::current();
+        const unsigned line = next_line();
+        const weft::fiber<> one = weft::spawn(rt, waits, 1), three = weft::spawn(rt, waits, 1, std::string("moved"), 3);
+        const unsigned next = next_line();
+        const weft::fiber<> seven = weft::spawn(rt, waits, 1, 2, 3, 4, 5, 6, 7);
+        for (const auto* const f : {&one, &three}) expect_site(f->id(), line);
+        expect_site(seven.id(), next);
+    });
+}
+
+TEST(spawn_site, is_known_of_detached_ones_with_arguments) {
+    weft::runtime rt;
+    told first, second, third;
+    unsigned lines[3];
+    constexpr auto calls = [](auto body, int) { body(); };
+    rt.run([&] {
+        lines[0] = next_line();
+        weft::spawn_detached(calls, first.body(), 1);
+        lines[1] = next_line();
+        rt.spawn_detached(calls, second.body(), 1);
+        lines[2] = next_line();
+        weft::spawn_detached(rt, calls, third.body(), 1);
+        expect_site(first.id(), lines[0]);
+        expect_site(second.id(), lines[1]);
+        expect_site(third.id(), lines[2]);
+    });
+    EXPECT_TRUE(rt.shutdown(std::chrono::seconds(30)));
+}
+
+// Each of these forms was there before the places of arguments were known.
+TEST(spawn_site, does_not_change_which_calls_compile) {
+    struct counter {
+        int n = 0;
+        int add(int by) { return n += by; }
+    };
     weft::run([] {
-        const auto f = weft::spawn([](int) { wait_for_ever(); }, 1);
-        EXPECT_EQ(site_of(f.id()).line(), 0u);
+        counter c;
+        EXPECT_EQ(weft::spawn(&counter::add, &c, 2).join(), 2);
+        EXPECT_EQ(weft::spawn(&counter::add, std::ref(c), 3).join(), 5);
+        const auto takes_token = [](const std::stop_token& t, int n) { return t.stop_possible() ? n : 0; };
+        EXPECT_EQ(weft::spawn(takes_token, 7).join(), 7);
+        EXPECT_EQ(weft::spawn([](std::unique_ptr<int> p) { return *p; }, std::make_unique<int>(8)).join(), 8);
+        const weft::attributes how{.name = "named"};
+        EXPECT_EQ(weft::spawn(how, &counter::add, &c, 1).join(), 6);
+        weft::attributes changing{.name = "named"};
+        EXPECT_EQ(weft::spawn(changing, &counter::add, &c, 1).join(), 7);
+        EXPECT_EQ(weft::spawn({.name = "braces"}, &counter::add, &c, 1).join(), 8);
+        auto& rt = *runtime::current();
+        EXPECT_EQ(weft::spawn(rt, &counter::add, &c, 1).join(), 9);
+        EXPECT_EQ(weft::spawn(rt, how, &counter::add, &c, 1).join(), 10);
+        EXPECT_EQ(weft::spawn(rt, {.name = "braces"}, &counter::add, &c, 1).join(), 11);
+        EXPECT_EQ(weft::spawn(rt, takes_token, 7).join(), 7);
+        const auto are_same = [](runtime* of, runtime& same) { return of == &same; };
+        EXPECT_TRUE(weft::spawn(are_same, &rt, std::ref(rt)).join());
+        EXPECT_TRUE(weft::spawn(rt, are_same, &rt, std::ref(rt)).join());
+        int local = 0;
+        weft::spawn([](int& n, int by) { n += by; }, std::ref(local), 4).join();
+        EXPECT_EQ(local, 4);
+        const char text[] = "text";
+        EXPECT_EQ(weft::spawn([](const std::string& s) { return s.size(); }, text).join(), 4u);
     });
 }
 

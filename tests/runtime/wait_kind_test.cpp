@@ -16,7 +16,7 @@
 #include <weft/runtime.hpp>
 
 #include "base/spin_lock.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait.hpp"
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
 
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 namespace weft::test {
 namespace {
 
-// As a library above weft would write it: one owner, waiters in a list, and a kind of its own.
+// As a program that is linked statically could write it: one owner, waiters in a list, and a kind of its own.
 class turnstile {
 public:
     void lock() noexcept;

@@ -1,14 +1,11 @@
 // few_awake_test.cpp - IDLE_SET-7, WORKER-4: a runtime that may keep fewer workers awake than it
 // has goes on with those, and with all when it may again.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,6 +18,7 @@
 #include "sched/scheduler.hpp"
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
+#include "support/own_quota.hpp"
 
 using namespace std::chrono_literals;
 
@@ -160,27 +158,7 @@ TEST(few_awake_of_low_class, CLASS_TURNS_4_have_their_turns_however_often_worker
     for (auto& f : all) f.join();
 }
 
-class quota_followed : public ::testing::Test {
-protected:
-    quota_followed() : base_(std::filesystem::temp_directory_path() / ("weft_quota_" + std::to_string(::getpid()))) {
-        std::filesystem::create_directories(base_);
-        std::ofstream(base_ / "membership") << "0::/\n";
-        set("max 100000");
-        detail::instead_of_the_usual_places = &places_;
-    }
-    ~quota_followed() override {
-        detail::instead_of_the_usual_places = nullptr;
-        std::filesystem::remove_all(base_);
-    }
-    void set(const std::string& quota) const {
-        std::ofstream(base_ / "next") << quota << '\n';
-        std::filesystem::rename(base_ / "next", base_ / "cpu.max");
-    }
-
-private:
-    const std::filesystem::path base_;
-    const detail::group_places places_{.root = base_, .membership = base_ / "membership"};
-};
+class quota_followed : public ::testing::Test, protected own_quota {};
 
 TEST_F(quota_followed, down_and_up_again_while_fibers_compute) {
     const auto cpus = detail::usable_cpus();

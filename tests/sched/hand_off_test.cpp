@@ -75,7 +75,7 @@ TEST_P(hand_off, ask_C2_fibers_that_block_their_thread_delay_nobody) {
     EXPECT_GE(rt.stats().blocked, 1u);
 }
 
-TEST_P(hand_off, seed_L13_MONITOR_4_threads_that_nobody_wants_any_more_end_and_come_again) {
+TEST_P(hand_off, seed_L13_CARRIER_POOL_3_threads_that_nobody_wants_any_more_end_and_come_again) {
     for (int burst = 0; burst < 3; ++burst) {
         std::vector<fiber<>> blocked;
         for (int i = 0; i < 20; ++i) blocked.push_back(rt.spawn([] { ::usleep(100'000); }));
@@ -124,7 +124,7 @@ TEST_P(hand_off, one_that_has_lost_its_worker_does_all_that_fibers_do) {
     for (auto& b : busy) b.join();
 }
 
-TEST_P(hand_off, one_that_spawns_for_ever_is_handed_off_too) {
+TEST_P(hand_off, seed_L9_one_that_spawns_for_ever_is_handed_off_too) {
     auto spawner = rt.spawn([&] {
         for (std::int64_t n = 0; !over; ++n) {
             spawn_detached([&] { ++ended; });
@@ -301,7 +301,7 @@ struct slow_to_go {
 thread_local slow_to_go kept_by_thread;
 void touch_what_is_kept() { ++kept_by_thread.touched; }
 
-TEST(hand_off_threads, MONITOR_4_one_that_takes_long_to_end_holds_up_nobody) {
+TEST(hand_off_threads, CARRIER_POOL_3_one_that_takes_long_to_end_holds_up_nobody) {
     may_go = false;
     runtime rt({.workers = 1, .time_slice = 2ms});
     const auto burst = [&] {

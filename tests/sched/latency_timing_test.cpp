@@ -105,7 +105,7 @@ TEST_F(timing, a_fiber_behind_others_in_the_ring_and_a_computation) {
     });
 }
 
-TEST_F(timing, a_fiber_spawned_by_a_plain_thread_while_all_are_idle) {
+TEST_F(timing, seed_L8_a_fiber_spawned_by_a_plain_thread_while_all_are_idle) {
     const seed seed;
     auto random = seed.of(0);
     latencies measured;

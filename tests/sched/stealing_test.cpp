@@ -141,7 +141,7 @@ TEST_P(several_workers, a_timer_of_one_that_computes_is_fired_by_another) {
     });
 }
 
-TEST_P(several_workers, seed_L6_all_of_them_get_work_while_there_is_enough) {
+TEST_P(several_workers, seed_L6_N10_all_of_them_get_work_while_there_is_enough) {
     const auto workers = GetParam();
     rt.run([&] {
         places seen;

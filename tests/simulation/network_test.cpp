@@ -78,7 +78,7 @@ TEST(simulated_network, who_is_not_there_refuses) {
             simulated_network net;
             EXPECT_EQ(refusal([&] { net.connect("client", door); }), std::errc::connection_refused);
             auto listener = net.listen(door);
-            EXPECT_EQ(refusal([&] { net.listen(door); }), std::errc::address_in_use);
+            EXPECT_EQ(refusal([&] { static_cast<void>(net.listen(door)); }), std::errc::address_in_use);
             listener.close();
             EXPECT_EQ(refusal([&] { listener.accept(); }), std::errc::bad_file_descriptor);
             EXPECT_EQ(refusal([&] { net.connect("client", door); }), std::errc::connection_refused);
@@ -156,6 +156,39 @@ TEST(simulated_network, a_reset_reaches_both_ends) {
             EXPECT_EQ(refusal([&] { read_to_end(peer); }), std::errc::connection_reset);
         },
         seeded(1));
+}
+
+TEST(simulated_network, streams_are_cases_of_a_select) {
+    weft::explore(100, [] {
+        simulated_network net({.least_delay = 1ms, .most_delay = 30ms, .split_one_in = 3});
+        auto listener = net.listen(door);
+        weft::with_scope([&](weft::scope& s) {
+            for (const char* text : {"to be or not", "that is the question"})
+                s.spawn([&net, text] {
+                    auto stream = net.connect("client", door);
+                    for (const char* c = text; *c; ++c) {
+                        weft::io::write_all(stream, std::string_view(c, 1));
+                        weft::this_fiber::sleep_for(3ms);
+                    }
+                });
+            auto one = listener.accept(), other = listener.accept();
+            std::string from_one, from_other;
+            int open = 2;
+            const auto take = [&](simulated_stream& from, std::string& text) {
+                std::array<std::byte, 4> some;
+                const auto before = weft::now();
+                const auto n = from.read_some(some);
+                if (weft::now() - before > 500us) throw std::runtime_error("it was not ready");
+                if (n == 0) --open, from.close();
+                text.append(reinterpret_cast<const char*>(some.data()), n);
+            };
+            while (open > 0)
+                weft::select(weft::when(one.is_open(), weft::on_readable(one, [&] { take(one, from_one); })),
+                             weft::when(other.is_open(), weft::on_readable(other, [&] { take(other, from_other); })),
+                             weft::on_timeout(1s, [] { throw std::runtime_error("nothing for a second"); }));
+            if (from_one.size() + from_other.size() != 32) throw std::runtime_error("not what was sent");
+        });
+    });
 }
 
 TEST(simulated_network, datagrams_are_lost_doubled_and_overtaken) {

@@ -65,18 +65,56 @@ void use_locks(course& seen) {
     });
 }
 
+void use_limits(course& seen) {
+    weft::wait_group done;
+    done.add(2);
+    weft::mutex lock;
+    weft::condition_variable changed;
+    bool told = false;
+    weft::channel<int> narrow(1);
+    weft::with_scope({.limit = 2}, [&](weft::scope& s) {
+        s.spawn([&] {
+            for (int i = 0; i < 4; ++i) narrow.send(i);
+            narrow.close();
+            done.done();
+        });
+        s.spawn([&] {
+            while (const auto i = narrow.receive()) seen += std::to_string(*i);
+            done.done();
+        });
+        s.spawn([&] {  // waits for a place
+            const std::lock_guard guard(lock);
+            told = true;
+            seen += 'n';
+            changed.notify_one();
+        });
+        {
+            std::unique_lock guard(lock);
+            changed.wait(guard, [&] { return told; });
+        }
+        seen += 'w';
+        done.wait();
+    });
+    seen += std::to_string(weft::await_callback<int>([](auto resume) {
+        weft::spawn_detached([resume]() mutable {
+            weft::this_fiber::yield();
+            resume(5);
+        });
+    }));
+}
+
 void use_dataflow(course& seen) {
     weft::ivar<int> width, height;
     weft::ivar<int> area([&] { return width.get() * height.get(); });
     weft::cell<int> price(1);
     auto changes = price.changes();
-    auto ticks = weft::every(1ms);
+    auto ticker = weft::every(1ms);
     weft::with_scope([&](weft::scope& s) {
         s.spawn([&] { width.set(3); });
         s.spawn([&] { height.set(4); });
         s.spawn([&] { price.set(2); });
         s.spawn([&] {
-            ticks.receive();
+            ticker.receive();
             seen += 't';
         });
         seen += std::to_string(area.get());
@@ -86,7 +124,7 @@ void use_dataflow(course& seen) {
 
 void use_actors(course& seen) {
     weft::supervisor s({.strategy = weft::restart::one_for_one, .max_restarts = 9, .within = 1s});
-    auto ref = s.start<counter>({.name = "counter"});
+    auto ref = s.start<counter>({.name = "counter", .mailbox = 1});
     for (int i = 1; i < 6; ++i) ref.send(counter::add{i});
     weft::this_fiber::sleep_for(1ms);
     seen += std::to_string(ref.ask(counter::total{}, 1s));
@@ -95,6 +133,7 @@ void use_actors(course& seen) {
 course all_of_it() {
     course seen;
     use_locks(seen);
+    use_limits(seen);
     use_dataflow(seen);
     use_actors(seen);
     return seen;
@@ -114,4 +153,29 @@ TEST(vocabulary, takes_the_same_course_twice) {
         courses.insert(first);
     }
     EXPECT_GT(courses.size(), 12u);
+}
+
+TEST(vocabulary, a_limit_of_fibers_goes_by_the_seed) {
+    const weft::explore_options three{.runtime = {.max_fibers = 3, .at_limit = weft::at_limit::park}};
+    std::set<course> courses;
+    for (std::uint64_t seed = 0; seed < 25; ++seed) {
+        course first, again;
+        const auto spawn_ten = [](course& seen) {
+            weft::with_scope([&](weft::scope& s) {
+                for (char c = 'a'; c < 'k'; ++c)
+                    s.spawn([&seen, c] {
+                        weft::this_fiber::yield();
+                        seen += c;
+                    });
+            });
+        };
+        const auto one = weft::replay(seed, [&] { spawn_ten(first); }, three);
+        const auto other = weft::replay(seed, [&] { spawn_ten(again); }, three);
+        EXPECT_FALSE(one.failure) << "seed " << seed << ": " << one.what;
+        EXPECT_EQ(first.size(), 10u);
+        EXPECT_EQ(first, again) << "seed " << seed;
+        EXPECT_EQ(one.trace, other.trace) << "seed " << seed;
+        courses.insert(first);
+    }
+    EXPECT_GT(courses.size(), 3u);
 }

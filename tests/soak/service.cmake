@@ -15,6 +15,7 @@ function(weft_soak_program target folder)
 endfunction()
 
 weft_soak_program(service_soak_server server)
+weft_optimise(service_soak_server)
 target_link_libraries(service_soak_server PRIVATE users_service)
 
 weft_soak_program(service_soak service "${CMAKE_CURRENT_SOURCE_DIR}/soak/support/flatness.cpp"

@@ -43,9 +43,12 @@ std::uint64_t goal() {
 struct table {
     weft::mutex guard;
     std::int64_t guarded = 0;
+    std::mutex foreign_guard;  // of the thread library: who waits for it blocks its thread
+    std::int64_t foreign_guarded = 0;
     channel<int> numbers{3};
     channel<int> silence{0};  // nobody ever sends
-    std::atomic<std::int64_t> entered{0}, sent{0}, received{0}, began{0}, ended{0}, cancellations{0}, stops{0};
+    std::atomic<std::int64_t> entered{0}, foreign_entered{0}, sent{0}, received{0}, began{0}, ended{0}, cancellations{0},
+        stops{0};
 };
 
 class party {
@@ -61,7 +64,7 @@ public:
 
 private:
     void step() {
-        switch (below(random_, 16)) {
+        switch (below(random_, 17)) {
             case 0: return compute_for(up_to(random_, 200us));
             case 1: ::usleep(below(random_, 200)); return;
             case 2: return this_fiber::sleep_for(up_to(random_, 500us));
@@ -77,6 +80,7 @@ private:
             case 12: return stay_while_pinned();
             case 13: return churn_memory();
             case 14: return weft::blocking([n = below(random_, 200)] { ::usleep(n); });
+            case 15: return hold_a_foreign_lock();
             default: return join_at_once();
         }
     }
@@ -87,6 +91,14 @@ private:
         const auto before = t_.guarded;
         compute_for(up_to(random_, 100us));  // where it may lose its worker
         t_.guarded = before + 1;
+    }
+    // Seed R16: a lock that knows only threads. The fiber keeps its thread, and with it the lock.
+    void hold_a_foreign_lock() {
+        const std::lock_guard held(t_.foreign_guard);
+        t_.foreign_entered.fetch_add(1);
+        const auto before = t_.foreign_guarded;
+        compute_for(up_to(random_, 100us));  // where it may lose its worker
+        t_.foreign_guarded = before + 1;
     }
     void send() {
         with_time_limit([&] {
@@ -198,6 +210,7 @@ void round(runtime& rt, const seed& s, std::uint64_t number) {
     });
     EXPECT_EQ(t.began, t.ended) << "a fiber is lost";
     EXPECT_EQ(t.guarded, t.entered) << "two held the mutex at once";
+    EXPECT_EQ(t.foreign_guarded, t.foreign_entered) << "two held the lock of threads at once";
     EXPECT_EQ(t.stops, t.cancellations);
     std::int64_t left = 0;
     while (t.numbers.try_receive()) ++left;
@@ -210,7 +223,7 @@ protected:
     ~soak() override { ::unsetenv("WEFT_TORTURE_HAND_OFFS"); }
 };
 
-TEST_F(soak, seed_R18_hand_offs_at_random_lose_nothing) {
+TEST_F(soak, seed_R16_R18_hand_offs_at_random_lose_nothing) {
     const seed s;
     const auto descriptors = open_descriptors();
     unsigned threads = 0;

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/spin_lock.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait_on.hpp"
 
 namespace weft::test {
 
@@ -42,18 +42,9 @@ private:
             lock_.unlock();
             return true;
         }
-        detail::wait w({.kind = baton_wait, .object = this, .deadline = until});
-        detail::waiter me(w.cell(), w.ticket());
-        waiting_.push_back(me);
-        lock_.unlock();
-        const auto how = w.park();
-        if (how == detail::wake::notified) return true;
-        {
-            const std::lock_guard guard(lock_);
-            waiting_.remove(me);
-        }
-        if (how == detail::wake::stopped) throw cancelled();
-        return false;
+        const auto how = detail::wait_on(lock_, waiting_, {.kind = baton_wait, .object = this, .deadline = until});
+        if (how == detail::wait_end::stopped) throw cancelled();
+        return how == detail::wait_end::notified;
     }
 
     detail::spin_lock lock_;

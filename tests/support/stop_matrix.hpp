@@ -80,7 +80,9 @@ public:
     /// The last thing before the wait.
     void about_to_wait() { about_to_wait_ = true; }
 
-    /// signal() comes after delay(), unless wait() has ended before.
+    /// signal() comes after delay(), unless wait() has ended before. It may come before the wait
+    /// has begun: a signal that the object does not keep is repeated, as in the row
+    /// `condition_variable`.
     template <class Signal, class Wait>
     void wait_for_signal(Signal signal, Wait wait) {
         const auto signaller = helper_.spawn([=, this] {
@@ -143,7 +145,7 @@ private:
     watched_runtime helper_{1};
 };
 
-/// A test suite of rows says TEST_P(its_name, is_interrupted_as_documented) { check(); }
+/// A test suite of rows says TEST_P(its_name, is_as_documented) { check(); }
 class interruption : public no_leaks, public ::testing::WithParamInterface<row> {
 protected:
     void check();

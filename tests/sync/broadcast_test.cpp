@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "sync/crew.hpp"
 
@@ -148,6 +149,24 @@ TEST(broadcast, a_send_that_waits_is_interrupted) {
     news.send(1);
     EXPECT_THROW(weft::with_timeout(1ms, [&] { news.send(2); }), weft::timeout_error);
     EXPECT_EQ(drain(rx), std::vector{1});
+}
+
+TEST(broadcast, the_number_of_subscribers_can_be_asked_at_any_moment) {
+    const broadcast<int> news;
+    static_assert(noexcept(news.size()));
+    EXPECT_EQ(news.size(), 0u);
+    const auto first = news.subscribe();
+    {
+        const auto second = news.subscribe();
+        EXPECT_EQ(news.size(), 2u);
+    }
+    EXPECT_EQ(news.size(), 1u);
+    first.close();
+    EXPECT_EQ(news.size(), 0u);
+    const auto third = news.subscribe();
+    std::jthread closes([same = news] { same.close(); });
+    while (news.size() != 0) std::this_thread::yield();
+    EXPECT_EQ(news.size(), 0u);
 }
 
 }  // namespace

@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include <weft/channel.hpp>
 #include <weft/coroutine.hpp>
+#include <weft/dump.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 
@@ -263,6 +265,33 @@ TEST_P(fiber_limits, fail_refuses_a_plain_thread_too) {
     occupant.join();
 }
 
+TEST_P(fiber_limits, refused_spawns_are_counted) {
+    watched_runtime rt(limited(GetParam(), 1, at_limit::fail));
+    rt.run([] {
+        for (int i = 0; i < 5; ++i) EXPECT_THROW(spawn_detached([] {}), std::system_error);
+    });
+    EXPECT_EQ(rt.stats().refused, 5u);
+    std::ostringstream text, json;
+    dump(text);
+    dump(json, {.format = dump_format::json});
+    EXPECT_NE(text.str().find(", refused spawns: 5\n"), std::string::npos) << text.str();
+    EXPECT_NE(json.str().find("\"refused\":5,"), std::string::npos) << json.str();
+}
+
+TEST_P(fiber_limits, a_spawn_that_is_stopped_while_it_waits_was_refused) {
+    watched_runtime rt(limited(GetParam(), 2, at_limit::park));
+    baton end;
+    auto occupant = rt.spawn([&] { end.take(); });
+    auto spawner = rt.spawn([] { EXPECT_THROW(spawn_detached([] {}), cancelled); });
+    EXPECT_TRUE(eventually([&] { return waiting_for(rt, "fiber limit") == 1; }));
+    EXPECT_EQ(rt.stats().refused, 0u);
+    spawner.request_stop();
+    EXPECT_NO_THROW(spawner.join());
+    EXPECT_EQ(rt.stats().refused, 1u);
+    end.post();
+    occupant.join();
+}
+
 // ---- run_inline
 
 TEST_P(fiber_limits, run_inline_runs_the_body_as_a_fiber_of_its_own) {
@@ -445,11 +474,12 @@ TEST(fiber_limit_options, that_make_no_sense_are_named) {
         }
         return "none";
     };
-    EXPECT_NE(complaint(static_cast<std::size_t>(-1), at_limit::park).find("max_fibers must be 0 (no limit) to 1000000000"),
+    EXPECT_NE(complaint(static_cast<std::size_t>(-2), at_limit::park).find("max_fibers must be 0 (no limit) to 1000000000"),
               std::string::npos);
     EXPECT_NE(complaint(5, static_cast<weft::at_limit>(9)).find("at_limit must be park, run_inline or fail, not 9"),
               std::string::npos);
     EXPECT_EQ(complaint(1'000'000'000, at_limit::fail), "none");
+    EXPECT_EQ(complaint(no_limit, at_limit::fail), "none");
 }
 
 /// Spawners on workers, on another runtime and on a thread race for the last place; some are stopped in the line.

@@ -29,14 +29,14 @@ protected:
 };
 WEFT_ON_1_2_4_8_WORKERS(fibers);
 
-TEST_P(fibers, join_returns_the_value) {
+TEST_P(fibers, seed_Q1_join_returns_the_value) {
     rt.run([] {
         EXPECT_EQ(spawn([] { return 7; }).join(), 7);
         EXPECT_EQ(spawn([](int a, const std::string& b) { return b + std::to_string(a); }, 4, "x").join(), "x4");
     });
 }
 
-TEST_P(fibers, join_of_a_void_body_waits_for_its_end) {
+TEST_P(fibers, seed_Q1_join_of_a_void_body_waits_for_its_end) {
     rt.run([] {
         bool ended = false;
         auto f = spawn([&] {
@@ -48,7 +48,7 @@ TEST_P(fibers, join_of_a_void_body_waits_for_its_end) {
     });
 }
 
-TEST_P(fibers, join_returns_a_reference) {
+TEST_P(fibers, seed_Q1_join_returns_a_reference) {
     rt.run([] {
         int value = 1;
         auto f = spawn([&]() -> int& { return value; });

@@ -22,10 +22,10 @@ using namespace std::chrono_literals;
 namespace weft::test {
 namespace {
 
-/// Whether the body ran on the stack of its joiner: then a local of the joiner is near.
-bool near(const void* there) {
-    const char here = 0;
-    const auto distance = &here - static_cast<const char*>(there);
+/// Whether the body runs on the stack of its joiner: then that frame of the joiner is near. Frames
+/// are compared, since AddressSanitizer keeps locals elsewhere.
+bool near(const void* frame_of_joiner) {
+    const auto distance = static_cast<const char*>(__builtin_frame_address(0)) - static_cast<const char*>(frame_of_joiner);
     return std::abs(distance) < 16384;
 }
 
@@ -36,10 +36,10 @@ protected:
 
 TEST_F(join_in_place, runs_the_child_on_the_joiners_stack_as_itself) {
     rt.run([&] {
-        const char mark = 0;
+        const void* const mark = __builtin_frame_address(0);
         const auto joiner = this_fiber::id();
         auto child = spawn({.name = "child"}, [&] {
-            EXPECT_TRUE(near(&mark));
+            EXPECT_TRUE(near(mark));
             EXPECT_NE(this_fiber::id(), joiner);
             EXPECT_EQ(this_fiber::name(), "child");
             EXPECT_GT(this_fiber::stack_remaining(), 0u);
@@ -239,9 +239,9 @@ TEST_F(join_in_place, a_chain_deeper_than_any_stack_goes_on_on_fresh_ones) {
 
 TEST_F(join_in_place, a_child_with_a_stack_of_its_own_gets_it) {
     rt.run([] {
-        const char mark = 0;
+        const void* const mark = __builtin_frame_address(0);
         auto child = spawn({.stack_bytes = 1 << 20}, [&] {
-            EXPECT_FALSE(near(&mark));
+            EXPECT_FALSE(near(mark));
             return this_fiber::stack_remaining();
         });
         EXPECT_GT(child.join(), std::size_t{1} << 19);
@@ -253,9 +253,9 @@ TEST_F(join_in_place, others_who_only_wait_for_its_end_are_woken) {
         fiber<> child;
         auto waits = spawn([&] { return child.join_for(10s); });
         auto selects = spawn([&] { return select(on_join(child), on_timeout(10s)); });
-        const char mark = 0;
+        const void* const mark = __builtin_frame_address(0);
         child = spawn([&] {
-            EXPECT_TRUE(near(&mark));
+            EXPECT_TRUE(near(mark));
             this_fiber::sleep_for(2ms);
         });
         child.join();

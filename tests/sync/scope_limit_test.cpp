@@ -67,6 +67,7 @@ TEST_P(limited_scopes, let_go_of_a_spawner_that_is_stopped_or_late) {
             auto blocks = s.spawn([] { this_fiber::sleep_for(1h); });
             EXPECT_THROW(with_timeout(1ms, [&] { s.spawn([] {}); }), timeout_error);
             EXPECT_EQ(s.size(), 1u);
+            EXPECT_EQ(runtime::current()->stats().refused, 1u);
             blocks.request_stop();
             s.spawn([] {}).join();
         });

@@ -34,6 +34,19 @@ TEST(select, seed_Q4_a_ready_case_runs_and_its_index_is_returned) {
     EXPECT_EQ(c.size(), 1u);
 }
 
+TEST(select, a_receive_needs_no_callback) {
+    channel<int> a, b(2);
+    b.send(1);
+    b.send(2);
+    EXPECT_EQ(select(on_receive(a), on_receive(b)), 1u);
+    EXPECT_EQ(b.receive(), 2);
+    b.close();
+    EXPECT_EQ(select(on_receive(a), on_receive(b.rx())), 1u);
+    std::vector<weft::select_case> cases;
+    cases.emplace_back(on_receive(b));
+    EXPECT_EQ(select(cases), 0u);
+}
+
 TEST(select, seed_Q4_otherwise_runs_if_nothing_is_ready) {
     channel<int> a, b(1);
     EXPECT_EQ(select(on_receive(a, unexpected), on_send(a, 1, unexpected), otherwise(nothing)), 2u);

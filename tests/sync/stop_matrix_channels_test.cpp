@@ -4,6 +4,7 @@
 #include <weft/broadcast.hpp>
 #include <weft/select.hpp>
 #include <weft/ticker.hpp>
+#include <weft/transform.hpp>
 
 using namespace std::chrono_literals;
 
@@ -37,6 +38,12 @@ std::vector<park_point> of_channels() {
              const channel<int> c;
              s.wait_for_signal([=] { c.receive(); }, [=] { EXPECT_EQ(c.send_for(1, 2h), channel_op::done); });
          }},
+        {"send_until",
+         [](scene& s) {
+             const channel<int> c;
+             const auto late = std::chrono::steady_clock::now() + 2h;
+             s.wait_for_signal([=] { c.receive(); }, [=] { EXPECT_EQ(c.send_until(1, late), channel_op::done); });
+         }},
         {"receive",
          [](scene& s) {
              const channel<int> c;
@@ -47,6 +54,13 @@ std::vector<park_point> of_channels() {
              const channel<int> c;
              int v = 0;
              s.wait_for_signal([=] { c.send(1); }, [&] { EXPECT_EQ(c.receive_for(v, 2h), channel_op::done); });
+         }},
+        {"receive_until",
+         [](scene& s) {
+             const channel<int> c;
+             int v = 0;
+             const auto late = std::chrono::steady_clock::now() + 2h;
+             s.wait_for_signal([=] { c.send(1); }, [&] { EXPECT_EQ(c.receive_until(v, late), channel_op::done); });
          }},
         {"a_step_of_a_range",
          [](scene& s) {
@@ -92,6 +106,22 @@ std::vector<park_point> of_select() {
          [](scene& s) {
              const channel<int> c;
              s.wait_for_signal([=] { c.receive(); }, [=] { select(on_send(c, 1)); });
+         }},
+        {"receive_from_a_transformed_end",
+         [](scene& s) {
+             const channel<int> c;
+             s.wait_for_signal([=] { c.send(1); }, [=] { EXPECT_EQ(transform(c, [](int n) { return n + 1; }).receive(), 2); });
+         }},
+        {"receive_from_a_mix",
+         [](scene& s) {
+             const channel<int> c, other;
+             s.wait_for_signal([=] { c.send(1); }, [=] { EXPECT_EQ(mix(other, c).receive(), 1); });
+         }},
+        {"receive_for_from_a_mix",
+         [](scene& s) {
+             const channel<int> c, other;
+             int v = 0;
+             s.wait_for_signal([=] { c.send(1); }, [&] { EXPECT_EQ(mix(other, c).receive_for(v, 2h), channel_op::done); });
          }},
         {"select_join",
          [](scene& s) {

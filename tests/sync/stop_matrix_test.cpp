@@ -64,6 +64,24 @@ std::vector<park_point> of_fibers() {
                  });
              },
          .on_thread = outcome::untried},
+        {.name = "spawn_into_a_full_scope",
+         .park =
+             [=](scene& s) {
+                 with_scope({.limit = 1}, [&](scope& all) {
+                     s.prepare([&] { all.spawn(sleeps(s)); });
+                     s.about_to_wait();
+                     all.spawn([] {});
+                 });
+             },
+         .on_thread = outcome::untried},
+        {.name = "spawn_without_a_place",
+         .park =
+             [=](scene& s) {
+                 watched_runtime full({.workers = 1, .max_fibers = 1});
+                 auto f = s.prepare([&] { return full.spawn([d = s.delay()] { this_fiber::sleep_for(d); }); });
+                 s.about_to_wait();
+                 auto other = full.spawn([] {});
+             }},
         {.name = "end_of_a_scope_whose_children_can_be_stopped",
          .park =
              [=](scene& s) {
@@ -170,6 +188,11 @@ std::vector<park_point> of_synchronisation() {
              counting_semaphore<3> some(0);
              s.wait_for_signal([&] { some.release(); }, [&] { EXPECT_TRUE(some.try_acquire_for(2h)); });
          }},
+        {"semaphore_try_acquire_for_with_a_token",
+         [](scene& s) {
+             counting_semaphore<> some(0);
+             s.wait_for_signal([&] { some.release(); }, [&] { EXPECT_TRUE(some.try_acquire_for(std::stop_token(), 2h)); });
+         }},
         {"latch_wait",
          [](scene& s) {
              latch l(1);
@@ -180,10 +203,20 @@ std::vector<park_point> of_synchronisation() {
              latch l(2);
              s.wait_for_signal([&] { l.count_down(); }, [&] { l.arrive_and_wait(); });
          }},
+        {"latch_arrive_and_wait_for",
+         [](scene& s) {
+             latch l(2);
+             s.wait_for_signal([&] { l.count_down(); }, [&] { EXPECT_TRUE(l.arrive_and_wait_for(2h)); });
+         }},
         {"barrier_arrive_and_wait",
          [](scene& s) {
              barrier<> b(2);
              s.wait_for_signal([&] { b.arrive_and_drop(); }, [&] { b.arrive_and_wait(); });
+         }},
+        {"barrier_arrive_and_wait_for",
+         [](scene& s) {
+             barrier<> b(2);
+             s.wait_for_signal([&] { b.arrive_and_drop(); }, [&] { EXPECT_TRUE(b.arrive_and_wait_for(2h)); });
          }},
         {"barrier_wait",
          [](scene& s) {
@@ -210,6 +243,11 @@ std::vector<park_point> of_synchronisation() {
          [](scene& s) {
              ivar<int> v;
              s.wait_for_signal([&] { v.set(1); }, [&] { EXPECT_TRUE(v.wait_for(2h)); });
+         }},
+        {"ivar_wait",
+         [](scene& s) {
+             ivar<int> v;
+             s.wait_for_signal([&] { v.set(1); }, [&] { v.wait(); });
          }},
         {"cell_get",
          [](scene& s) {

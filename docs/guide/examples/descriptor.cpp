@@ -14,7 +14,7 @@ int main() {
     weft::run([] {
         auto timer = weft::io::descriptor::adopt(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));  // closed with the object
         const itimerspec in_a_millisecond{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 1'000'000}};
-        timerfd_settime(timer.native(), 0, &in_a_millisecond, nullptr);
+        timerfd_settime(timer.native_handle(), 0, &in_a_millisecond, nullptr);
         std::uint64_t times = 0;
         timer.read_some(std::as_writable_bytes(std::span(&times, 1)));
         std::cout << "rang " << times << " time\n";

@@ -8,27 +8,15 @@
 #include <typeinfo>
 #include <utility>
 
+#include <weft/actor_attributes.hpp>
 #include <weft/channel.hpp>
 #include <weft/detail/clock.hpp>
-#include <weft/detail/migrate.hpp>
+#include <weft/detail/export.hpp>
 #include <weft/exit_reason.hpp>
-#include <weft/overflow.hpp>
 
 namespace weft {
 
 class runtime;
-
-/// How an actor is made: `weft::spawn_actor<account>({.name = "ann", .mailbox = 100}, 250)`. See
-/// docs/guide/10-actors.md.
-struct actor_attributes {
-    std::string_view name = {};  ///< for errors, reports and dumps; copied
-    std::size_t mailbox = unbounded;  ///< how many messages it holds; at least 1
-    /// What happens to a message for which there is no room.
-    weft::overflow overflow = overflow::park;
-    std::size_t stack_bytes = 0;  ///< as attributes::stack_bytes
-    /// As attributes::move; own_carrier gives this actor a thread of its own.
-    migrate move = migrate::always;
-};
 
 namespace detail {
 
@@ -38,7 +26,7 @@ struct asker;
 
 /// A message on its way. It belongs to its sender until it is posted, then to the mailbox, then to
 /// the fiber of its actor.
-class message {
+class WEFT_EXPORT message {
 public:
     message() noexcept = default;
     message(const message&) = delete;
@@ -64,7 +52,7 @@ private:
 };
 
 /// What an actor does. Made together with the actor; destroyed when the actor has ended for good.
-class actor_program {
+class WEFT_EXPORT actor_program {
 public:
     virtual ~actor_program() = default;
     /// Runs one life of the actor on its fiber, from the construction of the object to its end.
@@ -79,25 +67,25 @@ public:
 };
 
 /// The result counts as one reference. \throws std::invalid_argument for a mailbox without room
-actor_core* make_actor(const actor_attributes&, std::unique_ptr<actor_program>);
+WEFT_EXPORT actor_core* make_actor(const actor_attributes&, std::unique_ptr<actor_program>);
 // Starts it in the runtime of the calling fiber; on a plain thread panics with `what`.
-void start_actor(actor_core&, std::string_view what);
-void start_actor(actor_core&, const runtime&);
-void add_actor_ref(actor_core&) noexcept;
-void drop_actor_ref(actor_core&) noexcept;
+WEFT_EXPORT void start_actor(actor_core&, std::string_view what);
+WEFT_EXPORT void start_actor(actor_core&, const runtime&);
+WEFT_EXPORT void add_actor_ref(actor_core&) noexcept;
+WEFT_EXPORT void drop_actor_ref(actor_core&) noexcept;
 /// The actor whose fiber calls, with a reference. Called elsewhere, stops the program with a
 /// message that names `what`.
-actor_core* add_ref_to_self(std::string_view what) noexcept;
-actor_core& self_core(std::string_view what) noexcept;
-void require_actor_type(const actor_core&, const std::type_info&) noexcept;
+WEFT_EXPORT actor_core* add_ref_to_self(std::string_view what) noexcept;
+WEFT_EXPORT actor_core& self_core(std::string_view what) noexcept;
+WEFT_EXPORT void require_actor_type(const actor_core&, const std::type_info&) noexcept;
 
 /// Sends a message.
 /// \throws  actor_gone, cancelled, actor_deadlock, std::system_error (no_buffer_space)
 /// \parks   with overflow::park, while there is no room.
-void actor_send(actor_core&, std::unique_ptr<message>);
+WEFT_EXPORT void actor_send(actor_core&, std::unique_ptr<message>);
 
 /// Reserves room for one message in a mailbox; tests false if there is none.
-class reserved_room {
+class WEFT_EXPORT reserved_room {
 public:
     explicit reserved_room(actor_core&);
     ~reserved_room();
@@ -126,11 +114,11 @@ struct answer_place {
 /// Sends a message and waits for the answer.
 /// \throws  timeout_error, actor_gone, no_reply, and what actor_send() throws
 /// \parks   until there is an answer.
-void actor_ask(actor_core&, std::unique_ptr<message>, answer_place&, time_point until);
+WEFT_EXPORT void actor_ask(actor_core&, std::unique_ptr<message>, answer_place&, time_point until);
 
 /// The asker of a message, claimed by the constructor and woken by the destructor. Empty if it
 /// waits no longer.
-class answering {
+class WEFT_EXPORT answering {
 public:
     answering(actor_core&, message&) noexcept;
     ~answering();
@@ -147,40 +135,44 @@ private:
 
 /// Stops the program with a message: an object of a final class was sent a message for which it has
 /// no handler.
-[[noreturn]] void no_handler(const std::type_info& of_message) noexcept;
+WEFT_EXPORT [[noreturn]] void no_handler(const std::type_info& of_message) noexcept;
 /// Handles messages until the actor is to end.
-void serve(actor_core&, void* actor);
-/// \returns  the next message, or null if the time has passed or no message will come.
+WEFT_EXPORT void serve(actor_core&, void* actor);
+struct next_result {
+    channel_op how;  // done, timeout, empty, or closed: no message will come any more
+    std::unique_ptr<message> taken;  // null unless done
+};
+/// \returns  the next message, if one comes until then. It does not wait if that is `long_past`.
 /// \parks    while there is none.
 /// \throws   cancelled
-std::unique_ptr<message> next_message(actor_core&, time_point until);
+WEFT_EXPORT next_result next_message(actor_core&, time_point until);
 /// Takes the first message that `wanted` accepts; others stay. Otherwise as next_message().
-std::unique_ptr<message> next_message_if(actor_core&, time_point until, bool (*wanted)(void*, message&), void* context);
+WEFT_EXPORT next_result next_message_if(actor_core&, time_point until, bool (*wanted)(void*, message&), void* context);
 /// Keeps the message that was taken, so that it can be answered, until the next message is taken.
-message& keep_taken(actor_core&, std::unique_ptr<message>) noexcept;
-message* taken(actor_core&) noexcept;
-void drop_taken(actor_core&) noexcept;
+WEFT_EXPORT message& keep_taken(actor_core&, std::unique_ptr<message>) noexcept;
+WEFT_EXPORT message* taken(actor_core&) noexcept;
+WEFT_EXPORT void drop_taken(actor_core&) noexcept;
 /// How long stopping() may wait.
-std::chrono::nanoseconds time_to_stop(const actor_core&) noexcept;
+WEFT_EXPORT std::chrono::nanoseconds time_to_stop(const actor_core&) noexcept;
 
 // For any thread.
 
-void actor_close(actor_core&) noexcept;
-void actor_stop(actor_core&) noexcept;
-void actor_kill(actor_core&) noexcept;
-bool actor_has_ended(const actor_core&) noexcept;
-std::size_t actor_mailbox_size(actor_core&) noexcept;
-std::string_view actor_name(const actor_core&) noexcept;
-receiver<exit_reason> actor_monitor(actor_core&);
-void actor_link(actor_core&, actor_core&);
-void actor_unlink(actor_core&, actor_core&) noexcept;
-bool actor_register(std::string_view name, actor_core&);
-bool actor_unregister(std::string_view name) noexcept;
+WEFT_EXPORT void actor_close(actor_core&) noexcept;
+WEFT_EXPORT void actor_stop(actor_core&) noexcept;
+WEFT_EXPORT void actor_kill(actor_core&) noexcept;
+WEFT_EXPORT bool actor_has_ended(const actor_core&) noexcept;
+WEFT_EXPORT std::size_t actor_mailbox_size(actor_core&) noexcept;
+WEFT_EXPORT std::string_view actor_name(const actor_core&) noexcept;
+WEFT_EXPORT receiver<exit_reason> actor_monitor(actor_core&);
+WEFT_EXPORT void actor_link(actor_core&, actor_core&);
+WEFT_EXPORT void actor_unlink(actor_core&, actor_core&) noexcept;
+WEFT_EXPORT bool actor_register(std::string_view name, actor_core&);
+WEFT_EXPORT bool actor_unregister(std::string_view name) noexcept;
 /// \returns the actor with a reference if it has that type; else null.
-actor_core* actor_find(std::string_view name, const std::type_info&) noexcept;
+WEFT_EXPORT actor_core* actor_find(std::string_view name, const std::type_info&) noexcept;
 
 /// A reference to an actor. Empty after a move.
-class actor_core_ref {
+class WEFT_EXPORT actor_core_ref {
 public:
     actor_core_ref() noexcept = default;
     explicit actor_core_ref(actor_core* counted) noexcept : core_(counted) {}

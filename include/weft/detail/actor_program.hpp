@@ -11,19 +11,13 @@
 #include <utility>
 
 #include <weft/detail/actor_core.hpp>
+#include <weft/linked_exit.hpp>
 #include <weft/stop.hpp>
 
 namespace weft {
 
 template <class M>
 class mailbox;
-
-/// Sent to a class actor, if it has a handler for it, when an actor it is linked with ends
-/// abnormally. Without such a handler the class actor fails too. See docs/guide/10-actors.md.
-struct linked_exit {
-    std::string actor;  ///< the name of the actor that has ended
-    exit_reason reason;
-};
 
 namespace detail {
 

@@ -23,15 +23,16 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/opaque.hpp>
 
 namespace weft::detail {
 
 /// The first statement of the park points defined here: throws `cancelled` if the caller has been
 /// asked to stop.
-void enter_callback_wait();
+WEFT_EXPORT void enter_callback_wait();
 
-class callback_core {
+class WEFT_EXPORT callback_core {
 public:
     callback_core() noexcept;
     callback_core(const callback_core&) = delete;

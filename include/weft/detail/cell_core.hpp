@@ -6,13 +6,14 @@
 #include <memory>
 
 #include <weft/detail/dataflow.hpp>
+#include <weft/detail/export.hpp>
 
 namespace weft::detail {
 
 using cell_value = std::shared_ptr<const void>;
 
 /// One receiver of changes(). push() runs user code; it is never called concurrently.
-class cell_listener {
+class WEFT_EXPORT cell_listener {
 public:
     virtual ~cell_listener() = default;
     virtual bool is_gone() const noexcept = 0;
@@ -21,7 +22,7 @@ public:
     virtual void close() noexcept = 0;
 };
 
-class cell_core {
+class WEFT_EXPORT cell_core {
 public:
     /// \throws std::invalid_argument if `history` is 0
     explicit cell_core(std::size_t history);

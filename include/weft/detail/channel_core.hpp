@@ -1,4 +1,4 @@
-// channel_core.hpp - what channel<T> knows of its compiled, type-erased core.
+// channel_core.hpp - what channel<T> knows of its core, which is src/sync/channel_core.hpp.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/channel_op.hpp>
 #include <weft/detail/clock.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/overflow.hpp>
 
 namespace weft {
-
-/// How an operation on a channel ended. See docs/guide/2-channels.md.
-enum class channel_op { done, empty, full, closed, timeout };
 
 namespace detail {
 
@@ -47,34 +47,39 @@ struct typed_element {
 class channel_core;
 
 /// Makes a channel. The result counts as one handle.
-channel_core* make_channel(const element_operations&, std::size_t capacity);
-void add_handle(channel_core&) noexcept;
-void drop_handle(channel_core&) noexcept;
+/// \throws  std::invalid_argument for drop_oldest with capacity 0, which has no oldest value.
+WEFT_EXPORT channel_core* make_channel(const element_operations&, std::size_t capacity, overflow when_full = overflow::park);
+WEFT_EXPORT void add_handle(channel_core&) noexcept;
+WEFT_EXPORT void drop_handle(channel_core&) noexcept;
 
 /// A channel closes when its last sender is dropped.
-void add_sender(channel_core&) noexcept;
-void drop_sender(channel_core&) noexcept;
+WEFT_EXPORT void add_sender(channel_core&) noexcept;
+WEFT_EXPORT void drop_sender(channel_core&) noexcept;
 
 /// Called by the creator of the channel, before there is any other handle. A kept channel closes
 /// when its keeper's handle is the only one left.
-void keep_channel(channel_core&) noexcept;
+WEFT_EXPORT void keep_channel(channel_core&) noexcept;
 /// Waits until the keeper's handle is the only one. Only the keeper calls it, one call at a time.
 /// \returns false if `until` passed first. \parks \throws cancelled
-bool await_abandoned(channel_core&, time_point until);
+WEFT_EXPORT bool await_abandoned(channel_core&, time_point until);
 
 // The operations of channel<T>. `from` is a T, moved from only when the result is done; `to` is a
 // receiver's place.
-channel_op channel_send(channel_core&, void* from, time_point until);  // done, closed, timeout
-channel_op channel_receive(channel_core&, void* to, time_point until);  // done, closed, timeout
-channel_op channel_try_send(channel_core&, void* from);  // done, closed, full
-channel_op channel_try_receive(channel_core&, void* to);  // done, closed, empty
-void channel_close(channel_core&) noexcept;
-bool channel_is_closed(channel_core&) noexcept;
-std::size_t channel_size(channel_core&) noexcept;
-std::size_t channel_capacity(channel_core&) noexcept;
+// done, closed, timeout; full if the channel does not let it wait (longer)
+WEFT_EXPORT channel_op channel_send(channel_core&, void* from, time_point until);
+WEFT_EXPORT channel_op channel_receive(channel_core&, void* to, time_point until);  // done, closed, timeout
+WEFT_EXPORT channel_op channel_try_send(channel_core&, void* from);  // done, closed, full
+WEFT_EXPORT channel_op channel_try_receive(channel_core&, void* to);  // done, closed, empty
+WEFT_EXPORT void channel_close(channel_core&) noexcept;
+WEFT_EXPORT bool channel_is_closed(channel_core&) noexcept;
+WEFT_EXPORT std::size_t channel_size(channel_core&) noexcept;
+WEFT_EXPORT std::size_t channel_capacity(channel_core&) noexcept;
 
-[[noreturn]] void throw_channel_closed();
-[[noreturn]] void used_after_move() noexcept;
+WEFT_EXPORT [[noreturn]] void throw_channel_closed();
+/// Called with the result of a send that has not sent its value.
+/// \throws  channel_closed; std::system_error (no_buffer_space) unless drop_newest has dropped it.
+WEFT_EXPORT void channel_not_sent(const channel_core&, channel_op result);
+WEFT_EXPORT [[noreturn]] void used_after_move() noexcept;
 
 /// A handle on a core. Empty after it was moved from.
 class channel_ref {

@@ -60,18 +60,20 @@ class send_operations {
 public:
     /// Puts a value into the channel, or gives it to a waiting receiver.
     ///
-    /// \parks   while the channel is full; with capacity 0, until a receiver takes the value. A
-    ///          plain thread sleeps instead.
+    /// \parks   while the channel is full, if channel_options say so; with capacity 0, until a
+    ///          receiver takes the value. A plain thread sleeps instead.
     /// \throws  channel_closed; weft::cancelled if this fiber is asked to stop first, and then
-    ///          nothing was sent.
+    ///          nothing was sent; std::system_error (no_buffer_space) with overflow::fail or
+    ///          back_off.
     /// \orders  the send happens before the return of the receive() that takes the value.
     /// \cost    one uncontended lock; to store a value that is not trivially copyable, a second one
     ///          and a pooled node.
     void send(T value) const {
-        if (channel_send(core(), &value, never) == channel_op::closed) throw_channel_closed();
+        if (const auto result = channel_send(core(), &value, never); result != channel_op::done) channel_not_sent(core(), result);
     }
 
-    /// Sends only if that is possible without waiting; otherwise the value is not moved from.
+    /// Sends only if that is possible without waiting; otherwise the value is not moved from. With
+    /// overflow::drop_oldest it always is.
     ///
     /// \returns  true if it was sent.
     bool try_send(T& value) const { return try_send_op(value) == channel_op::done; }
@@ -83,7 +85,8 @@ public:
 
     /// Sends as send() does, but waits for at most `d`.
     ///
-    /// \returns  done, closed or timeout; `value` is moved from only when done.
+    /// \returns  done, closed, timeout, or full if channel_options do not let it wait (longer);
+    ///           `value` is moved from only when done.
     /// \parks    as send().
     /// \throws   weft::cancelled, as send(); `value` is then untouched.
     template <class Rep, class Period>
@@ -93,6 +96,15 @@ public:
     template <class Rep, class Period>
     channel_op send_for(T&& value, const std::chrono::duration<Rep, Period>& d) const {
         return send_for(value, d);
+    }
+    /// Sends as send_for() does, but waits until `t` at most.
+    template <class Clock, class Duration>
+    channel_op send_until(T& value, const std::chrono::time_point<Clock, Duration>& t) const {
+        return channel_send(core(), &value, deadline_at(t));
+    }
+    template <class Clock, class Duration>
+    channel_op send_until(T&& value, const std::chrono::time_point<Clock, Duration>& t) const {
+        return send_until(value, t);
     }
 
 private:
@@ -148,7 +160,7 @@ public:
     }
 
     /// \returns  the oldest value, or an empty optional if receiving would have to wait.
-    std::optional<T> try_receive() const {
+    [[nodiscard]] std::optional<T> try_receive() const {
         std::optional<T> value;
         channel_try_receive(core(), &value);
         return value;
@@ -169,6 +181,12 @@ public:
     channel_op receive_for(T& out, const std::chrono::duration<Rep, Period>& d) const {
         std::optional<T> value;
         return assigned(out, value, channel_receive(core(), &value, deadline_in(d)));
+    }
+    /// Receives as receive_for() does, but waits until `t` at most.
+    template <class Clock, class Duration>
+    channel_op receive_until(T& out, const std::chrono::time_point<Clock, Duration>& t) const {
+        std::optional<T> value;
+        return assigned(out, value, channel_receive(core(), &value, deadline_at(t)));
     }
 
     /// The values as an input range, until the channel is closed and drained.

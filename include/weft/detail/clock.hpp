@@ -1,6 +1,7 @@
 // clock.hpp - the one clock of the runtime: steady, in nanoseconds; virtual in a simulated runtime.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <chrono>
@@ -10,7 +11,7 @@ namespace weft::detail {
 using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::steady_clock::duration;
 
-struct clock {
+struct WEFT_EXPORT clock {
     using time_point = detail::time_point;
     using duration = detail::duration;
     using rep = duration::rep;

@@ -1,32 +1,17 @@
 // coroutine_core.hpp - the core that coroutine<> and coroutine<R(A)> share.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstddef>
 #include <memory>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include <weft/coroutine_options.hpp>
+
 namespace weft {
-
-/// The state of a coroutine: done once its body has returned or thrown; suspended also before the
-/// first call.
-enum class coroutine_state { suspended, running, done };
-
-/// Thrown by a call of a coroutine that is done.
-class coroutine_done : public std::logic_error {
-public:
-    coroutine_done() : std::logic_error("the coroutine is done and cannot be called") {}
-};
-
-/// Options of a coroutine. See docs/guide/6-coroutines.md.
-struct coroutine_options {
-    /// Rounded up to a power of two; 0: 256 KiB. This is address space: only pages that are touched
-    /// cost memory.
-    std::size_t stack_bytes = 0;
-};
 
 namespace detail {
 
@@ -42,7 +27,7 @@ struct coroutine_body {
 };
 
 /// Unwinds a suspended body. If the body is running, stops the program.
-struct coroutine_deleter {
+struct WEFT_EXPORT coroutine_deleter {
     void operator()(coroutine_core* core) const noexcept;
 };
 using coroutine_ptr = std::unique_ptr<coroutine_core, coroutine_deleter>;
@@ -50,20 +35,20 @@ using coroutine_ptr = std::unique_ptr<coroutine_core, coroutine_deleter>;
 /// Makes a stack with the core on it and room for the body below. The caller constructs the body
 /// there and then calls adopt_body().
 /// \throws std::system_error when memory is refused.
-coroutine_ptr new_coroutine(coroutine_options options, std::size_t body_bytes, std::size_t body_alignment);
-void* body_memory(coroutine_core& core) noexcept;
-void adopt_body(coroutine_core& core, coroutine_body const& type) noexcept;
+WEFT_EXPORT coroutine_ptr new_coroutine(coroutine_options options, std::size_t body_bytes, std::size_t body_alignment);
+WEFT_EXPORT void* body_memory(coroutine_core& core) noexcept;
+WEFT_EXPORT void adopt_body(coroutine_core& core, coroutine_body const& type) noexcept;
 
 // The halves of a call and of a yield. enter_ and leave_ return after the other side has switched
 // back; take_ then does the rest.
 
 /// \returns the coroutine that came back: after a transfer, another one than `core`.
-coroutine_core* enter_coroutine(coroutine_core& core, void* input);
-void* take_output(coroutine_core& left);
-void leave_coroutine(coroutine_core& core, void* output);
+WEFT_EXPORT coroutine_core* enter_coroutine(coroutine_core& core, void* input);
+WEFT_EXPORT void* take_output(coroutine_core& left);
+WEFT_EXPORT void leave_coroutine(coroutine_core& core, void* output);
 /// \returns null where a yield does nothing.
-coroutine_core* leave_innermost();
-void* take_input(coroutine_core& core);
+WEFT_EXPORT coroutine_core* leave_innermost();
+WEFT_EXPORT void* take_input(coroutine_core& core);
 
 /// Runs to the next yield or to the end. \returns what was passed out; null at an end without a
 /// value.
@@ -75,12 +60,12 @@ inline void* yield_coroutine(coroutine_core& core, void* output) {
     return take_input(core);
 }
 
-void transfer_from_innermost(coroutine_core& other);
-coroutine_state state_of(coroutine_core const& core) noexcept;
-void unwind_coroutine(coroutine_core& core) noexcept;
-[[noreturn]] void throw_coroutine_done();
+WEFT_EXPORT void transfer_from_innermost(coroutine_core& other);
+WEFT_EXPORT coroutine_state state_of(coroutine_core const& core) noexcept;
+WEFT_EXPORT void unwind_coroutine(coroutine_core& core) noexcept;
+WEFT_EXPORT [[noreturn]] void throw_coroutine_done();
 // For a call that returned null although it has to return a value.
-[[noreturn]] void refuse_missing_output(coroutine_core const& core);
+WEFT_EXPORT [[noreturn]] void refuse_missing_output(coroutine_core const& core);
 
 /// A Body has `void* run(coroutine_core&, void* input)`.
 template <class Body, class... Args>

@@ -9,6 +9,7 @@
 //                waiter may destroy it.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace weft::detail {
 
 struct waiting_room;
 
-class countdown {
+class WEFT_EXPORT countdown {
 public:
     enum class what : std::uint8_t { wait_group, latch };
 
@@ -37,8 +38,8 @@ public:
     /// Subtracts n >= 0. A latch only goes down.
     void take(std::ptrdiff_t n) noexcept;
     /// Does take() and then wait(). If the caller is already asked to stop, nothing is taken.
-    /// \parks \throws cancelled
-    void take_and_wait(std::ptrdiff_t n);
+    /// \returns  as wait(). \parks \throws cancelled
+    bool take_and_wait(std::ptrdiff_t n, time_point until, const std::stop_token*);
     bool is_zero() const noexcept;
     /// \returns  false if the time passed, or the token was stopped, before the count was zero.
     ///           \parks \throws cancelled

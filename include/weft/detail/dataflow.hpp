@@ -1,26 +1,19 @@
-// dataflow.hpp - what computed variables share: the fiber that computes, and the error for a cycle.
+// dataflow.hpp - what computed variables share: the fiber that computes, and whom it waits for.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
-#include <stdexcept>
 #include <utility>
 
-namespace weft {
+#include <weft/dataflow_cycle.hpp>
 
-/// A computed variable needs its own value, directly or through others, so the computation could
-/// never go on.
-class dataflow_cycle : public std::logic_error {
-public:
-    dataflow_cycle();
-};
-
-namespace detail {
+namespace weft::detail {
 
 class cell_core;
 
 /// One computed variable, while its function runs. current() finds it from the fiber that runs it.
-class computation {
+class WEFT_EXPORT computation {
 public:
     explicit computation(cell_core* computes = nullptr) noexcept : cell_(computes) {}
     computation(const computation&) = delete;
@@ -67,5 +60,4 @@ private:
     computation* waits_for_ = nullptr;  // guarded by one lock for all computations
 };
 
-}  // namespace detail
-}  // namespace weft
+}  // namespace weft::detail

@@ -1,6 +1,7 @@
 // fiber_ref.hpp - the compiled half of a handle: one reference to a fiber's control block.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstdint>
@@ -22,13 +23,13 @@ class scheduler;
 struct control_block;
 
 /// Stops the program: waiting on a handle that refers to no fiber breaks its contract.
-[[noreturn]] void panic_unjoinable() noexcept;
+WEFT_EXPORT [[noreturn]] void panic_unjoinable() noexcept;
 inline void require_joinable(bool joinable) noexcept {
     if (!joinable) [[unlikely]]
         panic_unjoinable();
 }
 
-class fiber_ref {
+class WEFT_EXPORT fiber_ref {
 public:
     fiber_ref() noexcept = default;
     explicit fiber_ref(control_block& f) noexcept : fiber_(&f) {}
@@ -74,7 +75,7 @@ private:
 };
 
 /// Joins the fiber of a handle and empties the handle; the result lives as long as this object.
-class joined_fiber {
+class WEFT_EXPORT joined_fiber {
 public:
     explicit joined_fiber(fiber_ref& handle) : what_(handle.join()) {}
     ~joined_fiber() { fiber_ref::drop_joined(*what_.fiber); }

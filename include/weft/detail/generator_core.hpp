@@ -12,6 +12,7 @@
 #include <exception>
 
 #include <weft/detail/coroutine_core.hpp>
+#include <weft/detail/export.hpp>
 
 namespace weft::detail {
 
@@ -33,13 +34,13 @@ struct generator_flow {
 };
 
 /// Runs to the next element or to the end.
-void step_generator(generator_flow& root);
+WEFT_EXPORT void step_generator(generator_flow& root);
 
 /// For the body of `flow`: returns when the element at `address` has been consumed.
 inline void yield_element(generator_flow& flow, void* address) { yield_coroutine(*flow.core, address); }
 
 /// For the body of `flow`: returns when `inner`, which must not have begun, has produced its last
 /// element.
-void yield_from(generator_flow& flow, generator_flow& inner);
+WEFT_EXPORT void yield_from(generator_flow& flow, generator_flow& inner);
 
 }  // namespace weft::detail

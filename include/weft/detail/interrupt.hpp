@@ -2,13 +2,14 @@
 #pragma once
 
 #include <weft/detail/clock.hpp>
+#include <weft/detail/export.hpp>
 
 namespace weft::detail {
 
 struct coroutine_core;
 
 /// One with_deadline() under way, on its caller's stack.
-struct deadline_frame {
+struct WEFT_EXPORT deadline_frame {
     // A frame that belongs to no fiber or thread.
     constexpr deadline_frame() noexcept : own(never), effective(never), outer(nullptr), list(nullptr), within(nullptr) {}
     explicit deadline_frame(time_point t) noexcept;  // enters the calling fiber or thread
@@ -34,7 +35,7 @@ private:
 };
 
 /// One shield that is alive, on its owner's stack.
-struct shield_frame {
+struct WEFT_EXPORT shield_frame {
     explicit shield_frame(time_point until) noexcept;
     ~shield_frame();
     shield_frame(const shield_frame&) = delete;
@@ -47,6 +48,6 @@ struct shield_frame {
 };
 
 /// Whether a stop is pending for the calling fiber, ignoring deadlines and shields.
-bool stop_is_pending() noexcept;
+WEFT_EXPORT bool stop_is_pending() noexcept;
 
 }  // namespace weft::detail

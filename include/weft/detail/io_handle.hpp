@@ -1,6 +1,7 @@
 // io_handle.hpp - sole ownership of one descriptor of the I/O layer, for streams and listeners.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <utility>
@@ -10,7 +11,7 @@ namespace weft::detail {
 class io_source;
 
 /// Its destructor closes the descriptor and gives the source back. Empty after a move.
-class io_handle {
+class WEFT_EXPORT io_handle {
 public:
     io_handle() noexcept = default;
     explicit io_handle(io_source* s) noexcept : source_(s) {}

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/select_core.hpp>
 
 namespace weft::detail {
@@ -12,7 +13,7 @@ enum class io_direction : std::uint8_t;
 
 /// Ready when a read (or a write) would not wait: bytes, a connection, end of stream, a failure, or
 /// closed. The source must stay meanwhile.
-class io_readiness final : public select_watch {
+class WEFT_EXPORT io_readiness final : public select_watch {
 public:
     explicit io_readiness(io_source* s) noexcept : io_readiness(s, io_direction{}) {}  // to read
     static io_readiness to_write(io_source* s) noexcept { return io_readiness(s, io_direction{1}); }

@@ -1,6 +1,7 @@
 // local_core.hpp - the compiled half of fiber_local<T>: a key, with one value per fiber.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace weft::detail {
 
-class local_value {
+class WEFT_EXPORT local_value {
 public:
     virtual ~local_value() = default;
 
@@ -20,7 +21,7 @@ private:
     local_value* older_ = nullptr;  // the next older value of the same fiber
 };
 
-class local_key {
+class WEFT_EXPORT local_key {
 public:
     local_key();
     ~local_key();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/fiber_ref.hpp>
 
 namespace weft {
@@ -26,7 +27,7 @@ struct call_site {
 
 /// A fiber whose body is being constructed; given back unless it starts. The compiled functions
 /// take and return values, so that all of this stays in registers.
-class new_fiber {
+class WEFT_EXPORT new_fiber {
 public:
     /// Makes a fiber with room for a body of that size.
     /// \throws std::bad_alloc, and what admit() throws
@@ -85,7 +86,7 @@ private:
 
 /// The runtime of the calling fiber. On a plain thread, stops the program with a message that names
 /// weft::run and `what`.
-scheduler& runtime_here(std::string_view what) noexcept;
+WEFT_EXPORT scheduler& runtime_here(std::string_view what) noexcept;
 
 /// The body of a fiber that calls f(args...), constructed in the fiber's room.
 template <start_as kind, class F, class... A>
@@ -142,9 +143,9 @@ fiber_ref start_fiber_here(const char* what, std::source_location site, F&& f, A
 
 /// For a fiber that may wait for a later action of its starter: the starter does not run it inline
 /// (at_limit) but waits for a place instead.
-attributes never_inline(const scheduler& where, attributes) noexcept;
+WEFT_EXPORT attributes never_inline(const scheduler& where, attributes) noexcept;
 
 /// Defined for runtime.hpp; for templates that are given a runtime.
-scheduler& scheduler_of(const runtime&) noexcept;
+WEFT_EXPORT scheduler& scheduler_of(const runtime&) noexcept;
 
 }  // namespace weft::detail

@@ -12,6 +12,7 @@
 //               touch the object afterwards.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace weft::detail {
 
-class one_time {
+class WEFT_EXPORT one_time {
 public:
     enum class what : std::uint8_t { once, ivar };
 

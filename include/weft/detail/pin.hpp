@@ -1,11 +1,13 @@
 // pin.hpp - keeps the calling fiber on its carrier during the lifetime of the object.
 #pragma once
 
+#include <weft/detail/export.hpp>
+
 namespace weft::detail {
 
 struct control_block;
 
-class pin {
+class [[nodiscard]] WEFT_EXPORT pin {
 public:
     pin() noexcept;
     ~pin();

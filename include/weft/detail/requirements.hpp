@@ -19,6 +19,9 @@
 #error "weft needs exceptions, a stop is one: compile without -fno-exceptions"
 #endif
 
+#include <weft/detail/abi.hpp>
+#include <weft/detail/export.hpp>
+
 // With _GLIBCXX_DEBUG the containers of the standard library are other classes with other sizes.
 // Each file refers to the constant of its own kind and the library defines only that of its own, so
 // the two link only if they agree. The models are built without the library.
@@ -26,10 +29,10 @@
 namespace weft::detail {
 
 #ifdef _GLIBCXX_DEBUG
-extern const char built_with_GLIBCXX_DEBUG;
+WEFT_EXPORT extern const char built_with_GLIBCXX_DEBUG;
 [[gnu::used]] static const char* const containers_of_this_file = &built_with_GLIBCXX_DEBUG;
 #else
-extern const char built_without_GLIBCXX_DEBUG;
+WEFT_EXPORT extern const char built_without_GLIBCXX_DEBUG;
 [[gnu::used]] static const char* const containers_of_this_file = &built_without_GLIBCXX_DEBUG;
 #endif
 

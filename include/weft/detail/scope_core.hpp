@@ -1,6 +1,7 @@
 // scope_core.hpp - the compiled half of with_scope(): children, first failure, stop, final wait.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace weft::detail {
 
 class scope_place;
 
-class scope_core {
+class WEFT_EXPORT scope_core {
 public:
     /// `options` must outlive the scope.
     scope_core(scheduler& where, const scope_options& options);
@@ -50,7 +51,7 @@ private:
 
 /// The place of a future child in a scope with scope_options::limit; given back unless the child
 /// starts.
-class scope_place {
+class WEFT_EXPORT scope_place {
 public:
     /// \parks \throws cancelled
     explicit scope_place(scope_core& in) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,13 +19,46 @@
 
 namespace weft::detail {
 
-/// One case: entry() describes it to the core, run() calls back after it was chosen. The case does
-/// not move in between.
+/// One case with one entry: entry() describes it to the core, run() calls back after it was chosen.
+/// The case does not move in between.
 template <class C>
-concept select_case_like = requires(C& c) {
+concept single_case = requires(C& c) {
     { c.entry() } -> std::same_as<select_entry>;
     c.run();
 };
+/// One case with `width` entries, one of which is chosen. run() returns false if that was not what
+/// the case waits for; the select then goes on, with new entries.
+template <class C>
+concept wide_case = requires(C& c, select_entry* into, std::size_t which) {
+    { C::width } -> std::convertible_to<std::size_t>;
+    c.entries(into);
+    { c.run(which) } -> std::same_as<bool>;
+};
+template <class C>
+concept select_case_like = single_case<C> || wide_case<C>;
+
+template <class C>
+constexpr std::size_t width_of = 1;
+template <wide_case C>
+constexpr std::size_t width_of<C> = C::width;
+
+template <class C>
+void describe(C& c, select_entry* into) {
+    if constexpr (wide_case<C>)
+        c.entries(into);
+    else
+        *into = c.entry();
+}
+/// \returns  false if the select is not over.
+template <class C>
+bool run_chosen(C& c, [[maybe_unused]] std::size_t which) {
+    if constexpr (wide_case<C>) {
+        return c.run(which);
+    } else {
+        c.run();
+        return true;
+    }
+}
 
 template <class Ch>
 concept receiving_handle = requires(const std::remove_cvref_t<Ch>& ch) {
@@ -176,9 +210,16 @@ private:
 template <select_case_like C>
 class conditional_case {
 public:
+    static constexpr std::size_t width = width_of<C>;
+
     conditional_case(bool enabled, C c) : enabled_(enabled), case_(std::move(c)) {}
-    select_entry entry() { return enabled_ ? case_.entry() : select_entry{}; }
-    void run() { case_.run(); }
+    void entries(select_entry* into) {
+        if (enabled_)
+            describe(case_, into);
+        else
+            for (std::size_t i = 0; i < width; ++i) into[i] = {};
+    }
+    bool run(std::size_t which) { return run_chosen(case_, which); }
 
 private:
     bool enabled_;

@@ -1,6 +1,7 @@
 // select_core.hpp - a select as the compiled core sees it: entries, one per case.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstddef>
@@ -17,7 +18,7 @@ class waiter;
 
 /// Something of a higher layer that becomes ready, such as a descriptor; that layer implements it.
 /// There is one object per case: a select calls open() first and close() last.
-class select_watch {
+class WEFT_EXPORT select_watch {
 public:
     enum class state : std::uint8_t {
         idle,  ///< not ready; enlist() says when to look again
@@ -68,12 +69,12 @@ struct select_registration {
 /// \parks   unless a case is ready or there is an `otherwise`.
 /// \throws  cancelled; channel_closed if the chosen case is a send to a closed channel; what an
 ///          element's move throws.
-std::size_t select_core(std::span<select_entry>, select_order*, select_registration*);
+WEFT_EXPORT std::size_t select_core(std::span<select_entry>, select_order*, select_registration*);
 
 /// The first statement of a select that begins with select_now(). \throws cancelled
-void enter_select();
+WEFT_EXPORT void enter_select();
 /// Does this one case if that is possible without waiting; never a timeout or an `otherwise`.
 /// \throws what select_core() throws, except cancelled
-bool select_now(select_entry&);
+WEFT_EXPORT bool select_now(select_entry&);
 
 }  // namespace weft::detail

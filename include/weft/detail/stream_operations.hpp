@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/select_core.hpp>
 #include <weft/io/stream.hpp>
 #include <weft/net/endpoint.hpp>
@@ -21,7 +22,7 @@ class io_source;
 
 /// Where a byte_stream keeps its stream: inside, if the stream fits and its move cannot throw, else
 /// on the heap.
-struct stream_room {
+struct WEFT_EXPORT stream_room {
     alignas(void*) std::byte bytes[3 * sizeof(void*)];
 };
 
@@ -43,7 +44,7 @@ const S& stream_in(const stream_room& room) noexcept {
 }
 
 /// Where a byte_stream's select case keeps the case of its stream.
-struct watch_room {
+struct WEFT_EXPORT watch_room {
     alignas(void*) std::byte bytes[8 * sizeof(void*)];
 };
 
@@ -51,7 +52,7 @@ using stream_pieces = std::span<const std::span<const std::byte>>;
 
 /// One table per type of stream. Every operation has the form with an error code.
 struct stream_operations {
-    void (*move)(stream_room& from, stream_room& to) noexcept;  // from one room to another, which is empty
+    void (*move)(stream_room& from, stream_room& to) noexcept;  // `to` is empty, and `from` is then
     void (*destroy)(stream_room&) noexcept;
     std::size_t (*read_some)(stream_room&, std::span<std::byte>, std::error_code&);
     std::size_t (*write_some)(stream_room&, std::span<const std::byte>, std::error_code&);
@@ -75,13 +76,10 @@ template <class S>
 std::size_t write_each(S& to, stream_pieces pieces, std::error_code& error) {
     std::size_t total = 0;
     error.clear();
-    for (auto piece : pieces)
-        while (!piece.empty()) {
-            const std::size_t n = to.write_some(piece, error);
-            total += n;
-            if (error) return total;
-            piece = piece.subspan(n);
-        }
+    for (const auto piece : pieces) {
+        total += io::write_all(to, piece, error);
+        if (error) break;
+    }
     return total;
 }
 

@@ -1,6 +1,7 @@
 // task.hpp - the body of a fiber and the place of its result, type-erased for the compiled core.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstddef>
@@ -24,9 +25,9 @@ inline constexpr std::uint32_t no_locals = 0, no_more_locals = 0xffff'ffff;
 inline constexpr std::size_t body_room = 88, body_alignment = 16;
 
 /// Destroys a fiber's values of fiber_local<T>. Called on that fiber.
-void end_locals(std::uint32_t locals) noexcept;
+WEFT_EXPORT void end_locals(std::uint32_t locals) noexcept;
 
-class task {
+class WEFT_EXPORT task {
 public:
     task() = default;
     task(const task&) = delete;
@@ -108,7 +109,7 @@ template <class F, class... A>
 using spawn_result_t = typename spawned<F, A...>::result;
 
 /// The stop token of the calling fiber; on a plain thread a token that is never stopped.
-std::stop_token this_stop_token();
+WEFT_EXPORT std::stop_token this_stop_token();
 
 /// Calls f with its arguments once, and destroys both when the call has ended, so what a body
 /// captures does not outlive the call.

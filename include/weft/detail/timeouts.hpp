@@ -73,4 +73,16 @@ time_point deadline_at(const std::chrono::time_point<Clock, Duration>& t) noexce
         return deadline_in(any_duration(t.time_since_epoch()) - any_duration(Clock::now().time_since_epoch()));
 }
 
+/// For functions whose last argument is a limit of either kind.
+template <class Rep, class Period>
+time_point deadline_of(const std::chrono::duration<Rep, Period>& d) noexcept {
+    return deadline_in(d);
+}
+template <class Clock, class Duration>
+time_point deadline_of(const std::chrono::time_point<Clock, Duration>& t) noexcept {
+    return deadline_at(t);
+}
+template <class L>
+concept time_limit = requires(const L& limit) { deadline_of(limit); };
+
 }  // namespace weft::detail

@@ -7,6 +7,7 @@
 //              written out cannot forge another.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <cstddef>
@@ -32,7 +33,7 @@ class headers;
 }
 
 namespace weft::detail {
-std::size_t held_bytes(const http::headers& of) noexcept;
+WEFT_EXPORT std::size_t held_bytes(const http::headers& of) noexcept;
 }  // namespace weft::detail
 
 namespace weft::http {
@@ -42,7 +43,7 @@ namespace weft::http {
 ///     weft::http::headers h{{"Accept", "text/html"}};
 ///     h.add("X-Id", "7");
 ///     std::optional<std::string_view> id = h.find("x-id");
-class headers {
+class WEFT_EXPORT headers {
 public:
     struct field {
         std::string_view name;
@@ -92,11 +93,11 @@ public:
 
     /// \returns   the value of the first field of that name.
     /// \lifetime  of the view: until the headers change.
-    std::optional<std::string_view> find(std::string_view name) const noexcept;
-    bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
+    [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const noexcept;
+    [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
 
-    std::size_t size() const noexcept { return entries_.size(); }
-    bool empty() const noexcept { return entries_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
     field operator[](std::size_t i) const noexcept;
     iterator begin() const noexcept { return {this, 0}; }
     iterator end() const noexcept { return {this, entries_.size()}; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <weft/detail/export.hpp>
 #include <weft/http/message.hpp>
 #include <weft/net/endpoint.hpp>
 
@@ -13,7 +14,7 @@ namespace weft::http {
 
 /// Makes a text from outside safe for a log line: control bytes and bytes that are not UTF-8 become
 /// escapes such as \x0a.
-std::string printable(std::string_view text);
+WEFT_EXPORT [[nodiscard]] std::string printable(std::string_view text);
 
 /// One answer, for server_options::on_access. Its references are valid during the call.
 struct access {
@@ -45,10 +46,10 @@ struct cut_short {
 /// `127.0.0.1 - - [10/Oct/2026:13:55:36 +0000] "GET /x HTTP/1.1" 200 2326`. Everything with which a
 /// client could forge a line is escaped: control bytes, bytes that are not UTF-8, quotes,
 /// backslashes.
-std::string common_log_line(const access&);
+WEFT_EXPORT [[nodiscard]] std::string common_log_line(const access&);
 
 /// A line, escaped and without a line end, for example:
 /// `weft: http: the answer to GET /x for 127.0.0.1:4711 was cut short after 10 of 2000 bytes: ...`
-std::string to_string(const cut_short&);
+WEFT_EXPORT [[nodiscard]] std::string to_string(const cut_short&);
 
 }  // namespace weft::http

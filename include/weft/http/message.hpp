@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/opaque.hpp>
 #include <weft/http/headers.hpp>
 #include <weft/net/endpoint.hpp>
@@ -34,10 +35,10 @@ public:
         return *this;
     }
 
-    const net::endpoint& get() const noexcept { return lent_ ? lent_->peer : own_; }
+    [[nodiscard]] const net::endpoint& get() const noexcept { return lent_ ? lent_->peer : own_; }
     void lend(lent_connection* from) noexcept { lent_ = from; }
     // null unless this is the connection's own request
-    lent_connection* lent() const noexcept { return lent_; }
+    [[nodiscard]] lent_connection* lent() const noexcept { return lent_; }
 
 private:
     lent_connection* lent_ = nullptr;
@@ -53,7 +54,7 @@ private:
 ///   MESSAGE-2  find() and add() may be called by several fibers and threads at once; all other
 ///              members need exclusive access. If two callers add the same name at the same time,
 ///              two equal values are stored, and either may be found.
-class asked_parameters {
+class WEFT_EXPORT asked_parameters {
 public:
     asked_parameters() noexcept = default;
     asked_parameters(const asked_parameters&) noexcept {}
@@ -62,7 +63,7 @@ public:
     asked_parameters& operator=(asked_parameters&& other) noexcept;
     ~asked_parameters() { clear(); }
 
-    const std::string* find(std::string_view name) const noexcept;
+    [[nodiscard]] const std::string* find(std::string_view name) const noexcept;
     const std::string& add(std::string_view name, std::string value) const;
     void clear() noexcept {
         constexpr opaque<sizeof(void*)> none;
@@ -101,23 +102,23 @@ struct request_parts {
 
 /// A complete request, as its handler sees it. It is a value: a copy may outlive the handler. See
 /// docs/guide/5-service.md.
-class request {
+class WEFT_EXPORT request {
 public:
     request() = default;
     explicit request(request_parts parts) : parts_(std::move(parts)) {}
 
-    const std::string& method() const noexcept { return parts_.method; }
-    const std::string& target() const noexcept { return parts_.target; }
-    const std::string& body() const noexcept { return parts_.body; }
-    const http::headers& headers() const noexcept { return parts_.headers; }
+    [[nodiscard]] const std::string& method() const noexcept { return parts_.method; }
+    [[nodiscard]] const std::string& target() const noexcept { return parts_.target; }
+    [[nodiscard]] const std::string& body() const noexcept { return parts_.body; }
+    [[nodiscard]] const http::headers& headers() const noexcept { return parts_.headers; }
 
     /// The target without its query, not decoded.
-    std::string_view path() const noexcept;
+    [[nodiscard]] std::string_view path() const noexcept;
 
     /// The decoded text that matched {name} in the route's pattern.
     ///
     /// \throws  std::out_of_range if the pattern has no such name.
-    const std::string& path(std::string_view name) const;
+    [[nodiscard]] const std::string& path(std::string_view name) const;
 
     /// The decoded value of the first query parameter of that name; empty if there is none. The
     /// query is parsed only when this is called, so a query that is never read costs nothing.
@@ -125,34 +126,34 @@ public:
     ///
     /// \lifetime  of the reference: until the request is destroyed or assigned to, or the non-const
     ///            parts() is called.
-    const std::string& query(std::string_view name) const;
-    bool has_query(std::string_view name) const noexcept;
+    [[nodiscard]] const std::string& query(std::string_view name) const;
+    [[nodiscard]] bool has_query(std::string_view name) const noexcept;
 
     /// All query parameters, decoded, in order of appearance.
     ///
     /// \cost  two strings each: 64 bytes for what may be two bytes on the wire. Prefer query()
     ///        where the names are known.
-    request_parts::pairs query_parameters() const;
+    [[nodiscard]] request_parts::pairs query_parameters() const;
 
     /// The value of the first header of that name, whatever its case; empty if there is none.
     ///
     /// \lifetime  of the view: that of the request.
-    std::string_view header(std::string_view name) const noexcept;
+    [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
 
     /// The other end of the connection: the client, or a proxy in front of it. Empty if the request
     /// did not come from a connection, or the client had already gone.
-    const net::endpoint& peer() const noexcept { return parts_.peer.get(); }
+    [[nodiscard]] const net::endpoint& peer() const noexcept { return parts_.peer.get(); }
 
     request_parts& parts() noexcept {
         asked_.clear();
         return parts_;
     }
-    const request_parts& parts() const noexcept { return parts_; }
+    [[nodiscard]] const request_parts& parts() const noexcept { return parts_; }
 
 private:
     friend class router;  // adds path parameters while references to query parameters are in use
 
-    std::string_view query_text() const noexcept;
+    [[nodiscard]] std::string_view query_text() const noexcept;
 
     request_parts parts_;
     detail::asked_parameters asked_;
@@ -168,14 +169,14 @@ struct response {
 };
 
 /// A response of type text/plain in UTF-8.
-response text(int status, std::string body);
-response text(int status, std::string_view body);
-response text(int status, const char* body);
+WEFT_EXPORT [[nodiscard]] response text(int status, std::string body);
+WEFT_EXPORT [[nodiscard]] response text(int status, std::string_view body);
+WEFT_EXPORT [[nodiscard]] response text(int status, const char* body);
 
 /// A response of type application/json; the text is sent unchanged.
-response json(int status, std::string serialized);
+WEFT_EXPORT [[nodiscard]] response json(int status, std::string serialized);
 
 /// The reason phrase of a status, or "Unknown".
-std::string_view reason(int status) noexcept;
+WEFT_EXPORT [[nodiscard]] std::string_view reason(int status) noexcept;
 
 }  // namespace weft::http

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/http/message.hpp>
 
 namespace weft::http {
@@ -41,7 +42,7 @@ using middleware = std::function<response(const request&, const next&)>;
 ///     routes.get("/users/{id}", [](const weft::http::request& r) {
 ///         return weft::http::text(200, r.path("id"));
 ///     });
-class router {
+class WEFT_EXPORT router {
 public:
     router();
     ~router();
@@ -93,7 +94,7 @@ private:
 };
 
 /// With this a middleware calls what it wraps. It is valid during the middleware's call.
-class next {
+class WEFT_EXPORT next {
 public:
     next(const next&) = delete;
     next& operator=(const next&) = delete;

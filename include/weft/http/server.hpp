@@ -9,17 +9,20 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/timeouts.hpp>
 #include <weft/http/log.hpp>
 #include <weft/http/message.hpp>
 #include <weft/http/router.hpp>
 #include <weft/io/byte_listener.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/no_limit.hpp>
 
 namespace weft::http {
 
-/// In each time limit std::chrono::nanoseconds::max() means none. Zero and negative limits are
-/// rejected, since they would refuse every request.
+/// Each limit takes weft::no_limit. Time limits of zero or less are rejected, since they would
+/// refuse every request.
 ///
 /// The limits of bodies and answers measure progress: in each span of that length at least
 /// `min_rate` times the span must move, or all that is left. So a steady client may take as long as
@@ -35,29 +38,30 @@ struct server_options {
     std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
     /// Between requests; then the connection is closed.
     std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
-    /// The span in which min_rate times the span of a body must arrive; otherwise 408.
+    /// In each such span a body must gain min_rate bytes per second, or all that is left; otherwise
+    /// 408.
     std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);
-    /// The span in which a client must take min_rate times the span of its answers; otherwise they
-    /// are cut short by a reset.
-    std::chrono::nanoseconds write_timeout =
-        std::chrono::seconds(30);
+    /// In each such span a client must take min_rate bytes per second of its answers, or all that
+    /// is left; otherwise they are cut short by a reset.
+    std::chrono::nanoseconds write_timeout = std::chrono::seconds(30);
     /// Of bodies and answers, in bytes per second. Zero: one byte per time limit is enough.
     std::size_t min_rate = 1024;
     /// For a handler, as with_timeout(); then 503, and on_error is called.
-    std::chrono::nanoseconds request_timeout =
-        std::chrono::nanoseconds::max();
+    std::chrono::nanoseconds request_timeout = no_limit;
     /// When this many are open, further ones wait to be accepted. Must not be zero.
     std::size_t max_connections = 100000;
 
     /// Called when a handler threw (weft::timeout_error for request_timeout), or ended by
     /// `cancelled` although it was not stopped. Default: one line on stderr, with text from outside
-    /// escaped. Exceptions of this hook and of those below are ignored.
+    /// escaped. This hook and those below are called on the connection's fiber, several at once for
+    /// different connections; they may park, and the connection waits meanwhile. What they throw is
+    /// printed, at most once in five seconds, and ignored.
     std::function<void(const request&, std::exception_ptr)> on_error = {};
     /// Called for an answer that the client will not get completely: it takes less than min_rate,
     /// or the grace of stop() is over. The connection is reset, so that the client cannot take the
     /// part it has for the whole. Default: writes its to_string() to stderr.
     std::function<void(const cut_short&)> on_cut_short = {};
-    /// Called after each answer, on the connection's fiber; common_log_line() makes a line of it.
+    /// Called after each answer; common_log_line() makes a line of it.
     /// Default: nothing, at no cost.
     std::function<void(const access&)> on_access = {};
 };
@@ -70,11 +74,11 @@ struct server_options {
 ///     server.serve();
 ///
 /// One fiber or thread adds the routes first. After that several may call listen(), serve(),
-/// local() and stop(), at any time; the table in src/http/server_life.hpp says what each call
-/// finds. See docs/guide/5-service.md.
+/// local() and stop(), at any time: a stop() is never lost, a second listen() or serve() at once is
+/// std::logic_error. See docs/guide/5-service.md.
 ///
 /// Errors of a client are answered and affect only that client; docs/design/http.md has the table.
-class server {
+class WEFT_EXPORT server {
 public:
     server();
     /// serve() and listen() must have returned. It waits for a stop() that has begun.
@@ -109,15 +113,15 @@ public:
     /// \parks   only to look up a name.
     void listen(const net::endpoint& at, server_options options = {});
 
-    /// Takes its connections from any listener that is already open: a tcp::listener with options of
-    /// its own (reuse_port), one inherited from a supervisor or from a process that is being
+    /// Takes its connections from any listener that is already open: a tcp::listener with options
+    /// of its own (reuse_port), one inherited from a supervisor or from a process that is being
     /// replaced (tcp::listener::from_descriptor), or one of a net::simulated_network.
     ///
     /// \throws  std::invalid_argument if the listener is closed; what the other listen() throws.
     void listen(io::byte_listener on, server_options options = {});
 
     /// The endpoint on which it listens, with the port that was picked for port 0.
-    const net::endpoint& local() const;
+    [[nodiscard]] const net::endpoint& local() const;
 
     /// Accepts connections and answers requests until stop(). If there is no fiber for a connection
     /// (at_limit::fail, no memory), it is answered by 503, and a line on stderr says so now and
@@ -137,6 +141,10 @@ public:
     /// wait. Any fiber or thread may call it at any time, also from a handler or while listen()
     /// runs, but a signal handler may not. A second call can only shorten the grace.
     void stop(std::chrono::nanoseconds grace = std::chrono::nanoseconds::zero());
+    template <class Rep, class Period>
+    void stop(const std::chrono::duration<Rep, Period>& grace) {
+        stop(weft::detail::saturated(grace));
+    }
 
 private:
     struct state;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/io/stream.hpp>
 
 namespace weft::detail {
@@ -29,11 +30,11 @@ struct byte_source {
 ///                      or is interrupted takes none.
 ///   BUFFERED_READER-2  The buffer grows beyond its capacity only while it collects a longer piece,
 ///                      and to at most twice the limit of that piece.
-class read_buffer {
+class WEFT_EXPORT read_buffer {
 public:
     explicit read_buffer(std::size_t capacity);
 
-    std::string_view unread() const noexcept { return std::string_view(bytes_).substr(begin_, end_ - begin_); }
+    [[nodiscard]] std::string_view unread() const noexcept { return std::string_view(bytes_).substr(begin_, end_ - begin_); }
     void take(std::size_t n) noexcept { begin_ += n; }
 
     /// \returns the number of bytes up to and including the delimiter, or of all bytes left if the
@@ -93,9 +94,12 @@ public:
         std::string line;
         return next_line(line, max, &error) ? std::optional(std::move(line)) : std::nullopt;
     }
+    std::optional<std::string> read_line(std::error_code& error) { return read_line(default_max, error); }
     /// Reads the next line into a string whose memory is reused. \returns false at the end of the
     /// stream.
     bool read_line(std::string& line, std::size_t max = default_max) { return next_line(line, max, nullptr); }
+    bool read_line(std::string& line, std::size_t max, std::error_code& error) { return next_line(line, max, &error); }
+    bool read_line(std::string& line, std::error_code& error) { return read_line(line, default_max, error); }
 
     /// Reads up to and including the delimiter. An empty delimiter is the error invalid_argument.
     ///
@@ -108,6 +112,9 @@ public:
         return taken(buffer_.find(source(), delimiter, max, &error));
     }
     std::string read_until(char delimiter, std::size_t max) { return read_until(std::string_view(&delimiter, 1), max); }
+    std::string read_until(char delimiter, std::size_t max, std::error_code& error) {
+        return read_until(std::string_view(&delimiter, 1), max, error);
+    }
 
     /// Reads at least one byte; 0 at the end of the stream. So a reader is itself a readable
     /// stream.
@@ -124,9 +131,9 @@ public:
 
     /// The bytes read ahead, for code that goes on with the stream itself. \lifetime until the next
     /// call that reads.
-    std::string_view buffered() const noexcept { return buffer_.unread(); }
+    [[nodiscard]] std::string_view buffered() const noexcept { return buffer_.unread(); }
 
-    Stream& stream() const noexcept { return *from_; }
+    [[nodiscard]] Stream& stream() const noexcept { return *from_; }
 
     class line_range;
     /// The lines as an input range, each as read_line(max) returns it:

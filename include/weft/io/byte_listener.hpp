@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/io/byte_stream.hpp>
 #include <weft/net/endpoint.hpp>
 
@@ -29,7 +30,7 @@ concept full_listener = std::move_constructible<L> && requires(L& l, const L& th
 ///
 /// Several fibers and threads may accept at the same time, if the listener inside allows it. An
 /// object that was moved from may only be destroyed or assigned to.
-class byte_listener {
+class WEFT_EXPORT byte_listener {
 public:
     template <class L>
         requires(!std::same_as<std::remove_cvref_t<L>, byte_listener> && !std::is_lvalue_reference_v<L> && full_listener<L>)
@@ -44,19 +45,19 @@ public:
     byte_stream accept(std::error_code& error) { return held_->accept(error); }
 
     /// Where it listens.
-    net::endpoint local() const { return held_->local(); }
+    [[nodiscard]] net::endpoint local() const { return held_->local(); }
 
     /// Wakes accept(). May be called repeatedly, and from any thread.
     void close() noexcept { held_->close(); }
-    bool is_open() const noexcept { return held_->is_open(); }
+    [[nodiscard]] bool is_open() const noexcept { return held_->is_open(); }
 
 private:
     struct any {
         virtual ~any() = default;
         virtual byte_stream accept(std::error_code& error) = 0;
-        virtual net::endpoint local() const = 0;
+        [[nodiscard]] virtual net::endpoint local() const = 0;
         virtual void close() noexcept = 0;
-        virtual bool is_open() const noexcept = 0;
+        [[nodiscard]] virtual bool is_open() const noexcept = 0;
     };
 
     template <class L>

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/stream_operations.hpp>
 #include <weft/io/stream.hpp>
 #include <weft/net/endpoint.hpp>
@@ -23,14 +24,16 @@ class byte_stream;
 /// What a byte_stream can hold: a stream for both directions that can be moved, with
 ///
 ///     void wait_readable(std::error_code&);          // parks until read_some() would not wait
-///     void shutdown(io::side, std::error_code&);     // ends one direction
+///     void shutdown(io::side, std::error_code&);     // ends one direction, from any thread, also
+///                                                    // while an operation is under way
 ///     void close() noexcept;                         // from any thread; wakes what is under way
 ///     bool is_open() const noexcept;
 ///     watch_readable(const S&)                       // for on_readable(); found by its argument
 ///
-/// It may also have write_all(pieces, error), try_read_some(), try_write_some(), abort(), remote()
-/// and unacknowledged(), which mean what they mean in tcp::stream. Without them a byte_stream
-/// writes the pieces one by one, and says "it would wait", closes, has an empty remote() and 0.
+/// It may also have write_all(pieces, error), try_read_some(), try_write_some(), abort(), remote(),
+/// unacknowledged() and source_of(), which mean what they mean in tcp::stream. Without them a
+/// byte_stream writes pieces one by one, its try_ forms always return empty, abort() is close(),
+/// remote() is empty, unacknowledged() is 0, and io::copy() passes its bytes through a buffer.
 template <class S>
 concept full_stream =
     stream<S> && std::move_constructible<S> && requires(S& s, const S& there, side which, std::error_code& error) {
@@ -42,7 +45,7 @@ concept full_stream =
     };
 
 /// The readiness of a byte_stream as a case of a select; see on_readable().
-class byte_readiness final : public detail::select_watch {
+class WEFT_EXPORT byte_readiness final : public detail::select_watch {
 public:
     explicit byte_readiness(const byte_stream& of) noexcept : stream_(&of) {}
 
@@ -72,7 +75,7 @@ private:
 ///
 /// \cost  one indirect call per operation: six instructions (docs/design/streams.md). A stream of
 ///        up to three words, such as tcp::stream, is kept inside; a larger one on the heap.
-class byte_stream {
+class WEFT_EXPORT byte_stream {
 public:
     /// A closed stream.
     byte_stream() noexcept { hold_closed(); }
@@ -112,9 +115,10 @@ public:
     }
     /// Does what read_some() would do, if that is possible without waiting.
     ///
-    /// \returns  what read_some() would return; empty if it would wait.
-    std::optional<std::size_t> try_read_some(std::span<std::byte> into);
-    std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error) {
+    /// \returns  what read_some() would return; empty if it would wait, and always if the stream
+    ///           inside has no try_read_some() of its own.
+    [[nodiscard]] std::optional<std::size_t> try_read_some(std::span<std::byte> into);
+    [[nodiscard]] std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error) {
         return operations_->try_read_some(room_, into, error);
     }
     /// Waits until read_some() would not wait: bytes, or end of stream.
@@ -131,15 +135,20 @@ public:
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error) {
         return operations_->write_some(room_, from, error);
     }
-    std::size_t write_some(std::string_view from) { return write_some(std::as_bytes(std::span(from))); }
-    std::size_t write_some(std::string_view from, std::error_code& error) {
-        return write_some(std::as_bytes(std::span(from)), error);
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from) {
+        return write_some(detail::text_bytes(from));
+    }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from, std::error_code& error) {
+        return write_some(detail::text_bytes(from), error);
     }
     /// Does what write_some() would do, if that is possible without waiting.
     ///
-    /// \returns  what write_some() would return; empty if it would wait.
-    std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
-    std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error) {
+    /// \returns  what write_some() would return; empty if it would wait, and always if the stream
+    ///           inside has no try_write_some() of its own.
+    [[nodiscard]] std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
+    [[nodiscard]] std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error) {
         return operations_->try_write_some(room_, from, error);
     }
 
@@ -176,14 +185,15 @@ public:
     /// Does close() in such a way that the peer learns that something is missing, where the stream
     /// can say so: a TCP connection is reset.
     void abort() noexcept { operations_->abort(room_); }
-    bool is_open() const noexcept { return operations_->is_open(room_); }
+    [[nodiscard]] bool is_open() const noexcept { return operations_->is_open(room_); }
 
     /// How many bytes were written that the peer is not known to have; 0 if the stream cannot tell.
-    std::size_t unacknowledged() const noexcept { return operations_->unacknowledged(room_); }
+    [[nodiscard]] std::size_t unacknowledged() const noexcept { return operations_->unacknowledged(room_); }
     /// The address of the other end; empty, with port 0, if it has none.
-    net::endpoint remote() const { return operations_->remote(room_); }
+    [[nodiscard]] net::endpoint remote() const { return operations_->remote(room_); }
+    [[nodiscard]] net::endpoint remote(std::error_code& error) const;
     /// The descriptor; -1 once closed, and for a stream that is not one descriptor.
-    int native_handle() const noexcept;
+    [[nodiscard]] int native_handle() const noexcept;
 
     /// For the select case on_readable().
     friend byte_readiness watch_readable(const byte_stream& s) noexcept { return byte_readiness(s); }

@@ -10,8 +10,12 @@
 #include <system_error>
 #include <vector>
 
+#include <weft/detail/caught_error.hpp>
+#include <weft/detail/export.hpp>
 #include <weft/io/stream.hpp>
+#include <weft/no_limit.hpp>
 #include <weft/scope.hpp>
+#include <weft/stop.hpp>
 
 namespace weft::detail {
 
@@ -24,7 +28,7 @@ concept of_descriptor = requires(const S& s) {
 };
 
 /// Notices when nothing has happened for a while.
-class idle_watch {
+class WEFT_EXPORT idle_watch {
 public:
     explicit idle_watch(std::chrono::nanoseconds limit);
     ~idle_watch();
@@ -41,12 +45,17 @@ private:
     std::unique_ptr<state> state_;
 };
 
+/// Whether this limit of time is one; zero and no_limit are none.
+constexpr bool is_limited(std::chrono::nanoseconds limit) noexcept {
+    return limit > std::chrono::nanoseconds::zero() && limit != forever;
+}
+
 enum class splice_result : std::uint8_t { ended, failed, not_here };
 
 /// Moves bytes inside the kernel, through a pipe, up to the end of `from`. not_here: nothing was
 /// moved, and the caller must copy in another way.
-splice_result splice_all(io_source* from, io_source* to, std::uint64_t& count, idle_watch* watch,
-                         std::error_code& error) noexcept;
+WEFT_EXPORT splice_result splice_all(io_source* from, io_source* to, std::uint64_t& count, idle_watch* watch,
+                                     std::error_code& error) noexcept;
 
 // chosen: as much as a pipe of the system holds
 inline constexpr std::size_t copy_piece = std::size_t{64} * 1024;
@@ -80,7 +89,29 @@ std::uint64_t copy_all(From& from, To& to, idle_watch* watch, std::error_code& e
 }
 
 /// Throws weft::cancelled or std::system_error.
-[[noreturn]] void throw_copy_error(std::error_code error);
+WEFT_EXPORT [[noreturn]] void throw_copy_error(std::error_code error);
+
+/// Copies all of `from`, and passes its end on. \throws as io::copy()
+template <class From, class To>
+void relay_one_way(From& from, To& to, std::uint64_t& count, idle_watch& watch) {
+    std::error_code error;
+    count = copy_all(from, to, &watch, error);
+    if (error) throw_copy_error(error);
+    to.shutdown_send();
+}
+
+template <class A, class B>
+void relay_both(A& a, B& b, std::chrono::nanoseconds idle_timeout, std::uint64_t& forth, std::uint64_t& back) {
+    idle_watch watch(idle_timeout);
+    with_scope([&](scope& both) {
+        auto there = both.spawn({.name = "relay"}, [&] { relay_one_way(a, b, forth, watch); });
+        auto here = both.spawn({.name = "relay back"}, [&] { relay_one_way(b, a, back, watch); });
+        if (is_limited(idle_timeout)) both.spawn({.name = "relay idle"}, [&] { watch.wait(); });
+        there.join();
+        here.join();
+        both.request_stop();  // ends the fiber of the idle watch
+    });
+}
 
 }  // namespace weft::detail
 
@@ -115,9 +146,9 @@ template <class S>
 concept half_closable = stream<S> && requires(S& s) { s.shutdown_send(); };
 
 struct relay_options {
-    /// If no byte moves either way for this long, relay() throws timeout_error. Zero: no limit.
-    std::chrono::nanoseconds idle_timeout =
-        std::chrono::nanoseconds::zero();
+    /// If no byte moves either way for this long, relay() throws timeout_error. no_limit or zero:
+    /// no limit.
+    std::chrono::nanoseconds idle_timeout = no_limit;
 };
 
 struct relay_result {
@@ -135,27 +166,30 @@ struct relay_result {
 /// A failure in either direction, a stop or a deadline ends both directions. The caller still has
 /// to close the streams.
 ///
+/// \returns  how many bytes were written each way; the form with an error_code returns this also on
+///           failure, and the idle_timeout is the error timed_out.
 /// \parks   until both directions have ended.
 /// \throws  as copy(); timeout_error after relay_options::idle_timeout.
 template <half_closable A, half_closable B>
 relay_result relay(A& a, B& b, const relay_options& options = {}) {
-    detail::idle_watch watch(options.idle_timeout);
-    const auto one_way = [&watch](auto& from, auto& to, std::uint64_t& count) {
-        std::error_code error;
-        count = detail::copy_all(from, to, &watch, error);
-        if (error) detail::throw_copy_error(error);
-        to.shutdown_send();
-    };
     relay_result result;
-    with_scope([&](scope& both) {
-        auto forth = both.spawn({.name = "relay"}, [&] { one_way(a, b, result.forth); });
-        auto back = both.spawn({.name = "relay back"}, [&] { one_way(b, a, result.back); });
-        if (options.idle_timeout > std::chrono::nanoseconds::zero()) both.spawn({.name = "relay idle"}, [&] { watch.wait(); });
-        forth.join();
-        back.join();
-        both.request_stop();  // ends the fiber of the idle watch
-    });
+    detail::relay_both(a, b, options.idle_timeout, result.forth, result.back);
     return result;
+}
+template <half_closable A, half_closable B>
+relay_result relay(A& a, B& b, const relay_options& options, std::error_code& error) {
+    relay_result result;
+    error.clear();
+    try {
+        detail::relay_both(a, b, options.idle_timeout, result.forth, result.back);
+    } catch (...) {
+        error = detail::caught_error();
+    }
+    return result;
+}
+template <half_closable A, half_closable B>
+relay_result relay(A& a, B& b, std::error_code& error) {
+    return relay(a, b, {}, error);
 }
 
 }  // namespace weft::io

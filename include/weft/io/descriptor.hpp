@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/io_handle.hpp>
 #include <weft/detail/io_readiness.hpp>
 #include <weft/io/stream.hpp>
@@ -28,7 +29,7 @@ namespace weft::io {
 ///
 /// When a wait ends, a read or a write would not block at this moment. A wait takes nothing, so a
 /// library may do the reading; but another reader may be faster.
-class descriptor {
+class WEFT_EXPORT descriptor {
 public:
     /// A closed descriptor.
     descriptor() noexcept = default;
@@ -39,13 +40,16 @@ public:
     ///          which are always ready, so that waiting for them is meaningless (read them in
     ///          weft::blocking); otherwise what the system reports. The caller then still owns the
     ///          descriptor.
-    static descriptor adopt(int fd);
+    [[nodiscard]] static descriptor adopt(int fd);
+    /// \returns  a closed descriptor on failure.
+    [[nodiscard]] static descriptor adopt(int fd, std::error_code& error);
     /// Waits for a descriptor that its owner keeps, through a duplicate of it. Its mode stays as it
     /// is. Any number of objects may borrow one descriptor. What it refers to, for instance a
     /// connection, ends only when the owner's descriptor and all duplicates are closed.
     ///
     /// \throws  as adopt().
-    static descriptor borrow(int fd);
+    [[nodiscard]] static descriptor borrow(int fd);
+    [[nodiscard]] static descriptor borrow(int fd, std::error_code& error);
 
     /// Waits until a read would not block: there are bytes, or the end of the stream, or a failure.
     ///
@@ -76,9 +80,22 @@ public:
     /// \throws   std::system_error; weft::cancelled.
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from) {
+        return write_some(detail::text_bytes(from));
+    }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from, std::error_code& error) {
+        return write_some(detail::text_bytes(from), error);
+    }
     /// Writes everything. Parks and throws as write_some().
     void write_all(std::span<const std::byte> from);
+    /// \returns  how many bytes were written, also on failure.
+    std::size_t write_all(std::span<const std::byte> from, std::error_code& error);
     void write_all(std::string_view from) { write_all(std::as_bytes(std::span(from))); }
+    std::size_t write_all(std::string_view from, std::error_code& error) {
+        return write_all(std::as_bytes(std::span(from)), error);
+    }
 
     /// Ends one direction of a connected socket: after side::send the peer reads end of stream and
     /// may still answer.
@@ -89,10 +106,10 @@ public:
 
     /// Closes it. Operations under way end with bad_file_descriptor.
     void close() noexcept { handle_.close(); }
-    bool is_open() const noexcept { return !handle_.closed(); }
+    [[nodiscard]] bool is_open() const noexcept { return !handle_.closed(); }
     /// The number of the descriptor (the duplicate if it is borrowed); -1 once closed.
-    int native_handle() const noexcept { return handle_.native(); }
-    int native() const noexcept { return native_handle(); }  ///< the older name
+    [[nodiscard]] int native_handle() const noexcept { return handle_.native(); }
+    [[nodiscard]] int native() const noexcept { return native_handle(); }  ///< the older name
 
     /// For the select cases on_readable() and on_writable().
     friend detail::io_readiness watch_readable(const descriptor& d) noexcept { return detail::io_readiness(d.handle_.get()); }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -10,11 +11,13 @@
 
 namespace weft::io {
 
-/// A stream that reads from one thing and writes to another, which it owns:
+/// A stream made of a reader and a writer; it owns both:
 ///
-///     weft::io::byte_stream shell = weft::io::duplex(std::move(child.out()), std::move(child.in()));
+///     weft::io::byte_stream shell =
+///         weft::io::duplex(std::move(child.out()), std::move(child.in()));
 ///
-/// It closes both. shutdown() closes the end of that direction.
+/// shutdown() closes the reader, the writer or both; an operation under way on what is closed then
+/// fails with bad_file_descriptor.
 template <readable R, writable W>
 class duplex {
 public:
@@ -27,6 +30,14 @@ public:
 
     std::size_t write_some(std::span<const std::byte> from) { return writer_.write_some(from); }
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error) { return writer_.write_some(from, error); }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from) {
+        return write_some(detail::text_bytes(from));
+    }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from, std::error_code& error) {
+        return write_some(detail::text_bytes(from), error);
+    }
 
     void shutdown(side which) noexcept {
         if (which != side::send) reader_.close();
@@ -39,7 +50,7 @@ public:
     void shutdown_send() noexcept { writer_.close(); }
     void close() noexcept { shutdown(side::both); }
     /// Whether an end of it is open.
-    bool is_open() const noexcept { return reader_.is_open() || writer_.is_open(); }
+    [[nodiscard]] bool is_open() const noexcept { return reader_.is_open() || writer_.is_open(); }
 
     R& reader() noexcept { return reader_; }
     W& writer() noexcept { return writer_; }

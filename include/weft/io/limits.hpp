@@ -1,7 +1,11 @@
 // limits.hpp - the limits that the system sets for this process, as far as servers need them.
 #pragma once
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/requirements.hpp>
+
 #include <cstddef>
+#include <system_error>
 
 namespace weft::io {
 
@@ -11,6 +15,8 @@ namespace weft::io {
 ///
 /// \returns  the limit that now holds.
 /// \throws   std::system_error.
-std::size_t raise_descriptor_limit();
+WEFT_EXPORT std::size_t raise_descriptor_limit();
+/// \returns  the limit that holds, also on failure; 0 if the system does not tell it.
+WEFT_EXPORT std::size_t raise_descriptor_limit(std::error_code& error) noexcept;
 
 }  // namespace weft::io

@@ -6,14 +6,16 @@
 #include <string_view>
 #include <system_error>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/io_handle.hpp>
 #include <weft/detail/io_readiness.hpp>
+#include <weft/io/stream.hpp>
 
 namespace weft::io {
 
 /// The read end of a pipe. It is empty, or owns a descriptor that it closes when destroyed.
 /// Move-only.
-class pipe_reader {
+class WEFT_EXPORT pipe_reader {
 public:
     pipe_reader() noexcept = default;
     explicit pipe_reader(detail::io_handle handle) noexcept : handle_(std::move(handle)) {}
@@ -29,10 +31,10 @@ public:
 
     /// Closes it. Operations under way end with bad_file_descriptor.
     void close() noexcept { handle_.close(); }
-    bool is_open() const noexcept { return !handle_.closed(); }
+    [[nodiscard]] bool is_open() const noexcept { return !handle_.closed(); }
     /// The descriptor; -1 once closed. The object keeps it.
-    int native_handle() const noexcept { return handle_.native(); }
-    int native() const noexcept { return native_handle(); }  ///< the older name
+    [[nodiscard]] int native_handle() const noexcept { return handle_.native(); }
+    [[nodiscard]] int native() const noexcept { return native_handle(); }  ///< the older name
 
     /// For the select case on_readable().
     friend detail::io_readiness watch_readable(const pipe_reader& r) noexcept { return detail::io_readiness(r.handle_.get()); }
@@ -45,7 +47,7 @@ private:
 
 /// The write end of a pipe. It is empty, or owns a descriptor that it closes when destroyed.
 /// Move-only.
-class pipe_writer {
+class WEFT_EXPORT pipe_writer {
 public:
     pipe_writer() noexcept = default;
     explicit pipe_writer(detail::io_handle handle) noexcept : handle_(std::move(handle)) {}
@@ -55,17 +57,30 @@ public:
     ///     weft::cancelled
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from) {
+        return write_some(detail::text_bytes(from));
+    }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from, std::error_code& error) {
+        return write_some(detail::text_bytes(from), error);
+    }
     /// Writes everything. Parks and throws as write_some().
     void write_all(std::span<const std::byte> from);
+    /// \returns  how many bytes were written, also on failure.
+    std::size_t write_all(std::span<const std::byte> from, std::error_code& error);
     void write_all(std::string_view from) { write_all(std::as_bytes(std::span(from))); }
+    std::size_t write_all(std::string_view from, std::error_code& error) {
+        return write_all(std::as_bytes(std::span(from)), error);
+    }
 
     /// Closes it. Operations under way end with bad_file_descriptor; readers then reach the end of
     /// the stream.
     void close() noexcept { handle_.close(); }
-    bool is_open() const noexcept { return !handle_.closed(); }
+    [[nodiscard]] bool is_open() const noexcept { return !handle_.closed(); }
     /// The descriptor; -1 once closed. The object keeps it.
-    int native_handle() const noexcept { return handle_.native(); }
-    int native() const noexcept { return native_handle(); }  ///< the older name
+    [[nodiscard]] int native_handle() const noexcept { return handle_.native(); }
+    [[nodiscard]] int native() const noexcept { return native_handle(); }  ///< the older name
 
     /// For the select case on_writable().
     friend detail::io_readiness watch_writable(const pipe_writer& w) noexcept {
@@ -80,11 +95,16 @@ private:
 
 /// A new pipe: `weft::io::pipe p; p.writer.write_all("x"); p.reader.read_some(buffer);`.
 /// \throws std::system_error
-struct pipe {
+struct WEFT_EXPORT pipe {
     pipe();
+    /// Both ends are closed on failure.
+    explicit pipe(std::error_code& error);
 
     pipe_reader reader;
     pipe_writer writer;
+
+private:
+    void open();
 };
 
 }  // namespace weft::io

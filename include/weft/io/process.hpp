@@ -5,12 +5,19 @@
 // code are left alone.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/io/pipe.hpp>
+
+namespace weft::detail {
+class child_end;
+}
 
 namespace weft::io {
 
@@ -45,7 +52,7 @@ struct exit_status {
     int code = 0;  ///< its exit code, if `signal` is 0
     int signal = 0;  ///< the signal that killed it
 
-    bool success() const noexcept { return code == 0 && signal == 0; }
+    [[nodiscard]] bool success() const noexcept { return code == 0 && signal == 0; }
 };
 
 /// One child process:
@@ -57,18 +64,21 @@ struct exit_status {
 /// Move-only. The destructor kills a child that was neither waited for nor detached, and waits for
 /// its end. If the child has a group of its own, the destructor kills the whole group, and with it
 /// what the child has started. See docs/guide/12-process.md.
-class process {
+class WEFT_EXPORT process {
 public:
-    process() noexcept = default;
+    process() noexcept;
     /// Starts a program. It is looked up in PATH unless its name contains a slash. The child
     /// inherits those descriptors of this process that are not close-on-exec; those of weft are
     /// close-on-exec.
     ///
-    /// \parks   for as long as the system takes to start it, as weft::blocking() does, but on
-    ///          threads that do nothing else.
+    /// \parks   until a thread for starting processes, none of those of weft::blocking(), has
+    ///          started it.
     /// \throws  std::system_error, also if there is no such program or directory; what
     ///          weft::blocking() throws.
     explicit process(std::vector<std::string> words, process_options options = {});
+    /// The object is empty on failure.
+    process(std::vector<std::string> words, process_options options, std::error_code& error);
+    process(std::vector<std::string> words, std::error_code& error) : process(std::move(words), {}, error) {}
     process(process&& other) noexcept;
     process& operator=(process&& other) noexcept;
     ~process();
@@ -82,22 +92,26 @@ public:
     exit_status wait();
     exit_status wait(std::error_code& error);
     /// \returns the exit status, or nothing while the child runs.
-    std::optional<exit_status> try_wait();
+    [[nodiscard]] std::optional<exit_status> try_wait();
+    [[nodiscard]] std::optional<exit_status> try_wait(std::error_code& error);
 
-    /// Sends a signal to the child. \throws std::system_error: no_such_process once its exit status
-    /// was taken.
+    /// Sends a signal to the child. Another fiber or thread may wait for it meanwhile.
+    /// \throws std::system_error: no_such_process once its exit status was taken.
     void signal(int number);
+    void signal(int number, std::error_code& error);
     /// Sends a signal to all processes in the child's group, which must be a group of its own.
+    /// Another fiber or thread may wait for the child meanwhile.
     /// \throws std::system_error: no_such_process once wait() has returned the exit status, since a
     ///     signal to the group could then reach unrelated processes; operation_not_permitted if the
     ///     child has no group of its own.
     void signal_group(int number);
-    /// Lets the child run on without this object. Until this process ends, its exit status is not
-    /// collected.
+    void signal_group(int number, std::error_code& error);
+    /// Lets the child run on without this object. Once it has ended, it stays a zombie until this
+    /// process ends.
     void detach() noexcept;
 
-    bool joinable() const noexcept { return id_ > 0 && !ended_; }
-    int id() const noexcept { return id_; }
+    [[nodiscard]] bool joinable() const noexcept;
+    [[nodiscard]] int id() const noexcept { return id_; }
 
     /// The pipes to the child's streams; an end is empty unless its stream is redirect::pipe.
     pipe_writer& in() noexcept { return in_; }
@@ -106,10 +120,14 @@ public:
 
 private:
     void end_now() noexcept;
+    std::optional<exit_status> known_end() const noexcept;
+    long take_end() noexcept;
+    std::error_code look_until_ended();
+    long send(int target, int number) noexcept;
 
     int id_ = 0;
     bool has_own_group_ = false;
-    std::optional<exit_status> ended_;
+    std::unique_ptr<detail::child_end> end_;  // null: no child was ever started
     // Readable when the child has ended; empty where the system has no pidfd.
     detail::io_handle ending_;
     pipe_writer in_;

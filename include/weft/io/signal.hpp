@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <system_error>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/io_handle.hpp>
 
 namespace weft::io {
@@ -20,13 +21,15 @@ namespace weft::io {
 /// restored; a handler installed before is not called until then.
 ///
 /// A signal that arrives several times before wait() takes it counts once. See docs/guide/4-tcp.md.
-class signals {
+class WEFT_EXPORT signals {
 public:
     /// \throws  std::system_error: invalid_argument, with the reason, for a number that cannot be
     ///          waited for: one that is no signal, SIGKILL, SIGSTOP, those the C library reserves
     ///          (32, 33), and faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), which end
     ///          the program or go to a handler of their own.
     explicit signals(std::initializer_list<int> numbers);
+    /// On failure the object gets no signals, and wait() fails with bad_file_descriptor.
+    signals(std::initializer_list<int> numbers, std::error_code& error);
     ~signals();
     signals(const signals&) = delete;
     signals& operator=(const signals&) = delete;
@@ -40,8 +43,10 @@ public:
     int wait(std::error_code& error);
 
 private:
+    void begin(std::initializer_list<int> numbers);
+
     detail::io_handle event_;
-    int slot_ = -1;
+    int slot_ = -1;  // -1: none, since the constructor has failed
 };
 
 }  // namespace weft::io

@@ -9,6 +9,18 @@
 #include <string_view>
 #include <system_error>
 
+namespace weft::detail {
+
+/// What write_some() takes besides bytes. A template whose argument is a std::string_view unless
+/// another is deduced, it takes what a function of a std::string_view takes, but `write_some({})`
+/// is not ambiguous: it is that of no bytes.
+template <class T>
+concept text_like = std::convertible_to<const T&, std::string_view>;
+
+inline std::span<const std::byte> text_bytes(std::string_view text) noexcept { return std::as_bytes(std::span(text)); }
+
+}  // namespace weft::detail
+
 namespace weft::io {
 
 /// One direction of a stream, or both, for shutdown(): what this end receives, and what it sends.
@@ -44,6 +56,19 @@ void read_exact(S& from, std::span<std::byte> into) {
     }
 }
 
+/// \returns  how many bytes were read, also on failure.
+template <readable S>
+std::size_t read_exact(S& from, std::span<std::byte> into, std::error_code& error) {
+    error.clear();
+    std::size_t done = 0;
+    while (!error && done < into.size()) {
+        const std::size_t n = from.read_some(into.subspan(done), error);
+        if (!error && n == 0) error = std::make_error_code(std::errc::connection_aborted);
+        done += n;
+    }
+    return done;
+}
+
 /// Writes everything to any stream.
 ///
 /// \parks  as write_some() does.
@@ -55,6 +80,20 @@ void write_all(S& to, std::span<const std::byte> from) {
 template <writable S>
 void write_all(S& to, std::string_view from) {
     write_all(to, std::as_bytes(std::span(from)));
+}
+
+/// \returns  how many bytes were written, also on failure.
+template <writable S>
+std::size_t write_all(S& to, std::span<const std::byte> from, std::error_code& error) {
+    error.clear();
+    std::size_t done = 0;
+    while (!error && done < from.size()) done += to.write_some(from.subspan(done), error);
+    return done;
+}
+
+template <writable S>
+std::size_t write_all(S& to, std::string_view from, std::error_code& error) {
+    return write_all(to, std::as_bytes(std::span(from)), error);
 }
 
 }  // namespace weft::io

@@ -1,6 +1,7 @@
 // endpoint.hpp - where to listen or connect: a host, by name or number, and a port.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <compare>
@@ -12,10 +13,10 @@ namespace weft::net {
 
 /// A host and a port: `weft::net::endpoint::parse("example.org:80")`, or
 /// `{.host = "::1", .port = 80}`.
-struct endpoint {
+struct WEFT_EXPORT endpoint {
     /// A name, an IPv4 address, or an IPv6 address without brackets; empty: every address of this
-    /// machine. A text with a space, a bracket or a control byte is not a host: connecting,
-    /// listening and resolving reject it.
+    /// machine when listening, loopback when connecting or resolving. A text with a space, a
+    /// bracket or a control byte is not a host: connecting, listening and resolving reject it.
     std::string host;
     std::uint16_t port = 0;  ///< 0: listen on any free port
 
@@ -23,13 +24,13 @@ struct endpoint {
     ///
     /// \throws  std::invalid_argument with one line that quotes the text and says what is wrong
     ///          with it.
-    static endpoint parse(std::string_view text);
+    [[nodiscard]] static endpoint parse(std::string_view text);
 
     friend bool operator==(const endpoint&, const endpoint&) = default;
     friend std::strong_ordering operator<=>(const endpoint&, const endpoint&) = default;
 };
 
 /// Writes the form that parse() reads; an IPv6 host is put in brackets.
-std::string to_string(const endpoint&);
+WEFT_EXPORT [[nodiscard]] std::string to_string(const endpoint&);
 
 }  // namespace weft::net

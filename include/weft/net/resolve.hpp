@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/net/endpoint.hpp>
 
 namespace weft::net {
@@ -18,10 +19,10 @@ namespace weft::net {
 ///           for a text that cannot be a host; weft::cancelled.
 /// \parks    while the system looks the name up on a pool of threads for look-ups. If interrupted,
 ///           it returns and leaves the look-up running.
-std::vector<endpoint> resolve(std::string_view host, std::uint16_t port);
-std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::error_code& error);
+WEFT_EXPORT [[nodiscard]] std::vector<endpoint> resolve(std::string_view host, std::uint16_t port);
+WEFT_EXPORT [[nodiscard]] std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::error_code& error);
 
 /// The failures of the name service, with the numbers and texts of getaddrinfo(3).
-const std::error_category& resolve_category() noexcept;
+WEFT_EXPORT [[nodiscard]] const std::error_category& resolve_category() noexcept;
 
 }  // namespace weft::net

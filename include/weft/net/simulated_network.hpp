@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/select_core.hpp>
 #include <weft/io/byte_listener.hpp>
 #include <weft/io/byte_stream.hpp>
@@ -26,7 +27,7 @@ struct simulated_door;
 struct simulated_box;
 
 /// Ready when a simulated_stream can be read without waiting.
-class simulated_readiness final : public select_watch {
+class WEFT_EXPORT simulated_readiness final : public select_watch {
 public:
     simulated_readiness(std::shared_ptr<simulated_connection> c, int side) noexcept : connection_(std::move(c)), side_(side) {}
 
@@ -65,10 +66,11 @@ struct network_faults {
 };
 
 /// One end of a connection. An io::byte_stream can hold it, so whatever talks through one runs on
-/// it: the HTTP server, a Redis client, or a protocol written for any io::stream. Bytes keep their order; data under way between hosts that are cut off from each other waits
-/// until the cut is healed. One fiber may read while another writes. Must not be used after its
-/// network is destroyed. See docs/guide/15-simulation.md.
-class simulated_stream {
+/// it: the HTTP server, a Redis client, or a protocol written for any io::stream. Bytes keep their
+/// order; data under way between hosts that are cut off from each other waits until the cut is
+/// healed. One fiber may read while another writes. Must not be used after its network is
+/// destroyed. See docs/guide/15-simulation.md.
+class WEFT_EXPORT simulated_stream {
 public:
     simulated_stream() noexcept = default;
     simulated_stream(simulated_stream&&) noexcept;
@@ -86,13 +88,20 @@ public:
     ///           weft::cancelled.
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
-    std::size_t write_some(std::string_view from) { return write_some(std::as_bytes(std::span(from))); }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from) {
+        return write_some(detail::text_bytes(from));
+    }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from, std::error_code& error) {
+        return write_some(detail::text_bytes(from), error);
+    }
     /// Do what the operations without `try_` would do, if that is possible without waiting; empty
     /// if they would wait.
-    std::optional<std::size_t> try_read_some(std::span<std::byte> into);
-    std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error);
-    std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
-    std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error);
+    [[nodiscard]] std::optional<std::size_t> try_read_some(std::span<std::byte> into);
+    [[nodiscard]] std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error);
+    [[nodiscard]] std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
+    [[nodiscard]] std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error);
     /// Waits until read_some() would not wait. \parks until then. \throws as read_some()
     void wait_readable();
     void wait_readable(std::error_code& error);
@@ -107,12 +116,13 @@ public:
     void close() noexcept;
     /// Does close() and resets the connection: the peer gets connection_reset.
     void abort() noexcept;
-    bool is_open() const noexcept;
+    [[nodiscard]] bool is_open() const noexcept;
 
     /// How many bytes were written that the peer has not read yet.
-    std::size_t unacknowledged() const noexcept;
+    [[nodiscard]] std::size_t unacknowledged() const noexcept;
     /// The endpoint of the other end: a client's has a port that the network has picked.
-    endpoint remote() const;
+    [[nodiscard]] endpoint remote() const;
+    [[nodiscard]] endpoint remote(std::error_code& error) const;
 
     /// For the select case on_readable().
     friend detail::simulated_readiness watch_readable(const simulated_stream& s) noexcept { return {s.connection_, s.side_}; }
@@ -128,8 +138,10 @@ private:
 };
 
 /// Accepts connections to one endpoint of the network; see simulated_network.
-class simulated_listener {
+class WEFT_EXPORT simulated_listener {
 public:
+    /// A closed listener.
+    simulated_listener() noexcept = default;
     simulated_listener(simulated_listener&&) noexcept = default;
     ~simulated_listener();
 
@@ -140,8 +152,8 @@ public:
     simulated_stream accept();
     simulated_stream accept(std::error_code& error);
     /// The endpoint on which it listens.
-    endpoint local() const;
-    bool is_open() const noexcept;
+    [[nodiscard]] endpoint local() const;
+    [[nodiscard]] bool is_open() const noexcept;
     /// Wakes accept(). From now on connect() to this endpoint is refused. Connections not yet
     /// accepted are reset.
     void close() noexcept;
@@ -155,20 +167,31 @@ private:
 
 /// A socket for datagrams. Each datagram arrives whole, in any order, twice or not at all. See
 /// simulated_network.
-class simulated_socket {
+class WEFT_EXPORT simulated_socket {
 public:
     struct datagram {
         endpoint from;
         std::vector<std::byte> bytes;
     };
 
+    /// A closed socket: its operations fail with bad_file_descriptor.
+    simulated_socket() noexcept = default;
     simulated_socket(simulated_socket&&) noexcept = default;
     ~simulated_socket();
 
     void send_to(const endpoint& to, std::span<const std::byte> bytes);
-    void send_to(const endpoint& to, std::string_view text) { send_to(to, std::as_bytes(std::span(text))); }
+    void send_to(const endpoint& to, std::span<const std::byte> bytes, std::error_code& error);
+    template <detail::text_like Text = std::string_view>
+    void send_to(const endpoint& to, const Text& text) {
+        send_to(to, detail::text_bytes(text));
+    }
+    template <detail::text_like Text = std::string_view>
+    void send_to(const endpoint& to, const Text& text, std::error_code& error) {
+        send_to(to, detail::text_bytes(text), error);
+    }
     /// Takes the next datagram to arrive. \parks until one does. \throws weft::cancelled
     datagram receive();
+    datagram receive(std::error_code& error);
 
 private:
     friend class simulated_network;
@@ -182,7 +205,7 @@ private:
 ///     weft::net::simulated_network net({.lose_one_in = 100});
 ///     auto listener = net.listen({.host = "server", .port = 80});
 ///     auto stream = net.connect("client", {.host = "server", .port = 80});
-class simulated_network {
+class WEFT_EXPORT simulated_network {
 public:
     explicit simulated_network(const network_faults& faults = {});
 
@@ -194,13 +217,16 @@ public:
     void heal_all();
 
     /// \throws std::system_error address_in_use
-    simulated_listener listen(const endpoint& at);
+    [[nodiscard]] simulated_listener listen(const endpoint& at);
+    [[nodiscard]] simulated_listener listen(const endpoint& at, std::error_code& error);
     /// Connects from the host `from` to a listener.
     /// \parks   for the delay there and back, or until the cut is healed.
     /// \throws  std::system_error connection_refused; weft::cancelled.
     simulated_stream connect(const std::string& from, const endpoint& to);
+    simulated_stream connect(const std::string& from, const endpoint& to, std::error_code& error);
     /// \throws std::system_error address_in_use
-    simulated_socket bind(const endpoint& at);
+    [[nodiscard]] simulated_socket bind(const endpoint& at);
+    [[nodiscard]] simulated_socket bind(const endpoint& at, std::error_code& error);
 
 private:
     std::shared_ptr<detail::simulated_state> state_;

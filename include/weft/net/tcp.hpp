@@ -12,8 +12,10 @@
 #include <system_error>
 #include <utility>
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/io_handle.hpp>
 #include <weft/detail/io_readiness.hpp>
+#include <weft/detail/timeouts.hpp>
 #include <weft/io/stream.hpp>
 #include <weft/net/endpoint.hpp>
 
@@ -44,7 +46,7 @@ struct connect_options {
 /// peer resets the connection, the error is connection_reset. If the stream is closed, also while
 /// the operation waits, it is bad_file_descriptor. Writing never raises SIGPIPE; the error is
 /// broken_pipe.
-class stream {
+class WEFT_EXPORT stream {
 public:
     /// A closed stream.
     stream() noexcept = default;
@@ -86,20 +88,24 @@ public:
     std::string read_until(std::string_view delimiter, std::size_t max);
     std::string read_until(std::string_view delimiter, std::size_t max, std::error_code& error);
     std::string read_until(char delimiter, std::size_t max) { return read_until(std::string_view(&delimiter, 1), max); }
+    std::string read_until(char delimiter, std::size_t max, std::error_code& error) {
+        return read_until(std::string_view(&delimiter, 1), max, error);
+    }
 
     /// Waits until read_some() would not wait: bytes, or end of stream. An idle connection needs no
     /// buffer while it waits here.
     ///
     /// \parks   while there is nothing to read.
-    /// \throws  the failure of the connection, once; weft::cancelled.
+    /// \throws  the failure of the connection, which the system reports to one call only;
+    ///          weft::cancelled.
     void wait_readable();
     void wait_readable(std::error_code& error);
 
     /// Does what read_some() would do, if that is possible without waiting.
     ///
     /// \returns  what read_some() would return; empty if it would wait.
-    std::optional<std::size_t> try_read_some(std::span<std::byte> into);
-    std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error) noexcept;
+    [[nodiscard]] std::optional<std::size_t> try_read_some(std::span<std::byte> into);
+    [[nodiscard]] std::optional<std::size_t> try_read_some(std::span<std::byte> into, std::error_code& error) noexcept;
 
     /// Writes what fits, at least one byte.
     ///
@@ -107,16 +113,20 @@ public:
     /// \parks    while the peer accepts nothing.
     std::size_t write_some(std::span<const std::byte> from);
     std::size_t write_some(std::span<const std::byte> from, std::error_code& error);
-    std::size_t write_some(std::string_view from) { return write_some(std::as_bytes(std::span(from))); }
-    std::size_t write_some(std::string_view from, std::error_code& error) {
-        return write_some(std::as_bytes(std::span(from)), error);
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from) {
+        return write_some(detail::text_bytes(from));
+    }
+    template <detail::text_like Text = std::string_view>
+    std::size_t write_some(const Text& from, std::error_code& error) {
+        return write_some(detail::text_bytes(from), error);
     }
 
     /// Does what write_some() would do, if that is possible without waiting.
     ///
     /// \returns  what write_some() would return; empty if it would wait.
-    std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
-    std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error) noexcept;
+    [[nodiscard]] std::optional<std::size_t> try_write_some(std::span<const std::byte> from);
+    [[nodiscard]] std::optional<std::size_t> try_write_some(std::span<const std::byte> from, std::error_code& error) noexcept;
 
     /// Writes everything.
     ///
@@ -149,29 +159,43 @@ public:
     /// Ends the connection. Operations under way wake with bad_file_descriptor. May be called
     /// repeatedly, and from any thread.
     void close() noexcept { handle_.close(); }
-    bool is_open() const noexcept { return !handle_.closed(); }
+    [[nodiscard]] bool is_open() const noexcept { return !handle_.closed(); }
     /// Does close(), and resets the connection: the data not yet sent is dropped, and the peer gets
     /// connection_reset, so that it cannot take what it has for all.
     void abort() noexcept;
 
     /// How many bytes were written that the peer has not acknowledged yet; 0 once closed.
-    std::size_t unacknowledged() const noexcept;
+    [[nodiscard]] std::size_t unacknowledged() const noexcept;
 
     /// The addresses of this end and of the other end. An IPv4 address has its IPv4 form, also for
-    /// a listener for both IPv6 and IPv4.
-    net::endpoint local() const;
-    net::endpoint remote() const;
+    /// a listener for both IPv6 and IPv4. The forms with an error code return an empty endpoint on
+    /// failure.
+    [[nodiscard]] net::endpoint local() const;
+    [[nodiscard]] net::endpoint local(std::error_code& error) const;
+    [[nodiscard]] net::endpoint remote() const;
+    [[nodiscard]] net::endpoint remote(std::error_code& error) const;
 
     /// Sends small writes at once, without waiting for more. On by default.
     void set_no_delay(bool on);
-    /// Probes a peer that is silent for `idle`, and fails with timed_out if it stays silent. Zero,
-    /// the default: never.
+    void set_no_delay(bool on, std::error_code& error) noexcept;
+    /// Probes a peer that is silent for `idle`, rounded up to seconds, and fails with timed_out if
+    /// it stays silent. Zero, the default: never.
     void set_keep_alive(std::chrono::seconds idle);
+    void set_keep_alive(std::chrono::seconds idle, std::error_code& error) noexcept;
+    template <class Rep, class Period>
+    void set_keep_alive(const std::chrono::duration<Rep, Period>& idle) {
+        set_keep_alive(std::chrono::ceil<std::chrono::seconds>(detail::saturated(idle)));
+    }
+    template <class Rep, class Period>
+    void set_keep_alive(const std::chrono::duration<Rep, Period>& idle, std::error_code& error) noexcept {
+        set_keep_alive(std::chrono::ceil<std::chrono::seconds>(detail::saturated(idle)), error);
+    }
     /// If on, close() and the destructor send a reset instead of the data not yet sent.
     void set_reset_on_close(bool on);
+    void set_reset_on_close(bool on, std::error_code& error) noexcept;
 
     /// The descriptor; -1 once closed. The stream keeps it.
-    int native_handle() const noexcept { return handle_.native(); }
+    [[nodiscard]] int native_handle() const noexcept { return handle_.native(); }
 
     /// For the select case on_readable().
     friend detail::io_readiness watch_readable(const stream& s) noexcept { return detail::io_readiness(s.handle_.get()); }
@@ -203,7 +227,7 @@ struct listener_options {
 ///     for (weft::tcp::stream peer : listener) connections.spawn(echo, std::move(peer));
 ///
 /// Several fibers and threads may accept at the same time. See docs/guide/4-tcp.md.
-class listener {
+class WEFT_EXPORT listener {
 public:
     class iterator;
 
@@ -212,6 +236,9 @@ public:
     /// \throws  std::system_error, for example address_in_use; its what() names the endpoint.
     /// \parks   only to look up a name.
     explicit listener(const net::endpoint& at, const listener_options& options = {});
+    /// The listener is closed on failure.
+    listener(const net::endpoint& at, const listener_options& options, std::error_code& error);
+    listener(const net::endpoint& at, std::error_code& error) : listener(at, {}, error) {}
 
     /// Takes over a port that was opened elsewhere: by a supervisor that starts services with their
     /// sockets, or by a process that is being replaced. The listener then owns the descriptor and
@@ -219,7 +246,8 @@ public:
     ///
     /// \throws  std::system_error if it is not a listening TCP socket; the caller then still owns
     ///          the descriptor.
-    static listener from_descriptor(int fd);
+    [[nodiscard]] static listener from_descriptor(int fd);
+    [[nodiscard]] static listener from_descriptor(int fd, std::error_code& error);
 
     /// Takes the next connection. If the process or the system is out of descriptors or memory, it
     /// waits a little, tries again, and now and then writes a line to stderr. It skips connections
@@ -238,15 +266,15 @@ public:
     std::default_sentinel_t end() const noexcept { return {}; }
 
     /// The endpoint on which it listens, with the port that was picked.
-    const net::endpoint& local() const noexcept { return local_; }
+    [[nodiscard]] const net::endpoint& local() const noexcept { return local_; }
 
-    /// Wakes accept() and ends the ranges. Connections not yet accepted are refused. May be called
+    /// Wakes accept() and ends the ranges. Connections not yet accepted are reset. May be called
     /// repeatedly, and from any thread.
     void close() noexcept { handle_.close(); }
-    bool is_open() const noexcept { return !handle_.closed(); }
+    [[nodiscard]] bool is_open() const noexcept { return !handle_.closed(); }
 
     /// The descriptor; -1 once closed. The listener keeps it.
-    int native_handle() const noexcept { return handle_.native(); }
+    [[nodiscard]] int native_handle() const noexcept { return handle_.native(); }
 
     /// For the select case on_readable().
     friend detail::io_readiness watch_readable(const listener& l) noexcept { return detail::io_readiness(l.handle_.get()); }
@@ -258,7 +286,7 @@ private:
     net::endpoint local_;
 };
 
-class listener::iterator {
+class WEFT_EXPORT listener::iterator {
 public:
     using value_type = stream;
     using difference_type = std::ptrdiff_t;

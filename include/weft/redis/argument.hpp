@@ -1,6 +1,8 @@
 // argument.hpp - one word of a command: a text, or an integer in decimal.
 #pragma once
 
+#include <weft/detail/requirements.hpp>
+
 #include <array>
 #include <charconv>
 #include <concepts>
@@ -26,7 +28,7 @@ public:
         length_ = static_cast<unsigned char>(end - digits_.data());
     }
 
-    std::string_view view() const noexcept { return length_ ? std::string_view(digits_.data(), length_) : text_; }
+    [[nodiscard]] std::string_view view() const noexcept { return length_ ? std::string_view(digits_.data(), length_) : text_; }
 
 private:
     std::string_view text_;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/timeouts.hpp>
 #include <weft/io/byte_stream.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/redis/argument.hpp>
@@ -20,7 +22,8 @@
 
 namespace weft::redis {
 
-/// How a client connects and what it refuses.
+/// How a client connects, its limits, and commands that it should trust. Each limit takes
+/// weft::no_limit.
 struct client_options {
     unsigned connections = 0;                                     ///< 0: one per worker
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds(5);
@@ -29,16 +32,16 @@ struct client_options {
     /// The most commands waiting per connection; one more is refused.
     std::size_t max_waiting = std::size_t{1} << 20;
     /// If a reply is due and nothing has come from the server for this long, the connection is
-    /// lost. Zero: never.
+    /// lost. no_limit or zero: never.
     std::chrono::nanoseconds silence_timeout = std::chrono::seconds(60);
     /// Commands of modules, and of servers newer than this client, for which the program guarantees
     /// that each answers exactly once and leaves the connection unchanged. Example:
     /// {"GRAPH.QUERY", "CLIENT|NEW-SUBCOMMAND"}
     std::vector<std::string> module_commands = {};
-    /// Opens the connections, instead of tcp::stream::connect(): through a Unix socket, a tunnel, or
-    /// a net::simulated_network. It is given the host and port of the URL, and runs on a fiber of
-    /// the client within connect_timeout; it may park and throw. What it throws is the reason that
-    /// commands fail with.
+    /// Opens the connections, instead of tcp::stream::connect(): through a Unix socket, a tunnel,
+    /// or a net::simulated_network. It is given the host and port of the URL, and runs on a fiber
+    /// of the client within connect_timeout; it may park and throw. What it throws is the reason
+    /// that commands fail with.
     std::function<io::byte_stream(const net::endpoint&)> connect = {};
 };
 
@@ -51,17 +54,18 @@ struct client_options {
 /// It is created and destroyed inside a runtime; any fiber or thread may call its members. See
 /// docs/guide/5-service.md.
 ///
-/// It connects when first used. The commands that fibers issue in one turn are sent by one write
-/// and answered in order. When a connection is lost, the commands that wait for a reply fail, and
-/// no command is ever repeated; the next command reconnects. While the server cannot be reached,
-/// commands fail at once with the reason, and the client tries again after 50 ms, doubling to 2 s.
+/// It connects when first used. The commands of all fibers that could run when the client's writer
+/// woke are sent by one write, and answered in order. When a connection is lost, the commands that
+/// wait for a reply fail, and no command is ever repeated; the next command reconnects. While the
+/// server cannot be reached, commands fail at once with the reason, and the client tries again
+/// after 50 ms, doubling to 2 s.
 ///
 /// Every command
-/// \parks   until its reply is there. A stopped or timed-out caller returns at once; its reply is
-///          still read and dropped.
+/// \parks   until its reply is there. A stopped or timed-out caller leaves at once, by `cancelled`;
+///          its reply is read later and dropped.
 /// \throws  redis::error; weft::cancelled if this fiber is asked to stop first.
-/// \cost    its share of one write and one read per turn.
-class client {
+/// \cost    its share of one write and one read.
+class WEFT_EXPORT client {
 public:
     /// `url` is redis://[[user]:password@]host[:port][/database]. The constructor does not wait for
     /// the server.
@@ -80,8 +84,13 @@ public:
     std::optional<std::string> get(std::string_view key);
 
     void set(std::string_view key, std::string_view text);
-    /// Sets a key that expires after `lifetime`, which is at least one millisecond.
+    /// Sets a key that expires after `lifetime`, which is more than zero and is rounded up to
+    /// milliseconds.
     void set(std::string_view key, std::string_view text, std::chrono::milliseconds lifetime);
+    template <class Rep, class Period>
+    void set(std::string_view key, std::string_view text, const std::chrono::duration<Rep, Period>& lifetime) {
+        set(key, text, std::chrono::ceil<std::chrono::milliseconds>(detail::saturated(lifetime)));
+    }
 
     /// \returns  how many of the keys existed.
     template <class... Keys>

@@ -1,6 +1,7 @@
 // error.hpp - every failure of a Redis command, as one type.
 #pragma once
 
+#include <weft/detail/export.hpp>
 #include <weft/detail/requirements.hpp>
 
 #include <stdexcept>
@@ -18,11 +19,11 @@ enum class error_kind {
 };
 
 /// A command failed. what() says why, and names the server if the connection is the cause.
-class error : public std::runtime_error {
+class WEFT_EXPORT error : public std::runtime_error {
 public:
     error(error_kind kind, const std::string& reason) : std::runtime_error(reason), kind_(kind) {}
 
-    error_kind kind() const noexcept { return kind_; }
+    [[nodiscard]] error_kind kind() const noexcept { return kind_; }
 
 private:
     error_kind kind_;

@@ -1,6 +1,9 @@
 // value.hpp - one reply of a Redis server, with the types of RESP2.
 #pragma once
 
+#include <weft/detail/export.hpp>
+#include <weft/detail/requirements.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,25 +37,25 @@ using array = std::vector<value>;
 ///
 ///     weft::redis::value n = db.command("INCR", "hits");
 ///     std::int64_t hits = n.integer();
-class value {
+class WEFT_EXPORT value {
 public:
     using variant = std::variant<nil, status, std::int64_t, std::string, array, error_reply>;
 
     value() = default;
     explicit value(variant content) : content_(std::move(content)) {}
 
-    bool is_nil() const noexcept { return std::holds_alternative<nil>(content_); }
-    bool is_error() const noexcept { return std::holds_alternative<error_reply>(content_); }
+    [[nodiscard]] bool is_nil() const noexcept { return std::holds_alternative<nil>(content_); }
+    [[nodiscard]] bool is_error() const noexcept { return std::holds_alternative<error_reply>(content_); }
 
     /// The content as the requested type. text() accepts a string or a status.
     /// \throws  redis::error (kind reply): with the server's text if this is an error, or else
     ///          saying what the value is instead.
-    std::int64_t integer() const;
-    const std::string& text() const;
-    const array& elements() const;
+    [[nodiscard]] std::int64_t integer() const;
+    [[nodiscard]] const std::string& text() const;
+    [[nodiscard]] const array& elements() const;
 
     /// For std::visit and for moving out.
-    const variant& content() const noexcept { return content_; }
+    [[nodiscard]] const variant& content() const noexcept { return content_; }
     variant& content() noexcept { return content_; }
 
     friend bool operator==(const value& a, const value& b) { return a.content_ == b.content_; }
@@ -62,6 +65,6 @@ private:
 };
 
 /// "nil", "status", "integer", "string", "array" or "error".
-std::string_view kind_name(const value&) noexcept;
+WEFT_EXPORT [[nodiscard]] std::string_view kind_name(const value&) noexcept;
 
 }  // namespace weft::redis

@@ -1,7 +1,8 @@
 #include "runtime/dump/all_runtimes.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <algorithm>
-#include <mutex>
 
 #include "base/fork.hpp"
 #include "runtime/dump/debug_layout.hpp"
@@ -10,14 +11,14 @@
 namespace weft::detail {
 namespace {
 
-constinit std::mutex list_lock;
-constinit listed_runtime* first = nullptr;  // the newest is first
+constinit thread_mutex list_lock;
+constinit listed_runtime* first WEFT_GUARDED_BY(list_lock) = nullptr;  // the newest is first
 
 [[gnu::constructor(before_static_objects)]] void lists_follow_forks() noexcept {  // FORK-3
-    follow_forks({.before = [] { list_lock.lock(); },
-                  .in_parent = [] { list_lock.unlock(); },
+    follow_forks({.before = []() WEFT_ACQUIRE(list_lock) { list_lock.lock(); },
+                  .in_parent = []() WEFT_RELEASE(list_lock) { list_lock.unlock(); },
                   .in_child =
-                      [] {
+                      []() WEFT_RELEASE(list_lock) {
                           first = nullptr;  // ALL_RUNTIMES-3
                           list_lock.unlock();
                       }});
@@ -26,7 +27,7 @@ constinit listed_runtime* first = nullptr;  // the newest is first
 }  // namespace
 
 listed_runtime::listed_runtime(scheduler& of_it) : fibers_(&of_it) {
-    const std::lock_guard guard(list_lock);
+    const lock_guard guard(list_lock);
     describe_layout(&first);
     next_ = first;
     first = this;
@@ -34,7 +35,7 @@ listed_runtime::listed_runtime(scheduler& of_it) : fibers_(&of_it) {
 
 listed_runtime::~listed_runtime() {
     {
-        const std::lock_guard guard(list_lock);
+        const lock_guard guard(list_lock);
         for (auto** at = &first; *at; at = &(*at)->next_)
             if (*at == this) {
                 *at = next_;
@@ -47,7 +48,7 @@ listed_runtime::~listed_runtime() {
 
 std::vector<listed_runtime::viewed> listed_runtime::all() {
     std::vector<viewed> found;
-    const std::lock_guard guard(list_lock);
+    const lock_guard guard(list_lock);
     for (auto* r = first; r; r = r->next_) {
         // ALL_RUNTIMES-4
         if (const auto* const s = r->fibers().simulated(); s && s->has_given_up()) continue;

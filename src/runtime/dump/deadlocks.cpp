@@ -11,6 +11,7 @@
 #include <weft/runtime.hpp>
 
 #include "base/in_quotes.hpp"
+#include "fiber/hook.hpp"
 #include "runtime/dump/all_runtimes.hpp"
 #include "runtime/dump/dump_forms.hpp"
 #include "sched/inspect/quiet_threads.hpp"
@@ -110,15 +111,13 @@ void deadlock_reporter::look() noexcept {
                 auto ids = ids_of(d);
                 if (std::ranges::find(told_, ids) != told_.end()) continue;
                 told_.push_back(std::move(ids));
-                options_.on_deadlock ? options_.on_deadlock(d) : print(d);
+                call_hook("on_deadlock", [&] { options_.on_deadlock ? options_.on_deadlock(d) : print(d); });
             }
         }
     } catch (const std::exception& e) {
         const printable_text what(e.what());
-        std::fprintf(stderr, "weft: a look for deadlocks, or on_deadlock, has thrown: %.*s\n",
-                     static_cast<int>(what.view().size()), what.view().data());
-    } catch (...) {
-        std::fputs("weft: on_deadlock has thrown\n", stderr);
+        std::fprintf(stderr, "weft: a look for deadlocks has thrown: %.*s\n", static_cast<int>(what.view().size()),
+                     what.view().data());
     }
     not_before_ = clock::now() + rest_after_look * (clock::now() - from);
 }

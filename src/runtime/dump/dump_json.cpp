@@ -41,7 +41,7 @@ private:
     void write(const runtime_snapshot& r) {
         to_ << "{\"name\":";
         text(r.name);
-        to_ << ",\"workers\":" << r.workers << ",\"fibers\":";
+        to_ << ",\"workers\":" << r.workers << ",\"refused\":" << r.refused << ",\"fibers\":";
         list(r.fibers, [this](const fiber_snapshot& f) { write(f); });
         to_ << '}';
     }

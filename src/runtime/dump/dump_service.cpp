@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include <weft/detail/annotated_locks.hpp>
 #include <weft/dump.hpp>
 
 #include "base/atomic.hpp"
@@ -193,17 +193,16 @@ private:
     std::thread thread_;
 };
 
-constinit std::mutex service_lock;
-// Both are guarded by service_lock.
-constinit unsigned service_users = 0;
-constinit dump_server* server = nullptr;  // DUMP_SERVICE-1
+constinit thread_mutex service_lock;
+constinit unsigned service_users WEFT_GUARDED_BY(service_lock) = 0;
+constinit dump_server* server WEFT_GUARDED_BY(service_lock) = nullptr;  // DUMP_SERVICE-1
 
 // FORK-3.
 [[gnu::constructor(before_static_objects)]] void services_follow_forks() noexcept {
-    follow_forks({.before = [] { service_lock.lock(); },
-                  .in_parent = [] { service_lock.unlock(); },
+    follow_forks({.before = []() WEFT_ACQUIRE(service_lock) { service_lock.lock(); },
+                  .in_parent = []() WEFT_RELEASE(service_lock) { service_lock.unlock(); },
                   .in_child =
-                      [] {
+                      []() WEFT_RELEASE(service_lock) {
                           // DUMP_SERVICE-3; relaxed, since this is the only thread.
                           waker.store(-1, relaxed);
                           service_users = 0;
@@ -241,7 +240,7 @@ void remove_handler(int number) noexcept {
 
 dump_service::dump_service(int number, on_request request) : is_used_(number != 0 || request == on_request::yes) {
     if (!is_used_) return;
-    const std::lock_guard guard(service_lock);
+    const lock_guard guard(service_lock);
     const int chosen = server ? server->number() : 0;
     if (number != 0 && chosen != 0 && chosen != number)
         throw std::invalid_argument(signal_in_words("dump_signal", number) +
@@ -265,7 +264,7 @@ dump_service::~dump_service() {
     if (!is_used_) return;
     std::unique_ptr<dump_server> last;
     {
-        const std::lock_guard guard(service_lock);
+        const lock_guard guard(service_lock);
         if (--service_users != 0) return;
         waker.store(-1, relaxed);
         if (server->number() != 0) remove_handler(server->number());

@@ -99,7 +99,7 @@ public:
     void write() {
         if (all_.runtimes.empty()) to_ << "weft: no runtime\n";
         for (const auto& r : all_.runtimes) {
-            to_ << "weft: runtime " << in_quotes(r.name) << ", workers: " << r.workers << ", fibers: " << r.fibers.size() << '\n';
+            write_heading(r);
             for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
         }
         for (const auto& c : all_.cycles) {
@@ -114,6 +114,12 @@ public:
     }
 
 private:
+    void write_heading(const runtime_snapshot& r) {
+        to_ << "weft: runtime " << in_quotes(r.name) << ", workers: " << r.workers << ", fibers: " << r.fibers.size();
+        if (r.refused != 0) to_ << ", refused spawns: " << r.refused;
+        to_ << '\n';
+    }
+
     void write(const group& g) {
         const auto& first = *g.members.front();
         if (g.members.size() == 1)

@@ -151,9 +151,12 @@ public:
         all.cycles = cycles();
         all.at_rest = are_at_rest();
         for (auto& r : runtimes_) {
-            const auto& options = r.runtime->fibers().options();
-            auto& to = all.runtimes.emplace_back(
-                runtime_snapshot{.name = options.name, .workers = options.workers, .has_timers = r.has_timers, .fibers = {}});
+            const auto& fibers = r.runtime->fibers();
+            auto& to = all.runtimes.emplace_back(runtime_snapshot{.name = fibers.options().name,
+                                                                  .workers = fibers.options().workers,
+                                                                  .refused = fibers.refused(),
+                                                                  .has_timers = r.has_timers,
+                                                                  .fibers = {}});
             for (auto& f : r.fibers) to.fibers.push_back(std::move(f.what));
         }
         return all;

@@ -38,10 +38,10 @@ constexpr int relaxes_per_look = 20;
 control_block* idle_worker::find_work() noexcept {
     if (auto* const s = w_.owner_.simulated()) return s->find_work(w_);
     judge_last_theft();
-    if (w_.seeks_better_)
+    if (w_.state_.seeks_better())
         if (auto* const f = take_better()) return found(f);
     for (;;) {
-        w_.stands_down_ = false;  // a poll in here may have set it
+        w_.state_.end_drain();  // a poll in here may have begun it
         auto* const mine = look();
         if (is_surplus(mine)) [[unlikely]] {
             give_away(mine);
@@ -49,8 +49,7 @@ control_block* idle_worker::find_work() noexcept {
             if (mine) return found(mine);
             if (w_.owner_.stopping()) return nullptr;
             in_others_way_ = lacks_cpu();
-            if (!w_.searching_) w_.searching_ = w_.owner_.idle().begin_search();
-            if (w_.searching_)
+            if (may_search())
                 if (auto* const f = search()) return found(f);
         }
         if (tidy()) continue;
@@ -73,7 +72,7 @@ void idle_worker::give_away(control_block* f) noexcept {
 control_block* idle_worker::look() noexcept {
     const carrier::visit inside(*this_carrier());
     w_.take_in();  // found() notifies other workers of what is left
-    w_.seeks_better_ = false;  // it has looked elsewhere, or will run whatever there is
+    w_.state_.seek_no_more();  // it has looked elsewhere, or will run whatever there is
     return w_.pick();
 }
 
@@ -94,7 +93,7 @@ control_block* idle_worker::pick() noexcept {
 
 control_block* idle_worker::found(control_block* f) noexcept {
     auto& s = w_.owner_;
-    w_.spin_ = true;
+    w_.state_.found_work();
     s.the_monitor().somebody_runs();
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
@@ -102,7 +101,7 @@ control_block* idle_worker::found(control_block* f) noexcept {
         // PINNED-2: begin_with() has found that it is the turn of a fiber pinned to this carrier.
         if (first->is_pinned()) [[unlikely]] {
             this_carrier()->pinned().push(*first);
-            w_.has_news_ = w_.pinned_has_turn_ = true;
+            w_.state_.give_pinned_turn();
         } else {
             w_.append(*first);
         }
@@ -111,18 +110,23 @@ control_block* idle_worker::found(control_block* f) noexcept {
         w_.note_class(*f);
     }
     // IDLE_SET-2: end_search() says whether this searcher must now look for more work.
-    const bool somebody_sleeps = !std::exchange(w_.searching_, false) || s.idle().end_search();
+    const bool somebody_sleeps = !w_.state_.end_search() || s.idle().end_search();
     // The worker is away for as long as a body lasts: others must mind its timers and the driver.
-    if (s.worker_count() > 1 && s.leader_oversleeps(w_.timers_.earliest())) s.io().wake();
-    if (hand_on || (somebody_sleeps && (s.nobody_leads() || s.work_is_queued()))) s.wake_sleeper();
+    if (s.worker_count() > 1 && s.the_lead().oversleeps(w_.timers_.earliest())) s.io().wake();
+    if (hand_on || (somebody_sleeps && (s.the_lead().is_free() || s.work_is_queued()))) s.wake_sleeper();
     return f;
+}
+
+bool idle_worker::may_search() noexcept {
+    if (!w_.state_.searches() && w_.owner_.idle().begin_search()) w_.state_.begin_search();
+    return w_.state_.searches();
 }
 
 control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
     // Owner only.
     if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);
-    if (std::exchange(w_.spin_, false) && !in_others_way_) {
+    if (w_.state_.take_spin() && !in_others_way_) {
         const auto end = clock::now() + spin_for;
         do {
             if (auto* const f = ask_or_collect()) return f;
@@ -153,9 +157,9 @@ control_block* idle_worker::ask_or_collect() noexcept {
         auto& victim = s.worker_at((first + i) % n);
         if (&victim == &w_) continue;
         if (victim.timers_.earliest() <= now) {  // the victim's carrier is in a long body
-            w_.taking_in_ = true;  // no notify() here: found() notifies
+            w_.state_.begin_taking_in();  // no notify() here: found() notifies
             victim.timers_.expire(now);
-            w_.taking_in_ = false;
+            w_.state_.end_taking_in();
             if (auto* const f = pick()) return f;
         }
         if (!worth_asking(victim, now)) continue;
@@ -268,13 +272,15 @@ bool idle_worker::lacks_cpu() const noexcept {
 time_point idle_worker::earliest_timer() const noexcept {
     auto& s = w_.owner_;
     auto first = w_.timers_.earliest();
-    for (unsigned i = 0; i < s.worker_count(); ++i)  // a sleeper minds its own timers
+    // A sleeper minds its own timers. One that wakes, and is taken for a sleeper here, finds in
+    // found() that the leader would oversleep (LEAD-3).
+    for (unsigned i = 0; i < s.worker_count(); ++i)
         if (auto& other = s.worker_at(i); !other.asleep()) first = std::min(first, other.timers().earliest());
     return first;
 }
 
-// The pause between two looks of the searcher. It counts as searching, so only work from outside
-// wakes it (wake_searcher()).
+// The pause between two looks of the searcher. It counts as searching, so only work of threads
+// without a worker wakes it (wake_searcher()); what a worker queues waits for the next look.
 void idle_worker::nap() noexcept {
     w_.owner_.set_napper(&w_);
     fence(seq_cst);  // pairs with the fence of wake_searcher()
@@ -305,7 +311,7 @@ bool idle_worker::tidy() noexcept {
 void idle_worker::sleep() noexcept {
     require(!call_, "RUN_QUEUE-3: a call is ended before its thief sleeps");
     auto& s = w_.owner_;
-    s.idle().announce_sleep(w_.index_, std::exchange(w_.searching_, false));
+    s.idle().announce_sleep(w_.index_, w_.state_.end_search());
     w_.asleep_.store(true, relaxed);  // a hint; found() wakes a leader that relied on it
     // Step 3 of idle_set.hpp. Work queued now is found by a searcher, if there is one (IDLE_SET-2),
     // or by the workers that are awake, if enough are (IDLE_SET-7).
@@ -314,9 +320,10 @@ void idle_worker::sleep() noexcept {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
         sleep_until(tidy_at_);
     }
-    w_.asleep_.store(false, relaxed);
-    w_.searching_ = !s.idle().retract(w_.index_);  // IDLE_SET-5
-    if (w_.searching_) w_.wakes_.store(w_.wakes_.load(relaxed) + 1, relaxed);  // owner only
+    w_.asleep_.store(false, seq_cst);  // LEAD-3; pairs with earliest_timer() of the leader
+    if (s.idle().retract(w_.index_)) return;
+    w_.state_.begin_search();  // IDLE_SET-5
+    w_.wakes_.store(w_.wakes_.load(relaxed) + 1, relaxed);  // owner only
 }
 
 void idle_worker::sleep_until(time_point until) noexcept {
@@ -339,7 +346,7 @@ cpu_set_t idle_worker::cpus_of_others() const noexcept {
 
 void idle_worker::sleep_here_until(time_point until) noexcept {
     auto& s = w_.owner_;
-    led_ = s.try_lead_or_wait_for_it();
+    led_ = s.the_lead().take_or_want();
     if (!led_) {
         const auto timer = w_.timers_.earliest();
         const auto wake_at = std::min(until, not_too_soon(timer));
@@ -349,17 +356,17 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
         return;
     }
     auto timer = earliest_timer();
-    s.publish_leader_sleep(std::min(until, timer));
-    timer = std::min(timer, earliest_timer());  // Dekker: see publish_leader_sleep()
-    w_.taking_in_ = true;  // no notify() while polling: found() notifies
+    s.the_lead().begin_sleep(std::min(until, timer));
+    timer = std::min(timer, earliest_timer());  // LEAD-3
+    w_.state_.begin_taking_in();  // no notify() while polling: found() notifies
     const auto wake_at = std::min(until, not_too_soon(timer));
     {
         const exact_timers here(wake_at);
         w_.parker_.sleep_in(s.io(), wake_at);
     }
-    w_.taking_in_ = false;
-    s.end_leader_sleep();
-    s.end_lead();
+    w_.state_.end_taking_in();
+    s.the_lead().end_sleep();
+    s.the_lead().give_back();  // LEAD-2: if this worker does not sleep again, found() wakes another
     note_wake(timer);
 }
 

@@ -27,6 +27,7 @@ private:
     // Looks at its own queues and timers, the driver and the injector.
     control_block* look() noexcept;
     control_block* pick() noexcept;
+    bool may_search() noexcept;                   // makes it the searcher, if there is none
     control_block* search() noexcept;             // looks at the other workers, for a while
     // Asks a victim for fibers and returns null, or looks for the answer of the victim asked.
     control_block* ask_or_collect() noexcept;

@@ -14,35 +14,38 @@
 // Invariants
 //   IDLE_SET-1  `word_` counts the searchers (low half) and the announced sleepers (high half);
 //               every change is one read-modify-write.
-//   IDLE_SET-2  If step 3 on the left wakes no sleeper because a worker searches, that searcher's
-//               next change of the word comes later in word_'s order and is followed by its own
-//               heavy fence and look: it finds the work, or another worker has taken it. The
-//               searcher may leave out that look only if no worker is asleep at its change, since a
-//               worker that announces later looks itself (IDLE_SET-3).
+//   IDLE_SET-2  If step 3 on the left wakes no sleeper because a worker searches, nothing is lost.
+//               When that searcher stops, it changes word_ after the waker has read it. It then
+//               passes a heavy fence and looks at the queues again: it finds the work, or another
+//               worker has taken it. It may
+//               skip that look only if no worker is asleep at its change: a worker that announces
+//               its sleep later looks itself (IDLE_SET-3).
 //   IDLE_SET-3  If step 3 on the left finds no sleeper, every sleeper announces later and finds the
 //               work in its step 3.
 //   IDLE_SET-4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so one
 //               piece of work does not wake two.
 //   IDLE_SET-5  A worker is announced at most once; retract() tells it whether it was claimed
 //               meanwhile (then a wake token is on its way, and it searches).
-//   IDLE_SET-6  The last worker to announce itself needs no heavy fence: all the others have
-//               announced, which carried their work along, and a worker that leaves again changes
-//               word_ later and so sees this announcement. Threads that are not workers fence.
-//   IDLE_SET-7  No more workers are to be awake than allow() says, which is at least one. When
-//               enough are awake, claim_sleeper() refuses as if no worker slept, and a worker that
-//               has announced itself sleeps on without a look: those awake announce later and look,
-//               the last of them in any case (the monitor sees to those that are stuck:
-//               monitor::follow_quota()). `most_` is written under lock_, so a thread that raises
-//               it and wakes a sleeper takes care of whatever was refused before. `most_` bounds
-//               who may be woken; a worker that is awake already learns from too_many_awake() that
-//               it must go.
+//   IDLE_SET-6  The last worker to announce itself needs no heavy fence: each announcement
+//               before it, a seq_cst change of word_, has made its worker's earlier pushes visible
+//               here, and a worker that leaves again changes word_ later and so sees this one. A
+//               thread that is not a worker passes a full fence before step 3 (wake_searcher()).
+//   IDLE_SET-7  allow() sets how many workers may be awake, which is at least one. While so many
+//               are awake, claim_sleeper() refuses as if no worker slept. A worker that announces
+//               itself then sleeps without step 3, because a worker that is awake announces itself
+//               later and takes that step, the last one in any case. (monitor::follow_quota() sees
+//               to workers that are stuck.) The limit, `most_`, is written under lock_, so a thread
+//               that raises it and wakes a sleeper takes care of whatever was refused before. The
+//               limit does not end the work of a worker that is awake: a surplus worker notices by
+//               too_many_awake() and drains its queues.
 //
 // If either fence is removed, both sides can miss each other: the model test
 // tests/model/idle_model.cpp expects that run.
 #pragma once
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -71,6 +74,7 @@ public:
         auto now = word_.load(relaxed);
         do {
             if (searching(now) != 0) return false;
+            // IDLE_SET-2; pairs with the fence in lacks_searcher()
         } while (!word_.compare_exchange_weak(now, now + one_searching, seq_cst, relaxed));
         return true;
     }
@@ -78,6 +82,7 @@ public:
     /// Called by the searcher when it has found work or stops searching. \returns whether it must
     /// now look at the queues (IDLE_SET-2).
     [[nodiscard]] bool end_search() noexcept {
+        // IDLE_SET-2; pairs with announce_sleep()
         if (sleeping(word_.fetch_sub(one_searching, seq_cst)) == 0) return false;
         heavy_fence();  // pairs with the light fence in lacks_searcher()
         return true;
@@ -87,8 +92,9 @@ public:
     void announce_sleep(unsigned worker, bool was_searching) noexcept {
         bool last = false;
         {
-            const std::lock_guard guard(lock_);
+            const lock_guard guard(lock_);
             sleepers_.push_back(worker);
+            // IDLE_SET-3, IDLE_SET-6; pairs with end_search() and retract()
             last = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst)) + 1 == workers_;
         }
         if (last)
@@ -100,11 +106,12 @@ public:
     /// Takes the announcement back. False: the worker was claimed; it is searching now, and a token
     /// is on its way (IDLE_SET-5).
     bool retract(unsigned worker) noexcept {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         for (auto& s : sleepers_) {
             if (s != worker) continue;
             s = sleepers_.back();
             sleepers_.pop_back();
+            // IDLE_SET-6; pairs with announce_sleep() of the last worker
             word_.fetch_sub(one_sleeping, seq_cst);
             return true;
         }
@@ -113,13 +120,13 @@ public:
 
     /// Claims the last worker to fall asleep, unless one searches already.
     std::optional<unsigned> claim_sleeper() noexcept {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         if (sleepers_.empty() || enough_awake()) return std::nullopt;
         auto now = word_.load(relaxed);
         do {
             // IDLE_SET-2 again: another waker was faster
             if (searching(now) != 0) return std::nullopt;
-        // IDLE_SET-4
+        // IDLE_SET-4; pairs with end_search() and announce_sleep()
         } while (!word_.compare_exchange_weak(now, now + one_searching - one_sleeping, seq_cst, relaxed));
         const auto worker = sleepers_.back();
         sleepers_.pop_back();
@@ -128,7 +135,7 @@ public:
 
     /// Any thread. \returns whether to wake a sleeper now, as if work came from outside.
     [[nodiscard]] bool allow(unsigned awake) noexcept {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         const auto before = most_.load(relaxed);
         most_.store(awake, relaxed);
         return awake > before;
@@ -149,8 +156,9 @@ private:
     alignas(64) atomic<std::uint32_t> word_{0};
     const unsigned workers_;
     atomic<unsigned> most_;  // IDLE_SET-7
-    spin_lock lock_;  // guards sleepers_
-    std::vector<unsigned> sleepers_;  // reserved by the constructor: never allocates later
+    spin_lock lock_;
+    // reserved by the constructor: never allocates later
+    std::vector<unsigned> sleepers_ WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail

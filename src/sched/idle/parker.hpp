@@ -35,7 +35,8 @@ public:
             const auto result = futex_wait(word_, asleep, until == never ? std::optional<monotonic_ns>{} : ns);
             if (result == futex_result::timed_out) break;
         }
-        // PARKER-2. This may drop a token that came just now: the owner looks at everything next.
+        // PARKER-2; pairs with wake(). This may drop a token that came just now: the owner looks at
+        // everything next.
         word_.exchange(empty, acq_rel);
     }
 
@@ -44,13 +45,14 @@ public:
     unsigned sleep_in(driver& d, time_point until) noexcept {
         if (!prepare(in_driver)) return 0;
         const auto woken = d.poll(until);
-        word_.exchange(empty, acq_rel);  // PARKER-2; may drop a token, as in sleep()
+        // PARKER-2; pairs with wake(), and may drop a token, as in sleep()
+        word_.exchange(empty, acq_rel);
         return woken;
     }
 
     /// Any thread: wakes the owner, or leaves a token for its next sleep.
     void wake(driver& d) noexcept {
-        // PARKER-1; release: publishes what the waker did before
+        // PARKER-1; pairs with sleep() and prepare(): publishes what the waker did before
         switch (word_.exchange(token, acq_rel)) {
             case asleep: futex_wake(word_, 1); break;
             case in_driver: d.wake(); break;
@@ -63,6 +65,7 @@ private:
 
     bool prepare(std::uint32_t how) noexcept {
         auto expected = empty;
+        // pairs with wake()
         if (word_.compare_exchange_strong(expected, how, acq_rel, acquire)) return true;
         word_.store(empty, relaxed);  // PARKER-2: the token is consumed
         return false;

@@ -1,4 +1,6 @@
 // scheduler_seized.cpp - keeps waiting fibers from going on while a caller uses their stacks.
+#include <weft/detail/annotated_locks.hpp>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -54,7 +56,7 @@ private:
 void scheduler::for_each_seized(std::span<control_block* const> of_these, std::size_t at_once,
                               const std::function<void(control_block&)>& f) {
     if (!is_possible()) return;
-    const std::lock_guard one(holding_);
+    const lock_guard one(holding_);
     for (at_once = std::min(at_once, most_at_once); !of_these.empty();) {
         const auto some = of_these.first(std::min(at_once, of_these.size()));
         seized_fibers(some).for_each(f);

@@ -1,5 +1,7 @@
 #include "sched/inspect/stack_census.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <algorithm>
 #include <new>
 
@@ -17,7 +19,7 @@ bool stack_census::end(const control_block& f) noexcept {
     try {
         const bool has_site = f.site.line() != 0;
         const key place(has_site ? f.site.file_name() : "", f.site.line(), f.site.column(), typeid(body).hash_code());
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         auto& mine = all_[place];
         if (mine.fibers++ == 0) mine.site = f.site, mine.body = &typeid(body);
         mine.sum += used;
@@ -34,7 +36,7 @@ bool stack_census::end(const control_block& f) noexcept {
 std::vector<stack_census::entry> stack_census::entries() const {
     std::vector<entry> found;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         for (const auto& [place, e] : all_) found.push_back(e);
     }
     std::sort(found.begin(), found.end(), [](const entry& a, const entry& b) { return a.most > b.most; });

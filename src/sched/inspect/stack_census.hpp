@@ -6,10 +6,11 @@
 // asks for it.
 #pragma once
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <source_location>
 #include <string_view>
 #include <tuple>
@@ -44,8 +45,8 @@ private:
     // for all of them.
     using key = std::tuple<std::string_view, std::uint_least32_t, std::uint_least32_t, std::size_t>;
 
-    mutable std::mutex lock_;
-    std::map<key, entry> all_;
+    mutable thread_mutex lock_;
+    std::map<key, entry> all_ WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail

@@ -31,16 +31,19 @@ void alarm::set(time_point when) noexcept {
 }
 
 void alarm::ring() noexcept {
+    // pairs with the fence and the exchange in wait()
     if (!rung_.exchange(true, seq_cst)) static_cast<void>(set_timer(time_point()));
 }
 
 // The kernel locks the timer. So either the setting of ring() comes after the sleeper's own last
 // one, and ends the read, or rung_ was set before it.
 void alarm::wait() noexcept {
+    // pairs with the exchange in ring()
     fence(seq_cst);
     std::uint64_t times;
     if (!rung_.load(relaxed))
         while (::read(timer_.get(), &times, sizeof times) < 0 && errno == EINTR) {}
+    // pairs with ring()
     rung_.exchange(false, acquire);
 }
 

@@ -29,6 +29,7 @@ public:
     /// \returns whether a taker should be sent for the item (FEW_AT_ONCE-2).
     bool push(T& item) noexcept {
         queue_.push(item);
+        // FEW_AT_ONCE-2; pairs with the fence in give_back_place()
         fence(seq_cst);
         return places_.load(relaxed) < most_;
     }
@@ -56,8 +57,8 @@ public:
     /// that another thread does.
     void give_back_place() noexcept {
         places_.fetch_sub(1, relaxed);
-        // FEW_AT_ONCE-2: a seq_cst subtraction alone would not order the relaxed look at the queue
-        // after it.
+        // FEW_AT_ONCE-2; pairs with the fence in push(). A seq_cst subtraction alone would not
+        // order the relaxed look at the queue after it.
         fence(seq_cst);
     }
 

@@ -49,12 +49,12 @@ void hog_reporter::stop() noexcept {
     futex_wake(ending_, 1);
     wake();
     if (thread_.joinable()) thread_.join();
-    // HOG_REPORTER-4; it was not reported
+    // HOG_REPORTER-4; pairs with ask_for(). It was not reported.
     if (auto* const f = swallows_.exchange(nullptr, acquire)) scheduler::drop(*f);
 }
 
 void hog_reporter::wake() noexcept {
-    // release: publishes the stretch to the next look
+    // pairs with run(): publishes the stretch to the next look
     if (woken_.exchange(1, release) == 0) futex_wake(woken_, 1);
 }
 
@@ -92,6 +92,7 @@ void hog_reporter::tell_of_swallower() noexcept {
 void hog_reporter::run() noexcept {
     for (;;) {
         woken_.exchange(0, acquire);  // pairs with wake()
+        // pairs with stop()
         if (ending_.load(acquire) != 0) return;
         // Pairs with all_sleep().
         if (all_asleep_.exchange(false, relaxed)) owner_.options().on_all_asleep();
@@ -150,7 +151,7 @@ hog_reporter::look_again hog_reporter::look_at(carrier& c, stretch& seen, time_p
     return report(c, seen, {*fiber, probe.id(), blocks, held, computed, {}, {}, 0});
 }
 
-hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const hog& what) noexcept {
+hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const hog_sighting& what) noexcept {
     const auto now = clock::now();
     if (!allowance_.is_left(now)) {
         if (std::exchange(seen.is_left_out, true)) return look_again::yes;
@@ -169,7 +170,7 @@ hog_reporter::look_again hog_reporter::report(carrier& c, stretch& seen, const h
     return look_again::no;
 }
 
-void hog_reporter::tell(hog what) noexcept {
+void hog_reporter::tell(hog_sighting what) noexcept {
     std::array<char, 128> text;
     std::array<void*, 32> stack;
     if (what.blocks)

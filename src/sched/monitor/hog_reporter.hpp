@@ -39,13 +39,14 @@ class carrier;
 class scheduler;
 struct control_block;
 
-/// One report, valid while it is being made.
-struct hog {
+/// What one report says, valid while it is being made.
+struct hog_sighting {
     control_block& fiber;  // with a reference
     pid_t thread;
     bool blocks;  // its thread sleeps in the kernel; else it computes
     duration held;  // since the fiber was first seen on that thread
-    duration computed;  // CPU time during `held`
+    // CPU time since the reporter first saw it; less than `held` covers.
+    duration computed;
     std::string_view blocked_in;  // if it blocks: where in the kernel; empty if unknown
     std::span<void* const> stack;  // if it computes and hog_signal is set: innermost frame first
     std::uint64_t left_out;  // how many stretches were not reported since the last report
@@ -109,8 +110,8 @@ private:
     look_again look_at_all() noexcept;
     look_again look_at(carrier& c, stretch& seen, time_point now) noexcept;
     std::int64_t key_of(carrier& c) const noexcept;
-    look_again report(carrier& c, stretch& seen, const hog& what) noexcept;
-    void tell(hog what) noexcept;
+    look_again report(carrier& c, stretch& seen, const hog_sighting& what) noexcept;
+    void tell(hog_sighting what) noexcept;
     void tell_of_swallower() noexcept;
 
     scheduler& owner_;

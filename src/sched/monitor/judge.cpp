@@ -7,7 +7,7 @@ namespace weft::detail {
 namespace {
 
 verdict any_verdict() noexcept {
-    if (choose(2) == 0) return verdict::leave;
+    if (choose(2) == 0) return verdict::keeps_worker;
     return choose(2) == 0 ? verdict::computes : verdict::blocks;
 }
 
@@ -15,15 +15,16 @@ verdict any_verdict() noexcept {
 
 verdict judge::look(watch& eye, const sighting& s, const thread_probe& probe, bool profit) const noexcept {
     const auto seen = eye.look(s, slice_);
-    if (!s.runs_fiber || !profit) return verdict::leave;
+    if (!s.runs_fiber || !profit) return verdict::keeps_worker;
     if (at_random_) return any_verdict();
     switch (seen) {
-        case conclusion::leave: return verdict::leave;
+        case conclusion::leave: return verdict::keeps_worker;
         case conclusion::computes: return verdict::computes;
         case conclusion::stands_still: break;
     }
     if (blocks(eye, probe, s.when)) return verdict::blocks;
-    return eye.has_used_up() ? verdict::computes : verdict::suspect;  // it waits for a CPU
+    // Not blocked: it waits for a CPU. It is a hog if it had used its slice up before that.
+    return eye.has_used_up() ? verdict::computes : verdict::suspect;
 }
 
 // Whether a carrier that stands still is blocked, and does not wait for a CPU.

@@ -8,9 +8,9 @@
 
 namespace weft::detail {
 
-/// leave: the fiber keeps the worker. suspect: there is not enough evidence yet, but look again
-/// soon. computes, blocks: the fiber must lose the worker, for this reason.
-enum class verdict : std::uint8_t { leave, suspect, computes, blocks };
+/// keeps_worker: the fiber does. suspect: there is not enough evidence yet, but look again soon.
+/// computes, blocks: the fiber must lose the worker, for this reason.
+enum class verdict : std::uint8_t { keeps_worker, suspect, computes, blocks };
 
 class judge {
 public:

@@ -5,32 +5,16 @@
 // concludes from what it sees, tenure.hpp how a worker changes hands; docs/design/handoff.md
 // describes the whole.
 //
-// class monitor is in monitor.cpp (the rounds, spare carriers), monitor_sleep.cpp (sleeping and
-// waking) and monitor_niceness.cpp (nice values of threads).
+// class monitor is in monitor.cpp (the rounds) and monitor_sleep.cpp (sleeping and waking). It has
+// its spare carriers from carrier_pool.hpp.
 //
 // Invariants
-//   MONITOR-1  Only the monitor takes and gives workers. Carriers are made under making_, by the
-//              monitor and by spawns that need a carrier for one fiber alone. A carrier is in
-//              spares_ from when it has registered until it is taken out to be granted, summoned or
-//              dismissed (TENURE-5), or put back if that was not needed, or until it takes itself
-//              out (MONITOR-4). Other threads than the monitor may summon a carrier (under lock_).
+//   MONITOR-1  Only the monitor takes and gives workers.
 //   MONITOR-2  A worker is demanded only when a carrier is at hand that can have it.
-//   MONITOR-3  After stop() has begun no carrier registers, and none is waiting when it has ended.
-//   MONITOR-4  A carrier that has not been wanted for long takes itself out of spares_, under
-//              lock_, and goes to without_thread_; after that it touches only its thread's own
-//              data. That thread is joined before the next one is started for the carrier. The next
-//              one finds the carrier like a new one: without a worker, inside, running no fiber
-//              (TENURE-5, TENURE-7).
-//   MONITOR-5  A worker is granted to no carrier whose thread is nicer than the others. A thread
-//              whose nice value cannot be lowered again exits when it has nothing to run, demoted
-//              fibers included, unless its carrier is reserved or a fiber is pinned to it; the
-//              carrier gets a new thread when one is wanted, as in MONITOR-4.
-//   MONITOR-6  The monitor makes a thread nice under lock_, while its carrier runs a fiber; each
-//              thread takes lock_ before it ends. A carrier that is reserved, or pinned to, at that
-//              time is left alone.
 #pragma once
 
-#include <mutex>
+#include <sys/types.h>
+
 #include <thread>
 #include <vector>
 
@@ -39,7 +23,6 @@
 #include "sched/monitor/alarm.hpp"
 #include "sched/monitor/hog_reporter.hpp"
 #include "sched/monitor/judge.hpp"
-#include "sched/monitor/niceness.hpp"
 #include "sched/monitor/quiescence.hpp"
 #include "sched/tenure.hpp"
 
@@ -51,7 +34,7 @@ class worker;
 
 class monitor {
 public:
-    monitor(scheduler& owner, const judge& how, int hog_nice) : owner_(owner), judge_(how), hog_nice_(hog_nice), hogs_(owner) {}
+    monitor(scheduler& owner, const judge& how) : owner_(owner), judge_(how), hogs_(owner) {}
     monitor(const monitor&) = delete;
     monitor& operator=(const monitor&) = delete;
 
@@ -61,22 +44,8 @@ public:
     pid_t monitor_id() const noexcept { return monitor_id_.load(relaxed); }
     void stop() noexcept;
 
-    /// \returns a reserved carrier, which is granted no worker while it is reserved.
-    /// \throws std::system_error
-    carrier& reserve_carrier();
-    /// Any thread: if the carrier waits as a spare, makes it look for fibers to run.
-    void summon(carrier& c) noexcept;
-
     // Called by carriers:
 
-    /// Whether a thread that the caller starts will be nicer than the others: it inherits the
-    /// caller's nice value.
-    bool starts_nice() const noexcept { return hog_nice_ > 0 && nice_here() > usual_nice_; }
-    /// Called by a carrier's thread when it begins.
-    void thread_begins(carrier& c) noexcept;
-    /// Called by a carrier at home, without a worker: waits for one, or for demoted or pinned
-    /// fibers to run. False: its thread must end.
-    bool await_worker(carrier& c) noexcept;
     /// Makes the monitor look at once.
     void hurry() noexcept;
     /// Called when a worker has found a fiber to run.
@@ -105,16 +74,14 @@ public:
         std::uint64_t taken = 0;  // workers taken, for whatever cause
         std::uint64_t blocked = 0;  // how many of these because the fiber blocked
     };
-    /// \returns the number of carriers whose thread has ended. A hint.
-    unsigned without_thread() const noexcept { return static_cast<unsigned>(without_thread_count_.load(relaxed)); }
     counts statistics() const noexcept { return {taken_.load(relaxed), blocked_.load(relaxed)}; }
 
 private:
     // What the monitor knows of one worker.
     struct watched {
         watch eye;
-        carrier* holder = nullptr;  // the carrier it is demanded from; null: no demand stands
-        carrier* next = nullptr;  // the carrier that gets it (MONITOR-2)
+        carrier* demanded_from = nullptr;  // null: no demand stands
+        carrier* heir = nullptr;           // the carrier that gets it (MONITOR-2)
         cause_of_loss why = cause_of_loss::computing;
         std::uint64_t dispatches = 0;
     };
@@ -125,6 +92,7 @@ private:
     void follow_quota(time_point now, unsigned stuck) noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
+    carrier* take_spare() noexcept;
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
     void settle(worker& w, watched& seen, tenure<worker>::taker::outcome how) noexcept;
     void look_again(worker& w, watched& seen) noexcept;
@@ -135,26 +103,11 @@ private:
     bool all_sleep() const noexcept;
     [[gnu::cold]] void look_soon() noexcept;
 
-    bool is_given_up(carrier& c) noexcept;
-    void give_up(carrier& c) noexcept;
-    bool cannot_be_as_others(carrier& c) noexcept;
-    void make_nice(carrier& c) noexcept;
-    carrier* take_spare() noexcept;
-    enum class fit : bool { for_workers, to_be_reserved };
-    carrier* take_idle_spare(fit what) noexcept;
-    carrier* find_unreserved(const char*& why_not) noexcept;
-    carrier* take_without_thread();
-    carrier* start_another() noexcept;
-    carrier* make_carrier(const char*& why_not) noexcept;
-    void put_back(carrier& spare) noexcept;
-
     scheduler& owner_;
     const judge judge_;
-    const int hog_nice_;
     hog_reporter hogs_;
     std::thread thread_;
     atomic<pid_t> monitor_id_{0};
-    const int usual_nice_ = nice_here();  // the nice value of the runtime's threads
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     alarm alarm_;
@@ -174,14 +127,6 @@ private:
     atomic<bool> lacks_carriers_{false};
     bool has_news_ = false;  // there is something to report
     atomic<std::uint64_t> taken_{0}, blocked_{0};
-
-    std::mutex making_;
-    carrier* unstarted_ = nullptr;  // guarded by making_: was made, but its thread was refused
-
-    std::mutex lock_;
-    bool is_over_ = false;  // guarded by lock_, as are the members below
-    std::vector<carrier*> spares_, without_thread_;  // reserved for all carriers
-    atomic<std::size_t> without_thread_count_{0};
 };
 
 }  // namespace weft::detail

@@ -51,8 +51,10 @@ conclusion watch::look(const sighting& s, duration slice) noexcept {
     return has_used_up_ ? conclusion::computes : conclusion::leave;
 }
 
-// Whether the fiber has used up its slice. If many run, its share of a CPU counts; else the last of
-// k hogs would have used its slice only after k slices.
+// Whether the fiber has used up its slice: since it was first seen a slice has passed (twenty for a
+// spawner), and its thread has had 0.7 of that as CPU time, divided by `crowd`, the number of
+// running fibers for each CPU. Undivided, the last of k hogs would use its slice up only after
+// k/CPUs slices.
 bool watch::uses_up(const sighting& s, duration slice) const noexcept {
     const bool spawner = static_cast<std::int64_t>(s.spawned - spawned_then_) > (s.when - since_) / spawns_much;
     const duration allowed = spawner ? spawners_slices * slice : slice;

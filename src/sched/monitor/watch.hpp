@@ -26,8 +26,9 @@ struct sighting {
     bool runs_fiber = false;         // false: it is in the idle loop
 };
 
-/// stands_still: the carrier gets no CPU time. It is blocked if the kernel says that its thread
-/// sleeps; else it waits for a CPU and is left alone.
+/// leave: nothing speaks against the fiber. computes: it has used its slice up. stands_still: the
+/// carrier gets no CPU time; judge::look() decides whether it is blocked, waits for a CPU, or has
+/// used its slice up before.
 enum class conclusion : std::uint8_t { leave, computes, stands_still };
 
 /// What the monitor remembers of one worker from look to look.

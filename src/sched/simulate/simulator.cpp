@@ -1,8 +1,9 @@
 // simulator.cpp - draws the next fiber, lets simulated time pass, and ends runs (simulator.hpp).
 #include "sched/simulate/simulator.hpp"
 
+#include <weft/detail/annotated_locks.hpp>
+
 #include <algorithm>
-#include <mutex>
 
 #include "base/in_quotes.hpp"
 #include "base/never_destroyed.hpp"
@@ -11,7 +12,7 @@
 #include "fiber/switch_point.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/simulate/choice.hpp"
-#include "sched/wait.hpp"
+#include "sched/wait/wait_on.hpp"
 #include "sched/worker_inline.hpp"
 
 namespace weft::detail {
@@ -181,7 +182,7 @@ void simulator::fail(kind why, const char* what) noexcept {
 void simulator::report_failure() {
     auto text = describe(std::exchange(failing_, nullptr));
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         has_failed_ = true;
         what_ = std::move(text);
     }
@@ -200,11 +201,11 @@ void simulator::extend_for_end() noexcept {
 void simulator::stand_still() noexcept {
     // Pairs with has_given_up().
     if (phase_.load(relaxed) == phase::ending) given_up_.store(true, release);
-    phase_.store(phase::still, release);
+    phase_.store(phase::still, release);  // pairs with moves()
     main_.store(nullptr, relaxed);
     waiter* w;
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         run_is_over_ = true;
         last_ = {.trace = trace_, .steps = steps_, .time = now_ - beginning};
         w = outside_.claim_front();
@@ -216,13 +217,13 @@ void simulator::stand_still() noexcept {
 
 void simulator::go(phase p) noexcept {
     phase_.store(p, release);  // pairs with moves()
-    frozen_.store(false, seq_cst);
+    frozen_.store(false, seq_cst);  // pairs with moves() and note_outsider()
     owner_.worker_at(0).wake();  // SIMULATOR-3
 }
 
 void simulator::begin_run(control_block& main) noexcept {
     {
-        const std::lock_guard guard(lock_);
+        const lock_guard guard(lock_);
         run_is_over_ = false;
     }
     require(main_.exchange(&main, relaxed) == nullptr,
@@ -238,16 +239,12 @@ bool simulator::await_run() noexcept {
             lock_.unlock();
             return well;
         }
-        wait w({.kind = run_wait, .may_stop = interruptible::no});
-        waiter me(w.cell(), w.ticket());
-        outside_.push_back(me);
-        lock_.unlock();
-        static_cast<void>(w.park());
+        wait_on(lock_, outside_, {.kind = run_wait, .may_stop = interruptible::no});
     }
 }
 
 simulator::summary simulator::last_run() noexcept {
-    const std::lock_guard guard(lock_);
+    const lock_guard guard(lock_);
     return last_;
 }
 
@@ -255,8 +252,9 @@ void simulator::end() noexcept { go(phase::ending); }
 
 void simulator::note_outsider() noexcept {
     auto still = phase::still;
+    // pairs with freeze() and go()
     if (!frozen_.load(seq_cst) && !has_given_up())
-        // Fails if it moves already.
+        // Pairs with moves() and stand_still(). Fails if it moves already.
         static_cast<void>(phase_.compare_exchange_strong(still, phase::moving, acq_rel, acquire));
     owner_.worker_at(0).wake();  // SIMULATOR-3
 }

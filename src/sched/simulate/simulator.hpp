@@ -56,7 +56,7 @@ public:
     /// Draws whether the calling fiber must let others go first, though it need not wait.
     bool is_switch() noexcept;
     time_point now() const noexcept { return now_; }
-    /// Waits until no other fiber can go on by itself.
+    /// Waits until no other fiber can go on by itself: explore() calls it when a body has returned.
     ///
     /// \returns whether no other fiber is left.
     /// \parks
@@ -75,6 +75,7 @@ public:
     summary last_run() noexcept;
     const simulation& options() const noexcept { return options_; }
     /// Makes the world stand still until begin_run() or end().
+    // pairs with moves() and note_outsider()
     void freeze() noexcept { frozen_.store(true, seq_cst); }
     /// Called after freeze(), when `main` was started: the world moves until `main` has ended.
     void begin_run(control_block& main) noexcept;
@@ -127,10 +128,11 @@ private:
     atomic<control_block*> main_{nullptr};  // of the run under way
 
     spin_lock lock_;
-    bool run_is_over_ = false;  // guarded by lock_, as are the members below
-    bool has_failed_ = false;
-    summary last_;
-    wait_list outside_;  // fibers and threads in await_run()
+    bool run_is_over_ WEFT_GUARDED_BY(lock_) = false;
+    bool has_failed_ WEFT_GUARDED_BY(lock_) = false;
+    summary last_ WEFT_GUARDED_BY(lock_);
+    wait_list outside_ WEFT_GUARDED_BY(lock_);  // fibers and threads in await_run()
+    // written before the run is over, and not changed after has_failed_ was set
     kind why_ = kind::deadlock;
     std::string what_;
 };

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "support/eventually.hpp"
 #include "support/scale.hpp"
@@ -73,14 +74,20 @@ inline pid_t fork_now() {
 
 /// Runs f in a forked child, which ends with 0 if f returns.
 template <class F>
-int in_child(F f) {
+pid_t start_child(F f) {
     const pid_t child = fork_now();
     if (child == 0) {
         hang_no_longer_than(most_seconds);
         f();
         ::_exit(0);
     }
-    return end_of(child);
+    return child;
+}
+
+/// The same. \returns how it has ended.
+template <class F>
+int in_child(F f) {
+    return end_of(start_child(std::move(f)));
 }
 
 }  // namespace weft::test

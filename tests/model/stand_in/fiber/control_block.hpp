@@ -9,7 +9,7 @@ namespace weft::detail {
 
 struct fiber_cold : wait_cell {
     using wait_cell::wait_cell;
-    wait_list joiners;  // under the block's lock
+    wait_list joiners;  // used by control_block::joiners()
 };
 
 struct control_block {
@@ -19,6 +19,7 @@ struct control_block {
     spin_lock lock;
 
     fiber_cold& cold() noexcept { return rest_; }
+    wait_list& joiners() noexcept WEFT_REQUIRES(lock) { return rest_.joiners; }
     bool has_ended() const noexcept { return life.has_ended(); }
 
     /// As the carrier does after the body (CONTROL_BLOCK-4).
@@ -26,7 +27,7 @@ struct control_block {
         if (!life.end().was_awaited) return;
         for (;;) {
             lock.lock();
-            waiter* const joiner = rest_.joiners.claim_front();
+            waiter* const joiner = joiners().claim_front();
             lock.unlock();
             if (!joiner) return;
             joiner->unpark();

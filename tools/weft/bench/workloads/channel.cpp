@@ -1,5 +1,7 @@
 // channel.cpp - values through a channel, for each number of senders and receivers; one fiber's receives and selects of what is there
 // already; and what it takes to wake an idle runtime.
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_L8.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

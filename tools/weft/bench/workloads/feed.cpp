@@ -8,6 +8,8 @@
 //  fibers/every-256    a fiber each, giving way after 256 bites; with several workers the hybrid that the seed recommends
 //
 // All variants of a point are measured in turn, threads first, with one stopwatch.
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_D10_D14_D15_D16_D17_D20_D21.
 #include <chrono>
 #include <map>
 #include <memory>

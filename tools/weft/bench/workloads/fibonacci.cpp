@@ -5,6 +5,8 @@
 //  fibers                  a runtime as it comes: who computes for longer than a slice loses the worker and goes on beside it, so that even
 //                          one worker's fibers use a second CPU if nobody else does
 //  fibers/never-preempted  time_slice zero: as many threads as workers
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_L18_Q15.
 #ifdef WEFT_BENCH_GMP
 #include <gmp.h>
 

@@ -1,6 +1,8 @@
 // parked.cpp - a million fibers that wait for one event: what each holds meanwhile, what it costs to park and to wake it; and what an
 // actor holds that has handled a message and waits for the next. Beside it what the system alone takes for so many stacks (`calls`).
 // Every run is a process of its own, or the memory of one run would be there already for the next.
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_N9.
 #include <sys/mman.h>
 
 #include <atomic>

@@ -7,6 +7,8 @@
 // the other, less the same without a monitor, by the count of hand-offs. Each body counts its own time by its thread's clock: a body is twenty times as
 // long as its hand-off, so in a difference of whole batches its own spread would be all that is seen. What a body itself loses (a fence's
 // interrupt, caches) is in "cost".
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_R1_R2_R3_R7_R8_R12_R14_R16_Q15.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 // ring.cpp - a number goes around 503 members and is one less at each: seed 002's thread ring, measured as there. Three fresh
 // processes, in each as many rounds to warm up as are measured. A hop is one send and one receive; when the number is used up
 // the ring is taken apart and all members end.
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_Q17_Q18_Q19.
 #include <condition_variable>
 #include <functional>
 #include <memory>

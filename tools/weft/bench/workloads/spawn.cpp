@@ -3,6 +3,8 @@
 //
 // The bodies are empty; when all have ended is read from the runtime's statistics. With several workers the others begin at
 // once, in batch as well: its spawn share is then that of the starter alone.
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_L9_L10_L11.
 #include <algorithm>
 #include <stdexcept>
 #include <thread>

@@ -1,4 +1,6 @@
 // users.cpp - the users service on SQLite: seed 004's experiment without Redis.
+//
+// Rows of the seeds (docs/seeds/rows.md): seed_R10.
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,0 +1,2 @@
+// requirements.hpp - what each public header reaches.
+#pragma once

@@ -1,0 +1,1 @@
+constexpr wait_kind yonder_wait{.name = "good"};  // BAD

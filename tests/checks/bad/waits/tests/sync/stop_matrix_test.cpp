@@ -1,0 +1,1 @@
+TEST(suite, name) { use("a_row", good, good_twin); lend(); }
