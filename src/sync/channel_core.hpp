@@ -4,7 +4,7 @@
 // without the lock, moves the value and wakes the partner. Between a sender and a receiver that
 // waits (or the other way round) a value goes in one move. Code of the element type (moves,
 // destructors) runs in finish() only; a trivial element may be copied in begin(). The common send
-// and receive are the two written out: send_locked(), receive_locked(), hand_over().
+// and receive are begin() and finish() in one function: send_locked(), receive_locked(), hand_over().
 //
 // When a move throws, the operation that ran the move throws. At most this one value is lost: a
 // value in the caller's hands stays as the move left it, and a stored value is dropped. The partner
@@ -140,7 +140,6 @@ private:
     void take(void* place, channel_node&, channel_waiter* next_sender) WEFT_EXCLUDES(lock_);
     void vacate(channel_node&, channel_waiter* next_sender) noexcept WEFT_EXCLUDES(lock_);
     void publish(channel_node&) noexcept WEFT_EXCLUDES(lock_);
-    void publish_locked(channel_node&, wait_list& claimed) noexcept WEFT_REQUIRES(lock_);
     void give_room_back(channel_node*) noexcept WEFT_EXCLUDES(lock_);
 
     channel_waiter* claim(direction) noexcept WEFT_REQUIRES(lock_);
