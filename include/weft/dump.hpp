@@ -68,7 +68,7 @@ struct process_snapshot {
 };
 
 /// Whether a dump shows stacks: of fibers that wait, and of those that run if their runtime has a
-/// `hog_signal`. Stacks are what takes time in a dump.
+/// `hog_signal` or the kernel allows perf events. Stacks are what takes time in a dump.
 enum class stacks { shown, left_out };
 enum class dump_format { text, json };
 

@@ -45,7 +45,8 @@ struct hog_report {
     int thread = 0;                       ///< the kernel's number of the thread
     /// If it blocks: where, as in "flock, locks_lock_inode_wait"; may be empty.
     std::string_view blocked_in;
-    /// If it computes and there is a `hog_signal`: its return addresses, innermost first.
+    /// If it computes: its return addresses, innermost first, as far as its code keeps frame
+    /// pointers. Empty if the kernel refuses perf events and there is no `hog_signal`.
     std::span<void* const> stack;
     /// Hogs not reported since the last report, because there were too many.
     std::uint64_t left_out = 0;
@@ -85,8 +86,9 @@ struct runtime_options {
     /// waiting, so if it is to end, this function must end it. With time_slice zero there is no
     /// search.
     std::function<void(deadlock const&)> on_deadlock = {};
-    /// A signal by which a fiber that computes shows its stack to on_hog; 0: none. The signal
-    /// interrupts whatever the thread does at that time. It must have no other user: if it has a
+    /// A signal by which a fiber that computes shows its stack to on_hog; 0: none, and the kernel
+    /// is asked for a sample, which it refuses if kernel.perf_event_paranoid is above 2 and the
+    /// process lacks CAP_PERFMON. The signal interrupts whatever the thread does at that time. It must have no other user: if it has a
     /// handler, the constructor throws std::invalid_argument. WEFT_HOG_SIGNAL overrides.
     int hog_signal = 0;
     /// A signal that makes the process write a dump of all its runtimes (weft/dump.hpp) to stderr;

@@ -17,6 +17,7 @@
 #include "arch/sanitizer.hpp"
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
+#include "stack/sampled_stack.hpp"
 #include "stack/stack_map.hpp"
 
 namespace weft::detail {
@@ -135,6 +136,7 @@ void unblock_stack_signal(int number) noexcept {
 }
 
 std::size_t read_running_stack(pid_t thread, int number, std::span<void*> into, time_point until) noexcept {
+    if (number == 0) return sample_running_stack(thread, into, until);
     const lock_guard guard(asking);
     if (!is_ours(number)) return 0;  // RUNNING_STACK-3
     // pairs with the handler: addresses and count are not in use

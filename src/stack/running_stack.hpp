@@ -49,9 +49,10 @@ void release_stack_signal(int number) noexcept;
 void unblock_stack_signal(int number) noexcept;
 
 /// The address where `thread`, a thread of this process, is now, and the addresses of its callers,
-/// the innermost first.
-/// \returns the number of addresses; 0 if it has not answered by `until`, or the handler is not
-/// ours any more.
+/// the innermost first. By that signal, or if `number` is 0 by a sample of the kernel's
+/// (sampled_stack.hpp).
+/// \returns the number of addresses; 0 if it has not answered by `until`, the handler is not ours
+/// any more, or the kernel refuses the sample.
 std::size_t read_running_stack(pid_t thread, int number, std::span<void*> into, time_point until) noexcept;
 
 }  // namespace weft::detail

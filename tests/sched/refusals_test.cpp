@@ -179,6 +179,29 @@ TEST_F(refusals, of_the_proc_files_make_time_the_judge) {
         ends_well(0), "");
 }
 
+TEST_F(refusals, of_perf_events_leave_reports_without_a_stack) {
+    EXPECT_EXIT(
+        {
+            refuse({SYS_perf_event_open}, EPERM);
+            overheard text;
+            std::atomic<bool> is_reported{false};
+            {
+                runtime rt({.workers = 1, .time_slice = 1ms, .on_hog = [&](const hog_report& r) {
+                                WEFT_MUST(r.what != hog_report::doing::computes || r.stack.empty());
+                                if (r.what == hog_report::doing::computes) is_reported = true;
+                            }});
+                auto hog = rt.spawn([&] {
+                    while (!is_reported) {}
+                });
+                live_a_little(rt, {});
+                hog.join();
+            }
+            WEFT_MUST(times(text.said(), "weft:") == 0);
+            end(true);
+        },
+        ends_well(0), "");
+}
+
 TEST_F(refusals, of_threads_leave_the_workers) {
     EXPECT_EXIT(
         {

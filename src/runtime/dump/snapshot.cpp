@@ -115,9 +115,11 @@ void look_at_threads(scheduler& s, std::unordered_map<const wait_cell*, seen_fib
         what.thread = c.probe().id();
         for (unsigned i = 0; i < s.worker_count(); ++i)
             if (s.worker_at(i).held_by() == &c && c.hold().has_worker_hint()) what.worker = i;
-        const int number = s.options().hog_signal;
         // In a simulated runtime the clock would stand still meanwhile.
-        if (which == stacks::left_out || number == 0 || simulator_here()) return;
+        if (which == stacks::left_out || simulator_here()) return;
+        const int number = s.options().hog_signal;
+        // Without a signal there is no answer of a thread that sleeps in the kernel.
+        if (number == 0 && c.probe().activity() != thread_activity::runs) return;
         std::array<void*, most_frames> frames;
         const auto n = read_running_stack(what.thread, number, frames, clock::now() + answer_within);
         // The carrier has switched meanwhile, so it is unknown whose stack that was.

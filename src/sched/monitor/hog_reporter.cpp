@@ -175,8 +175,9 @@ void hog_reporter::tell(hog_sighting what) noexcept {
     std::array<void*, 32> stack;
     if (what.blocks)
         what.blocked_in = blocked_in(what.thread, text);
-    else if (const int number = owner_.options().hog_signal)
-        what.stack = {stack.data(), read_running_stack(what.thread, number, stack, clock::now() + answer_within)};
+    else
+        what.stack = {stack.data(),
+                      read_running_stack(what.thread, owner_.options().hog_signal, stack, clock::now() + answer_within)};
     what.left_out = std::exchange(left_out_, 0);
     ++told_;
     owner_.options().on_hog(what);

@@ -48,7 +48,7 @@ struct hog_sighting {
     // CPU time since the reporter first saw it; less than `held` covers.
     duration computed;
     std::string_view blocked_in;  // if it blocks: where in the kernel; empty if unknown
-    std::span<void* const> stack;  // if it computes and hog_signal is set: innermost frame first
+    std::span<void* const> stack;  // if it computes and could be read: innermost frame first
     std::uint64_t left_out;  // how many stretches were not reported since the last report
     std::uint32_t cancelled = 0;  // how often `cancelled` was thrown, if it is reported for that
 };

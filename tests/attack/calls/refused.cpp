@@ -46,6 +46,7 @@ const named_number calls[] = {
     WEFT_ATTACK_CALL(mincore),
     WEFT_ATTACK_CALL(mmap),
     WEFT_ATTACK_CALL(mprotect),
+    WEFT_ATTACK_CALL(perf_event_open),
     WEFT_ATTACK_CALL(process_madvise),
     WEFT_ATTACK_CALL(pidfd_open),
     WEFT_ATTACK_CALL(pipe2),
@@ -63,7 +64,7 @@ const named_number calls[] = {
     WEFT_ATTACK_CALL(waitid),
 #undef WEFT_ATTACK_CALL
 };
-static_assert(std::size(calls) == 36);
+static_assert(std::size(calls) == 37);
 
 const named_number errors[] = {{"EPERM", EPERM},   {"ENOSYS", ENOSYS}, {"EACCES", EACCES}, {"EINVAL", EINVAL},
                                {"ENOMEM", ENOMEM}, {"EAGAIN", EAGAIN}, {"EBUSY", EBUSY}};
