@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan demo test bare-test asan tsan release bench bench-seeds stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench bench-seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -51,6 +51,11 @@ bench-seeds: setup setup-plots ## every workload of weft bench, with charts in b
 	$(call configure,release)
 	cmake --build --preset release --target weft_cli --parallel $(JOBS)
 	build/release/bin/weft bench $(or $(NAMES),all) --plot build/plots
+
+bench-uring: setup setup-uring ## epoll and io_uring for sockets, compared; ARGS='--runs 15' and the like (ARGS=--help)
+	$(call configure,release)
+	cmake --build --preset release --target weft_bench_uring --parallel $(JOBS)
+	build/release/weft_bench_uring $(ARGS)
 
 stress: setup ## repeats each test labelled stress REPEAT=200 times
 	$(call build,dev)
@@ -123,6 +128,9 @@ setup-deb:
 
 setup-conan:
 	@scripts/setup conan
+
+setup-uring:
+	@scripts/setup uring
 
 setup-arm64:
 	@scripts/setup build arm64

@@ -7,3 +7,17 @@ if(WEFT_BUILD_bench)
     target_include_directories(weft_bench_micro PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/bench")
     target_link_libraries(weft_bench_micro PRIVATE weft benchmark::benchmark_main benchmark::benchmark)
 endif()
+
+# bench/uring compares epoll with io_uring by liburing, which nothing else uses: `make bench-uring` builds it, and no other target does.
+file(GLOB uring_sources CONFIGURE_DEPENDS "bench/uring/*.cpp")
+weft_buildable(bench_uring "${uring_sources}" PkgConfig::liburing CLI11::CLI11 nlohmann_json::nlohmann_json)
+if(WEFT_BUILD_bench_uring)
+    add_executable(weft_bench_uring EXCLUDE_FROM_ALL ${uring_sources} tools/weft/bench/machine.cpp tools/weft/bench/result.cpp)
+    weft_compile_options(weft_bench_uring)
+    target_include_directories(weft_bench_uring PRIVATE "${PROJECT_SOURCE_DIR}/tools/weft/bench")
+    target_link_libraries(weft_bench_uring PRIVATE PkgConfig::liburing CLI11::CLI11 nlohmann_json::nlohmann_json Threads::Threads)
+else()
+    add_custom_target(weft_bench_uring VERBATIM
+        COMMAND ${CMAKE_COMMAND} -E echo "weft_bench_uring needs liburing-dev (2.3 or later), libcli11-dev and nlohmann-json3-dev: make setup setup-uring"
+        COMMAND ${CMAKE_COMMAND} -E false)
+endif()
