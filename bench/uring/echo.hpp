@@ -27,8 +27,8 @@ std::vector<way> ways(std::span<const ring_mode>);
 struct echo_options {
     cpu_pair cpus;
     unsigned connections = 64;
-    unsigned runs = 7;
-    std::chrono::milliseconds window{1000};  ///< of one measurement, after a tenth of it to warm up
+    unsigned runs = 15;
+    std::chrono::milliseconds window{300};  ///< of one measurement, after a tenth of it to warm up
 };
 
 /// The figures of one way, a figure for each run.

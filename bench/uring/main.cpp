@@ -21,8 +21,8 @@ namespace {
 
 struct options {
     std::vector<unsigned> connections{64, 1000};
-    unsigned runs = 7;
-    unsigned window_ms = 1000;
+    unsigned runs = 15;
+    unsigned window_ms = 300;
     std::vector<std::string> parts{"echo", "hand-off"};
     std::vector<int> cpus;
     bool json = false;
@@ -98,7 +98,7 @@ int main_of(int argc, char** argv) {
         "            and sends by send(2) or by the ring.\n"
         "  hand-off  a thread arms a receive, and then computes or blocks; another one looks when it\n"
         "            learns of each message.\n"
-        "Figures are medians, with the least and the most of all runs in parentheses.\n"
+        "Figures are medians. In parentheses are the quartiles of echo, and the extremes of hand-off.\n"
         "Where the kernel refuses io_uring, it says so and exits with 0.");
     app.add_option("--part", o.parts, "which of the two")
         ->delimiter(',')
@@ -123,7 +123,7 @@ int main_of(int argc, char** argv) {
 
     const auto modes = usable_modes();
     if (modes.empty()) {
-        std::cout << "The kernel refuses io_uring, so there is nothing to compare.\n";
+        (o.json ? std::cerr : std::cout) << "The kernel refuses io_uring, so there is nothing to compare.\n";
         return 0;
     }
     measure(o, modes);

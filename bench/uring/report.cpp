@@ -18,9 +18,21 @@ std::string decimal(double x, int places) {
     return text.data();
 }
 
-std::string spread(const std::vector<double>& figures, int places) {
+std::string with_spread(double median, double low, double high, int places) {
+    return decimal(median, places) + " (" + decimal(low, places) + " to " + decimal(high, places) + ')';
+}
+
+std::string with_extremes(const std::vector<double>& figures, int places) {
     const auto s = summary("", {}, figures);
-    return decimal(s.median, places) + " (" + decimal(s.min, places) + " to " + decimal(s.max, places) + ')';
+    return with_spread(s.median, s.min, s.max, places);
+}
+
+/// A run beside other programs may be far off, so the extremes of many runs say little.
+std::string with_quartiles(std::vector<double> figures, int places) {
+    const auto median = summary("", {}, figures).median;
+    std::ranges::sort(figures);
+    const auto quarter = (figures.size() - 1) / 4;
+    return with_spread(median, figures[quarter], figures[figures.size() - 1 - quarter], places);
 }
 
 /// The first column is words.
@@ -57,7 +69,8 @@ void print_table(std::ostream& out, unsigned connections, const std::vector<echo
         << runs << (runs == 1 ? " run:\n" : " runs in turn:\n");
     std::vector<line> lines{{"server", "us of its CPU each", "x epoll", "round trips a second", "its CPU, %"}};
     for (const auto& r : rows)
-        lines.push_back({r.name, spread(r.cpu_us, 2), spread(r.to_epoll, 2), spread(r.per_second, 0), spread(r.busy, 0)});
+        lines.push_back({r.name, with_quartiles(r.cpu_us, 2), with_quartiles(r.to_epoll, 2), with_quartiles(r.per_second, 0),
+                         with_quartiles(r.busy, 0)});
     print_aligned(out, lines);
 }
 
@@ -68,7 +81,7 @@ void print_table(std::ostream& out, const std::vector<hand_off_row>& rows) {
         {"armed by", "the thread is in", "seen", "after us", "its calls ended by EINTR", "asked by the other"}};
     for (const auto& r : rows)
         lines.push_back({r.way, name(r.of_owner), std::to_string(r.latency_us.size()),
-                         r.latency_us.empty() ? "never" : spread(r.latency_us, 0), std::to_string(r.cut_short),
+                         r.latency_us.empty() ? "never" : with_extremes(r.latency_us, 0), std::to_string(r.cut_short),
                          r.refusal.empty() ? "-" : r.refusal});
     print_aligned(out, lines);
 }

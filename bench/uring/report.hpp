@@ -9,7 +9,7 @@
 
 namespace bench::uring {
 
-/// Medians, with the least and the most in parentheses.
+/// Medians, with the quartiles in parentheses; of hand_off, with the least and the most.
 void print_table(std::ostream&, unsigned connections, const std::vector<echo_row>&);
 void print_table(std::ostream&, const std::vector<hand_off_row>&);
 
