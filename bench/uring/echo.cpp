@@ -91,17 +91,19 @@ echo_figures measure(const way& w, const echo_options& o) {
     return found;
 }
 
+std::string with(std::string what, send_by s) {
+    return std::move(what) + (s == send_by::call ? ", send(2)" : ", send by the ring");
+}
+
 }  // namespace
 
 std::vector<way> ways(std::span<const ring_mode> modes) {
-    const auto by_ring = [](ring_mode m, send_by s) {
-        return [m, s](std::vector<descriptor> peers) { serve_by_ring(std::move(peers), m, s); };
-    };
-    std::vector<way> all{{"epoll", serve_by_epoll}};
-    for (const auto m : modes) {
-        all.push_back({std::string(name(m)) + ", send(2)", by_ring(m, send_by::call)});
-        if (m == modes.front()) all.push_back({std::string(name(m)) + ", send by the ring", by_ring(m, send_by::ring)});
-    }
+    std::vector<way> all;
+    for (const auto s : {send_by::call, send_by::ring})
+        all.push_back({with("epoll", s), [s](auto peers) { serve_by_epoll(std::move(peers), s); }});
+    for (const auto m : modes)
+        for (const auto s : {send_by::call, send_by::ring})
+            all.push_back({with(name(m), s), [m, s](auto peers) { serve_by_ring(std::move(peers), m, s); }});
     return all;
 }
 

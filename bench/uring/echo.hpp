@@ -21,7 +21,7 @@ struct way {
     std::function<void(std::vector<descriptor>)> serve;
 };
 
-/// epoll, which comes first, and each mode of a ring, the best of them with both ways to send.
+/// epoll, which comes first, and each mode of a ring, with both ways to send.
 std::vector<way> ways(std::span<const ring_mode>);
 
 struct echo_options {

@@ -18,16 +18,76 @@ void echo(int fd, std::span<const std::byte> bytes) {
     if (static_cast<std::size_t>(sent) != bytes.size()) throw std::runtime_error("send took a part of a short message");
 }
 
+/// Sends each answer by a call of its own.
+class calls {
+public:
+    std::span<std::byte> room() noexcept { return buffer_; }
+    void send(int fd, std::span<const std::byte> bytes) { echo(fd, bytes); }
+    void end_of_turn() noexcept {}
+
+private:
+    std::array<std::byte, ring::buffer_bytes> buffer_{};
+};
+
+/// Sends the answers of a turn by one call. The sockets have room, so a send is complete when its
+/// submission returns: the ring has nothing armed, and any thread may submit.
+class batch {
+public:
+    batch() { ring_.register_for_this_thread(); }
+    std::span<std::byte> room() noexcept { return buffers_[used_]; }
+    void send(int fd, std::span<const std::byte> bytes) {
+        ring_.submit_send(fd, bytes, 0);
+        if (++used_ == most) end_of_turn();
+    }
+    void end_of_turn() {
+        if (used_ == 0) return;
+        ring_.submit();
+        ring_.take_completions([this](const io_uring_cqe& done) {
+            if (done.res < 0) throw std::system_error(-done.res, std::generic_category(), "a send by the ring");
+            --used_;
+        });
+        if (used_ != 0) throw std::runtime_error("a send by the ring was not complete at once");
+    }
+
+private:
+    static constexpr unsigned most = 256;
+    unsigned used_ = 0;
+    std::vector<std::array<std::byte, ring::buffer_bytes>> buffers_{most};
+    ring ring_{ring_mode::default_flags, {.submissions = most, .completions = 2 * most}};
+};
+
 /// Answers what there is to read. \returns  whether the peer is still there.
-bool answer_all(int fd) {
-    std::array<std::byte, ring::buffer_bytes> into;
+template <class Sends>
+bool answer_all(int fd, Sends& by) {
     for (;;) {
+        const auto into = by.room();
         const auto n = ::recv(fd, into.data(), into.size(), 0);
         if (n == 0) return false;
         if (n < 0 && errno == EAGAIN) return true;
-        echo(fd, {into.data(), static_cast<std::size_t>(checked(n, "recv"))});
+        by.send(fd, into.first(static_cast<std::size_t>(checked(n, "recv"))));
         // There is nothing left behind a short read, and the next message is another edge.
         if (static_cast<std::size_t>(n) < into.size()) return true;
+    }
+}
+
+template <class Sends>
+void serve(std::vector<descriptor> peers, Sends&& by) {
+    const descriptor epoll(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1"));
+    for (std::uint64_t i = 0; i < peers.size(); ++i) {
+        epoll_event wanted{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.u64 = i}};
+        checked(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, peers[i].get(), &wanted), "epoll_ctl");
+    }
+    std::array<epoll_event, 256> events;  // as many as weft's engine takes at once
+    for (auto left = peers.size(); left > 0;) {
+        const int n = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()), -1);
+        if (n < 0 && errno == EINTR) continue;
+        for (int i = 0; i < checked(n, "epoll_wait"); ++i) {
+            auto& peer = peers[events[static_cast<std::size_t>(i)].data.u64];
+            if (answer_all(peer.get(), by)) continue;
+            peer.close();
+            --left;
+        }
+        by.end_of_turn();
     }
 }
 
@@ -91,23 +151,8 @@ private:
 
 }  // namespace
 
-void serve_by_epoll(std::vector<descriptor> peers) {
-    const descriptor epoll(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1"));
-    for (std::uint64_t i = 0; i < peers.size(); ++i) {
-        epoll_event wanted{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.u64 = i}};
-        checked(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, peers[i].get(), &wanted), "epoll_ctl");
-    }
-    std::array<epoll_event, 256> events;  // as many as weft's engine takes at once
-    for (auto left = peers.size(); left > 0;) {
-        const int n = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()), -1);
-        if (n < 0 && errno == EINTR) continue;
-        for (int i = 0; i < checked(n, "epoll_wait"); ++i) {
-            auto& peer = peers[events[static_cast<std::size_t>(i)].data.u64];
-            if (answer_all(peer.get())) continue;
-            peer.close();
-            --left;
-        }
-    }
+void serve_by_epoll(std::vector<descriptor> peers, send_by way) {
+    way == send_by::call ? serve(std::move(peers), calls()) : serve(std::move(peers), batch());
 }
 
 void serve_by_ring(std::vector<descriptor> peers, ring_mode m, send_by way) { ring_server(std::move(peers), m, way).run(); }
