@@ -12,17 +12,18 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::test {
 
 class service_process {
 public:
-    /// Runs `weft words...`.
-    explicit service_process(std::vector<std::string> words) {
+    /// Runs `weft words...`, or another program that says in the same words where it listens.
+    explicit service_process(std::vector<std::string> words, std::string program = WEFT_COMMAND) {
         int out[2], err[2];
         if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-        words.insert(words.begin(), WEFT_COMMAND);
+        words.insert(words.begin(), std::move(program));
         std::vector<char*> argv;
         for (auto& w : words) argv.push_back(w.data());
         argv.push_back(nullptr);
@@ -56,7 +57,7 @@ public:
         char c;
         while (readable(out_) && ::read(out_, &c, 1) == 1 && c != '\n') line += c;
         const std::string before = "listening on http://127.0.0.1:";
-        if (!line.starts_with(before)) throw std::runtime_error("weft serve printed: " + line + everything(err_));
+        if (!line.starts_with(before)) throw std::runtime_error("it printed: " + line + everything(err_));
         return static_cast<std::uint16_t>(std::stoi(line.substr(before.size())));
     }
 
