@@ -9,9 +9,7 @@ namespace http = weft::http;
 
 namespace {
 
-http::response not_found(std::string_view id) {
-    return http::json(404, error_json("no user \"" + std::string(id) + '"'));
-}
+http::response not_found(std::string_view id) { return http::json(404, error_json("no user \"" + std::string(id) + '"')); }
 
 /// The path under which GET finds the user.
 std::string location(std::string_view id) {
@@ -20,8 +18,10 @@ std::string location(std::string_view id) {
     std::string path = "/users/";
     for (const char c : id) {
         const auto byte = static_cast<unsigned char>(c);
-        if (unreserved.find(c) != std::string_view::npos) path += c;
-        else path.append({'%', digits[byte >> 4], digits[byte & 15]});
+        if (unreserved.find(c) != std::string_view::npos)
+            path += c;
+        else
+            path.append({'%', digits[byte >> 4], digits[byte & 15]});
     }
     return path;
 }

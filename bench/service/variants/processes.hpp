@@ -2,7 +2,7 @@
 #pragma once
 
 #include "options.hpp"
-#include "serve.hpp"
+#include "serving.hpp"
 
 namespace variants {
 

@@ -7,7 +7,7 @@
 #include <weft/runtime.hpp>
 
 #include "routes.hpp"
-#include "serve.hpp"
+#include "serving.hpp"
 #include "stores.hpp"
 #include "user_json.hpp"
 #include "users.hpp"
@@ -40,20 +40,22 @@ private:
 }  // namespace
 
 void serve_by_fibers(const options& o, const port& p, const on_listening& listening) {
-    weft::run([&] {
-        site here(o);
-        auto& app = here.app();
-        weft::io::signals requests({SIGINT, SIGTERM});
-        app.listen(weft::tcp::listener(p.at, {.reuse_port = p.shared}), {.max_body_bytes = users::longest_user_json});
-        const auto ending = weft::spawn({.name = "signals"}, [&] {
-            requests.wait();
-            app.stop(o.grace);
-            requests.wait();
-            app.stop();
-        });
-        listening(app.local());
-        app.serve();
-    }, {.workers = o.workers});
+    weft::run(
+        [&] {
+            site here(o);
+            auto& app = here.app();
+            weft::io::signals requests({SIGINT, SIGTERM});
+            app.listen(weft::tcp::listener(p.at, {.reuse_port = p.shared}), {.max_body_bytes = users::longest_user_json});
+            const auto ending = weft::spawn({.name = "signals"}, [&] {
+                requests.wait();
+                app.stop(o.grace);
+                requests.wait();
+                app.stop();
+            });
+            listening(app.local());
+            app.serve();
+        },
+        {.workers = o.workers});
 }
 
 }  // namespace variants

@@ -83,9 +83,7 @@ http_peer::flow http_peer::take_request() {
     if (sent_ > 0 || x.out.size() > flush_bytes)
         if (flush() == flow::waits) return flow::waits;
     switch (x.decoder.next(x.in, x.request)) {
-        case decoded::refused:
-            refuse(x.decoder.why().status, x.decoder.why().words);
-            return enter(phase::closing);
+        case decoded::refused: refuse(x.decoder.why().status, x.decoder.why().words); return enter(phase::closing);
         case decoded::request:
             phase_ = phase::asking;
             asking_ = true;

@@ -129,9 +129,8 @@ long watched::accept() {
 }
 
 long watched::read(std::span<char> into) {
-    return attempt(io_direction::read, [&](auto) {
-        return system_result([&] { return ::read(descriptor(), into.data(), into.size()); });
-    });
+    return attempt(io_direction::read,
+                   [&](auto) { return system_result([&] { return ::read(descriptor(), into.data(), into.size()); }); });
 }
 
 long watched::await_writable() {

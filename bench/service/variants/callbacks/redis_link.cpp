@@ -45,8 +45,7 @@ long begin_connect(const weft::detail::redis::server_url& url) {
     addrinfo* found = nullptr;
     if (::getaddrinfo(url.host.c_str(), std::to_string(url.port).c_str(), &wanted, &found) != 0) return -EADDRNOTAVAIL;
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
-    const long fd =
-        system_result([&] { return ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
+    const long fd = system_result([&] { return ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
     if (fd < 0) return fd;
     const int on = 1;
     ::setsockopt(static_cast<int>(fd), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -83,9 +82,9 @@ void redis_link::connect() {
     const long fd = begin_connect(url_);
     if (fd < 0) return lost(std::strerror(static_cast<int>(-fd)));
     replies_.emplace(max_reply_bytes);
-    socket_ = std::make_unique<watched>(static_cast<int>(fd),
-                                        watched::functions{.readable = [this] { receive(); },
-                                                           .writable = [this] { state_ == state::open ? flush() : connected(); }});
+    socket_ = std::make_unique<watched>(
+        static_cast<int>(fd), watched::functions{.readable = [this] { receive(); },
+                                                 .writable = [this] { state_ == state::open ? flush() : connected(); }});
     connected();
 }
 
@@ -94,8 +93,10 @@ void redis_link::connected() {
     if (ready == -EAGAIN) return;
     int error = 0;
     socklen_t size = sizeof error;
-    if (ready < 0) error = static_cast<int>(-ready);
-    else ::getsockopt(socket_->descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (ready < 0)
+        error = static_cast<int>(-ready);
+    else
+        ::getsockopt(socket_->descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) return lost(std::strerror(error));
     state_ = state::open;
     receive();
@@ -140,7 +141,8 @@ void redis_link::lost(const std::string& why) {
     reason_ = "redis " + url_.name() + (state_ == state::open ? ": connection lost: " : ": cannot connect: ") + why;
     state_ = state::idle;
     constexpr unsigned most_doublings = 6;
-    const auto pause = failures_ == 0 ? 0ms : std::min<std::chrono::milliseconds>(50ms * (1u << std::min(failures_ - 1, most_doublings)), 2s);
+    const auto pause =
+        failures_ == 0 ? 0ms : std::min<std::chrono::milliseconds>(50ms * (1u << std::min(failures_ - 1, most_doublings)), 2s);
     retry_at_ = loop_.now() + pause;
     if (socket_) {
         ::shutdown(socket_->descriptor(), SHUT_RDWR);

@@ -18,7 +18,7 @@
 #include "callbacks/http_peer.hpp"
 #include "callbacks/loop.hpp"
 #include "failure_log.hpp"
-#include "serve.hpp"
+#include "serving.hpp"
 
 namespace variants {
 namespace {
@@ -59,8 +59,10 @@ public:
         routes_.get("/healthz", [](const http::request&) { return users::health_answer(); });
         in.at_turn_end([this] { sweep(); });
         in.at_tick([this] { tick(); });
-        listener_ = std::make_unique<watched>(copy_of(opened_), watched::functions{.readable = [this] { accept(); }, .writable = {}});
-        signals_ = std::make_unique<watched>(signal_descriptor(), watched::functions{.readable = [this] { take_signals(); }, .writable = {}});
+        listener_ =
+            std::make_unique<watched>(copy_of(opened_), watched::functions{.readable = [this] { accept(); }, .writable = {}});
+        signals_ = std::make_unique<watched>(signal_descriptor(),
+                                             watched::functions{.readable = [this] { take_signals(); }, .writable = {}});
         opened_.close();
         accept();
         take_signals();

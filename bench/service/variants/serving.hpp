@@ -1,4 +1,4 @@
-// serve.hpp - one process of a variant, from its port to its orderly end.
+// serving.hpp - one process of a variant, from its port to its orderly end.
 #pragma once
 
 #include <functional>
