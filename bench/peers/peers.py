@@ -56,17 +56,28 @@ def cxx(name, header=None, install="g++", flags=()):
     return functools.partial(building.build_cxx, name, header=header, install=install, flags=list(flags))
 
 
+def python(kind, program):
+    return functools.partial(building.build_python, kind=kind, program=program)
+
+
 UNPREEMPTED = 200   # nobody ticks until all hogs have ended, each after so many milliseconds
+
+IN_PYTHON = knows(switch=200_000, spawn=500_000, ring=50_000, feed=32, timers=100_000, preempt=UNPREEMPTED)
 
 PEERS = {peer.name: peer for peer in (
     Peer("threads", knows("fibonacci", switch=500_000, spawn=10_000, parked=10_000, ring=100_000, skynet=1000, forkjoin=13), cxx("threads")),
     Peer("go", knows(*ALL, "users"), building.build_go),
     Peer("java", knows(*ALL, ring=1_000_000, forkjoin=25, channel=200_000, feed=256, preempt=UNPREEMPTED), building.build_java),
     Peer("akka", knows(ring=2_000_000), building.build_akka),
+    Peer("quasar", knows(ring=1_000_000), building.build_quasar),
     Peer("erlang", knows("switch", "spawn", "parked", "skynet", "fibonacci", "feed", "channel", "timers", "preempt", ring=2_000_000,
                          forkjoin=24),
          building.build_erlang),
     Peer("ruby", knows("preempt"), building.build_ruby),
+    Peer("asyncio", IN_PYTHON, python("asyncio", "loops.py")),
+    Peer("uvloop", IN_PYTHON, python("uvloop", "loops.py")),
+    Peer("gevent", IN_PYTHON, python("gevent", "greenlets.py")),
+    Peer("node", knows(switch=1_000_000, spawn=500_000, ring=1_000_000, feed=256, timers=100_000, preempt=UNPREEMPTED), building.build_node),
     Peer("tokio", knows(*ALL, forkjoin=27, preempt=UNPREEMPTED), building.build_tokio),
     Peer("boost_fiber", knows("switch", "fibonacci", "feed", "mutex", spawn=100_000, parked=100_000, ring=200_000, channel=50_000,
                               skynet=100_000, forkjoin=22, preempt=UNPREEMPTED),
@@ -74,3 +85,16 @@ PEERS = {peer.name: peer for peer in (
     Peer("onetbb", knows("spawn", "skynet", "forkjoin", "fibonacci"), cxx("onetbb", "oneapi/tbb/task_group.h", "libtbb-dev", ["-ltbb"])),
     Peer("openmp", knows("spawn", "fibonacci", skynet=100_000, forkjoin=27), cxx("openmp", "omp.h", "g++, or libomp-dev for clang", ["-fopenmp"])),
 )}
+
+# The users service on Redis, elsewhere: what `serve` starts. (folder) -> how to call it, before the ports of HTTP and Redis.
+SERVERS = {
+    "go/net-http": building.build_go_server,
+    **{f"node/{style}": functools.partial(building.build_node_server, style=style) for style in ("http", "callbacks", "promises", "async")},
+}
+
+# How each peer says its version.
+VERSIONS = {
+    "go": ["go", "version"], "node": ["node", "--version"], "python": ["python3", "--version"], "java": ["java", "--version"],
+    "erlang": ["erl", "-noshell", "-eval", 'io:format("Erlang/OTP ~s~n", [erlang:system_info(otp_release)]), halt().'],
+    "ruby": ["ruby", "--version"], "tokio": ["cargo", "--version"],
+}

@@ -1,4 +1,4 @@
-"""Runs bench/peers/run: wrong arguments are refused in one line, and what the peers print is what `weft bench` reads.
+"""Runs bench/peers/run and serve: wrong arguments are refused in one line, and what the peers print is what `weft bench` reads.
 
     check_peers.py SOURCE_DIR COMPILER WORK_DIR
 """
@@ -27,7 +27,8 @@ def run(*arguments, **changed):
 
 def check_refusals():
     for words in ("", "juggling", "ring --workers 0", "ring --workers 2000", "ring --runs many", "ring --runs -1", "ring --n 0", "ring --n 1.5",
-                  "forkjoin --n 41", "ring --only abacus", "ring --build /proc/no", "ring --n", "ring extra", "ring --work 1"):
+                  "forkjoin --n 41", "ring --only abacus", "ring --build /proc/no", "ring --n", "ring extra", "ring --work 1",
+                  "ring --seconds 0"):
         done = run(*words.split())
         one_line = done.stderr.count("\n") == 1 and done.stderr.startswith("run: ")
         expect(f"'{words}' is refused in one line with exit code 2", done.returncode == 2 and one_line and not done.stdout)
@@ -43,6 +44,40 @@ def check_figures():
             in_order = isinstance(r["min"], float) and r["min"] <= r["median"] <= r["max"]
             named = r["bench"] == bench and r["variant"].startswith("threads/") and r["workers"] == 2 and r["n"] == 20
             expect(f"{r['variant']} has the fields of weft bench, in order", list(r) == FIELDS and named and in_order)
+
+
+def check_python():
+    """The peers in Python need nothing but the Python that runs this, where they use its own event loop."""
+    for bench, variants in (("switch", {"yield", "call-and-yield"}), ("ring", {"channels", "promises"}),
+                            ("spawn", {"run-as-spawned", "batch", "batch/spawn-share", "run-as-spawned/peak-memory", "batch/peak-memory"})):
+        done = run(bench, "--workers", "1", "--runs", "2", "--n", "600", "--only", "asyncio")
+        figures = {r["variant"]: r for r in map(json.loads, done.stdout.splitlines())}
+        expect(f"{bench} of asyncio has the figures of weft bench", done.returncode == 0 and set(figures) == {f"asyncio/{v}" for v in variants} and
+               all(r["median"] > 0 and list(r) == FIELDS for r in figures.values()))
+
+
+def check_limit():
+    done = run("ring", "--only", "asyncio", "--n", "1000000", "--runs", "1", "--seconds", "1")
+    expect("a peer that needs longer than its limit is left out", done.returncode == 1 and "needs more than 1 s" in done.stderr and not done.stdout)
+
+
+def check_who():
+    done = run("ring", "--peers")
+    expect("those who measure a benchmark are listed", {"go", "akka", "quasar", "asyncio", "gevent", "node"} <= set(done.stdout.split()))
+
+
+def check_serve():
+    serve = source / "bench/peers/serve"
+    listed = subprocess.run([serve, "--list"], text=True, capture_output=True)
+    expect("the servers are listed", listed.stdout.split() == ["go/net-http", "node/http", "node/callbacks", "node/promises", "node/async"])
+    for words in ([], ["juggler"], ["go/net-http", "1"], ["go/net-http", "one", "2"]):
+        done = subprocess.run([serve, *words], text=True, capture_output=True)
+        expect(f"serve {words} is refused with exit code 2", done.returncode == 2 and not done.stdout)
+    for name, tool in (("go/net-http", "go"), ("node/async", "node")):
+        done = subprocess.run([serve, name, "1", "2", "--build", work / "servers"], text=True, capture_output=True,
+                              env=os.environ | {"PATH": str(none_installed())})
+        expect(f"without {tool}, serve {name} says what to install", done.returncode == 1 and
+               re.fullmatch(rf"peers: {name} left out: there is no {tool}; install [^\n]+\n", done.stderr) is not None)
 
 
 def check_lateness():
@@ -93,12 +128,18 @@ def check_parts_of_a_library():
             expect(f"with {has} of it boost_fiber is named as missing", done.returncode == 1 and names_its_package(done))
 
 
-def check_what_is_missing():
+def none_installed():
+    """A folder for PATH that has what the script itself needs."""
     none = work / "nothing-installed"
     none.mkdir(parents=True, exist_ok=True)
-    for tool in ("python3", "env"):   # for the script itself
+    for tool in ("python3", "env"):
         if not (none / tool).exists():
             (none / tool).symlink_to(sys.executable if tool == "python3" else "/usr/bin/env")
+    return none
+
+
+def check_what_is_missing():
+    none = none_installed()
     done = run("channel", "--only", "go", PATH=str(none))
     said = re.fullmatch(r"peers: go left out: there is no go; install [^\n]+\n", done.stderr)
     expect("a peer without its tools is named with what to install", said is not None and done.returncode == 1 and not done.stdout)
@@ -109,6 +150,10 @@ def check_what_is_missing():
 work.mkdir(parents=True, exist_ok=True)
 check_refusals()
 check_figures()
+check_python()
+check_limit()
+check_who()
+check_serve()
 check_lateness()
 check_parts_of_a_library()
 check_what_is_missing()
