@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench bench-seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -47,10 +47,13 @@ bench: setup ## micro-benchmarks; FILTER=regex selects
 	cmake --build --preset release --target weft_bench_micro --parallel $(JOBS)
 	build/release/weft_bench_micro --benchmark_filter='$(or $(FILTER),.)'
 
-bench-seeds: setup setup-plots ## every workload of weft bench, with charts in build/plots; NAMES=ring chooses one
+# A peer that cannot be installed is named, and no failure.
+seeds: setup setup-plots ## the experiments of the five seeds beside all peers, in 10 minutes; FULL=1: with the seeds' sizes; NAMES=ring,feed: these
+	-@scripts/setup peers
 	$(call configure,release)
 	cmake --build --preset release --target weft_cli --parallel $(JOBS)
-	build/release/bin/weft bench $(or $(NAMES),all) --plot build/plots
+	if grep -qs users_variants build/release/build.ninja; then cmake --build --preset release --target users_variants --parallel $(JOBS); fi
+	bench/seeds/run build/release/bin/weft $(if $(FULL),--full) $(if $(NAMES),--names $(NAMES))
 
 bench-uring: setup setup-uring ## epoll and io_uring for sockets, compared; ARGS='--runs 15' and the like (ARGS=--help)
 	$(call configure,release)
