@@ -6,6 +6,7 @@ runs, which numbers of workers ("cpus": as many as there are CPUs), and the size
 import dataclasses
 
 PYTHON = ("asyncio", "uvloop", "gevent")
+ONE_THREAD = (*PYTHON, "node", "ruby")    # they have no use for more workers
 NOT_PREEMPTED = ("java", "asyncio", "uvloop", "gevent", "node", "tokio", "boost_fiber")
 
 

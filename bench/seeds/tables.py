@@ -16,9 +16,10 @@ def own(variant):
     return variant.split("/")[0] in ("fibers", "coroutines", "threads", "reductions", "calls", "weft")
 
 
-def who(row, most_workers=True):
-    """A peer's variant as a reader knows it: "go/channels, 2 workers"."""
-    return f"{row['variant']}, {on(row['workers'])}" if most_workers else row["variant"]
+def who(row):
+    """A variant as a reader knows it: "go/channels, 2 workers"."""
+    first = "weft: " if row["variant"].split("/")[0] in ("fibers", "coroutines", "reductions") else ""
+    return f"{first}{row['variant']}, {on(row['workers'])}"
 
 
 def percent(value, unit="x"):
@@ -106,6 +107,11 @@ def best(row):
 def peer_cell_best(results, bench, variant):
     row = results.get(bench, variant)
     return NONE if row is None else f"{cell(best(row))} ({variant.split('/')[0]})"
+
+
+def switch(results, seeds):
+    rows = [[who(row), cell(row, spread=True)] for row in sorted(results.all("switch", unit="ns"), key=lambda r: r["median"])]
+    return table(["from one to another", "time"], rows)
 
 
 # --- seed 000 --------------------------------------------------------------------------------------------------------------------------------
@@ -308,8 +314,8 @@ def lateness(results, seeds):
                     found.append((p99["median"], [f"{hogs} ({kind})", who(p99 | {"variant": name}), cell(p50), cell(p99, spread=True), cell(most),
                                                   cell(first), cell(work)]))
         rows += [cells for _, cells in sorted(found, key=lambda pair: pair[0])]
-    for variant in results.variants("preempt"):
-        if variant.rpartition("/")[2] in ("first-p50", "p90"):
+    for variant in results.variants("preempt"):   # the peers have more crews than weft was asked for
+        if variant.rpartition("/")[2] in ("first-p50", "p90") or not own(variant):
             results.all("preempt", variant)
     return table(["beside", "", "half of the ticks", "99 %", "the latest", "99 % of the first second's", "the hogs' work, that of threads as 1"], rows)
 
@@ -385,6 +391,6 @@ def others(results, *benches):
     return table(["benchmark", "variant", "", "n", "figure"], rows) if rows else ""
 
 
-TABLES = {"headlines": headlines, "feed-times": feed_times, "feed-trips": feed_trips, "feed-shape": feed_shape, "feed-hybrid": feed_hybrid,
+TABLES = {"headlines": headlines, "switch": switch, "feed-times": feed_times, "feed-trips": feed_trips, "feed-shape": feed_shape, "feed-hybrid": feed_hybrid,
           "feed-ring": feed_ring, "spawn": spawn, "scaling": scaling, "waking": waking, "ring": ring, "ring-targets": ring_targets, "sleepers": sleepers,
           "lateness": lateness, "preempt-cost": preempt_cost, "service": service, "left-out": left_out}

@@ -12,7 +12,8 @@ add_test(NAME check.rows.seed_X3 COMMAND Python3::Interpreter "${scripts}/check_
 add_test(NAME check.tags COMMAND Python3::Interpreter "${scripts}/check_tags" "${PROJECT_SOURCE_DIR}")
 add_test(NAME check.waits COMMAND Python3::Interpreter "${scripts}/check_waits" "${PROJECT_SOURCE_DIR}")
 add_test(NAME check.umbrella COMMAND Python3::Interpreter "${scripts}/check_umbrella" "${PROJECT_SOURCE_DIR}")
-set_tests_properties(check.layers check.atomics check.guide check.guarantees check.rows.seed_X3 check.tags check.waits check.umbrella
+add_test(NAME check.seeds.seed_X1_X2_X4_Q17_Q19 COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_seeds.py" "${PROJECT_SOURCE_DIR}")
+set_tests_properties(check.layers check.atomics check.guide check.guarantees check.rows.seed_X3 check.seeds.seed_X1_X2_X4_Q17_Q19 check.tags check.waits check.umbrella
                      PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT} LABELS check)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_test(NAME check.thread_safety COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_thread_safety.py"
