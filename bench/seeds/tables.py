@@ -330,7 +330,7 @@ def preempt_cost(results, seeds):
         rows.append([f"the seed: {seeds.of('preempt', variant)['of']}", percent(seeds.value("preempt", variant)), NONE])
     hand_off = results.get("preempt", "fibers/hand-off")
     text = table(["what preemption adds to the time of who computes", "median", "least to most"], rows)
-    return text if hand_off is None else f"{text}\n\nOne hand-off costs {cell(hand_off, spread=True)} of CPU, most of it on the other processor."
+    return text if hand_off is None else f"{text}\n\nOne hand-off costs {cell(hand_off, spread=True)} of CPU."
 
 
 def cost_cells(row):
