@@ -74,6 +74,14 @@ struct attributes {
     /// If false, the fiber keeps its worker while it computes or blocks, however long, and other
     /// fibers wait meanwhile (see runtime_options::time_slice).
     bool preempt = true;
+    /// If true, the spawner gives its worker to the fiber at once, and goes on when the fiber first
+    /// waits, yields or ends, or before that if another worker takes the spawner. With one worker
+    /// and no time slice there is no other, so the fiber begins before spawn() returns. A stop does
+    /// not end the spawner there. Without effect where the caller has no worker of that runtime to
+    /// give: on a plain thread, in a fiber of another runtime, in one that has lost its worker by
+    /// computing or never has one (migrate::own_carrier). Not to be combined with a `move` of
+    /// migrate::own_carrier: spawn() throws std::invalid_argument.
+    bool run_now = false;
     /// A weft::priority. If none is given: the spawner's, or normal if a plain thread spawns.
     detail::priority_choice priority = {};
     std::source_location site = std::source_location::current();
@@ -201,8 +209,9 @@ template <class F, class... A>
 ///     auto sum = weft::spawn(add, 1, 2);  // spawn(f, args...) -> fiber<R>
 ///
 /// \returns  the handle; dropping it stops and joins the fiber.
-/// \parks    only at runtime_options::max_fibers, if at_limit says so.
-/// \throws   std::bad_alloc; std::invalid_argument for a bad attributes::stack_bytes; at
+/// \parks    only at runtime_options::max_fibers, if at_limit says so, and with
+///           attributes::run_now, while the new fiber has the worker.
+/// \throws   std::bad_alloc; std::invalid_argument for a bad attributes::stack_bytes or run_now; at
 ///           max_fibers, std::system_error (at_limit::fail), or cancelled if the caller is stopped
 ///           before there is room. On a plain thread the program stops with a message: use
 ///           weft::run there.

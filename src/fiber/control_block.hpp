@@ -85,7 +85,8 @@ enum rarity : std::uint8_t {
     rare_class = rare_high | rare_low,
     rare_place = rare_stack | rare_class,
     rare_inline = 8,  // max_fibers has no place for it: its spawner runs it (carrier::run_inline)
-    rare_start = rare_place | rare_inline,
+    rare_now = 32,  // attributes::run_now: its spawner gives way to it (carrier::start_now)
+    rare_start = rare_place | rare_inline | rare_now,
     rare_traces = 16,  // it has left something that scheduler::tidy() must remove (CONTROL_BLOCK-6)
 };
 
@@ -178,6 +179,9 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
     // pinned or of another priority class, so that it is in no queue of normal fibers; belongs to
     // the thread that may run it
     bool is_apart = false;
+    // it is queued, or about to run on, since it gave way to a child (attributes::run_now); belongs
+    // to the thread that may run the fiber
+    bool has_given_way = false;
     // the monitor does not take the worker from it; set before start
     atomic<bool> keeps_worker{false};
     spin_lock lock;
@@ -206,6 +210,9 @@ struct alignas(64) control_block : fiber_core, fiber_room, list_hook<control_blo
         leave_trace();
     }
     bool started() const noexcept { return home != nullptr; }
+    /// Whether others may go before it for long (run_queue.hpp): it is new, or a spawner whose
+    /// child begins another branch of a tree.
+    bool may_wait_long() const noexcept { return !started() || has_given_way; }
     // relaxed: the bits are the caller's own, or were published to it
     bool is_any(unsigned rarities) const noexcept { return (rare.load(relaxed) & rarities) != 0; }
     bool has_own_stack() const noexcept { return is_any(rare_stack); }

@@ -79,6 +79,11 @@ public:
     /// As start(), for a fiber that is neither pinned nor of another class nor needs its own stack
     /// (no bit of rare_place).
     void start_common(control_block& f) noexcept;
+    /// Runs a new fiber at once: the calling fiber goes into the next slot of the worker, so that it
+    /// runs next unless a thief takes it, and the carrier switches to `f`. Starts `f` as start()
+    /// does where there is no fiber or no worker that could give way, or `f` is pinned elsewhere.
+    /// Returns perhaps on another carrier.
+    void start_now(control_block& f) noexcept;
     /// Makes a fiber runnable that was waiting.
     void ready(control_block& f) noexcept;
     /// As ready(), for a fiber of any class.
@@ -197,6 +202,7 @@ private:
 
     // Running fibers.
     static void loop(void* stack_of_loop) noexcept;  // bottom frame of pooled stacks
+    static void loop_now(void* stack_of_loop) noexcept;  // the same, for start_now()
     // Bottom frame of a stack that belongs to one fiber.
     static void loop_once(void* fiber_with_own_stack) noexcept;
     static void run_body(control_block& f) noexcept;
@@ -229,7 +235,9 @@ private:
     void dispatch(worker& w, control_block& f) noexcept;
     context& resume(worker& w, control_block& f) noexcept;
     [[gnu::cold]] void yield_anyhow(worker& w, control_block& self) noexcept;
-    context& fresh_loop(worker& w, control_block* picked) noexcept;
+    context& fresh_loop(worker& w, control_block* picked, context_entry bottom = &carrier::loop) noexcept;
+    bool can_start_now(const control_block& f) noexcept;
+    void give_way(worker& w, control_block& self) noexcept;
     bool give_own_stack(control_block& f) noexcept;
     control_block* wait_for_work(worker& w) noexcept;
     void commit() noexcept;
@@ -241,6 +249,7 @@ private:
     afterwards after_ = afterwards::nothing;
     void* after_what_ = nullptr;
     control_block* picked_ = nullptr;  // for the loop that starts next
+    control_block* gave_way_ = nullptr;  // the spawner of picked_, for loop_now()
     context fresh_;  // for the loop that starts next
     block_cache blocks_;
     atomic<std::uint64_t> born_{0}, ended_{0}, parks_{0};

@@ -19,9 +19,16 @@
 // Order. A woken item goes into the slot, and the item that was there goes to the back of the
 // deque. pop() takes the slot first. From the deque it takes the newest item if that has not been
 // started (depth first keeps stacks few and warm: docs/measurements/run-order.md), else the oldest.
-// But the oldest waits for at most 64 others if it has been started, else for at most 1024;
-// take_back() gives way to it as well. So an item with n others before it in the deque is taken by
-// the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if all of these have been started.
+// But the oldest waits for at most 64 others if it has been started and has not given way to a
+// child, else for at most 1024; take_back() and take_last() give way to it as well. So an item with
+// n others before it in the deque is taken by the 1025 (n + 1)th pop(), and by the 65 (n + 1)th if
+// all of these have been started and have not given way.
+//
+// An item that gives way to a new one (attributes::run_now) goes into the slot. When the new one
+// has ended take_last() takes the item even from the back of the deque, where it lies if the new
+// one gave way in turn. So the items of a chain of such spawners go on as frames of a stack do,
+// the last first, while thieves take the first of them: the order of work stealing in Cilk
+// ([BL99], [FLR98]).
 //
 // Not promised: size() seen by another thread is a hint.
 // Model test: tests/model/run_queue_model.cpp.
@@ -38,7 +45,8 @@
 
 namespace weft::detail {
 
-/// T has `bool started() const`, which says whether the item has begun to run.
+/// T has `bool started() const`, which says whether the item has begun to run, and perhaps `bool
+/// may_wait_long() const`, which says that 1024 others may go before it; else unstarted ones may.
 template <class T, std::uint32_t least_capacity = 256, std::uint32_t most = 64>
 class run_queue {
     static_assert((least_capacity & (least_capacity - 1)) == 0, "positions are computed modulo 2^32");
@@ -122,6 +130,19 @@ public:
         return true;
     }
 
+    /// Takes `item` out if it is at the back and has been started, the slot is empty, and it is not
+    /// the oldest item's turn. `item` need not be in this queue, and may be an item of another life
+    /// by now.
+    bool take_last(const T& item) noexcept {
+        const auto tail = tail_.load(relaxed);
+        const auto n = since_oldest_.get();
+        if (next_.load(relaxed) || tail == head_.load(relaxed) || at(tail - 1).get() != &item || !item.started()) return false;
+        if (oldest_is_due(n) && in_deque() > 1) return false;
+        since_oldest_.set(n + 1);
+        tail_.store(tail - 1, relaxed);
+        return true;
+    }
+
     /// Puts `self` at the back and takes the next item. \returns null, with nothing changed, if
     /// there is no other item or no memory.
     T* rotate(T& self) noexcept {
@@ -179,8 +200,15 @@ private:
 
     // How many items may go before the oldest of the deque. An old unstarted fiber often is the
     // root of a tree of new ones: the sooner it starts, the more stacks are in use at once
-    // (docs/measurements/run-order.md).
-    static constexpr std::uint32_t started_waits = 64, unstarted_waits = 1024;  // chosen
+    // (docs/measurements/run-order.md). The same is true of a fiber that gave way to a child.
+    static constexpr std::uint32_t short_wait = 64, long_wait = 1024;  // chosen
+
+    static bool may_wait_long(const T& item) noexcept {
+        if constexpr (requires { item.may_wait_long(); })
+            return item.may_wait_long();
+        else
+            return !item.started();
+    }
 
     // For the party that the queue belongs to (RUN_QUEUE-1). The positions are atomic only for
     // size().
@@ -206,9 +234,9 @@ private:
     // Whether the oldest item of the deque, which is not empty, must go next after n others. Reads
     // the item itself only seldom, since it may not be in the cache.
     [[gnu::always_inline]] bool oldest_is_due(std::uint32_t n) const noexcept {
-        if (n < started_waits) [[likely]]
+        if (n < short_wait) [[likely]]
             return false;
-        return n >= unstarted_waits || (n % started_waits == 0 && at(head_.load(relaxed)).get()->started());
+        return n >= long_wait || (n % short_wait == 0 && !may_wait_long(*at(head_.load(relaxed)).get()));
     }
 
     std::uint32_t capacity() const noexcept { return mask_.get() + 1; }

@@ -14,6 +14,8 @@
 //              worker_state.hpp               what it is in the middle of, and pick() must look at
 //  carrier     carrier.cpp                    the thread's life, also without a worker
 //              carrier_loop.cpp               the loops, and every switch
+//              carrier_now.cpp                a fiber that begins in the place of its spawner
+//              carrier_inline.hpp             what both do with a body
 //              carrier_in_place.cpp           a fiber that runs another inside itself
 //              worker_inline.hpp              start(), ready(), recycle()
 //  other       tenure.hpp (which thread may use a worker), lead.hpp (which worker polls

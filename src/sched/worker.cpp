@@ -103,6 +103,12 @@ control_block* worker::pick_by_class() noexcept {
     return p == priority::normal ? nullptr : queue_of(p).pop();
 }
 
+control_block* worker::pick_after(control_block& spawner) noexcept {
+    // Without news there are no fibers of another class (WORKER_STATE-1).
+    if (!poll_if_due() && !state_.has_news() && queue_.take_last(spawner)) return &spawner;
+    return pick();
+}
+
 control_block* worker::begin_with(control_block& f) noexcept {
     if (!state_.has_classes() && !f.is_classed()) return &f;
     append(f);

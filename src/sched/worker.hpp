@@ -80,6 +80,9 @@ public:
     /// \returns the next fiber to run: `f`, which has come from elsewhere, or another if it is not
     /// the turn of the class of `f`.
     control_block* begin_with(control_block& f) noexcept;
+    /// As pick(), but if nothing else is due it takes `spawner`, should that be the fiber queued
+    /// last: what it left behind for a child that has ended goes on before what is older.
+    control_block* pick_after(control_block& spawner) noexcept;
     /// As run_queue::take_back(), for a fiber of another class than normal.
     bool take_back_of_class(const control_block& f) noexcept { return f.is_classed() && queue_of(f).take_back(f); }
     /// Counts a dispatch: from now on another fiber's code runs. Owner only; thieves and the

@@ -18,7 +18,9 @@
 namespace weft::detail {
 namespace {
 
-[[gnu::always_inline]] inline bool is_common(const attributes& a) noexcept { return a.name.empty() && has_common_stack(a); }
+[[gnu::always_inline]] inline bool is_common(const attributes& a) noexcept {
+    return a.name.empty() && has_common_stack(a) && !a.run_now;
+}
 
 // Whether the runtime looks at spawns or a priority is set: one test for both.
 [[gnu::always_inline]] inline bool is_special(const scheduler& where, const attributes& a) noexcept {
@@ -47,6 +49,12 @@ void check_stack_bytes(std::size_t bytes) {
     if (bytes < least_stack_bytes || bytes > most_stack_bytes)
         throw std::invalid_argument("weft: attributes::stack_bytes must be 0 (the runtime's) or 16 KiB to 1 GiB, not " +
                                     std::to_string(bytes));
+}
+
+// A fiber that runs on a carrier of its own cannot run on its spawner's.
+void check_run_now(const attributes& a) {
+    if (a.run_now && a.move == migrate::own_carrier)
+        throw std::invalid_argument("weft: attributes::run_now cannot be had with a move of migrate::own_carrier");
 }
 
 // Undoes what was made of a fiber, unless keep() is called.
@@ -105,6 +113,8 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a, adm
 [[gnu::cold]] void launch_rare(control_block& f) noexcept {
     if (f.is_any(rare_inline))
         carrier::run_inline(*this_fiber_block(), f);
+    else if (carrier* const c = this_carrier_of(f.owner); c && f.is_any(rare_now))
+        c->start_now(f);
     else
         f.owner->start(f);
 }
@@ -162,6 +172,7 @@ new_fiber::made new_fiber::make(scheduler& where, std::source_location site, sta
 new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, start_as kind, std::size_t bytes,
                                        std::size_t spill_alignment) {
     if (a.stack_bytes != 0) check_stack_bytes(a.stack_bytes);
+    check_run_now(a);
     switch_point();
     spawn_attempt attempt(where);
     const auto how = where.limit() ? admit(where, a) : admission::placed;
@@ -175,6 +186,7 @@ new_fiber::made new_fiber::make_slowly(scheduler& where, const attributes& a, st
     it.room = spill_alignment ? f.spill(bytes, spill_alignment) : f.room;
     set_attributes(f, where, a, how);
     if (how == admission::inlined) f.make_rare(rare_inline);
+    if (a.run_now) f.make_rare(rare_now);
     it.keep();
     attempt.succeed();
     return {it.fiber, it.room};

@@ -53,6 +53,14 @@ struct bench {
         mine.leave();
         if (i) take(*i);
     }
+    /// As pop(), if item `i` is the last one queued.
+    void take_last(unsigned i) {
+        queue::owner mine(q);
+        mine.enter();
+        const bool got = mine.take_last(items[i]);
+        mine.leave();
+        if (got) take(items[i]);
+    }
     static void take(item& i) {
         model::check(i.payload.get() == 1, "RUN_QUEUE-4: an item is complete when it can be taken");
         i.taken.set(i.taken.get() + 1);
@@ -109,6 +117,20 @@ const model::options bounded = {.preemptions = 3, .reorderings = 3};
 TEST(run_queue, RUN_QUEUE_2_RUN_QUEUE_5_answers_and_withdrawals) { expect_holds(share({.preemptions = 4}, 1, false)); }
 TEST(run_queue, RUN_QUEUE_1_owner_and_overruling_thief) { expect_holds(share({.preemptions = 4, .reorderings = 4}, 1, true)); }
 TEST(run_queue, RUN_QUEUE_1_the_slot_too) { expect_holds(share(bounded, 1, true, true)); }
+TEST(run_queue, seed_L9_the_last_item_too) {  // which a thief may have taken: attributes::run_now
+    expect_holds(model::explore(bounded, [](model::execution& t) {
+        bench b;
+        t.thread([&] {
+            b.push(0);
+            b.push(1);
+            b.take_last(1);
+            b.take_last(0);
+        });
+        t.thread([&] { b.rob(true); });
+        t.join_all();
+        b.settle(2);
+    }));
+}
 TEST(run_queue, RUN_QUEUE_3_two_thieves) { expect_holds(share({.preemptions = 2, .reorderings = 2}, 2, true)); }
 
 // What is queued is counted, also while it is on its way: a sleeper's last look must not miss it.

@@ -70,6 +70,33 @@ TEST_F(run_queue_order, the_oldest_has_its_turn_among_ever_newer_ones) {
     EXPECT_LE(turns_of(started(0)), 65u);
 }
 
+TEST_F(run_queue_order, seed_L9_the_last_goes_on_before_the_oldest_if_it_is_asked_for) {
+    for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(mine.push(started(i)));
+    EXPECT_FALSE(mine.take_last(items[0]));
+    EXPECT_FALSE(mine.take_last(items[9]));
+    EXPECT_TRUE(mine.take_last(items[2]));
+    EXPECT_EQ(mine.push_next(started(3)), nullptr);
+    EXPECT_FALSE(mine.take_last(items[1]));  // one that was woken goes first
+    EXPECT_EQ(mine.pop(), &items[3]);
+    EXPECT_TRUE(mine.take_last(items[1]));
+    EXPECT_TRUE(mine.take_last(items[0]));
+    EXPECT_FALSE(mine.take_last(items[0]));
+    ASSERT_TRUE(mine.push(unstarted(4)));  // another life of the same block
+    EXPECT_FALSE(mine.take_last(items[4]));
+}
+
+TEST_F(run_queue_order, seed_L9_the_oldest_has_its_turn_among_ever_later_ones) {
+    ASSERT_TRUE(mine.push(started(0)));
+    for (std::size_t i = 1; i <= 64; ++i) {
+        ASSERT_TRUE(mine.push(started(i)));
+        ASSERT_TRUE(mine.take_last(items[i])) << i;
+    }
+    ASSERT_TRUE(mine.push(started(65)));
+    EXPECT_FALSE(mine.take_last(items[65]));
+    EXPECT_EQ(mine.pop(), &items[0]);
+    EXPECT_TRUE(mine.take_last(items[65]));
+}
+
 TEST_F(run_queue_order, the_slot_goes_first_and_what_it_held_goes_to_the_back) {
     ASSERT_TRUE(mine.push(started(0)));
     EXPECT_EQ(mine.push_next(started(1)), nullptr);

@@ -59,6 +59,40 @@ TEST(simulation, one_seed_gives_one_order) {
     EXPECT_GT(orders.size(), 15u);  // 15! / 3!^5 are possible
 }
 
+/// Three fibers with two children each, which note when they begin and end.
+std::string order_of_run_now() {
+    std::string order;
+    weft::with_scope([&](weft::scope& s) {
+        for (char c = 'a'; c < 'd'; ++c)
+            s.spawn([&order, &s, c] {
+                for (int i = 0; i < 2; ++i) {
+                    const auto before = order.size();
+                    s.spawn({.run_now = true}, [&order, before, c] {
+                        EXPECT_EQ(order.size(), before) << "it begins at once";
+                        order += c;
+                        weft::this_fiber::yield();
+                        order += static_cast<char>(c - 'a' + 'A');
+                    });
+                    EXPECT_GT(order.size(), before) << "it has begun";
+                }
+            });
+    });
+    return order;
+}
+
+TEST(simulation, seed_L9_a_child_that_runs_now_begins_at_once_for_every_seed) {
+    std::set<std::string> orders;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        // switch_one_in: spawn() is itself a possible switch, before the child is made
+        weft::runtime_options o{.simulate = weft::simulation{.seed = seed, .switch_one_in = 1'000'000}};
+        const auto first = weft::run(order_of_run_now, o);
+        EXPECT_EQ(first.size(), 12u);
+        EXPECT_EQ(weft::run(order_of_run_now, o), first) << "seed " << seed;
+        orders.insert(first);
+    }
+    EXPECT_GT(orders.size(), 5u);
+}
+
 TEST(simulation, an_hour_of_sleep_takes_no_time) {
     const auto before = std::chrono::steady_clock::now();
     const auto slept = weft::run(

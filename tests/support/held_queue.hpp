@@ -26,6 +26,7 @@ public:
         T* push_next(T& item) noexcept { return q_.push_next(item); }
         T* pop() noexcept { return q_.pop(); }
         bool take_back(const T& item) noexcept { return q_.take_back(item); }
+        bool take_last(const T& item) noexcept { return q_.take_last(item); }
         T* rotate(T& self) noexcept { return q_.rotate(self); }
         void trim() noexcept { q_.trim(); }
 

@@ -82,6 +82,11 @@ std::vector<park_point> of_fibers() {
                  s.about_to_wait();
                  auto other = full.spawn([] {});
              }},
+        {.name = "spawn_run_now",  // the spawner gives way, and no stop ends that
+         .park = [](scene&) { spawn_detached({.run_now = true}, [] {}); },
+         .on_fiber = outcome::never,
+         .on_thread = outcome::untried,
+         .waits = park_point::waits::no},
         {.name = "end_of_a_scope_whose_children_can_be_stopped",
          .park =
              [=](scene& s) {
