@@ -71,7 +71,9 @@ struct runtime_options {
     std::size_t stack_bytes = std::size_t{256} * 1024;
     /// A fiber that computes for longer than this while others wait loses its worker; it goes on
     /// beside the worker, on its own thread. no_limit or zero: no fiber ever loses its worker, not
-    /// even one that blocks its thread. WEFT_TIME_SLICE_US overrides.
+    /// even one that blocks its thread. WEFT_TIME_SLICE_US overrides. In a weft that was built with
+    /// WEFT_PREEMPT=OFF this default counts as zero, and any other value is refused by
+    /// std::invalid_argument.
     std::chrono::nanoseconds time_slice = std::chrono::milliseconds(5);
     /// Called for hogs, on a thread of its own, one report at a time: for the first ten, then for
     /// one per second. It may take its time; the runtime ends only after it has returned. What it

@@ -11,7 +11,7 @@
 #include <weft/detail/clock.hpp>
 
 #include "sched/inspect/quiet_threads.hpp"
-#include "sched/monitor/kernel_slice.hpp"
+#include "sched/monitor/preemption.hpp"
 #include "stack/overflow.hpp"
 
 namespace weft::detail {

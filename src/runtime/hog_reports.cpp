@@ -8,6 +8,7 @@
 #include "runtime/chosen_signal.hpp"
 #include "runtime/dump/code_names.hpp"
 #include "runtime/runtime_core.hpp"
+#include "sched/monitor/hog_sighting.hpp"
 #include "stack/running_stack.hpp"
 
 namespace weft::detail {

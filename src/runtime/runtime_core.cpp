@@ -21,6 +21,7 @@
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "sched/monitor/niceness.hpp"
+#include "sched/monitor/preemption.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "spawn/admission.hpp"
 #include "stack/stack.hpp"
@@ -54,6 +55,8 @@ std::optional<unsigned long> from_environment(const char* variable, unsigned lon
 
 namespace {
 
+constexpr unsigned long most_slice_us = 10'000'000;
+
 unsigned chosen_workers(const runtime_options& o) {
     constexpr unsigned most = 1024;
     if (o.simulate) {
@@ -78,11 +81,29 @@ std::size_t checked_stack_bytes(const runtime_options& o) {
     return o.stack_bytes;
 }
 
+/// For a build without the monitor. An option that nobody set asks for nothing; a wish for
+/// preemption is an error, since a program that counts on it would wait behind its hogs.
+std::chrono::nanoseconds no_time_slice(const runtime_options& o) {
+    using namespace std::chrono_literals;
+    const auto refuse = [](const char* what) {
+        throw std::invalid_argument(std::string("weft: ") + what +
+                                    " asks for preemption, and this weft was built with WEFT_PREEMPT=OFF; it must be 0");
+    };
+    const char* const variable = std::getenv("WEFT_TIME_SLICE_US");
+    if (variable && *variable) {
+        if (from_environment("WEFT_TIME_SLICE_US", 0, most_slice_us) != 0) refuse("WEFT_TIME_SLICE_US");
+    } else if (o.time_slice != 0ns && o.time_slice != forever && o.time_slice != runtime_options{}.time_slice) {
+        refuse("runtime_options::time_slice");
+    }
+    if (from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1) == 1) refuse("WEFT_TORTURE_HAND_OFFS");
+    return 0ns;
+}
+
 std::chrono::nanoseconds chosen_time_slice(const runtime_options& o) {
     using namespace std::chrono_literals;
     if (o.simulate) return 0ns;
-    constexpr unsigned long most_us = 10'000'000;
-    if (const auto us = from_environment("WEFT_TIME_SLICE_US", 0, most_us)) return std::chrono::microseconds(*us);
+    if constexpr (!can_preempt) return no_time_slice(o);
+    if (const auto us = from_environment("WEFT_TIME_SLICE_US", 0, most_slice_us)) return std::chrono::microseconds(*us);
     if (o.time_slice == forever) return 0ns;
     if (o.time_slice != 0ns && (o.time_slice < 100us || o.time_slice > 10s))
         throw std::invalid_argument("weft: runtime_options::time_slice must be 0 (no preemption) or 100 us to 10 s, not " +

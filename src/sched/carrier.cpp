@@ -6,7 +6,7 @@
 #include <cfenv>
 #include <cstdio>
 
-#include "sched/monitor/kernel_slice.hpp"
+#include "sched/monitor/preemption.hpp"
 #include "sched/new_thread.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sched/worker_inline.hpp"
@@ -93,7 +93,7 @@ void carrier::run_pinned(control_block& f) noexcept {
     f.phase.store(fiber_state::running, relaxed);  // a hint
     note_alone_since(clock::now());
     current_.store(&f, release);  // pairs with seen_current()
-    owner_.the_monitor().reporter().wake();
+    owner_.the_monitor().somebody_runs_alone();
     switch_context(own_, f.ctx);
     commit();
 }
@@ -105,7 +105,7 @@ void carrier::run_demoted(control_block& f) noexcept {
     note_alone_since(clock::now());
     has_place_.store(true, release);  // pairs with vacate_place_since()
     current_.store(&f, release);  // pairs with seen_current()
-    owner_.the_monitor().reporter().wake();
+    owner_.the_monitor().somebody_runs_alone();
     switch_context(own_, f.ctx);
     if (after_ == afterwards::commit_park || after_ == afterwards::requeue)
         owner_.demoted().burst_ends(*static_cast<control_block*>(after_what_), thread_cpu_here() - from);

@@ -108,7 +108,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),
       spares_(*this, std::max(options_.max_carriers, options_.workers), options_.hog_nice),
-      monitor_(*this, {options_.time_slice, options_.torture_hand_offs ? judge::by::chance : judge::by::evidence}),
+      monitor_(*this),
       limit_(options_.max_fibers ? std::make_unique<fiber_limit>(static_cast<std::int64_t>(options_.max_fibers)) : nullptr),
       census_(options_.census ? std::make_unique<stack_census>() : nullptr),
       simulator_(options_.simulate ? std::make_unique<simulator>(*this, *options_.simulate) : nullptr),

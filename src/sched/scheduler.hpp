@@ -55,8 +55,7 @@
 #include "sched/inspect/stack_census.hpp"
 #include "sched/lead.hpp"
 #include "sched/monitor/carrier_pool.hpp"
-#include "sched/monitor/demotion.hpp"
-#include "sched/monitor/monitor.hpp"
+#include "sched/monitor/preemption.hpp"
 #include "sched/worker.hpp"
 #include "stack/stack_pool.hpp"
 

@@ -44,6 +44,9 @@ add_test(NAME check.peers COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR
 add_test(NAME check.flags COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_flags.py"
          "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}" "${work}/flags")
 set_tests_properties(check.headers check.negative check.peers check.flags PROPERTIES TIMEOUT 300 LABELS check)
+add_test(NAME check.without_monitor.seed_R13 COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_without_monitor.py"
+         "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}" "${CMAKE_GENERATOR}" "${CMAKE_CXX_COMPILER}" "${CMAKE_NM}" "${work}/without_monitor")
+set_tests_properties(check.without_monitor.seed_R13 PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS check)
 
 # The edge of the libraries (docs/design/abi.md), at the shared libraries of the same objects.
 set(shared_libraries $<TARGET_FILE:weft_lockcheck>)

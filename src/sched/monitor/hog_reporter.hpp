@@ -23,14 +23,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <weft/detail/clock.hpp>
 
 #include "base/futex.hpp"
+#include "sched/monitor/hog_sighting.hpp"
 #include "sched/monitor/thread_probe.hpp"
 
 namespace weft::detail {
@@ -38,20 +37,6 @@ namespace weft::detail {
 class carrier;
 class scheduler;
 struct control_block;
-
-/// What one report says, valid while it is being made.
-struct hog_sighting {
-    control_block& fiber;  // with a reference
-    pid_t thread;
-    bool blocks;  // its thread sleeps in the kernel; else it computes
-    duration held;  // since the fiber was first seen on that thread
-    // CPU time since the reporter first saw it; less than `held` covers.
-    duration computed;
-    std::string_view blocked_in;  // if it blocks: where in the kernel; empty if unknown
-    std::span<void* const> stack;  // if it computes and could be read: innermost frame first
-    std::uint64_t left_out;  // how many stretches were not reported since the last report
-    std::uint32_t cancelled = 0;  // how often `cancelled` was thrown, if it is reported for that
-};
 
 /// Limits the rate of reports: some at once, then one per interval.
 class report_allowance {

@@ -28,6 +28,11 @@ using giver = tenure<worker>::giver;
 
 }  // namespace
 
+monitor::monitor(scheduler& owner)
+    : owner_(owner),
+      judge_(owner.options().time_slice, owner.options().torture_hand_offs ? judge::by::chance : judge::by::evidence),
+      hogs_(owner) {}
+
 void monitor::start() {
     seen_.resize(owner_.worker_count());
     if (owner_.options().time_slice == duration::zero()) return;

@@ -5,6 +5,8 @@
 // concludes from what it sees, tenure.hpp how a worker changes hands; docs/design/handoff.md
 // describes the whole.
 //
+// Other folders reach it by preemption.hpp, which also stands for its absence.
+//
 // class monitor is in monitor.cpp (the rounds) and monitor_sleep.cpp (sleeping and waking). It has
 // its spare carriers from carrier_pool.hpp.
 //
@@ -34,7 +36,8 @@ class worker;
 
 class monitor {
 public:
-    monitor(scheduler& owner, const judge& how) : owner_(owner), judge_(how), hogs_(owner) {}
+    /// Reads the owner's options.
+    explicit monitor(scheduler& owner);
     monitor(const monitor&) = delete;
     monitor& operator=(const monitor&) = delete;
 
@@ -55,7 +58,8 @@ public:
             look_soon();
     }
 
-    hog_reporter& reporter() noexcept { return hogs_; }
+    /// Called when a fiber has begun to run on a carrier without a worker (HOG_REPORTER-3).
+    void somebody_runs_alone() noexcept { hogs_.wake(); }
     /// Called by a fiber that swallows `cancelled`, to be reported. False: ask again later.
     bool ask_for_report(control_block& self) noexcept;
     /// Whether a fiber keeps its worker because no carrier is left that could have it. A hint.
