@@ -192,6 +192,7 @@ TEST(bench_command, seed_R1_lateness_is_drawn_for_each_kind_of_hog) {
             const auto chart = place / ("plots/" + std::string(name) + kind);
             EXPECT_TRUE(fs::exists(chart) && fs::file_size(chart) > 1000) << chart;
         }
+    EXPECT_THAT(text_of(place / "plots/preempt-sleepers.svg"), HasSubstr("fibers/never-preempted/sleepers-beside-fib"));
     const auto drawn = text_of(place / "plots/preempt-loop.svg");
     for (const char* const text : {"(loop)", "fibers, 2w", "threads", "3 hogs", "99 %"}) EXPECT_THAT(drawn, HasSubstr(text));
 }

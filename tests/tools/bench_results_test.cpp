@@ -192,6 +192,8 @@ TEST(bench_preempt, seed_R1_R2_R3_R16_ticks_beside_hogs_of_each_kind) {
     const results measured("preempt", "10", "1", {"--hogs", "3"});
     expect_figures(measured, "ms", {"fibers/sleepers-beside-fib", "fibers/asleep-in-libc"});
     EXPECT_GE(measured.of("fibers/sleepers-beside-fib")["min"].get<double>(), 10) << "they sleep for so many milliseconds";
+    EXPECT_GE(measured.of("fibers/never-preempted/sleepers-beside-fib")["max"].get<double>(), 30)
+        << "they wait for the hog, which computes for three times as long";
     std::vector<std::string> kinds(std::begin(computing_hogs), std::end(computing_hogs));
     for (const auto& kind : kinds) EXPECT_GT(measured.of("fibers/" + kind + "-3/throughput")["max"].get<double>(), 0) << kind;
     kinds.insert(kinds.end(), {"sleep", "flock"});
@@ -207,8 +209,8 @@ TEST(bench_preempt, seed_R1_R2_R3_R16_ticks_beside_hogs_of_each_kind) {
 
 TEST(bench_preempt, seed_R7_R8_R12_what_preempting_costs_and_the_reduction_alternative_beside_it) {
     const results measured("preempt", "10", "1", {"--hogs", "2", "--kinds", "recursion"});
-    expect_figures(measured, "x", {"fibers/cost/slice-1", "fibers/cost/slice-5", "fibers/cost/slice-10", "fibers/cost/slice-50"});
-    EXPECT_GT(measured.of("reductions/cost")["median"], 1) << "each call is counted";
+    expect_figures(measured, "%", {"fibers/cost/slice-1", "fibers/cost/slice-5", "fibers/cost/slice-10", "fibers/cost/slice-50"});
+    EXPECT_GT(measured.of("reductions/cost")["max"], 0) << "each call is counted";
     expect_figures(measured, "us",
                    {"reductions/recursion-2/first-p99", "reductions/recursion-2/p50", "reductions/recursion-2/p99"});
 }

@@ -3,10 +3,13 @@
 // The first ticks after the hogs have begun, a second of them at most, are reported apart ("first"): nobody can know a hog
 // beforehand, and each of them costs a slice once. For the same reason there is no run to warm up.
 //
-// "hand-off" is the price of one: the CPU time of the whole process outside of the bodies of a batch of fibers that lose the worker one after
-// the other, less the same without a monitor, by the count of hand-offs. Each body counts its own time by its thread's clock: a body is twenty times as
-// long as its hand-off, so in a difference of whole batches its own spread would be all that is seen. What a body itself loses (a fence's
-// interrupt, caches) is in "cost".
+// "hand-off" is the price of one: the CPU time of the whole process outside of the bodies of a batch of fibers that lose the
+// worker one after the other, less the same without a monitor, by the count of hand-offs. Each body counts its own time by its
+// thread's clock: a body is twenty times as long as its hand-off, so in a difference of whole batches its own spread would be all
+// that is seen. What a body itself loses (a fence's interrupt, caches) is in "cost": percent more than without preemption.
+//
+// "never-preempted" is a runtime with a time slice of zero: seed 003's sleepers are back there when the hogs have had three naps, and
+// not before.
 //
 // Rows of the seeds (docs/seeds/rows.md): seed_R1_R2_R3_R7_R8_R12_R14_R16_Q15.
 #include <unistd.h>
@@ -172,18 +175,22 @@ double fib_beside_sleeper(Fib fib_of, unsigned n, std::chrono::nanoseconds slice
     return static_cast<double>(time.count());
 }
 
-/// What either way of preempting costs who computes, relative to fib where nobody is preempted.
+/// What either way of preempting costs who computes: percent of CPU time more than fib takes where nobody is preempted, which is
+/// measured just before each of them.
 void measure_costs(session& s, std::uint64_t n) {
     constexpr std::chrono::milliseconds slices[] = {1ms, 5ms, 10ms, 50ms};
     const unsigned size = n < 1000 ? 20 : 38;
     std::vector<label> labels;
-    for (const auto slice : slices) labels.push_back({"fibers/cost/slice-" + std::to_string(slice.count()), 1, n, "x"});
-    labels.push_back({"reductions/cost", 1, n, "x"});
-    s.measure(labels, [&] {
+    for (const auto slice : slices) labels.push_back({"fibers/cost/slice-" + std::to_string(slice.count()), 1, n, "%"});
+    labels.push_back({"reductions/cost", 1, n, "%"});
+    const auto more = [size](auto fib_of, std::chrono::nanoseconds slice) {
         const double alone = fib_beside_sleeper(fib, size, 0ns);
+        return 100 * (fib_beside_sleeper(fib_of, size, slice) / alone - 1);
+    };
+    s.measure(labels, [&] {
         std::vector<double> costs;
-        for (const auto slice : slices) costs.push_back(fib_beside_sleeper(fib, size, slice) / alone);
-        costs.push_back(fib_beside_sleeper(counted::fib, size, 0ns) / alone);
+        for (const auto slice : slices) costs.push_back(more(fib, slice));
+        costs.push_back(more(counted::fib, 0ns));
         return costs;
     });
 }
@@ -235,26 +242,37 @@ double milliseconds_since(clock::time_point from) {
     return std::chrono::duration<double, std::milli>(clock::now() - from).count();
 }
 
-/// Seed 003, and a hog for each worker: two who sleep beside them. \returns  when the later of the two was done.
-double sleepers_beside_fib(unsigned workers, std::chrono::milliseconds nap) {
+enum class preemption { on, off };
+
+/// Seed 003, and a hog for each worker: two who sleep beside them. The hogs compute until both are back, but no longer than three
+/// naps. \returns  when the later of the two was back.
+double sleepers_beside_fib(unsigned workers, std::chrono::milliseconds nap, preemption how) {
     const unsigned n = nap < 1s ? 20 : 40;
     double done = 0;
-    on_workers(workers, [&] {
-        std::atomic<bool> awake{false};
+    auto options = in_silence({.workers = workers});
+    if (how == preemption::off) options.time_slice = 0ns;
+    const auto work = [&] {
+        std::atomic<int> begun{0}, awake{0};
+        const auto from = clock::now();
         weft::with_scope([&](weft::scope& s) {
+            std::vector<weft::child<void>> sleepers;
+            for (int i = 0; i < 2; ++i)
+                sleepers.push_back(s.spawn([&, nap] {
+                    begun.fetch_add(1, std::memory_order_relaxed);  // publishes nothing
+                    weft::this_fiber::sleep_for(nap);
+                    awake.fetch_add(1, std::memory_order_relaxed);  // it ends a loop
+                }));
+            while (begun.load(std::memory_order_relaxed) < 2) weft::this_fiber::yield();
             for (unsigned i = 0; i < workers; ++i)
                 s.spawn([&, n] {
                     do fib(n);
-                    while (!awake.load(std::memory_order_relaxed));  // it ends a loop
+                    while (awake.load(std::memory_order_relaxed) < 2 && clock::now() - from < 3 * nap);
                 });
-            const auto from = clock::now();
-            std::vector<weft::child<void>> sleepers;
-            for (int i = 0; i < 2; ++i) sleepers.push_back(s.spawn([nap] { weft::this_fiber::sleep_for(nap); }));
             for (auto& sleeper : sleepers) sleeper.join();
             done = milliseconds_since(from);
-            awake.store(true, std::memory_order_relaxed);
         });
-    });
+    };
+    weft::run(work, options);
     return done;
 }
 
@@ -271,6 +289,18 @@ double asleep_in_libc(unsigned workers, std::chrono::microseconds nap) {
     return done;
 }
 
+void measure_sleepers(session& s, unsigned workers, std::uint64_t n) {
+    const auto nap = std::chrono::milliseconds(std::min(n, most_first));
+    s.measure_cold({{"fibers/sleepers-beside-fib", workers, n, "ms"},
+                    {"fibers/never-preempted/sleepers-beside-fib", workers, n, "ms"},
+                    {"fibers/asleep-in-libc", workers, n, "ms"}},
+                   [&] {
+                       const double preempted = sleepers_beside_fib(workers, nap, preemption::on);
+                       const double waiting = sleepers_beside_fib(workers, nap, preemption::off);
+                       return std::vector{preempted, waiting, asleep_in_libc(workers, nap)};
+                   });
+}
+
 /// The hogs are told to end by fibers that run beside them.
 void refuse_without_preemption() {
     const char* const slice = std::getenv("WEFT_TIME_SLICE_US");
@@ -283,12 +313,7 @@ void refuse_without_preemption() {
 void preempt_workload(session& s) {
     refuse_without_preemption();
     const auto n = s.n(1000);
-    const auto nap = std::chrono::milliseconds(std::min(n, most_first));
-    for (const auto workers : s.workers()) {
-        s.measure_cold({{"fibers/sleepers-beside-fib", workers, n, "ms"}, {"fibers/asleep-in-libc", workers, n, "ms"}}, [&] {
-            return std::vector{sleepers_beside_fib(workers, nap), asleep_in_libc(workers, nap)};
-        });
-    }
+    for (const auto workers : s.workers()) measure_sleepers(s, workers, n);
     measure_hand_off(s, n);
     measure_costs(s, n);
     for (const auto& kind : hog_kinds())
