@@ -38,8 +38,7 @@ TEST(bench_command, list_names_each_benchmark_on_a_line_of_its_own) {
         EXPECT_GT(line.size(), names.back().size() + 10) << "it says what it measures";
     }
     EXPECT_THAT(names, testing::UnorderedElementsAre("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci",
-                                                     "feed", "mutex", "channel", "timers", "preempt", "http",
-                                                     "users"));
+                                                     "feed", "mutex", "channel", "timers", "choice", "preempt", "http", "users"));
 }
 
 void expect_one_line_and_2(const std::vector<std::string>& words, const char* part) {

@@ -84,7 +84,7 @@ TEST_P(every_benchmark, prints_lines_of_the_agreed_form) {
 
 INSTANTIATE_TEST_SUITE_P(bench, every_benchmark,
                          testing::Values("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci", "feed", "mutex",
-                                         "channel", "timers", "preempt", "http", "users"),
+                                         "channel", "timers", "choice", "preempt", "http", "users"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST(bench_feed, seed_D14_D16_D17_D20_sweeps_people_and_nutrients_in_every_way) {
@@ -213,6 +213,19 @@ TEST(bench_preempt, seed_R7_R8_R12_what_preempting_costs_and_the_reduction_alter
     EXPECT_GT(measured.of("reductions/cost")["max"], 0) << "each call is counted";
     expect_figures(measured, "us",
                    {"reductions/recursion-2/first-p99", "reductions/recursion-2/p50", "reductions/recursion-2/p99"});
+}
+
+TEST(bench_choice, seed_Q15_who_waits_and_who_computes_are_measured_as_fibers_and_as_threads) {
+    const results measured("choice", "4", "1,2");
+    expect_figures(measured, "ns", {"fibers/waits", "threads/waits"});
+    for (const std::string variant : {"fibers/computes", "fibers/never-preempted/computes", "threads/computes"}) {
+        EXPECT_GT(measured.of(variant)["min"].get<double>(), 0);
+        EXPECT_GT(measured.of(variant + "/latest-tick")["max"].get<double>(), 0) << "nobody is back at the very nanosecond";
+    }
+    std::multiset<unsigned> workers;
+    for (const auto& r : measured.all())
+        if (r["variant"] == "fibers/computes") workers.insert(r["workers"].get<unsigned>());
+    EXPECT_THAT(workers, testing::ElementsAre(1, 2));
 }
 
 TEST(bench_preempt, seed_R14_what_one_hand_off_costs) {

@@ -32,6 +32,8 @@ constexpr std::array list{
     benchmark{"mutex", "N times lock and unlock, alone and against others", 1000 * million, &mutex_workload},
     benchmark{"channel", "N values through a channel; waking an idle runtime", 1000 * million, &channel_workload},
     benchmark{"timers", "N timers pending while others come and go; N/10 that fire", 20 * million, &timers_workload},
+    benchmark{"choice", "bodies of N steps that wait at each, and bodies that compute, as fibers and as threads (seed 002)",
+              1000 * million, &choice_workload},
     benchmark{"preempt", "lateness of N ticks of a millisecond beside hogs: --kinds, --hogs (seed 003)", 100'000,
               &preempt_workload},
     benchmark{"http", "N requests over 100 kept connections, client and server in this process", 1000 * million, &http_workload},

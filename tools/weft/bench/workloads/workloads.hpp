@@ -6,6 +6,7 @@ namespace bench {
 class session;
 
 void channel_workload(session&);
+void choice_workload(session&);
 void feed_workload(session&);
 void fibonacci_workload(session&);
 void forkjoin_workload(session&);
