@@ -68,6 +68,8 @@ TEST(bench_command, wrong_words_give_one_line_and_2) {
     for (const char* const count : {"-1", "0", "many", "1,0", "257"})
         expect_one_line_and_2({"preempt", "--hogs", count}, "range 1 to 256");
     expect_one_line_and_2({"switch", "--hogs", "1"}, "--hogs is an option of preempt");
+    expect_one_line_and_2({"preempt", "--full"}, "--full is an option of feed");
+    expect_one_line_and_2({"feed", "--ways", "spoons"}, "threads/yield,coroutines,coroutines/ring,fibers/yield,fibers/every-256");
     expect_one_line_and_2({"switch", "ring", "--kinds", "loop"}, "--kinds is an option of preempt");
     expect_one_line_and_2({"switch", "--n"}, "--n");
 }

@@ -2,10 +2,12 @@
 #include "command.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -17,6 +19,7 @@
 #include "registry.hpp"
 #include "table.hpp"
 #include "workloads/hogs.hpp"
+#include "workloads/ways_to_feed.hpp"
 
 namespace bench {
 namespace {
@@ -98,11 +101,13 @@ std::vector<const benchmark*> chosen(const bench_options& o) {
     return found;
 }
 
-void check_hogs(const CLI::App& command, const std::vector<const benchmark*>& wanted) {
-    if (std::ranges::find(wanted, find_benchmark("preempt")) != wanted.end()) return;
-    for (const char* const option : {"--kinds", "--hogs"})
-        if (command.count(option) > 0)
-            throw std::invalid_argument(std::string(option) + " is an option of preempt, which is not among the names");
+/// Options of one benchmark, without it.
+void check_owners(const CLI::App& command, const std::vector<const benchmark*>& wanted) {
+    constexpr std::array owned{std::pair{"--kinds", "preempt"}, std::pair{"--hogs", "preempt"}, std::pair{"--ways", "feed"},
+                               std::pair{"--nutrients", "feed"}, std::pair{"--full", "feed"}};
+    for (const auto& [option, owner] : owned)
+        if (command.count(option) > 0 && std::ranges::find(wanted, find_benchmark(owner)) == wanted.end())
+            throw std::invalid_argument(std::string(option) + " is an option of " + owner + ", which is not among the names");
 }
 
 void check_places(const bench_options& o) {
@@ -134,7 +139,7 @@ void run_one(const benchmark& b, const bench_options& o, progress& shown, sink& 
 void run(const CLI::App& command, bench_options& o) {
     if (o.names == std::vector<std::string>{"list"}) return print_list();
     const auto wanted = chosen(o);
-    check_hogs(command, wanted);
+    check_owners(command, wanted);
     check_places(o);
     ::unsetenv("WEFT_WORKERS");            // would override --workers  NOLINT(concurrency-mt-unsafe): no other thread yet
     if (o.wanted.workers.empty()) {
@@ -146,6 +151,22 @@ void run(const CLI::App& command, bench_options& o) {
     if (results.for_people()) std::cout << machine() << "\n\n" << std::flush;
     for (const auto* const b : wanted) run_one(*b, o, shown, results);
     if (o.plot) draw_plots(*o.plot, results.all());
+}
+
+void add_feed(CLI::App& command, plan& wanted) {
+    command.add_option("--ways", wanted.ways, "of feed: how people are fed; in all ways by default")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(names_of_ways()))
+        ->type_name("WAY,WAY...");
+    command.add_option("--nutrients", wanted.nutrients, "of feed: how many nutrients each needs, one count after another")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N,N...")
+        ->capture_default_str();
+    command.add_flag("--full", wanted.full,
+                     "of feed: threads that give way do so beyond a million times, too, which takes minutes");
 }
 
 }  // namespace
@@ -188,6 +209,7 @@ void add_bench(CLI::App& command, bench_options& options) {
         ->check(CLI::Range(1, 256))
         ->type_name("N,N...")
         ->capture_default_str();
+    add_feed(command, options.wanted);
     command.footer(about_hogs);
     command.add_option("--part", options.wanted.part)->group("");       // of the forks that the program makes of itself
     command.callback([&command, &options] { run(command, options); });

@@ -20,6 +20,9 @@ struct plan {
     std::optional<std::uint64_t> n;        ///< instead of each benchmark's own size
     std::vector<std::string> kinds;        ///< of hogs, for preempt; none: all
     std::vector<unsigned> hogs = {1, 4, 16, 100};  ///< how many of a kind
+    std::vector<std::string> ways;         ///< to feed people, for feed; none: all
+    std::vector<unsigned> nutrients = {10, 100, 1000, 10'000};  ///< that each of them needs, one count after another
+    bool full = false;                     ///< feed leaves out nothing because it takes long
     std::string part;                      ///< not empty: this process is the fork that measures this part once
 };
 
@@ -35,6 +38,9 @@ public:
     const std::string& part() const noexcept { return plan_.part; }
     const std::vector<unsigned>& hogs() const noexcept { return plan_.hogs; }
     bool wants_kind(const std::string& of_hog) const noexcept;
+    const std::vector<std::string>& ways() const noexcept { return plan_.ways; }
+    const std::vector<unsigned>& nutrients() const noexcept { return plan_.nutrients; }
+    bool full() const noexcept { return plan_.full; }
     /// The size asked for, or the benchmark's own.
     std::uint64_t n(std::uint64_t own) const noexcept { return plan_.n.value_or(own); }
     /// The size for a slower implementation, which gets at most `most`.

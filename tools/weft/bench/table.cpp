@@ -113,7 +113,7 @@ std::string readable(double value, const std::string& unit) {
     };
     static constexpr std::array steps{step{"ns", "us", 1e3}, step{"us", "ms", 1e3}, step{"ms", "s", 1e3},
                                       step{"KiB", "MiB", 1024}, step{"B", "KiB", 1024}};
-    if (unit == "people") return std::to_string(std::llround(value)) + ' ' + unit;
+    if (unit == "people") return value == 0 ? "nowhere" : std::to_string(std::llround(value)) + ' ' + unit;
     std::string shown = unit;
     for (const auto& s : steps)
         if (shown == s.from && std::abs(value) >= 10 * s.times) value /= s.times, shown = s.to;

@@ -1,39 +1,34 @@
-// feed.cpp - seed 000: people who need nutrients, fed all at once, for 1 to 2048 people and 10 to 10,000 nutrients.
+// feed.cpp - seed 000: people who need nutrients, fed all at once in each way of ways_to_feed.hpp, for 1 to 2048 people and 10 to
+// 10,000 nutrients.
 //
-//  threads             a thread each, which never gives way: the seed's program
-//  threads/yield       the same, giving way after each bite: what a reader of the seed asked for; up to a million bites
-//  coroutines          a coroutine each and one loop that calls them in turn: the seed's program
-//  coroutines/ring     each goes on in the next one, with no loop in the middle: what its author suggests
-//  fibers/yield        a fiber each, giving way after each bite
-//  fibers/every-256    a fiber each, giving way after 256 bites; with several workers the hybrid that the seed recommends
+// A run is a sweep over all numbers of people. At each point all ways take their turn, threads first, with one stopwatch.
+// Read off the sweeps, for each count of nutrients:
 //
-// All variants of a point are measured in turn, threads first, with one stopwatch.
+//  linear-fit-r2           R squared of the straight line through the times of a sweep: one figure for each sweep
+//  linear-fit-r2-of-least  the same through the least times of all sweeps
+//  round-trip              the time of a bite with its switches, with up to 1024 people
+//  beside-the-loop         of the ring, at the same point: how many times as long as the loop it takes
+//  threads-faster-from     the fewest people from whom on a way is slower than threads, by the medians; 0: nowhere
+//  beside-the-better       of the hybrid: how many times as long it takes as the better of threads and coroutines, which are the
+//                          seed's two, at the point (n) where that is most; the smallest and the largest figure are those of
+//                          the sweeps
+//
+// Threads that give way end at a million bites: twenty million, with --full, take the system's scheduler minutes.
 //
 // Rows of the seeds (docs/seeds/rows.md): seed_D10_D14_D15_D16_D17_D20_D21.
 #include <chrono>
-#include <map>
-#include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include <feed/feeding.hpp>
-#include <feed/ring_feeding.hpp>
-#include <weft/scope.hpp>
-
-#include "linear.hpp"
-#include "machine.hpp"
+#include "curves.hpp"
+#include "feed_limits.hpp"
 #include "session.hpp"
-#include "timing.hpp"
+#include "ways_to_feed.hpp"
 #include "workloads.hpp"
 
 namespace bench {
 namespace {
-
-constexpr int bites = 256;                 // chosen: its yields add a few percent to the bites, and nobody waits for long
-constexpr std::uint64_t most_threads = 4096;
-constexpr std::uint64_t most_thread_yields = 1'000'000;     // of the system's scheduler, about a microsecond each
 
 class stopwatch {
 public:
@@ -48,54 +43,9 @@ private:
     clock::duration total_{};
 };
 
-void feed_with_yielding_threads(people& all) {
-    std::vector<std::jthread> threads;
-    for (auto& p : all)
-        threads.emplace_back([&one = *p] {
-            while (!one.satisfied()) {
-                one.eat();
-                std::this_thread::yield();
-            }
-        });
-}
-
-template <int Every>
-void feed_with_many_fibers(people& all) {
-    weft::with_scope([&](weft::scope& room) {
-        for (auto& p : all)
-            room.spawn([&one = *p] {
-                for (int bite = 1; !one.satisfied(); ++bite) {
-                    one.eat();
-                    if (bite % Every == 0) weft::this_fiber::yield();
-                }
-            });
-    });
-}
-
-struct way {
-    std::string name;                      // the variant, without nutrients-N
-    unsigned workers;
-    void (*feed)(people&);
-    bool trips = false;                    // a bite is a call or a dispatch, and a yield
-    weft::runtime* where = nullptr;        // null: the calling thread
-};
-
-std::vector<way> ways(std::vector<std::unique_ptr<weft::runtime>>& runtimes, const std::vector<unsigned>& workers) {
-    std::vector<way> all{{"threads", usable_cpus(), feed_with_threads},
-                         {"threads/yield", usable_cpus(), feed_with_yielding_threads},
-                         {"coroutines", 1, feed_with_fibers, true},
-                         {"coroutines/ring", 1, feed_in_ring}};
-    for (const auto w : workers) {
-        runtimes.push_back(std::make_unique<weft::runtime>(in_silence({.workers = w})));
-        all.push_back({"fibers/yield", w, feed_with_many_fibers<1>, true, runtimes.back().get()});
-        all.push_back({"fibers/every-" + std::to_string(bites), w, feed_with_many_fibers<bites>, false, runtimes.back().get()});
-    }
-    return all;
-}
-
 /// \returns  microseconds; making the threads or fibers is part of them, making the people is not.
-double timed(const way& w, stopwatch& watch, std::uint64_t persons, int nutrients) {
-    people all = make_people(static_cast<int>(persons), nutrients);
+double timed(const way_to_feed& w, stopwatch& watch, std::uint64_t persons, unsigned nutrients) {
+    people all = make_people(static_cast<int>(persons), static_cast<int>(nutrients));
     const auto feed = [&] {
         watch.reset();
         watch.start();
@@ -110,57 +60,97 @@ double timed(const way& w, stopwatch& watch, std::uint64_t persons, int nutrient
     return watch.microseconds();
 }
 
-bool too_much(const way& w, std::uint64_t persons, int nutrients) {
-    if (w.name == "threads/yield" && persons * static_cast<unsigned>(nutrients) > most_thread_yields) return true;
-    return w.name.starts_with("threads") && persons > most_threads;
-}
+/// All ways at one count of nutrients.
+class meal {
+public:
+    meal(session& s, const std::vector<way_to_feed>& ways, unsigned nutrients)
+        : session_(s), ways_(ways), nutrients_(nutrients), curves_(ways.size()) {}
 
-/// Medians by people, of one way and one count of nutrients.
-using curve = std::map<std::uint64_t, double>;
-
-/// What can be read off the curves: whether time grows as the number of people, and from where on threads win.
-void report_shape(session& s, const way& w, const std::string& nutrients, const curve& mine, const curve& threads) {
-    const auto most = mine.rbegin()->first;
-    if (w.trips && mine.size() > 2) s.report({w.name + "/linear-fit-r2/" + nutrients, w.workers, most, "1"}, {r_squared(mine)});
-    std::uint64_t from = 0;
-    for (auto [persons, time] : threads)
-        if (time >= mine.at(persons))
-            from = 0;
-        else if (from == 0)
-            from = persons;
-    if (from != 0)
-        s.report({w.name + "/threads-faster-from/" + nutrients, w.workers, most, "people"}, {static_cast<double>(from)});
-}
-
-void sweep(session& s, const std::vector<way>& all, const std::vector<std::uint64_t>& crowds, int nutrients) {
-    const auto suffix = "nutrients-" + std::to_string(nutrients);
-    stopwatch watch;
-    std::vector<curve> curves(all.size());
-    for (const auto persons : crowds) {
+    void sweep(const std::vector<std::uint64_t>& crowds) {
         std::vector<label> labels;
-        std::vector<std::size_t> taking_part;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            if (too_much(all[i], persons, nutrients)) continue;
-            taking_part.push_back(i);
-            labels.push_back({all[i].name + '/' + suffix, all[i].workers, persons, "us"});
-        }
-        const auto times = s.measure(labels, [&] {
+        std::vector<std::pair<std::size_t, std::uint64_t>> who;  // the way and the people of each label
+        for (const auto persons : crowds)
+            for (std::size_t i = 0; i < ways_.size(); ++i) {
+                if (too_much(ways_[i].name, persons, nutrients_, session_.full() ? extent::full : extent::usual)) continue;
+                labels.push_back({named(ways_[i].name), ways_[i].workers, persons, "us"});
+                who.emplace_back(i, persons);
+            }
+        stopwatch watch;
+        auto figures = session_.measure(labels, [&] {
             std::vector<double> once;
-            for (const auto i : taking_part) once.push_back(timed(all[i], watch, persons, nutrients));
+            for (auto [i, persons] : who) once.push_back(timed(ways_[i], watch, persons, nutrients_));
             return once;
         });
-        for (std::size_t k = 0; k < taking_part.size(); ++k) {
-            const auto& w = all[taking_part[k]];
-            curves[taking_part[k]][persons] = summary({}, {}, times[k]).median;
-            if (persons != std::min<std::uint64_t>(1024, crowds.back()) || !w.trips) continue;
-            auto trips = times[k];
-            for (auto& t : trips) t = t * 1000 / static_cast<double>(persons) / nutrients;
-            s.report({w.name + "/round-trip/" + suffix, w.workers, persons}, std::move(trips));
+        for (std::size_t k = 0; k < who.size(); ++k) curves_[who[k].first][who[k].second] = std::move(figures[k]);
+        usual_ = std::min<std::uint64_t>(1024, crowds.back());
+    }
+
+    void report() {
+        const curve* const threads = find("threads");
+        for (std::size_t i = 0; i < ways_.size(); ++i) {
+            if (ways_[i].by_threads()) continue;
+            if (ways_[i].trips) report_trips(ways_[i], curves_[i]);
+            if (threads) report_crossing(ways_[i], curves_[i], *threads);
+        }
+        report_ring();
+        report_hybrids();
+    }
+
+private:
+    std::string named(const std::string& what) const { return what + "/nutrients-" + std::to_string(nutrients_); }
+
+    const curve* find(const std::string& name) const {
+        for (std::size_t i = 0; i < ways_.size(); ++i)
+            if (ways_[i].name == name) return &curves_[i];
+        return nullptr;
+    }
+
+    void report_trips(const way_to_feed& w, const curve& mine) {
+        auto trips = mine.at(usual_);
+        for (auto& t : trips) t = t * 1000 / static_cast<double>(usual_) / nutrients_;
+        session_.report({named(w.name + "/round-trip"), w.workers, usual_}, std::move(trips));
+        if (mine.size() <= 2) return;  // any two points are on a line
+        std::vector<double> straightness;
+        for (std::size_t run = 0; run < session_.runs(); ++run) straightness.push_back(r_squared(sweep_of(mine, run)));
+        const auto most = mine.rbegin()->first;
+        session_.report({named(w.name + "/linear-fit-r2"), w.workers, most, "1"}, std::move(straightness));
+        session_.report({named(w.name + "/linear-fit-r2-of-least"), w.workers, most, "1"}, {r_squared(least_of(mine))});
+    }
+
+    void report_crossing(const way_to_feed& w, const curve& mine, const curve& threads) {
+        const auto from = faster_from(medians_of(threads), medians_of(mine));
+        session_.report({named(w.name + "/threads-faster-from"), w.workers, mine.rbegin()->first, "people"},
+                        {static_cast<double>(from.value_or(0))});
+    }
+
+    void report_ring() {
+        const curve *const ring = find("coroutines/ring"), *const loop = find("coroutines");
+        if (!ring || !loop) return;
+        std::vector<double> times_as_long;
+        for (std::size_t run = 0; run < session_.runs(); ++run)
+            times_as_long.push_back(ring->at(usual_)[run] / loop->at(usual_)[run]);
+        session_.report({named("coroutines/ring/beside-the-loop"), 1, usual_, "x"}, std::move(times_as_long));
+    }
+
+    void report_hybrids() {
+        const curve *const threads = find("threads"), *const coroutines = find("coroutines");
+        if (!threads || !coroutines) return;
+        const std::vector<curve> others{*threads, *coroutines};
+        for (std::size_t i = 0; i < ways_.size(); ++i) {
+            const auto& w = ways_[i];
+            if (w.workers == 1 || !w.name.starts_with("fibers/every")) continue;
+            if (auto top = highest_above(curves_[i], others))
+                session_.report({named(w.name + "/beside-the-better"), w.workers, top->people, "x"},
+                                std::move(top->times_as_long));
         }
     }
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (!all[i].name.starts_with("threads")) report_shape(s, all[i], suffix, curves[i], curves[0]);
-}
+
+    session& session_;
+    const std::vector<way_to_feed>& ways_;
+    const unsigned nutrients_;
+    std::vector<curve> curves_;  // of each way
+    std::uint64_t usual_ = 1;  // the people of the figures for a bite: the seed's 1024
+};
 
 }  // namespace
 
@@ -169,9 +159,12 @@ void feed_workload(session& s) {
     std::vector<std::uint64_t> crowds;
     for (std::uint64_t persons = 1; persons < most; persons *= 2) crowds.push_back(persons);
     crowds.push_back(most);
-    std::vector<std::unique_ptr<weft::runtime>> runtimes;
-    const auto all = ways(runtimes, s.workers());
-    for (const int nutrients : {10, 100, 1000, 10'000}) sweep(s, all, crowds, nutrients);
+    const auto ways = ways_to_feed(s.ways(), s.workers());
+    for (const auto nutrients : s.nutrients()) {
+        meal here(s, ways, nutrients);
+        here.sweep(crowds);
+        here.report();
+    }
 }
 
 }  // namespace bench
