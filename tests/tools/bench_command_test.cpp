@@ -229,8 +229,28 @@ echo "{\"bench\":\"skynet\",\"variant\":\"go/channels\",\"workers\":$3,\"n\":10,
     EXPECT_EQ(done.code, 0) << done.errors;
     EXPECT_EQ(done.errors, "peers: java is not here\npeers: java is not here\n");
     const auto lines = lines_of(done.output);
-    EXPECT_EQ(lines.size(), 2u * 2 + 2);
-    EXPECT_EQ(std::ranges::count_if(lines, [](const auto& line) { return line.find("go/channels") != line.npos; }), 2);
+    EXPECT_EQ(lines.size(), 2u * (2u * 2 + 2)) << "and a speed-up for each";
+    EXPECT_EQ(std::ranges::count_if(lines, [](const auto& line) { return line.find("\"go/channels\"") != line.npos; }), 2);
+}
+
+TEST(bench_command, seed_L18_a_row_for_each_number_of_workers_has_the_speed_ups_of_weft_and_of_go) {
+    const moved_command weft;
+    weft.peers(R"sh(
+echo "{\"bench\":\"fibonacci\",\"variant\":\"go/total/math-big\",\"workers\":$3,\"n\":10,\"unit\":\"ms\",\"min\":6,\"median\":$((16 / $3)),\"max\":16,\"runs\":1}"
+)sh");
+    const auto done = weft.run({"bench", "fibonacci", "--n", "10", "--runs", "1", "--workers", "1,2,4,8,512", "--peers"});
+    EXPECT_EQ(done.code, 0) << done.errors;
+    std::vector<std::string> rows;
+    for (const auto& line : lines_of(done.output))
+        if (!rows.empty() || line.starts_with("  workers ")) rows.push_back(line);
+    ASSERT_GT(rows.size(), 6u) << done.output;
+    for (const char* const variant : {"fibers/total", "fibers/never-preempted/total", "threads/total", "go/total/math-big"})
+        EXPECT_THAT(rows[0], HasSubstr(variant));
+    EXPECT_THAT(rows[1], testing::ContainsRegex("^  1 .*ms, [0-9.]+x .*16.0 ms, 1.00x$"));
+    EXPECT_THAT(rows[3], testing::ContainsRegex("^  4 .*4.00 ms, 4.00x$"));
+    EXPECT_THAT(rows[5], testing::StartsWith("  512 "));
+    EXPECT_THAT(rows[6],
+                testing::MatchesRegex("  There (is 1 CPU|are [0-9]+ CPUs) here: the rows of more workers show what it costs .*"));
 }
 
 TEST(bench_command, peers_that_fail_cost_their_own_rows_only) {
@@ -239,7 +259,7 @@ TEST(bench_command, peers_that_fail_cost_their_own_rows_only) {
     const auto done = weft.run(small_with_peers);
     EXPECT_EQ(done.code, 0);
     EXPECT_THAT(done.errors, HasSubstr("weft: peers of skynet left out: not a result: nonsense"));
-    EXPECT_EQ(lines_of(done.output).size(), 4u);
+    EXPECT_EQ(lines_of(done.output).size(), 2u * 4) << "weft's, and a speed-up for each";
 }
 
 TEST(bench_command, peers_or_plots_that_are_not_installed_are_told_before_anything_runs) {

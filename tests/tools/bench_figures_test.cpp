@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "../../tools/weft/bench/scaling.hpp"
 #include "../../tools/weft/bench/workloads/curves.hpp"
 
 namespace {
 
 using bench::curve;
 using bench::points;
+using bench::result;
 
 template <class F>
 points over_people(F&& time_of) {
@@ -57,6 +59,38 @@ TEST(bench_curves, seed_D17_the_worst_point_is_found_with_what_each_sweep_says_o
     ASSERT_TRUE(nowhere_slower);
     EXPECT_EQ(bench::median_of(nowhere_slower->times_as_long), 0.5);
     EXPECT_FALSE(bench::highest_above({{8, {1}}}, others));
+}
+
+result time_of(const std::string& variant, unsigned workers, double median) {
+    return {.bench = "fibonacci",
+            .variant = variant,
+            .workers = workers,
+            .n = 10,
+            .unit = "ms",
+            .min = median * 0.5,
+            .median = median,
+            .max = median * 2,
+            .runs = 3};
+}
+
+TEST(bench_scaling, seed_L18_speed_ups_are_those_of_one_thread_for_weft_and_of_their_own_for_others) {
+    const std::vector all{time_of("threads/total", 1, 80),     time_of("fibers/total", 1, 40),
+                          time_of("threads/total", 2, 40),     time_of("fibers/total", 2, 20),
+                          time_of("go/total/math-big", 1, 90), time_of("go/total/math-big", 2, 30),
+                          time_of("ruby/total", 2, 1)};
+    std::vector<std::string> seen;
+    for (const auto& r : bench::speed_ups(all)) {
+        EXPECT_EQ(r.unit, "x");
+        EXPECT_DOUBLE_EQ(r.min, r.median / 4) << "the least that the runs allow";
+        EXPECT_DOUBLE_EQ(r.max, r.median * 4);
+        seen.push_back(r.variant + ' ' + std::to_string(r.workers) + ' ' + std::to_string(static_cast<int>(r.median * 10)));
+    }
+    EXPECT_THAT(seen, testing::ElementsAre("threads/total/speed-up 1 10", "fibers/total/speed-up 1 20",
+                                           "threads/total/speed-up 2 20", "fibers/total/speed-up 2 40",
+                                           "go/total/math-big/speed-up 1 10", "go/total/math-big/speed-up 2 30"));
+    EXPECT_THAT(bench::speed_ups(std::vector{time_of("threads/total", 1, 80), time_of("fibers/total", 1, 40)}),
+                testing::IsEmpty())
+        << "of one number of workers";
 }
 
 }  // namespace

@@ -278,13 +278,18 @@ TEST(bench_ring, seed_Q17_Q18_Q19_three_forks_are_pooled_into_a_mean_with_its_in
     EXPECT_GT(measured.of("fibers/actors/to-channels")["median"].get<double>(), 0);
 }
 
-TEST(bench_fibonacci, seed_L18_tells_efficiency_for_more_workers_than_one) {
-    const results measured("fibonacci", "5000", "1,2");
+TEST(bench_fibonacci, seed_L18_tells_efficiency_and_speed_up_for_more_workers_than_one) {
+    const results measured("fibonacci", "5000", "1,2,4");
     expect_figures(measured, "ms", {"fibers/total", "fibers/never-preempted/total", "threads/total"});
-    for (const char* const variant : {"fibers/efficiency", "fibers/never-preempted/efficiency", "threads/efficiency"}) {
-        EXPECT_EQ(measured.of(variant)["workers"], 2);
-        EXPECT_GT(measured.of(variant)["median"].get<double>(), 0);
+    for (const std::string who : {"fibers", "fibers/never-preempted", "threads"}) {
+        EXPECT_EQ(measured.of(who + "/efficiency")["workers"], 2);
+        EXPECT_GT(measured.of(who + "/efficiency")["median"].get<double>(), 0);
+        std::vector<unsigned> workers;
+        for (const auto& r : measured.all())
+            if (r["variant"] == who + "/total/speed-up") workers.push_back(r["workers"].get<unsigned>());
+        EXPECT_THAT(workers, testing::ElementsAre(1, 2, 4)) << who;
     }
+    EXPECT_DOUBLE_EQ(measured.of("threads/total/speed-up")["median"].get<double>(), 1) << "one thread beside itself";
 }
 
 TEST(bench_channel, seed_L8_measures_waking_an_idle_runtime_and_what_idling_costs) {

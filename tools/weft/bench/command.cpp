@@ -17,6 +17,7 @@
 #include "plot.hpp"
 #include "progress.hpp"
 #include "registry.hpp"
+#include "scaling.hpp"
 #include "table.hpp"
 #include "workloads/hogs.hpp"
 #include "workloads/ways_to_feed.hpp"
@@ -130,6 +131,8 @@ void run_one(const benchmark& b, const bench_options& o, progress& shown, sink& 
     session here(name, wanted, shown, take);
     b.run(here);
     if (o.peers) run_peers(std::span(&name, 1), wanted.workers, wanted.runs, take);
+    if (b.scales)
+        for (const auto& r : speed_ups(std::span(results.all()).subspan(first))) take(r);
     shown.clear();
     if (!results.for_people()) return;
     std::cout << name << ": " << b.about << '\n';

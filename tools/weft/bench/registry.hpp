@@ -15,6 +15,7 @@ struct benchmark {
     std::uint64_t most;                    ///< the largest --n that makes sense
     void (*run)(session&);                 ///< null if it is not built
     std::string_view missing = {};         ///< what it would need to be built
+    bool scales = false;                   ///< all workers share one piece of work, so that more of them may be faster
 };
 
 /// All of them, in the order in which `all` runs them.

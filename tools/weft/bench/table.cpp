@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "machine.hpp"
+#include "scaling.hpp"
 #include "seeds.hpp"
 
 namespace bench {
@@ -104,6 +106,47 @@ void print_sweeps(std::ostream& out, std::span<const result> swept) {
     }
 }
 
+/// Variants with their numbers of workers, and what they are beside one worker.
+struct scaled_variants {
+    std::vector<std::string> names;
+    std::map<unsigned, std::map<std::string, std::string>> cells;  ///< by workers and name
+};
+
+/// Those measured with more than two numbers of workers.
+scaled_variants scaled_in(std::span<const result> all) {
+    std::map<std::string, std::vector<const result*>> speed_ups;
+    for (const auto& r : all)
+        if (r.unit == "x" && r.variant.ends_with(speed_up_suffix)) speed_ups[r.variant].push_back(&r);
+    scaled_variants found;
+    for (const auto& r : all) {
+        const auto its = speed_ups.find(r.variant + speed_up_suffix);
+        if (its == speed_ups.end() || its->second.size() < 3) continue;
+        if (std::ranges::find(found.names, r.variant) == found.names.end()) found.names.push_back(r.variant);
+        for (const auto* const times : its->second)
+            if (times->workers == r.workers)
+                found.cells[r.workers][r.variant] = readable(r.median, r.unit) + ", " + three_digits(times->median) + 'x';
+    }
+    return found;
+}
+
+/// A row for each number of workers, a column for each variant.
+void print_scaling(std::ostream& out, const scaled_variants& scaled) {
+    line head{"workers"};
+    head.insert(head.end(), scaled.names.begin(), scaled.names.end());
+    std::vector<line> lines{head};
+    for (const auto& [workers, row] : scaled.cells) {
+        line cells{std::to_string(workers)};
+        for (const auto& name : scaled.names) cells.push_back(row.contains(name) ? row.at(name) : std::string());
+        lines.push_back(std::move(cells));
+    }
+    print_aligned(out, lines);
+    const auto cpus = usable_cpus();
+    if (scaled.cells.rbegin()->first > cpus)
+        out << "  There " << (cpus == 1 ? "is 1 CPU" : "are " + std::to_string(cpus) + " CPUs")
+            << " here: the rows of more workers show what it costs to have too many.\n";
+    out << '\n';
+}
+
 }  // namespace
 
 std::string readable(double value, const std::string& unit) {
@@ -128,6 +171,15 @@ void print_table(std::ostream& out, std::span<const result> all) {
     for (const auto& r : swept)
         if (seed_figure_for(r)) single.push_back(r);    // its row shows the seed's figure
     print_sweeps(out, swept);
+    if (const auto scaled = scaled_in(all); !scaled.names.empty()) {
+        print_scaling(out, scaled);
+        std::erase_if(single, [&](const result& r) {
+            const auto stands_in = [&](const std::string& name) {
+                return r.variant == name || r.variant == name + speed_up_suffix;
+            };
+            return std::ranges::any_of(scaled.names, stands_in);
+        });
+    }
     if (!single.empty()) print_rows(out, all, single);
     out << std::endl;
 }
