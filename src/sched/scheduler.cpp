@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <thread>
 #include <typeinfo>
 
@@ -103,7 +104,8 @@ bool is_cancellation(const std::exception_ptr& e) noexcept {
 scheduler::scheduler(scheduler_options options, driver& io)
     : options_(std::move(options)),
       driver_(io),
-      stacks_({.default_bytes = options_.stack_bytes}),
+      // Its workers trim it, so a burst of any size finds the stacks of the one before.
+      stacks_({.default_bytes = options_.stack_bytes, .warm_bytes = std::numeric_limits<std::size_t>::max()}),
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),

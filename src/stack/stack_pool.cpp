@@ -94,8 +94,8 @@ std::size_t stack_pool::take_batch(stack** out, std::size_t n) noexcept {
 }
 
 stack* stack_pool::take_warm(size_class& c) noexcept {
-    auto& list = c.warm != nullptr ? c.warm : c.surplus;
-    auto& count = c.warm != nullptr ? c.warm_count : c.surplus_count;
+    auto& list = c.warm != nullptr ? c.warm : c.rested != nullptr ? c.rested : c.surplus;
+    auto& count = &list == &c.surplus ? c.surplus_count : c.warm_count;
     stack* const s = list;
     if (s == nullptr) return nullptr;
     list = s->next;
@@ -201,6 +201,7 @@ stack* stack_pool::put(stack* s) noexcept {
     auto& c = class_of(s->home->stack_bytes());
     bool const warm = c.warm_count < std::max<std::size_t>(1, options_.warm_bytes / s->home->stack_bytes());
     auto& list = warm ? c.warm : c.surplus;
+    if (warm && list == nullptr) c.last_warm = s;
     s->next = list;
     list = s;
     if (++(warm ? c.warm_count : c.surplus_count) > spare_stacks) has_surplus_.store(true, relaxed);
@@ -267,7 +268,8 @@ void stack_pool::close_idle() noexcept {
     {
         const lock_guard lock(mutex_);
         for (auto& c : classes_) {
-            choose_to_close(c, c.warm_count + spare_stacks);
+            let_rest(c);
+            choose_to_close(c, c.warm_count, 0);
             c.unneeded_warm.fell_to(c.warm_count);
         }
     }
@@ -292,8 +294,10 @@ time_point stack_pool::look_at_periods(time_point now) noexcept {
     if (is_giving_back()) return now;
     time_point soonest = never;
     for (auto& c : classes_) {
-        if (c.warm_count + c.surplus_count > spare_stacks || c.unneeded_warm.ends() != never)
-            if (auto const least = c.unneeded_warm.look(now, c.warm_count)) choose_to_close(c, *least);
+        if (c.warm_count + c.surplus_count > spare_stacks || c.unneeded_warm.ends() != never) {
+            if (c.unneeded_warm.ends() == never) let_rest(c);
+            if (auto const least = c.unneeded_warm.look(now, c.warm_count)) choose_to_close(c, *least, spare_stacks);
+        }
         if (c.unused_slabs > spare_slabs || c.unneeded_slabs.ends() != never)
             if (auto const least = c.unneeded_slabs.look(now, c.unused_slabs)) unlink_unused(c, *least);
         soonest = std::min({soonest, c.unneeded_warm.ends(), c.unneeded_slabs.ends()});
@@ -303,12 +307,17 @@ time_point stack_pool::look_at_periods(time_point now) noexcept {
     return is_giving_back() || soonest == never ? now : soonest;
 }
 
-// The warmest stacks stay: the walk meets only these, which were needed
-// lately or are few.
-void stack_pool::choose_to_close(size_class& c, std::size_t least_warm) noexcept {
-    std::size_t const go = least_warm > spare_stacks ? least_warm - spare_stacks : 0;
-    stack** end_of_rest = &c.warm;
-    for (std::size_t stay = c.warm_count - go; stay > 0; --stay) end_of_rest = &(*end_of_rest)->next;
+void stack_pool::let_rest(size_class& c) noexcept {
+    if (c.warm == nullptr) return;
+    c.last_warm->next = c.rested;
+    c.rested = std::exchange(c.warm, nullptr);
+}
+
+// `rested`: how many stacks that list has. Of these the `spare` warmest stay.
+void stack_pool::choose_to_close(size_class& c, std::size_t rested, std::size_t spare) noexcept {
+    std::size_t const stay = std::min(rested, spare), go = rested - stay;
+    stack** end_of_rest = &c.rested;
+    for (std::size_t n = stay; n > 0; --n) end_of_rest = &(*end_of_rest)->next;
     c.to_close = std::exchange(*end_of_rest, nullptr);
     c.warm_count -= go;
     counts_.idle -= go + std::exchange(c.surplus_count, 0);

@@ -1,11 +1,11 @@
 // stack_pool.hpp - where stacks come from and go to: any size, any thread, one lock.
 //
 // Sizes are rounded up to a power of two between 16 KiB (or what a signal needs) and 64 MiB. Larger
-// stacks are mapped one by one. A stack that is given back stays warm, with its pages, until its
-// size class has more than `warm_bytes` of idle stacks. Further stacks are closed, sixty-four at a
-// time, and then cost only address space and page tables. trim() gives back warm stacks, and slabs
-// without a stack, that were not needed for a while (low_water.hpp). Workers that have nothing to
-// do call it.
+// stacks are mapped one by one. A stack that is given back stays warm, with its pages. trim() closes
+// warm stacks that were not needed for a while (low_water.hpp), and gives slabs without a stack
+// back; workers call it. A pool that nobody trims has a limit, `warm_bytes`: what a size class has
+// beyond it is closed, sixty-four at a time. A closed stack costs only address space and page
+// tables.
 //
 // Invariants
 //   STACK_POOL-1  A stack is in use, warm, surplus, or about to be closed, or its slot is not
@@ -13,6 +13,9 @@
 //   STACK_POOL-2  Pages are touched, guarded and given back outside the lock.
 //   STACK_POOL-3  A slab that is to be unmapped was unused when it was unlinked from all lists,
 //                 under the lock. So no thread can claim a slot of it.
+//   STACK_POOL-4  The warm stack given last is taken first. So those that were warm when a period
+//                 began, and were not needed since, are the ones in the list `rested`: neither has
+//                 to be counted, nor the others passed on the way to them.
 //
 // Workers go through a `stack_cache`.
 #pragma once
@@ -30,7 +33,8 @@ namespace weft::detail {
 
 struct stack_options {
     std::size_t default_bytes = std::size_t{256} << 10;
-    // chosen: 16,384 stacks of the default size; what is not needed goes back soon (low_water.hpp)
+    // Of idle stacks of one size class, for a pool that nobody trims.
+    // chosen: 16,384 stacks of the default size
     std::size_t warm_bytes = std::size_t{4} << 30;
     guard_rules guards = {};
 };
@@ -87,8 +91,10 @@ private:
     static constexpr std::size_t largest_class = 26;  // 2^26: 64 MiB
 
     struct size_class {
-        stack* warm = nullptr;  // the stack given last is taken first
-        std::size_t warm_count = 0;
+        // STACK_POOL-4: given since the period began, and before; taken in this order
+        stack *warm = nullptr, *rested = nullptr;
+        stack* last_warm = nullptr;  // the end of `warm`, unless that is empty
+        std::size_t warm_count = 0;  // of both
         stack* surplus = nullptr;
         std::size_t surplus_count = 0;
         // chosen by trim(); counted neither as in use nor as idle
@@ -112,7 +118,8 @@ private:
     void close_all(stack* list) noexcept WEFT_EXCLUDES(mutex_);
     stack* close_some(stack* list) noexcept WEFT_EXCLUDES(mutex_);
     time_point look_at_periods(time_point now) noexcept WEFT_EXCLUDES(mutex_);
-    void choose_to_close(size_class& c, std::size_t least_warm) noexcept WEFT_REQUIRES(mutex_);
+    void let_rest(size_class& c) noexcept WEFT_REQUIRES(mutex_);
+    void choose_to_close(size_class& c, std::size_t rested, std::size_t spare) noexcept WEFT_REQUIRES(mutex_);
     void unlink_unused(size_class& c, std::size_t n) noexcept WEFT_REQUIRES(mutex_);
     std::size_t close_chosen(std::size_t n) noexcept WEFT_EXCLUDES(mutex_);
     void close_all_chosen() noexcept WEFT_EXCLUDES(mutex_);
