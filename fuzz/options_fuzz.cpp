@@ -98,7 +98,7 @@ bool is_affordable(const weft::runtime_options& o) {
 
 weft::runtime_options drawn_options(choices& from) {
     weft::runtime_options o;
-    for (unsigned left = 1 + from.below(4); left > 0; --left) switch (from.below(13)) {
+    for (unsigned left = 1 + from.below(4); left > 0; --left) switch (from.below(14)) {
             case 0: o.workers = static_cast<unsigned>(number(from)); break;
             case 1: o.stack_bytes = number(from); break;
             case 2: o.time_slice = length(from); break;
@@ -111,6 +111,7 @@ weft::runtime_options drawn_options(choices& from) {
             case 9: o.migration = static_cast<weft::migration_policy>(from.byte()); break;
             case 10: o.name = text_of(from.take(from.byte())); break;
             case 11: o.stack_census = true; break;
+            case 13: o.timer_slack = length(from); break;
             case 12:
                 o.simulate = weft::simulation{.seed = number(from),
                                               .switch_one_in = static_cast<std::uint32_t>(number(from)),
@@ -145,7 +146,8 @@ void make_a_runtime(choices& from) {
 
 constexpr std::array variables = {"WEFT_WORKERS",    "WEFT_TIME_SLICE_US",     "WEFT_MAX_CARRIERS", "WEFT_HOG_NICE",
                                   "WEFT_HOG_SIGNAL", "WEFT_DUMP_SIGNAL",       "WEFT_STACK_CENSUS", "WEFT_MIGRATION",
-                                  "WEFT_SEED",       "WEFT_TORTURE_HAND_OFFS", "WEFT_INSPECT",      "WEFT_BLOCKING_THREADS"};
+                                  "WEFT_SEED",       "WEFT_TORTURE_HAND_OFFS", "WEFT_INSPECT",      "WEFT_BLOCKING_THREADS",
+                                  "WEFT_TIMER_SLACK_US"};
 
 /// A variable as long as this lives.
 class variable {

@@ -75,6 +75,12 @@ struct runtime_options {
     /// WEFT_PREEMPT=OFF this default counts as zero, and any other value is refused by
     /// std::invalid_argument.
     std::chrono::nanoseconds time_slice = std::chrono::milliseconds(5);
+    /// The least time between two wakes of a sleeping worker for sleeps and limits that end, 0 to
+    /// 1 s. Those that end within it share the next wake, so they end that much later at most,
+    /// besides what a wake takes; one that ends alone does not wait. While a fiber computes without
+    /// a worker, none waits. Zero: none ever waits, and each may cost a wake. WEFT_TIMER_SLACK_US
+    /// overrides.
+    std::chrono::nanoseconds timer_slack = std::chrono::microseconds(100);
     /// Called for hogs, on a thread of its own, one report at a time: for the first ten, then for
     /// one per second. It may take its time; the runtime ends only after it has returned. What it
     /// throws is printed and ignored. Default: one line on stderr. With time_slice zero there are

@@ -111,6 +111,16 @@ std::chrono::nanoseconds chosen_time_slice(const runtime_options& o) {
     return o.time_slice;
 }
 
+std::chrono::nanoseconds chosen_timer_slack(const runtime_options& o) {
+    using namespace std::chrono_literals;
+    constexpr unsigned long most_us = 1'000'000;
+    if (const auto us = from_environment("WEFT_TIMER_SLACK_US", 0, most_us)) return std::chrono::microseconds(*us);
+    if (o.timer_slack < 0ns || o.timer_slack > 1s)
+        throw std::invalid_argument("weft: runtime_options::timer_slack must be 0 (no timer waits for another) to 1 s, not " +
+                                    std::to_string(o.timer_slack.count()) + " ns");
+    return o.timer_slack;
+}
+
 unsigned chosen_max_carriers(const runtime_options& o, unsigned workers) {
     constexpr unsigned most = 1u << 16;
     if (const auto n = from_environment("WEFT_MAX_CARRIERS", workers, most)) return static_cast<unsigned>(*n);
@@ -236,6 +246,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
     scheduler_options o{.workers = workers,
                         .stack_bytes = checked_stack_bytes(options_),
                         .time_slice = chosen_time_slice(options_),
+                        .timer_slack = chosen_timer_slack(options_),
                         .max_carriers = chosen_max_carriers(options_, workers),
                         .torture_hand_offs = !options_.simulate && from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1).value_or(0) == 1,
                         .max_fibers = checked_max_fibers(options_),

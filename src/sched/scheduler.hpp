@@ -78,6 +78,7 @@ struct scheduler_options {
     unsigned workers = 1;
     std::size_t stack_bytes = std::size_t{256} * 1024;
     duration time_slice = std::chrono::milliseconds(5);  // zero: no fiber is preempted
+    duration timer_slack = std::chrono::microseconds(100);  // idle_worker::not_too_soon()
     unsigned max_carriers = 512;
     bool torture_hand_offs = false;  // for tests: the monitor takes workers at random, all the time
     std::size_t max_fibers = 0;  // 0: no limit

@@ -287,6 +287,28 @@ TEST(stack_pool, closes_warm_stacks_that_nobody_needed_for_a_period) {
     pool.give(next);
 }
 
+TEST(stack_pool, STACK_POOL_4_closes_those_that_a_period_did_not_need_and_no_others) {
+    auto const start = clock::now();
+    stack_pool pool;
+    std::vector<stack*> all(100);
+    for (auto& s : all) s = pool.take(0);
+    for (auto* s : all) pool.give(s);
+    EXPECT_EQ(trim(pool, start), start + period);
+    std::set<stack*> needed;
+    for (int round = 0; round < 3; ++round) {
+        std::vector<stack*> some(40);
+        for (auto& s : some) s = pool.take(0), needed.insert(s);
+        for (auto* s : some) pool.give(s);
+    }
+    EXPECT_EQ(needed.size(), 40U) << "the same each time";
+    EXPECT_EQ(needed, std::set(all.begin() + 60, all.end())) << "those given last";
+    trim(pool, start + period);
+    std::set<stack*> warm;
+    for (auto left = pool.statistics().idle; left > 0; --left) warm.insert(pool.take(0));
+    EXPECT_EQ(warm, std::set(all.begin() + 44, all.end())) << "and the sixteen warmest of the others";
+    for (auto* s : warm) pool.give(s);
+}
+
 TEST(stack_pool, STACK_POOL_3_unmaps_slabs_that_nobody_needed_for_a_period) {
     auto const start = clock::now();
     stack_pool pool({.warm_bytes = 1});

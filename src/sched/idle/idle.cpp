@@ -25,8 +25,6 @@ constexpr auto answer_in = std::chrono::microseconds(10);
 constexpr auto tiny = std::chrono::microseconds(20);
 // chosen
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);
-// chosen: how late a timer among many may be
-constexpr auto least_between_timers = std::chrono::microseconds(100);
 // chosen: about 200 us, then the worker looks for work again
 constexpr std::size_t parts_at_once = 32;
 constexpr int naps = 24;  // chosen: it looks for 1.2 ms, as a nap lasts twice the time asked for
@@ -371,9 +369,11 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
 }
 
 // Timers that follow each other closely share wakes: a sleep costs 8 us of a core, so 100,000 a
-// second would take most of it.
+// second would take most of it. Not beside hogs, for which a thread that wakes waits in any case.
 time_point idle_worker::not_too_soon(time_point timer) const noexcept {
-    return timer == never ? never : std::max(timer, w_.woke_for_timer_ + least_between_timers);
+    auto& s = w_.owner_;
+    if (timer == never || s.the_monitor().computing_without_worker() != 0) return timer;
+    return std::max(timer, w_.woke_for_timer_ + s.options().timer_slack);
 }
 
 void idle_worker::note_wake(time_point timer) noexcept {
