@@ -31,13 +31,13 @@ REST = ("threads", "go", "java", "akka", "quasar", "erlang", "node", "tokio", "b
 
 SHORT = (
     Step("switch", "", ("--runs", "3", "--n", "1000000"), (Peers(runs=1, workers=(1,), n=200_000),)),
-    Step("feed", "000", ("--runs", "2"), (Peers(runs=1, workers=(1,), n=64),)),
+    Step("feed", "000", ("--runs", "3"), (Peers(runs=1, workers=(1,), n=64),)),
     Step("spawn", "001", ("--runs", "3"), (Peers(PYTHON, runs=1, workers=(1,), n=100_000), Peers(REST, runs=2, workers=(1,)))),
     Step("fibonacci", "001", ("--runs", "1", "--workers", "1,2,4,8,16"), (Peers(("go",), runs=1, workers=(1, 2, 4, 8, 16)),)),
     Step("channel", "001", ("--runs", "3", "--n", "20000", "--workers", "1,2")),
     Step("ring", "002", ("--runs", "2", "--n", "1000000"), (Peers(runs=2, n=200_000),)),
-    Step("choice", "002", ("--runs", "3",)),
-    Step("preempt", "003", ("--runs", "2", "--kinds", "recursion", "--hogs", "1,4"),
+    Step("choice", "002", ("--runs", "3", "--n", "300")),
+    Step("preempt", "003", ("--runs", "5", "--kinds", "recursion", "--hogs", "1,4"),
          (Peers(("go", "ruby", "erlang"), runs=1, workers=(1,)), Peers(NOT_PREEMPTED, runs=1, workers=(1,), n=50))),
 )
 FULL = (

@@ -274,6 +274,17 @@ def ring_targets(results, seeds):
     return table(["", "weft", "the seed, on its machine", "beside it, in the same run"], rows)
 
 
+def choice(results, seeds):
+    """Fibers and threads where bodies wait often, and where they compute for long."""
+    rows = []
+    for variant, name in (("threads", "threads"), ("fibers", "fibers"), ("fibers/never-preempted", "fibers that are never preempted")):
+        computes, waits = (f"{variant}/{case}" for case in ("computes", "waits"))
+        for workers in sorted({*results.workers("choice", waits), *results.workers("choice", computes)}):
+            rows.append([name if variant == "threads" else f"{name}, {on(workers)}",
+                         *(cell(results.get("choice", v, workers), spread=True) for v in (waits, computes, f"{computes}/latest-tick"))])
+    return table(["sixteen bodies, as", "a step, where each is a wait", "all of them, where they compute", "the latest tick of a millisecond beside these"], rows)
+
+
 # --- seed 003 --------------------------------------------------------------------------------------------------------------------------------
 
 def sleepers(results, seeds):
@@ -392,5 +403,5 @@ def others(results, *benches):
 
 
 TABLES = {"headlines": headlines, "switch": switch, "feed-times": feed_times, "feed-trips": feed_trips, "feed-shape": feed_shape, "feed-hybrid": feed_hybrid,
-          "feed-ring": feed_ring, "spawn": spawn, "scaling": scaling, "waking": waking, "ring": ring, "ring-targets": ring_targets, "sleepers": sleepers,
-          "lateness": lateness, "preempt-cost": preempt_cost, "service": service, "left-out": left_out}
+          "feed-ring": feed_ring, "spawn": spawn, "scaling": scaling, "waking": waking, "ring": ring, "ring-targets": ring_targets, "choice": choice,
+          "sleepers": sleepers, "lateness": lateness, "preempt-cost": preempt_cost, "service": service, "left-out": left_out}
