@@ -83,7 +83,7 @@ std::size_t checked_stack_bytes(const runtime_options& o) {
 
 /// For a build without the monitor. An option that nobody set asks for nothing; a wish for
 /// preemption is an error, since a program that counts on it would wait behind its hogs.
-std::chrono::nanoseconds no_time_slice(const runtime_options& o) {
+[[maybe_unused]] std::chrono::nanoseconds no_time_slice(const runtime_options& o) {
     using namespace std::chrono_literals;
     const auto refuse = [](const char* what) {
         throw std::invalid_argument(std::string("weft: ") + what +
