@@ -71,8 +71,8 @@ protected:
 // Pair after pair, each of them an attempt.
 TEST_P(beside_hogs, seed_R1_R2_two_who_sleep_for_a_second_are_back_within_5_ms_of_it_timing) {
     constexpr int pairs = 10;
-    const unsigned size = sanitized ? 32 : 40;
-    const std::function<void()> compute = [size] { EXPECT_EQ(fib(size), sanitized ? 3'524'578u : 165'580'141u); };
+    constexpr unsigned size = sanitized ? 32 : 40;
+    const std::function<void()> compute = [] { EXPECT_EQ(fib(size), sanitized ? 3'524'578u : 165'580'141u); };
     const auto late = least_of(5, 5ms, [&] {
         watched_runtime rt({.workers = GetParam(), .on_hog = [](const hog_report&) {}});
         auto busy = hogs(rt, compute);
