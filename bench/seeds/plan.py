@@ -37,7 +37,7 @@ SHORT = (
     Step("channel", "001", ("--runs", "3", "--n", "20000", "--workers", "1,2")),
     Step("ring", "002", ("--runs", "2", "--n", "1000000"), (Peers(runs=2, n=200_000),)),
     Step("choice", "002", ("--runs", "3", "--n", "300")),
-    Step("preempt", "003", ("--runs", "5", "--kinds", "recursion", "--hogs", "1,4"),
+    Step("preempt", "003", ("--runs", "3", "--kinds", "recursion", "--hogs", "1,4"),
          (Peers(("go", "ruby", "erlang"), runs=1, workers=(1,)), Peers(NOT_PREEMPTED, runs=1, workers=(1,), n=50))),
 )
 FULL = (
