@@ -48,7 +48,7 @@ bench: setup ## micro-benchmarks; FILTER=regex selects
 	build/release/weft_bench_micro --benchmark_filter='$(or $(FILTER),.)'
 
 # A peer that cannot be installed is named, and no failure.
-seeds: setup setup-plots ## the experiments of the five seeds beside all peers, in 10 minutes; FULL=1: with the seeds' sizes; NAMES=ring,feed: these
+seeds: setup setup-plots ## the experiments of the five seeds beside all peers, in 12 minutes; FULL=1: with the seeds' sizes; NAMES=ring,feed: these
 	-@scripts/setup peers
 	$(call configure,release)
 	cmake --build --preset release --target weft_cli --parallel $(JOBS)

@@ -1,4 +1,4 @@
-"""What is run: each benchmark with its sizes, in the short form (all in about ten minutes on two processors) and in the full one.
+"""What is run: each benchmark with its sizes, in the short form (all in about twelve minutes on two processors) and in the full one.
 
 `weft` are the words behind `weft bench NAME`; `peers` are calls of bench/peers/run: the peers (None: all that know the benchmark), how many
 runs, which numbers of workers ("cpus": as many as there are CPUs), and the size where the benchmark's own takes too long.

@@ -68,7 +68,7 @@ def headlines(results, seeds):
              seeds.text("spawn", "fibers/batch/spawn-share"), peer_cell(results, "spawn", "asyncio/batch/spawn-share")],
             ["a hop around a ring of 503, by channels", cell(results.get("ring", "fibers/channels", 1)), seeds.text("ring", "fibers/channels"),
              peer_cell(results, "ring", "quasar/channels")],
-            ["what preemption costs who computes, at a slice of 10 ms", added(slice_10),
+            ["what preemption costs a fiber that computes, at a slice of 10 ms", added(slice_10),
              f"{percent(seeds.value('preempt', 'fibers/cost/slice-50'))} ({seeds.of('preempt', 'fibers/cost/slice-50')['of']})",
              f"{added(results.get('preempt', 'reductions/cost'))} (weft, calls counted instead)"],
             layer(results, seeds)]
@@ -297,7 +297,7 @@ def sleepers(results, seeds):
         seed = seeds.of("preempt", variant)
         rows.append((seed["value"] - seed["n"], [f"the seed: {seed['of']}", f"{seed['n']:,} ms", readable(seed["value"], "ms"),
                                                  readable(seed["value"] - seed["n"], "ms")]))
-    return table(["two who sleep beside one who computes", "asked for", "back after", "late by"],
+    return table(["two fibers that sleep beside one that computes", "asked for", "back after", "late by"],
                  [cells for _, cells in sorted(rows, key=lambda pair: pair[0])])
 
 
@@ -340,7 +340,7 @@ def preempt_cost(results, seeds):
     for variant, name in (("fibers/cost/slice-50", ""), ("reductions/cost", "")):
         rows.append([f"the seed: {seeds.of('preempt', variant)['of']}", percent(seeds.value("preempt", variant)), NONE])
     hand_off = results.get("preempt", "fibers/hand-off")
-    text = table(["what preemption adds to the time of who computes", "median", "least to most"], rows)
+    text = table(["what preemption adds to the time of a fiber that computes", "median", "least to most"], rows)
     return text if hand_off is None else f"{text}\n\nOne hand-off costs {cell(hand_off, spread=True)} of CPU."
 
 

@@ -96,8 +96,9 @@ struct runtime_options {
     std::function<void(deadlock const&)> on_deadlock = {};
     /// A signal by which a fiber that computes shows its stack to on_hog; 0: none, and the kernel
     /// is asked for a sample, which it refuses if kernel.perf_event_paranoid is above 2 and the
-    /// process lacks CAP_PERFMON. The signal interrupts whatever the thread does at that time. It must have no other user: if it has a
-    /// handler, the constructor throws std::invalid_argument. WEFT_HOG_SIGNAL overrides.
+    /// process lacks CAP_PERFMON. The signal interrupts whatever the thread does at that time. It
+    /// must have no other user: if it has a handler, the constructor throws std::invalid_argument.
+    /// WEFT_HOG_SIGNAL overrides.
     int hog_signal = 0;
     /// A signal that makes the process write a dump of all its runtimes (weft/dump.hpp) to stderr;
     /// 0: none. While a runtime has one, `weft dump PID` is answered, too. The signal must have no

@@ -34,7 +34,7 @@ void carrier::loop_now(void* stack_of_loop) noexcept {
     auto* const own = static_cast<stack*>(stack_of_loop);
     carrier& before = *this_carrier();
     before.commit();
-    control_block& spawner = *std::exchange(before.gave_way_, nullptr);  // perhaps of another life soon
+    control_block& spawner = *std::exchange(before.gave_way_, nullptr);  // its block may soon be another fiber's
     control_block& f = *std::exchange(before.picked_, nullptr);
     f.home = own;
     before.dispatch(before.its_worker(), f);
@@ -59,7 +59,7 @@ void carrier::start_now(control_block& f) noexcept {
     }
     born_.store(born_.load(relaxed) + 1, relaxed);  // own thread only
     worker& w = its_worker();
-    static_cast<void>(w.poll_if_due());  // whoever's turn it is, `f` goes first
+    static_cast<void>(w.poll_if_due());  // `f` goes first, even in the turn of another class
     give_way(w, self);
     if (f.has_own_stack()) {
         give_own_stack(f);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t nanoseconds_to_sample = 100'000;  // chosen: soon, but after the thread has gone on
 constexpr std::size_t most_in_sample = 64;  // chosen: as much as a reader looks at
-constexpr std::size_t data_pages = 2;                     // required: a power of two; holds several samples
+constexpr std::size_t data_pages = 2;  // required: a power of two; holds several samples
 
 int open_event(pid_t thread) noexcept {
     perf_event_attr asked = {};

@@ -3,9 +3,9 @@
 // Sizes are rounded up to a power of two between 16 KiB (or what a signal needs) and 64 MiB. Larger
 // stacks are mapped one by one. A stack that is given back stays warm, with its pages. trim() closes
 // warm stacks that were not needed for a while (low_water.hpp), and gives slabs without a stack
-// back; workers call it. A pool that nobody trims has a limit, `warm_bytes`: what a size class has
-// beyond it is closed, sixty-four at a time. A closed stack costs only address space and page
-// tables.
+// back; workers call it. The pool of coroutines has no worker that trims it, but a limit,
+// `warm_bytes`: what a size class has beyond it is closed, sixty-four at a time. A closed stack
+// costs only address space and page tables.
 //
 // Invariants
 //   STACK_POOL-1  A stack is in use, warm, surplus, or about to be closed, or its slot is not
@@ -14,8 +14,8 @@
 //   STACK_POOL-3  A slab that is to be unmapped was unused when it was unlinked from all lists,
 //                 under the lock. So no thread can claim a slot of it.
 //   STACK_POOL-4  The warm stack given last is taken first. So those that were warm when a period
-//                 began, and were not needed since, are the ones in the list `rested`: neither has
-//                 to be counted, nor the others passed on the way to them.
+//                 began, and were not needed since, are the ones in the list `rested`. So nothing
+//                 counts them, and nothing walks past the other stacks to reach them.
 //
 // Workers go through a `stack_cache`.
 #pragma once
@@ -33,7 +33,7 @@ namespace weft::detail {
 
 struct stack_options {
     std::size_t default_bytes = std::size_t{256} << 10;
-    // Of idle stacks of one size class, for a pool that nobody trims.
+    // Of idle stacks of one size class, for a pool that nobody trims, such as that of coroutines.
     // chosen: 16,384 stacks of the default size
     std::size_t warm_bytes = std::size_t{4} << 30;
     guard_rules guards = {};

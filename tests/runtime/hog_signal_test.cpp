@@ -24,10 +24,10 @@ namespace {
 
 const int free_signal = SIGRTMIN + 5;
 
-TEST_F(hog_reports, seed_Q13_show_the_stack_of_one_that_computes) {
-    auto o = listening();
-    o.hog_signal = free_signal;
-    {
+class hog_stacks : public hog_reports {
+protected:
+    /// \returns the stack in the first report of a fiber that computes in spin_until().
+    auto stack_of_spinner(const runtime_options& o) {
         watched_runtime rt(o);
         auto t = ticker(rt);
         auto hog = rt.spawn({.name = "spinner"}, [this] { spin_until(over); });
@@ -35,8 +35,14 @@ TEST_F(hog_reports, seed_Q13_show_the_stack_of_one_that_computes) {
         over = true;
         t.join();
         hog.join();
+        return of("spinner").front().stack;
     }
-    const auto stack = of("spinner").front().stack;
+};
+
+TEST_F(hog_stacks, seed_Q13_show_one_that_computes) {
+    auto o = listening();
+    o.hog_signal = free_signal;
+    const auto stack = stack_of_spinner(o);
 #if WEFT_UNDER_TSAN
     EXPECT_LE(stack.size(), 32u);  // it puts handlers off until the thread calls something, which this one does not
 #else
@@ -48,17 +54,8 @@ TEST_F(hog_reports, seed_Q13_show_the_stack_of_one_that_computes) {
 #endif
 }
 
-TEST_F(hog_reports, seed_Q13_show_the_stack_of_one_that_computes_without_a_signal) {
-    {
-        watched_runtime rt(listening());
-        auto t = ticker(rt);
-        auto hog = rt.spawn({.name = "spinner"}, [this] { spin_until(over); });
-        EXPECT_TRUE(is_heard_of("spinner"));
-        over = true;
-        t.join();
-        hog.join();
-    }
-    const auto stack = of("spinner").front().stack;
+TEST_F(hog_stacks, seed_Q13_show_one_that_computes_without_a_signal) {
+    const auto stack = stack_of_spinner(listening());
     if (!kernel_allows_perf_events()) {
         std::cout << "the kernel refuses perf events here, so there is no stack\n";
         EXPECT_TRUE(stack.empty());

@@ -198,10 +198,10 @@ milliseconds fib_beside_sleeper(unsigned n, std::chrono::nanoseconds slice) {
     });
 }
 
-// The two take turns, ten times at least, or the first without a slice could be a slow one. If that is not enough the machine is busy, and
-// a single quiet moment of one must not decide: who has a slice gets four attempts then for each of the other, as a real cost would
-// stay in all of them.
-TEST(hogs, seed_R12_a_slice_of_10_ms_costs_who_computes_less_than_a_hundredth_timing) {
+// The runs with a slice and without one take turns, ten times at least: the first run without a slice could be a slow one. If ten are
+// not enough the machine is busy, and one quiet moment of a run without a slice must not decide. From then on there are four runs with
+// a slice for each one without, since a real cost would show in all four.
+TEST(hogs, seed_R12_a_slice_of_10_ms_costs_a_computation_less_than_a_hundredth_timing) {
     const unsigned size = sanitized ? 28 : 34;
     const double bound = sanitized ? 1.05 : 1.01;  // a sanitizer checks all that the scheduler does
     milliseconds with = milliseconds::max(), without = milliseconds::max();

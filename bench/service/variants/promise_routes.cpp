@@ -1,7 +1,7 @@
 // promise_routes.cpp - each handler is a chain of promises: what Redis says, and the answer made from it.
 //
 // A weft::ivar that is made from a function has its value computed in a fiber of its own. A failure
-// goes down the chain, to whoever asks for the last value.
+// goes down the chain, to the caller that asks for the last value.
 #include <optional>
 
 #include <weft/ivar.hpp>

@@ -369,7 +369,7 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
 }
 
 // Timers that follow each other closely share wakes: a sleep costs 8 us of a core, so 100,000 a
-// second would take most of it. Not beside hogs, for which a thread that wakes waits in any case.
+// second would take most of it. Beside hogs none is put off: there a thread that wakes has to wait for a CPU anyway.
 time_point idle_worker::not_too_soon(time_point timer) const noexcept {
     auto& s = w_.owner_;
     if (timer == never || s.the_monitor().computing_without_worker() != 0) return timer;

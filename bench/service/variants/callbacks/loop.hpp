@@ -1,9 +1,9 @@
 // loop.hpp - functions that weft's I/O engine calls, on one thread and without fibers.
 //
 // The engine and its sources are those under every stream of weft, unchanged: the engine wakes
-// whoever waits for a source. Here that is no fiber but a wait cell that calls a function, on the
-// spot. What a fiber adds (a switch, a run queue, the scheduler's loop) is missing; so the
-// difference to the variant `fibers` is the price of the fibers (bench/service/README.md).
+// what waits for a source. Here no fiber waits, but a cell that calls a function on the spot. What a
+// fiber adds (a switch, a run queue, the scheduler's loop) is missing; so the difference to the
+// variant `fibers` is the price of the fibers (bench/service/README.md).
 //
 // Invariants
 //   LOOP-1  A function is called from the engine's poll(), when the engine holds no lock

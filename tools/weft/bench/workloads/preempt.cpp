@@ -175,8 +175,8 @@ double fib_beside_sleeper(Fib fib_of, unsigned n, std::chrono::nanoseconds slice
     return static_cast<double>(time.count());
 }
 
-/// What either way of preempting costs who computes: percent of CPU time more than fib takes where nobody is preempted, which is
-/// measured just before each of them.
+/// What each way of preempting costs a fiber that computes: by how many percent of CPU time fib takes longer than it does without
+/// preemption, which is measured just before.
 void measure_costs(session& s, std::uint64_t n) {
     constexpr std::chrono::milliseconds slices[] = {1ms, 5ms, 10ms, 50ms};
     const unsigned size = n < 1000 ? 20 : 38;
@@ -244,7 +244,7 @@ double milliseconds_since(clock::time_point from) {
 
 enum class preemption { on, off };
 
-/// Seed 003, and a hog for each worker: two who sleep beside them. The hogs compute until both are back, but no longer than three
+/// Seed 003, and a hog for each worker: two fibers sleep beside these. The hogs compute until both are back, but no longer than three
 /// naps. \returns  when the later of the two was back.
 double sleepers_beside_fib(unsigned workers, std::chrono::milliseconds nap, preemption how) {
     const unsigned n = nap < 1s ? 20 : 40;
