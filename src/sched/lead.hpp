@@ -20,12 +20,14 @@
 //   LEAD-2  If take_or_want() has refused a worker, the leader's give_back() returns true, and what
 //           that worker did before is visible then. The leader then wakes a sleeper if it is
 //           busy. A leader that slept in the driver and has found work wakes one whatever
-//           give_back() returned. So the driver is not left alone while workers sleep.
+//           give_back() returned, unless it foresees a short burst (BURST-1). So the driver is not
+//           left alone for long while workers sleep.
 //   LEAD-3  Both columns of the table above first store, then look, all by seq_cst (Dekker). So
 //           the leader sees the timer in its step 2, or the other worker sees in its step 2 that
 //           the leader would oversleep. The leader ignores the heaps of sleeping workers, which
 //           mind their own timers. For a worker that wakes up with a timer in its heap, storing
-//           that it is awake takes the place of step 1.
+//           that it is awake takes the place of step 1. A worker that foresees a short burst leaves
+//           step 2 out: it minds its timers itself when it sleeps, or BURST-1 holds.
 //   LEAD-4  Only the leader writes until_. It is the least time there is unless a leader sleeps or
 //           is about to: a leader that is awake looks at the heaps anyway.
 //

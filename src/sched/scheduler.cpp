@@ -332,8 +332,19 @@ bool scheduler::work_is_queued() const noexcept {
     return false;
 }
 
+bool scheduler::work_needs_help() const noexcept {
+    if (!injected_.empty()) return true;
+    for (const auto& w : workers_)
+        if (w->needs_help()) return true;
+    return false;
+}
+
 void scheduler::wake_claimed() noexcept {
     if (const auto sleeper = idle_.claim_sleeper()) workers_[*sleeper]->wake();
+}
+
+void scheduler::wake_another_than(const worker& w) noexcept {
+    if (const auto sleeper = idle_.claim_sleeper_but(w.index())) workers_[*sleeper]->wake();
 }
 
 void scheduler::wake_searcher() noexcept {

@@ -248,6 +248,11 @@ public:
     injector<control_block>& injected() noexcept { return injected_; }
     bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
     bool work_is_queued() const noexcept;
+    /// Whether some of it is worth waking a worker for.
+    bool work_needs_help() const noexcept;
+    /// A hint: whether it is time to move fibers again, after thefts that were not worth it.
+    bool thefts_pay(time_point now) const noexcept { return now.time_since_epoch().count() >= thefts_pay_at_.load(relaxed); }
+    void put_thefts_off(time_point until) noexcept { thefts_pay_at_.store(until.time_since_epoch().count(), relaxed); }
     /// Whether the pools hold memory that a burst may have left: a hint.
     bool has_surplus() const noexcept { return blocks_.has_surplus() || stacks_.has_surplus(); }
     /// Gives back the unused pages of waiting fibers' stacks. \returns bytes.
@@ -257,10 +262,13 @@ public:
     time_point trim(time_point now, std::size_t parts) noexcept {
         return std::min(blocks_.trim(now, parts), stacks_.trim(now, parts));
     }
+    [[gnu::cold]] void wake_claimed() noexcept;
     void wake_sleeper() noexcept {  // called after work was published (idle_set.hpp)
         if (idle_.lacks_searcher()) [[unlikely]]
             wake_claimed();
     }
+    /// Wakes the worker that has slept longest, but not this one.
+    void wake_another_than(const worker&) noexcept;
     /// Wakes a sleeper, or ends the nap of the worker that searches, for work that should not wait
     /// for the end of a nap. The caller need not be a worker.
     void wake_searcher() noexcept;
@@ -271,7 +279,6 @@ public:
 private:
     friend struct debug_layout;
     void wake(carrier&) noexcept;
-    [[gnu::cold]] void wake_claimed() noexcept;
     class observation;
 
     const scheduler_options options_;
@@ -300,6 +307,7 @@ private:
     thread_mutex holding_;  // one for_each_seized() at a time: WAIT_WORD-7
     alignas(64) lead lead_;
     atomic<worker*> napper_{nullptr};
+    atomic<std::int64_t> thefts_pay_at_{0};  // seldom written
     alignas(64) atomic<std::uint64_t> born_outside_{0};
     // Threads that are not workers and are about to make a fiber runnable.
     atomic<std::uint32_t> visitors_{0};

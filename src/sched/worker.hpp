@@ -30,6 +30,7 @@
 #include "fiber/block_pool.hpp"
 #include "sched/carrier.hpp"
 #include "sched/class_turns.hpp"
+#include "sched/idle/burst.hpp"
 #include "sched/idle/idle_set.hpp"
 #include "sched/idle/parker.hpp"
 #include "sched/run_queue.hpp"
@@ -107,6 +108,12 @@ public:
     }
     /// Wakes a sleeper if one is needed, after work was published.
     void notify() noexcept;
+    /// Whether more is queued here than the worker will have run by the time another one is awake.
+    /// `more`: so many fibers that it is about to run.
+    bool needs_help(std::uint32_t more = 0) const noexcept {
+        return queue_.size() + high_.size() + low_.size() + more > burst_.alone_up_to();
+    }
+    burst& the_burst() noexcept { return burst_; }
     void wake() noexcept;
     /// Arms a timer for a caller that has no worker.
     void arm_from_outside(timer& t, time_point when) noexcept;
@@ -152,6 +159,7 @@ private:
     control_block* pick_pinned() noexcept;
     [[gnu::cold]] void begin_drain() noexcept;
     [[gnu::cold]] void give_all_away() noexcept;
+    [[gnu::cold]] void wake_helper() noexcept;
 
     scheduler& owner_;
     const unsigned index_;
@@ -165,6 +173,7 @@ private:
     worker_state state_;
     // When it last took fibers from another worker; `never` once their lifetime has been judged.
     time_point stolen_at_ = never;
+    std::uint32_t stolen_ = 0;  // how many these were
     time_point ask_again_;  // it leaves busy victims alone until then
     time_point sought_at_{};  // when it last looked elsewhere although it had low fibers
     // When poll() is due, in dispatches; the monitor sets it to 0. WORKER-3: poll_at_ is not later.
@@ -183,6 +192,7 @@ private:
     // Shared.
     fiber_queue queue_;
     fiber_queue high_, low_;
+    burst burst_;
     alignas(64) atomic<std::uint64_t> ticks_{0};  // dispatches; written by the owner
     timer_heap timers_;
     parker parker_;

@@ -45,7 +45,8 @@ inline void worker::push(control_block& f) noexcept {
 }
 
 inline void worker::notify() noexcept {
-    if (!alone_) owner_.wake_sleeper();
+    if (!alone_ && owner_.idle().lacks_searcher()) [[unlikely]]
+        wake_helper();
 }
 
 inline void carrier::start(control_block& f) noexcept {

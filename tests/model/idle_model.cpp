@@ -1,5 +1,5 @@
-// idle_model.cpp - sched/idle/idle_set.hpp (IDLE_SET-1 to IDLE_SET-5) with sched/idle/parker.hpp
-// (PARKER-1, PARKER-2): no wake-up is lost, for two and three workers.
+// idle_model.cpp - sched/idle/idle_set.hpp (IDLE_SET-1 to IDLE_SET-7) with sched/idle/parker.hpp (PARKER-1, PARKER-2) and burst.hpp
+// (BURST-1, BURST-2): no wake-up is lost, for two and three workers.
 //
 // The workers here take the steps of sched/idle/idle.cpp, with one shared count as the queue; a search is one look. Who has found
 // an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Items come from
@@ -32,6 +32,8 @@ struct steps {
     bool outsider_fences = true;   // IDLE_SET-6
     bool somebody_looks = true;    // IDLE_SET-7: the last one does
     bool raise_wakes = true;       // IDLE_SET-7
+    bool monitor_looks = true;     // BURST-1
+    bool monitor_fences = true;    // BURST-2
 };
 
 struct workers {
@@ -39,7 +41,8 @@ struct workers {
     atomic<int> queue{0};
     no_driver io;
     parker parkers[3];
-    atomic<int> spawns;  // items that are published by whoever finds one
+    atomic<int> alone_up_to{0};  // so many items no other worker is woken for (burst.hpp)
+    atomic<int> spawns;  // items that are published by a worker that finds one
     const steps does;
 
     workers(unsigned n, int spawned, const steps& s) : idle(n), spawns(spawned), does(s) {}
@@ -50,7 +53,13 @@ struct workers {
     }
     void publish() {
         queue.fetch_add(1, release);  // as a run queue's or the injector's release
-        if (does.publisher_looks) wake_sleeper();
+        if (does.publisher_looks && idle.lacks_searcher() && needs_help()) wake_sleeper();
+    }
+    /// BURST-1, BURST-2: the workers are busy for longer than they foresaw.
+    void foresee_nothing() {
+        alone_up_to.store(0, relaxed);
+        if (does.monitor_fences) weft::detail::heavy_fence();
+        if (does.monitor_looks && work_is_queued()) wake_sleeper();
     }
     void publish_from_outside() {
         queue.fetch_add(1, release);
@@ -64,10 +73,11 @@ struct workers {
         return false;
     }
     bool work_is_queued() const { return queue.load(relaxed) > 0; }
+    bool needs_help() const { return queue.load(relaxed) > alone_up_to.load(relaxed); }
 
     void found(bool searching) {
         const bool look = !searching || idle.end_search();
-        if (does.found_hands_on && look && work_is_queued()) wake_sleeper();
+        if (does.found_hands_on && look && needs_help()) wake_sleeper();
         if (spawns.load(relaxed) > 0 && spawns.fetch_sub(1, relaxed) > 0) publish();
     }
 
@@ -80,7 +90,7 @@ struct workers {
                 if (searching && take()) return found(searching);
             }
             idle.announce_sleep(me, std::exchange(searching, false));
-            if (!does.sleeper_looks || !work_is_queued() || idle.anybody_searches() || idle.enough_awake() || !does.somebody_looks) {
+            if (!does.sleeper_looks || !needs_help() || idle.anybody_searches() || idle.enough_awake() || !does.somebody_looks) {
                 parkers[me].sleep(soon);
                 if (model::slept_until_deadline()) {
                     // only read-modify-writes change the queue, so this one reads the newest value
@@ -122,6 +132,21 @@ model::result run(unsigned n, int items, model::options o, const steps& s = {}, 
     });
 }
 
+/// BURST-1: a worker finds an item and publishes `spawned` others, which it keeps for itself; then the monitor looks.
+model::result run_alone(unsigned n, int spawned, model::options o, const steps& s = {}) {
+    o.timeouts = 0;
+    return model::explore(o, [=](model::execution& t) {
+        auto w = std::make_unique<workers>(n, spawned, s);
+        w->alone_up_to.store(spawned, relaxed);
+        t.thread([&w = *w] {
+            w.publish_from_outside();
+            w.foresee_nothing();
+        });
+        for (unsigned i = 0; i < n; ++i) t.thread([&w = *w, i] { w.work(i); });
+        t.join_all();
+    });
+}
+
 void expect_holds(const model::result& r) {
     EXPECT_TRUE(r.ok) << r.report;
     EXPECT_TRUE(r.complete);
@@ -145,6 +170,8 @@ TEST(idle, IDLE_SET_2_three_workers_two_items) { expect_holds(run(3, 2, {.preemp
 
 TEST(idle, IDLE_SET_7_one_of_two_may_be_awake) { expect_holds(run_few(2, 1, 1, false, for_two)); }
 TEST(idle, IDLE_SET_7_two_of_three_may_be_awake) { expect_holds(run_few(3, 2, 2, false, {.preemptions = 1, .reorderings = 1})); }
+TEST(idle, BURST_1_BURST_2_one_that_is_busy_for_longer_is_helped) { expect_holds(run_alone(2, 1, for_two)); }
+
 TEST(idle, IDLE_SET_7_the_second_when_it_may) { expect_holds(run_few(2, 2, 1, true, {.preemptions = 2, .reorderings = 1})); }
 
 // ---- each step of the two columns taken away
@@ -153,6 +180,9 @@ TEST(idle, IDLE_SET_7_lost_when_nobody_looks) { expect_lost(run_few(2, 1, 1, fal
 TEST(idle, IDLE_SET_7_lost_when_nobody_is_woken_though_more_may) {
     expect_lost(run_few(2, 2, 1, true, for_two, {.raise_wakes = false}));
 }
+
+TEST(idle, BURST_1_lost_when_the_monitor_does_not_look) { expect_lost(run_alone(2, 1, for_two, {.monitor_looks = false})); }
+TEST(idle, BURST_2_lost_when_the_monitor_does_not_fence) { expect_lost(run_alone(2, 1, for_two, {.monitor_fences = false})); }
 
 TEST(idle, lost_when_the_publisher_does_not_look) { expect_lost(run(1, 1, for_one, {.publisher_looks = false})); }
 TEST(idle, lost_when_the_sleeper_does_not_look) { expect_lost(run(1, 1, for_one, {.sleeper_looks = false})); }

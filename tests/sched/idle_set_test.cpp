@@ -38,6 +38,18 @@ TEST(idle_set, wakes_the_last_one_to_fall_asleep) {
     EXPECT_EQ(idle.sleeping_count(), 2u);
 }
 
+TEST(idle_set, wakes_the_one_that_has_slept_longest_but_not_the_late_one) {
+    idle_set idle(4);
+    for (const unsigned w : {2u, 0u, 3u}) idle.announce_sleep(w, did_not_search);
+    EXPECT_EQ(idle.claim_sleeper_but(2), 0u);
+    EXPECT_EQ(idle.claim_sleeper_but(3), std::nullopt);  // one searches now (IDLE_SET-4)
+    EXPECT_TRUE(idle.end_search());
+    EXPECT_EQ(idle.claim_sleeper_but(3), 2u);
+    EXPECT_TRUE(idle.end_search());
+    EXPECT_EQ(idle.claim_sleeper_but(3), std::nullopt);  // no other sleeps
+    EXPECT_EQ(idle.sleeping_count(), 1u);
+}
+
 TEST(idle_set, IDLE_SET_2_wakes_nobody_while_one_searches) {
     idle_set idle(4);
     idle.announce_sleep(1, did_not_search);

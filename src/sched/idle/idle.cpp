@@ -23,6 +23,8 @@ constexpr auto patience = std::chrono::microseconds(20);
 constexpr auto answer_in = std::chrono::microseconds(10);
 // chosen: the shortest time that a theft should last; see docs/measurements/run-order.md
 constexpr auto tiny = std::chrono::microseconds(20);
+// chosen: what it costs two workers to move a fiber and what belongs to it
+constexpr auto worth_moving = std::chrono::nanoseconds(500);
 // chosen
 constexpr auto least_gap = std::chrono::microseconds(50), most_gap = std::chrono::microseconds(800);
 // chosen: about 200 us, then the worker looks for work again
@@ -35,7 +37,7 @@ constexpr int relaxes_per_look = 20;
 
 control_block* idle_worker::find_work() noexcept {
     if (auto* const s = w_.owner_.simulated()) return s->find_work(w_);
-    judge_last_theft();
+    end_burst();
     if (w_.state_.seeks_better())
         if (auto* const f = take_better()) return found(f);
     for (;;) {
@@ -110,8 +112,12 @@ control_block* idle_worker::found(control_block* f) noexcept {
     // IDLE_SET-2: end_search() says whether this searcher must now look for more work.
     const bool somebody_sleeps = !w_.state_.end_search() || s.idle().end_search();
     // The worker is away for as long as a body lasts: others must mind its timers and the driver.
-    if (s.worker_count() > 1 && s.the_lead().oversleeps(w_.timers_.earliest())) s.io().wake();
-    if (hand_on || (somebody_sleeps && (s.the_lead().is_free() || s.work_is_queued()))) s.wake_sleeper();
+    if (s.worker_count() == 1) return f;
+    const bool predicts = s.the_monitor().monitor_id() != 0 && s.the_monitor().computing_without_worker() == 0;
+    w_.burst_.begin(clock::now(), w_.ticks_.load(relaxed), predicts);
+    const bool is_long = w_.needs_help(1);
+    if (is_long && s.the_lead().oversleeps(w_.timers_.earliest())) s.io().wake();
+    if ((hand_on && is_long) || (somebody_sleeps && ((is_long && s.the_lead().is_free()) || s.work_needs_help()))) s.wake_sleeper();
     return f;
 }
 
@@ -124,7 +130,7 @@ control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
     // Owner only.
     if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);
-    if (w_.state_.take_spin() && !in_others_way_) {
+    if (w_.state_.take_spin() && !in_others_way_ && w_.gap_ == duration::zero()) {
         const auto end = clock::now() + spin_for;
         do {
             if (auto* const f = ask_or_collect()) return f;
@@ -137,7 +143,7 @@ control_block* idle_worker::search() noexcept {
     for (int i = 0;; ++i) {
         if (auto* const f = steal_patiently()) return f;
         if (i == naps || !others_are_busy() || s.stopping()) break;
-        if (in_others_way_ && !s.work_is_queued()) break;
+        if ((in_others_way_ || w_.gap_ != duration::zero()) && !s.work_needs_help()) break;
         nap();
         if (auto* const f = look()) return f;
     }
@@ -200,6 +206,7 @@ bool idle_worker::worth_asking(worker& victim, time_point now) noexcept {
     if (std::exchange(seen.ticks, ticks) != ticks) seen.since = now;
     // Allows for a fiber that spawns in a loop: its worker dispatches only now and then.
     const bool moves = now - seen.since < patience;
+    if (moves && !victim.needs_help()) return false;
     if (only_above_low_ && !victim.has_above_low(moves)) return false;
     if (!moves || now >= w_.ask_again_) return true;
     backed_off_ = true;
@@ -237,19 +244,27 @@ control_block* idle_worker::take_over(control_block** stolen, std::uint32_t n, t
     if (n == 0) return nullptr;
     w_.steals_.store(w_.steals_.load(relaxed) + n, relaxed);  // owner only
     w_.stolen_at_ = now;
+    w_.stolen_ = n;
     const carrier::visit inside(*this_carrier());
     for (std::uint32_t i = 1; i < n; ++i) w_.append(*stolen[i]);  // found() notifies
     return w_.begin_with(*stolen[0]);
 }
 
-void idle_worker::judge_last_theft() noexcept {
-    if (w_.stolen_at_ == never) return;
+void idle_worker::end_burst() noexcept {
+    if (w_.owner_.worker_count() == 1) return;
     const auto now = clock::now();
-    if (now - std::exchange(w_.stolen_at_, never) < tiny)
+    w_.burst_.end(now, w_.ticks_.load(relaxed));
+    if (w_.stolen_at_ != never) judge_last_theft(now);
+}
+
+void idle_worker::judge_last_theft(time_point now) noexcept {
+    const auto lasted = now - std::exchange(w_.stolen_at_, never);
+    if (lasted < tiny || lasted < w_.stolen_ * worth_moving)
         w_.gap_ = std::clamp(2 * w_.gap_, duration(least_gap), duration(most_gap));
     else
         w_.gap_ = {};
     w_.ask_again_ = now + w_.gap_;
+    w_.owner_.put_thefts_off(w_.ask_again_);
 }
 
 bool idle_worker::others_are_busy() const noexcept {
@@ -313,7 +328,7 @@ void idle_worker::sleep() noexcept {
     w_.asleep_.store(true, relaxed);  // a hint; found() wakes a leader that relied on it
     // Step 3 of idle_set.hpp. Work queued now is found by a searcher, if there is one (IDLE_SET-2),
     // or by the workers that are awake, if enough are (IDLE_SET-7).
-    if ((!s.work_is_queued() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_pinned() &&
+    if ((!s.work_needs_help() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_pinned() &&
         !s.stopping()) {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
         sleep_until(tidy_at_);

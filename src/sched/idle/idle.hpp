@@ -39,7 +39,8 @@ private:
     control_block* end_call() noexcept;
     control_block* take_over(control_block** stolen, std::uint32_t n, time_point now) noexcept;
     bool worth_asking(worker& victim, time_point now) noexcept;
-    void judge_last_theft() noexcept;
+    void end_burst() noexcept;
+    void judge_last_theft(time_point now) noexcept;
     control_block* found(control_block* f) noexcept;
     bool tidy() noexcept;                         // gives back memory that a burst has left
     void nap() noexcept;

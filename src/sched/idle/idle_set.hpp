@@ -22,8 +22,8 @@
 //               its sleep later looks itself (IDLE_SET-3).
 //   IDLE_SET-3  If step 3 on the left finds no sleeper, every sleeper announces later and finds the
 //               work in its step 3.
-//   IDLE_SET-4  A sleeper claimed by claim_sleeper() counts as searching from that moment, so one
-//               piece of work does not wake two.
+//   IDLE_SET-4  A sleeper claimed by claim_sleeper() or claim_sleeper_but() counts as searching
+//               from that moment, so one piece of work does not wake two.
 //   IDLE_SET-5  A worker is announced at most once; retract() tells it whether it was claimed
 //               meanwhile (then a wake token is on its way, and it searches).
 //   IDLE_SET-6  The last worker to announce itself needs no heavy fence: each announcement
@@ -39,12 +39,16 @@
 //               limit does not end the work of a worker that is awake: a surplus worker notices by
 //               too_many_awake() and drains its queues.
 //
+// Work that a worker foresees to end before another is awake is not published in this sense
+// (burst.hpp): neither column looks at it.
+//
 // If either fence is removed, both sides can miss each other: the model test
 // tests/model/idle_model.cpp expects that run.
 #pragma once
 
 #include <weft/detail/annotated_locks.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -121,16 +125,20 @@ public:
     /// Claims the last worker to fall asleep, unless one searches already.
     std::optional<unsigned> claim_sleeper() noexcept {
         const lock_guard guard(lock_);
-        if (sleepers_.empty() || enough_awake()) return std::nullopt;
-        auto now = word_.load(relaxed);
-        do {
-            // IDLE_SET-2 again: another waker was faster
-            if (searching(now) != 0) return std::nullopt;
-        // IDLE_SET-4; pairs with end_search() and announce_sleep()
-        } while (!word_.compare_exchange_weak(now, now + one_searching - one_sleeping, seq_cst, relaxed));
+        if (sleepers_.empty() || enough_awake() || !count_as_searching()) return std::nullopt;
         const auto worker = sleepers_.back();
         sleepers_.pop_back();
         return worker;
+    }
+
+    /// Claims the worker that has slept longest, but not `worker`, unless one searches already.
+    std::optional<unsigned> claim_sleeper_but(unsigned worker) noexcept {
+        const lock_guard guard(lock_);
+        const auto other = std::find_if(sleepers_.begin(), sleepers_.end(), [&](unsigned s) { return s != worker; });
+        if (other == sleepers_.end() || enough_awake() || !count_as_searching()) return std::nullopt;
+        const auto claimed = *other;
+        sleepers_.erase(other);
+        return claimed;
     }
 
     /// Any thread. \returns whether to wake a sleeper now, as if work came from outside.
@@ -150,6 +158,16 @@ public:
 private:
     static constexpr std::uint32_t one_searching = 1, one_sleeping = 1u << 16;
     static std::uint32_t searching(std::uint32_t w) noexcept { return w & 0xffff; }
+    // A sleeper that is being claimed searches from now on (IDLE_SET-4), unless one does already.
+    bool count_as_searching() noexcept WEFT_REQUIRES(lock_) {
+        auto now = word_.load(relaxed);
+        do {
+            // IDLE_SET-2 again: another waker was faster
+            if (searching(now) != 0) return false;
+        // IDLE_SET-4; pairs with end_search() and announce_sleep()
+        } while (!word_.compare_exchange_weak(now, now + one_searching - one_sleeping, seq_cst, relaxed));
+        return true;
+    }
     static std::uint32_t sleeping(std::uint32_t w) noexcept { return w >> 16; }
     unsigned awake() const noexcept { return workers_ - sleeping_count(); }
 

@@ -107,6 +107,8 @@ time_point monitor::round() noexcept {
     lacks_carriers_.store(std::exchange(lacked_, false), relaxed);  // a hint
     if (owner_.options().follows_quota) follow_quota(now, std::exchange(stuck_, 0));
     serve_the_demoted(now);
+    help_long_bursts(now);
+    if (is_crowded) relieve_the_late(now);
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
@@ -123,6 +125,33 @@ void monitor::follow_quota(time_point now, unsigned stuck) noexcept {
     }
     lent_ = stuck;
     if (owner_.idle().allow(std::min(cpus() + lent_, owner_.worker_count()))) owner_.wake_searcher();
+}
+
+// BURST-1: what a worker has kept for itself waits behind a body that is longer than it foresaw.
+void monitor::help_long_bursts(time_point now) noexcept {
+    if (owner_.worker_count() == 1 || owner_.idle().sleeping_count() == 0) return;
+    bool any = false, oversleeps = false;
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) {
+        auto& w = owner_.worker_at(i);
+        if (w.asleep() || !w.the_burst().is_too_long(now)) continue;
+        any = true;
+        w.the_burst().foresee_nothing();
+        oversleeps |= owner_.the_lead().oversleeps(w.timers().earliest());
+    }
+    if (!any) return;
+    heavy_fence();  // BURST-2; pairs with the light fence of a worker that publishes, and with announce_sleep()
+    if (oversleeps) owner_.io().wake();
+    if (owner_.the_lead().is_free() || owner_.work_is_queued()) owner_.wake_sleeper();
+}
+
+// A worker that sleeps beside hogs, and whose timer has been due for a while, waits for a CPU: its
+// thread owes time to the kernel's scheduler. A thread that has slept longer owes none, so its
+// worker is woken. It looks for work at the others and takes the late worker's timers over.
+void monitor::relieve_the_late(time_point now) noexcept {
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) {
+        auto& w = owner_.worker_at(i);
+        if (w.asleep() && w.timers().earliest() <= now - come_to_help) return owner_.wake_another_than(w);
+    }
 }
 
 void monitor::count_those_who_run() noexcept {

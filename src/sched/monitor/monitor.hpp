@@ -93,6 +93,8 @@ private:
     void run() noexcept;
     time_point round() noexcept;
     void count_those_who_run() noexcept;
+    void help_long_bursts(time_point now) noexcept;
+    void relieve_the_late(time_point now) noexcept;
     void follow_quota(time_point now, unsigned stuck) noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;

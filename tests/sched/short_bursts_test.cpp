@@ -1,0 +1,84 @@
+// short_bursts_test.cpp - a worker keeps little work for itself, and is helped when that takes longer than it foresaw.
+//
+// The time slice is a second, so that no fiber loses its worker: what waits can only be taken over by another worker.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <weft/runtime.hpp>
+
+#include "support/no_leaks.hpp"
+#include "support/scale.hpp"
+
+using namespace std::chrono_literals;
+using clock_type = std::chrono::steady_clock;
+
+namespace weft::test {
+namespace {
+
+class short_bursts : public no_leaks {
+protected:
+    /// Bursts of two short fibers, each on a runtime that sleeps. \returns wakes of a worker for each burst.
+    double wakes_of(unsigned bursts) {
+        const auto before = rt.stats().wakes;
+        for (unsigned i = 0; i < bursts; ++i) {
+            rt.spawn([] { spawn([] {}).join(); }).join();
+            std::this_thread::sleep_for(200us);
+        }
+        return static_cast<double>(rt.stats().wakes - before) / bursts;
+    }
+
+    /// The least of some looks: noise only adds.
+    template <class Look>
+    auto least_of_five(Look look) {
+        auto least = look();
+        for (int i = 1; i < 5; ++i) least = std::min(least, look());
+        return least;
+    }
+
+    /// \returns how long `what`, begun by a fiber that computes then, takes. `what` gets a flag, which it sets when it is done.
+    template <class What>
+    clock_type::duration behind_a_long_body(What what) {
+        wakes_of(100);
+        std::atomic<bool> done = false;
+        const auto took = rt.spawn([&] {
+                                const auto begin = clock_type::now();
+                                what(done);
+                                while (!done && clock_type::now() - begin < 700ms) {}
+                                return clock_type::now() - begin;
+                            }).join();
+        while (!done) std::this_thread::sleep_for(1ms);
+        return took;
+    }
+
+    watched_runtime rt{{.workers = 2, .time_slice = 1s}};
+};
+
+TEST_F(short_bursts, wake_no_second_worker) {
+    // Each burst needs one wake, and had two. A sanitizer makes some bodies longer than a wake.
+    EXPECT_LT(least_of_five([&] { return wakes_of(200); }), sanitized ? 2.5 : 1.5);
+}
+
+TEST_F(short_bursts, BURST_1_what_waits_behind_an_unforeseen_long_body_is_taken_over) {
+    EXPECT_LT(least_of_five([&] {
+                  return behind_a_long_body([](std::atomic<bool>& done) { spawn([&] { done = true; }).detach(); });
+              }), 300ms);
+}
+
+TEST_F(short_bursts, BURST_1_so_is_a_timer) {
+    EXPECT_LT(least_of_five([&] {
+                  return behind_a_long_body([](std::atomic<bool>& done) {
+                      spawn([&] {
+                          this_fiber::sleep_for(10ms);
+                          done = true;
+                      }).detach();
+                      this_fiber::yield();  // it sleeps now, on this worker
+                  });
+              }), 300ms);
+}
+
+}  // namespace
+}  // namespace weft::test
