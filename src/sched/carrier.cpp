@@ -157,7 +157,7 @@ void carrier::start_attentively(control_block& f) noexcept {
     worker& w = its_worker();
     w.push(f);
     leave();
-    w.notify();  // outside the visit: it reads only members that never change
+    w.notify();  // outside the visit: what it reads never changes, or is a hint
 }
 
 void carrier::start_rare(control_block& f) noexcept {

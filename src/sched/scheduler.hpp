@@ -250,6 +250,10 @@ public:
     bool work_is_queued() const noexcept;
     /// Whether some of it is worth waking a worker for.
     bool work_needs_help() const noexcept;
+    /// Whether workers may foresee how long they will be busy (BURST-1).
+    bool predicts_bursts() const noexcept {
+        return monitor_.monitor_id() != 0 && monitor_.computing_without_worker() == 0;
+    }
     /// A hint: whether it is time to move fibers again, after thefts that were not worth it.
     bool thefts_pay(time_point now) const noexcept { return now.time_since_epoch().count() >= thefts_pay_at_.load(relaxed); }
     void put_thefts_off(time_point until) noexcept { thefts_pay_at_.store(until.time_since_epoch().count(), relaxed); }

@@ -58,7 +58,12 @@ control_block* worker::attend_news() noexcept {
     }
     state_.read_news();
     auto* const pinned = pick_pinned();
-    if ((pinned ? needs_help(1) : has_work() && needs_help()) && !alone_ && owner_.the_lead().oversleeps(timers_.earliest())) owner_.io().wake();
+    if ((pinned || has_work()) && !alone_ && owner_.the_lead().oversleeps(timers_.earliest())) {
+        if (needs_help(pinned ? 1 : 0))
+            owner_.io().wake();
+        else
+            owner_.the_monitor().somebody_runs();  // BURST-3
+    }
     return pinned || !state_.has_classes() ? pinned : pick_by_class();
 }
 
@@ -145,12 +150,13 @@ void worker::overflow(control_block& f) noexcept {
 }
 
 void worker::wake_helper() noexcept {
-    if (needs_help() || !owner_.injected().empty()) owner_.wake_claimed();
+    if (needs_help() || !owner_.injected().empty()) return owner_.wake_claimed();
+    owner_.the_monitor().somebody_runs();  // BURST-3
 }
 
 void worker::poll() noexcept {
     take_in();
-    burst_.poll(last_poll_, ticks_.load(relaxed), has_work() && owner_.thefts_pay(last_poll_));
+    burst_.poll(last_poll_, ticks_.load(relaxed), owner_.predicts_bursts(), has_work() && owner_.thefts_pay(last_poll_));
     if (owner_.idle().too_many_awake() && !this_carrier()->has_pinned()) [[unlikely]]
         return begin_drain();
     if (has_work()) notify();

@@ -65,7 +65,7 @@ inline void carrier::start(control_block& f) noexcept {
     if (!w.queue_.push_if_room(f)) [[unlikely]]
         return start_attentively(f);
     leave();
-    w.notify();  // outside the visit: it reads only members that never change
+    w.notify();  // outside the visit: what it reads never changes, or is a hint
 }
 
 [[gnu::always_inline]] inline void carrier::count_end() noexcept {

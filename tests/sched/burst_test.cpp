@@ -59,13 +59,13 @@ TEST_F(bursts, remember_long_bodies_for_a_while) {
 TEST_F(bursts, BURST_1_that_last_get_help_at_a_poll_while_thefts_pay) {
     one(10us, 10);
     b.begin(now, ticks, true);
-    b.poll(now + burst::worth_help / 2, ticks + 25, true);
+    b.poll(now + burst::worth_help / 2, ticks + 25, true, true);
     EXPECT_NE(b.alone_up_to(), 0u);
-    b.poll(now + burst::worth_help, ticks + 50, false);
+    b.poll(now + burst::worth_help, ticks + 50, true, false);
     EXPECT_NE(b.alone_up_to(), 0u);
-    b.poll(now + 2 * burst::worth_help, ticks + 100, true);
+    b.poll(now + 2 * burst::worth_help, ticks + 100, true, true);
     EXPECT_EQ(b.alone_up_to(), 0u);
-    b.poll(now + 3 * burst::worth_help, ticks + 150, false);
+    b.poll(now + 3 * burst::worth_help, ticks + 150, true, false);
     EXPECT_NE(b.alone_up_to(), 0u);
 }
 
@@ -76,13 +76,22 @@ TEST_F(bursts, BURST_1_are_too_long_when_no_poll_comes) {
     EXPECT_TRUE(b.is_too_long(now + burst::too_long + 1ns));
     b.foresee_nothing();
     EXPECT_EQ(b.alone_up_to(), 0u);
-    b.poll(now + burst::too_long, ticks + 150, false);
+    b.poll(now + burst::too_long, ticks + 150, true, false);
     EXPECT_FALSE(b.is_too_long(now + 2 * burst::too_long));
+}
+
+TEST_F(bursts, do_not_count_the_time_between_them) {
+    one(10us, 10);
+    b.poll(now + 10s, ticks + 1, true, false);  // it looks for work
+    EXPECT_EQ(alone(), burst::worth_help / 1us);
 }
 
 TEST_F(bursts, BURST_1_keep_nothing_without_a_prediction) {
     one(10us, 10);
     b.begin(now, ticks, false);
+    EXPECT_EQ(b.alone_up_to(), 0u);
+    b.begin(now, ticks, true);
+    b.poll(now + 10us, ticks + 10, false, false);
     EXPECT_EQ(b.alone_up_to(), 0u);
 }
 

@@ -10,18 +10,23 @@
 //   polls                poll()                 that number anew; 0 once the burst has lasted for
 //                                               `worth_help`, fibers wait, and thefts pay
 //   has none             end()                  -
+//   wakes no other       somebody_runs()        - (the monitor looks soon)
 //   is in a long body                           0 from the monitor's next look on, which wakes a
 //                                               worker for what is queued
 //
 // Invariants
 //   BURST-1  If alone_up_to() refuses to wake a worker for queued fibers or for the driver, and the
 //            worker that has them is busy for longer than it thought, then its next poll or the
-//            next look of the monitor wakes one. So the number is 0 where there is no monitor, and
+//            next look of the monitor wakes one. The number is 0 where there is no monitor, and
 //            beside hogs, where the kernel may take the CPU away in the midst of a short body.
-//   BURST-2  The number rises only in begin() and in poll(), before the worker notifies. A thread
-//            that lowers it looks for sleepers afterwards, as if it had published the work
-//            (idle_set.hpp). The monitor passes a heavy fence in between: a worker that publishes
-//            sees the lower number then, or the monitor sees the work.
+//   BURST-2  The number changes in begin(), before the worker ends its search, and in poll(),
+//            before it notifies. The monitor, which lowers it, looks for sleepers afterwards as if
+//            it had published the work (idle_set.hpp), with a heavy fence in between: a worker that
+//            publishes sees the lower number then, or the monitor sees the work.
+//   BURST-3  A worker that refuses to wake another tells the monitor afterwards, by
+//            somebody_runs(), which has a light fence. A monitor that is about to rest for long
+//            says so, passes a heavy fence, and looks whether some worker keeps work for itself. So
+//            the monitor's next look is at most a millisecond away.
 //
 // Model test: tests/model/idle_model.cpp.
 #pragma once
@@ -55,12 +60,16 @@ public:
         set_alone(limit());
     }
     /// `help_pays`: whether fibers wait, and the last thefts were worth it.
-    void poll(time_point now, std::uint64_t dispatches, bool help_pays) noexcept {
+    void poll(time_point now, std::uint64_t dispatches, bool predicts, bool help_pays) noexcept {
         learn(now, dispatches);
+        predicts_ = predicts;
         go_on(now, dispatches);
         set_alone(help_pays && now - began_ >= worth_help ? 0 : limit());
     }
-    void end(time_point now, std::uint64_t dispatches) noexcept { learn(now, dispatches); }
+    void end(time_point now, std::uint64_t dispatches) noexcept {
+        learn(now, dispatches);
+        then_ = {};  // what passes until the next burst is no body
+    }
 
     // Any thread:
 
@@ -79,7 +88,7 @@ private:
 
     // The longest mean of late, which takes some six bursts to halve: long bodies are remembered.
     void learn(time_point now, std::uint64_t dispatches) noexcept {
-        if (then_ == time_point{}) return;  // no burst has begun yet
+        if (then_ == time_point{}) return;  // outside of a burst
         const auto n = static_cast<std::int64_t>(dispatches - dispatches_then_);
         const auto mean = (now - then_) / std::max<std::int64_t>(n, 1);
         body_ = std::max({mean, body_ - body_ / 8, duration(1)});

@@ -94,7 +94,8 @@ control_block* idle_worker::pick() noexcept {
 control_block* idle_worker::found(control_block* f) noexcept {
     auto& s = w_.owner_;
     w_.state_.found_work();
-    s.the_monitor().somebody_runs();
+    if (s.worker_count() > 1) w_.burst_.begin(clock::now(), w_.ticks_.load(relaxed), s.predicts_bursts());  // BURST-2
+    s.the_monitor().somebody_runs();  // BURST-3
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
@@ -113,8 +114,6 @@ control_block* idle_worker::found(control_block* f) noexcept {
     const bool somebody_sleeps = !w_.state_.end_search() || s.idle().end_search();
     // The worker is away for as long as a body lasts: others must mind its timers and the driver.
     if (s.worker_count() == 1) return f;
-    const bool predicts = s.the_monitor().monitor_id() != 0 && s.the_monitor().computing_without_worker() == 0;
-    w_.burst_.begin(clock::now(), w_.ticks_.load(relaxed), predicts);
     const bool is_long = w_.needs_help(1);
     if (is_long && s.the_lead().oversleeps(w_.timers_.earliest())) s.io().wake();
     if ((hand_on && is_long) || (somebody_sleeps && ((is_long && s.the_lead().is_free()) || s.work_needs_help()))) s.wake_sleeper();
@@ -130,7 +129,8 @@ control_block* idle_worker::search() noexcept {
     auto& s = w_.owner_;
     // Owner only.
     if (s.worker_count() > 1) w_.searches_.store(w_.searches_.load(relaxed) + 1, relaxed);
-    if (w_.state_.take_spin() && !in_others_way_ && w_.gap_ == duration::zero()) {
+    const bool backs_off = clock::now() < w_.ask_again_;
+    if (w_.state_.take_spin() && !in_others_way_ && !backs_off) {
         const auto end = clock::now() + spin_for;
         do {
             if (auto* const f = ask_or_collect()) return f;
@@ -143,7 +143,7 @@ control_block* idle_worker::search() noexcept {
     for (int i = 0;; ++i) {
         if (auto* const f = steal_patiently()) return f;
         if (i == naps || !others_are_busy() || s.stopping()) break;
-        if ((in_others_way_ || w_.gap_ != duration::zero()) && !s.work_needs_help()) break;
+        if ((in_others_way_ || backs_off) && !s.work_needs_help()) break;
         nap();
         if (auto* const f = look()) return f;
     }

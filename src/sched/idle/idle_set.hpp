@@ -113,8 +113,7 @@ public:
         const lock_guard guard(lock_);
         for (auto& s : sleepers_) {
             if (s != worker) continue;
-            s = sleepers_.back();
-            sleepers_.pop_back();
+            sleepers_.erase(sleepers_.begin() + (&s - sleepers_.data()));
             // IDLE_SET-6; pairs with announce_sleep() of the last worker
             word_.fetch_sub(one_sleeping, seq_cst);
             return true;

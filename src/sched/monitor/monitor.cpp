@@ -130,18 +130,23 @@ void monitor::follow_quota(time_point now, unsigned stuck) noexcept {
 // BURST-1: what a worker has kept for itself waits behind a body that is longer than it foresaw.
 void monitor::help_long_bursts(time_point now) noexcept {
     if (owner_.worker_count() == 1 || owner_.idle().sleeping_count() == 0) return;
-    bool any = false, oversleeps = false;
+    bool any = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
         auto& w = owner_.worker_at(i);
         if (w.asleep() || !w.the_burst().is_too_long(now)) continue;
         any = true;
         w.the_burst().foresee_nothing();
-        oversleeps |= owner_.the_lead().oversleeps(w.timers().earliest());
     }
     if (!any) return;
     heavy_fence();  // BURST-2; pairs with the light fence of a worker that publishes, and with announce_sleep()
-    if (oversleeps) owner_.io().wake();
-    if (owner_.the_lead().is_free() || owner_.work_is_queued()) owner_.wake_sleeper();
+    if (some_timer_is_overslept()) owner_.io().wake();
+    if (owner_.the_lead().is_free() || owner_.work_needs_help()) owner_.wake_sleeper();
+}
+
+bool monitor::some_timer_is_overslept() const noexcept {
+    for (unsigned i = 0; i < owner_.worker_count(); ++i)
+        if (auto& w = owner_.worker_at(i); !w.asleep() && owner_.the_lead().oversleeps(w.timers().earliest())) return true;
+    return false;
 }
 
 // A worker that sleeps beside hogs, and whose timer has been due for a while, waits for a CPU: its

@@ -94,6 +94,8 @@ private:
     time_point round() noexcept;
     void count_those_who_run() noexcept;
     void help_long_bursts(time_point now) noexcept;
+    bool some_timer_is_overslept() const noexcept;
+    bool somebody_keeps_work() const noexcept;
     void relieve_the_late(time_point now) noexcept;
     void follow_quota(time_point now, unsigned stuck) noexcept;
     waiting what_waits() const noexcept;

@@ -36,7 +36,11 @@ void monitor::sleep_until(time_point next, time_point nothing_runs) noexcept {
     if (next - clock::now() > may_miss) {
         rests_.store(true, relaxed);
         heavy_fence();
-        if (next == nothing_runs && !all_sleep()) return rests_.store(false, relaxed);
+        if (next == nothing_runs) {
+            if (!all_sleep()) return rests_.store(false, relaxed);
+        } else if (somebody_keeps_work()) {
+            alarm_.set(clock::now() + first_look);  // BURST-3
+        }
     }
     alarm_.wait();
     rests_.store(false, relaxed);
@@ -46,6 +50,19 @@ bool monitor::all_sleep() const noexcept {
     for (unsigned i = 0; i < owner_.worker_count(); ++i)
         if (!owner_.worker_at(i).asleep()) return false;
     return !owner_.demoted().is_waited_for();
+}
+
+// BURST-3: whether some worker has refused to wake another, as far as that shows.
+bool monitor::somebody_keeps_work() const noexcept {
+    if (owner_.worker_count() == 1 || owner_.idle().sleeping_count() == 0) return false;
+    bool any = false;
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) {
+        auto& w = owner_.worker_at(i);
+        if (w.asleep() || w.the_burst().alone_up_to() == 0) continue;
+        if (w.has_work()) return true;
+        any = true;
+    }
+    return any && (owner_.the_lead().is_free() || some_timer_is_overslept());
 }
 
 // Sets the alarm instead of waking the monitor: it would get this CPU first, and a fiber that has
