@@ -169,7 +169,7 @@ void add_feed(CLI::App& command, plan& wanted) {
         ->type_name("N,N...")
         ->capture_default_str();
     command.add_flag("--full", wanted.full,
-                     "of feed: threads that give way do so beyond a million times, too, which takes minutes");
+                     "of feed: threads that give way do so beyond a million times, too, which takes minutes; no run to warm up");
 }
 
 }  // namespace
