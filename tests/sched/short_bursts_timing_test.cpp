@@ -1,4 +1,4 @@
-// short_bursts_test.cpp - a worker keeps little work for itself, and is helped when that takes longer than it foresaw.
+// short_bursts_timing_test.cpp - a worker keeps little work for itself, and is helped when that takes longer than it foresaw.
 //
 // The time slice is a second, so that no fiber loses its worker: what waits can only be taken over by another worker.
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using clock_type = std::chrono::steady_clock;
 namespace weft::test {
 namespace {
 
-class short_bursts : public no_leaks {
+class short_bursts_timing : public no_leaks {
 protected:
     /// Bursts of two short fibers, each on a runtime that sleeps. \returns wakes of a worker for each burst.
     double wakes_of(unsigned bursts) {
@@ -64,18 +64,18 @@ protected:
     watched_runtime rt{{.workers = 2, .time_slice = 1s}};
 };
 
-TEST_F(short_bursts, wake_no_second_worker) {
+TEST_F(short_bursts_timing, wake_no_second_worker) {
     // Each burst needs one wake, and had two. A sanitizer makes some bodies longer than a wake.
     EXPECT_LT(least_of_five([&] { return wakes_of(200); }), sanitized ? 2.5 : 1.5);
 }
 
-TEST_F(short_bursts, BURST_1_what_waits_behind_an_unforeseen_long_body_is_taken_over) {
+TEST_F(short_bursts_timing, BURST_1_what_waits_behind_an_unforeseen_long_body_is_taken_over) {
     const auto spawns = [](std::atomic<bool>& done) { spawn([&] { done = true; }).detach(); };
     EXPECT_LT(lateness_behind_a_long_body(spawns, 0us), bound);
     for (const auto yields_for : {100us, 250us, 350us, 1000us}) EXPECT_LT(lateness_behind_a_long_body(spawns, yields_for), bound);
 }
 
-TEST_F(short_bursts, BURST_1_BURST_3_so_is_a_timer) {
+TEST_F(short_bursts_timing, BURST_1_BURST_3_so_is_a_timer) {
     const auto sleeps = [](std::atomic<bool>& done) {
         spawn([&] {
             this_fiber::sleep_for(10ms);
