@@ -28,6 +28,7 @@ class hog_stacks : public hog_reports {
 protected:
     /// \returns the stack in the first report of a fiber that computes in spin_until().
     auto stack_of_spinner(const runtime_options& o) {
+        over = false;
         watched_runtime rt(o);
         auto t = ticker(rt);
         auto hog = rt.spawn({.name = "spinner"}, [this] { spin_until(over); });
@@ -35,14 +36,16 @@ protected:
         over = true;
         t.join();
         hog.join();
-        return of("spinner").front().stack;
+        return of("spinner").back().stack;
     }
 };
 
 TEST_F(hog_stacks, seed_Q13_show_one_that_computes) {
     auto o = listening();
     o.hog_signal = free_signal;
-    const auto stack = stack_of_spinner(o);
+    auto stack = stack_of_spinner(o);
+    // On a loaded machine the signal may come after the report.
+    for (int i = 0; i < 4 && stack.empty(); ++i) stack = stack_of_spinner(o);
 #if WEFT_UNDER_TSAN
     EXPECT_LE(stack.size(), 32u);  // it puts handlers off until the thread calls something, which this one does not
 #else
