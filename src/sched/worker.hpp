@@ -109,7 +109,7 @@ public:
     /// Wakes a sleeper if one is needed, after work was published.
     void notify() noexcept;
     /// Whether more is queued here than the worker will have run by the time another one is awake.
-    /// `more`: so many fibers that it is about to run.
+    /// `more`: the number of fibers that it has taken out of its queues and is about to run.
     bool needs_help(std::uint32_t more = 0) const noexcept {
         return queue_.size() + high_.size() + low_.size() + more > burst_.alone_up_to();
     }

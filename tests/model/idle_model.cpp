@@ -1,5 +1,5 @@
-// idle_model.cpp - sched/idle/idle_set.hpp (IDLE_SET-1 to IDLE_SET-7) with sched/idle/parker.hpp (PARKER-1, PARKER-2) and burst.hpp
-// (BURST-1, BURST-2): no wake-up is lost, for two and three workers.
+// idle_model.cpp - sched/idle/idle_set.hpp (IDLE_SET-1 to IDLE_SET-7) with sched/idle/parker.hpp
+// (PARKER-1, PARKER-2) and sched/idle/burst.hpp (BURST-1, BURST-2): no wake-up is lost, for two and three workers.
 //
 // The workers here take the steps of sched/idle/idle.cpp, with one shared count as the queue; a search is one look. Who has found
 // an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Items come from

@@ -138,8 +138,8 @@ TEST(further_failures_by_default, are_a_line_where_there_is_no_memory) {
         std::string text = std::string(64u << 20, 'x');
     };
     const auto two_failures = [] {
-        // Its text takes long to make on a loaded machine. Without a time slice no fiber is reported for that, on a thread for which
-        // there is no memory either.
+        // The text takes long to make on a loaded machine, so the fiber would be reported as a hog, and there is no memory for the
+        // thread that reports. Without a time slice there are no such reports.
         runtime rt({.time_slice = 0s});
         rt.run([] {
             try {

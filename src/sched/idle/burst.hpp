@@ -1,12 +1,13 @@
 // burst.hpp - how long a worker will be busy: whether another worker is worth waking for its work.
 //
-// To wake a worker costs the waker 12 us, and 32 us pass until it runs
-// (docs/measurements/waking.md). A worker that has ended its few fibers by then would better have been left alone: a server that
-// answers one request at a time, or a hundred timers that fire together, would wake a second worker
-// each time, for nothing. A burst is the time from when a worker finds work to when it has none.
+// To wake a worker costs the waker 12 us, and 32 us pass until the other worker runs
+// (docs/measurements/waking.md). If the first worker has ended its few fibers by then, the wake was
+// for nothing: a server that answers one request at a time would wake a second worker for each, and
+// so would a hundred timers that fire together. A burst is the time from when a worker finds work
+// to when it has none.
 //
 //      the worker                               what a thread that publishes work there sees
-//   finds work           begin()                alone_up_to() of the last burst
+//   finds work           begin()                alone_up_to(), as the last bursts suggest it
 //   polls                poll()                 that number anew; 0 once the burst has lasted for
 //                                               `worth_help`, fibers wait, and thefts pay
 //   has none             end()                  -
@@ -73,10 +74,10 @@ public:
 
     // Any thread:
 
-    /// Up to so many fibers the worker runs sooner than another would be there.
+    /// \returns how many fibers the worker runs in the time that another needs to wake up.
     // a hint: BURST-1
     std::uint32_t alone_up_to() const noexcept { return alone_up_to_.load(relaxed); }
-    /// For the monitor.
+    /// Called by the monitor: until the next poll or burst, each queued fiber is worth a wake.
     void foresee_nothing() noexcept { set_alone(0); }
     bool is_too_long(time_point now) const noexcept {
         return now.time_since_epoch().count() - seen_.load(relaxed) > too_long.count();  // a hint
@@ -86,7 +87,7 @@ private:
     // chosen: so that a burst that is all spawns wakes another worker all the same
     static constexpr std::uint32_t most_alone = 1024;
 
-    // The longest mean of late, which takes some six bursts to halve: long bodies are remembered.
+    // The longest mean of late, which takes some five bursts to halve: long bodies are remembered.
     void learn(time_point now, std::uint64_t dispatches) noexcept {
         if (then_ == time_point{}) return;  // outside of a burst
         const auto n = static_cast<std::int64_t>(dispatches - dispatches_then_);

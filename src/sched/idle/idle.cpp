@@ -112,8 +112,9 @@ control_block* idle_worker::found(control_block* f) noexcept {
     }
     // IDLE_SET-2: end_search() says whether this searcher must now look for more work.
     const bool somebody_sleeps = !w_.state_.end_search() || s.idle().end_search();
-    // The worker is away for as long as a body lasts: others must mind its timers and the driver.
     if (s.worker_count() == 1) return f;
+    // The worker is away for as long as a body lasts: if that is long, others must mind its timers
+    // and the driver.
     const bool is_long = w_.needs_help(1);
     if (is_long && s.the_lead().oversleeps(w_.timers_.earliest())) s.io().wake();
     if ((hand_on && is_long) || (somebody_sleeps && ((is_long && s.the_lead().is_free()) || s.work_needs_help()))) s.wake_sleeper();
@@ -384,7 +385,8 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
 }
 
 // Timers that follow each other closely share wakes: a sleep costs 8 us of a core, so 100,000 a
-// second would take most of it. Beside hogs none is put off: there a thread that wakes has to wait for a CPU anyway.
+// second would take most of it. Beside hogs none is put off: there a thread that wakes has to wait
+// for a CPU anyway.
 time_point idle_worker::not_too_soon(time_point timer) const noexcept {
     auto& s = w_.owner_;
     if (timer == never || s.the_monitor().computing_without_worker() != 0) return timer;

@@ -51,7 +51,7 @@ public:
     /// The same for several figures taken together; `once` returns one for each label.
     /// \returns  for each label the figures of the runs.
     std::vector<std::vector<double>> measure(const std::vector<label>& what, const std::function<std::vector<double>()>& once);
-    /// The same without the call to warm up, for what reports its beginning apart or takes minutes.
+    /// As measure(), without the call to warm up: for a benchmark that reports its first run apart, or whose runs take minutes.
     std::vector<std::vector<double>> measure_cold(const std::vector<label>& what,
                                                   const std::function<std::vector<double>()>& once);
     /// A figure that was measured already, with one value for each run.
