@@ -14,6 +14,12 @@
 //   2  look at the heaps again                   2  oversleeps(that time)? then wake the driver
 //   3  sleep until the earlier of the two
 //
+// A worker that goes to sleep beside the leader also looks whether the leader would oversleep its
+// earliest timer. If so, the worker wakes for its timers itself, and says so (worker::unminded()).
+// Otherwise it relies on the leader, so that one thread wakes for a burst of timers, and not two.
+// A busy worker that polls with the lead fires the due timers of sleepers too. If none polls, or
+// the leader is late, the monitor wakes the sleeper.
+//
 // Invariants
 //   LEAD-1  One worker leads at a time: from a try_take() or take_or_want() that returned true to
 //           its give_back(). What it did before that is visible to the next leader.
@@ -24,10 +30,10 @@
 //           left alone for long while workers sleep.
 //   LEAD-3  Both columns of the table above first store, then look, all by seq_cst (Dekker). So
 //           the leader sees the timer in its step 2, or the other worker sees in its step 2 that
-//           the leader would oversleep. The leader ignores the heaps of sleeping workers, which
-//           mind their own timers. For a worker that wakes up with a timer in its heap, storing
-//           that it is awake takes the place of step 1. A worker that foresees a short burst leaves
-//           step 2 out: it minds its timers itself when it sleeps, or BURST-1 holds.
+//           the leader would oversleep. The leader ignores the heap of a worker that wakes for it
+//           by itself. When that worker wakes up, its step 1 is to store that it no longer does so.
+//           A worker that foresees a short burst leaves step 2 out: it takes that step when it goes
+//           to sleep, or BURST-1 holds.
 //   LEAD-4  Only the leader writes until_. It is the least time there is unless a leader sleeps or
 //           is about to: a leader that is awake looks at the heaps anyway.
 //

@@ -49,7 +49,7 @@ worker::~worker() = default;
 }
 
 // A worker that runs any fiber may stay away from its timers for long, so it wakes a leader that
-// would oversleep them; one that runs none minds its timers itself when it sleeps.
+// would oversleep them; one that runs none looks at that when it goes to sleep.
 control_block* worker::attend_news() noexcept {
     if (auto* const s = owner_.simulated()) return s->pick(*this);
     if (state_.drains()) {
@@ -198,6 +198,7 @@ void worker::take_in() noexcept {
     state_.begin_taking_in();
     timers_.expire(now);
     if (owner_.the_lead().try_take()) {
+        if (owner_.idle().sleeping_count() != 0) expire_timers_of(whose::sleepers, now);  // LEAD-3
         owner_.io().poll(long_past);
         if (owner_.the_lead().give_back()) owner_.wake_sleeper();  // LEAD-2: it can lead now
     }
@@ -219,11 +220,19 @@ void worker::take_in() noexcept {
     if (state_.has_classes() && !alone_ && now - sought_at_ > poll_aim) state_.seek_better();
 }
 
+// Called with the lead: a worker that sleeps may rely on this one (LEAD-3).
+void worker::expire_timers_of(whose of, time_point now) noexcept {
+    for (unsigned i = 0; i < owner_.worker_count(); ++i)
+        if (auto& other = owner_.worker_at(i); &other != this && other.unminded() <= now && (of == whose::everybody || other.asleep()))
+            other.timers_.expire(now);
+}
+
 void worker::arm(timer& t, time_point when) noexcept {
     if (timers_.arm(t, when) && !alone_) state_.note_timer();
 }
 
-// A sleeping worker minds its own timers; the leader and the searcher mind those of a busy one.
+// A sleeping worker is woken, since it may sleep for longer; the leader and the searcher mind the
+// timers of a busy one.
 void worker::arm_from_outside(timer& t, time_point when) noexcept {
     if (!timers_.arm(t, when)) return;
     fence(seq_cst);  // pairs with the fences of a worker that is about to sleep

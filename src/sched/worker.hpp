@@ -129,8 +129,14 @@ public:
     /// A hint: whether it has more than one fiber above the low class; one is enough if the worker
     /// does not dispatch, since that fiber waits behind a long body.
     bool has_above_low(bool dispatches) const noexcept { return queue_.size() + high_.size() > (dispatches ? 1 : 0); }
-    // A hint, but for the leader: LEAD-3; pairs with sleep() of idle.cpp
-    bool asleep() const noexcept { return asleep_.load(seq_cst); }
+    // A hint. The monitor's look at all workers is ordered by the fences of somebody_runs().
+    bool asleep() const noexcept { return asleep_.load(relaxed); }
+    /// \returns the time of its earliest timer, or never if it will wake for that by itself (LEAD-3).
+    time_point unminded() const noexcept {
+        const auto first = timers_.earliest();
+        // pairs with sleep_here_until()
+        return first.time_since_epoch().count() < wakes_itself_at_.load(seq_cst) ? first : never;
+    }
     int cpu() const noexcept { return cpu_.load(relaxed); }  // a hint; -1: unknown
     std::uint64_t steals() const noexcept { return steals_.load(relaxed); }
     std::uint64_t searches() const noexcept { return searches_.load(relaxed); }
@@ -145,6 +151,10 @@ private:
     friend class simulator;  // chooses in place of the worker
 
     void poll() noexcept;
+    // LEAD-3; pairs with unminded()
+    void wake_for_timers_at(time_point t) noexcept { wakes_itself_at_.store(t.time_since_epoch().count(), seq_cst); }
+    enum class whose { sleepers, everybody };
+    void expire_timers_of(whose, time_point now) noexcept;
     void take_in() noexcept;  // as poll(), but notifies no other worker of what has become ready
     [[gnu::cold]] bool attend() noexcept;
     [[gnu::cold]] void poll_before_pick() noexcept;
@@ -198,6 +208,8 @@ private:
     parker parker_;
     atomic<carrier*> held_by_{nullptr};
     atomic<bool> asleep_{false};
+    // The time for which it wakes by itself, while it sleeps; otherwise never.
+    atomic<std::int64_t> wakes_itself_at_{never.time_since_epoch().count()};
     atomic<int> cpu_{-1};  // where its carrier was last seen: a hint
     atomic<std::uint64_t> steals_{0}, searches_{0}, sleeps_{0}, wakes_{0};
 };

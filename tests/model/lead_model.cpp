@@ -26,8 +26,8 @@ using weft::detail::lead;
 using weft::detail::never;
 using weft::detail::time_point;
 
-// The atomics of a lead, in order of construction, and those of a heap that comes next.
-constexpr unsigned word = 0, until = 1, earliest = 3;
+// The atomics of a lead, in order of construction, and those of a heap and of a worker that come next.
+constexpr unsigned word = 0, until = 1, earliest = 3, wakes_itself_at = 4;
 
 constexpr time_point soon{};
 
@@ -160,7 +160,10 @@ TEST(lead, LEAD_2_breaks_when_the_leader_wakes_nobody) {
 struct sleepy_driver final : weft::detail::driver {
     unsigned poll(time_point) noexcept override {
         while (signal.load(acquire) == 0)
-            if (futex_wait(signal, 0, 0) == futex_result::timed_out) model::check(false, "LEAD-3: a leader oversleeps a timer");
+            if (futex_wait(signal, 0, 0) == futex_result::timed_out) {
+                model::check(minded, "LEAD-3: a leader oversleeps a timer");
+                return 0;
+            }
         return 0;
     }
     void wake() noexcept override {
@@ -168,6 +171,7 @@ struct sleepy_driver final : weft::detail::driver {
         futex_wake(signal, 1);
     }
     atomic<std::uint32_t> signal{0};
+    bool minded = false;  // by another worker, in its sleep
 };
 
 struct one_timer final : weft::detail::timer {
@@ -182,7 +186,8 @@ struct looks {
 
 struct two_workers {
     lead l;  // first, for the numbers above
-    weft::detail::timer_heap heap;  // of the busy worker
+    weft::detail::timer_heap heap;  // of the other worker
+    atomic<std::int64_t> wakes_itself_at{never.time_since_epoch().count()};
     sleepy_driver io;
     one_timer t;
     const looks does;
@@ -193,12 +198,24 @@ struct two_workers {
     /// modelled.
     void lead_asleep() {
         model::check(l.take_or_want(), "nobody else leads");
-        auto first = heap.earliest();
+        auto first = unminded();
         l.begin_sleep(first);
-        if (does.leader_looks_again) first = std::min(first, heap.earliest());
+        if (does.leader_looks_again) first = std::min(first, unminded());
         if (first == never) static_cast<void>(io.poll(never));
         l.end_sleep();
         static_cast<void>(l.give_back());
+    }
+    /// As worker::unminded().
+    time_point unminded() const {
+        const auto first = heap.earliest();
+        return first.time_since_epoch().count() < wakes_itself_at.load(seq_cst) ? first : never;
+    }
+    /// A sleep that ends with a timer in the heap, and the next one, by the steps of idle_worker::sleep_here_until().
+    void wake_and_rely() {
+        wakes_itself_at.store(never.time_since_epoch().count(), seq_cst);
+        if (!does.other_looks || !l.oversleeps(soon)) return;  // it relies on the leader
+        io.minded = true;
+        wakes_itself_at.store(soon.time_since_epoch().count(), seq_cst);
     }
     void arm_and_go_on() {
         model::check(heap.arm(t, soon), "it is the first");
@@ -218,6 +235,17 @@ model::result arm_beside_a_leader(const model::options& o, const looks& s = {}) 
     });
 }
 
+model::result sleep_beside_a_leader(const model::options& o, const looks& s = {}) {
+    return model::explore(o, [=](model::execution& t) {
+        two_workers w(s);
+        static_cast<void>(w.heap.arm(w.t, soon));
+        w.wakes_itself_at.store(soon.time_since_epoch().count(), relaxed);
+        t.thread([&] { w.lead_asleep(); });
+        t.thread([&] { w.wake_and_rely(); });
+        t.join_all();
+    });
+}
+
 constexpr std::string_view overslept = "LEAD-3: a leader oversleeps";
 
 TEST(lead, LEAD_3_LEAD_4_no_timer_is_overslept) { expect_holds(arm_beside_a_leader(for_two)); }
@@ -225,6 +253,24 @@ TEST(lead, LEAD_3_LEAD_4_no_timer_is_overslept_under_every_schedule) {
     auto o = everything;
     o.timeouts = 0;
     expect_holds(arm_beside_a_leader(o));
+}
+
+TEST(lead, LEAD_3_a_sleeper_relies_only_on_a_leader_that_minds_it) {
+    auto o = everything;
+    o.timeouts = 0;
+    expect_holds(sleep_beside_a_leader(o));
+}
+TEST(lead, LEAD_3_breaks_when_a_sleeper_relies_without_a_look) {
+    expect_found(sleep_beside_a_leader(for_two, {.other_looks = false}), overslept);
+}
+TEST(lead, LEAD_3_breaks_when_the_leader_does_not_look_again_at_a_sleeper) {
+    expect_found(sleep_beside_a_leader(for_two, {.leader_looks_again = false}), overslept);
+}
+TEST(lead, LEAD_3_breaks_when_a_sleeper_releases_only) {
+    expect_found(sleep_beside_a_leader(weaker(for_two, operation_kind::store, wakes_itself_at, seq_cst, release)), overslept);
+}
+TEST(lead, LEAD_3_breaks_when_the_leader_acquires_a_sleeper_only) {
+    expect_found(sleep_beside_a_leader(weaker(for_two, operation_kind::load, wakes_itself_at, seq_cst, acquire)), overslept);
 }
 
 TEST(lead, LEAD_3_breaks_when_the_leader_does_not_look_again) {

@@ -286,10 +286,8 @@ bool idle_worker::lacks_cpu() const noexcept {
 time_point idle_worker::earliest_timer() const noexcept {
     auto& s = w_.owner_;
     auto first = w_.timers_.earliest();
-    // A sleeper minds its own timers. One that wakes, and is taken for a sleeper here, finds in
-    // found() that the leader would oversleep (LEAD-3).
     for (unsigned i = 0; i < s.worker_count(); ++i)
-        if (auto& other = s.worker_at(i); !other.asleep()) first = std::min(first, other.timers().earliest());
+        if (i != w_.index_) first = std::min(first, s.worker_at(i).unminded());
     return first;
 }
 
@@ -334,7 +332,7 @@ void idle_worker::sleep() noexcept {
         w_.sleeps_.store(w_.sleeps_.load(relaxed) + 1, relaxed);  // owner only
         sleep_until(tidy_at_);
     }
-    w_.asleep_.store(false, seq_cst);  // LEAD-3; pairs with earliest_timer() of the leader
+    w_.asleep_.store(false, relaxed);  // a hint
     if (s.idle().retract(w_.index_)) return;
     w_.state_.begin_search();  // IDLE_SET-5
     w_.wakes_.store(w_.wakes_.load(relaxed) + 1, relaxed);  // owner only
@@ -362,10 +360,17 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     auto& s = w_.owner_;
     led_ = s.the_lead().take_or_want();
     if (!led_) {
-        const auto timer = w_.timers_.earliest();
+        auto timer = w_.timers_.earliest();
+        // If the leader sleeps for no longer, it minds these timers too (LEAD-3), so that one thread
+        // wakes, and not two. Beside hogs any thread may come late, and each minds its own.
+        if (s.predicts_bursts() && !s.the_lead().oversleeps(timer)) timer = never;
+        w_.wake_for_timers_at(timer);
         const auto wake_at = std::min(until, not_too_soon(timer));
-        const exact_timers here(wake_at);
-        w_.parker_.sleep(wake_at);
+        {
+            const exact_timers here(wake_at);
+            w_.parker_.sleep(wake_at);
+        }
+        w_.wake_for_timers_at(never);
         note_wake(timer);
         return;
     }
@@ -374,14 +379,16 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     timer = std::min(timer, earliest_timer());  // LEAD-3
     w_.state_.begin_taking_in();  // no notify() while polling: found() notifies
     const auto wake_at = std::min(until, not_too_soon(timer));
+    w_.wake_for_timers_at(timer);
     {
         const exact_timers here(wake_at);
         w_.parker_.sleep_in(s.io(), wake_at);
     }
+    w_.wake_for_timers_at(never);
+    if (note_wake(timer)) w_.expire_timers_of(worker::whose::everybody, w_.woke_for_timer_);
     w_.state_.end_taking_in();
     s.the_lead().end_sleep();
     s.the_lead().give_back();  // LEAD-2: if this worker does not sleep again, found() wakes another
-    note_wake(timer);
 }
 
 // Timers that follow each other closely share wakes: a sleep costs 8 us of a core, so 100,000 a
@@ -393,10 +400,12 @@ time_point idle_worker::not_too_soon(time_point timer) const noexcept {
     return std::max(timer, w_.woke_for_timer_ + s.options().timer_slack);
 }
 
-void idle_worker::note_wake(time_point timer) noexcept {
+bool idle_worker::note_wake(time_point timer) noexcept {
     const auto now = clock::now();
     w_.coarse_now_ = coarse(now);
-    if (timer <= now) w_.woke_for_timer_ = now;
+    if (timer > now) return false;
+    w_.woke_for_timer_ = now;
+    return true;
 }
 
 }  // namespace weft::detail

@@ -49,7 +49,8 @@ private:
     void sleep_here_until(time_point until) noexcept;
     cpu_set_t cpus_of_others() const noexcept;
     time_point not_too_soon(time_point timer) const noexcept;
-    void note_wake(time_point timer) noexcept;
+    /// \returns whether the worker woke for `timer`.
+    bool note_wake(time_point timer) noexcept;
     bool others_are_busy() const noexcept;
     bool lacks_cpu() const noexcept;
     bool is_surplus(const control_block* f) const noexcept;

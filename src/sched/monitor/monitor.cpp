@@ -108,7 +108,7 @@ time_point monitor::round() noexcept {
     if (owner_.options().follows_quota) follow_quota(now, std::exchange(stuck_, 0));
     serve_the_demoted(now);
     help_long_bursts(now);
-    if (is_crowded) relieve_the_late(now);
+    relieve_the_late(now, is_crowded);
     return judge_.next_look(now, any_runs, profit, suspect);
 }
 
@@ -149,13 +149,20 @@ bool monitor::some_timer_is_overslept() const noexcept {
     return false;
 }
 
-// A worker that sleeps beside hogs, and whose timer has been due for a while, waits for a CPU: its
-// thread owes time to the kernel's scheduler. A thread that has slept longer owes none, so its
-// worker is woken. It looks for work at the others and takes the late worker's timers over.
-void monitor::relieve_the_late(time_point now) noexcept {
+// Wakes a worker for each sleeper whose timer has been due for a while. If the sleeper relies on
+// the leader (LEAD-3), and the leader is late or there is none, the sleeper itself is woken.
+// Otherwise, beside hogs, it waits for a CPU: its thread owes time to the kernel's scheduler. A
+// thread that has slept longer owes none, so its worker is woken. It looks for work at the others
+// and takes the late worker's timers over.
+void monitor::relieve_the_late(time_point now, bool is_crowded) noexcept {
+    const auto due = now - come_to_help, put_off = due - owner_.options().timer_slack;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
         auto& w = owner_.worker_at(i);
-        if (w.asleep() && w.timers().earliest() <= now - come_to_help) return owner_.wake_another_than(w);
+        if (!w.asleep()) continue;
+        if (w.unminded() <= put_off)
+            w.wake();
+        else if (is_crowded && w.timers().earliest() <= due)
+            owner_.wake_another_than(w);
     }
 }
 

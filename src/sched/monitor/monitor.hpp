@@ -96,7 +96,7 @@ private:
     void help_long_bursts(time_point now) noexcept;
     bool some_timer_is_overslept() const noexcept;
     bool somebody_keeps_work() const noexcept;
-    void relieve_the_late(time_point now) noexcept;
+    void relieve_the_late(time_point now, bool is_crowded) noexcept;
     void follow_quota(time_point now, unsigned stuck) noexcept;
     waiting what_waits() const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
