@@ -202,15 +202,16 @@ TEST_P(least_times, seed_D15_of_the_coroutines_are_a_straight_line_up_to_2048_pe
     EXPECT_EQ(of("coroutines").size(), sanitized ? 9u : 12u);
 }
 
-// The start of a second worker takes some microseconds, which a few people with little to eat do not win back.
-TEST_P(least_times, seed_D17_of_the_hybrid_are_nowhere_50_us_above_the_better_of_threads_and_coroutines_timing) {
-    const double bound = sanitized ? 500 : 50;
-    bench::points above;  // us
+// Two people are the fewest that can be fed in parallel. One alone may be fed later by what the wake of a second worker costs: the
+// fiber that feeds has waited for threads before, so the worker expects another long wait.
+TEST_P(least_times, seed_D17_of_the_hybrid_are_nowhere_above_the_better_of_threads_and_coroutines_timing) {
+    const double for_one = sanitized ? 500 : 50, for_more = sanitized ? 500 : 0;  // us
+    bench::points above;
     EXPECT_TRUE(sweep("threads,coroutines,fibers/every-256", "2", [&] {
         above.clear();
         for (auto [persons, time] : of("fibers/every-256"))
             above[persons] = time - std::min(of("threads").at(persons), of("coroutines").at(persons));
-        return std::ranges::all_of(above, [&](const auto& point) { return point.second <= bound; });
+        return std::ranges::all_of(above, [&](const auto& point) { return point.second <= (point.first == 1 ? for_one : for_more); });
     }));
     ASSERT_EQ(above.size(), sanitized ? 9u : 12u);
     for (auto [persons, time] : above) std::printf("%d people: %.1f us\n", static_cast<int>(persons), time);
