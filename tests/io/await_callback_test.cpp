@@ -84,7 +84,7 @@ TEST(await_callback, seed_N4_a_late_callback_finds_nobody_and_harms_nobody) {
     weft::run([] {
         std::optional<weft::resumer<int>> kept;
         const auto before = weft::ignored_resumes();
-        EXPECT_THROW(weft::with_timeout(5ms, [&] { weft::await_callback<int>([&](auto resume) { kept = resume; }); }),
+        EXPECT_THROW(weft::with_timeout(100ms, [&] { weft::await_callback<int>([&](auto resume) { kept = resume; }); }),
                      weft::timeout_error);
         EXPECT_EQ(weft::ignored_resumes(), before);
         (*kept)(7);

@@ -377,7 +377,7 @@ TEST(run_now_and_threads, seed_L9_a_child_that_computes_loses_the_worker_to_its_
 TEST(run_now_and_threads, seed_L9_a_spawner_without_a_worker_goes_on_beside_its_child) {
     watched_runtime rt(runtime_options{.workers = 1, .time_slice = 1ms});
     rt.run([] {
-        bool over = false;
+        std::atomic<bool> over{false};
         auto other = spawn([&] {
             while (!over) this_fiber::sleep_for(100us);
         });
