@@ -1,7 +1,9 @@
 // counters_test.cpp - each counter of runtime_stats moves when what it counts happens, and then only.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -78,11 +80,16 @@ TEST_P(counters, wakes_are_of_sleepers_for_work) {
 TEST_P(counters, wakes_do_not_count_timers) {
     if (GetParam() > 1) return;  // with more, one may wake another to mind the timers
     rt.run([&] {
-        const auto before = rt.stats();
-        for (int i = 0; i < 10; ++i) this_fiber::sleep_for(2ms);
-        const auto after = rt.stats();
-        EXPECT_EQ(after.wakes, before.wakes);
-        EXPECT_EQ(after.sleeps, before.sleeps + 10);
+        std::uint64_t most = 0;  // a thread that gets no CPU for 2 ms sees that the timer is due, and does not sleep
+        for (int look = 0; look < 5 && most < 10; ++look) {
+            const auto before = rt.stats();
+            for (int i = 0; i < 10; ++i) this_fiber::sleep_for(2ms);
+            const auto after = rt.stats();
+            EXPECT_EQ(after.wakes, before.wakes);
+            EXPECT_LE(after.sleeps, before.sleeps + 10);
+            most = std::max(most, after.sleeps - before.sleeps);
+        }
+        EXPECT_EQ(most, 10u);
     });
 }
 

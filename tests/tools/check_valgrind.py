@@ -24,7 +24,7 @@ left_out = {
                "Valgrind goes on using an alternate signal stack after it was disabled, for the next signal of that thread")],
     "sched": [("workers/hand_off.ask_C2_*:hand_off_alone.a_demoted_fiber_*:workers/several_workers.*_stolen*:hog_nice.*:quota_followed.*:*few_awake*",
                "they need two threads to run at once")],
-    "runtime": [("hog_stacks.seed_Q13*:hog_reports.are_a_line_on_stderr_unless_somebody_listens",
+    "runtime": [("hog_stacks.seed_Q13*:hog_reports.*that_computes*:hog_reports.are_a_line_on_stderr_unless_somebody_listens",
                  "the kernel samples Valgrind's own code, which runs in place of the program's"),
                 ("many.*", "they take Valgrind longer than their watcher waits")],
     "io": [("*processes.ask_E4_that_cannot_start_say_so*", "Valgrind makes a fork of a vfork, and how exec failed comes through shared memory"),
