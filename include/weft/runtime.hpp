@@ -70,7 +70,8 @@ struct runtime_options {
     /// Address space per fiber, guard excluded; 16 KiB to 1 GiB.
     std::size_t stack_bytes = std::size_t{256} * 1024;
     /// A fiber that computes for longer than this while others wait loses its worker; it goes on
-    /// beside the worker, on its own thread. no_limit or zero: no fiber ever loses its worker, not
+    /// beside the worker, on its own thread. If one of those that wait was woken by a timer or by
+    /// I/O, a fifth of this is enough, but at least a millisecond. no_limit or zero: no fiber ever loses its worker, not
     /// even one that blocks its thread. WEFT_TIME_SLICE_US overrides. In a weft that was built with
     /// WEFT_PREEMPT=OFF this default counts as zero, and any other value is refused by
     /// std::invalid_argument.

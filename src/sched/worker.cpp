@@ -195,6 +195,7 @@ void worker::take_in() noexcept {
     coarse_now_ = coarse(now);
     cpu_.store(placement::here(), relaxed);  // a hint
 
+    const auto queued = queue_.size();
     state_.begin_taking_in();
     timers_.expire(now);
     if (owner_.the_lead().try_take()) {
@@ -202,6 +203,8 @@ void worker::take_in() noexcept {
         owner_.io().poll(long_past);
         if (owner_.the_lead().give_back()) owner_.wake_sleeper();  // LEAD-2: it can lead now
     }
+    // What has become ready stands behind what was queued before.
+    if (queue_.size() > queued) woken_until_.store(ticks_.load(relaxed) + queue_.size(), relaxed);  // a hint
     auto share = owner_.injected().size() / owner_.worker_count() + 1;
     for (constexpr std::size_t most = 32; share > most;) share = most;
     while (share-- > 0) {

@@ -143,6 +143,8 @@ public:
     std::uint64_t sleeps() const noexcept { return sleeps_.load(relaxed); }
     std::uint64_t wakes() const noexcept { return wakes_.load(relaxed); }
     std::uint64_t dispatches() const noexcept { return ticks_.load(relaxed); }
+    /// A hint: whether a fiber that a timer or I/O has woken waits in its queue.
+    bool delays_woken() const noexcept { return has_work() && dispatches() < woken_until_.load(relaxed); }
 
 private:
     friend class idle_worker;  // idle.cpp: searches, naps and sleeps for the worker
@@ -210,6 +212,7 @@ private:
     atomic<bool> asleep_{false};
     // The time for which it wakes by itself, while it sleeps; otherwise never.
     atomic<std::int64_t> wakes_itself_at_{never.time_since_epoch().count()};
+    atomic<std::uint64_t> woken_until_{0};  // the dispatch of the last fiber that a poll has woken
     atomic<int> cpu_{-1};  // where its carrier was last seen: a hint
     atomic<std::uint64_t> steals_{0}, searches_{0}, sleeps_{0}, wakes_{0};
 };

@@ -56,6 +56,16 @@ TEST_F(watched, in_a_crowd_its_share_counts) {
     EXPECT_FALSE(w.has_used_up());
 }
 
+TEST_F(watched, seed_R7_gives_way_after_a_fifth_of_a_slice_to_a_fiber_that_was_woken) {
+    seen.delays_woken = true;
+    after(0us, 0us);
+    EXPECT_EQ(until(conclusion::computes, 1.0), 1ms);
+    after(0us, 0us);
+    seen.delays_woken = false;
+    after(1ms, 1ms);
+    EXPECT_FALSE(w.has_used_up());
+}
+
 TEST_F(watched, who_dispatches_other_fibers_is_none) {
     for (int i = 0; i < 100; ++i) {
         EXPECT_EQ(after(4ms, 4ms), conclusion::leave);

@@ -81,7 +81,8 @@ void monitor::run() noexcept {
 
 time_point monitor::round() noexcept {
     const auto now = clock::now();
-    const auto waits = what_waits();
+    const auto waits = what_waits(now);
+    woken_waits_ = waits.woken;
     const bool profit = judge_.would_profit(waits, now);
     count_those_who_run();
     const bool is_crowded = computing_without_worker_.load(relaxed) != 0 && waits.next_timer != never;
@@ -177,10 +178,14 @@ void monitor::count_those_who_run() noexcept {
     computing_without_worker_.store(apart, relaxed);  // a hint
 }
 
-waiting monitor::what_waits() const noexcept {
+waiting monitor::what_waits(time_point now) const noexcept {
     waiting w{.queued = owner_.work_is_queued() || owner_.somebody_may_be_sent_on(), .io = owner_.the_lead().is_free()};
-    for (unsigned i = 0; i < owner_.worker_count(); ++i)
-        w.next_timer = std::min(w.next_timer, owner_.worker_at(i).timers().earliest());
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) {
+        auto& worker = owner_.worker_at(i);
+        const auto timer = worker.timers().earliest();
+        w.next_timer = std::min(w.next_timer, timer);
+        w.woken |= worker.delays_woken() || (timer <= now && !worker.asleep());
+    }
     return w;
 }
 
@@ -196,6 +201,7 @@ suspicion monitor::look_at(worker& w, watched& seen, time_point now, bool profit
                      .cpu = cpu.value_or(duration::zero()),
                      .spawned = holder.born(),
                      .crowd = crowd_,
+                     .delays_woken = woken_waits_,
                      .runs_fiber = fiber != nullptr && cpu};
     const auto what = judge_.look(seen.eye, s, probe, profit);
     if (what == verdict::keeps_worker) return suspicion::no;

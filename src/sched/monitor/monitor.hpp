@@ -98,7 +98,7 @@ private:
     bool somebody_keeps_work() const noexcept;
     void relieve_the_late(time_point now, bool is_crowded) noexcept;
     void follow_quota(time_point now, unsigned stuck) noexcept;
-    waiting what_waits() const noexcept;
+    waiting what_waits(time_point now) const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
     carrier* take_spare() noexcept;
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
@@ -126,6 +126,7 @@ private:
     std::vector<watched> seen_;  // one per worker
     bool says_no_more_ = false;  // it has already printed that no carrier is left
     bool lacked_ = false;  // in this round no carrier was left for some worker
+    bool woken_waits_ = false;  // in this round: waiting::woken
     unsigned crowd_ = 1;  // in this round: how many running fibers share a CPU
     atomic<unsigned> computing_without_worker_{0};
     atomic<unsigned> cpus_{usable_cpus()};  // written by the monitor only

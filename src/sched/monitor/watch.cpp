@@ -22,6 +22,10 @@ constexpr duration idle_pace = milliseconds(10);
 // chosen: a spawn without a worker costs 200 ns instead of 25 to 60, so that a batch of 500,000
 // takes three times as long when its spawner loses the worker (docs/measurements/run-order.md)
 constexpr int spawners_slices = 20;
+// chosen: eight hogs that begin on one worker delay a woken fiber by ten milliseconds then
+constexpr int part_for_woken = 5;
+// chosen: a hand-off costs a twentieth of it
+constexpr duration least_for_woken = milliseconds(1);
 // chosen: a spawner spawns more often than once in this time
 constexpr auto spawns_much = microseconds(10);
 
@@ -54,8 +58,10 @@ conclusion watch::look(const sighting& s, duration slice) noexcept {
 // Whether the fiber has used up its slice: since it was first seen a slice has passed (twenty for a
 // spawner), and its thread has had 0.7 of that as CPU time, divided by `crowd`, the number of
 // running fibers for each CPU. Undivided, the last of k hogs would use its slice up only after
-// k/CPUs slices.
+// k/CPUs slices. A fiber that has slept or waited for I/O has not computed for long, so others that
+// do give way to it sooner.
 bool watch::uses_up(const sighting& s, duration slice) const noexcept {
+    if (s.delays_woken) slice = std::min(slice, std::max<duration>(slice / part_for_woken, least_for_woken));
     const bool spawner = static_cast<std::int64_t>(s.spawned - spawned_then_) > (s.when - since_) / spawns_much;
     const duration allowed = spawner ? spawners_slices * slice : slice;
     // 0.7 allows for the grain of the clocks

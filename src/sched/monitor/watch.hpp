@@ -23,6 +23,7 @@ struct sighting {
     duration cpu{};                  // CPU time of its thread
     std::uint64_t spawned = 0;       // fibers born on its thread
     unsigned crowd = 1;              // how many running fibers share a CPU
+    bool delays_woken = false;       // a fiber that a timer or I/O has woken waits for a worker
     bool runs_fiber = false;         // false: it is in the idle loop
 };
 
@@ -63,6 +64,7 @@ private:
 struct waiting {
     bool queued = false;          // a fiber is in some run queue or in the injector
     bool io = false;              // no worker polls the driver, so a fiber may wait for I/O
+    bool woken = false;           // one of the queued was woken by a timer or by I/O, or will be
     time_point next_timer = never;
 };
 
