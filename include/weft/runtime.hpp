@@ -71,10 +71,10 @@ struct runtime_options {
     std::size_t stack_bytes = std::size_t{256} * 1024;
     /// A fiber that computes for longer than this while others wait loses its worker; it goes on
     /// beside the worker, on its own thread. If one of those that wait was woken by a timer or by
-    /// I/O, a fifth of this is enough, but at least a millisecond. no_limit or zero: no fiber ever loses its worker, not
-    /// even one that blocks its thread. WEFT_TIME_SLICE_US overrides. In a weft that was built with
-    /// WEFT_PREEMPT=OFF this default counts as zero, and any other value is refused by
-    /// std::invalid_argument.
+    /// I/O, a fifth of this is enough, but at least a millisecond. no_limit or zero: no fiber ever
+    /// loses its worker, not even one that blocks its thread. WEFT_TIME_SLICE_US overrides. In a
+    /// weft that was built with WEFT_PREEMPT=OFF this default counts as zero, and any other value
+    /// is refused by std::invalid_argument.
     std::chrono::nanoseconds time_slice = std::chrono::milliseconds(5);
     /// The least time between two wakes of a sleeping worker for sleeps and limits that end, 0 to
     /// 1 s. Those that end within it share the next wake, so they end that much later at most,

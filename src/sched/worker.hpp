@@ -134,7 +134,7 @@ public:
     /// \returns the time of its earliest timer, or never if it will wake for that by itself (LEAD-3).
     time_point unminded() const noexcept {
         const auto first = timers_.earliest();
-        // pairs with sleep_here_until()
+        // LEAD-3; pairs with wake_for_timers_at()
         return first.time_since_epoch().count() < wakes_itself_at_.load(seq_cst) ? first : never;
     }
     int cpu() const noexcept { return cpu_.load(relaxed); }  // a hint; -1: unknown
@@ -212,7 +212,7 @@ private:
     atomic<bool> asleep_{false};
     // The time for which it wakes by itself, while it sleeps; otherwise never.
     atomic<std::int64_t> wakes_itself_at_{never.time_since_epoch().count()};
-    atomic<std::uint64_t> woken_until_{0};  // the dispatch of the last fiber that a poll has woken
+    atomic<std::uint64_t> woken_until_{0};  // ticks_ when the last fiber that a poll has woken runs
     atomic<int> cpu_{-1};  // where its carrier was last seen: a hint
     atomic<std::uint64_t> steals_{0}, searches_{0}, sleeps_{0}, wakes_{0};
 };

@@ -203,7 +203,7 @@ TEST_P(least_times, seed_D15_of_the_coroutines_are_a_straight_line_up_to_2048_pe
 }
 
 // Two people are the fewest that can be fed in parallel. One alone may be fed later by what the wake of a second worker costs: the
-// fiber that feeds has waited for threads before, so the worker expects another long wait.
+// fiber that measures has blocked for threads before, so the worker expects another long body.
 TEST_P(least_times, seed_D17_of_the_hybrid_are_nowhere_above_the_better_of_threads_and_coroutines_timing) {
     const double for_one = sanitized ? 500 : 50, for_more = sanitized ? 500 : 0;  // us
     bench::points above;

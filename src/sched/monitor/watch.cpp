@@ -24,7 +24,7 @@ constexpr duration idle_pace = milliseconds(10);
 constexpr int spawners_slices = 20;
 // chosen: eight hogs that begin on one worker delay a woken fiber by ten milliseconds then
 constexpr int part_for_woken = 5;
-// chosen: a hand-off costs a twentieth of it
+// chosen: a fiber that computes for less is not worth a hand-off
 constexpr duration least_for_woken = milliseconds(1);
 // chosen: a spawner spawns more often than once in this time
 constexpr auto spawns_much = microseconds(10);
