@@ -167,7 +167,7 @@ TEST(blocking_pool, its_end_leaves_a_call_behind_that_outlasts_the_grace) {
 }
 
 TEST(blocking_pool, BLOCKING_POOL_5_a_short_call_does_not_wait_for_long_ones_to_end) {
-    blocking_pool pool({.max_threads = 2, .most_threads = 8, .patience = 20ms});
+    blocking_pool pool({.max_threads = 2, .most_threads = 8, .patience = 200ms});
     gated_job long_ones[2], short_ones[5];
     for (auto& j : long_ones) pool.submit(j);
     for (auto& j : short_ones) {
