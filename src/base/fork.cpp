@@ -12,14 +12,21 @@ namespace weft::detail {
 namespace {
 
 constinit atomic<unsigned> generation{0};
+constinit atomic<unsigned> fork_events{0};
 
 constinit spin_lock listing;
 constinit intrusive_list<unshared_descriptor> unshared WEFT_GUARDED_BY(listing);
 
+// pairs with fork_count(): system calls that fork, open or close a file come between the two
+void count_one() noexcept { fork_events.fetch_add(1, seq_cst); }
+
 void count_forks() noexcept {
     static const bool once = [] {
-        // relaxed: the child has no other thread
-        ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, relaxed); });
+        // relaxed in the child: it has no other thread
+        ::pthread_atfork(count_one, count_one, [] {
+            count_one();
+            generation.fetch_add(1, relaxed);
+        });
         return true;
     }();
     static_cast<void>(once);
@@ -37,6 +44,9 @@ void follow_forks(const fork_steps& steps) noexcept {
     count_forks();
     ::pthread_atfork(steps.before, steps.in_parent, steps.in_child);
 }
+
+// pairs with the handlers in count_forks()
+unsigned fork_count() noexcept { return fork_events.load(seq_cst); }
 
 unsigned fork_generation() noexcept { return generation.load(relaxed); }
 

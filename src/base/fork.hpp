@@ -43,6 +43,11 @@ struct fork_steps {
 /// there is no memory for it.
 void follow_forks(const fork_steps& steps) noexcept;
 
+/// Changes when a fork begins and when it has ended, here and in the child; odd in between. A
+/// descriptor that was opened after a call which returned an even number is not a child's as long
+/// as this returns that number.
+unsigned fork_count() noexcept;
+
 /// The number of forks between the process that was started and this one, counted from when the
 /// first part of weft was in use.
 unsigned fork_generation() noexcept;

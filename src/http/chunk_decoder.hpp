@@ -34,6 +34,8 @@ public:
     /// `body`.
     refusal put(std::string_view& bytes, std::string& body, const decode_limits& limits);
 
+    /// How many of the next bytes are data of the current chunk.
+    std::uint64_t left_of_chunk() const noexcept { return state_ == state::data ? left_ : 0; }
     bool done() const noexcept { return state_ == state::done; }
     void restart() noexcept { *this = chunk_decoder(); }
 

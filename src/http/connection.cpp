@@ -1,7 +1,9 @@
 // connection.cpp - how a connection waits, receives, answers and sends, and every way it can end.
 #include "http/connection.hpp"
 
+#include <algorithm>
 #include <array>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -9,6 +11,8 @@
 #include <weft/deadline.hpp>
 
 #include "http/ascii.hpp"
+#include "http/body_intake.hpp"
+#include "io/late_buffer.hpp"
 
 namespace weft::detail {
 namespace {
@@ -16,57 +20,121 @@ namespace {
 // chosen: collect up to this much; a body beyond it is not copied
 constexpr std::size_t flush_bytes = 16 * 1024;
 constexpr auto linger_time = std::chrono::seconds(1);
+// chosen: for a connection that was idle and has a fiber again; it can read at once
+constexpr auto first_read = std::chrono::milliseconds(10);
+// chosen: what the input buffer takes at once by default
+constexpr std::size_t large_part = 16 * 1024;
 
 bool asks_to_close(const http::response& r) noexcept {
     const auto value = r.headers.find("Connection");
     return value && equal_ignoring_case(*value, "close");
 }
 
+time_point later(time_point now, std::chrono::nanoseconds d) noexcept { return d >= never - now ? never : now + d; }
+
+/// Takes an exchange, and receives into its buffer.
+class late_exchange final : public late_buffer {
+public:
+    explicit late_exchange(exchange_pool& from) noexcept : from_(from), x_(nullptr, {&from}) {}
+
+    std::span<std::byte> take() noexcept override {
+        try {
+            if (!x_) x_ = from_.take();
+            return std::as_writable_bytes(x_->in.room());
+        } catch (const std::bad_alloc&) {
+            return {};
+        }
+    }
+    void give_back() noexcept override { x_.reset(); }
+
+    /// \returns the exchange into which something was received, or null.
+    exchange_pool::lease release() noexcept { return std::move(x_); }
+
+private:
+    exchange_pool& from_;
+    exchange_pool::lease x_;
+};
+
 }  // namespace
 
-http_connection::http_connection(http_service& service, io::byte_stream stream)
-    : service_(service), stream_(std::move(stream)), presence_(stream_), sender_(stream_, service.options) {
+http_connection::http_connection(http_service& service, io::byte_stream stream, std::optional<time_point> idle_until)
+    : service_(service),
+      stream_(std::move(stream)),
+      presence_(stream_),
+      sender_(stream_, service.options),
+      is_idle_(idle_until),
+      idle_until_(idle_until.value_or(never)),
+      was_idle_(is_idle_) {
+    if (is_idle_) cold_at_ = deadline_after(service_.cold_after);
     service_.enter(presence_);
 }
 
 http_connection::~http_connection() { service_.leave(presence_); }
 
-void http_connection::run() {
-    first_bytes first;
-    while (const auto n = wait_for_request(first)) {
+http_connection::ending http_connection::run() {
+    while (const auto x = wait_for_request()) {
         if (!peer_asked_) ask_peer();
-        const auto x = service_.exchanges.take();
         x->request.parts().peer.lend(&lent_);
-        x->in.append({first.data(), n});
         const auto next = serve_burst(*x);
         if (next == next_step::go_on) continue;
-        if (next == next_step::close) linger();
-        return;
+        if (next == next_step::close && !peer_is_done(*x)) linger();
+        return ending::over;
     }
+    return gives_fiber_up_ ? ending::idle : ending::over;
 }
 
-/// Waits while the connection is idle; it holds no exchange then. \returns 0 if the connection is
-/// over, for whatever reason.
-std::size_t http_connection::wait_for_request(first_bytes& into) {
+/// Waits while the connection is idle; it holds no exchange then. \returns an exchange with the
+/// bytes that have come; null if the connection is over, for whatever reason, or gives its fiber up.
+exchange_pool::lease http_connection::wait_for_request() {
     presence_.set_idle();
-    if (service_.stopping()) return 0;                             // SERVICE-2
+    if (service_.stopping()) {                                     // SERVICE-2
+        if (!was_idle_) return exchange_pool::lease(nullptr, {&service_.exchanges});
+        presence_.hang_up();
+    }
+    const auto limit = idle_until();
+    // What is not a request does not extend the limit, so the fiber stays to keep it.
+    const auto cold_at = has_strayed_ ? never : cold_at_;
+    late_exchange into(service_.exchanges);
     std::error_code error;
     std::size_t n;
+    auto until = std::min(limit, cold_at);
+    // It has something to read, even if its fiber comes late to read it.
+    if (std::exchange(was_idle_, false)) until = std::max(until, deadline_after(first_read));
     {
-        const deadline_frame idle(idle_until());
-        n = stream_.read_some(std::as_writable_bytes(std::span(into)), error);
+        const deadline_frame idle(until);
+        n = read_late(stream_, into, error);
     }
     // If it was hung up meanwhile, requests that had arrived before are still served.
     presence_.set_busy();
-    return n;
+    gives_fiber_up_ = error == std::errc::timed_out && cold_at < limit;
+    auto x = into.release();
+    if (n > 0) {
+        has_strayed_ = true;
+        x->in.received(n);
+        received_ += n;
+    }
+    return x;
+}
+
+/// Whether the peer has said that this was its last request, and has nothing to send after it that
+/// the server would have to read before it closes.
+bool http_connection::peer_is_done(const exchange& x) const noexcept {
+    const auto& d = x.decoder;
+    const auto& method = x.request.method();
+    // Some clients send an empty line after a body. A stream of another kind may have something to
+    // say when its side is shut down.
+    return d.phase() == decode_phase::idle && x.in.unread().empty() && !d.keep_alive() && !d.had_body() &&
+           (method == "GET" || method == "HEAD") && source_of(stream_);
 }
 
 /// The idle limit counts from the last answer. Input that is not a request, for instance an empty
 /// line, does not extend it.
 time_point http_connection::idle_until() noexcept {
-    if (!is_idle_) idle_until_ = deadline_after(service_.options.idle_timeout);
+    if (is_idle_) return idle_until_;
     is_idle_ = true;
-    return idle_until_;
+    const auto now = clock::now();
+    cold_at_ = later(now, service_.cold_after);
+    return idle_until_ = later(now, service_.options.idle_timeout);
 }
 
 http_connection::next_step http_connection::serve_burst(exchange& x) {
@@ -91,7 +159,7 @@ http_connection::next_step http_connection::answer_received(exchange& x) {
             case decoded::refused: return refuse(x, x.decoder.why().status, x.decoder.why().words);
             case decoded::request:
                 timed_phase_ = decode_phase::idle;
-                is_idle_ = false;
+                is_idle_ = has_strayed_ = false;
                 if (const auto next = answer(x); next != next_step::go_on) return next;
         }
     }
@@ -209,21 +277,34 @@ http_connection::next_step http_connection::receive(exchange& x) {
 
 /// Within a body, a time window in which enough has arrived is followed by another one.
 std::size_t http_connection::receive_some(exchange& x, std::error_code& error) {
-    const auto room = x.in.room();
     for (;;) {
         std::size_t n = 0;
         {
             const deadline_frame limit(timed_phase_ == decode_phase::idle ? idle_until() : receive_pace_.until());
-            n = stream_.read_some(std::as_writable_bytes(room), error);
+            n = receive_now(x, error);
         }
         if (!error) {
-            x.in.received(n);
             received_ += n;
             return n;
         }
         if (timed_phase_ != decode_phase::body || error != std::errc::timed_out) return 0;
         if (!receive_pace_.window_is_over() || !receive_pace_.goes_on(received_)) return 0;
     }
+}
+
+/// Receives into the buffer, and a large part of a body past it.
+std::size_t http_connection::receive_now(exchange& x, std::error_code& error) {
+    const auto left = x.decoder.body_left(x.request);
+    if (left < large_part) {
+        const auto n = stream_.read_some(std::as_writable_bytes(x.in.room()), error);
+        x.in.received(n);
+        return n;
+    }
+    service_.exchanges.reserve_body(x, left);
+    body_intake into(service_.intake, left);
+    const auto n = read_late(stream_, into, error);
+    x.decoder.put_body(into.bytes(n), x.request);
+    return n;
 }
 
 /// A head has one limit, from its first byte; a body has windows.

@@ -1,7 +1,7 @@
 // connection.hpp - the life of one HTTP connection, on its own fiber, from accept to close.
 #pragma once
 
-#include <array>
+#include <optional>
 
 #include <weft/io/byte_stream.hpp>
 #include <weft/stop.hpp>
@@ -13,25 +13,30 @@ namespace weft::detail {
 
 class http_connection {
 public:
-    http_connection(http_service& service, io::byte_stream stream);
+    /// What ended run(): the connection is over, or it has been idle for cold_after and is to go on
+    /// without this fiber.
+    enum class [[nodiscard]] ending : std::uint8_t { over, idle };
+
+    /// `idle_until`: the limit of a connection that was idle before, and has something to read.
+    http_connection(http_service& service, io::byte_stream stream, std::optional<time_point> idle_until);
     ~http_connection();
     http_connection(const http_connection&) = delete;
     http_connection& operator=(const http_connection&) = delete;
 
     /// \parks   until the connection has ended.
     /// \throws  weft::cancelled if a handler was stopped.
-    void run();
+    ending run();
+
+    /// After ending::idle: the rest of the connection.
+    io::byte_stream take_stream() noexcept { return std::move(stream_); }
+    time_point idle_limit() const noexcept { return idle_until_; }
 
 private:
     // vanish: close without an answer
     enum class [[nodiscard]] next_step : std::uint8_t { go_on, close, vanish };
 
-    // An idle connection receives into this array on its stack, so that it needs no buffer, and one
-    // read takes most requests whole.
-    // chosen: what a browser sends; more would make the idle fiber touch a second page of its stack
-    using first_bytes = std::array<char, 512>;
-
-    std::size_t wait_for_request(first_bytes& into);
+    exchange_pool::lease wait_for_request();
+    bool peer_is_done(const exchange& x) const noexcept;
     time_point idle_until() noexcept;
     next_step serve_burst(exchange& x);
     next_step answer_received(exchange& x);
@@ -45,6 +50,7 @@ private:
     void cut_short(const exchange& x, sent how, std::size_t total) noexcept;
     next_step receive(exchange& x);
     std::size_t receive_some(exchange& x, std::error_code& error);
+    std::size_t receive_now(exchange& x, std::error_code& error);
     void time_phase(decode_phase phase) noexcept;
     void ask_peer() noexcept;
     void linger() noexcept;
@@ -57,6 +63,10 @@ private:
     bool peer_asked_ = false;
     bool is_idle_ = false;  // idle_until_ was set since the last answer
     time_point idle_until_ = never;
+    time_point cold_at_ = never;  // set with idle_until_
+    bool has_strayed_ = false;  // bytes have come since the last answer that are no request yet
+    bool was_idle_;  // when run() began, and not since
+    bool gives_fiber_up_ = false;
     decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};
     std::uint64_t received_ = 0;  // bytes since the connection was accepted

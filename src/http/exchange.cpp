@@ -70,7 +70,10 @@ exchange_pool::lease exchange_pool::take() {
 void exchange_pool::count_lent() noexcept { most_lent_ = std::max(most_lent_, ++lent_); }
 
 void exchange_pool::give_back(exchange* x) noexcept {
-    auto freed = x->rest();
+    std::size_t freed = 0;
+    if (auto& body = x->request.parts().body; x->reserved > 0 || body.capacity() > exchange::kept_bytes)
+        freed = bodies_.free(std::move(body), std::exchange(x->reserved, 0));
+    freed += x->rest();
     bool is_over;
     {
         const lock_guard guard(lock_);

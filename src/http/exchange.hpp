@@ -4,13 +4,14 @@
 //   EXCHANGE-1  A connection holds an exchange from its first received byte until everything
 //               received has been answered.
 //   EXCHANGE-2  An exchange in the pool belongs to no connection, and all its parts together hold
-//               at most kept_bytes of the heap.
+//               at most kept_bytes of the heap. The memory of a large body goes to a pool of its
+//               own (body_pool.hpp).
 //   EXCHANGE-3  While a connection waits for the rest of a request, its exchange holds at most:
-//               what it had when it was lent, its first input buffer, and four times what the
-//               connection has sent of that request. This is so because the input buffer and each
-//               text at most double when they grow, fields are limited in number, nothing is
-//               reserved for what a client only announces, and a query is not split into
-//               parameters.
+//               what it had when it was lent, its first input buffer, four times what the
+//               connection has sent of that request, and what the body pool's budget allows for
+//               bodies that are only announced, 16 MiB for all exchanges together. This is so
+//               because the input buffer and each text at most double when they grow, fields are
+//               limited in number, and a query is not split into parameters.
 //   EXCHANGE-4  After a burst, most of whose exchanges the pool does not keep, free heap memory is
 //               returned to the system. This happens when an eighth of the exchanges that were lent
 //               at once are left, and 8 MB or more have been freed since the last time. Without
@@ -23,6 +24,7 @@
 #include <weft/detail/annotated_locks.hpp>
 
 #include "base/spin_lock.hpp"
+#include "http/body_pool.hpp"
 #include "http/request_decoder.hpp"
 #include "http/response_writer.hpp"
 
@@ -37,6 +39,7 @@ struct exchange {
     std::string out;
     date_line date;
     exchange* next_free = nullptr;
+    std::size_t reserved = 0;  // of the body pool's budget, for the request's body
 
     // chosen: both buffers as a pipelining client fills them
     static constexpr std::size_t kept_bytes = 48 * 1024;
@@ -66,6 +69,15 @@ public:
 
     lease take();
 
+    /// Makes room for `left` further bytes of the body that `x` receives, as far as there is memory
+    /// for bodies that are only announced.
+    void reserve_body(exchange& x, std::size_t left) noexcept {
+        if (x.reserved == 0) x.reserved = bodies_.reserve(x.request.parts().body, left);
+    }
+
+    /// Bytes of the body pool's budget that are in use.
+    std::size_t held_for_bodies() const noexcept { return bodies_.held(); }
+
     /// How often EXCHANGE-4 returned memory.
     std::size_t bursts() const noexcept {
         const lock_guard guard(lock_);
@@ -78,6 +90,7 @@ private:
     bool burst_is_over() noexcept WEFT_REQUIRES(lock_);
 
     decode_limits limits_;
+    body_pool bodies_;
     mutable spin_lock lock_;
     exchange* free_ WEFT_GUARDED_BY(lock_) = nullptr;
     std::size_t count_ WEFT_GUARDED_BY(lock_) = 0;

@@ -7,7 +7,11 @@
 
 namespace weft::detail {
 
-void newcomer::serve() { http_connection(*service_, std::move(peer_)).run(); }
+std::unique_ptr<idle_connection> newcomer::serve() {
+    http_connection c(*service_, std::move(peer_), idle_until_);
+    if (c.run() == http_connection::ending::over) return nullptr;
+    return std::make_unique<idle_connection>(std::move(place_), c.take_stream(), c.idle_limit());
+}
 
 /// Sends as much as is possible without waiting. Closing with unread bytes would reset the
 /// connection, and the client might lose the answer.

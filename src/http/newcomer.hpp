@@ -1,5 +1,8 @@
-// newcomer.hpp - a client that was accepted and does not have a fiber yet.
+// newcomer.hpp - a client that has no fiber yet: it was accepted, or was idle and says something.
 #pragma once
+
+#include <memory>
+#include <optional>
 
 #include <weft/io/byte_stream.hpp>
 
@@ -13,15 +16,20 @@ class newcomer {
 public:
     newcomer(http_service& service, http_service::place place, io::byte_stream peer) noexcept
         : service_(&service), place_(std::move(place)), peer_(std::move(peer)) {}
+    newcomer(http_service& service, idle_connection& was_idle) noexcept
+        : newcomer(service, std::move(was_idle.place), std::move(was_idle.stream)) {
+        idle_until_ = was_idle.limit();
+    }
     newcomer(newcomer&&) noexcept = default;
     newcomer& operator=(newcomer&&) = delete;
     ~newcomer() {
         if (peer_.is_open()) turn_away();
     }
 
-    /// \parks   until the connection has ended.
-    /// \throws  weft::cancelled if a handler was stopped.
-    void serve();
+    /// \parks    until the connection has ended, or has been idle for cold_after.
+    /// \returns  the idle connection, if it goes on.
+    /// \throws   weft::cancelled if a handler was stopped.
+    std::unique_ptr<idle_connection> serve();
 
 private:
     void turn_away() noexcept;
@@ -29,6 +37,7 @@ private:
     http_service* service_;
     http_service::place place_;
     io::byte_stream peer_;
+    std::optional<time_point> idle_until_;
 };
 
 }  // namespace weft::detail

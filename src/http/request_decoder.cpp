@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/panic.hpp"
 #include "http/ascii.hpp"
 
 namespace weft::detail {
@@ -67,6 +68,20 @@ decoded request_decoder::next_body(input_buffer& in, std::string& body) {
     in.consume(size - rest.size());
     if (why) return refuse(std::move(why));
     return (facts_.chunked ? chunks_.done() : body.size() == facts_.content_length) ? finish() : decoded::more;
+}
+
+std::size_t request_decoder::body_left(const http::request& into) const noexcept {
+    if (phase_ != decode_phase::body) return 0;
+    return facts_.chunked ? chunks_.left_of_chunk() : facts_.content_length - into.body().size();
+}
+
+void request_decoder::put_body(std::string_view bytes, http::request& into) {
+    auto& body = into.parts().body;
+    require(bytes.size() <= body_left(into), "http: bytes beyond the body");
+    if (!facts_.chunked)
+        body.append(bytes);
+    else if (auto why = chunks_.put(bytes, body, limits_))
+        static_cast<void>(refuse(std::move(why)));
 }
 
 /// What can be refused before the head is complete, so that the server does not wait for the rest

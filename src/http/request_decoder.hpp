@@ -30,11 +30,19 @@ public:
     /// refused: see why().
     decoded next(input_buffer& in, http::request& into);
 
+    /// How many of the next bytes are known to be data of the body of `into`; the buffer is empty
+    /// then, unless this is 0.
+    std::size_t body_left(const http::request& into) const noexcept;
+    /// Takes at most so many bytes, which have not passed through the buffer. Then call next().
+    void put_body(std::string_view bytes, http::request& into);
+
     decode_phase phase() const noexcept { return phase_; }
     const refusal& why() const noexcept { return why_; }
 
     /// Whether the connection may continue after the request just decoded.
     bool keep_alive() const noexcept { return facts_.keep_alive; }
+    /// Whether the request just decoded announced a body.
+    bool had_body() const noexcept { return facts_.chunked || facts_.content_length > 0; }
 
     /// Whether the sender of the current body waits for "100 Continue". True at most once per
     /// request.

@@ -27,6 +27,7 @@ void check(const server_options& o) {
     check_count("max_header_fields", o.max_header_fields);
     check_limit("header_timeout", o.header_timeout);
     check_limit("idle_timeout", o.idle_timeout);
+    check_limit("cold_after", o.cold_after);
     check_limit("body_timeout", o.body_timeout);
     check_limit("write_timeout", o.write_timeout);
     check_limit("request_timeout", o.request_timeout);

@@ -6,12 +6,20 @@
 
 #include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/new_fiber.hpp>
+#include <weft/fiber.hpp>
+#include <weft/stop.hpp>
 
 #include "base/in_quotes.hpp"
 #include "base/panic.hpp"
-#include "http/newcomer.hpp"
+#include "spawn/admission.hpp"
 
 namespace weft::detail {
+namespace {
+
+// chosen: when thousands come back at once, the first are served before the last have a fiber
+constexpr unsigned between_yields = 64;
+
+}  // namespace
 
 /// Marks that listen() runs: leaves `closed`, and returns to it unless listen() succeeds.
 class server_life::opening {
@@ -70,6 +78,18 @@ private:
     server_life& server_;
 };
 
+/// Destroys what is idle, once no fiber of the server is left.
+class server_life::ended_with_it {
+public:
+    explicit ended_with_it(idle_streams<idle_connection>& s) noexcept : idle_(s) {}
+    ended_with_it(const ended_with_it&) = delete;
+    ended_with_it& operator=(const ended_with_it&) = delete;
+    ~ended_with_it() { idle_.clear(); }
+
+private:
+    idle_streams<idle_connection>& idle_;
+};
+
 server_life::~server_life() {
     const lock_guard lock(mutex_);                 // SERVER_LIFE-4
     require(phase_ != server_phase::serving, "http::server: destroyed while serve() runs");
@@ -111,6 +131,8 @@ void server_life::end_port() {
 
 void server_life::serve() {
     const serving turn(*this);
+    const ended_with_it rest(service_->idle);
+    service_->cold_after = limits_fibers(runtime_here("http::server::serve")) ? forever : service_->options.cold_after;
     with_scope({.on_failure = on_failure::report}, [&](scope& connections) {
         accept_until_stopped(connections);
         service_->hang_up_idle();
@@ -129,14 +151,31 @@ void server_life::accept_one(scope& connections) {
     auto place = service_->wait_for_place();
     auto peer = next_client();
     if (!peer.is_open()) return;
-    newcomer client(*service_, std::move(place), std::move(peer));
+    serve_on_a_fiber(connections, newcomer(*service_, std::move(place), std::move(peer)));
+}
+
+void server_life::serve_on_a_fiber(scope& connections, newcomer client) {
     // SERVER_LIFE-5
     const auto a = never_inline(runtime_here("http::server::serve"), {.name = "http connection"});
     try {
-        connections.spawn(a, [client = std::move(client)]() mutable { client.serve(); });
+        connections.spawn(a, [this, &connections, client = std::move(client)]() mutable {
+            if (auto idle = client.serve()) keep_idle(connections, std::move(idle));
+        });
     } catch (const std::exception& e) {
         // There is no fiber or no memory; the destructor of `client` has answered the peer.
         report_turned_away(e.what());
+    }
+}
+
+/// From here on the connection has no fiber. If there was no other one without, this fiber minds
+/// all of them until there are none (SERVER_LIFE-6).
+void server_life::keep_idle(scope& connections, std::unique_ptr<idle_connection> c) {
+    auto& idle = service_->idle;
+    if (!idle.add(std::move(c))) return;
+    this_fiber::set_name("http idle connections");
+    for (unsigned turns = 1; const auto next = idle.next(); ++turns) {
+        if (!next->has_timed_out()) serve_on_a_fiber(connections, newcomer(*service_, *next));
+        if (turns % between_yields == 0) this_fiber::yield();
     }
 }
 

@@ -31,6 +31,10 @@
 //   SERVER_LIFE-5  Wherever serve() waits for something new (a place, a connection, a fiber for
 //                  it), it waits within the scope accepting_, which stop() stops. It never waits
 //                  for a fiber inside a connection that it runs inline.
+//   SERVER_LIFE-6  Idle connections without a fiber (idle_streams.hpp) are minded by the fiber of the
+//                  connection that was the first of them, until there are none. So they need no
+//                  fiber that might be refused, and serve() waits for them as for the others, by
+//                  their places. What is left when serve() is stopped ends with it.
 //
 // Not promised: stop() from a signal handler, or a stop() that begins after ~server() has begun.
 #pragma once
@@ -43,6 +47,7 @@
 #include <weft/scope.hpp>
 
 #include "base/seldom.hpp"
+#include "http/newcomer.hpp"
 #include "http/service.hpp"
 
 namespace weft::detail {
@@ -66,11 +71,14 @@ private:
     class opening;
     class serving;
     class accepting;
+    class ended_with_it;
 
     void open(io::byte_listener port, http::server_options options);
     void end_port() WEFT_REQUIRES(mutex_);
     void accept_until_stopped(scope& connections);
     void accept_one(scope& connections);
+    void serve_on_a_fiber(scope& connections, newcomer client);
+    void keep_idle(scope& connections, std::unique_ptr<idle_connection> c);
     io::byte_stream next_client();
     void report_turned_away(const char* why) noexcept;
 

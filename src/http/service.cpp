@@ -73,6 +73,7 @@ void http_service::stop(time_point grace_end) {
 void http_service::hang_up_idle() {
     const lock_guard lock(mutex_);
     for (auto* c = connections_.front(); c; c = connections_.next(*c)) c->hang_up();
+    idle.end();
 }
 
 bool http_service::wait_until_empty() {

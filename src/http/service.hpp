@@ -5,13 +5,17 @@
 //  idle         nothing received, waits for a byte     set_busy() -> busy | hang_up() -> hung_up
 //  hung_up      told to end while idle; its stream     set_busy() -> busy
 //               is at its end
+//  (none)       idle without a fiber, or about to get  a new fiber, which begins as busy | the end
+//               one: in idle_streams
 //
 // Invariants
 //   SERVICE-1  A connection enters the list before its fiber waits and leaves it before its stream
 //              is destroyed. hang_up_idle() holds the mutex, so the streams it touches exist.
 //   SERVICE-2  A stop is not missed. A connection stores `idle` and then reads stopping_; stop()
 //              stores stopping_, and then hang_up_idle() looks at every connection. All four
-//              accesses are seq_cst, so at least one of the two sides sees the other.
+//              accesses are seq_cst, so at least one of the two sides sees the other. A connection
+//              without a fiber becomes due by idle_streams::end(), and one that comes to it later
+//              is due at once; its new fiber finds stopping_ set, and hangs up itself.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +27,9 @@
 
 #include "base/atomic.hpp"
 #include "base/intrusive_list.hpp"
+#include "http/body_intake.hpp"
 #include "http/exchange.hpp"
+#include "io/idle_streams.hpp"
 
 namespace weft::detail {
 
@@ -48,6 +54,8 @@ private:
     atomic<activity> activity_{activity::busy};
 };
 
+struct idle_connection;
+
 class http_service {
 public:
     http_service(const http::router& routes, http::server_options options);
@@ -55,6 +63,11 @@ public:
     const http::router& routes;
     const http::server_options options;
     exchange_pool exchanges;
+    intake_memory intake;
+    idle_streams<idle_connection> idle;
+    // Never where fibers are limited: an idle connection might get none any more. Set by serve()
+    // before there are connections.
+    std::chrono::nanoseconds cold_after = std::chrono::nanoseconds::max();
     // For logs, when the request is not known.
     const http::request nothing_asked{http::request_parts{.method = {}, .target = {}}};
 
@@ -104,6 +117,15 @@ private:
     std::size_t places_taken_ WEFT_GUARDED_BY(mutex_) = 0;
     time_point grace_end_ WEFT_GUARDED_BY(mutex_) = never;
     atomic<bool> stopping_{false};
+};
+
+/// A connection that has been idle for so long that it has given its fiber up.
+struct idle_connection final : idle_stream {
+    idle_connection(http_service::place p, io::byte_stream s, time_point limit) noexcept
+        : idle_stream(std::move(s), limit), place(std::move(p)) {}
+    ~idle_connection() { stream.close(); }  // before the place is free
+
+    http_service::place place;
 };
 
 }  // namespace weft::detail

@@ -47,6 +47,8 @@ public:
     /// longer keeps the file open, so close() of its last descriptor takes effect. `fd` may be
     /// added again, for another source. Does nothing if `fd` was removed already.
     virtual void remove(int fd) noexcept = 0;
+    /// Whether the close of the last descriptor of a file does what remove() does.
+    virtual bool forgets_at_close() const noexcept { return false; }
 
     /// Called under the lock of a source that names this engine (ENGINE-2).
     void pin() noexcept { pins_.fetch_add(1, relaxed); }

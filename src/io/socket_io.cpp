@@ -24,6 +24,12 @@ std::size_t remaining(std::span<const std::span<const std::byte>> pieces, std::s
     return n;
 }
 
+/// Less than was asked for means that no more was there. The end of the stream (0) is permanent; it
+/// is read again each time.
+after_attempt what_is_left(long got, std::size_t asked) noexcept {
+    return got > 0 && static_cast<std::size_t>(got) < asked ? after_attempt::drained : after_attempt::try_again;
+}
+
 }  // namespace
 
 io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
@@ -31,11 +37,21 @@ io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
     return perform(
         s, io_direction::read, read_wait,
         [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); }); },
-        // Less than was asked for means that no more was there. The end of the stream (0) is
-        // permanent; it is read again each time.
-        [&](long got) {
-            return got > 0 && static_cast<std::size_t>(got) < into.size() ? after_attempt::drained : after_attempt::try_again;
-        });
+        [&](long got) { return what_is_left(got, into.size()); });
+}
+
+io_result receive_late(io_source* s, late_buffer& buffer) noexcept {
+    std::size_t asked = 0;
+    return perform(
+        s, io_direction::read, read_wait,
+        [&](int fd) {
+            const auto into = buffer.take();
+            asked = into.size();
+            const long got = into.empty() ? -ENOMEM : system_result([&] { return ::recv(fd, into.data(), into.size(), 0); });
+            if (got <= 0) buffer.give_back();
+            return got;
+        },
+        [&](long got) { return what_is_left(got, asked); });
 }
 
 io_result try_receive_some(io_source* s, std::span<std::byte> into) noexcept {

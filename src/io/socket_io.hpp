@@ -6,12 +6,15 @@
 
 #include <weft/io/stream.hpp>
 
+#include "io/late_buffer.hpp"
 #include "io/operation.hpp"
 
 namespace weft::detail {
 
 /// Receives at least one byte; count 0 at end of stream.
 io_result receive_some(io_source* s, std::span<std::byte> into) noexcept;
+/// As receive_some(), into a buffer that is taken for each attempt.
+io_result receive_late(io_source* s, late_buffer& buffer) noexcept;
 /// Receives what is there; the error is operation_would_block if that is nothing.
 io_result try_receive_some(io_source* s, std::span<std::byte> into) noexcept;
 /// Receives as receive_some() does, but leaves the bytes in the socket.

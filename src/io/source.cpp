@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "base/fork.hpp"
 #include "io/current.hpp"
 #include "io/engine.hpp"
 #include "io/poll_wait.hpp"
@@ -16,8 +17,9 @@
 
 namespace weft::detail {
 
-void io_source::open(int fd) noexcept {
+void io_source::open(int fd, unsigned forks_then) noexcept {
     fd_ = fd;
+    forks_then_ = forks_then;
     {
         // A late event for an earlier use of the source may be under way (SOURCE-3).
         const lock_guard guard(lock_);
@@ -74,7 +76,8 @@ void io_source::close_descriptor() noexcept {
         if (from) from->pin();  // ENGINE-2
     }
     if (from) {
-        from->remove(fd_);
+        const bool closes_alone = forks_then_ % 2 == 0 && fork_count() == forks_then_;  // SOURCE-7
+        if (!closes_alone || !from->forgets_at_close()) from->remove(fd_);
         from->unpin();
     }
     // Its failures concern files only; on Linux the descriptor is gone in every case.

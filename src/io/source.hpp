@@ -26,6 +26,12 @@
 //             from all its sources and wakes their waiters, which look again.
 //   SOURCE-6  Every event wakes all waiters of its way, since only an attempt can tell how much
 //             there is to take.
+//   SOURCE-7  A descriptor is removed from its engine before it is closed, unless close() itself
+//             removes it: no other descriptor names its open file, since weft has opened it
+//             itself, and no process was forked since before that. If one is forked between this
+//             look and close(), or the program has duplicated the descriptor, the engine may
+//             report events of a file that weft has closed, to the source or its next user:
+//             needless retries, as in SOURCE-3.
 //
 // A source is registered when a fiber first waits for it, with the engine of that fiber's runtime.
 // A plain thread that waits for a registered source is woken by that engine; for an unregistered
@@ -59,6 +65,9 @@ struct io_event {
 /// has passed.
 enum class [[nodiscard]] readiness : std::uint8_t { again, interrupted, timed_out };
 
+/// For a descriptor that others may have, too: one that was given to weft, or is handed on.
+inline constexpr unsigned perhaps_shared = 1;
+
 class io_source {
 public:
     using event_count = std::uint32_t;
@@ -70,7 +79,7 @@ public:
     // For the owner.
 
     /// free -> open, for a descriptor in non-blocking mode.
-    void open(int fd) noexcept;
+    void open(int fd, unsigned forks_then) noexcept;
     /// Wakes all waiters. May be called repeatedly and from any thread.
     void close() noexcept;
     /// close(), and the owner gives the source up.
@@ -152,10 +161,11 @@ private:
     atomic<std::uint32_t> life_{closing_bit | gone_bit};
     int fd_ = -1;  // written while free; read by operations (SOURCE-1)
     spin_lock lock_;
+    atomic<bool> hangup_{false};
     atomic<event_count> events_[2] = {};
     atomic<event_count> drained_at_{0};
-    atomic<bool> hangup_{false};
     atomic<std::uint32_t> unwaited_{0};
+    unsigned forks_then_ = 0;  // written as fd_ is: fork_count() before fd_ was opened, or an odd number
     io_engine* engine_ WEFT_GUARDED_BY(lock_) = nullptr;
     wait_list waiters_[2] WEFT_GUARDED_BY(lock_);
 };

@@ -68,13 +68,13 @@ bool grow() noexcept {
 
 }  // namespace
 
-io_source* make_source(int fd) noexcept {
+io_source* make_source(int fd, unsigned forks_then) noexcept {
     io_source* s = take();
     while (!s) {
         if (!grow()) return nullptr;
         s = take();
     }
-    s->open(fd);
+    s->open(fd, forks_then);
     return s;
 }
 

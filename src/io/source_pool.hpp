@@ -8,7 +8,8 @@
 namespace weft::detail {
 
 /// An open source that owns `fd`; null if there is no memory, and then the caller still owns `fd`.
-io_source* make_source(int fd) noexcept;
+/// `forks_then`: fork_count() before `fd` was opened, if nobody else has it (SOURCE-7).
+io_source* make_source(int fd, unsigned forks_then = perhaps_shared) noexcept;
 
 /// Takes back a source that is free.
 void recycle(io_source&) noexcept;

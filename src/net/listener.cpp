@@ -13,6 +13,7 @@
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
 
+#include "base/fork.hpp"
 #include "base/seldom.hpp"
 #include "io/reporting.hpp"
 #include "io/source_pool.hpp"
@@ -40,7 +41,7 @@ std::error_code listen_on(const detail::socket_address& at, const listener_optio
 }
 
 new_socket open_listener(const detail::socket_address& at, const listener_options& options) noexcept {
-    new_socket s = detail::make_tcp_socket(at.family());
+    new_socket s = detail::make_tcp_socket(at.family(), detail::use::handed_on);
     if (!s.error) s.error = listen_on(at, options, s.handle.native());
     return s;
 }
@@ -162,12 +163,14 @@ stream listener::accept(std::error_code& error) {
     unsigned lost_in_a_row = 0;
     back_off pauses;
     for (;;) {
-        const auto taken = detail::perform(handle_.get(), detail::io_direction::read, accept_wait, [](int fd) {
+        unsigned forks_then = 0;
+        const auto taken = detail::perform(handle_.get(), detail::io_direction::read, accept_wait, [&](int fd) {
+            forks_then = detail::fork_count();
             return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
         });
         error = taken.error;
         if (!error) {
-            new_socket s = detail::adopt(static_cast<int>(taken.count));
+            new_socket s = detail::adopt(static_cast<int>(taken.count), forks_then);
             if (!s.error) return stream(std::move(s.handle));
             error = std::error_code(ENOMEM, std::system_category());
         }

@@ -60,7 +60,7 @@ void connect_race::start_what_is_due() {
 }
 
 void connect_race::start(const socket_address& to) {
-    auto s = make_tcp_socket(to.family());
+    auto s = make_tcp_socket(to.family(), use::here);
     if (s.error) return fail(s.error);
     const int fd = s.handle.native();
     const long r = system_result([&] { return ::connect(fd, to.get(), to.size); });

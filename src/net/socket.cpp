@@ -3,20 +3,22 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "base/fork.hpp"
 #include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
 
 namespace weft::detail {
 
-new_socket make_tcp_socket(int family) noexcept {
+new_socket make_tcp_socket(int family, use how) noexcept {
     if (const auto error = refused_here()) return {{}, error};
+    const auto forks_then = how == use::here ? fork_count() : perhaps_shared;
     const long fd = system_result([&] { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP); });
     if (fd < 0) return {{}, failure(fd)};
-    return adopt(static_cast<int>(fd));
+    return adopt(static_cast<int>(fd), forks_then);
 }
 
-new_socket adopt(int fd) noexcept {
-    if (io_source* const s = make_source(fd)) return {io_handle(s), {}};
+new_socket adopt(int fd, unsigned forks_then) noexcept {
+    if (io_source* const s = make_source(fd, forks_then)) return {io_handle(s), {}};
     ::close(fd);
     return {{}, std::make_error_code(std::errc::not_enough_memory)};
 }

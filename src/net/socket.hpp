@@ -13,10 +13,13 @@ struct new_socket {
     io_handle handle;
     std::error_code error;
 };
-new_socket make_tcp_socket(int family) noexcept;
+/// handed_on: another process may get it, as listeners are passed to a successor.
+enum class use : bool { here, handed_on };
+new_socket make_tcp_socket(int family, use) noexcept;
 
-/// A handle for a new descriptor; on failure the descriptor is closed.
-new_socket adopt(int fd) noexcept;
+/// A handle for a new descriptor; on failure the descriptor is closed. `forks_then` is that of
+/// make_source().
+new_socket adopt(int fd, unsigned forks_then) noexcept;
 
 std::error_code set_option(int fd, int level, int option, int value) noexcept;
 

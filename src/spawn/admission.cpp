@@ -36,6 +36,8 @@ bool may_run_inline(scheduler& where, const attributes& a) noexcept {
 
 }  // namespace
 
+bool limits_fibers(const scheduler& where) noexcept { return where.options().max_fibers != 0; }
+
 attributes never_inline(const scheduler& where, attributes a) noexcept {
     const auto& o = where.options();
     if (o.max_fibers != 0 && o.when_full == at_limit::run_inline && is_plain(a)) a.stack_bytes = o.stack_bytes;

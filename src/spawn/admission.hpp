@@ -12,9 +12,8 @@ namespace weft::detail {
 class fiber_limit;
 class scheduler;
 
-inline constexpr std::size_t least_stack_bytes = std::size_t{16} << 10,
-                             // chosen: the limits of attributes::stack_bytes
-                             most_stack_bytes = std::size_t{1} << 30;
+// chosen: the limits of attributes::stack_bytes
+inline constexpr std::size_t least_stack_bytes = std::size_t{16} << 10, most_stack_bytes = std::size_t{1} << 30;
 
 /// Whether a fiber with these attributes may start on a worker's hot stack.
 inline bool has_common_stack(const attributes& a) noexcept {
@@ -25,6 +24,9 @@ inline bool is_plain(const attributes& a) noexcept { return has_common_stack(a) 
 
 // inlined: the caller must run the fiber itself, at once, by carrier::run_inline()
 enum class admission : bool { placed, inlined };
+
+/// Whether the runtime has max_fibers.
+WEFT_EXPORT bool limits_fibers(const scheduler& where) noexcept;
 
 /// What at_limit::fail throws. A caller that can wait instead catches it.
 class no_place : public std::system_error {

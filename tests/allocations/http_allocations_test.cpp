@@ -50,7 +50,7 @@ TEST(http_allocations, of_a_usual_request_are_those_of_its_handler) {
             ++handled;
             return answer;
         });
-        app.listen({.host = "127.0.0.1", .port = 0});
+        app.listen({.host = "127.0.0.1", .port = 0}, {.cold_after = no_limit});  // it rests for a second below
         auto serving = spawn([&] { app.serve(); });
         {
             auto client = tcp::stream::connect(app.local());

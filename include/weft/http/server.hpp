@@ -38,6 +38,10 @@ struct server_options {
     std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
     /// Between requests; then the connection is closed.
     std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
+    /// A connection that is idle for so long gives its fiber up, and with it some 8 KiB of memory;
+    /// the next byte gets it another one. no_limit: each connection keeps its fiber, as it always
+    /// does in a runtime with max_fibers.
+    std::chrono::nanoseconds cold_after = std::chrono::seconds(1);
     /// In each such span a body must gain min_rate bytes per second, or all that is left; otherwise
     /// 408.
     std::chrono::nanoseconds body_timeout = std::chrono::seconds(30);

@@ -31,6 +31,7 @@ public:
 
     long add(int fd, io_source& source) noexcept override;
     void remove(int fd) noexcept override;
+    bool forgets_at_close() const noexcept override { return true; }
 
 private:
     // chosen: 3 KiB; the next poll takes the rest

@@ -1,0 +1,139 @@
+// idle_streams.hpp - streams that wait for their peer without a fiber each.
+//
+// A server keeps thousands of connections that say nothing for minutes. As a fiber each of them
+// holds a stack; here it holds its stream and a registration with it. When the peer sends something
+// or leaves, next() returns the stream to the one fiber that waits for all of them.
+//
+//  an entry   list      means                                    leaves by
+//  apart      none      it belongs to the caller                 add() -> asleep, or due
+//  asleep     asleep_   its wait is registered with its stream   a claim of the wait -> due
+//  due        due_      its wait is over                         next() -> apart
+//
+// The wait is that of a wait_cell (fiber/waiter.hpp) whose `make_ready` puts the entry into due_.
+// It is claimed by the first of: an event of the stream, the entry's time, end().
+//
+// Invariants
+//   IDLE_STREAMS-1  The lists, size_, is_watched_ and is_ended_ change only under lock_.
+//   IDLE_STREAMS-2  The registration with the stream is made under lock_, after a look at the
+//                   stream without it. It is refused if there was an event since that look
+//                   (SOURCE-4). So every later event claims the wait of an entry in asleep_. The
+//                   lock of a stream's waiters may be taken under lock_; no thread takes lock_
+//                   under such a lock, since a waiter is unparked without it.
+//   IDLE_STREAMS-3  The one thread that has claimed an entry's wait moves the entry to due_, and
+//                   does not touch it afterwards; nor does add() after it has given lock_ up.
+//   IDLE_STREAMS-4  An entry leaves its stream's list of waiters before it is apart: whoever
+//                   claimed or dropped it there has taken it out, or next() does.
+//   IDLE_STREAMS-5  While there are entries, one caller is responsible for next(): the one to whom
+//                   add() has returned true. next() ends that by returning null, under the lock
+//                   under which it has seen that there are no entries, or by throwing.
+#pragma once
+
+#include <memory>
+
+#include <weft/detail/annotated_locks.hpp>
+#include <weft/detail/clock.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/io/byte_stream.hpp>
+
+#include "base/intrusive_list.hpp"
+#include "base/spin_lock.hpp"
+#include "fiber/waiter.hpp"
+
+namespace weft::detail {
+
+class idle_streams_core;
+
+/// A stream that can be asleep. Owners derive from it to add what they know of the connection.
+class WEFT_EXPORT idle_stream : public list_hook<idle_stream>, private wait_cell {
+public:
+    /// `limit`: when next() returns it although its peer is silent. Limits are looked at in the
+    /// order of add(), so an entry whose limit is earlier than that of one before it may be late.
+    idle_stream(io::byte_stream s, time_point limit) noexcept : wait_cell(make_due), stream(std::move(s)), until_(limit) {}
+
+    io::byte_stream stream;
+
+    /// After next(): whether its limit has passed, rather than that its peer did something.
+    bool has_timed_out() const noexcept { return outcome == outcome_timed_out; }
+    time_point limit() const noexcept { return until_; }
+
+private:
+    friend class idle_streams_core;
+
+    static void make_due(wait_cell& cell) noexcept;
+
+    bool is_ready();  // looks at the stream
+    [[nodiscard]] bool enlist() noexcept;
+    void delist() noexcept;
+
+    time_point until_;
+    idle_streams_core* in_ = nullptr;
+    std::unique_ptr<io::byte_readiness> watch_;  // null: the stream is one descriptor
+    std::uint32_t seen_ = 0;                     // its count of events at the last look
+    waiter me_{*this, 0};
+};
+
+/// What idle_streams below has for entries of any type. add() and next() are its.
+class WEFT_EXPORT idle_streams_core {
+public:
+    explicit idle_streams_core(void (*destroy)(idle_stream&) noexcept) noexcept : destroy_(destroy) {}
+    ~idle_streams_core() { clear(); }
+    idle_streams_core(const idle_streams_core&) = delete;
+    idle_streams_core& operator=(const idle_streams_core&) = delete;
+
+    /// All entries are due from now on, those as well that are added later.
+    void end() noexcept;
+
+    /// Destroys all entries, and takes end() back. No other call may be under way.
+    void clear() noexcept;
+
+    std::size_t size() const noexcept {
+        const lock_guard guard(lock_);
+        return size_;
+    }
+
+protected:
+    bool add(idle_stream& e);
+    idle_stream* next();
+
+private:
+    friend class idle_stream;
+
+    void make_due(idle_stream& e) noexcept;
+    std::size_t claim_until(time_point now, wait_outcome why, std::size_t most) noexcept WEFT_REQUIRES(lock_);
+    idle_stream* pop_due() noexcept WEFT_REQUIRES(lock_);
+
+    void (*const destroy_)(idle_stream&) noexcept;
+    mutable spin_lock lock_;
+    intrusive_list<idle_stream> asleep_ WEFT_GUARDED_BY(lock_);  // in the order of add()
+    intrusive_list<idle_stream> due_ WEFT_GUARDED_BY(lock_);
+    std::size_t size_ WEFT_GUARDED_BY(lock_) = 0;           // of both lists
+    wait_list watcher_ WEFT_GUARDED_BY(lock_);
+    bool is_watched_ WEFT_GUARDED_BY(lock_) = false;
+    bool is_ended_ WEFT_GUARDED_BY(lock_) = false;
+};
+
+/// Owns entries of one type, which derives from idle_stream.
+template <class Entry>
+class idle_streams : public idle_streams_core {
+public:
+    idle_streams() noexcept : idle_streams_core([](idle_stream& e) noexcept { delete static_cast<Entry*>(&e); }) {}
+
+    /// Takes the entry, which is asleep or due from now on.
+    ///
+    /// \returns  whether the caller must call next() from now on until it returns null.
+    /// \throws   std::bad_alloc for a stream that is not one descriptor; the entry is the caller's
+    ///           then.
+    /// \parks    if the look at a stream does: that of a simulated network.
+    [[nodiscard]] bool add(std::unique_ptr<Entry>&& e) {
+        const bool is_first = idle_streams_core::add(*e);
+        static_cast<void>(e.release());  // IDLE_STREAMS-3: it may be gone already
+        return is_first;
+    }
+
+    /// \returns  the next entry that is due; null if there are no entries.
+    /// \parks    while none is due.
+    /// \throws   weft::cancelled.
+    std::unique_ptr<Entry> next() { return std::unique_ptr<Entry>(static_cast<Entry*>(idle_streams_core::next())); }
+};
+
+}  // namespace weft::detail
