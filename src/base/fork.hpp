@@ -44,8 +44,8 @@ struct fork_steps {
 void follow_forks(const fork_steps& steps) noexcept;
 
 /// Changes when a fork begins and when it has ended, here and in the child; odd in between. A
-/// descriptor that was opened after a call which returned an even number is not a child's as long
-/// as this returns that number.
+/// descriptor that was opened after this returned an even number has no copy in a child as long as
+/// this returns the same number.
 unsigned fork_count() noexcept;
 
 /// The number of forks between the process that was started and this one, counted from when the

@@ -9,7 +9,7 @@ namespace {
 
 // chosen: below it a body that grows costs little
 constexpr std::size_t least_kept_bytes = 64 * 1024;
-// chosen: bodies of a twentieth of a second on one core
+// chosen: so that what a burst has left goes soon, and a steady load keeps its memory
 constexpr unsigned window = 256;
 
 }  // namespace

@@ -317,7 +317,7 @@ void http_connection::time_phase(decode_phase phase) noexcept {
     receive_pace_.begin(received_);
 }
 
-/// Called once per connection, since asking for the address costs a system call.
+/// Called once for each fiber of a connection, since asking for the address costs a system call.
 void http_connection::ask_peer() noexcept {
     peer_asked_ = true;
     try {

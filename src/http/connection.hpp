@@ -69,7 +69,7 @@ private:
     bool gives_fiber_up_ = false;
     decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};
-    std::uint64_t received_ = 0;  // bytes since the connection was accepted
+    std::uint64_t received_ = 0;  // bytes since the connection got this fiber
 };
 
 }  // namespace weft::detail

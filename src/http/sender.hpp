@@ -38,7 +38,7 @@ private:
 
     io::byte_stream& to_;
     const http::server_options& options_;
-    std::uint64_t sent_ = 0;  // since the connection was accepted
+    std::uint64_t sent_ = 0;  // since the connection got its fiber
     std::uint64_t acknowledged_before_ = 0;  // of these, as last computed
     std::size_t last_ = 0;
 };

@@ -67,7 +67,7 @@ public:
     idle_streams<idle_connection> idle;
     // Never where fibers are limited: an idle connection might get none any more. Set by serve()
     // before there are connections.
-    std::chrono::nanoseconds cold_after = std::chrono::nanoseconds::max();
+    std::chrono::nanoseconds cold_after = no_limit;
     // For logs, when the request is not known.
     const http::request nothing_asked{http::request_parts{.method = {}, .target = {}}};
 

@@ -1,6 +1,6 @@
 #include "io/idle_streams.hpp"
 
-#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "io/operation.hpp"
@@ -62,21 +62,20 @@ bool idle_streams_core::add(idle_stream& e) {
     e.outcome = 0;
     waiter* w = nullptr;
     bool is_first = false;
-    for (bool done = false; !done;) {
+    for (;;) {
         const bool ready = e.is_ready();
         const lock_guard guard(lock_);
-        if (ready || is_ended_) {
+        if (ready || is_ended_)
             due_.push_back(e);
-            done = true;
-        } else if (e.enlist()) {
+        else if (e.enlist())
             asleep_.push_back(e);
-            done = true;
-        }
-        if (!done) continue;
+        else
+            continue;  // there was an event since the look
         ++size_;
         is_first = !std::exchange(is_watched_, true);
-        // It has something to do, or must know of an earlier limit.
+        // The caller of next() has something to do, or must know of an earlier limit.
         if (!is_first && (!due_.empty() || (asleep_.front() == &e && e.until_ != never))) w = watcher_.claim_front();
+        break;
     }
     if (w) w->unpark();
     return is_first;

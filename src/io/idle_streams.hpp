@@ -21,11 +21,13 @@
 //                   under such a lock, since a waiter is unparked without it.
 //   IDLE_STREAMS-3  The one thread that has claimed an entry's wait moves the entry to due_, and
 //                   does not touch it afterwards; nor does add() after it has given lock_ up.
-//   IDLE_STREAMS-4  An entry leaves its stream's list of waiters before it is apart: whoever
-//                   claimed or dropped it there has taken it out, or next() does.
-//   IDLE_STREAMS-5  While there are entries, one caller is responsible for next(): the one to whom
-//                   add() has returned true. next() ends that by returning null, under the lock
-//                   under which it has seen that there are no entries, or by throwing.
+//   IDLE_STREAMS-4  An entry is apart only after its waiter has left the stream's list of waiters.
+//                   A thread that claims the waiter in that list, or finds it claimed there, takes
+//                   it out; for any other entry next() and clear() do.
+//   IDLE_STREAMS-5  While there are entries, exactly one caller is responsible for next(). add()
+//                   returns true to the caller that becomes responsible. The duty ends when next()
+//                   throws, or returns null because it has seen, under lock_, that there are no
+//                   entries.
 #pragma once
 
 #include <memory>

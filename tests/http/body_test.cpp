@@ -166,7 +166,7 @@ TEST_P(http_bodies, that_follow_each_other_closely_stay_apart) {
     EXPECT_EQ(got, bodies);
 }
 
-TEST_P(http_bodies, a_client_that_leaves_in_the_middle_costs_nothing) {
+TEST_P(http_bodies, a_client_that_leaves_in_the_middle_disturbs_no_other) {
     start();
     for (int i = 0; i < 40; ++i) {
         auto c = connect();

@@ -28,7 +28,7 @@ protected:
 };
 WEFT_ON_1_2_4_8_WORKERS(http_idle);
 
-TEST_P(http_idle, connections_need_no_fiber_and_are_served_again) {
+TEST_P(http_idle, SERVER_LIFE_6_connections_need_no_fiber_and_are_served_again) {
     start({.cold_after = 5ms});
     std::vector<test::raw_client> clients;
     for (int i = 0; i < 10; ++i) clients.push_back(connect());

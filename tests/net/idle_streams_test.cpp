@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <iostream>
 #include <vector>
@@ -148,7 +149,7 @@ TEST_P(idle_streams, all_are_due_at_the_end_and_after_it) {
     });
 }
 
-TEST_P(idle_streams, a_stop_ends_the_wait_and_another_caller_may_follow) {
+TEST_P(idle_streams, IDLE_STREAMS_5_a_stop_ends_the_wait_and_another_caller_may_follow) {
     rt.run([] {
         detail::idle_streams<entry> all;
         auto p = connected();
@@ -182,7 +183,7 @@ TEST_P(idle_streams, that_are_left_are_closed) {
     });
 }
 
-TEST_P(idle_streams, stress_each_comes_back_once_whatever_ends_its_wait) {
+TEST_P(idle_streams, IDLE_STREAMS_3_stress_each_comes_back_once_whatever_ends_its_wait) {
     rt.run([] {
         const seed seed;
         constexpr int streams = 40;
