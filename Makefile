@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -47,6 +47,16 @@ bench: setup ## micro-benchmarks; FILTER=regex selects
 	cmake --build --preset release --target weft_bench_micro --parallel $(JOBS)
 	build/release/weft_bench_micro --benchmark_filter='$(or $(FILTER),.)'
 
+instructions: setup ## instructions of a server per request, by callgrind, beside their budgets; ARGS='hello --functions 40' and the like
+	$(call configure,release)
+	cmake --build --preset release --target weft_cli example_echo --parallel $(JOBS)
+	bench/instructions/run --budgets bench/instructions/release.json $(ARGS)
+
+million-idle: setup ## what an HTTP server holds for each of CONNECTIONS=1000000 idle connections in memory, and that it still serves them
+	$(call configure,release)
+	cmake --build --preset release --target crowd_test --parallel $(JOBS)
+	WEFT_IDLE_CONNECTIONS=$(or $(CONNECTIONS),1000000) build/release/tests/crowd_test
+
 # A peer that cannot be installed is named, and no failure.
 seeds: setup setup-plots ## the experiments of the five seeds beside all peers, in 12 minutes; FULL=1: with the seeds' sizes; NAMES=ring,feed: these
 	-@scripts/setup peers
@@ -71,7 +81,7 @@ stress-tsan: setup-tsan ## the same under ThreadSanitizer, 20 times unless REPEA
 bare-test: setup-bare ## the two commands on a fresh Debian 12 in a folder; as root
 	@scripts/bare_test
 
-soak: setup ## the users service among hogs, floods, slow clients and Redis restarts for MINUTES=40
+soak: setup ## the users service among hogs, floods, slow and idle clients and Redis restarts for MINUTES=40
 	$(call soak,release,40)
 
 soak-tsan: setup-tsan ## the same under ThreadSanitizer, 10 minutes unless MINUTES says otherwise
@@ -98,6 +108,11 @@ attack: setup ## requests, resets, refused system calls, failing memory, chaos: 
 	$(call configure,dev)
 	cmake --build --preset dev --target weft_attack --parallel $(JOBS)
 	@tests/attack/run build/dev/attack $(if $(SEED),--seed $(SEED))
+
+reloads: setup ## reloads, upgrades and kills of worker processes under load; ARGS='--reloads 10 --seed 1' and the like
+	$(call configure,release)
+	cmake --build --preset release --target weft_cli tool_http_check --parallel $(JOBS)
+	tests/service/reloads/run build/release/bin/weft build/release/bin/http_check $(ARGS)
 
 fuzz: setup-tsan ## each fuzzer for SECONDS=60; TARGET=program chooses one (fuzz/README.md)
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-16 -DWEFT_FUZZ=ON -DWEFT_TESTS=OFF -DWEFT_EXAMPLES=OFF \

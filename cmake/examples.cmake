@@ -1,6 +1,6 @@
 # Programs to read: examples/<name>/*.cpp becomes build/<preset>/examples/<name>, each docs/guide/examples/*.cpp a tested program.
 set(example_libraries weft)
-foreach(library IN ITEMS weft_http weft_redis)
+foreach(library IN ITEMS weft_http weft_redis weft_prefork)
     if(TARGET ${library})
         list(APPEND example_libraries ${library})
     endif()

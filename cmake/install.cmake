@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
 
-# weft_install_library(target): with an export set of its own, so that a user without hiredis can still use the others.
+# weft_install_library(target): with an export set of its own, so that a user without hiredis or zstd can still use the others.
 function(weft_install_library target)
     install(TARGETS ${target} EXPORT ${target}
             ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
@@ -46,16 +46,19 @@ function(weft_install target name description)
 endfunction()
 
 # A static library hands what it needs on to the program that links it.
+set(http_requires weft)
 set(redis_requires weft)
 set(WEFT_STATIC ON)
 if(BUILD_SHARED_LIBS)
     set(WEFT_STATIC OFF)
 else()
+    list(APPEND http_requires zlib libzstd)
     list(APPEND redis_requires hiredis)
 endif()
 
 weft_install(weft weft "${PROJECT_DESCRIPTION}")
 weft_install(weft_reductions reductions "Counts calls and gives way after a budget of them" weft)
+weft_install(weft_prefork prefork "One program as several processes that share their ports" weft)
 set(WEFT_WITHOUT_lockcheck "")
 if(TARGET weft_lockcheck)
     weft_install(weft_lockcheck lockcheck "Names fibers that park with a std::mutex held")
@@ -64,7 +67,7 @@ else()
 endif()
 set(unbuilt)
 if(WEFT_BUILD_http)
-    weft_install(weft_http http "HTTP server and client on weft's fibers" weft)
+    weft_install(weft_http http "HTTP server and client on weft's fibers" ${http_requires})
 else()
     list(APPEND unbuilt PATTERN http EXCLUDE)
 endif()

@@ -1,4 +1,5 @@
-// The echo server: every connection is a fiber that reads and writes; Ctrl-C or SIGTERM ends it in an orderly way.
+// The echo server: every connection is a fiber that reads and writes, as long as its peer says something, and a record while it is
+// silent; Ctrl-C or SIGTERM ends it in an orderly way.
 #include <array>
 #include <csignal>
 #include <exception>
@@ -8,11 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include <weft/fiber.hpp>
 #include <weft/io/limits.hpp>
 #include <weft/io/signal.hpp>
+#include <weft/net/sessions.hpp>
 #include <weft/net/tcp.hpp>
 #include <weft/runtime.hpp>
-#include <weft/scope.hpp>
 
 namespace {
 
@@ -24,10 +26,10 @@ weft::net::endpoint parse_arguments(int argc, char** argv) {
     throw std::invalid_argument("usage: echo [--listen HOST:PORT]");
 }
 
-void echo(weft::tcp::stream& peer) {
+void echo(weft::tcp::session& peer) {
     std::array<std::byte, 4096> buffer;
-    while (std::size_t n = peer.read_some(buffer))  // 0 at end of stream
-        peer.write_all(std::span(buffer).first(n));
+    while (std::size_t n = peer.read_first(buffer))  // 0 at end of stream
+        peer.stream().write_all(std::span(buffer).first(n));
 }
 
 void serve(const weft::net::endpoint& at) {
@@ -35,15 +37,13 @@ void serve(const weft::net::endpoint& at) {
     weft::tcp::listener listener(at);
     std::cout << "echo: listening on " << to_string(listener.local()) << std::endl;
 
-    weft::with_scope({.on_failure = weft::on_failure::report}, [&](weft::scope& connections) {  // one reset stops nobody else
-        auto stopper = connections.spawn([&] {
-            end.wait();
-            listener.close();  // ends the loop below
-        });
-        for (weft::tcp::stream peer : listener) connections.spawn([peer = std::move(peer)]() mutable { echo(peer); });
-        std::cout << "echo: stopping, " << connections.size() << " connections open" << std::endl;
-        connections.request_stop();
+    weft::tcp::sessions server(echo);
+    const auto stopper = weft::spawn([&] {
+        end.wait();
+        std::cout << "echo: stopping, " << server.size() << " connections open" << std::endl;
+        server.stop();
     });
+    server.serve(std::move(listener));
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ void add_serve(CLI::App& command, serve_options& options) {
         ->type_name("FILE|redis://H:P")->capture_default_str();
     command.add_option("--workers", options.workers, "threads that run fibers; 0: one per usable CPU")
         ->check(CLI::Range(0, 1024))->type_name("N")->capture_default_str();
+    command.add_option("--processes", options.processes, "worker processes that share the port, replaced by SIGHUP (weft reload); 0: one per usable CPU")
+        ->check(CLI::Range(0, 1024))->type_name("N")->default_str("none: this process alone");
     command.add_option_function<double>(
         "--grace",
         [&options](double seconds) {
@@ -36,7 +38,7 @@ void add_serve(CLI::App& command, serve_options& options) {
         },
         "seconds that requests in flight have to finish after SIGINT or SIGTERM")
         ->type_name("SECONDS")->default_str("10");
-    command.callback([&options] { serve(options); });
+    command.callback([&options] { options.processes ? serve_with_processes(options) : serve(options); });
 }
 
 int run_command_line(CLI::App& program, int argc, char** argv) {

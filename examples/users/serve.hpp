@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include <weft/http/server.hpp>
@@ -15,8 +17,10 @@ namespace users {
 struct serve_options {
     std::string listen = "127.0.0.1:8080";
     std::string store = "users.db";
-    unsigned workers = 0;                                   // 0: one per usable CPU
+    unsigned workers = 0;                                   // 0: one per usable CPU, or in each of several processes its share of them
     std::chrono::nanoseconds grace = std::chrono::seconds(10);
+    std::optional<unsigned> processes = {};                 // none: this process alone; 0: one per usable CPU
+    std::span<char*> words = {};                            // of main(), to start the processes with
 };
 
 /// Store, routes and server in one. Inside a runtime.
@@ -25,11 +29,14 @@ public:
     /// Opens the store and takes the port.
     /// \throws  std::exception naming what is wrong with which option.
     explicit site(const serve_options&);
+    /// Opens the store and serves on a port that is open.
+    site(const serve_options&, weft::tcp::listener);
 
     const weft::net::endpoint& local() const { return app_.local(); }
     /// \parks  until stopped.
     void serve() { app_.serve(); }
     void stop(std::chrono::nanoseconds grace) { app_.stop(grace); }
+    void drain(std::chrono::nanoseconds grace) { app_.drain(grace); }
 
 private:
     const std::unique_ptr<users::store> data_;
@@ -41,5 +48,10 @@ private:
 /// in flight then has the grace to finish. A second signal ends it at once.
 /// \throws  as site().
 void serve(const serve_options&);
+
+/// Does what serve() does, with a master and `processes` workers, which serve the port together.
+/// SIGHUP replaces the workers, and no request is lost.
+/// \throws  as site(), and std::runtime_error if the workers ended too often.
+void serve_with_processes(const serve_options&);
 
 }  // namespace users

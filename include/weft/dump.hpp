@@ -1,4 +1,5 @@
-// dump.hpp - shows every fiber of the process: its state, what it waits for since when, its stack.
+// dump.hpp - shows every fiber of the process: its state, what it waits for since when, its stack;
+// and how many connections of its servers have no fiber.
 //
 // A dump stops no fiber: fibers are looked at one after the other, each once. A fiber that waits
 // cannot go on for the moment (some microseconds) in which its stack is read. So what is said of
@@ -7,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -48,6 +50,17 @@ struct fiber_snapshot {
     std::vector<void*> stack;  ///< return addresses, innermost first; may be empty
 };
 
+/// The connections of one server that have no fiber, since they wait for their next message. See
+/// take_snapshot() and docs/guide/14-looking-inside.md.
+struct streams_asleep_snapshot {
+    std::string_view owner;  ///< "http::server", "tcp::sessions"
+    std::string address;     ///< where it listens; empty if its listener does not tell
+    std::size_t count = 0;   ///< those included that have just been woken and get a fiber
+    /// How long the one that has slept longest has had no fiber, to within some milliseconds; empty
+    /// if none sleeps.
+    std::optional<std::chrono::milliseconds> longest;
+};
+
 /// What a dump knows of one runtime. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct runtime_snapshot {
     std::string name;
@@ -55,6 +68,7 @@ struct runtime_snapshot {
     std::uint64_t refused = 0;        ///< runtime_stats::refused
     bool has_timers = false;          ///< whether any wait has a limit of time
     std::vector<fiber_snapshot> fibers;
+    std::vector<streams_asleep_snapshot> asleep = {};  ///< of each server that serves now
 };
 
 /// What a dump knows of the process. See take_snapshot() and docs/guide/14-looking-inside.md.

@@ -27,12 +27,14 @@ enum class exit_kind : std::uint8_t { normal, stopped, killed, failed };
 ///     if (why->abnormal()) std::cerr << why->what() << '\n';
 struct WEFT_EXPORT exit_reason {
     exit_kind kind = exit_kind::normal;
-    std::exception_ptr failure = {};  ///< what was thrown, if the actor failed
+    /// What was thrown, if the actor failed; of a process that was killed, the signal.
+    std::exception_ptr failure = {};
 
     /// Whether the actor was killed or has failed. Links hand on such an end, and a transient child
     /// is restarted after one.
     [[nodiscard]] bool abnormal() const noexcept { return kind == exit_kind::killed || kind == exit_kind::failed; }
-    /// \returns "normal", "stopped", "killed", or "failed: " and the text of the failure.
+    /// \returns "normal", "stopped", "killed", or "failed: " and the text of the failure; of a
+    ///          process that was killed, also the signal.
     [[nodiscard]] std::string what() const;
     ~exit_reason();
 };

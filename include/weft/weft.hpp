@@ -3,6 +3,7 @@
 // Left out (the test check.umbrella finds whatever is neither here nor included):
 //   explore.hpp                runs a program under many seeds, in tests
 //   net/simulated_network.hpp  a network in memory, for tests
+//   prefork.hpp                belongs to the library weft::prefork
 //   reductions.hpp             belongs to the library weft::reductions
 //   http/                      belongs to the library weft::http
 //   redis/                     belongs to the library weft::redis
@@ -17,6 +18,7 @@
 #include <weft/cell.hpp>
 #include <weft/channel.hpp>
 #include <weft/channel_op.hpp>
+#include <weft/child_process.hpp>
 #include <weft/condition_variable.hpp>
 #include <weft/coroutine.hpp>
 #include <weft/coroutine_options.hpp>
@@ -51,6 +53,7 @@
 #include <weft/mutex.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
+#include <weft/net/sessions.hpp>
 #include <weft/net/tcp.hpp>
 #include <weft/no_limit.hpp>
 #include <weft/once.hpp>

@@ -2,7 +2,7 @@
 
     conan create packaging/conan [-o "weft/*:shared=True"] [-o "weft/*:system=True"]
 
-With `system` the headers of Boost and hiredis are those that the system has installed; otherwise they are packages of Conan.
+With `system` the headers of Boost, and zlib, zstd and hiredis, are those that the system has installed; otherwise they are packages of Conan.
 CMake finds the installation's own weft-config.cmake, so the targets are those of docs/guide/16-your-build.md. Other generators see one
 component for each library, with the names of the installed pkg-config modules. A generator that knows no components takes all of them.
 """
@@ -43,6 +43,8 @@ class weft_recipe(ConanFile):
             return
         if self.options.http:
             self.requires("boost/[>=1.74 <2]", options={"header_only": True}, visible=False)
+            self.requires("zlib/[>=1.2.11 <2]")
+            self.requires("zstd/[>=1.4 <2]")
         if self.options.redis:
             self.requires("hiredis/[>=1 <2]")
 
@@ -74,9 +76,13 @@ class weft_recipe(ConanFile):
         core.builddirs = [os.path.join("lib", "cmake", "weft")]
         core.system_libs = ["pthread"]
         self.describe("weft_reductions", "reductions", "weft").cxxflags = ["-finstrument-functions"]
+        self.describe("weft_prefork", "prefork", "weft")
         self.describe("weft_lockcheck", "lockcheck")   # stands before the system's lock functions, and knows nothing of weft
         if self.options.http:
-            self.describe("weft_http", "http", "weft")   # of Boost it needs the headers, when it is built
+            compression = [] if self.options.system else ["zlib::zlib", "zstd::zstd"]
+            http = self.describe("weft_http", "http", "weft", *compression)   # of Boost it needs the headers, when it is built
+            if self.options.system and not self.options.shared:
+                http.system_libs = ["z", "zstd"]
         if self.options.redis:
             hiredis = [] if self.options.system else ["hiredis::hiredis"]
             redis = self.describe("weft_redis", "redis", "weft", *hiredis)

@@ -42,7 +42,7 @@ std::string exit_reason::what() const {
     switch (kind) {
         case exit_kind::normal: return "normal";
         case exit_kind::stopped: return "stopped";
-        case exit_kind::killed: return "killed";
+        case exit_kind::killed: return failure ? "killed: " + text_of(failure) : "killed";
         case exit_kind::failed: return "failed: " + text_of(failure);
     }
     return "?";

@@ -4,6 +4,8 @@
 // (cpu.cfs_quota_us), wherever the process is a member.
 #pragma once
 
+#include <weft/detail/export.hpp>
+
 #include <filesystem>
 
 namespace weft::detail {
@@ -20,7 +22,7 @@ inline constinit const group_places* instead_of_the_usual_places = nullptr;
 
 /// The number of CPUs the process may use; at least 1.
 unsigned usable_cpus(const group_places& where) noexcept;
-unsigned usable_cpus() noexcept;
+WEFT_EXPORT unsigned usable_cpus() noexcept;
 
 /// The smallest quota in CPUs, rounded up; 0 if there is none.
 unsigned quota_of_groups(const group_places& where) noexcept;

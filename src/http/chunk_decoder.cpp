@@ -30,8 +30,7 @@ void chunk_decoder::take_data(std::string_view& bytes, std::string& body) {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
     body.append(bytes.substr(0, n));
     bytes.remove_prefix(n);
-    left_ -= n;
-    if (left_ == 0) state_ = state::data_cr;
+    skip(n);
 }
 
 bool chunk_decoder::take_byte(char c) noexcept {

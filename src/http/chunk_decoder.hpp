@@ -36,6 +36,11 @@ public:
 
     /// How many of the next bytes are data of the current chunk.
     std::uint64_t left_of_chunk() const noexcept { return state_ == state::data ? left_ : 0; }
+    /// Takes at most so many bytes of data that are not here.
+    void skip(std::uint64_t bytes) noexcept {
+        left_ -= bytes;
+        if (left_ == 0 && bytes > 0) state_ = state::data_cr;
+    }
     bool done() const noexcept { return state_ == state::done; }
     void restart() noexcept { *this = chunk_decoder(); }
 

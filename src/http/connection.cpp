@@ -12,13 +12,10 @@
 
 #include "http/ascii.hpp"
 #include "http/body_intake.hpp"
-#include "io/late_buffer.hpp"
 
 namespace weft::detail {
 namespace {
 
-// chosen: collect up to this much; a body beyond it is not copied
-constexpr std::size_t flush_bytes = 16 * 1024;
 constexpr auto linger_time = std::chrono::seconds(1);
 // chosen: for a connection that was idle and has a fiber again; it can read at once
 constexpr auto first_read = std::chrono::milliseconds(10);
@@ -35,9 +32,11 @@ time_point later(time_point now, std::chrono::nanoseconds d) noexcept { return d
 /// Takes an exchange, and receives into its buffer.
 class late_exchange final : public late_buffer {
 public:
-    explicit late_exchange(exchange_pool& from) noexcept : from_(from), x_(nullptr, {&from}) {}
+    late_exchange(exchange_pool& from, const awake_stream& reader) noexcept
+        : from_(from), reader_(reader), x_(nullptr, {&from}) {}
 
     std::span<std::byte> take() noexcept override {
+        if (reader_.is_called()) return {};
         try {
             if (!x_) x_ = from_.take();
             return std::as_writable_bytes(x_->in.room());
@@ -52,6 +51,7 @@ public:
 
 private:
     exchange_pool& from_;
+    const awake_stream& reader_;
     exchange_pool::lease x_;
 };
 
@@ -64,12 +64,14 @@ http_connection::http_connection(http_service& service, io::byte_stream stream, 
       sender_(stream_, service.options),
       is_idle_(idle_until),
       idle_until_(idle_until.value_or(never)),
+      idle_since_(service_.awake.sweeps()),
+      may_be_called_(presence_.can_call(stream_)),
       was_idle_(is_idle_) {
     if (is_idle_) cold_at_ = deadline_after(service_.cold_after);
-    service_.enter(presence_);
+    service_.awake.enter(presence_);
 }
 
-http_connection::~http_connection() { service_.leave(presence_); }
+http_connection::~http_connection() { service_.awake.leave(presence_); }
 
 http_connection::ending http_connection::run() {
     while (const auto x = wait_for_request()) {
@@ -86,27 +88,23 @@ http_connection::ending http_connection::run() {
 /// Waits while the connection is idle; it holds no exchange then. \returns an exchange with the
 /// bytes that have come; null if the connection is over, for whatever reason, or gives its fiber up.
 exchange_pool::lease http_connection::wait_for_request() {
-    presence_.set_idle();
-    if (service_.stopping()) {                                     // SERVICE-2
-        if (!was_idle_) return exchange_pool::lease(nullptr, {&service_.exchanges});
-        presence_.hang_up();
-    }
-    const auto limit = idle_until();
-    // What is not a request does not extend the limit, so the fiber stays to keep it.
-    const auto cold_at = has_strayed_ ? never : cold_at_;
-    late_exchange into(service_.exchanges);
+    late_exchange into(service_.exchanges, presence_);
     std::error_code error;
-    std::size_t n;
-    auto until = std::min(limit, cold_at);
-    // It has something to read, even if its fiber comes late to read it.
-    if (std::exchange(was_idle_, false)) until = std::max(until, deadline_after(first_read));
-    {
-        const deadline_frame idle(until);
-        n = read_late(stream_, into, error);
+    std::size_t n = 0;
+    begin_idle();
+    for (;;) {
+        const bool by_call = may_be_called_ && service_.awake.ends_waits() && !is_idle_ && !has_strayed_;
+        if (by_call)
+            presence_.set_idle(service_.awake);
+        else
+            presence_.set_timed();
+        // SERVICE-1. What has arrived is read all the same: the last answer has promised that.
+        if (service_.hangs_up()) presence_.hang_up();
+        n = by_call ? read_until_called(into, error) : read_until_idle_limit(into, error);
+        if (!by_call || may_be_called_) break;  // else it has turned out to be no socket
     }
     // If it was hung up meanwhile, requests that had arrived before are still served.
     presence_.set_busy();
-    gives_fiber_up_ = error == std::errc::timed_out && cold_at < limit;
     auto x = into.release();
     if (n > 0) {
         has_strayed_ = true;
@@ -114,6 +112,36 @@ exchange_pool::lease http_connection::wait_for_request() {
         received_ += n;
     }
     return x;
+}
+
+/// Without a timer: a sweep calls the connection when its limit has passed.
+std::size_t http_connection::read_until_called(late_buffer& into, std::error_code& error) {
+    const auto n = read_late_socket(stream_, into, error);
+    gives_fiber_up_ = false;
+    if (!error) return n;
+    may_be_called_ = error != std::errc::not_a_socket;
+    gives_fiber_up_ =
+        error == std::errc::not_enough_memory && presence_.is_called() && service_.cold_after < service_.options.idle_timeout;
+    if (gives_fiber_up_) static_cast<void>(idle_until());
+    return n;
+}
+
+/// Also before it receives something that may be no request, in the middle of a burst.
+void http_connection::begin_idle() noexcept {
+    if (!is_idle_ && !has_strayed_) idle_since_ = service_.awake.sweeps();
+}
+
+std::size_t http_connection::read_until_idle_limit(late_buffer& into, std::error_code& error) {
+    const auto limit = idle_until();
+    // What is not a request does not extend the limit, so the fiber stays to keep it.
+    const auto cold_at = has_strayed_ ? never : cold_at_;
+    auto until = std::min(limit, cold_at);
+    // It has something to read, even if its fiber comes late to read it.
+    if (std::exchange(was_idle_, false)) until = std::max(until, deadline_after(first_read));
+    const deadline_frame idle(until);
+    const auto n = read_late(stream_, into, error);
+    gives_fiber_up_ = error == std::errc::timed_out && cold_at < limit;
+    return n;
 }
 
 /// Whether the peer has said that this was its last request, and has nothing to send after it that
@@ -132,9 +160,9 @@ bool http_connection::peer_is_done(const exchange& x) const noexcept {
 time_point http_connection::idle_until() noexcept {
     if (is_idle_) return idle_until_;
     is_idle_ = true;
-    const auto now = clock::now();
-    cold_at_ = later(now, service_.cold_after);
-    return idle_until_ = later(now, service_.options.idle_timeout);
+    const auto began = clock::now() - service_.awake.since(idle_since_);
+    cold_at_ = later(began, service_.cold_after);
+    return idle_until_ = later(began, service_.options.idle_timeout);
 }
 
 http_connection::next_step http_connection::serve_burst(exchange& x) {
@@ -146,42 +174,59 @@ http_connection::next_step http_connection::serve_burst(exchange& x) {
         }
         if (x.decoder.take_expectation()) x.out.append("HTTP/1.1 100 Continue\r\n\r\n");
         if (const auto next = flush(x); next != next_step::go_on) return next;
+        begin_idle();
         if (x.decoder.phase() == decode_phase::idle && x.in.unread().empty()) return next_step::go_on;
         if (const auto next = receive(x); next != next_step::go_on) return next;
     }
 }
 
-/// Answers every complete request. The answers of one burst leave together.
+/// Answers every complete request, and every one whose handler reads the body itself. The answers of
+/// one burst leave together.
 http_connection::next_step http_connection::answer_received(exchange& x) {
     for (;;) {
-        switch (x.decoder.next(x.in, x.request)) {
+        auto result = x.decoder.next_or_head(x.in, x.request);
+        if (result == decoded::head && !service_.routes.reads_body(x.request)) result = x.decoder.collect_body(x.in, x.request);
+        switch (result) {
             case decoded::more: return next_step::go_on;
             case decoded::refused: return refuse(x, x.decoder.why().status, x.decoder.why().words);
+            case decoded::head:
             case decoded::request:
                 timed_phase_ = decode_phase::idle;
                 is_idle_ = has_strayed_ = false;
-                if (const auto next = answer(x); next != next_step::go_on) return next;
+                const auto next = result == decoded::head ? answer_arriving(x) : answer(x);
+                if (next != next_step::go_on) return next;
         }
     }
 }
 
-http_connection::next_step http_connection::answer(exchange& x) {
+http_connection::next_step http_connection::answer_arriving(exchange& x) {
+    arriving_body body(*this, x);
+    lent_.arriving = &body;
+    const auto next = answer(x, &body);
+    lent_.reader.reset();
+    lent_.arriving = nullptr;
+    return next == next_step::go_on && !body.is_over() ? next_step::close : next;
+}
+
+http_connection::next_step http_connection::answer(exchange& x, arriving_body* body) {
     const bool logged = static_cast<bool>(service_.options.on_access);
     const auto begin = logged ? clock::now() : time_point();
     const auto response = handle(x.request);
-    const bool keep_alive = x.decoder.keep_alive() && !service_.stopping() && !asks_to_close(response);
-    const framing f{.minor_version = std::as_const(x.request).parts().minor_version,
-                    .keep_alive = keep_alive,
-                    .head_only = x.request.method() == "HEAD"};
-    const auto next = send(x, response, f);
+    if (is_broken_) return next_step::vanish;
+    framing f{.minor_version = std::as_const(x.request).parts().minor_version, .head_only = x.request.method() == "HEAD"};
+    const bool streams = has_stream(response, f);
+    f.keep_alive = x.decoder.keep_alive() && !service_.stopping() && !asks_to_close(response);
+    if (streams)  // a body that ends with the connection; else its function may still read the request
+        f.keep_alive &= f.minor_version > 0 || response.stream_length.has_value();
+    else if (body)
+        f.keep_alive &= body->is_over();
+    delivery d{.status = response.status, .bytes = has_body(response, f) ? response.body.size() : 0};
+    const auto next = streams ? stream(x, response, f, body, d) : send(x, response, f);
     if (logged)
-        service_.report(http::access{.asked = x.request,
-                                     .peer = lent_.peer,
-                                     .status = response.status,
-                                     .bytes = has_body(response, f) ? response.body.size() : 0,
-                                     .duration = clock::now() - begin});
+        service_.report(http::access{
+            .asked = x.request, .peer = lent_.peer, .status = d.status, .bytes = d.bytes, .duration = clock::now() - begin});
     if (next != next_step::go_on) return next;
-    return keep_alive ? next_step::go_on : next_step::close;
+    return f.keep_alive ? next_step::go_on : next_step::close;
 }
 
 http::response http_connection::handle(http::request& q) {
@@ -197,6 +242,8 @@ http::response http_connection::handle(http::request& q) {
         // This fiber was stopped: no answer is sent.
         if (stop_is_pending()) throw;
         return interrupted(q, until);
+    } catch (const http::body_error& e) {
+        return unreadable(e);
     } catch (...) {
         service_.report(q, std::current_exception());
     }
@@ -239,8 +286,11 @@ http_connection::next_step http_connection::send_out(exchange& x, std::string_vi
     const auto total = x.out.size() + body.size();
     const auto how = sender_.send(x.out, body);
     x.out.clear();
+    const bool cuts_answer = std::exchange(is_in_answer_, false) || sender_.sent_of_last() > 0;
     if (how == sent::whole) return next_step::go_on;
+    is_broken_ = true;
     if (how != sent::peer_gone) cut_short(x, how, total);
+    if (how != sent::peer_gone && cuts_answer) stream_.abort();
     return next_step::vanish;
 }
 
@@ -249,13 +299,13 @@ void http_connection::cut_short(const exchange& x, sent how, std::size_t total) 
     const auto phase = x.decoder.phase();
     // Otherwise the parts of another request have overwritten x.request.
     const bool known = phase == decode_phase::idle || phase == decode_phase::head;
-    service_.report(
-        http::cut_short{.asked = known ? x.request : service_.nothing_asked,
-                        .peer = lent_.peer,
-                        .sent = sender_.taken_of_last(),
-                        .total = total,
-                        .why = how == sent::stopped ? "the server was stopped" : "the client takes less than min_rate"});
-    if (sender_.sent_of_last() > 0) stream_.abort();
+    service_.report(http::cut_short{.asked = known ? x.request : service_.nothing_asked,
+                                    .peer = lent_.peer,
+                                    .sent = sender_.taken_of_last(),
+                                    .total = total,
+                                    .why = how == sent::stopped       ? "the server was stopped"
+                                           : how == sent::interrupted ? "the time of the handler of a later request is over"
+                                                                      : "the client takes less than min_rate"});
 }
 
 http_connection::next_step http_connection::receive(exchange& x) {
@@ -269,6 +319,8 @@ http_connection::next_step http_connection::receive(exchange& x) {
     if (phase == decode_phase::idle) return next;
     if (error == std::errc::timed_out)
         next = refuse(x, 408, "the request took too long to arrive");
+    else if (!error && service_.hangs_up())  // the server has ended the stream, and not the client
+        next = refuse(x, 503, "the server is ending");
     else if (!error)
         next = refuse(x, 400, "the request ends early");
     if (next == next_step::close && flush(x) != next_step::go_on) return next_step::vanish;
@@ -294,7 +346,7 @@ std::size_t http_connection::receive_some(exchange& x, std::error_code& error) {
 
 /// Receives into the buffer, and a large part of a body past it.
 std::size_t http_connection::receive_now(exchange& x, std::error_code& error) {
-    const auto left = x.decoder.body_left(x.request);
+    const auto left = static_cast<std::size_t>(x.decoder.body_left());
     if (left < large_part) {
         const auto n = stream_.read_some(std::as_writable_bytes(x.in.room()), error);
         x.in.received(n);

@@ -6,8 +6,11 @@
 #include <weft/io/byte_stream.hpp>
 #include <weft/stop.hpp>
 
+#include "http/arriving_body.hpp"
 #include "http/sender.hpp"
 #include "http/service.hpp"
+#include "http/streamed_answer.hpp"
+#include "io/late_buffer.hpp"
 
 namespace weft::detail {
 
@@ -32,19 +35,38 @@ public:
     time_point idle_limit() const noexcept { return idle_until_; }
 
 private:
+    friend class arriving_body;
+    friend class streamed_answer;
+
+    // chosen: collect up to this much; a body beyond it is not copied
+    static constexpr std::size_t flush_bytes = 16 * 1024;
+
     // vanish: close without an answer
     enum class [[nodiscard]] next_step : std::uint8_t { go_on, close, vanish };
 
+    /// What was answered, for the log.
+    struct delivery {
+        int status;
+        std::size_t bytes;
+    };
+
     exchange_pool::lease wait_for_request();
+    std::size_t read_until_called(late_buffer& into, std::error_code& error);
+    std::size_t read_until_idle_limit(late_buffer& into, std::error_code& error);
+    void begin_idle() noexcept;
     bool peer_is_done(const exchange& x) const noexcept;
     time_point idle_until() noexcept;
     next_step serve_burst(exchange& x);
     next_step answer_received(exchange& x);
-    next_step answer(exchange& x);
+    next_step answer_arriving(exchange& x);
+    next_step answer(exchange& x, arriving_body* body = nullptr);
     next_step refuse(exchange& x, int status, std::string_view words);
     http::response handle(http::request& q);
+    static http::response unreadable(const http::body_error& e);  // the answer to such a body
     http::response interrupted(const http::request& q, time_point until);
     next_step send(exchange& x, const http::response& r, framing f);
+    next_step stream(exchange& x, const http::response& r, framing f, arriving_body* body, delivery& d);
+    void give_stream_up(const exchange& x, const streamed_answer& s, std::exception_ptr why);
     next_step flush(exchange& x) { return x.out.empty() ? next_step::go_on : send_out(x, {}); }
     next_step send_out(exchange& x, std::string_view body);
     void cut_short(const exchange& x, sent how, std::size_t total) noexcept;
@@ -63,10 +85,14 @@ private:
     bool peer_asked_ = false;
     bool is_idle_ = false;  // idle_until_ was set since the last answer
     time_point idle_until_ = never;
+    std::uint32_t idle_since_;  // by the sweeps of service_.awake
+    bool may_be_called_;        // it is one socket, as far as is known
     time_point cold_at_ = never;  // set with idle_until_
     bool has_strayed_ = false;  // bytes have come since the last answer that are no request yet
     bool was_idle_;  // when run() began, and not since
     bool gives_fiber_up_ = false;
+    bool is_in_answer_ = false;  // the output buffer begins with the rest of an answer
+    bool is_broken_ = false;  // an answer was not sent whole
     decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};
     std::uint64_t received_ = 0;  // bytes since the connection got this fiber

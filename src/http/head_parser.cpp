@@ -7,7 +7,7 @@
 //   HEAD_PARSER-2  Transfer-Encoding: once, exactly "chunked", never in HTTP/1.0, never with
 //                  Content-Length.
 //   HEAD_PARSER-3  Host: exactly one in HTTP/1.1, at most one in HTTP/1.0, and a host with or
-//                  without a port: see is_host().
+//                  without a port: see is_host_with_port().
 //   HEAD_PARSER-4  The target is a path, absolute with a host, or the '*' of OPTIONS, and ASCII.
 // This rule prevents a client from making the server hold many times what it has sent:
 //   HEAD_PARSER-5  Fields and query parameters are limited in number, not only in bytes: one head
@@ -58,9 +58,10 @@ refusal explained(error_code ec, std::string_view head) {
 
 class beast_parser final : public beast::http::basic_parser<true> {
 public:
-    beast_parser(http::request_parts& into, std::size_t head_size, const decode_limits& limits) : into_(into), limits_(limits) {
+    beast_parser(http::request_parts& into, std::string_view head, const decode_limits& limits)
+        : into_(into), head_(head), limits_(limits) {
         // head_scan has measured the head already
-        header_limit(static_cast<std::uint32_t>(head_size + 1));
+        header_limit(static_cast<std::uint32_t>(head.size() + 1));
         body_limit((std::numeric_limits<std::uint64_t>::max)());  // the decoder checks the body
     }
 
@@ -96,18 +97,20 @@ private:
         if (origin->size() > limits_.max_query_parameters &&
             has_more_parameters_than(limits_.max_query_parameters, query_of(*origin)))
             return fail(ec, 414, "too many query parameters");
-        into_.method.assign(view(method));
+        if (into_.method != view(method)) into_.method.assign(view(method));  // mostly it is that of the last request
         into_.target.assign(*origin);
+        into_.headers.store(head_);
         if (!view(target).starts_with('/')) authority = authority_of(view(target));
         into_.minor_version = version % 10;
     }
 
     void on_field_impl(field f, text name, text value, error_code& ec) override {
         if (into_.headers.size() >= limits_.max_header_fields) return fail(ec, 431, "too many header fields");
+        if (name.size() > http::headers::longest_name) return fail(ec, 431, "header name too long");
         switch (f) {
             case field::host:
                 if (++hosts_ > 1) return fail(ec, 400, "more than one Host");
-                if (!is_host(view(value))) return fail(ec, 400, "bad Host");
+                if (!is_host_with_port(view(value))) return fail(ec, 400, "bad Host");
                 break;
             case field::content_length:
                 if (++lengths_ > 1) return fail(ec, 400, "more than one Content-Length");
@@ -127,7 +130,7 @@ private:
                 break;
             default: break;
         }
-        into_.headers.add(checked_field{view(name), view(value)});
+        into_.headers.add_stored({view(name), view(value)}, head_);
     }
 
     // Required by Boost 1.85 and later; older versions never call it.
@@ -142,6 +145,7 @@ private:
     void on_chunk_header_impl(std::uint64_t, text, error_code&) override {}
 
     http::request_parts& into_;
+    const std::string_view head_;
     const decode_limits& limits_;
     unsigned hosts_ = 0;
     unsigned lengths_ = 0;
@@ -151,7 +155,7 @@ private:
 }  // namespace
 
 refusal parse_head(std::string_view head, http::request_parts& into, head_facts& facts, const decode_limits& limits) {
-    beast_parser parser(into, head.size(), limits);
+    beast_parser parser(into, head, limits);
     error_code ec;
     const auto used = parser.put({head.data(), head.size()}, ec);
     if (parser.why) return parser.why;
@@ -168,7 +172,7 @@ refusal parse_head(std::string_view head, http::request_parts& into, head_facts&
 
 refusal check_request_line(std::string_view line, const decode_limits& limits) {
     http::request_parts ignored;
-    beast_parser parser(ignored, line.size(), limits);
+    beast_parser parser(ignored, line, limits);
     error_code ec;
     parser.put({line.data(), line.size()}, ec);
     if (parser.why) return parser.why;

@@ -1,12 +1,18 @@
 // headers.cpp - storage and lookup of header fields.
 #include <weft/http/headers.hpp>
 
+#include <functional>
 #include <stdexcept>
 
 #include "base/in_quotes.hpp"
 #include "http/ascii.hpp"
 
 namespace weft::http {
+namespace {
+
+constexpr std::string_view content_type = "Content-Type";
+
+}  // namespace
 
 headers::headers(std::initializer_list<field> fields) {
     for (const auto& f : fields) add(f.name, f.value);
@@ -20,10 +26,28 @@ void headers::add(std::string_view name, std::string_view value) {
 }
 
 void headers::add(detail::checked_field f) {
+    if (f.name.size() > longest_name) throw std::invalid_argument("weft: a header name of 16 MiB or more");
     const auto begin = text_.size();
     text_.append(f.name).append(f.value);
-    entries_.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(f.name.size()),
-                        static_cast<std::uint32_t>(f.value.size())});
+    enter(begin, f, 0);
+}
+
+void headers::add_stored(detail::checked_field f, std::string_view stored) {
+    const auto* const from = stored.data();
+    const auto* const to = from + stored.size();
+    const auto* const name_end = f.name.data() + f.name.size();
+    constexpr std::less_equal<> comes_first;
+    const bool is_stored = comes_first(from, f.name.data()) && comes_first(name_end, f.value.data()) &&
+                           comes_first(f.value.data() + f.value.size(), to) && f.value.data() - name_end <= widest_gap;
+    if (!is_stored || f.name.size() > longest_name) return add(f);
+    enter(static_cast<std::size_t>(f.name.data() - from), f, static_cast<std::size_t>(f.value.data() - name_end));
+}
+
+void headers::enter(std::size_t begin, detail::checked_field f, std::size_t gap) {
+    entries_.push_back({.begin = static_cast<std::uint32_t>(begin),
+                        .name_size = static_cast<std::uint32_t>(f.name.size()) & longest_name,
+                        .gap = static_cast<std::uint32_t>(gap) & widest_gap,
+                        .value_size = static_cast<std::uint32_t>(f.value.size())});
 }
 
 void headers::set(std::string_view name, std::string_view value) {
@@ -35,29 +59,33 @@ void headers::set(std::string_view name, std::string_view value) {
 
 std::size_t headers::erase(std::string_view name) {
     const std::string kept_name(name);
-    return std::erase_if(entries_, [&](const entry& e) {
-        return detail::equal_ignoring_case(std::string_view(text_).substr(e.begin, e.name_size), kept_name);
-    });
+    const bool erases_type = has_type() && detail::equal_ignoring_case(content_type, kept_name);
+    if (erases_type) type_ = {};
+    return erases_type +
+           std::erase_if(entries_, [&](const entry& e) { return detail::equal_ignoring_case(field_of(e).name, kept_name); });
 }
 
 void headers::clear() noexcept {
+    type_ = {};
     text_.clear();
     entries_.clear();
 }
 
 std::optional<std::string_view> headers::find(std::string_view name) const noexcept {
-    for (const auto& e : entries_) {
-        const char* begin = text_.data() + e.begin;
-        if (e.name_size == name.size() && detail::equal_ignoring_case({begin, e.name_size}, name))
-            return std::string_view(begin + e.name_size, e.value_size);
-    }
+    if (has_type() && detail::equal_ignoring_case(content_type, name)) return type_;
+    for (const auto& e : entries_)
+        if (e.name_size == name.size() && detail::equal_ignoring_case(field_of(e).name, name)) return field_of(e).value;
     return std::nullopt;
 }
 
 headers::field headers::operator[](std::size_t i) const noexcept {
-    const auto& e = entries_[i];
-    const char* begin = text_.data() + e.begin;
-    return {{begin, e.name_size}, {begin + e.name_size, e.value_size}};
+    if (i < has_type()) return {content_type, type_};
+    return field_of(entries_[i - has_type()]);
+}
+
+headers::field headers::field_of(const entry& e) const noexcept {
+    const char* const name = text_.data() + e.begin;
+    return {{name, e.name_size}, {name + e.name_size + e.gap, e.value_size}};
 }
 
 }  // namespace weft::http

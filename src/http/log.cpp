@@ -48,6 +48,17 @@ std::string common_log_line(const access& a) {
     return line.append("\" ").append(std::to_string(a.status)).append(" ").append(a.bytes == 0 ? "-" : std::to_string(a.bytes));
 }
 
+std::string combined_log_line(const access& a) {
+    auto line = common_log_line(a);
+    for (const std::string_view name : {"Referer", "User-Agent"}) {
+        const auto value = a.asked.header(name);
+        line += " \"";
+        append_quoted(line, value.empty() ? "-" : value);
+        line += '"';
+    }
+    return line;
+}
+
 std::string to_string(const cut_short& c) {
     std::string line = "weft: http: the answer";
     if (!c.asked.method().empty()) line += " to " + detail::printable(c.asked.method() + ' ' + c.asked.target());

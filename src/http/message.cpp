@@ -75,10 +75,8 @@ const std::string* find(const request_parts::pairs& pairs, std::string_view name
     return nullptr;
 }
 
-response make(int status, std::string_view type, std::string body) {
-    response made{.status = status, .headers = {}, .body = std::move(body)};
-    made.headers.add(detail::checked_field{"Content-Type", type});
-    return made;
+response make(int status, std::string_view constant_type, std::string body) {
+    return {.status = status, .headers = headers(detail::constant_type{constant_type}), .body = std::move(body)};
 }
 
 }  // namespace
@@ -124,6 +122,12 @@ std::string_view request::header(std::string_view name) const noexcept {
 response text(int status, std::string body) { return make(status, "text/plain; charset=utf-8", std::move(body)); }
 response text(int status, std::string_view body) { return text(status, std::string(body)); }
 response text(int status, const char* body) { return text(status, std::string(body)); }
+response stream(int status, std::string_view type, body_function writes, std::optional<std::uint64_t> length) {
+    if (!writes) throw std::invalid_argument("weft: http: stream() without a function");
+    response made{.status = status, .stream = std::move(writes), .stream_length = length};
+    made.headers.add("Content-Type", type);
+    return made;
+}
 response json(int status, std::string serialized) { return make(status, "application/json", std::move(serialized)); }
 
 }  // namespace weft::http

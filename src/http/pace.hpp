@@ -23,6 +23,10 @@ public:
         until_ = deadline_after(window_);
     }
     time_point until() const noexcept { return until_; }
+    /// Stops the clock of the window, until resume().
+    void pause() noexcept { left_ = until_ == never ? std::chrono::nanoseconds::max() : until_ - clock::now(); }
+    /// A window that is as good as over lasts long enough to look at what has come.
+    void resume() noexcept { until_ = deadline_after(std::max<std::chrono::nanoseconds>(left_, least_rest)); }
     bool window_is_over() const noexcept { return clock::now() >= until_; }
 
     /// Called at the end of a window. \returns whether enough has moved; the next window has then
@@ -39,10 +43,13 @@ public:
     }
 
 private:
+    static constexpr std::chrono::milliseconds least_rest{10};  // chosen
+
     std::chrono::nanoseconds window_;
     std::size_t rate_;
     std::uint64_t from_ = 0;
     time_point until_ = never;
+    std::chrono::nanoseconds left_{};  // of the window, while its clock stands
 };
 
 }  // namespace weft::detail

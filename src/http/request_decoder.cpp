@@ -2,6 +2,7 @@
 #include "http/request_decoder.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/panic.hpp"
@@ -16,11 +17,11 @@ void clear(http::request_parts& parts) noexcept {
     parts.query_parameters.clear();
 }
 
-decoded request_decoder::next(input_buffer& in, http::request& into) {
+decoded request_decoder::next_or_head(input_buffer& in, http::request& into) {
     switch (phase_) {
         case decode_phase::idle:
         case decode_phase::head: return next_head(in, into);
-        case decode_phase::body: return next_body(in, into.parts().body);
+        case decode_phase::body: return next_body(in, into.parts().body, limits_);
         case decode_phase::refused: break;
     }
     return decoded::refused;
@@ -42,46 +43,73 @@ decoded request_decoder::next_head(input_buffer& in, http::request& into) {
     clear(parts);
     if (auto why = parse_head(head, parts, facts_, limits_)) return refuse(std::move(why));
     in.consume(head.size());
-    return begin_body(in, parts.body);
-}
-
-decoded request_decoder::begin_body(input_buffer& in, std::string& body) {
-    if (!facts_.chunked && facts_.content_length > limits_.max_body_bytes) return refuse({413, "body too large"});
+    if (!had_body()) return finish();
     phase_ = decode_phase::body;
     chunks_.restart();
-    const auto result = next_body(in, body);
+    left_ = facts_.content_length;
+    return decoded::head;
+}
+
+decoded request_decoder::collect_body(input_buffer& in, http::request& into) {
+    if (!facts_.chunked && facts_.content_length > limits_.max_body_bytes) return refuse({413, "body too large"});
+    const auto result = next_body(in, into.parts().body, limits_);
     expectation_open_ = result == decoded::more && facts_.expects_continue;
     return result;
 }
 
-decoded request_decoder::next_body(input_buffer& in, std::string& body) {
+void request_decoder::begin_pieces() noexcept { expectation_open_ = facts_.expects_continue; }
+
+decoded request_decoder::next_piece(input_buffer& in, std::string& piece) {
+    auto limits = limits_;
+    limits.max_body_bytes = std::numeric_limits<std::size_t>::max();
+    return next_body(in, piece, limits);
+}
+
+decoded request_decoder::next_body(input_buffer& in, std::string& body, const decode_limits& limits) {
     auto rest = in.unread();
     const auto size = rest.size();
     refusal why;
     if (facts_.chunked) {
-        why = chunks_.put(rest, body, limits_);
+        why = chunks_.put(rest, body, limits);
     } else {
-        const auto n = std::min<std::size_t>(size, facts_.content_length - body.size());
+        const auto n = std::min<std::size_t>(size, left_);
         body.append(rest.substr(0, n));
         rest.remove_prefix(n);
+        left_ -= n;
     }
     in.consume(size - rest.size());
     if (why) return refuse(std::move(why));
-    return (facts_.chunked ? chunks_.done() : body.size() == facts_.content_length) ? finish() : decoded::more;
+    return (facts_.chunked ? chunks_.done() : left_ == 0) ? finish() : decoded::more;
 }
 
-std::size_t request_decoder::body_left(const http::request& into) const noexcept {
+std::uint64_t request_decoder::body_left() const noexcept {
     if (phase_ != decode_phase::body) return 0;
-    return facts_.chunked ? chunks_.left_of_chunk() : facts_.content_length - into.body().size();
+    return facts_.chunked ? chunks_.left_of_chunk() : left_;
+}
+
+std::optional<std::uint64_t> request_decoder::whole_body_left() const noexcept {
+    if (phase_ == decode_phase::body && facts_.chunked) return {};
+    return phase_ == decode_phase::body ? left_ : 0;
 }
 
 void request_decoder::put_body(std::string_view bytes, http::request& into) {
     auto& body = into.parts().body;
-    require(bytes.size() <= body_left(into), "http: bytes beyond the body");
-    if (!facts_.chunked)
+    require(bytes.size() <= body_left(), "http: bytes beyond the body");
+    if (!facts_.chunked) {
         body.append(bytes);
-    else if (auto why = chunks_.put(bytes, body, limits_))
+        left_ -= bytes.size();
+    } else if (auto why = chunks_.put(bytes, body, limits_)) {
         static_cast<void>(refuse(std::move(why)));
+    }
+}
+
+decoded request_decoder::skip(std::uint64_t bytes) noexcept {
+    require(bytes <= body_left(), "http: bytes beyond the body");
+    if (facts_.chunked)
+        chunks_.skip(bytes);
+    else
+        left_ -= bytes;
+    return !facts_.chunked && left_ == 0 ? finish() : decoded::more;
 }
 
 /// What can be refused before the head is complete, so that the server does not wait for the rest

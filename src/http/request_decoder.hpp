@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "http/chunk_decoder.hpp"
 #include "http/head_parser.hpp"
@@ -17,7 +18,8 @@
 namespace weft::detail {
 
 enum class decode_phase : std::uint8_t { idle, head, body, refused };
-enum class [[nodiscard]] decoded : std::uint8_t { more, request, refused };
+// head: of a request with a body
+enum class [[nodiscard]] decoded : std::uint8_t { more, head, request, refused };
 
 /// Empties the optional parts. Their memory stays for the next request.
 void clear(http::request_parts& parts) noexcept;
@@ -28,11 +30,29 @@ public:
 
     /// Takes the next request from the buffer. more: call again when the buffer has more bytes.
     /// refused: see why().
-    decoded next(input_buffer& in, http::request& into);
+    decoded next(input_buffer& in, http::request& into) {
+        const auto result = next_or_head(in, into);
+        return result == decoded::head ? collect_body(in, into) : result;
+    }
 
-    /// How many of the next bytes are known to be data of the body of `into`; the buffer is empty
-    /// then, unless this is 0.
-    std::size_t body_left(const http::request& into) const noexcept;
+    /// As next(), but stops at the head of a request with a body. Then the body is either collected
+    /// in `into`, by collect_body() and next(), or taken away piece by piece.
+    decoded next_or_head(input_buffer& in, http::request& into);
+    decoded collect_body(input_buffer& in, http::request& into);
+
+    /// Takes the body away, whatever its length, by next_piece() and skip(), which return `request`
+    /// at its end.
+    void begin_pieces() noexcept;
+    /// Appends what the buffer has of the body.
+    decoded next_piece(input_buffer& in, std::string& piece);
+    /// At most body_left() bytes of the body have not passed through the buffer, which was empty.
+    decoded skip(std::uint64_t bytes) noexcept;
+    /// How many bytes of the body are still to come; empty in a chunked body.
+    std::optional<std::uint64_t> whole_body_left() const noexcept;
+
+    /// How many of the next bytes are known to be data of the body; the buffer is empty then,
+    /// unless this is 0.
+    std::uint64_t body_left() const noexcept;
     /// Takes at most so many bytes, which have not passed through the buffer. Then call next().
     void put_body(std::string_view bytes, http::request& into);
 
@@ -53,8 +73,7 @@ public:
 
 private:
     decoded next_head(input_buffer& in, http::request& into);
-    decoded begin_body(input_buffer& in, std::string& body);
-    decoded next_body(input_buffer& in, std::string& body);
+    decoded next_body(input_buffer& in, std::string& body, const decode_limits& limits);
     decoded finish() noexcept;
     decoded refuse(refusal why) noexcept;
     refusal examine_incomplete(std::string_view head, head_scan::result scanned);
@@ -63,6 +82,7 @@ private:
     head_scan scan_;
     head_facts facts_;
     chunk_decoder chunks_;
+    std::uint64_t left_ = 0;  // of a body that is not chunked
     refusal why_;
     decode_phase phase_ = decode_phase::idle;
     bool line_checked_ = false;

@@ -40,7 +40,8 @@ private:
 // The constant parts of every head as they are written; used to compute the room.
 constexpr std::string_view version = "HTTP/1.1 ",
                            date_is = "\r\nDate: ", length_is = "Content-Length: ", closes = "Connection: close\r\n",
-                           goes_on = "Connection: keep-alive\r\n", line_end = "\r\n", is = ": ";
+                           goes_on = "Connection: keep-alive\r\n", in_chunks = "Transfer-Encoding: chunked\r\n",
+                           line_end = "\r\n", is = ": ";
 constexpr std::size_t always =
     version.size() + date_is.size() + length_is.size() + goes_on.size() + 3 * line_end.size() + 4 + writer::longest_number;
 
@@ -58,6 +59,31 @@ bool is_ours(std::string_view name) noexcept {
 
 bool may_have_body(int status) noexcept { return status != 204 && status != 304; }
 
+// chosen: holds all but heads with long fields; a string would fill its room with zeros first
+constexpr std::size_t usual_room = 512;
+
+/// \returns  its end.
+char* write_head(char* at, const http::response& r, framing f, std::string_view reason, std::string_view date) noexcept {
+    writer to(at);
+    (to << version).status(r.status) << " " << reason << date_is << date << line_end;
+    for (const auto [name, value] : r.headers)
+        if (!is_ours(name)) to << name << is << value << line_end;
+    if (may_have_body(r.status)) {
+        if (!r.stream)
+            to << length_is << r.body.size() << line_end;
+        else if (r.stream_length)
+            to << length_is << *r.stream_length << line_end;
+        else if (f.minor_version > 0)
+            to << in_chunks;
+    }
+    if (!f.keep_alive)
+        to << closes;
+    else if (f.minor_version == 0)
+        to << goes_on;
+    to << line_end;
+    return to.end();
+}
+
 }  // namespace
 
 std::string_view date_line::now() {
@@ -73,22 +99,21 @@ void append_head(std::string& out, const http::response& r, framing f, std::stri
     const auto reason = http::reason(r.status);
     std::size_t room = always + reason.size() + date.size();
     for (const auto [name, value] : r.headers) room += name.size() + is.size() + value.size() + line_end.size();
-    const auto before = out.size();
-    out.resize(before + room);
-    writer to(out.data() + before);
-    (to << version).status(r.status) << " " << reason << date_is << date << line_end;
-    for (const auto [name, value] : r.headers)
-        if (!is_ours(name)) to << name << is << value << line_end;
-    if (may_have_body(r.status)) to << length_is << r.body.size() << line_end;
-    if (!f.keep_alive)
-        to << closes;
-    else if (f.minor_version == 0)
-        to << goes_on;
-    to << line_end;
-    out.resize(static_cast<std::size_t>(to.end() - out.data()));
+    if (std::array<char, usual_room> usual; room <= usual.size()) {
+        const auto* const end = write_head(usual.data(), r, f, reason, date);
+        out.append(usual.data(), static_cast<std::size_t>(end - usual.data()));
+    } else {
+        const auto before = out.size();
+        out.resize(before + room);
+        out.resize(static_cast<std::size_t>(write_head(out.data() + before, r, f, reason, date) - out.data()));
+    }
 }
 
-bool has_body(const http::response& r, framing f) noexcept { return !f.head_only && may_have_body(r.status) && !r.body.empty(); }
+bool has_body(const http::response& r, framing f) noexcept {
+    return !f.head_only && may_have_body(r.status) && !r.stream && !r.body.empty();
+}
+
+bool has_stream(const http::response& r, framing f) noexcept { return r.stream && !f.head_only && may_have_body(r.status); }
 
 std::string_view http_date(std::time_t when, date_room& room) {
     static constexpr std::array days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};

@@ -36,7 +36,9 @@ struct framing {
 /// has_body().
 void append_head(std::string& out, const http::response& r, framing f, std::string_view date);
 
-/// Whether the body follows the head on the wire.
+/// Whether the body in `r` follows the head on the wire.
 bool has_body(const http::response& r, framing f) noexcept;
+/// Whether a body follows that r.stream writes.
+bool has_stream(const http::response& r, framing f) noexcept;
 
 }  // namespace weft::detail

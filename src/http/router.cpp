@@ -26,7 +26,20 @@ struct route {
     std::string title;
     std::vector<std::string> names;  // names of the parameters, in path order
     handler handle;
+    bool reads_body;
 };
+
+/// Makes a handler that gives `handle` the body that arrives, or the body that is there.
+handler with_reader(body_handler handle) {
+    return [handle = std::move(handle)](const request& q) {
+        if (auto* const connection = q.parts().peer.lent(); connection && connection->arriving)
+            return handle(q, connection->reader.emplace(*connection->arriving));
+        const auto reader = std::make_shared<body_reader>(std::string_view(q.body()));
+        auto answer = handle(q, *reader);
+        if (answer.stream) answer.stream = [reader, writes = std::move(answer.stream)](body_writer& to) { writes(to); };
+        return answer;
+    };
+}
 
 /// Takes the next segment of a path that begins with '/'.
 std::string_view next_segment(std::string_view& path) noexcept {
@@ -100,6 +113,23 @@ struct router::node {
 
 namespace {
 
+/// The methods as Allow lists them; OPTIONS is always answered.
+std::string listed(std::vector<std::string_view> methods) {
+    methods.push_back("OPTIONS");
+    std::sort(methods.begin(), methods.end());
+    methods.erase(std::unique(methods.begin(), methods.end()), methods.end());
+    std::string list;
+    for (auto m : methods) list.append(list.empty() ? "" : ", ").append(m);
+    return list;
+}
+
+/// The answer to OPTIONS where no route has one.
+response options_are(std::string allowed) {
+    response answer{.status = 204};
+    answer.headers.add("Allow", allowed);
+    return answer;
+}
+
 /// One walk down the tree for one request.
 template <class Node>
 struct search {
@@ -136,11 +166,7 @@ struct search {
                 methods.push_back(r.method);
                 if (r.method == "GET") methods.push_back("HEAD");
             }
-        std::sort(methods.begin(), methods.end());
-        methods.erase(std::unique(methods.begin(), methods.end()), methods.end());
-        std::string list;
-        for (auto m : methods) list.append(list.empty() ? "" : ", ").append(m);
-        return list;
+        return listed(std::move(methods));
     }
 };
 
@@ -154,10 +180,23 @@ router::router(router&&) noexcept = default;
 router& router::operator=(router&&) noexcept = default;
 
 router& router::add(std::string_view method, std::string_view pattern, handler handle) {
+    return add(method, pattern, std::move(handle), false);
+}
+
+router& router::add(std::string_view method, std::string_view pattern, body_handler handle) {
+    if (!handle) reject(pattern, "no handler");
+    return add(method, pattern, with_reader(std::move(handle)), true);
+}
+
+router& router::add(std::string_view method, std::string_view pattern, handler handle, bool reads_body) {
     if (!method.empty() && !detail::is_token(method)) reject(pattern, "its method is no token");
     if (!pattern.starts_with('/')) reject(pattern, "it must begin with '/'");
     if (!handle) reject(pattern, "no handler");
-    route added{.method = std::string(method), .title = title_of(method, pattern), .names = {}, .handle = std::move(handle)};
+    route added{.method = std::string(method),
+                .title = title_of(method, pattern),
+                .names = {},
+                .handle = std::move(handle),
+                .reads_body = reads_body};
     node* at = root_.get();
     for (auto rest = pattern; !rest.empty();) {
         const auto segment = next_segment(rest);
@@ -175,7 +214,18 @@ router& router::add(std::string_view method, std::string_view pattern, handler h
     for (const auto& r : at->routes)
         if (r.method == method) reject(pattern, "routed already for this method");
     at->routes.push_back(std::move(added));
+    for (const std::string_view known : {method, method == "GET" ? std::string_view("HEAD") : method})
+        if (std::find(methods_.begin(), methods_.end(), known) == methods_.end()) methods_.emplace_back(known);
+    any_reads_body_ |= reads_body;
     return *this;
+}
+
+bool router::reads_body(const request& asked) const {
+    if (!any_reads_body_) return false;
+    const auto path = asked.path();
+    if (!path.starts_with('/') || !escapes_are_whole(path)) return false;
+    const auto* found = search<node>{.method = asked.method()}.walk(*root_, path, 0);
+    return found && found->reads_body;
 }
 
 router& router::not_found(handler handle) {
@@ -195,9 +245,12 @@ response router::handle(request& asked) const { return around_.empty() ? dispatc
 response next::operator()(const request& asked) const {
     if (index_ < router_.around_.size()) return router_.around_[index_](asked, next(router_, original_, index_ + 1));
     if (&asked == &original_) return router_.dispatch(original_);
-    request changed(asked);
-    changed.parts().peer.lend(std::as_const(original_).parts().peer.lent());
-    return router_.dispatch(changed);
+    const auto changed = std::make_shared<request>(asked);
+    changed->parts().peer.lend(std::as_const(original_).parts().peer.lent());
+    auto answer = router_.dispatch(*changed);
+    // Its function may use the handler's request.
+    if (answer.stream) answer.stream = [changed, writes = std::move(answer.stream)](body_writer& to) { writes(to); };
+    return answer;
 }
 
 response router::dispatch(request& asked) const {
@@ -205,7 +258,13 @@ response router::dispatch(request& asked) const {
     if (!escapes_are_whole(path)) return text(400, "400 Bad Request: '%' without two hexadecimal digits\n");
     search<node> tour{.method = asked.method()};
     const auto* found = path.starts_with('/') ? tour.walk(*root_, path, 0) : nullptr;
+    if (asked.method() == "OPTIONS" && path == "*") {
+        // A route for every method takes more than any list could name.
+        if (std::find(methods_.begin(), methods_.end(), "") != methods_.end()) return response{.status = 204};
+        return options_are(listed({methods_.begin(), methods_.end()}));
+    }
     if (!found && tour.refusing.empty()) return not_found_ ? not_found_(asked) : text(404, "404 Not Found\n");
+    if (!found && asked.method() == "OPTIONS") return options_are(tour.allowed());
     if (!found) {
         auto refused = text(405, "405 Method Not Allowed\n");
         refused.headers.add("Allow", tour.allowed());
@@ -215,9 +274,14 @@ response router::dispatch(request& asked) const {
     parameters.clear();
     for (std::size_t i = 0; i < found->names.size(); ++i)
         parameters.emplace_back(found->names[i], detail::percent_decoded(tour.values[i]).value_or(std::string()));
-    if (auto* const connection = asked.parts_.peer.lent(); connection && connection->route != found) {
-        connection->route = found;
-        this_fiber::set_name(found->title);
+    if (auto* const connection = asked.parts_.peer.lent()) {
+        if (connection->arriving && !found->reads_body)
+            throw std::logic_error("weft: http: middleware passes a request whose body has not been read to " + found->title +
+                                   ", which collects bodies");
+        if (connection->route != found) {
+            connection->route = found;
+            this_fiber::set_name(found->title);
+        }
     }
     return found->handle(asked);
 }

@@ -5,6 +5,10 @@
 
 #include <weft/deadline.hpp>
 
+#include "fiber/interrupts.hpp"
+#include "io/send_file.hpp"
+#include "io/socket_io.hpp"
+
 namespace weft::detail {
 namespace {
 
@@ -14,34 +18,71 @@ std::string_view after(std::string_view s, std::size_t n) noexcept { return s.su
 
 }  // namespace
 
-sent http_sender::send(std::string_view first, std::string_view second) {
+/// Calls move(error), which sends what is left after last_ bytes, until everything is sent.
+template <class Move>
+sent http_sender::in_windows(pace& windows, const Move& move) {
+    for (;;) {
+        std::error_code error;
+        {
+            const deadline_frame limit(windows.until());
+            const std::size_t n = move(error);
+            last_ += n;
+            sent_ += n;
+        }
+        if (!error) return sent::whole;
+        failure_ = error;
+        if (error == std::errc::operation_canceled) return sent::stopped;
+        if (error != std::errc::timed_out || !windows.window_is_over())
+            return pending_interrupt() ? sent::interrupted : sent::peer_gone;
+        acknowledged_before_ = acknowledged();
+        if (!windows.goes_on(acknowledged_before_)) return sent::too_slow;
+    }
+}
+
+pace http_sender::windows() const noexcept {
     pace windows(options_.write_timeout, options_.min_rate);
     // What was acknowledged since then counts for the first window: asking now would cost a system
     // call per answer.
     windows.begin(acknowledged_before_);
-    std::error_code error;
-    {
-        const deadline_frame limit(windows.until());
-        last_ = write(first, second, error);
-    }
-    sent_ += last_;
-    return error ? go_on(first, second, windows, error) : sent::whole;
+    return windows;
 }
 
-/// Continues after a window in which not everything was sent.
-sent http_sender::go_on(std::string_view first, std::string_view second, pace& windows, std::error_code error) {
-    while (error) {
-        if (error == std::errc::operation_canceled) return sent::stopped;
-        if (error != std::errc::timed_out || !windows.window_is_over()) return sent::peer_gone;
-        acknowledged_before_ = acknowledged();
-        if (!windows.goes_on(acknowledged_before_)) return sent::too_slow;
-        const deadline_frame limit(windows.until());
-        error.clear();
-        const auto n = write(after(first, last_), after(second, last_ - std::min(last_, first.size())), error);
-        last_ += n;
-        sent_ += n;
-    }
-    return sent::whole;
+sent http_sender::send(std::string_view first, std::string_view second) {
+    last_ = 0;
+    if (second.empty() && send_at_once(first)) return sent::whole;
+    auto of_answer = windows();
+    return send_rest(first, second, of_answer);
+}
+
+/// Most answers are taken at once, and need no window: so no clock and no deadline.
+bool http_sender::send_at_once(std::string_view text) noexcept {
+    auto* const s = source_of(to_);
+    if (!s || pending_interrupt()) return false;
+    const auto r = try_send_some(s, bytes(text));
+    last_ = r.count;
+    sent_ += r.count;
+    if (r.error || r.count < text.size()) return false;
+    if (s->had_its_share()) let_others_run();
+    return true;
+}
+
+sent http_sender::send(std::string_view first, std::string_view second, pace& of_answer) {
+    last_ = 0;
+    return send_rest(first, second, of_answer);
+}
+
+/// Sends what is left after the first last_ bytes.
+sent http_sender::send_rest(std::string_view first, std::string_view second, pace& of_answer) {
+    return in_windows(of_answer, [&](std::error_code& error) {
+        return write(after(first, last_), after(second, last_ - std::min(last_, first.size())), error);
+    });
+}
+
+sent http_sender::send_file(int file, std::uint64_t offset, std::uint64_t bytes, pace& of_answer) {
+    last_ = 0;
+    const auto how = in_windows(
+        of_answer, [&](std::error_code& error) { return detail::send_file(to_, file, offset + last_, bytes - last_, error); });
+    return how == sent::peer_gone && failure_ == std::errc::io_error ? sent::file_failed : how;
 }
 
 std::size_t http_sender::write(std::string_view first, std::string_view second, std::error_code& error) {

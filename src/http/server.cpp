@@ -48,8 +48,18 @@ server& server::route(std::string_view method, std::string_view pattern, handler
     return *this;
 }
 
+server& server::route(std::string_view method, std::string_view pattern, body_handler handle) {
+    state_->routes.add(method, pattern, std::move(handle));
+    return *this;
+}
+
 server& server::not_found(handler handle) {
     state_->routes.not_found(std::move(handle));
+    return *this;
+}
+
+server& server::files(std::string_view prefix, const std::string& directory, files_options options) {
+    state_->routes.files(prefix, directory, std::move(options));
     return *this;
 }
 
@@ -73,6 +83,8 @@ const net::endpoint& server::local() const { return state_->life.local(); }
 
 void server::serve() { state_->life.serve(); }
 
-void server::stop(std::chrono::nanoseconds grace) { state_->life.stop(grace); }
+void server::stop(std::chrono::nanoseconds grace) { state_->life.stop(grace, false); }
+
+void server::drain(std::chrono::nanoseconds grace) { state_->life.stop(grace, true); }
 
 }  // namespace weft::http

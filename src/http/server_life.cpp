@@ -11,6 +11,8 @@
 
 #include "base/in_quotes.hpp"
 #include "base/panic.hpp"
+#include "io/streams_asleep.hpp"
+#include "net/address_text.hpp"
 #include "spawn/admission.hpp"
 
 namespace weft::detail {
@@ -116,15 +118,16 @@ const net::endpoint& server_life::local() {
     return local_;                                      // SERVER_LIFE-2
 }
 
-void server_life::stop(std::chrono::nanoseconds grace) {
+void server_life::stop(std::chrono::nanoseconds grace, bool keep_idle) {
     const lock_guard lock(mutex_);                 // SERVER_LIFE-1
     stopped_ = true;
+    keeps_idle_ = keeps_idle_ && keep_idle;
     grace_end_ = std::min(grace_end_, deadline_after(grace));   // SERVER_LIFE-3
     if (phase_ >= server_phase::open) end_port();
 }
 
 void server_life::end_port() {
-    service_->stop(grace_end_);
+    service_->stop(grace_end_, keeps_idle_);
     if (accepting_) accepting_->request_stop();         // SERVER_LIFE-5
     listener_->close();
 }
@@ -132,11 +135,17 @@ void server_life::end_port() {
 void server_life::serve() {
     const serving turn(*this);
     const ended_with_it rest(service_->idle);
-    service_->cold_after = limits_fibers(runtime_here("http::server::serve")) ? forever : service_->options.cold_after;
-    with_scope({.on_failure = on_failure::report}, [&](scope& connections) {
-        accept_until_stopped(connections);
-        service_->hang_up_idle();
-        if (!service_->wait_until_empty()) connections.request_stop();
+    const streams_asleep shown(service_->idle, runtime_here("http::server::serve"), "http::server", address_text(local_));
+    const bool may_need_fibers = !limits_fibers(runtime_here("http::server::serve"));
+    service_->cold_after = may_need_fibers ? service_->options.cold_after : forever;
+    service_->awake.end_waits_after(may_need_fibers ? std::min(service_->cold_after, service_->options.idle_timeout) : forever);
+    with_sweeps(service_->awake, [&] {
+        with_scope({.on_failure = on_failure::report}, [&](scope& connections) {
+            accept_until_stopped(connections);
+            service_->wait_while_idle_are_kept();
+            service_->hang_up_idle();
+            if (!service_->wait_until_empty()) connections.request_stop();
+        });
     });
 }
 

@@ -65,7 +65,7 @@ public:
     void listen(const std::function<io::byte_listener()>& take_port, http::server_options options);
     const net::endpoint& local();
     void serve();
-    void stop(std::chrono::nanoseconds grace);
+    void stop(std::chrono::nanoseconds grace, bool keep_idle);
 
 private:
     class opening;
@@ -86,6 +86,7 @@ private:
     weft::mutex mutex_;  // SERVER_LIFE-1
     server_phase phase_ WEFT_GUARDED_BY(mutex_) = server_phase::closed;
     bool stopped_ WEFT_GUARDED_BY(mutex_) = false;
+    bool keeps_idle_ WEFT_GUARDED_BY(mutex_) = true;  // unless one stop() does not
     time_point grace_end_ WEFT_GUARDED_BY(mutex_) = never;
     scope* accepting_ WEFT_GUARDED_BY(mutex_) = nullptr;
     std::optional<io::byte_listener> listener_;  // SERVER_LIFE-2

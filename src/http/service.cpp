@@ -24,9 +24,7 @@ void print(std::string line) {
 }  // namespace
 
 void http_presence::hang_up() noexcept {
-    auto expected = activity::idle;
-    // Pairs with set_idle() and set_busy(): only an idle connection may lose the rest of its input.
-    if (!activity_.compare_exchange_strong(expected, activity::hung_up, seq_cst, seq_cst)) return;
+    if (!set_hung_up()) return;  // only an idle connection may lose the rest of its input
     std::error_code ignored;  // the peer may have gone first
     stream_.shutdown(io::side::receive, ignored);
 }
@@ -53,27 +51,24 @@ void http_service::leave() noexcept {
     changed_.notify_one();
 }
 
-void http_service::enter(http_presence& c) {
-    const lock_guard lock(mutex_);
-    connections_.push_back(c);
-}
-
-void http_service::leave(http_presence& c) noexcept {
-    const lock_guard lock(mutex_);
-    connections_.remove(c);
-}
-
-void http_service::stop(time_point grace_end) {
+void http_service::stop(time_point grace_end, bool keep_idle) {
     const lock_guard lock(mutex_);
     grace_end_ = std::min(grace_end_, grace_end);
-    stopping_.store(true, seq_cst);  // SERVICE-2; pairs with stopping()
+    keeps_idle_ = keeps_idle_ && keep_idle;
+    stopping_.store(true, release);  // pairs with stopping()
     changed_.notify_all();
 }
 
 void http_service::hang_up_idle() {
-    const lock_guard lock(mutex_);
-    for (auto* c = connections_.front(); c; c = connections_.next(*c)) c->hang_up();
+    hangs_up_.store(true, seq_cst);  // SERVICE-1; pairs with hangs_up()
+    awake.for_each([](awake_stream& c) { static_cast<http_presence&>(c).hang_up(); });
     idle.end();
+}
+
+void http_service::wait_while_idle_are_kept() {
+    unique_lock lock(mutex_);
+    while (keeps_idle_ && places_taken_ > 0)
+        if (changed_.wait_until(lock, grace_end_) == std::cv_status::timeout && clock::now() >= grace_end_) return;
 }
 
 bool http_service::wait_until_empty() {

@@ -1,21 +1,17 @@
 // service.hpp - what the connections of one server share, and how the server stops.
 //
-//  connection   means                                  leaves by
-//  busy         a request is being received or served  set_idle() -> idle | the end
-//  idle         nothing received, waits for a byte     set_busy() -> busy | hang_up() -> hung_up
-//  hung_up      told to end while idle; its stream     set_busy() -> busy
-//               is at its end
-//  (none)       idle without a fiber, or about to get  a new fiber, which begins as busy | the end
-//               one: in idle_streams
+// A connection that has a fiber is in `awake` (io/awake_streams.hpp), and one that has none, or is about to
+// get one, in `idle` (io/idle_streams.hpp). A connection that was hung up while it was idle gets what has
+// arrived, and then the end of its stream.
 //
 // Invariants
-//   SERVICE-1  A connection enters the list before its fiber waits and leaves it before its stream
-//              is destroyed. hang_up_idle() holds the mutex, so the streams it touches exist.
-//   SERVICE-2  A stop is not missed. A connection stores `idle` and then reads stopping_; stop()
-//              stores stopping_, and then hang_up_idle() looks at every connection. All four
-//              accesses are seq_cst, so at least one of the two sides sees the other. A connection
-//              without a fiber becomes due by idle_streams::end(), and one that comes to it later
-//              is due at once; its new fiber finds stopping_ set, and hangs up itself.
+//   SERVICE-1  The end of idle connections is not missed. A connection stores that it is idle and
+//              then reads hangs_up_; hang_up_idle() stores hangs_up_, and then looks at every
+//              connection. All four accesses are seq_cst, so at least one of the two sides sees the
+//              other. One that was called meanwhile is over, or about to give its fiber up.
+//              A connection without a fiber becomes due by idle_streams::end(), and one that comes to
+//              it later is due at once; its new fiber finds hangs_up_ set, and hangs up itself, as
+//              does a connection that goes idle after that. Each reads what has arrived before.
 #pragma once
 
 #include <condition_variable>
@@ -26,24 +22,17 @@
 #include <weft/mutex.hpp>
 
 #include "base/atomic.hpp"
-#include "base/intrusive_list.hpp"
 #include "http/body_intake.hpp"
 #include "http/exchange.hpp"
+#include "io/awake_streams.hpp"
 #include "io/idle_streams.hpp"
 
 namespace weft::detail {
 
-enum class activity : std::uint8_t { busy, idle, hung_up };
-
 /// The part of a connection that other fibers may touch.
-class http_presence : public list_hook<http_presence> {
+class http_presence : public awake_stream {
 public:
-    explicit http_presence(io::byte_stream& s) noexcept : stream_(s) {}
-
-    // SERVICE-2; pairs with hang_up()
-    void set_idle() noexcept { activity_.store(activity::idle, seq_cst); }
-    // pairs with hang_up()
-    void set_busy() noexcept { activity_.store(activity::busy, seq_cst); }
+    explicit http_presence(io::byte_stream& s) noexcept : awake_stream(s), stream_(s) {}
 
     /// Does nothing unless the connection is idle. What has arrived can still be read; then the
     /// stream ends.
@@ -51,7 +40,6 @@ public:
 
 private:
     io::byte_stream& stream_;
-    atomic<activity> activity_{activity::busy};
 };
 
 struct idle_connection;
@@ -64,6 +52,7 @@ public:
     const http::server_options options;
     exchange_pool exchanges;
     intake_memory intake;
+    awake_streams awake;  // all of them are http_presence
     idle_streams<idle_connection> idle;
     // Never where fibers are limited: an idle connection might get none any more. Set by serve()
     // before there are connections.
@@ -87,15 +76,18 @@ public:
     /// \parks  while all places are taken. \throws weft::cancelled.
     place wait_for_place();
 
-    void enter(http_presence& c);
-    void leave(http_presence& c) noexcept;
-
-    /// Requests under way may go on until `grace_end`. A second call can only make that time
-    /// earlier.
-    void stop(time_point grace_end);
-    // SERVICE-2; pairs with stop()
-    bool stopping() const noexcept { return stopping_.load(seq_cst); }
+    /// Requests under way may go on until `grace_end`, and with `keep_idle` idle connections may
+    /// wait for their next request until then. A second call can only make that time earlier, and
+    /// end the wait.
+    void stop(time_point grace_end, bool keep_idle);
+    bool stopping() const noexcept { return stopping_.load(acquire); }  // pairs with stop()
+    // SERVICE-1; pairs with hang_up_idle()
+    bool hangs_up() const noexcept { return hangs_up_.load(seq_cst); }
     void hang_up_idle();
+
+    /// Waits for the end of a stop that keeps idle connections: of the grace, of all connections,
+    /// or by another stop.
+    void wait_while_idle_are_kept();
 
     /// Waits until all places are free, at most until the end of the grace.
     ///
@@ -113,10 +105,11 @@ private:
 
     weft::mutex mutex_;
     weft::condition_variable changed_;
-    intrusive_list<http_presence> connections_ WEFT_GUARDED_BY(mutex_);
     std::size_t places_taken_ WEFT_GUARDED_BY(mutex_) = 0;
     time_point grace_end_ WEFT_GUARDED_BY(mutex_) = never;
+    bool keeps_idle_ WEFT_GUARDED_BY(mutex_) = true;
     atomic<bool> stopping_{false};
+    atomic<bool> hangs_up_{false};
 };
 
 /// A connection that has been idle for so long that it has given its fiber up.

@@ -140,7 +140,7 @@ bool has_more_parameters_than(std::size_t limit, std::string_view query) noexcep
     return false;
 }
 
-bool is_host(std::string_view text) noexcept {
+bool is_host_with_port(std::string_view text) noexcept {
     std::size_t end = 0;
     if (!text.starts_with('[')) {
         end = end_of_name(text);
@@ -159,7 +159,7 @@ std::optional<std::string_view> origin_form(std::string_view method, std::string
         const auto rest = target.substr(scheme.size());
         const auto path = rest.find_first_of("/?");
         const auto host = rest.substr(0, path);
-        if (host.empty() || !is_host(host)) return std::nullopt;
+        if (host.empty() || !is_host_with_port(host)) return std::nullopt;
         if (path == rest.npos) return std::string_view("/");
         if (rest[path] == '/') return rest.substr(path);
         // A query without a path: clients do not send this.

@@ -34,7 +34,7 @@ bool has_more_parameters_than(std::size_t limit, std::string_view query) noexcep
 /// parentheses, which are comments in many fields. A port must exist, and needs a host. Brackets
 /// contain an IPv6 address and nothing else. The empty text is a host: a client sends it if its
 /// target has none.
-bool is_host(std::string_view text) noexcept;
+bool is_host_with_port(std::string_view text) noexcept;
 
 /// Converts the absolute form (http://host/path) to the form by which a server routes (/path), and
 /// checks other forms.

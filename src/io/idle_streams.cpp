@@ -19,7 +19,12 @@ constexpr std::size_t claimed_at_once = 64;
 
 void idle_stream::make_due(wait_cell& cell) noexcept {
     auto& self = static_cast<idle_stream&>(cell);
-    self.in_->make_due(self);
+    self.in().make_due(self);
+}
+
+idle_streams_core& idle_stream::in() const noexcept {
+    // Stored by add(), before it is in a list.
+    return *static_cast<idle_streams_core*>(const_cast<void*>(object.load(relaxed)));
 }
 
 /// Where something is wrong the stream is ready: reading from it says what.
@@ -38,7 +43,8 @@ bool idle_stream::is_ready() {
     return watch_->look() != select_watch::state::idle || watch_->ready_at() != never;
 }
 
-bool idle_stream::enlist() noexcept {
+bool idle_stream::enlist(coarse_time now) noexcept {
+    since.store(now, relaxed);  // a hint for dumps
     const auto ticket = word.begin(interruptible::no);
     std::destroy_at(&me_);
     std::construct_at(&me_, static_cast<wait_cell&>(*this), ticket);
@@ -58,16 +64,17 @@ void idle_stream::delist() noexcept {
 }
 
 bool idle_streams_core::add(idle_stream& e) {
-    e.in_ = this;
+    e.object.store(this, relaxed);  // published by the lock
     e.outcome = 0;
     waiter* w = nullptr;
     bool is_first = false;
     for (;;) {
         const bool ready = e.is_ready();
+        const auto fell_asleep = coarse(clock::now());
         const lock_guard guard(lock_);
         if (ready || is_ended_)
             due_.push_back(e);
-        else if (e.enlist())
+        else if (e.enlist(fell_asleep))
             asleep_.push_back(e);
         else
             continue;  // there was an event since the look
@@ -103,6 +110,12 @@ idle_stream* idle_streams_core::next() {
         }
         throw_io_error(interrupt_error(interrupt_reason()), "weft: wait for idle streams");
     }
+}
+
+idle_streams_core::sight idle_streams_core::look() const noexcept {
+    const lock_guard guard(lock_);
+    const auto* const first = asleep_.front();
+    return {.count = size_, .any_asleep = first != nullptr, .since = first ? first->since.load(relaxed) : 0};
 }
 
 void idle_streams_core::end() noexcept {

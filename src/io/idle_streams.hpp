@@ -37,6 +37,7 @@
 #include <weft/detail/export.hpp>
 #include <weft/io/byte_stream.hpp>
 
+#include "base/coarse_time.hpp"
 #include "base/intrusive_list.hpp"
 #include "base/spin_lock.hpp"
 #include "fiber/waiter.hpp"
@@ -64,11 +65,11 @@ private:
     static void make_due(wait_cell& cell) noexcept;
 
     bool is_ready();  // looks at the stream
-    [[nodiscard]] bool enlist() noexcept;
+    idle_streams_core& in() const noexcept;  // `object` of the cell
+    [[nodiscard]] bool enlist(coarse_time now) noexcept;
     void delist() noexcept;
 
     time_point until_;
-    idle_streams_core* in_ = nullptr;
     std::unique_ptr<io::byte_readiness> watch_;  // null: the stream is one descriptor
     std::uint32_t seen_ = 0;                     // its count of events at the last look
     waiter me_{*this, 0};
@@ -92,6 +93,14 @@ public:
         const lock_guard guard(lock_);
         return size_;
     }
+
+    /// For dumps.
+    struct sight {
+        std::size_t count;  // as size()
+        bool any_asleep;
+        coarse_time since;  // when the one that has slept longest fell asleep, if there is one
+    };
+    sight look() const noexcept;
 
 protected:
     bool add(idle_stream& e);

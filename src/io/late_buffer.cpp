@@ -22,11 +22,15 @@ std::size_t wait_and_read(io::byte_stream& from, late_buffer& into, std::error_c
 }  // namespace
 
 std::size_t read_late(io::byte_stream& from, late_buffer& into, std::error_code& error) {
-    if (auto* const s = source_of(from)) {
-        const auto n = report(receive_late(s, into), error);
-        if (error != std::errc::not_a_socket) return n;
-    }
-    return wait_and_read(from, into, error);
+    const auto n = read_late_socket(from, into, error);
+    // comparing costs as much as a receive's other instructions
+    return error && error == std::errc::not_a_socket ? wait_and_read(from, into, error) : n;
+}
+
+std::size_t read_late_socket(io::byte_stream& from, late_buffer& into, std::error_code& error) {
+    if (auto* const s = source_of(from)) return report(receive_late(s, into), error);
+    error = std::make_error_code(std::errc::not_a_socket);
+    return 0;
 }
 
 }  // namespace weft::detail

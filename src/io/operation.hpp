@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include <weft/deadline.hpp>
+#include <weft/detail/export.hpp>
 
 #include "io/source.hpp"
 #include "io/system.hpp"
@@ -25,7 +26,7 @@ inline std::error_code interrupt_error(std::errc reason) noexcept {
 }
 
 /// Throws for a throwing form: `cancelled` if the error is an interrupt, else std::system_error.
-[[noreturn]] void throw_io_error(std::error_code error, const char* what);
+[[noreturn]] WEFT_EXPORT void throw_io_error(std::error_code error, const char* what);
 
 /// Returns the count, or throws if there is an error.
 inline std::size_t value_or_throw(io_result r, const char* what) {
@@ -61,7 +62,7 @@ std::error_code wait_until_ready(io_source& s, io_direction way, io_source::even
 
 /// Lets other fibers run, if there are any. It ignores stops and deadlines, since the operation has
 /// succeeded.
-void let_others_run() noexcept;
+WEFT_EXPORT void let_others_run() noexcept;
 
 /// What one attempt says about the next one; see io_source::set_drained().
 enum class after_attempt : bool { try_again, drained };

@@ -164,6 +164,22 @@ private:
     posix_spawn_file_actions_t steps_{};
 };
 
+// The child's first descriptor beyond the standard streams.
+constexpr int first_given = 3;
+
+/// Duplicates, none of them under a number that the child gives to another one. If it made its
+/// copies from the originals, the first copies could overwrite those still to be copied.
+std::vector<held_descriptor> out_of_the_way(const std::vector<int>& given) {
+    std::vector<held_descriptor> all;
+    const int above = first_given + static_cast<int>(given.size());
+    for (const int fd : given) {
+        const long copy = system_result([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, above); });
+        if (copy < 0) fail(copy, "weft: descriptor for a child process");
+        all.emplace_back(static_cast<int>(copy));
+    }
+    return all;
+}
+
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
     std::vector<char*> all;
     for (auto& w : words) all.push_back(w.data());
@@ -240,20 +256,37 @@ detail::io_handle pidfd_of(pid_t child) {
 process::process(std::vector<std::string> words, process_options o) {
     detail::refuse_here("weft: process");
     end_ = std::make_unique<detail::child_end>();
+    const auto given = out_of_the_way(o.descriptors);
     standard_stream in(o.in, child_does::read), out(o.out, child_does::write), err(o.err, child_does::write);
     child_steps steps;
     steps.start_in(o.directory);
     steps.connect(in.childs, STDIN_FILENO);
     steps.connect(out.childs, STDOUT_FILENO);
     steps.connect(err.childs, STDERR_FILENO);
+    // After the standard streams, whose pipes may have these numbers.
+    for (std::size_t i = 0; i < given.size(); ++i) steps.connect(given[i], first_given + static_cast<int>(i));
     if (in.ours.get() >= 0) in_ = pipe_writer(detail::own_descriptor(in.ours.release()));
     if (out.ours.get() >= 0) out_ = pipe_reader(detail::own_descriptor(out.ours.release()));
     if (err.ours.get() >= 0) err_ = pipe_reader(detail::own_descriptor(err.ours.release()));
     id_ = spawn(std::move(words), o, steps);
     has_own_group_ = o.group != process_group::inherit;
-    try {
-        ending_ = pidfd_of(id_);
-    } catch (const std::bad_alloc&) {}  // wait() then works without a pidfd
+    watch_end();
+}
+
+process process::adopt(int id, int out, int err) {
+    held_descriptor to_out(out), to_err(err);
+    process p;
+    p.end_ = std::make_unique<detail::child_end>();
+    if (out >= 0) p.out_ = pipe_reader(detail::own_descriptor(to_out.release()));
+    if (err >= 0) p.err_ = pipe_reader(detail::own_descriptor(to_err.release()));
+    p.id_ = id;
+    p.watch_end();
+    return p;
+}
+
+void process::watch_end() noexcept try {
+    ending_ = pidfd_of(id_);
+} catch (const std::bad_alloc&) {  // wait() then works without a pidfd
 }
 
 process::process(std::vector<std::string> words, process_options o, std::error_code& error)

@@ -231,6 +231,12 @@ int signals::wait(std::error_code& error) {
     }
 }
 
+int signals::try_wait() noexcept {
+    if (slot_ < 0) return 0;
+    while (running.load(detail::seq_cst) != 0) detail::thread_yield();  // pairs with on_signal()
+    return take(slots[static_cast<std::size_t>(slot_)]);
+}
+
 int signals::wait() {
     std::error_code error;
     const int number = wait(error);

@@ -1,13 +1,32 @@
 #include "io/socket_io.hpp"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 
+#include "arch/system_call.hpp"
+
 namespace weft::detail {
 namespace {
+
+#if WEFT_CALLS_DIRECTLY
+long receive(int fd, std::span<std::byte> into) noexcept {
+    return system_call(SYS_recvfrom, fd, system_argument(into.data()), static_cast<long>(into.size()), 0, 0, 0);
+}
+long send(int fd, std::span<const std::byte> from) noexcept {
+    return system_call(SYS_sendto, fd, system_argument(from.data()), static_cast<long>(from.size()), MSG_NOSIGNAL, 0, 0);
+}
+#else
+long receive(int fd, std::span<std::byte> into) noexcept {
+    return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); });
+}
+long send(int fd, std::span<const std::byte> from) noexcept {
+    return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); });
+}
+#endif
 
 /// Converts the part of `pieces` after the first `done` bytes into iovecs, as far as they fit.
 /// Returns how many.
@@ -35,8 +54,7 @@ after_attempt what_is_left(long got, std::size_t asked) noexcept {
 io_result receive_some(io_source* s, std::span<std::byte> into) noexcept {
     if (into.empty()) return {};
     return perform(
-        s, io_direction::read, read_wait,
-        [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); }); },
+        s, io_direction::read, read_wait, [&](int fd) { return receive(fd, into); },
         [&](long got) { return what_is_left(got, into.size()); });
 }
 
@@ -47,7 +65,7 @@ io_result receive_late(io_source* s, late_buffer& buffer) noexcept {
         [&](int fd) {
             const auto into = buffer.take();
             asked = into.size();
-            const long got = into.empty() ? -ENOMEM : system_result([&] { return ::recv(fd, into.data(), into.size(), 0); });
+            const long got = into.empty() ? -ENOMEM : receive(fd, into);
             if (got <= 0) buffer.give_back();
             return got;
         },
@@ -56,7 +74,7 @@ io_result receive_late(io_source* s, late_buffer& buffer) noexcept {
 
 io_result try_receive_some(io_source* s, std::span<std::byte> into) noexcept {
     if (into.empty()) return {};
-    return perform_now(s, [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); }); });
+    return perform_now(s, [&](int fd) { return receive(fd, into); });
 }
 
 io_result peek_some(io_source* s, std::span<std::byte> into) noexcept {
@@ -82,14 +100,12 @@ io_result receive_all(io_source* s, std::span<std::byte> into) noexcept {
 
 io_result send_some(io_source* s, std::span<const std::byte> from) noexcept {
     if (from.empty()) return {};
-    return perform(s, io_direction::write, write_wait,
-                   [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
+    return perform(s, io_direction::write, write_wait, [&](int fd) { return send(fd, from); });
 }
 
 io_result try_send_some(io_source* s, std::span<const std::byte> from) noexcept {
     if (from.empty()) return {};
-    return perform_now(s,
-                       [&](int fd) { return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); }); });
+    return perform_now(s, [&](int fd) { return send(fd, from); });
 }
 
 io_result send_all(io_source* s, std::span<const std::byte> from) noexcept {

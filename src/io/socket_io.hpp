@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include <weft/detail/export.hpp>
 #include <weft/io/stream.hpp>
 
 #include "io/late_buffer.hpp"
@@ -27,7 +28,7 @@ io_result receive_all(io_source* s, std::span<std::byte> into) noexcept;
 
 io_result send_some(io_source* s, std::span<const std::byte> from) noexcept;
 /// Sends what fits; the error is operation_would_block if that is nothing.
-io_result try_send_some(io_source* s, std::span<const std::byte> from) noexcept;
+WEFT_EXPORT io_result try_send_some(io_source* s, std::span<const std::byte> from) noexcept;
 io_result send_all(io_source* s, std::span<const std::byte> from) noexcept;
 /// Sends several pieces in order, as one.
 io_result send_pieces(io_source* s, std::span<const std::span<const std::byte>> pieces) noexcept;

@@ -174,18 +174,24 @@ void io_source::forget_others() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
 
 unsigned io_source::wake_all(bool readers, bool writers) noexcept {
     // Their owners cannot resume before unpark() (WAITER-3).
-    intrusive_list<waiter> claimed;
+    waiter* first = nullptr;  // mostly the only one
+    intrusive_list<waiter> others;
     {
         const lock_guard guard(lock_);
         const bool wanted[2] = {readers, writers};
         for (const auto way : {io_direction::read, io_direction::write}) {
             if (!wanted[index(way)]) continue;
             events_[index(way)].fetch_add(1, release);  // pairs with events() (SOURCE-4)
-            while (waiter* w = waiters_[index(way)].claim_front()) claimed.push_back(*w);
+            auto& list = waiters_[index(way)];
+            if (list.empty()) continue;
+            if (!first) first = list.claim_front();
+            while (waiter* w = list.claim_front()) others.push_back(*w);
         }
     }
-    unsigned n = 0;
-    for (; waiter* w = claimed.pop_front(); ++n) w->unpark();
+    if (!first) return 0;
+    first->unpark();
+    unsigned n = 1;
+    for (; waiter* w = others.pop_front(); ++n) w->unpark();
     return n;
 }
 

@@ -16,6 +16,8 @@ struct new_socket {
 /// handed_on: another process may get it, as listeners are passed to a successor.
 enum class use : bool { here, handed_on };
 new_socket make_tcp_socket(int family, use) noexcept;
+/// A new non-blocking Unix socket for a stream, or an error.
+new_socket make_unix_socket() noexcept;
 
 /// A handle for a new descriptor; on failure the descriptor is closed. `forks_then` is that of
 /// make_source().

@@ -7,11 +7,13 @@
 
 #include <weft/fiber.hpp>
 
-#include "base/in_quotes.hpp"
 #include "redis/codec.hpp"
 #include "redis/connection.hpp"
-#include "redis/refusal.hpp"
-#include "redis/url.hpp"
+#include "redis/failed_reply.hpp"
+#include "redis/listener.hpp"
+#include "redis/session.hpp"
+#include "redis/topics.hpp"
+#include "redis/transaction.hpp"
 #include "sched/current_place.hpp"
 
 namespace weft::redis {
@@ -27,36 +29,41 @@ unsigned connection_count(const client_options& options) {
 }  // namespace
 
 struct client::impl {
-    impl(std::string_view address, const client_options& o)
-        : url(detail::redis::parse_url(address)), options(o), rules(options.module_commands) {
-        const unsigned count = connection_count(options);
-        for (unsigned i = 0; i < count; ++i) {
-            auto& made = *connections.emplace_back(std::make_unique<detail::redis::connection>(url, options));
+    impl(std::string_view address, const client_options& options)
+        : connection_number(connection_count(options)),
+          common(std::make_shared<detail::redis::settings>(address, options)),
+          own(std::make_shared<detail::redis::own_connections>(common)) {
+        fibers.push_back(weft::spawn({.name = "redis-listener"}, [this] { listener.run(); }));
+        for (unsigned i = 0; i < connection_number; ++i) {
+            auto& made = *connections.emplace_back(std::make_unique<detail::redis::connection>(*common));
             fibers.push_back(weft::spawn({.name = "redis-reader"}, [&made] { made.run(); }));
         }
     }
     ~impl() {
+        own->close();
         // All fibers are asked to stop before the first is joined.
         for (auto& f : fibers) f.request_stop();
     }
 
-    /// \throws  redis::error of kind refused.
-    void check(std::span<const argument> words) const {
-        const auto reason = rules.refusal(words);
-        if (reason.empty()) return;
-        const auto name = words.empty() ? std::string_view() : words[0].view();
-        const auto who = name.empty() ? std::string("redis: ") : "redis: " + detail::in_quotes(name) + " refused: ";
-        throw error(error_kind::refused, who + std::string(reason));
-    }
+    void check(std::span<const argument> words) const { common->rules.check(words, detail::redis::used_by::many); }
 
+    detail::redis::command_queue& any_connection() const {
+        return connections[detail::find_current_place().worker % connections.size()]->commands();
+    }
     std::vector<value> call(std::string bytes, std::size_t replies) {
-        auto& mine = *connections[detail::find_current_place().worker % connections.size()];
-        return mine.commands().call(std::make_unique<detail::redis::slot>(std::move(bytes), replies));
+        return any_connection().call(std::make_unique<detail::redis::slot>(std::move(bytes), replies));
+    }
+    std::vector<value> call(detail::redis::transaction all) {
+        auto made = std::make_unique<detail::redis::slot>(all.bytes(), all.replies());
+        made->is_transaction = true;
+        return all.results(any_connection().call(std::move(made)));
     }
 
-    const detail::redis::server_url url;
-    const client_options options;
-    const detail::redis::command_rules rules;
+    const unsigned connection_number;  // declared first: it checks that there is a runtime
+    const std::shared_ptr<const detail::redis::settings> common;
+    const std::shared_ptr<detail::redis::own_connections> own;
+    const std::shared_ptr<detail::redis::topics> topics = std::make_shared<detail::redis::topics>(common->options.max_waiting);
+    detail::redis::listener listener{*common, *topics};
     std::vector<std::unique_ptr<detail::redis::connection>> connections;
     std::vector<weft::fiber<>> fibers;  // declared after what they use, so joined first
 };
@@ -64,18 +71,26 @@ struct client::impl {
 client::client(std::string_view url, client_options options) : impl_(std::make_unique<impl>(url, options)) {}
 client::~client() = default;
 
+receiver<message> client::subscribe(std::string_view channel, subscription how) {
+    const auto shared = impl_->topics;  // it may outlive the client
+    return shared->join(detail::redis::topic_name::kind::channel, channel, how);
+}
+
+receiver<message> client::psubscribe(std::string_view pattern, subscription how) {
+    const auto shared = impl_->topics;
+    return shared->join(detail::redis::topic_name::kind::pattern, pattern, how);
+}
+
+session client::lend() { return session(std::make_unique<session::impl>(impl_->own)); }
+
 value client::run(std::span<const argument> words) {
     impl_->check(words);
     std::string bytes;
     detail::redis::append_command(bytes, words);
-    auto reply = std::move(impl_->call(std::move(bytes), 1).front());
-    if (const auto* failure = std::get_if<error_reply>(&reply.content())) throw error(error_kind::reply, failure->text);
-    return reply;
+    return detail::redis::successful(std::move(impl_->call(std::move(bytes), 1).front()));
 }
 
-value client::command(std::span<const std::string> words) {
-    return run(std::vector<argument>(words.begin(), words.end()));
-}
+value client::command(std::span<const std::string> words) { return run(std::vector<argument>(words.begin(), words.end())); }
 
 std::optional<std::string> client::get(std::string_view key) {
     auto reply = run(std::array<argument, 2>{"GET", key});
@@ -107,6 +122,25 @@ std::vector<value> client::pipeline(std::span<const std::vector<std::string>> co
         detail::redis::append_command(bytes, words);
     }
     return commands.empty() ? std::vector<value>() : impl_->call(std::move(bytes), commands.size());
+}
+
+std::vector<value> client::transaction(std::initializer_list<std::initializer_list<argument>> commands) {
+    detail::redis::transaction all;
+    for (const auto& words : commands) {
+        impl_->check(words);
+        all.add(words);
+    }
+    return commands.size() == 0 ? std::vector<value>() : impl_->call(std::move(all));
+}
+
+std::vector<value> client::transaction(std::span<const std::vector<std::string>> commands) {
+    detail::redis::transaction all;
+    for (const auto& texts : commands) {
+        const std::vector<argument> words(texts.begin(), texts.end());
+        impl_->check(words);
+        all.add(words);
+    }
+    return commands.empty() ? std::vector<value>() : impl_->call(std::move(all));
 }
 
 }  // namespace weft::redis

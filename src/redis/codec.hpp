@@ -17,9 +17,16 @@ struct redisReader;
 
 namespace weft::detail::redis {
 
+/// \throws  redis::error of kind refused if the command is longer than a server would accept.
+void check_length(std::span<const weft::redis::argument> words);
+
 /// Appends the command in RESP2.
 /// \throws  redis::error of kind refused if it is longer than a server would accept.
 void append_command(std::string& to, std::span<const weft::redis::argument> words);
+
+/// For those who want RESP3, which hiredis knows since 1.1.
+/// \throws  std::invalid_argument saying which one there is, if it does not.
+void require_resp3();
 
 /// Takes a stream of bytes in pieces of any size and returns its replies, one at a time.
 ///
@@ -33,7 +40,8 @@ void append_command(std::string& to, std::span<const weft::redis::argument> word
 ///            used again.
 class decoder {
 public:
-    explicit decoder(std::size_t max_reply_bytes);
+    /// \throws  std::invalid_argument for RESP3, if hiredis does not know it.
+    explicit decoder(std::size_t max_reply_bytes, resp protocol = resp::two);
     ~decoder();
     decoder(const decoder&) = delete;
     decoder& operator=(const decoder&) = delete;
@@ -44,6 +52,9 @@ public:
     /// \throws   std::runtime_error saying what the peer did wrong.
     std::optional<weft::redis::value> next();
 
+    /// Whether all bytes so far belong to replies that next() has returned.
+    bool is_between_replies() const noexcept { return unfinished_bytes_ == 0; }
+
 private:
     struct target;
 
@@ -53,7 +64,7 @@ private:
     std::unique_ptr<redisReader, void (*)(redisReader*)> reader_;
     line_guard lines_;
     const std::size_t max_reply_bytes_;
-    std::size_t unfinished_bytes_ = 0;  // fed since the last reply that was returned
+    std::size_t unfinished_bytes_ = 0;  // fed behind the last reply that was returned
 };
 
 }  // namespace weft::detail::redis

@@ -17,6 +17,13 @@ namespace weft::detail::redis {
 constexpr wait_kind reply_wait{.name = "redis reply", .ends = ended_by::outside};
 constexpr wait_kind opener_wait{.name = "a first redis command"};
 constexpr wait_kind writer_wait{.name = "redis commands"};
+constexpr wait_kind leaving_wait{.name = "redis callers that leave"};
+
+bool slot::leaves_transaction() const noexcept {
+    if (!is_transaction || replies.front().is_error()) return false;
+    const auto* const refused = std::get_if<weft::redis::error_reply>(&replies.back().content());
+    return refused && !refused->text.starts_with("EXECABORT");
+}
 
 slot_queue::slot_queue(slot_queue&& other) noexcept { append(other); }
 
@@ -52,15 +59,17 @@ void slot_queue::append(slot_queue& other) noexcept {
 class command_queue::finished_slots {
 public:
     /// Called under the lock.
-    void add(std::unique_ptr<slot> s) noexcept {
+    /// \returns  how many callers are leaving, and will find the slot finished.
+    std::size_t add(std::unique_ptr<slot> s) noexcept {
         if (s->progress == slot::state::abandoned) {
             abandoned_.push(std::move(s));
-            return;
+            return 0;
         }
         s->progress = slot::state::finished;
-        // A waiter that cannot be claimed is leaving; it will find the slot finished.
-        if (waiter* const caller = std::exchange(s->caller, nullptr); caller && caller->claim()) wake_.push_back(*caller);
-        (void)s.release();  // COMMAND_QUEUE-2: it now belongs to the caller
+        auto& caller = *std::exchange(s.release()->caller, nullptr);  // COMMAND_QUEUE-2: the slot is the caller's
+        if (!caller.claim()) return 1;
+        wake_.push_back(caller);
+        return 0;
     }
 
     void wake() noexcept { unpark_all(wake_); }
@@ -112,11 +121,23 @@ std::vector<weft::redis::value> command_queue::call(std::unique_ptr<slot> made) 
             guard.unlock();
             throw cancelled();
         }
-        guard.unlock();
+        waiter* const last = --leaving_ == 0 ? destructor_.claim_front() : nullptr;
+        guard.unlock();  // COMMAND_QUEUE-5: the queue may be gone
+        if (last) last->unpark();
     }
     const std::unique_ptr<slot> done(mine);
     if (done->failure) throw error(error_kind::connection, *done->failure);
     return std::move(done->replies);
+}
+
+command_queue::~command_queue() {
+    const shield no_interruption;
+    lock_.lock();
+    while (leaving_ != 0) {
+        wait_in(destructor_, leaving_wait);
+        lock_.lock();
+    }
+    lock_.unlock();
 }
 
 std::shared_ptr<const std::string> command_queue::refusal_now() const {
@@ -124,7 +145,7 @@ std::shared_ptr<const std::string> command_queue::refusal_now() const {
     return down ? reason_ : nullptr;
 }
 
-/// One wait of a fiber of the connection.
+/// One wait of a fiber of the connection, or of the client's destructor.
 void command_queue::wait_in(wait_list& list, const wait_kind& kind) {
     outer_wait w(kind, this);
     waiter me(w.cell(), w.ticket());
@@ -174,25 +195,29 @@ void command_queue::take(std::string& bytes) {
     sent_.append(taken_);  // COMMAND_QUEUE-3
 }
 
-bool command_queue::deliver(std::vector<weft::redis::value>& replies) {
+const char* command_queue::deliver(std::vector<weft::redis::value>& replies) {
     finished_slots finished;
-    bool expected = true;
+    const char* wrong = nullptr;
     {
         const lock_guard guard(lock_);
         ++arrivals_;
         for (auto& reply : replies) {
             slot* const first = sent_.front();
             if (!first) {
-                expected = false;
+                wrong = "the server sent a reply that nothing asked for";
                 break;
             }
             --waiting_;
             first->replies.push_back(std::move(reply));
-            if (first->replies.size() == first->expected) finished.add(sent_.pop());
+            if (first->replies.size() != first->expected) continue;
+            // What follows would be queued by the server, and is no reply.
+            if (first->leaves_transaction()) wrong = "the server has refused EXEC, so it may still be in the transaction";
+            leaving_ += finished.add(sent_.pop());
+            if (wrong) break;
         }
     }
     finished.wake();
-    return expected;
+    return wrong;
 }
 
 command_queue::progress command_queue::look() noexcept {
@@ -219,7 +244,7 @@ void command_queue::fail_all(state next, const std::shared_ptr<const std::string
         sent_.append(queued_);
         while (auto s = sent_.pop()) {
             s->failure = reason;
-            finished.add(std::move(s));
+            leaving_ += finished.add(std::move(s));
         }
         waiting_ = 0;
     }

@@ -19,6 +19,10 @@
 //   COMMAND_QUEUE-3  A slot has its place in `sent_` before its first byte is written.
 //   COMMAND_QUEUE-4  Everything except `taken_` is guarded by lock_. `taken_` belongs to the
 //                    writer; once the writer has ended, to lost().
+//   COMMAND_QUEUE-5  A caller that was woken touches only its slot. A caller that was interrupted
+//                    takes lock_ once more, so `leaving_` counts those of them whose slot is no
+//                    longer in a queue, and the destructor waits for them. It does not count
+//                    the others: close(), which comes before the destructor, finishes every slot.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +48,12 @@ struct slot {
 
     enum class state : std::uint8_t { waiting, finished, abandoned };
 
+    /// Whether the server may still be in a transaction once all replies are there.
+    bool leaves_transaction() const noexcept;
+
     const std::string commands;
     const std::size_t expected;
+    bool is_transaction = false;  // the commands are those of a redis::transaction
     std::vector<weft::redis::value> replies;
     std::shared_ptr<const std::string> failure;  // why the replies will not come
     waiter* caller = nullptr;
@@ -76,6 +84,11 @@ class command_queue {
 public:
     /// At most `max_waiting` commands wait for replies at any time.
     explicit command_queue(std::size_t max_waiting) : max_waiting_(max_waiting) {}
+    /// After close(), and after the fibers of the connection.
+    /// \parks  until the callers that were interrupted have left (COMMAND_QUEUE-5), shielded.
+    ~command_queue();
+    command_queue(const command_queue&) = delete;
+    command_queue& operator=(const command_queue&) = delete;
 
     // For callers.
 
@@ -100,8 +113,8 @@ public:
     /// Appends the bytes of all queued commands to `bytes`, except those whose callers have left.
     void take(std::string& bytes);
     /// Data has arrived. Moves the replies in it, possibly none, to their callers.
-    /// \returns  false if there are more replies than commands.
-    bool deliver(std::vector<weft::redis::value>& replies);
+    /// \returns  why the connection must end; nullptr if all is well.
+    const char* deliver(std::vector<weft::redis::value>& replies);
 
     /// The progress of the conversation, for periodic checks.
     struct progress {
@@ -130,6 +143,8 @@ private:
     slot_queue sent_ WEFT_GUARDED_BY(lock_);
     wait_list opener_ WEFT_GUARDED_BY(lock_);
     wait_list writer_ WEFT_GUARDED_BY(lock_);
+    std::size_t leaving_ WEFT_GUARDED_BY(lock_) = 0;  // COMMAND_QUEUE-5
+    wait_list destructor_ WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail::redis

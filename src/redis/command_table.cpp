@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace weft::detail::redis {
 
@@ -96,9 +97,17 @@ constexpr std::string_view ends = "QUIT SHUTDOWN";
 
 constexpr std::string_view internal = "DEBUG PFDEBUG PFSELFTEST SCRIPT|DEBUG SENTINEL|DEBUG SENTINEL|SIMULATE-FAILURE TRIMSLOTS";
 
+/// The first eight bytes of a name, as a number that orders names as their text does.
+constexpr std::uint64_t key_of(std::string_view name) noexcept {
+    std::uint64_t key = 0;
+    for (std::size_t i = 0; i < sizeof key; ++i) key = key << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0);
+    return key;
+}
+
 struct entry {
     std::string_view name;
     command_kind kind = command_kind::single;
+    std::uint64_t key = 0;
 };
 
 struct list {
@@ -124,7 +133,7 @@ constexpr auto sorted() {
     for (auto [names, kind] : lists)
         while (!names.empty()) {
             const auto end = std::min(names.find(' '), names.size());
-            table[n++] = {names.substr(0, end), kind};
+            table[n++] = {names.substr(0, end), kind, key_of(names.substr(0, end))};
             names.remove_prefix(std::min(end + 1, names.size()));
         }
     std::ranges::sort(table, {}, &entry::name);
@@ -135,7 +144,11 @@ constexpr auto table = sorted();
 
 static_assert(std::ranges::adjacent_find(table, {}, &entry::name) == table.end(), "a command stands in two lists");
 
-auto first_from(std::string_view name) noexcept { return std::ranges::lower_bound(table, name, {}, &entry::name); }
+/// Each command is looked up, so names are compared only where their first bytes are equal.
+auto first_from(std::string_view name) noexcept {
+    const auto same = std::ranges::equal_range(table, key_of(name), {}, &entry::key);
+    return std::ranges::lower_bound(same.begin(), same.end(), name, {}, &entry::name);
+}
 
 }  // namespace
 

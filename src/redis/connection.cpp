@@ -1,15 +1,14 @@
-// connection.cpp - opens, reads, writes and loses one connection.
+// connection.cpp - reads, writes and loses one shared connection.
 #include "redis/connection.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
-#include <weft/net/tcp.hpp>
 
 #include "base/duration_text.hpp"
+#include "redis/pauses.hpp"
 
 namespace weft::detail::redis {
 
@@ -22,20 +21,34 @@ constexpr std::size_t read_buffer_bytes = std::size_t{64} * 1024;
 // chosen: what the write buffer keeps after an unusually large turn
 constexpr std::size_t kept_write_bytes = std::size_t{1024} * 1024;
 
+/// Runs f, which works for the connection beside the reader. Whatever it throws is the reason that the
+/// connection ends with; the reader sees the end of the stream, and gives the connection up.
+template <class F>
+void run_beside_reader(io::byte_stream& stream, std::string& reason, F&& f) {
+    try {
+        f();
+    } catch (const cancelled&) {  // the reader has ended first
+        throw;
+    } catch (...) {
+        std::error_code ignored;
+        stream.shutdown(io::side::both, ignored);
+        reason = reason_of_current_exception();
+    }
+}
+
 }  // namespace
 
-connection::connection(const server_url& url, const weft::redis::client_options& options)
-    : url_(url), options_(options), commands_(options.max_waiting) {}
+connection::connection(const settings& of) : settings_(of), commands_(of.options.max_waiting) {}
 
 void connection::run() {
     try {
         for (;;) {
             commands_.wait_wanted();
             const std::string reason = serve_once();
-            commands_.lost("redis " + url_.name() + ": " + reason, next_attempt());
+            commands_.lost("redis " + settings_.url.name() + ": " + reason, pause_after(failures_));
         }
     } catch (const cancelled&) {
-        commands_.close("redis " + url_.name() + ": the client is closed");
+        commands_.close("redis " + settings_.url.name() + ": the client is closed");
     }
 }
 
@@ -43,93 +56,49 @@ void connection::run() {
 std::string connection::serve_once() {
     ++failures_;  // reset when a command is answered
     std::string stage = "cannot connect: ";
+    std::string not_written;
+    std::string given_up;
+    const auto unless_ended_beside = [&](std::string seen_by_reader) {
+        return stage + (!given_up.empty() ? given_up : !not_written.empty() ? not_written : seen_by_reader);
+    };
     try {
-        decoder replies(options_.max_reply_bytes);
-        io::byte_stream stream = open(replies);
+        decoder replies(settings_.options.max_reply_bytes, settings_.protocol);
+        io::byte_stream stream = open_stream(settings_, replies, settings_.protocol);
         stage = "connection lost: ";
         commands_.opened();
-        std::error_code write_failure;
-        std::string given_up;
         {
-            const auto writer = weft::spawn({.name = "redis-writer"}, [&] { write_commands(stream, write_failure); });
-            const auto watch = weft::spawn({.name = "redis-silence"}, [&] { watch_silence(stream, given_up); });
+            const auto writer = weft::spawn({.name = "redis-writer"},
+                                            [&] { run_beside_reader(stream, not_written, [&] { write_commands(stream); }); });
+            const auto watch =
+                weft::spawn({.name = "redis-silence"}, [&] { run_beside_reader(stream, given_up, [&] { watch_silence(); }); });
             read_replies(stream, replies);
         }
-        if (!given_up.empty()) return stage + given_up;
-        return stage + (write_failure ? write_failure.message() : "closed by the server");
-    } catch (const timeout_error&) {
-        return stage + "no answer in time";
-    } catch (const std::system_error& failure) {
-        return stage + failure.code().message();
-    } catch (const std::exception& failure) {
-        return stage + failure.what();
+        return unless_ended_beside("closed by the server");
+    } catch (const cancelled&) {
+        throw;
+    } catch (...) {
+        return unless_ended_beside(reason_of_current_exception());
     }
 }
 
-/// A connection that worked is reopened at once, since a server that closes idle connections is
-/// healthy.
-time_point connection::next_attempt() const noexcept {
-    if (failures_ == 0) return clock::now();
-    constexpr unsigned most_doublings = 6;
-    return clock::now() + std::min<duration>(50ms * (1u << std::min(failures_ - 1, most_doublings)), 2s);
-}
-
-io::byte_stream connection::open(decoder& replies) {
-    return with_timeout(options_.connect_timeout, [&] {
-        const net::endpoint server{.host = url_.host, .port = url_.port};
-        auto stream = options_.connect ? options_.connect(server) : io::byte_stream(tcp::stream::connect(server));
-        log_in(stream, replies);
-        return stream;
-    });
-}
-
-void connection::log_in(io::byte_stream& stream, decoder& replies) {
+void connection::write_commands(io::byte_stream& stream) {
     std::string bytes;
-    std::vector<const char*> names;
-    if (!url_.password.empty()) {
-        names.push_back("AUTH");
-        if (url_.user.empty()) append_command(bytes, std::array<weft::redis::argument, 2>{"AUTH", url_.password});
-        else append_command(bytes, std::array<weft::redis::argument, 3>{"AUTH", url_.user, url_.password});
-    }
-    if (url_.database != 0) {
-        names.push_back("SELECT");
-        append_command(bytes, std::array<weft::redis::argument, 2>{"SELECT", url_.database});
-    }
-    stream.write_all(bytes);
-    std::array<std::byte, 1024> buffer;
-    for (const char* name : names) {
-        std::optional<weft::redis::value> reply;
-        while (!(reply = replies.next())) {
-            const auto n = stream.read_some(buffer);
-            if (n == 0) throw std::runtime_error(std::string(name) + ": closed by the server");
-            replies.feed(std::span(buffer).first(n));
-        }
-        if (const auto* refused = std::get_if<weft::redis::error_reply>(&reply->content()))
-            throw std::runtime_error(std::string(name) + ": " + refused->text);
-    }
-}
-
-void connection::write_commands(io::byte_stream& stream, std::error_code& failed) {
-    std::string bytes;
-    while (!failed) {
+    for (;;) {
         commands_.wait_queued();
         // Every fiber that can run now gets to append its commands before the write.
         this_fiber::yield();
         commands_.take(bytes);
-        stream.write_all(bytes, failed);
+        stream.write_all(bytes);
         bytes.clear();
         if (bytes.capacity() > kept_write_bytes) std::string().swap(bytes);
     }
-    std::error_code ignored;
-    // The reader then sees the end and gives the connection up.
-    stream.shutdown(io::side::both, ignored);
 }
 
 /// Without this, the system would notice a peer that vanished silently after a quarter of an hour,
 /// and a single missing reply would never be noticed. It looks four times per limit, so commands
 /// and replies have no extra cost.
-void connection::watch_silence(io::byte_stream& stream, std::string& given_up) {
-    const auto limit = options_.silence_timeout;
+void connection::watch_silence() {
+    const auto limit = settings_.options.silence_timeout;
     if (limit <= 0ns || limit == forever) return;
     auto seen = commands_.look();
     for (auto since = clock::now(); !seen.reply_due || clock::now() - since < limit;) {
@@ -138,9 +107,7 @@ void connection::watch_silence(io::byte_stream& stream, std::string& given_up) {
         if (!seen.reply_due || !now.reply_due || now.arrivals != seen.arrivals) since = clock::now();
         seen = now;
     }
-    given_up = "no reply for " + duration_text(limit);
-    std::error_code ignored;
-    stream.shutdown(io::side::both, ignored);
+    throw std::runtime_error("no reply for " + duration_text(limit));
 }
 
 void connection::read_replies(io::byte_stream& stream, decoder& replies) {
@@ -156,7 +123,7 @@ void connection::read_replies(io::byte_stream& stream, decoder& replies) {
             broken = std::current_exception();
         }
         if (!batch.empty()) failures_ = 0;
-        if (!commands_.deliver(batch)) throw std::runtime_error("the server sent a reply that nothing asked for");
+        if (const char* const wrong = commands_.deliver(batch)) throw std::runtime_error(wrong);
         if (broken) std::rethrow_exception(broken);
         batch.clear();
     }

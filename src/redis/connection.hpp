@@ -1,20 +1,19 @@
-// connection.hpp - one connection to a server: its fibers open it, write, read, and notice silence.
+// connection.hpp - one shared connection: its fibers open it, write, read, and notice silence.
 #pragma once
 
 #include <string>
 
 #include <weft/io/byte_stream.hpp>
-#include <weft/redis/client.hpp>
 
 #include "redis/codec.hpp"
 #include "redis/command_queue.hpp"
-#include "redis/url.hpp"
+#include "redis/opening.hpp"
 
 namespace weft::detail::redis {
 
 class connection {
 public:
-    connection(const server_url&, const weft::redis::client_options&);
+    explicit connection(const settings&);
 
     /// The body of the reader fiber: connects when needed, serves until the connection is lost, and
     /// repeats. Ends when stopped.
@@ -24,15 +23,11 @@ public:
 
 private:
     std::string serve_once();
-    io::byte_stream open(decoder&);
-    void log_in(io::byte_stream&, decoder&);
-    void write_commands(io::byte_stream&, std::error_code& failed);
+    void write_commands(io::byte_stream&);
     void read_replies(io::byte_stream&, decoder&);
-    void watch_silence(io::byte_stream&, std::string& given_up);
-    time_point next_attempt() const noexcept;
+    void watch_silence();
 
-    const server_url& url_;
-    const weft::redis::client_options& options_;
+    const settings& settings_;
     command_queue commands_;
     unsigned failures_ = 0;  // attempts since the server last answered a command
 };

@@ -7,8 +7,15 @@ namespace weft::detail::redis {
 
 namespace {
 
-constexpr std::string_view types = "+-:$*";
+constexpr std::string_view types_of_two = "+-:$*";
+constexpr std::string_view types_of_three = "+-:$*_#,(=%~>|";
 constexpr std::string_view end_of_line = "\r\n";
+
+bool begins_line(char c, resp protocol) noexcept {
+    return (protocol == resp::three ? types_of_three : types_of_two).find(c) != std::string_view::npos;
+}
+
+bool begins_bulk(char c, resp protocol) noexcept { return c == '$' || (c == '=' && protocol == resp::three); }
 
 }  // namespace
 
@@ -38,7 +45,7 @@ std::size_t line_guard::whole_lines(std::string_view bytes) noexcept {
             at += part;
             continue;
         }
-        if (types.find(bytes[at]) == std::string_view::npos) return bytes.size();  // LINE_GUARD-3
+        if (!begins_line(bytes[at], protocol_)) return bytes.size();  // LINE_GUARD-3
         const auto found = bytes.find(end_of_line, at);
         const auto end = found == std::string_view::npos ? bytes.size() : found + end_of_line.size();
         if (is_too_long(end - at) || found == std::string_view::npos) return at;
@@ -48,10 +55,10 @@ std::size_t line_guard::whole_lines(std::string_view bytes) noexcept {
     return at;
 }
 
-/// Handles a complete line: if it is the head of a bulk string, the bytes of the string follow. If
+/// Handles a complete line: if it is the head of a bulk string (or of a verbatim one), the bytes of the string follow. If
 /// its size is not a number, the reader will refuse it.
 void line_guard::enter(std::string_view line) noexcept {
-    if (line[0] != '$') return;
+    if (!begins_bulk(line[0], protocol_)) return;
     std::int64_t size = -1;
     const char* const end = line.data() + line.size() - end_of_line.size();
     const auto [stop, bad] = std::from_chars(line.data() + 1, end, size);

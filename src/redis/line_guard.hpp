@@ -19,8 +19,12 @@
 
 namespace weft::detail::redis {
 
+enum class resp : std::uint8_t { two = 2, three = 3 };
+
 class line_guard {
 public:
+    explicit line_guard(resp protocol = resp::two) noexcept : protocol_(protocol) {}
+
     /// chosen: errors of servers have some hundred bytes; includes CR and LF
     static constexpr std::size_t max_line = std::size_t{64} * 1024;
 
@@ -41,6 +45,8 @@ public:
         if (!refused_) held_ = bytes.substr(whole);
     }
 
+    /// How many bytes of an incomplete line it holds.
+    std::size_t held() const noexcept { return held_.size(); }
     /// A line was too long; nothing is passed on any more.
     bool refused() const noexcept { return refused_; }
 
@@ -50,6 +56,7 @@ private:
     bool is_too_long(std::size_t line) noexcept { return (refused_ = line > max_line); }
     void enter(std::string_view line) noexcept;
 
+    const resp protocol_;
     std::string held_;
     // Bytes of a bulk string that are still to come, with its CR and LF.
     std::uint64_t in_bulk_ = 0;

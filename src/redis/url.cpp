@@ -1,4 +1,4 @@
-// url.cpp - parses a redis:// URL from left to right.
+// url.cpp - parses the URL of a server from left to right.
 #include "redis/url.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view reason) {
     throw std::invalid_argument("redis URL: " + std::string(reason) +
-                                "; expected redis://[[user]:password@]host[:port][/database]");
+                                "; expected redis://[[user]:password@]host[:port][/database]"
+                                " or redis+unix://[[user]:password@]/path[?db=N]");
 }
 
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -70,18 +71,55 @@ void parse_host_and_port(std::string_view text, server_url& url) {
         refuse("the port must be a number from 1 to 65535");
 }
 
+void parse_database(std::string_view digits, server_url& url) {
+    if (!parse_number(digits, url.database)) refuse("the database must be a number");
+}
+
+/// What follows the scheme of a Unix socket.
+server_url parse_unix(std::string_view url) {
+    server_url parsed;
+    // A path may have an '@', a login has no '/' before it.
+    if (const auto slash = url.find('/'), at = url.substr(0, slash).rfind('@'); at != std::string_view::npos) {
+        parse_login(url.substr(0, at), parsed);
+        url.remove_prefix(at + 1);
+    }
+    if (url.find('#') != std::string_view::npos) refuse("'#' has no meaning here");
+    const auto query = std::min(url.find('?'), url.size());
+    const auto path = percent_decoded(url.substr(0, query));
+    if (!path) refuse("the path has a '%' that two hexadecimal digits do not follow");
+    if (!path->starts_with('/')) refuse("the path of the socket must begin with '/'");
+    if (path->find('\0') != std::string::npos) refuse("the path has a zero byte");
+    parsed.path = *path;
+    if (query == url.size()) return parsed;
+    constexpr std::string_view database = "?db=";
+    if (!url.substr(query).starts_with(database)) refuse("only db=N may follow the '?'");
+    parse_database(url.substr(query + database.size()), parsed);
+    return parsed;
+}
+
+bool skip(std::string_view& text, std::string_view prefix) {
+    if (!text.starts_with(prefix)) return false;
+    text.remove_prefix(prefix.size());
+    return true;
+}
+
 }  // namespace
 
 std::string server_url::name() const {
+    if (!path.empty()) return path;
     const bool bare = host.find(':') == std::string::npos;
     return (bare ? host : '[' + host + ']') + ':' + std::to_string(port);
 }
 
+void check_path_of_socket(const server_url& url) {
+    // required: the system's sockaddr_un has no room for more
+    if (url.path.size() > 107) refuse("the path is longer than 107 bytes");
+}
+
 server_url parse_url(std::string_view url) {
-    constexpr std::string_view scheme = "redis://";
+    if (skip(url, "unix://") || skip(url, "redis+unix://")) return parse_unix(url);
     if (url.starts_with("rediss://")) refuse("TLS (rediss://) is not supported");
-    if (!url.starts_with(scheme)) refuse("it must begin with redis://");
-    url.remove_prefix(scheme.size());
+    if (!skip(url, "redis://")) refuse("it must begin with redis://, redis+unix:// or unix://");
     if (url.find_first_of("?#") != std::string_view::npos) refuse("'?' and '#' have no meaning here");
 
     server_url parsed;
@@ -92,7 +130,7 @@ server_url parse_url(std::string_view url) {
     const auto slash = std::min(url.find('/'), url.size());
     parse_host_and_port(url.substr(0, slash), parsed);
     const auto database = url.substr(std::min(slash + 1, url.size()));
-    if (!database.empty() && !parse_number(database, parsed.database)) refuse("the database must be a number");
+    if (!database.empty()) parse_database(database, parsed);
     return parsed;
 }
 

@@ -1,4 +1,4 @@
-// url.hpp - the parts of a redis:// URL.
+// url.hpp - the parts of the URL of a server.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,23 @@
 namespace weft::detail::redis {
 
 struct server_url {
+    std::string path;  // of a Unix socket; empty: host and port are meant
     std::string host;
     std::uint16_t port = 6379;
     std::string user;                // empty: the default user
     std::string password;            // empty: no AUTH
     unsigned database = 0;
 
-    // host:port, for messages; never contains the password
+    // host:port, or the path, for messages; never contains the password
     std::string name() const;
 };
 
-/// Parses redis://[[user]:password@]host[:port][/database]. User and password are percent-encoded,
-/// an IPv6 host is in brackets.
+/// Parses redis://[[user]:password@]host[:port][/database], redis+unix://[[user]:password@]/path[?db=N]
+/// or unix:///path[?db=N]. User, password and path are percent-encoded, an IPv6 host is in brackets.
 /// \throws  std::invalid_argument naming the part that is wrong; it never shows the password.
 server_url parse_url(std::string_view url);
+
+/// \throws  std::invalid_argument if the system cannot connect to the path.
+void check_path_of_socket(const server_url&);
 
 }  // namespace weft::detail::redis

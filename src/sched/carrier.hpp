@@ -39,6 +39,7 @@
 #include "arch/thread_word.hpp"
 #include "fiber/block_pool.hpp"
 #include "sched/idle/placement.hpp"
+#include "sched/idle/preempted.hpp"
 #include "sched/injector.hpp"
 #include "sched/monitor/thread_probe.hpp"
 #include "sched/tenure.hpp"
@@ -71,6 +72,7 @@ public:
     scheduler& owner() const noexcept { return owner_; }
     block_cache& blocks() noexcept { return blocks_; }
     placement& affinity() noexcept { return affinity_; }
+    preempted& preemptions() noexcept { return preemptions_; }
     /// \returns the worker it has, or had when it was last inside; null if none. A hint.
     const worker* worker_hint() noexcept { return has_worker() ? &its_worker() : nullptr; }
 
@@ -260,6 +262,7 @@ private:
     // Written by the monitor while the carrier has a worker, else by its own thread.
     atomic<std::int64_t> alone_since_{0};
     placement affinity_;
+    preempted preemptions_;
     injector<control_block> pinned_;  // PINNED-2
     atomic<unsigned> pinned_count_{0};
     atomic<bool> is_nice_{false}, has_lived_{false};

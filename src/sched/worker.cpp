@@ -23,11 +23,11 @@ worker::worker(scheduler& owner, unsigned index)
       alone_(owner.options().workers == 1),
       poll_at_(poll_every_most),
       poll_every_(poll_every_most),
-      last_poll_(clock::now()),
-      coarse_now_(coarse(last_poll_)),
+      coarse_now_(coarse(clock::now())),
       next_poll_(poll_every_most),
       seen_(owner.options().workers),
-      stacks_(owner.stacks()) {
+      stacks_(owner.stacks()),
+      last_poll_(clock::now().time_since_epoch().count()) {
     if (!owner.simulated()) return;
     state_.attend_classes();  // for good, so that each pick() goes to the simulator (WORKER-3)
     poll_at_.store(0, relaxed);
@@ -156,7 +156,9 @@ void worker::wake_helper() noexcept {
 
 void worker::poll() noexcept {
     take_in();
-    burst_.poll(last_poll_, ticks_.load(relaxed), owner_.predicts_bursts(), has_work() && owner_.thefts_pay(last_poll_));
+    const auto now = last_poll();
+    burst_.poll(now, ticks_.load(relaxed), owner_.predicts_bursts(), has_work() && owner_.thefts_pay(now));
+    owner_.the_monitor().somebody_dispatches(now);
     if (owner_.idle().too_many_awake() && !this_carrier()->has_pinned()) [[unlikely]]
         return begin_drain();
     if (has_work()) notify();
@@ -185,13 +187,13 @@ void worker::give_all_away() noexcept {
 // how long bodies run (poll_every_).
 void worker::take_in() noexcept {
     const auto now = clock::now();
-    const auto elapsed = now - last_poll_;
+    const auto elapsed = now - last_poll();
     if (elapsed > 2 * poll_aim && poll_every_ > 1) poll_every_ /= 2;
     if (elapsed < poll_aim / 2 && poll_every_ < poll_every_most) poll_every_ *= 2;
     // This may overwrite the monitor's request to poll (poll_soon()), which is carried out here.
     next_poll_.store(ticks_.load(relaxed) + poll_every_, relaxed);
     poll_at_.store(state_.has_classes() ? 0 : next_poll_.load(relaxed), relaxed);
-    last_poll_ = now;
+    last_poll_.store(now.time_since_epoch().count(), relaxed);
     coarse_now_ = coarse(now);
     cpu_.store(placement::here(), relaxed);  // a hint
 

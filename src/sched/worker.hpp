@@ -137,6 +137,7 @@ public:
         // LEAD-3; pairs with wake_for_timers_at()
         return first.time_since_epoch().count() < wakes_itself_at_.load(seq_cst) ? first : never;
     }
+    time_point last_poll() const noexcept { return time_point(duration(last_poll_.load(relaxed))); }
     int cpu() const noexcept { return cpu_.load(relaxed); }  // a hint; -1: unknown
     std::uint64_t steals() const noexcept { return steals_.load(relaxed); }
     std::uint64_t searches() const noexcept { return searches_.load(relaxed); }
@@ -180,7 +181,6 @@ private:
     // Used by the carrier that has the worker.
     atomic<std::uint64_t> poll_at_;  // counted in dispatches; the monitor sets it to 0
     std::uint32_t poll_every_;
-    time_point last_poll_;
     coarse_time coarse_now_;
     worker_state state_;
     // When it last took fibers from another worker; `never` once their lifetime has been judged.
@@ -206,6 +206,7 @@ private:
     fiber_queue high_, low_;
     burst burst_;
     alignas(64) atomic<std::uint64_t> ticks_{0};  // dispatches; written by the owner
+    atomic<std::int64_t> last_poll_;  // written by the owner; a hint for others
     timer_heap timers_;
     parker parker_;
     atomic<carrier*> held_by_{nullptr};

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include <weft/dump.hpp>
 
 #include "eventually.hpp"
 #include "random.hpp"
@@ -38,6 +42,45 @@ TEST_P(http_idle, SERVER_LIFE_6_connections_need_no_fiber_and_are_served_again) 
     }
     stop();
     for (auto& c : clients) EXPECT_TRUE(c.ended());
+}
+
+TEST_P(http_idle, a_dump_counts_them_and_names_the_server) {
+    start({.cold_after = 5ms});
+    std::vector<test::raw_client> clients;
+    for (int i = 0; i < 3; ++i) clients.push_back(connect());
+    EXPECT_TRUE(only_minded());
+    const auto all = take_snapshot(stacks::left_out);
+    ASSERT_EQ(all.runtimes.size(), 1u);
+    ASSERT_EQ(all.runtimes.front().asleep.size(), 1u);
+    const auto& seen = all.runtimes.front().asleep.front();
+    EXPECT_EQ(seen.owner, "http::server");
+    EXPECT_EQ(seen.address, to_string(app.local()));
+    EXPECT_TRUE(eventually([] { return take_snapshot(stacks::left_out).runtimes.front().asleep.front().count == 3; }));
+    stop();
+    EXPECT_TRUE(take_snapshot(stacks::left_out).runtimes.front().asleep.empty());
+}
+
+TEST_P(http_idle, a_dump_while_connections_come_back_and_servers_end_stress) {
+    std::atomic<bool> over = false;
+    std::thread looks([&] {
+        while (!over)
+            for (const auto& r : take_snapshot(stacks::left_out).runtimes)
+                for (const auto& s : r.asleep) EXPECT_EQ(s.owner, "http::server");
+    });
+    for (int round = 0; round < test::scaled(20); ++round) {
+        http::server s;
+        s.get("/", [](const http::request&) { return http::text(200, "root"); });
+        rt.run([&] { s.listen({.host = "127.0.0.1", .port = 0}, {.cold_after = 1ms}); });
+        auto serves = rt.spawn([&] { s.serve(); });
+        std::vector<test::raw_client> clients;
+        for (int i = 0; i < 3; ++i) clients.emplace_back(s.local().port);
+        for (int i = 0; i < 5; ++i)
+            for (auto& c : clients) EXPECT_EQ(c.ask(get("/")).body, "root");
+        s.stop(0s);
+        serves.join();
+    }
+    over = true;
+    looks.join();
 }
 
 TEST_P(http_idle, a_connection_that_has_not_spoken_yet_needs_none_either) {
@@ -77,6 +120,60 @@ TEST_P(http_idle, an_empty_line_now_and_then_does_not_put_the_timeout_off) {
         if (!c.silent_for(20)) break;
     }
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s) << "an empty line each 20 ms would begin the limit of 1 s anew";
+}
+
+TEST_P(http_idle, after_a_second_or_more_a_sweep_takes_their_fiber) {
+    start({.cold_after = 1s});
+    auto c = connect();
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(c.ask(get("/")).status, 200);
+    EXPECT_TRUE(eventually([&] { return test::waiting_for(rt, "idle streams") == 1; }));
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
+    EXPECT_EQ(rt.stats().fibers, resting + 1) << "and the fiber that sweeps";
+    EXPECT_EQ(c.ask(get("/users/1")).body, "1");
+}
+
+TEST_P(http_idle, a_sweep_ends_those_that_keep_their_fiber) {
+    start({.idle_timeout = 1s, .cold_after = no_limit});
+    auto used = connect(), silent = connect();
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(used.ask(get("/")).status, 200);
+    EXPECT_TRUE(used.ended());
+    EXPECT_TRUE(silent.ended());
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
+}
+
+TEST_P(http_idle, an_empty_line_does_not_put_the_timeout_off_where_there_are_sweeps) {
+    start({.idle_timeout = 2s, .cold_after = no_limit});
+    auto c = connect();
+    EXPECT_EQ(c.ask(get("/")).status, 200);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(c.silent_for(1800));
+    EXPECT_TRUE(c.send("\r\n"));
+    EXPECT_TRUE(c.ended());
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 2s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 3500ms) << "the line has begun the limit of 2 s anew";
+}
+
+TEST_P(http_idle, a_connection_that_has_sent_an_empty_line_keeps_its_fiber_and_its_limit) {
+    start({});
+    auto c = connect(), fresh = connect();
+    EXPECT_EQ(c.ask(get("/")).status, 200);
+    EXPECT_TRUE(c.send("\r\n"));
+    EXPECT_TRUE(fresh.send("\r\n"));
+    EXPECT_TRUE(c.silent_for(2600)) << "sweeps are for those that have no deadline";
+    EXPECT_EQ(c.ask(get("/")).status, 200);
+    EXPECT_EQ(fresh.ask(get("/")).status, 200);
+}
+
+TEST_P(http_idle, after_an_early_empty_line_the_limit_counts_from_the_answer) {
+    start({.idle_timeout = 1s, .cold_after = no_limit});
+    auto c = connect();
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(c.ask(get("/")).status, 200);
+    EXPECT_TRUE(c.send("\r\n"));
+    EXPECT_TRUE(c.ended());
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 1s);
 }
 
 TEST_P(http_idle, however_soon_they_are_served) {
@@ -121,7 +218,10 @@ TEST(http_idle_where_fibers_are_limited, each_connection_keeps_its_fiber) {
 TEST_P(http_idle, a_stop_hangs_up_at_once) {
     start({.cold_after = 5ms});
     std::vector<test::raw_client> clients;
-    for (int i = 0; i < 100; ++i) clients.push_back(connect());
+    for (int i = 0; i < 100; ++i) {
+        clients.push_back(connect());
+        EXPECT_EQ(clients.back().ask(get("/")).status, 200) << "a connection that waits to be accepted would be reset";
+    }
     EXPECT_TRUE(only_minded());
     const auto begin = std::chrono::steady_clock::now();
     stop(30s);
@@ -129,7 +229,7 @@ TEST_P(http_idle, a_stop_hangs_up_at_once) {
     for (auto& c : clients) EXPECT_TRUE(c.ended());
 }
 
-TEST_P(http_idle, SERVICE_2_stress_what_had_arrived_before_a_stop_is_answered) {
+TEST_P(http_idle, SERVICE_1_stress_what_had_arrived_before_a_stop_is_answered) {
     const test::seed seed;
     auto random = seed.of(0);
     for (int round = 0; round < test::scaled(20); ++round) {
@@ -148,6 +248,27 @@ TEST_P(http_idle, SERVICE_2_stress_what_had_arrived_before_a_stop_is_answered) {
         for (auto& c : clients) c.half_close();
         serves.join();
     }
+}
+
+TEST_P(http_idle, SERVICE_1_what_arrives_before_the_connection_is_idle_is_answered) {
+    http::server s;
+    s.get("/", [](const http::request&) { return http::text(200, "root"); });
+    std::optional<test::raw_client> client;
+    int answers = 0;
+    const auto ask_again_and_stop = [&](const http::access&) {
+        if (++answers > 1) return;
+        client->send(get("/"));
+        s.stop(10s);
+        this_fiber::sleep_for(20ms);  // serve() ends the idle connections meanwhile
+    };
+    rt.run([&] { s.listen({.host = "127.0.0.1", .port = 0}, {.on_access = ask_again_and_stop}); });
+    client.emplace(s.local().port);
+    auto serves = rt.spawn([&] { s.serve(); });
+    EXPECT_EQ(client->ask(get("/")).status, 200);
+    EXPECT_EQ(client->receive().status, 200);
+    client->half_close();
+    serves.join();
+    EXPECT_EQ(answers, 2);
 }
 
 TEST_P(http_idle, stress_no_answer_is_lost_or_mixed_up) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -32,6 +33,43 @@ TEST(headers, set_replaces_all_of_a_name) {
     EXPECT_EQ(h.find("x"), "2");
     EXPECT_EQ(h.erase("y"), 1u);
     EXPECT_EQ(h.erase("y"), 0u);
+}
+
+TEST(headers, HEADERS_3_a_constant_type_is_a_field_as_any_other) {
+    auto h = http::text(200, "x").headers;
+    h.add("X", "1");
+    ASSERT_EQ(h.size(), 2u);
+    EXPECT_EQ(h[0].name, "Content-Type");
+    EXPECT_EQ(h.find("content-type"), "text/plain; charset=utf-8");
+    EXPECT_EQ(h[1].name, "X");
+    EXPECT_EQ(std::distance(h.begin(), h.end()), 2);
+    const auto copy = h;
+    h.set("content-type", "text/html");
+    EXPECT_EQ(h.size(), 2u);
+    EXPECT_EQ(h.find("Content-Type"), "text/html");
+    EXPECT_EQ(copy.find("Content-Type"), "text/plain; charset=utf-8");
+    h = copy;
+    EXPECT_EQ(h.erase("CONTENT-TYPE"), 1u);
+    EXPECT_FALSE(h.contains("Content-Type"));
+    EXPECT_EQ(h.size(), 1u);
+    h = copy;
+    h.clear();
+    EXPECT_TRUE(h.empty());
+}
+
+TEST(headers, HEADERS_1_a_stored_field_may_lie_anywhere_in_the_text) {
+    const std::string head = "Near: 1\r\nFar:" + std::string(300, ' ') + "2\r\n";
+    const std::string_view all = head, elsewhere = "3";
+    http::headers h;
+    h.store(all);
+    h.add_stored({all.substr(0, 4), all.substr(6, 1)}, all);
+    h.add_stored({all.substr(9, 3), all.substr(313, 1)}, all);
+    h.add_stored({all.substr(0, 4), elsewhere}, all);
+    EXPECT_EQ(h.size(), 3u);
+    EXPECT_EQ(h.find("near"), "1");
+    EXPECT_EQ(h.find("far"), "2");
+    EXPECT_EQ(h[2].name, "Near");
+    EXPECT_EQ(h[2].value, "3");
 }
 
 TEST(headers, cannot_be_split_by_a_value) {

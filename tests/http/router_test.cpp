@@ -56,8 +56,30 @@ TEST(router, answers_405_with_allow) {
     r.get("/a", says("a")).put("/a", says("a")).post("/{x}", says("x"));
     const auto refused = ask(r, "DELETE", "/a");
     EXPECT_EQ(refused.status, 405);
-    EXPECT_EQ(refused.headers.find("Allow"), "GET, HEAD, POST, PUT");
-    EXPECT_EQ(ask(r, "BREW", "/b").headers.find("Allow"), "POST");
+    EXPECT_EQ(refused.headers.find("Allow"), "GET, HEAD, OPTIONS, POST, PUT");
+    EXPECT_EQ(ask(r, "BREW", "/b").headers.find("Allow"), "OPTIONS, POST");
+}
+
+TEST(router, answers_options_where_no_route_does) {
+    http::router r;
+    r.get("/a", says("a")).put("/a", says("a")).del("/b", says("b")).add("OPTIONS", "/c", says("c"));
+    r.not_found([](const http::request&) { return http::text(404, "nothing"); });
+    const auto a = ask(r, "OPTIONS", "/a?x=1");
+    EXPECT_EQ(a.status, 204);
+    EXPECT_EQ(a.body, "");
+    EXPECT_EQ(a.headers.find("Allow"), "GET, HEAD, OPTIONS, PUT");
+    EXPECT_EQ(ask(r, "OPTIONS", "/b").headers.find("Allow"), "DELETE, OPTIONS");
+    EXPECT_EQ(ask(r, "OPTIONS", "/c").body, "c");
+    EXPECT_EQ(ask(r, "OPTIONS", "/e").body, "nothing");
+    const auto all = ask(r, "OPTIONS", "*");
+    EXPECT_EQ(all.status, 204);
+    EXPECT_EQ(all.headers.find("Allow"), "DELETE, GET, HEAD, OPTIONS, PUT");
+    r.any("/d", says("d"));
+    EXPECT_EQ(ask(r, "OPTIONS", "/d").body, "d");
+    EXPECT_EQ(ask(r, "OPTIONS", "*").status, 204);
+    EXPECT_FALSE(ask(r, "OPTIONS", "*").headers.contains("Allow")) << "/d takes every method there is";
+    EXPECT_EQ(ask(r, "GET", "*").status, 404);
+    EXPECT_EQ(ask(http::router(), "OPTIONS", "*").headers.find("Allow"), "OPTIONS");
 }
 
 TEST(router, lets_get_answer_head) {
@@ -108,7 +130,7 @@ TEST(router, a_last_segment_with_three_dots_matches_the_rest_of_the_path) {
     http::router everything;
     everything.any("/{all...}", echoes("all"));
     for (const char* path : {"/", "/a", "/a/b"}) EXPECT_EQ(ask(everything, "BREW", path).body, path + 1);
-    EXPECT_EQ(ask(everything, "OPTIONS", "*").status, 404) << "no path";
+    EXPECT_EQ(ask(everything, "OPTIONS", "*").status, 204) << "no path";
 }
 
 TEST(router, literals_win_over_names_and_names_over_the_rest) {
@@ -122,7 +144,7 @@ TEST(router, literals_win_over_names_and_names_over_the_rest) {
     EXPECT_EQ(ask(r, "GET", "/a/").body, "");
     EXPECT_EQ(ask(r, "GET", "/b/c").body, "all");
     EXPECT_EQ(ask(r, "GET", "/a/posted").body, "one") << "a route of another method does not hide it";
-    EXPECT_EQ(ask(r, "PUT", "/a/posted").headers.find("Allow"), "GET, HEAD, POST");
+    EXPECT_EQ(ask(r, "PUT", "/a/posted").headers.find("Allow"), "GET, HEAD, OPTIONS, POST");
 }
 
 TEST(router, refuses_a_star_and_says_what_to_write) {
@@ -146,7 +168,7 @@ TEST(router, not_found_answers_unknown_paths_and_leaves_405_alone) {
     http::router r;
     r.get("/a", says("a")).not_found([](const http::request& q) { return http::text(404, "no " + std::string(q.path())); });
     EXPECT_EQ(ask(r, "GET", "/b/c").body, "no /b/c");
-    EXPECT_EQ(ask(r, "OPTIONS", "*").body, "no *");
+    EXPECT_EQ(ask(r, "GET", "*").body, "no *");
     EXPECT_EQ(ask(r, "PUT", "/a").status, 405);
     EXPECT_EQ(ask(r, "GET", "/%zz").status, 400);
     r.not_found([](const http::request&) { return http::text(200, "the second"); });
@@ -236,7 +258,9 @@ TEST(router, names_a_bad_pattern) {
     try {
         r.get("/a/{x", says(""));
         FAIL();
-    } catch (const std::invalid_argument& e) { EXPECT_NE(std::string(e.what()).find("/a/{x"), std::string::npos); }
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string(e.what()).find("/a/{x"), std::string::npos);
+    }
 }
 
 }  // namespace

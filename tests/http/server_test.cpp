@@ -30,7 +30,7 @@ TEST_P(http_server, answers) {
     EXPECT_EQ(c.ask(get("/nothing")).status, 404);
     const auto wrong = c.ask("DELETE /users/7 HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_EQ(wrong.status, 405);
-    EXPECT_EQ(wrong.header("Allow"), "GET, HEAD");
+    EXPECT_EQ(wrong.header("Allow"), "GET, HEAD, OPTIONS");
     EXPECT_EQ(c.ask("BREW / HTTP/1.1\r\nHost: a\r\n\r\n").status, 405);
 }
 
@@ -126,7 +126,9 @@ TEST_P(http_server, answers_500_when_a_handler_throws) {
     start({.on_error = [&](http::request const& q, std::exception_ptr e) {
         try {
             std::rethrow_exception(e);
-        } catch (std::runtime_error const& x) { told += std::string(x.what()) == "ouch" && q.target() == "/throw"; } catch (...) {
+        } catch (std::runtime_error const& x) {
+            told += std::string(x.what()) == "ouch" && q.target() == "/throw";
+        } catch (...) {
             ++told;
         }
     }});

@@ -50,6 +50,9 @@ def check_switches():
     expect("AUTO leaves out what cannot be built", well and "weft_http" not in targets("auto") and "weft_redis" not in targets("auto"), said)
     well, said = weft("http", "-DWEFT_HTTP=ON", *BARE_MACHINE)
     expect("ON without Boost is an error that names its package", not well and "WEFT_HTTP is ON, but libboost-dev" in said, said)
+    well, said = weft("coders", "-DWEFT_HTTP=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON")
+    expect("the error names what is missing and nothing else", not well and "WEFT_HTTP is ON, but zlib1g-dev" in said
+           and "libzstd-dev" in said and "pkg-config" in said and "libboost-dev" not in said, said)
     well, said = weft("redis", "-DWEFT_REDIS=on", "-DWEFT_HTTP=OFF", *BARE_MACHINE)
     expect("ON without hiredis is an error that names its package", not well and "WEFT_REDIS is ON, but libhiredis-dev" in said, said)
     well, said = weft("perhaps", "-DWEFT_HTTP=perhaps")
@@ -112,22 +115,28 @@ find_package(weft ${ASKED})
 message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_redis_FOUND}")
 """)
 
-    def ask(folder, asked):
-        return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}")
+    def ask(folder, asked, *options):
+        return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}", *options)
 
     off, bare = installation("off", "off", "http", "redis"), installation("auto", "auto", "http", "redis")
-    for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core reductions lockcheck",
+    for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork reductions lockcheck",
                   "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis"):
         well, said = ask(off, asked)
         expect(f"find_package(weft {asked}) succeeds without http and redis", well and "core=TRUE http=FALSE redis=FALSE" in said, said)
     for folder, asked, sentence in (
-            (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, reductions, lockcheck"),
+            (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, prefork, reductions, lockcheck"),
             (off, "core redis", "component redis was not built: WEFT_REDIS was OFF; here are"),
-            (bare, "weft http", "component http was not built: libboost-dev (1.74 or later) was missing; here are"),
+            (bare, "weft http", "component http was not built: libboost-dev (1.74 or later), zlib1g-dev (1.2.11 or later), libzstd-dev (1.4 or later), or pkg-config to find them, was missing; here are"),
             (bare, "redis", "component redis was not built: libhiredis-dev, or pkg-config to find it, was missing; here are"),
-            (bare, "htpt", "weft has no component htpt; here are: core, reductions, lockcheck")):
+            (bare, "htpt", "weft has no component htpt; here are: core, prefork, reductions, lockcheck")):
         well, said = ask(folder, f"REQUIRED COMPONENTS {asked}")
         expect(f"COMPONENTS {asked}: '{sentence}'", not well and sentence in said, said)
+
+    whole = installation("whole", "auto")
+    for asked, sentence in (("http", "component http cannot be linked: pkg-config does not know zlib>=1.2.11 (zlib1g-dev); here are: core, prefork, reductions"),
+                            ("redis", "component redis cannot be linked: pkg-config does not know hiredis (libhiredis-dev); here are")):
+        well, said = ask(whole, f"REQUIRED COMPONENTS {asked}", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON", "-Dweft_USE_STATIC_LIBS=ON")
+        expect(f"a static {asked} without what it is linked with: '{sentence}'", not well and sentence in said, said)
 
 
 work.mkdir(parents=True, exist_ok=True)

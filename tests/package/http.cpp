@@ -1,10 +1,12 @@
-// http.cpp - an outside user of weft::http: serves one route and stops, with no Boost header in sight.
+// http.cpp - an outside user of weft::http: serves one route and stops, with no header of Boost, zlib or zstd in sight.
+#include <weft/http/compress.hpp>
 #include <weft/http/server.hpp>
 #include <weft/weft.hpp>
 
 int main() {
     return weft::run([] {
         weft::http::server app;
+        app.use(weft::http::compress());   // a static library hands zlib and zstd on
         app.get("/hello/{name}", [](weft::http::request const& q) -> weft::http::response {
             return weft::http::text(200, q.path("name"));
         });

@@ -17,6 +17,8 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using weft::detail::redis::append_command;
 using weft::detail::redis::decoder;
+using weft::detail::redis::require_resp3;
+using weft::detail::redis::resp;
 using weft::redis::argument;
 using weft::redis::array;
 using weft::redis::error_reply;
@@ -26,8 +28,8 @@ using weft::redis::value;
 
 constexpr std::size_t plenty = 1 << 20;
 
-std::vector<value> replies_in(std::string_view bytes, std::size_t piece) {
-    decoder d(plenty);
+std::vector<value> replies_in(std::string_view bytes, std::size_t piece, resp protocol = resp::two) {
+    decoder d(plenty, protocol);
     std::vector<value> found;
     while (!bytes.empty()) {
         const auto now = bytes.substr(0, piece);
@@ -48,8 +50,15 @@ const std::string every_kind =
     "*4\r\n:1\r\n*2\r\n$1\r\na\r\n-WRONG b\r\n$-1\r\n+fine\r\n$4\r\n\r\n\0x\r\n"s;
 
 std::vector<value> every_value() {
-    return {of(status{"OK"}), of(std::int64_t{42}), of(std::int64_t{-7}), of("hello"s), of(""s), of(nil{}), of(nil{}),
-            of(array{}), of(error_reply{"ERR no such thing"}),
+    return {of(status{"OK"}),
+            of(std::int64_t{42}),
+            of(std::int64_t{-7}),
+            of("hello"s),
+            of(""s),
+            of(nil{}),
+            of(nil{}),
+            of(array{}),
+            of(error_reply{"ERR no such thing"}),
             of(array{of(std::int64_t{1}), of(array{of("a"s), of(error_reply{"WRONG b"})}), of(nil{}), of(status{"fine"})}),
             of("\r\n\0x"s)};
 }
@@ -75,7 +84,13 @@ TEST(redis_codec, gives_nothing_before_the_last_byte) {
 TEST(redis_codec, refuses_what_is_not_resp) {
     for (const std::string_view bad : {"HTTP/1.1 400 Bad Request\r\n"sv, "$-7\r\n"sv, "$abc\r\n"sv, "*-3\r\n"sv, "\0\0"sv}) {
         decoder d(plenty);
-        EXPECT_THAT([&] { feed(d, bad); (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("protocol"))) << bad;
+        EXPECT_THAT(
+            [&] {
+                feed(d, bad);
+                (void)d.next();
+            },
+            ThrowsMessage<std::runtime_error>(HasSubstr("protocol")))
+            << bad;
     }
 }
 
@@ -145,7 +160,12 @@ TEST(redis_codec, deep_nesting_is_refused) {
     decoder d(plenty);
     std::string deep;
     for (int i = 0; i < 100'000; ++i) deep += "*1\r\n";
-    EXPECT_THAT([&] { feed(d, deep); (void)d.next(); }, ThrowsMessage<std::runtime_error>(HasSubstr("protocol")));
+    EXPECT_THAT(
+        [&] {
+            feed(d, deep);
+            (void)d.next();
+        },
+        ThrowsMessage<std::runtime_error>(HasSubstr("protocol")));
 }
 
 TEST(redis_codec, seven_levels_are_understood) {
@@ -156,6 +176,70 @@ TEST(redis_codec, seven_levels_are_understood) {
     const value* v = &found[0];
     for (int i = 0; i < 7; ++i) v = &v->elements().at(0);
     EXPECT_EQ(v->integer(), 9);
+}
+
+TEST(redis_codec, RESP3_is_not_taken_for_RESP2) {
+    for (const std::string_view bad :
+         {"%1\r\n+a\r\n+b\r\n"sv, "~1\r\n+a\r\n"sv, ",1.5\r\n"sv, "#t\r\n"sv, "=5\r\ntxt:a\r\n"sv, ">1\r\n+a\r\n"sv}) {
+        decoder d(plenty);
+        EXPECT_THAT(
+            [&] {
+                feed(d, bad);
+                (void)d.next();
+            },
+            ThrowsMessage<std::runtime_error>(HasSubstr("protocol")))
+            << bad;
+    }
+}
+
+/// Whether hiredis knows RESP3. If it does not, there is no decoder for it, which is then what the test shows.
+bool resp3_is_there() {
+    try {
+        require_resp3();
+        return true;
+    } catch (const std::invalid_argument& refused) {
+        EXPECT_THAT(refused.what(), HasSubstr("hiredis 1.1 or later"));
+        EXPECT_THROW(decoder(plenty, resp::three), std::invalid_argument);
+        return false;
+    }
+}
+
+TEST(redis_codec, decodes_every_kind_of_reply_of_RESP3) {
+    if (!resp3_is_there()) return;
+    using weft::redis::big_number;
+    using weft::redis::map;
+    using weft::redis::set;
+    using weft::redis::verbatim;
+    const std::string replies = every_kind +
+                                "%2\r\n+a\r\n%1\r\n:1\r\n~1\r\n+x\r\n*2\r\n:1\r\n:2\r\n_\r\n~2\r\n#t\r\n#f\r\n,1.5\r\n,-inf\r\n"
+                                "(-3492890328409238509324850943850943825024385\r\n=8\r\ntxt:\r\n\0x\r\n%0\r\n_\r\n"s;
+    auto expected = every_value();
+    const auto inner = of(map{{of(std::int64_t{1}), of(set{{of(status{"x"})}})}});
+    expected.push_back(of(map{{of(status{"a"}), inner}, {of(array{of(std::int64_t{1}), of(std::int64_t{2})}), of(nil{})}}));
+    expected.push_back(of(set{{of(true), of(false)}}));
+    expected.push_back(of(1.5));
+    expected.push_back(of(-std::numeric_limits<double>::infinity()));
+    expected.push_back(of(big_number{"-3492890328409238509324850943850943825024385"}));
+    expected.push_back(of(verbatim{"txt", "\r\n\0x"s}));
+    expected.push_back(of(map{}));
+    expected.push_back(of(nil{}));
+    for (std::size_t piece = 1; piece <= replies.size(); ++piece)
+        ASSERT_EQ(replies_in(replies, piece, resp::three), expected) << "piece size " << piece;
+}
+
+TEST(redis_codec, refuses_in_RESP3_what_nothing_asked_for) {
+    if (!resp3_is_there()) return;
+    for (const std::string_view bad : {">2\r\n+a\r\n+b\r\n"sv, "|1\r\n+a\r\n+b\r\n"sv, "#x\r\n"sv, ",x\r\n"sv, "=3\r\ntxt\r\n"sv,
+                                       "%1\r\n%1\r\n%1\r\n%1\r\n%1\r\n%1\r\n%1\r\n%1\r\n"sv, "!5\r\nERR x\r\n"sv}) {
+        decoder d(plenty, resp::three);
+        EXPECT_THAT(
+            [&] {
+                feed(d, bad);
+                (void)d.next();
+            },
+            ThrowsMessage<std::runtime_error>(HasSubstr("protocol")))
+            << bad;
+    }
 }
 
 std::string spelled(std::initializer_list<argument> words) {
@@ -193,6 +277,13 @@ TEST(redis_value, says_what_it_is_instead) {
     EXPECT_THAT([] { (void)of(nil{}).text(); }, ThrowsMessage<weft::redis::error>("the reply is nil, not string"));
     EXPECT_THAT([] { (void)of(error_reply{"ERR x"}).elements(); }, ThrowsMessage<weft::redis::error>("ERR x"));
     EXPECT_EQ(of(status{"OK"}).text(), "OK");
+    EXPECT_THAT([] { (void)of(true).number(); }, ThrowsMessage<weft::redis::error>("the reply is bool, not double"));
+    EXPECT_THAT([] { (void)of(1.5).entries(); }, ThrowsMessage<weft::redis::error>("the reply is double, not map"));
+    EXPECT_THAT([] { (void)of("t"s).boolean(); }, ThrowsMessage<weft::redis::error>("the reply is string, not bool"));
+    EXPECT_EQ(of(weft::redis::verbatim{"txt", "shown"}).text(), "shown");
+    EXPECT_EQ(of(weft::redis::big_number{"12"}).text(), "12");
+    EXPECT_EQ(of(weft::redis::set{{of("a"s)}}).elements().at(0).text(), "a");
+    EXPECT_EQ(of(std::int64_t{3}).number(), 3.0);
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <new>
+#include <stdexcept>
 #include <vector>
 
 #include <weft/deadline.hpp>
@@ -13,9 +16,10 @@
 #include <weft/runtime.hpp>
 #include <weft/stop.hpp>
 
-#include "support/no_leaks.hpp"
 #include "redis/support/fake_server.hpp"
+#include "redis/support/fragile_stream.hpp"
 #include "redis/support/redis_server.hpp"
+#include "support/no_leaks.hpp"
 
 namespace {
 
@@ -26,6 +30,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using weft::test::fake_peer;
 using weft::test::fake_server;
+using weft::test::fragile_stream;
 namespace redis = weft::redis;
 
 const redis::client_options single{.connections = 1};
@@ -73,13 +78,15 @@ TEST(redis_connection, seed_N8_commands_of_one_turn_are_one_write) {
         for (int i = 0; i < fibers; ++i) peer.send(":1\r\n");
         peer.await_end();
     });
-    weft::run([&] {
-        redis::client db(server.url());
-        db.command("PING");
-        std::vector<weft::fiber<>> callers;
-        for (int i = 0; i < fibers; ++i) callers.push_back(weft::spawn([&] { db.command("INCR", "n"); }));
-        for (auto& c : callers) c.join();
-    }, weft::test::one_fiber_at_a_time);
+    weft::run(
+        [&] {
+            redis::client db(server.url());
+            db.command("PING");
+            std::vector<weft::fiber<>> callers;
+            for (int i = 0; i < fibers; ++i) callers.push_back(weft::spawn([&] { db.command("INCR", "n"); }));
+            for (auto& c : callers) c.join();
+        },
+        weft::test::one_fiber_at_a_time);
     std::string all;
     for (int i = 0; i < fibers; ++i) all += "*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n";
     EXPECT_EQ(first_read, all);
@@ -117,12 +124,53 @@ TEST(redis_connection, what_was_given_up_before_it_was_sent_is_not_sent) {
         peer.send("$3\r\nyes\r\n");
         peer.await_end();
     });
+    weft::run(
+        [&] {
+            redis::client db("redis://:x@127.0.0.1:" + std::to_string(server.port()), single);
+            const auto keeps_it_open = weft::spawn([&] { EXPECT_EQ(db.get("wanted"), "yes"); });
+            EXPECT_THROW(weft::with_timeout(20ms, [&] { db.set("given", "up"); }), weft::timeout_error);
+            weft::this_fiber::sleep_for(150ms);
+        },
+        weft::test::one_fiber_at_a_time);
+}
+
+/// Whatever a write throws fails all commands that wait, and the next command connects again.
+void expect_lost_when_a_write_throws(void (*throws)(), const char* reason) {
+    weft::event first_was_read;
+    fake_server server([&](fake_server& s) {
+        auto lost = s.accept();
+        lost.command();
+        lost.send("+PONG\r\n");  // so the next connection is made at once
+        lost.command();
+        first_was_read.set();
+        lost.await_end();
+        auto sound = s.accept();
+        sound.command();
+        sound.send("$2\r\nit\r\n");
+        sound.await_end();
+    });
     weft::run([&] {
-        redis::client db("redis://:x@127.0.0.1:" + std::to_string(server.port()), single);
-        const auto keeps_it_open = weft::spawn([&] { EXPECT_EQ(db.get("wanted"), "yes"); });
-        EXPECT_THROW(weft::with_timeout(20ms, [&] { db.set("given", "up"); }), weft::timeout_error);
-        weft::this_fiber::sleep_for(150ms);
-    }, weft::test::one_fiber_at_a_time);
+        const auto state = std::make_shared<fragile_stream::state>();
+        redis::client db(server.url(), {.connections = 1, .connect = [&](const weft::net::endpoint& at) -> weft::io::byte_stream {
+                                            return fragile_stream{weft::tcp::stream::connect(at), state};
+                                        }});
+        db.command("PING");
+        auto waits = weft::spawn([&] { expect_lost([&] { weft::with_timeout(20s, [&] { db.get("a"); }); }, reason); });
+        first_was_read.wait();
+        state->throws = throws;
+        expect_lost([&] { weft::with_timeout(20s, [&] { db.get("b"); }); }, reason);
+        waits.join();
+        state->throws = nullptr;
+        state->is_shut_down = false;
+        EXPECT_EQ(weft::with_timeout(20s, [&] { return db.get("c"); }), "it");
+    });
+}
+
+TEST(redis_connection, whatever_ends_the_writer_is_the_reason_and_the_next_connection_works) {
+    expect_lost_when_a_write_throws([] { throw std::runtime_error("the tunnel has no room"); },
+                                    "connection lost: the tunnel has no room");
+    expect_lost_when_a_write_throws([] { throw std::bad_alloc(); }, "connection lost: out of memory");
+    expect_lost_when_a_write_throws([] { throw 7; }, "connection lost: an exception that is no std::exception");
 }
 
 TEST(redis_connection, a_server_that_says_nothing_while_a_reply_is_due_is_given_up) {
@@ -388,6 +436,46 @@ TEST(redis_connection, the_end_of_the_client_fails_what_waits) {
     });
 }
 
+TEST(redis_connection, a_redirection_of_a_cluster_is_explained) {
+    fake_server server([&](fake_server& s) {
+        const auto serve = [](fake_peer peer, int commands) {
+            for (int i = 0; i < commands; ++i) peer.command();
+            peer.send("-MOVED 3999 127.0.0.1:6381\r\n-ASK 3999 127.0.0.1:6381\r\n");
+            peer.await_end();
+        };
+        serve(s.accept(), 2);
+        auto own = s.accept();
+        own.command();
+        own.send("-ASK 1 h:2\r\n");
+        own.command();
+        own.send("-MOVEDX is no redirection\r\n");
+        own.await_end();
+    });
+    const auto message = [](auto&& call) {
+        try {
+            call();
+        } catch (const redis::error& failure) {
+            EXPECT_EQ(failure.kind(), redis::error_kind::reply);
+            return std::string(failure.what());
+        }
+        return std::string("no error");
+    };
+    weft::run([&] {
+        {
+            redis::client db(server.url(), single);
+            const auto replies = db.pipeline({{"GET", "a"}, {"GET", "b"}});
+            EXPECT_THAT(message([&] { static_cast<void>(replies[0].text()); }),
+                        AllOf(HasSubstr("no support for clusters"), HasSubstr("MOVED 3999 127.0.0.1:6381")));
+            EXPECT_THAT(message([&] { static_cast<void>(replies[1].text()); }), HasSubstr("(the server says: ASK 3999"));
+        }
+        redis::client db(server.url(), single);
+        db.exclusive([&](redis::session& s) {
+            EXPECT_THAT(message([&] { s.command("GET", "a"); }), HasSubstr("cluster"));
+            EXPECT_EQ(message([&] { s.command("GET", "a"); }), "MOVEDX is no redirection");
+        });
+    });
+}
+
 TEST(redis_connection, a_full_pipe_in_both_directions_does_not_jam) {
     // The server reads nothing until it has sent replies larger than every buffer on the way.
     constexpr int commands = 64;
@@ -400,13 +488,15 @@ TEST(redis_connection, a_full_pipe_in_both_directions_does_not_jam) {
         for (int i = 1; i < commands; ++i) peer.command();
         peer.await_end();
     });
-    weft::run([&] {
-        redis::client db(server.url(), single);
-        std::vector<weft::fiber<>> callers;
-        for (int i = 0; i < commands; ++i)
-            callers.push_back(weft::spawn([&] { EXPECT_EQ(db.command("ECHO", text).text().size(), text.size()); }));
-        for (auto& c : callers) c.join();
-    }, weft::test::one_fiber_at_a_time);
+    weft::run(
+        [&] {
+            redis::client db(server.url(), single);
+            std::vector<weft::fiber<>> callers;
+            for (int i = 0; i < commands; ++i)
+                callers.push_back(weft::spawn([&] { EXPECT_EQ(db.command("ECHO", text).text().size(), text.size()); }));
+            for (auto& c : callers) c.join();
+        },
+        weft::test::one_fiber_at_a_time);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 using namespace std::string_literals;
 using weft::detail::redis::line_guard;
+using weft::detail::redis::resp;
 
 struct passed {
     std::string bytes;
@@ -19,8 +20,8 @@ struct passed {
     bool refused;
 };
 
-passed pass(std::string_view stream, std::size_t piece) {
-    line_guard guard;
+passed pass(std::string_view stream, std::size_t piece, resp protocol = resp::two) {
+    line_guard guard(protocol);
     passed p{};
     while (!stream.empty()) {
         guard.pass(stream.substr(0, piece), [&](std::string_view on) {
@@ -70,6 +71,17 @@ TEST(redis_line_guard, LINE_GUARD_3_what_cannot_be_a_line_is_handed_on_at_once) 
     EXPECT_EQ(pass("+OK\r\nHTTP", 1).bytes, "+OK\r\nHTTP");
     EXPECT_EQ(pass("$x\r\n+a", 100).bytes, "$x\r\n");
     EXPECT_EQ(pass("$99999999999999999999\r\n:1\r\n", 3).bytes, "$99999999999999999999\r\n:1\r\n");
+}
+
+TEST(redis_line_guard, LINE_GUARD_1_the_types_of_RESP3_are_lines_and_bulk_strings_too) {
+    const std::string three = "%1\r\n+a\r\n_\r\n~2\r\n#t\r\n,1.5\r\n(123\r\n=7\r\ntxt:+\r\nx\r\n|1\r\n+a\r\n:1\r\n>0\r\n";
+    for (std::size_t piece = 1; piece <= three.size(); ++piece) {
+        const auto p = pass(three, piece, resp::three);
+        EXPECT_EQ(p.bytes, three) << piece;
+        EXPECT_FALSE(p.refused);
+    }
+    EXPECT_EQ(pass("%1", 1, resp::three).bytes, "") << "held until the line is complete";
+    EXPECT_EQ(pass("%1", 1, resp::two).bytes, "%1") << "the reader refuses it";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <weft/weft.hpp>
 
 #include <array>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -66,6 +67,38 @@ TEST(simulated_redis, loses_connections_and_connects_again) {
         });
     });
     EXPECT_GT(lost, 0u) << "no connection was ever reset, so this has shown nothing";
+}
+
+TEST(simulated_redis, COMMAND_QUEUE_5_a_client_ends_once_the_callers_that_were_interrupted_have_left) {
+    explore(200, [] {
+        net::simulated_network net;
+        auto listener = net.listen(store);
+        auto server = spawn([&] {  // it answers nothing
+            auto peer = listener.accept();
+            std::array<std::byte, 100> buffer;
+            std::error_code end;
+            while (peer.read_some(buffer, end) > 0) {}
+        });
+        std::optional<redis::client> db(std::in_place, "redis://store", through(net));
+        int inside = 0;
+        std::array<fiber<>, 3> callers;
+        for (auto& caller : callers)
+            caller = spawn([&] {
+                ++inside;
+                try {
+                    db->get("key");
+                    ADD_FAILURE() << "nobody has answered";
+                } catch (const redis::error&) {  // stopped, but the client's end was faster
+                } catch (const cancelled&) {}
+                --inside;
+            });
+        this_fiber::sleep_for(1s);  // all wait for their replies
+        for (auto& caller : callers) caller.request_stop();
+        db.reset();
+        EXPECT_EQ(inside, 0) << "a caller that was interrupted has yet to take the lock of a queue that is gone";
+        for (auto& caller : callers) caller.join();
+        server.join();
+    });
 }
 
 TEST(simulated_redis, says_why_a_connection_cannot_be_made) {

@@ -1,4 +1,4 @@
-// stop_matrix_redis_test.cpp - a command that waits for its reply, interrupted in all ways.
+// stop_matrix_redis_test.cpp - commands that wait for their replies, interrupted in all ways.
 #include "support/stop_matrix.hpp"
 
 #include <weft/net/simulated_network.hpp>
@@ -13,26 +13,54 @@ namespace {
 class interruption_of_a_command : public interruption {};
 TEST_P(interruption_of_a_command, is_as_documented) { check(); }
 
-void a_reply(scene& s) {
-    net::simulated_network net;
-    const net::endpoint store{.host = "store", .port = 6379};
-    auto listener = net.listen(store);
-    const auto connect = [&](const net::endpoint& at) { return io::byte_stream(net.connect("here", at)); };
-    const auto db = s.prepare([&] {
-        return std::make_unique<redis::client>("redis://store", redis::client_options{.connections = 1, .connect = connect});
-    });
-    net::simulated_stream peer;
-    const auto answer = [&] {
-        peer = listener.accept();
+const net::endpoint store{.host = "store", .port = 6379};
+
+/// A server at which each command of a test arrives in one read, and a client of it.
+class shop {
+public:
+    explicit shop(scene& s, redis::client_options options = {}) {
+        options.connections = 1;
+        options.connect = [this](const net::endpoint& at) { return io::byte_stream(net_.connect("here", at)); };
+        db = s.prepare([&] { return std::make_unique<redis::client>("redis://store", options); });
+    }
+
+    void answer(std::string_view reply) {
+        peer_ = listener_.accept();
         std::array<std::byte, 100> command;
-        peer.read_some(command);
-        io::write_all(peer, "+PONG\r\n");
-    };
-    s.wait_for_signal(answer, [&] { EXPECT_EQ(db->command("PING").text(), "PONG"); });
+        peer_.read_some(command);
+        io::write_all(peer_, reply);
+    }
+
+private:
+    net::simulated_network net_;
+    net::simulated_listener listener_ = net_.listen(store);
+    net::simulated_stream peer_;
+
+public:
+    std::unique_ptr<redis::client> db;  // declared after the network through which it connects
+};
+
+void a_reply(scene& s) {
+    shop at(s);
+    s.wait_for_signal([&] { at.answer("+PONG\r\n"); }, [&] { EXPECT_EQ(at.db->command("PING").text(), "PONG"); });
 }
 
-std::vector<park_point> of_commands() {
-    return {{.name = "a_reply", .park = a_reply, .on_thread = outcome::untried}};  // a client needs a runtime
+void a_reply_in_a_session(scene& s) {
+    shop at(s);
+    s.wait_for_signal([&] { at.answer("*-1\r\n"); },
+                      [&] { at.db->exclusive([](redis::session& own) { EXPECT_TRUE(own.command("BLPOP", "k", 0).is_nil()); }); });
+}
+
+void a_subscription(scene& s) {
+    shop at(s);
+    s.wait_for_signal([&] { at.answer("*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"); },
+                      [&] { EXPECT_FALSE(at.db->subscribe("c").closed()); });
+}
+
+std::vector<park_point> of_commands() {  // a client needs a runtime
+    return {{.name = "a_reply", .park = a_reply, .on_thread = outcome::untried},
+            {.name = "a_reply_in_a_session", .park = a_reply_in_a_session, .on_thread = outcome::untried},
+            {.name = "a_subscription", .park = a_subscription, .on_thread = outcome::untried}};
 }
 
 INSTANTIATE_TEST_SUITE_P(all, interruption_of_a_command, ::testing::ValuesIn(rows_of(of_commands())),

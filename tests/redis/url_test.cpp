@@ -10,6 +10,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::ThrowsMessage;
+using weft::detail::redis::check_path_of_socket;
 using weft::detail::redis::parse_url;
 
 TEST(redis_url, a_host_is_enough) {
@@ -45,22 +46,62 @@ TEST(redis_url, an_ipv6_host_stands_in_brackets) {
     EXPECT_EQ(url.name(), "[::1]:6380");
 }
 
+TEST(redis_url, a_unix_socket_is_a_path) {
+    const auto plain = parse_url("unix:///run/redis.sock");
+    EXPECT_EQ(plain.path, "/run/redis.sock");
+    EXPECT_EQ(plain.host, "");
+    EXPECT_EQ(plain.database, 0u);
+    EXPECT_EQ(plain.name(), "/run/redis.sock");
+
+    const auto full = parse_url("redis+unix://ann:p%40ss@/run/a%20b@c%3f?db=3");
+    EXPECT_EQ(full.path, "/run/a b@c?");
+    EXPECT_EQ(full.user, "ann");
+    EXPECT_EQ(full.password, "p@ss");
+    EXPECT_EQ(full.database, 3u);
+    EXPECT_EQ(parse_url("unix://:secret@/s?db=1").password, "secret");
+    EXPECT_EQ(parse_url("redis+unix:///s").user, "");
+    EXPECT_EQ(parse_url("redis://h").path, "");
+}
+
 TEST(redis_url, a_wrong_part_is_named_and_the_password_is_not_shown) {
     const std::pair<const char*, const char*> wrong[] = {
-        {"http://h", "redis://"},          {"rediss://h", "TLS"},
-        {"redis://", "host"},              {"redis://:6379", "host"},
-        {"redis://h:port", "port"},        {"redis://h:0", "port"},
-        {"redis://h:70000", "port"},       {"redis://h:6379/x", "database"},
-        {"redis://h/-1", "database"},      {"redis://[::1:6379", "]"},
-        {"redis://[::1]x", "port"},        {"redis://u:hush%zz@h", "login"},
-        {"redis://hush@h", "password"},    {"redis://u:@h", "password"},
-        {"redis://:hush@h:x", "port"},     {"redis://h?db=1", "'?'"},
-        {"redis://a\nb", "host"},           {"redis://[[h]", "host"},
+        {"http://h", "redis://"},
+        {"rediss://h", "TLS"},
+        {"redis://", "host"},
+        {"redis://:6379", "host"},
+        {"redis://h:port", "port"},
+        {"redis://h:0", "port"},
+        {"redis://h:70000", "port"},
+        {"redis://h:6379/x", "database"},
+        {"redis://h/-1", "database"},
+        {"redis://[::1:6379", "]"},
+        {"redis://[::1]x", "port"},
+        {"redis://u:hush%zz@h", "login"},
+        {"redis://hush@h", "password"},
+        {"redis://u:@h", "password"},
+        {"redis://:hush@h:x", "port"},
+        {"redis://h?db=1", "'?'"},
+        {"redis://a\nb", "host"},
+        {"redis://[[h]", "host"},
         {"redis://:hush@a b:1", "host"},
+        {"unix://", "'/'"},
+        {"unix://run/redis.sock", "'/'"},
+        {"unix://:hush@run", "'/'"},
+        {"unix://hush@/run", "password"},
+        {"unix:///run?db=x", "database"},
+        {"unix:///run?db=", "database"},
+        {"unix:///run?timeout=1", "db=N"},
+        {"unix:///run#x", "'#'"},
+        {"unix:///a%0", "path"},
+        {"unix:///a%00b", "zero byte"},
+        {"unix:/run", "must begin"},
     };
     for (const auto& [text, part] : wrong)
         EXPECT_THAT([&] { parse_url(text); },
-                    ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr(part), Not(HasSubstr("hush"))))) << text;
+                    ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr(part), Not(HasSubstr("hush")))))
+            << text;
+    EXPECT_THAT([] { check_path_of_socket(parse_url("unix:///" + std::string(107, 'a'))); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr("longer than 107 bytes")));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST_F(dump_service, answers_in_text_and_json_to_its_own_user) {
     ASSERT_TRUE(eventually([] { return !answer_to("text\n").empty(); }));
     EXPECT_TRUE(answer_to("text\n").starts_with("weft: runtime \"weft\", workers: 1, fibers: 0\n"));
     EXPECT_EQ(answer_to("json\n"),
-              "{\"runtimes\":[{\"name\":\"weft\",\"workers\":1,\"refused\":0,\"fibers\":[]}],\"cycles\":[]}\n");
+              "{\"runtimes\":[{\"name\":\"weft\",\"workers\":1,\"refused\":0,\"asleep\":[],\"fibers\":[]}],\"cycles\":[]}\n");
     EXPECT_EQ(answer_to("something else\n"), "");
 }
 

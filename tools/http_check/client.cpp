@@ -31,7 +31,9 @@ reply client::receive() {
     const auto length = status == 204 ? 0 : number_after(head, "\r\nContent-Length: ");
     used_ = end + 4 + length;
     while (received_.size() < used_) fill();
-    return {static_cast<int>(status), std::string_view(received_).substr(end + 4, length)};
+    // The buffer may have moved.
+    const auto is_last = std::string_view(received_).substr(0, end).find("\r\nConnection: close") != std::string_view::npos;
+    return {static_cast<int>(status), std::string_view(received_).substr(end + 4, length), is_last};
 }
 
 void client::fill() {

@@ -11,6 +11,7 @@ namespace http_check {
 struct reply {
     int status = 0;
     std::string_view body;                 // until the next reply is read
+    bool is_last = false;                  // on this connection, says the server
 };
 
 class client {

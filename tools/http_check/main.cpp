@@ -1,11 +1,19 @@
 // main.cpp - asks the users service for random users and checks that every reply is the one that was asked for.
 //
-// Prints one line; exit code 0 only if there was no error, no mixed-up reply, and every idle connection stayed.
+// Prints one line; exit code 0 only if there was no error, no mixed-up reply, and every idle connection stayed; with --seconds, if no
+// answer was wrong and no connection refused.
+#include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <optional>
 #include <random>
+#include <system_error>
 #include <vector>
 
+#include <weft/event.hpp>
+#include <weft/fiber.hpp>
 #include <weft/io/limits.hpp>
+#include <weft/io/signal.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 
@@ -89,7 +97,9 @@ tally ask(const options& o, unsigned who, std::uint64_t requests) {
                     ++t.mixed_up;
             }
         }
-    } catch (const std::exception& e) { t.fail(e.what()); }
+    } catch (const std::exception& e) {
+        t.fail(e.what());
+    }
     return t;
 }
 
@@ -104,6 +114,77 @@ tally ask_all(const options& o) {
         for (auto& a : askers) all += a.join();
         return all;
     });
+}
+
+struct followed {
+    std::uint64_t answers = 0, wrong = 0, refused = 0, cut_off = 0, closed = 0;
+
+    void operator+=(const followed& other) {
+        answers += other.answers;
+        wrong += other.wrong;
+        refused += other.refused;
+        cut_off += other.cut_off;
+        closed += other.closed;
+    }
+};
+
+/// One request at a time, on a new connection where the last one has ended.
+followed follow(const options& o, unsigned who, const weft::event& over) {
+    followed f;
+    std::minstd_rand random(static_cast<std::uint_fast32_t>(o.seed * 7919 + who + 1));
+    std::uniform_int_distribution<unsigned> any_key(0, o.keys - 1);
+    std::optional<client> c;
+    while (!over.is_set()) {
+        try {
+            if (!c) c.emplace(o.server);
+        } catch (const std::system_error&) {
+            ++f.refused;
+            weft::this_fiber::sleep_for(std::chrono::milliseconds(1));
+            continue;
+        }
+        try {
+            const auto key = any_key(random);
+            c->send(get(key));
+            const auto r = c->receive();
+            ++f.answers;
+            if (r.status != 200 || !is_about(r, key)) ++f.wrong;
+            if (!r.is_last) continue;
+            ++f.closed;
+        } catch (const std::exception&) {
+            ++f.cut_off;
+        }
+        c.reset();
+    }
+    return f;
+}
+
+int follow_all(const options& o) {
+    seed_users(o);
+    std::printf("http_check: begins\n");
+    std::fflush(stdout);
+    weft::event over;
+    weft::io::signals requests({SIGTERM, SIGINT});
+    const auto limit = weft::spawn([&] {
+        weft::this_fiber::sleep_for(std::chrono::duration<double>(o.seconds));
+        over.set();
+    });
+    const auto asked = weft::spawn([&] {
+        requests.wait();
+        over.set();
+    });
+    const auto f = weft::with_scope([&](weft::scope& s) {
+        std::vector<weft::child<followed>> all;
+        for (unsigned who = 0; who < o.connections; ++who) all.push_back(s.spawn([&, who] { return follow(o, who, over); }));
+        followed sum;
+        for (auto& a : all) sum += a.join();
+        return sum;
+    });
+    const auto n = [](std::uint64_t count) { return static_cast<unsigned long long>(count); };
+    std::printf(
+        "http_check: %llu answers, %llu wrong, %llu connections refused, %llu requests cut off, %llu connections closed with a "
+        "word\n",
+        n(f.answers), n(f.wrong), n(f.refused), n(f.cut_off), n(f.closed));
+    return f.wrong == 0 && f.refused == 0 ? 0 : 1;
 }
 
 /// \returns  how many of the connections still answer.
@@ -143,7 +224,8 @@ int main(int argc, char** argv) {
         const auto options = http_check::parse(argc, argv, exit_code);
         if (!options) return exit_code;
         weft::io::raise_descriptor_limit();
-        return weft::run([&] { return http_check::check(*options); }, {.workers = options->workers});
+        return weft::run([&] { return options->seconds > 0 ? http_check::follow_all(*options) : http_check::check(*options); },
+                         {.workers = options->workers});
     } catch (const std::exception& e) {
         std::fprintf(stderr, "http_check: %s\n", e.what());
         return 1;

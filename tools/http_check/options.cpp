@@ -26,6 +26,9 @@ std::optional<options> parse(int argc, char** argv, int& exit_code) {
     };
     number("--connections", o.connections, "connections that ask at the same time")->check(CLI::PositiveNumber);
     number("--requests", o.requests, "requests of all connections together");
+    number("--seconds", o.seconds,
+           "if not 0: asks for so long, or until SIGTERM, one request at a time, and connects again where the server ends a connection; "
+           "counts answers that are wrong, connections that are refused, and requests that are cut off")->check(CLI::NonNegativeNumber);
     number("--depth", o.depth, "requests sent before the first answer is read")->check(CLI::PositiveNumber);
     number("--keys", o.keys, "users to create and to ask for")->check(CLI::PositiveNumber);
     number("--idle", o.idle, "connections that are open meanwhile and ask nothing");

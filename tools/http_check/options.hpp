@@ -12,6 +12,7 @@ struct options {
     weft::net::endpoint server;
     unsigned connections = 100;
     std::uint64_t requests = 1'000'000;
+    double seconds = 0;                    // if not 0: asks for so long, and follows a server whose processes are replaced
     unsigned depth = 1;                    // requests sent before the first answer is read
     unsigned keys = 1000;
     unsigned idle = 0;

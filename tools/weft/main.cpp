@@ -6,6 +6,7 @@
 #include "bench/command.hpp"
 #include "command_line.hpp"
 #include "dump/command.hpp"
+#include "reload/command.hpp"
 
 int main(int argc, char** argv) {
     CLI::App program("weft: stackful fibers for C++20", "weft");
@@ -15,12 +16,14 @@ int main(int argc, char** argv) {
 
     program.set_version_flag("--version", "weft " WEFT_VERSION, "Print the version");
 
-    users::serve_options options;
+    users::serve_options options{.words = {argv, static_cast<std::size_t>(argc)}};
     users::add_serve(*program.add_subcommand("serve", "Serve users over HTTP from SQLite or Redis"), options);
     bench::bench_options benchmarks;
     bench::add_bench(*program.add_subcommand("bench", "Measure weft with the workloads of its seeds"), benchmarks);
     dump::dump_options dumps;
     dump::add_dump(*program.add_subcommand("dump", "Show the fibers of a process"), dumps);
+    reload::reload_options reloads;
+    reload::add_reload(*program.add_subcommand("reload", "Let a master process replace its worker processes"), reloads);
     program.add_subcommand("version", "Print the version")->callback([] { std::cout << "weft " WEFT_VERSION << std::endl; });
     return users::run_command_line(program, argc, argv);
 }

@@ -54,11 +54,12 @@ private:
         const auto path = split(q.path());
         if (!path) return http::text(400, "400 Bad Request: '%' without two hexadecimal digits\n");
         const bool reads = q.method() == "GET" || q.method() == "HEAD";
-        if (path->count == 1 && path->first == "healthz") return reads ? users::health_answer() : not_allowed("GET, HEAD");
+        if (path->count == 1 && path->first == "healthz")
+            return reads ? users::health_answer() : not_allowed("GET, HEAD, OPTIONS");
         if (path->count == 0 || path->first != "users") return not_found();
-        if (path->count == 1 && q.method() != "POST") return not_allowed("POST");
+        if (path->count == 1 && q.method() != "POST") return not_allowed("OPTIONS, POST");
         if (path->count == 2 && path->second.empty()) return not_found();
-        if (path->count == 2 && !reads && q.method() != "DELETE") return not_allowed("DELETE, GET, HEAD");
+        if (path->count == 2 && !reads && q.method() != "DELETE") return not_allowed("DELETE, GET, HEAD, OPTIONS");
         try {
             if (path->count == 1) return create(q);
             if (reads) return users::found_answer(path->second, data_.get(path->second));

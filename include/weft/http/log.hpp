@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,35 @@ struct cut_short {
 /// client could forge a line is escaped: control bytes, bytes that are not UTF-8, quotes,
 /// backslashes.
 WEFT_EXPORT [[nodiscard]] std::string common_log_line(const access&);
+
+/// A line in the Combined Log Format: that of common_log_line(), then Referer and User-Agent in
+/// quotes, "-" for one that was not sent:
+/// `... "GET /x HTTP/1.1" 200 2326 "https://a.example/" "curl/7.88.1"`.
+WEFT_EXPORT [[nodiscard]] std::string combined_log_line(const access&);
+
+/// A JSON object in one line, without a line end, with the current time:
+/// `{"time":"2026-10-10T13:55:36.042Z","peer":"127.0.0.1:4711","method":"GET","target":"/x",
+/// "status":200,"bytes":2326,"duration_ms":0.153,"referer":"...","user_agent":"..."}`, the order
+/// being this one. What was not sent is left out: method and target of a request that was refused
+/// before it was parsed, too. Control characters are escaped, and bytes that are not UTF-8 become
+/// U+FFFD, so that every line is valid JSON in ASCII or UTF-8.
+WEFT_EXPORT [[nodiscard]] std::string json_log_line(const access&);
+
+/// A hook for server_options::on_access that appends a line for each answer to a descriptor:
+///
+///     app.listen(at, {.on_access = weft::http::access_log(STDOUT_FILENO, weft::http::json_log_line)});
+///
+/// Lines of the servers and fibers that share one hook are never mixed, and one that a stop has cut
+/// short is ended before the next. A file should be open with O_APPEND: then several processes may
+/// share it, because a line is one write. The hook parks while a pipe or a terminal is full, which
+/// holds its connection back; writing to a file on a slow disk blocks the thread. What cannot be
+/// written is a std::system_error, which the server prints.
+///
+/// \lifetime  the caller keeps the descriptor open while the server runs.
+/// \throws  std::system_error if it is no open descriptor; std::invalid_argument without a
+///          function.
+WEFT_EXPORT [[nodiscard]] std::function<void(const access&)> access_log(int descriptor,
+                                                                        std::function<std::string(const access&)> line);
 
 /// A line, escaped and without a line end, for example:
 /// `weft: http: the answer to GET /x for 127.0.0.1:4711 was cut short after 10 of 2000 bytes: ...`

@@ -1,7 +1,9 @@
 // message.hpp - one HTTP exchange as plain values: a request and its response.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +11,7 @@
 
 #include <weft/detail/export.hpp>
 #include <weft/detail/opaque.hpp>
+#include <weft/http/body.hpp>
 #include <weft/http/headers.hpp>
 #include <weft/net/endpoint.hpp>
 
@@ -20,6 +23,9 @@ struct lent_connection {
     // Identifies the route after which the router last named the connection's fiber; never
     // dereferenced.
     const void* route = nullptr;
+    // The body of the request being handled, if it is still arriving.
+    body_source* arriving = nullptr;
+    std::optional<http::body_reader> reader = {};  // made by the router
 };
 
 /// The endpoint from which a request came. The connection lends it while the connection lasts; a
@@ -166,7 +172,26 @@ struct response {
     int status = 200;
     http::headers headers = {};
     std::string body = {};
+    /// If there is one, this is called after the handler and the middleware have returned, writes
+    /// the body, and `body` is ignored. It is not called for HEAD. See stream().
+    body_function stream = {};
+    /// How many bytes `stream` writes. Empty: it is sent in chunks, or ends with the connection if
+    /// the client speaks HTTP/1.0.
+    std::optional<std::uint64_t> stream_length = {};
 };
+
+/// A response whose body is written piece by piece while it is sent:
+///
+///     return weft::http::stream(200, "text/csv", [rows](weft::http::body_writer& out) {
+///         for (const auto& row : *rows) out.write(row);
+///     });
+///
+/// The function runs on the connection's fiber, so it may park; request_timeout does not limit it.
+/// The request and the body_reader of the handler are still valid. If it throws, or writes fewer
+/// bytes than `length`, the connection is reset, so that the client cannot take the part it has for
+/// the whole, and on_error is called.
+WEFT_EXPORT [[nodiscard]] response stream(int status, std::string_view type, body_function writes,
+                                          std::optional<std::uint64_t> length = {});
 
 /// A response of type text/plain in UTF-8.
 WEFT_EXPORT [[nodiscard]] response text(int status, std::string body);

@@ -9,16 +9,20 @@
 //  request                                     answered by
 //  no pattern matches the path                 not_found(), else 404
 //  the path matches, the method does not       405 with Allow
+//  OPTIONS of such a path, and OPTIONS *       204 with Allow; OPTIONS * without it where a route is
+//                                              for every method
 //  HEAD                                        its own route, else that of GET without its body
 //  the path has a '%' that starts no escape    400
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <weft/detail/export.hpp>
+#include <weft/http/files.hpp>
 #include <weft/http/message.hpp>
 
 namespace weft::http {
@@ -28,6 +32,19 @@ namespace weft::http {
 /// hogs name the handler. The fiber keeps this name while the connection waits for its next
 /// request.
 using handler = std::function<response(const request&)>;
+
+/// Called before the body of the request has arrived, to read it while it does: q.body() is empty,
+/// and max_body_bytes is no limit. If the handler returns without reading all of it, the connection
+/// is closed after the answer, unless all of it has arrived. So an upload can be refused by its
+/// head; a client that sent "Expect: 100-continue" has not sent it by then.
+///
+///     routes.post("/upload", [](const weft::http::request& q, weft::http::body_reader& in) {
+///         if (!allowed(q)) return weft::http::text(403, "no");
+///         std::array<std::byte, 65536> piece;
+///         while (const auto n = in.read_some(piece)) store(std::span(piece).first(n));
+///         return weft::http::text(200, "stored");
+///     });
+using body_handler = std::function<response(const request&, body_reader&)>;
 
 class next;
 
@@ -55,16 +72,38 @@ public:
     /// \throws  std::invalid_argument naming the pattern, if the pattern is malformed or the route
     ///          exists already.
     router& add(std::string_view method, std::string_view pattern, handler handle);
+    router& add(std::string_view method, std::string_view pattern, body_handler handle);
 
     router& get(std::string_view pattern, handler handle) { return add("GET", pattern, std::move(handle)); }
     router& post(std::string_view pattern, handler handle) { return add("POST", pattern, std::move(handle)); }
+    router& post(std::string_view pattern, body_handler handle) { return add("POST", pattern, std::move(handle)); }
     router& put(std::string_view pattern, handler handle) { return add("PUT", pattern, std::move(handle)); }
+    router& put(std::string_view pattern, body_handler handle) { return add("PUT", pattern, std::move(handle)); }
     router& del(std::string_view pattern, handler handle) { return add("DELETE", pattern, std::move(handle)); }
     router& patch(std::string_view pattern, handler handle) { return add("PATCH", pattern, std::move(handle)); }
+    router& patch(std::string_view pattern, body_handler handle) { return add("PATCH", pattern, std::move(handle)); }
     router& any(std::string_view pattern, handler handle) { return add("", pattern, std::move(handle)); }
+    router& any(std::string_view pattern, body_handler handle) { return add("", pattern, std::move(handle)); }
+
+    /// Serves the files of a directory, and of those in it, for GET and HEAD: adds the route
+    /// `PREFIX/{path...}`, so the prefix is a pattern of its own.
+    ///
+    ///     routes.files("/static", "/srv/www", {.cache = std::chrono::hours(1)});
+    ///
+    /// A file is sent with its type, by the extension, and with an ETag and a date, by which a
+    /// client need not load it again and can continue a download. Everything that is no regular
+    /// file in the directory is answered by 404: "..", names that begin with a dot, links that lead
+    /// out, every absolute link (also one that stays inside), devices. The path of a directory
+    /// without the last '/' is answered by 301. A file that changes should be replaced (rename); what is being sent would else be cut short or mixed.
+    ///
+    /// \throws  std::system_error if it is no directory that can be opened, which is done here, so
+    ///          that the name is not looked up again; std::invalid_argument naming the option or the
+    ///          pattern.
+    router& files(std::string_view prefix, const std::string& directory, files_options options = {});
 
     /// Sets the handler for paths that no pattern matches, in place of the default 404. A second
-    /// call replaces the first. A path that is known with other methods is still answered by 405.
+    /// call replaces the first. A path that is known with other methods is still answered by 405,
+    /// and OPTIONS by 204.
     ///
     /// \throws  std::invalid_argument if the handler is empty.
     router& not_found(handler handle);
@@ -82,13 +121,22 @@ public:
     /// \parks   as they do.
     response handle(request& asked) const;
 
+    /// Whether the route that would answer reads the body by itself. A server asks before the body
+    /// has arrived; middleware that changes the path then must pass the request to such a route, or
+    /// handle() throws std::logic_error.
+    bool reads_body(const request& asked) const;
+
 private:
     friend class next;
     struct node;
 
+    router& add(std::string_view method, std::string_view pattern, handler handle, bool reads_body);
+
     response dispatch(request& asked) const;
 
     std::unique_ptr<node> root_;
+    bool any_reads_body_ = false;
+    std::vector<std::string> methods_;  // of all routes, for "OPTIONS *"
     handler not_found_;
     std::vector<middleware> around_;
 };

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -36,7 +37,8 @@ struct server_options {
     std::size_t max_query_parameters = 1000;  ///< of a request; more is answered by 414
     /// From the first byte of a request to its empty line; then 408.
     std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
-    /// Between requests; then the connection is closed.
+    /// Between requests; then the connection is closed. Idle connections are looked at twice a second,
+    /// so if this and cold_after are a second or more, each may be late by up to a second.
     std::chrono::nanoseconds idle_timeout = std::chrono::seconds(60);
     /// A connection that is idle for so long gives its fiber up, and with it some 8 KiB of memory;
     /// the next byte gets it another one. no_limit: each connection keeps its fiber, as it always
@@ -92,14 +94,22 @@ public:
 
     server& get(std::string_view pattern, handler handle) { return route("GET", pattern, std::move(handle)); }
     server& post(std::string_view pattern, handler handle) { return route("POST", pattern, std::move(handle)); }
+    server& post(std::string_view pattern, body_handler handle) { return route("POST", pattern, std::move(handle)); }
     server& put(std::string_view pattern, handler handle) { return route("PUT", pattern, std::move(handle)); }
+    server& put(std::string_view pattern, body_handler handle) { return route("PUT", pattern, std::move(handle)); }
     server& del(std::string_view pattern, handler handle) { return route("DELETE", pattern, std::move(handle)); }
     server& patch(std::string_view pattern, handler handle) { return route("PATCH", pattern, std::move(handle)); }
+    server& patch(std::string_view pattern, body_handler handle) { return route("PATCH", pattern, std::move(handle)); }
     server& any(std::string_view pattern, handler handle) { return route("", pattern, std::move(handle)); }
+    server& any(std::string_view pattern, body_handler handle) { return route("", pattern, std::move(handle)); }
 
     /// Calls router::add(). The method is written as it is sent, for example "GET"; "" stands for
     /// every method.
     server& route(std::string_view method, std::string_view pattern, handler handle);
+    server& route(std::string_view method, std::string_view pattern, body_handler handle);
+
+    /// Calls router::files(): serves the files of a directory. \throws what that does.
+    server& files(std::string_view prefix, const std::string& directory, files_options options = {});
 
     /// Calls router::not_found(): sets the handler for paths that no pattern matches.
     server& not_found(handler handle);
@@ -148,6 +158,16 @@ public:
     template <class Rep, class Period>
     void stop(const std::chrono::duration<Rep, Period>& grace) {
         stop(weft::detail::saturated(grace));
+    }
+
+    /// Does what stop() does, but keeps idle connections: each is closed after the answer to its
+    /// next request, which says `Connection: close`, or at the end of the grace. So no request is
+    /// lost that a client sends on a kept connection before it knows of the end; for a server that
+    /// another process replaces. A stop() may follow, and closes idle connections at once.
+    void drain(std::chrono::nanoseconds grace);
+    template <class Rep, class Period>
+    void drain(const std::chrono::duration<Rep, Period>& grace) {
+        drain(weft::detail::saturated(grace));
     }
 
 private:

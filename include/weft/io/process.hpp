@@ -45,6 +45,9 @@ struct process_options {
     /// "NAME=value" each; not given: that of this process.
     std::optional<std::vector<std::string>> environment = {};
     process_group group = process_group::inherit;
+    /// Descriptors that the child gets, under the numbers 3, 4 and so on, whether or not they are
+    /// close-on-exec here. They stay this process's own.
+    std::vector<int> descriptors = {};
 };
 
 /// How a child ended.
@@ -118,8 +121,13 @@ public:
     pipe_reader& out() noexcept { return out_; }
     pipe_reader& err() noexcept { return err_; }
 
+    /// Internal: for weft's own parts. A child that this process had started before it replaced
+    /// its program by exec. `out` and `err`: the read ends of its pipes, or -1; they are taken.
+    static process adopt(int id, int out, int err);
+
 private:
     void end_now() noexcept;
+    void watch_end() noexcept;
     std::optional<exit_status> known_end() const noexcept;
     long take_end() noexcept;
     std::error_code look_until_ended();

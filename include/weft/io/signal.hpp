@@ -42,6 +42,12 @@ public:
     int wait();
     int wait(std::error_code& error);
 
+    /// Takes one of the signals that have arrived, if there is one. A handler that runs on another
+    /// thread meanwhile has finished first.
+    ///
+    /// \returns  its number; 0 if none has arrived.
+    [[nodiscard]] int try_wait() noexcept;
+
 private:
     void begin(std::initializer_list<int> numbers);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
@@ -10,27 +11,36 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <weft/broadcast.hpp>
+#include <weft/channel.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/timeouts.hpp>
 #include <weft/io/byte_stream.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/redis/argument.hpp>
 #include <weft/redis/error.hpp>
+#include <weft/redis/message.hpp>
+#include <weft/redis/session.hpp>
 #include <weft/redis/value.hpp>
 
 namespace weft::redis {
 
-/// How a client connects, its limits, and commands that it should trust. Each limit takes
-/// weft::no_limit.
+/// How a client connects, its limits, and commands that it should trust. Each limit but
+/// max_exclusive takes weft::no_limit.
 struct client_options {
     unsigned connections = 0;                                     ///< 0: one per worker
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds(5);
     /// A longer reply ends the connection.
     std::size_t max_reply_bytes = std::size_t{512} << 20;
-    /// The most commands waiting per connection; one more is refused.
+    /// The most commands waiting per connection; one more is refused. Also the most subscriptions
+    /// that the server has not confirmed.
     std::size_t max_waiting = std::size_t{1} << 20;
+    /// The most connections that exclusive() lends at once, at least 1. They are made when needed
+    /// and kept.
+    std::size_t max_exclusive = 16;
     /// If a reply is due and nothing has come from the server for this long, the connection is
     /// lost. no_limit or zero: never.
     std::chrono::nanoseconds silence_timeout = std::chrono::seconds(60);
@@ -38,14 +48,18 @@ struct client_options {
     /// that each answers exactly once and leaves the connection unchanged. Example:
     /// {"GRAPH.QUERY", "CLIENT|NEW-SUBCOMMAND"}
     std::vector<std::string> module_commands = {};
-    /// Opens the connections, instead of tcp::stream::connect(): through a Unix socket, a tunnel,
-    /// or a net::simulated_network. It is given the host and port of the URL, and runs on a fiber
-    /// of the client within connect_timeout; it may park and throw. What it throws is the reason
-    /// that commands fail with.
+    /// 2, or 3 for replies with the types set, map, double, bool, big_number and verbatim, which need
+    /// Redis 6 or later and a weft that was built with hiredis 1.1 or later.
+    int protocol = 2;
+    /// Opens the connections, instead of tcp::stream::connect(): through TLS, a tunnel, or a
+    /// net::simulated_network. It is given the host and port of the URL, or the path of a Unix
+    /// socket as the host and port 0. It runs on a fiber of the client, within connect_timeout; it may
+    /// park and throw. What it throws is the reason that commands fail with. The destructor of the
+    /// client waits for it, after a request to stop.
     std::function<io::byte_stream(const net::endpoint&)> connect = {};
 };
 
-/// A client of one server, in RESP2:
+/// A client of one server:
 ///
 ///     weft::redis::client db("redis://127.0.0.1:6379");
 ///     db.set("greeting", "hello");
@@ -67,14 +81,17 @@ struct client_options {
 /// \cost    its share of one write and one read.
 class WEFT_EXPORT client {
 public:
-    /// `url` is redis://[[user]:password@]host[:port][/database]. The constructor does not wait for
-    /// the server.
+    /// `url` is redis://[[user]:password@]host[:port][/database]; for a Unix socket
+    /// unix:///path/of/socket or redis+unix://[[user]:password@]/path/of/socket, behind which ?db=N
+    /// may choose a database. User, password and path are percent-encoded. The constructor does not
+    /// wait for the server.
     /// \throws  std::invalid_argument naming the part of the URL, or the option; std::logic_error
     ///          outside a runtime.
     explicit client(std::string_view url, client_options = {});
 
-    /// Fails the commands that still wait, closes the connections, and waits for its fibers without
-    /// being interrupted (shielded).
+    /// Fails the commands that still wait, those in exclusive() as well, closes the receivers of
+    /// subscriptions and the connections, and waits for its fibers without being interrupted
+    /// (shielded). It does not wait for functions that exclusive() runs; their next command fails.
     ~client();
 
     client(const client&) = delete;
@@ -103,7 +120,8 @@ public:
     /// its modules, Valkey and Sentinel; others must be listed in client_options::module_commands.
     /// \throws  redis::error of kind reply if the server answers with an error; of kind refused for
     ///          a command that would block the connection or change it for all its users (MULTI,
-    ///          WATCH, SUBSCRIBE, SELECT, BLPOP, ...), and for an unknown one.
+    ///          WATCH, SUBSCRIBE, SELECT, BLPOP, ...), and for an unknown one; what() says what to
+    ///          use instead.
     template <class... Words>
     value command(std::string_view name, const Words&... words) {
         const argument line[] = {name, words...};
@@ -118,7 +136,69 @@ public:
     std::vector<value> pipeline(std::initializer_list<std::initializer_list<argument>> commands);
     std::vector<value> pipeline(std::span<const std::vector<std::string>> commands);
 
+    /// Runs the commands as a transaction (MULTI, EXEC), by one write: the server runs all of them
+    /// or none, and no other command between them. A command that fails while it runs, such as an
+    /// INCR of a text, does not undo the others.
+    /// \returns  one value per command, in order; an error_reply where one has failed.
+    /// \throws   redis::error of kind reply, with the server's reason, if it does not run them. If a
+    ///           server refuses MULTI itself to this user, it may have run them one by one, and
+    ///           what() says so. exclusive() is for a transaction that first reads (WATCH).
+    std::vector<value> transaction(std::initializer_list<std::initializer_list<argument>> commands);
+    std::vector<value> transaction(std::span<const std::vector<std::string>> commands);
+
+    /// Runs f(session&) with a connection that nobody else uses meanwhile, for transactions and for
+    /// commands that wait: weft::redis::session has an example. The session must not be used after
+    /// f has ended.
+    ///
+    /// The connection is kept for the next call. It is closed instead if f has left a MULTI open, or
+    /// if a command was interrupted or has lost it. Keys that f has watched are not watched for the
+    /// next caller. A function that f calls and that itself calls exclusive() needs a second
+    /// connection: with all of them lent to such functions, none goes on.
+    ///
+    /// \returns  what f returns.
+    /// \parks    while client_options::max_exclusive connections are lent, and to connect.
+    /// \throws   what f throws; redis::error of kind connection, also if there is no connection.
+    template <std::invocable<session&> F>
+    decltype(auto) exclusive(F&& f) {
+        session mine = lend();
+        return std::invoke(std::forward<F>(f), mine);
+    }
+
+    /// Receives what is published in a channel from now on:
+    ///
+    ///     const auto news = db.subscribe("news");
+    ///     for (const weft::redis::message& m : news) std::cout << m.payload << '\n';
+    ///
+    /// One connection serves all subscriptions of the client, and a channel is subscribed once,
+    /// however many receivers it has. Dropping or closing the receiver ends the subscription; the
+    /// server learns of it with the next message, or within a second.
+    ///
+    /// Redis delivers at most once. If the connection is lost, the client connects again (with the
+    /// pauses that commands have) and subscribes again; messages published meanwhile are lost, and
+    /// the receiver is not told. What must not be lost belongs into a stream (XADD, XREADGROUP).
+    ///
+    /// A receiver that lags behind keeps `how.capacity` messages, and then loses the oldest. With
+    /// overflow::drop_newest it loses the newest instead. With fail, and with back_off after 75 ms,
+    /// it is closed, so that it ends behind the last message stored. With park the client reads
+    /// nothing more until there is room: all its subscriptions stand still, and a server closes the
+    /// connection once it has stored too much (client-output-buffer-limit).
+    ///
+    /// \returns  the receiver, once the server has confirmed the subscription. It ends with the
+    ///           client, and if the server refuses the subscription to this user (NOPERM) after a reconnect.
+    /// \parks    until then.
+    /// \throws   redis::error of kind connection if there is no connection, of kind reply if the
+    ///           server refuses, of kind refused for a name of more than 512 MiB and beyond
+    ///           client_options::max_waiting; weft::cancelled if this fiber is asked to stop first;
+    ///           std::invalid_argument for drop_oldest with capacity 0.
+    [[nodiscard]] receiver<message> subscribe(std::string_view channel, subscription how = for_messages);
+    /// Receives what is published in the channels whose names match, such as "news.*".
+    [[nodiscard]] receiver<message> psubscribe(std::string_view pattern, subscription how = for_messages);
+
 private:
+    // chosen: a burst of messages while the receiver handles one
+    static constexpr subscription for_messages{.capacity = 1024, .overflow = overflow::drop_oldest};
+
+    session lend();
     value run(std::span<const argument> words);
 
     struct impl;

@@ -1,6 +1,7 @@
 #include "io/epoll/epoll_engine.hpp"
 
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "arch/system_call.hpp"
 #include "arch/valgrind.hpp"
 #include "base/panic.hpp"
 #include "io/source.hpp"
@@ -29,8 +31,12 @@ nanoseconds time_left(time_point until) noexcept {
 long wait_pwait2(int epoll_fd, epoll_event* events, std::size_t n, nanoseconds left) noexcept {
     constexpr auto second = nanoseconds(std::chrono::seconds(1)).count();
     const timespec limit{static_cast<time_t>(left.count() / second), static_cast<long>(left.count() % second)};
-    return system_result(
-        [&] { return ::epoll_pwait2(epoll_fd, events, static_cast<int>(n), left.count() < 0 ? nullptr : &limit, nullptr); });
+    const timespec* const until = left.count() < 0 ? nullptr : &limit;
+#if WEFT_CALLS_DIRECTLY
+    return system_call(SYS_epoll_pwait2, epoll_fd, system_argument(events), static_cast<long>(n), system_argument(until), 0, 0);
+#else
+    return system_result([&] { return ::epoll_pwait2(epoll_fd, events, static_cast<int>(n), until, nullptr); });
+#endif
 }
 
 /// For kernels before 5.11: whole milliseconds, rounded up so that it does not spin shortly before
@@ -39,7 +45,11 @@ long wait_milliseconds(int epoll_fd, epoll_event* events, std::size_t n, nanosec
     constexpr auto longest = std::numeric_limits<int>::max();
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     const int limit = left.count() < 0 ? -1 : static_cast<int>(std::min<long long>(ms, longest));
+#if WEFT_CALLS_DIRECTLY
+    return system_call(SYS_epoll_pwait, epoll_fd, system_argument(events), static_cast<long>(n), limit, 0, 0);
+#else
     return system_result([&] { return ::epoll_wait(epoll_fd, events, static_cast<int>(n), limit); });
+#endif
 }
 
 io_event decode(std::uint32_t bits) noexcept {

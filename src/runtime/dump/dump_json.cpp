@@ -41,8 +41,18 @@ private:
     void write(const runtime_snapshot& r) {
         to_ << "{\"name\":";
         text(r.name);
-        to_ << ",\"workers\":" << r.workers << ",\"refused\":" << r.refused << ",\"fibers\":";
+        to_ << ",\"workers\":" << r.workers << ",\"refused\":" << r.refused << ",\"asleep\":";
+        list(r.asleep, [this](const streams_asleep_snapshot& s) { write(s); });
+        to_ << ",\"fibers\":";
         list(r.fibers, [this](const fiber_snapshot& f) { write(f); });
+        to_ << '}';
+    }
+
+    void write(const streams_asleep_snapshot& s) {
+        to_ << "{\"owner\":\"" << s.owner << "\",\"address\":";
+        text(s.address);
+        to_ << ",\"count\":" << s.count;
+        if (s.longest) to_ << ",\"longest_ms\":" << s.longest->count();
         to_ << '}';
     }
 

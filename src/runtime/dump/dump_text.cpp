@@ -49,8 +49,7 @@ private:
         if (name.starts_with("weft::detail::carrier::") || name.starts_with("weft::detail::switch_"))
             known->second = frame::of_switch;
         // The body may be inlined into call_task.
-        else if (name.starts_with("weft::detail::") &&
-                 !name.starts_with("weft::detail::call_task"))
+        else if (name.starts_with("weft::detail::") && !name.starts_with("weft::detail::call_task"))
             known->second = frame::of_runtime;
         return known->second;
     }
@@ -100,6 +99,7 @@ public:
         if (all_.runtimes.empty()) to_ << "weft: no runtime\n";
         for (const auto& r : all_.runtimes) {
             write_heading(r);
+            for (const auto& s : r.asleep) write(s);
             for (const auto& g : groups_of(r.fibers, stacks_)) write(g);
         }
         for (const auto& c : all_.cycles) {
@@ -117,6 +117,14 @@ private:
     void write_heading(const runtime_snapshot& r) {
         to_ << "weft: runtime " << in_quotes(r.name) << ", workers: " << r.workers << ", fibers: " << r.fibers.size();
         if (r.refused != 0) to_ << ", refused spawns: " << r.refused;
+        to_ << '\n';
+    }
+
+    void write(const streams_asleep_snapshot& s) {
+        if (s.count == 0) return;
+        to_ << "connections without a fiber: " << s.count << " of " << s.owner;
+        if (!s.address.empty()) to_ << " at " << printable(s.address);
+        if (s.longest) to_ << ", the longest for " << seconds(*s.longest);
         to_ << '\n';
     }
 

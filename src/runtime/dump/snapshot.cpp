@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "arch/left_stack.hpp"
+#include "io/streams_asleep.hpp"
 #include "runtime/dump/all_runtimes.hpp"
 #include "runtime/dump/wait_cycles.hpp"
 #include "runtime/runtime_core.hpp"
@@ -66,8 +67,7 @@ std::vector<void*> stack_of(const control_block& f) {
     for (const auto* core = f.cold().slot.innermost; core && n < frames.size(); core = link_of(*core).outer)
         n += read_left_stack(link_of(*core).caller, std::span(frames).subspan(n));
     // Not in braces, which would make a list of two pointers.
-    return std::vector<void*>(frames.begin(),
-                              frames.begin() + static_cast<std::ptrdiff_t>(n));
+    return std::vector<void*>(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
 // The fiber is held.
@@ -137,7 +137,7 @@ public:
         for (auto& r : runtimes_) {
             auto& s = r.runtime->fibers();
             s.for_each_seized(pointers_to(r.fibers), held_at_once,
-                            [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.cold()), now, which); });
+                              [&](control_block& f) { look_at_wait(f, *by_cell_.at(&f.cold()), now, which); });
             look_at_threads(s, by_cell_, which);
         }
         for (auto& r : runtimes_) r.has_timers = r.runtime->fibers().has_timers();
@@ -160,11 +160,22 @@ public:
                                                                   .has_timers = r.has_timers,
                                                                   .fibers = {}});
             for (auto& f : r.fibers) to.fibers.push_back(std::move(f.what));
+            // Not held for longer: the end of a server waits for it.
+            for (const auto& server : streams_asleep::all())
+                if (server->belongs_to(fibers)) to.asleep.push_back(asleep_at(*server));
         }
         return all;
     }
 
 private:
+    static streams_asleep_snapshot asleep_at(const streams_asleep& server) {
+        const auto seen = server.streams().look();
+        streams_asleep_snapshot all{.owner = server.owner(), .address = server.address(), .count = seen.count, .longest = {}};
+        if (seen.any_asleep)
+            all.longest = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(seen.since, clock::now()));
+        return all;
+    }
+
     void find_fibers(seen_runtime& r) {
         for (auto& f : r.runtime->fibers().living()) {
             if (f->has_ended()) continue;
@@ -235,8 +246,7 @@ private:
         if (f.in_place) return f.fiber->cold().in_place.load(relaxed) == f.in_place;
         const auto& word = f.fiber->cold().word;
         // The state is read before the ticket, since tickets only grow.
-        return f.ticket && word.state() == wait_state::waiting &&
-               word.last_ticket() == *f.ticket;
+        return f.ticket && word.state() == wait_state::waiting && word.last_ticket() == *f.ticket;
     }
 
     static bool is_true(const std::vector<seen_fiber*>& members) {

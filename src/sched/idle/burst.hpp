@@ -27,7 +27,8 @@
 //   BURST-3  A worker that refuses to wake another tells the monitor afterwards, by
 //            somebody_runs(), which has a light fence. A monitor that is about to rest for long
 //            says so, passes a heavy fence, and looks whether some worker keeps work for itself. So
-//            the monitor's next look is at most a millisecond away.
+//            the monitor's next look is at most a millisecond away, or put off while the worker
+//            polls, which serves as well (PUT_OFF-1, BURST-1).
 //
 // Model test: tests/model/idle_model.cpp.
 #pragma once

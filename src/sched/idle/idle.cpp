@@ -93,8 +93,13 @@ control_block* idle_worker::pick() noexcept {
 control_block* idle_worker::found(control_block* f) noexcept {
     auto& s = w_.owner_;
     w_.state_.found_work();
-    if (s.worker_count() > 1) w_.burst_.begin(clock::now(), w_.ticks_.load(relaxed), s.predicts_bursts());  // BURST-2
+    auto now = w_.last_poll();  // a worker that is alone has just looked
+    if (s.worker_count() > 1) {
+        now = clock::now();
+        w_.burst_.begin(now, w_.ticks_.load(relaxed), s.predicts_bursts());  // BURST-2
+    }
     s.the_monitor().somebody_runs();  // BURST-3
+    s.the_monitor().somebody_dispatches(now);
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
@@ -273,11 +278,14 @@ bool idle_worker::others_are_busy() const noexcept {
     return s.idle().sleeping_count() + 1 < s.worker_count();
 }
 
-// Whether fibers compute without a worker on every CPU that no worker uses. A search would take CPU
-// time from them, and the kernel would count it against this worker's share, so that beside hogs
-// the worker would come late when it is wanted (docs/design/handoff.md).
+// Whether other threads want every CPU that no worker uses: fibers that compute without a worker, or
+// other processes. A search would take CPU time from them, and the kernel would count it against
+// this worker's share, so that the worker would come late when it is wanted
+// (docs/design/handoff.md).
 bool idle_worker::lacks_cpu() const noexcept {
     auto& s = w_.owner_;
+    if (s.worker_count() == 1) return false;  // it does not search
+    if (this_carrier()->preemptions().is_often(clock::now())) return true;
     const auto apart = s.the_monitor().computing_without_worker();
     return apart != 0 && apart + s.worker_count() - s.idle().sleeping_count() > s.the_monitor().cpus();
 }

@@ -26,8 +26,10 @@ alarm::alarm() : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
 }
 
 void alarm::set(time_point when) noexcept {
-    // A race with ring() may put the ring off until `when`, which is harmless.
-    if (!rung_.load(relaxed)) static_cast<void>(set_timer(when));
+    if (rung_.load(relaxed)) return;
+    static_cast<void>(set_timer(when));
+    // Pairs with the exchange in ring(): if its setting has come before this one, it is repeated.
+    if (rung_.load(seq_cst)) [[unlikely]] static_cast<void>(set_timer(time_point()));
 }
 
 void alarm::ring() noexcept {

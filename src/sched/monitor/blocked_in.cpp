@@ -1,13 +1,13 @@
 #include "sched/monitor/blocked_in.hpp"
 
-#include <fcntl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
+
+#include "sched/monitor/thread_file.hpp"
 
 namespace weft::detail {
 namespace {
@@ -70,17 +70,6 @@ constexpr named_call calls[] = {
 #endif
 };
 
-// \returns the part of the file that was read, which lies in `into`; empty if it cannot be read.
-std::string_view file_of(pid_t thread, const char* name, std::span<char> into) noexcept {
-    std::array<char, 64> path;
-    std::snprintf(path.data(), path.size(), "/proc/self/task/%d/%s", static_cast<int>(thread), name);
-    const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return {};
-    const auto n = ::read(fd, into.data(), into.size());
-    ::close(fd);
-    return n > 0 ? std::string_view(into.data(), static_cast<std::size_t>(n)) : std::string_view();
-}
-
 }  // namespace
 
 long system_call_in(std::string_view text) noexcept {
@@ -94,8 +83,8 @@ long system_call_in(std::string_view text) noexcept {
 std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept {
     std::array<char, 160> text;
     std::array<char, 64> place_text;
-    const long number = system_call_in(file_of(thread, "syscall", text));
-    const auto place = file_of(thread, "wchan", place_text);
+    const long number = system_call_in(thread_file(thread, "syscall", text));
+    const auto place = thread_file(thread, "wchan", place_text);
     // 0: it runs, or the kernel may not tell
     const bool has_place = !place.empty() && place != "0";
     const auto* const known =

@@ -19,6 +19,7 @@ public:
     /// `slice`: how much CPU time a fiber may use while others wait.
     judge(duration slice, by what) noexcept : slice_(slice), at_random_(what == by::chance) {}
 
+    bool is_at_random() const noexcept { return at_random_; }
     bool would_profit(const waiting& w, time_point now) const noexcept {
         return at_random_ || detail::would_profit(w, now, slice_);
     }

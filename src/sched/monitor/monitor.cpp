@@ -80,6 +80,8 @@ void monitor::run() noexcept {
 }
 
 time_point monitor::round() noexcept {
+    ran_alone_.store(false, relaxed);
+    comes_late_ = was_put_off_.exchange(false, relaxed);
     const auto now = clock::now();
     const auto waits = what_waits(now);
     woken_waits_ = waits.woken;
@@ -110,7 +112,15 @@ time_point monitor::round() noexcept {
     serve_the_demoted(now);
     help_long_bursts(now);
     relieve_the_late(now, is_crowded);
+    calm_.store(is_calm(suspect), relaxed);
     return judge_.next_look(now, any_runs, profit, suspect);
+}
+
+// Whether it is enough to look at workers that stay away from their loops. Beside hogs, and while
+// demoted fibers wait, the pace of the looks decides how CPUs are shared.
+bool monitor::is_calm(suspicion suspect) const noexcept {
+    return suspect == suspicion::no && !judge_.is_at_random() && !has_news_ && lent_ == 0 &&
+           computing_without_worker_.load(relaxed) == 0 && !owner_.demoted().is_waited_for();
 }
 
 // Looks up the quota once per quota_pace; while all workers sleep the monitor does not look, so the
@@ -204,7 +214,7 @@ suspicion monitor::look_at(worker& w, watched& seen, time_point now, bool profit
                      .delays_woken = woken_waits_,
                      .runs_fiber = fiber != nullptr && cpu};
     const auto what = judge_.look(seen.eye, s, probe, profit);
-    if (what == verdict::keeps_worker) return suspicion::no;
+    if (what == verdict::keeps_worker) return profit && is_first_seen_late(w, s, seen) ? suspicion::yes : suspicion::no;
     if (fiber->keeps_worker.load(relaxed)) {
         if (what != verdict::suspect) ++stuck_;
         return suspicion::no;
@@ -213,6 +223,12 @@ suspicion monitor::look_at(worker& w, watched& seen, time_point now, bool profit
     seen.dispatches = s.dispatches;
     demand(w, seen, holder, what == verdict::computes ? cause_of_loss::computing : cause_of_loss::blocked);
     return suspicion::yes;
+}
+
+// Whether a fiber is new to the monitor, but would have been seen earlier if the look had not been
+// put off.
+bool monitor::is_first_seen_late(const worker& w, const sighting& s, const watched& seen) const noexcept {
+    return comes_late_ && s.runs_fiber && seen.eye.since() == s.when && s.when - w.last_poll() > put_off::pace - put_off::before;
 }
 
 // \returns a carrier that the caller grants a worker, summons or puts back; null: there is none,

@@ -25,6 +25,7 @@
 #include "sched/monitor/alarm.hpp"
 #include "sched/monitor/hog_reporter.hpp"
 #include "sched/monitor/judge.hpp"
+#include "sched/monitor/put_off.hpp"
 #include "sched/monitor/quiescence.hpp"
 #include "sched/tenure.hpp"
 
@@ -58,8 +59,17 @@ public:
             look_soon();
     }
 
+    /// Called when a worker has polled or found work: it is about to dispatch.
+    void somebody_dispatches(time_point now) noexcept {
+        if (look_.is_due(now)) [[unlikely]]
+            put_look_off(now);
+    }
+
     /// Called when a fiber has begun to run on a carrier without a worker (HOG_REPORTER-3).
-    void somebody_runs_alone() noexcept { hogs_.wake(); }
+    void somebody_runs_alone() noexcept {
+        ran_alone_.store(true, relaxed);  // a hint: the next look is not put off
+        hogs_.wake();
+    }
     /// Called by a fiber that swallows `cancelled`, to be reported. False: ask again later.
     bool ask_for_report(control_block& self) noexcept;
     /// Whether a fiber keeps its worker because no carrier is left that could have it. A hint.
@@ -92,6 +102,7 @@ private:
 
     void run() noexcept;
     time_point round() noexcept;
+    bool is_calm(suspicion suspect) const noexcept;
     void count_those_who_run() noexcept;
     void help_long_bursts(time_point now) noexcept;
     bool some_timer_is_overslept() const noexcept;
@@ -99,6 +110,7 @@ private:
     void relieve_the_late(time_point now, bool is_crowded) noexcept;
     void follow_quota(time_point now, unsigned stuck) noexcept;
     waiting what_waits(time_point now) const noexcept;
+    bool is_first_seen_late(const worker& w, const sighting& s, const watched& seen) const noexcept;
     suspicion look_at(worker& w, watched& seen, time_point now, bool profit) noexcept;
     carrier* take_spare() noexcept;
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
@@ -110,6 +122,7 @@ private:
     void sleep_until(time_point next, time_point nothing_runs = never) noexcept;
     bool all_sleep() const noexcept;
     [[gnu::cold]] void look_soon() noexcept;
+    [[gnu::cold]] void put_look_off(time_point now) noexcept;
 
     scheduler& owner_;
     const judge judge_;
@@ -119,6 +132,11 @@ private:
     atomic<bool> ending_{false};
     atomic<bool> rests_{false};
     alarm alarm_;
+    put_off look_;
+    atomic<bool> calm_{false};  // the last round has found nothing that needs looks at a set pace
+    atomic<bool> ran_alone_{false};  // since the last round began, a carrier without a worker ran a fiber
+    atomic<bool> was_put_off_{false};  // since the last round began, the look was
+    bool comes_late_ = false;  // in this round: the look was put off
     quiescence quiet_;
     // When to wake beside hogs although all workers sleep: the wake makes the kernel choose anew
     // which thread runs (docs/design/handoff.md).

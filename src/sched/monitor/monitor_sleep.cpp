@@ -31,19 +31,24 @@ void monitor::sleep_until_quiet() noexcept {
 // somebody_runs(): the worker is awake, fence, looks at rests_; here rests_ is set, fence, look
 // whether all sleep.) `next` equals `nothing_runs` if no fiber ran when the monitor looked.
 void monitor::sleep_until(time_point next, time_point nothing_runs) noexcept {
-    // Before rests_ lets workers set it.
+    look_.forbid();
+    // Before rests_ or look_ lets workers set it.
     alarm_.set(next == nothing_runs ? std::min(next, after_timer_) : next);
-    if (next - clock::now() > may_miss) {
+    const auto now = clock::now();
+    if (next - now <= may_miss) {
+        if (calm_.load(relaxed)) look_.allow(next, now);
+    } else {
         rests_.store(true, relaxed);
         heavy_fence();
         if (next == nothing_runs) {
             if (!all_sleep()) return rests_.store(false, relaxed);
         } else if (somebody_keeps_work()) {
-            alarm_.set(clock::now() + first_look);  // BURST-3
+            alarm_.set(now + first_look);  // BURST-3
         }
     }
     alarm_.wait();
     rests_.store(false, relaxed);
+    look_.forbid();
 }
 
 bool monitor::all_sleep() const noexcept {
@@ -68,7 +73,28 @@ bool monitor::somebody_keeps_work() const noexcept {
 // Sets the alarm instead of waking the monitor: it would get this CPU first, and a fiber that has
 // just begun to run is not a hog.
 void monitor::look_soon() noexcept {
-    if (rests_.exchange(false, relaxed)) alarm_.set(clock::now() + first_look);
+    if (!rests_.exchange(false, relaxed)) return;
+    const auto now = clock::now();
+    alarm_.set(now + first_look);
+    if (calm_.load(relaxed)) look_.allow(now + first_look, now);
+}
+
+// Called by a worker that dispatches. It leaves the look where it is if that is for more than for
+// workers that stay away from their loops: for hogs, and for a sleeper whose timer is late (LEAD-3).
+void monitor::put_look_off(time_point now) noexcept {
+    if (!calm_.load(relaxed) || ran_alone_.load(relaxed) || owner_.demoted().is_waited_for()) return;
+    auto oldest = now;
+    for (unsigned i = 0; i < owner_.worker_count(); ++i) {
+        const auto& w = owner_.worker_at(i);
+        if (!w.asleep())
+            oldest = std::min(oldest, w.last_poll());
+        else if (w.unminded() <= now)
+            return;
+    }
+    const auto next = look_.move(now, oldest);
+    if (!next) return;
+    was_put_off_.store(true, relaxed);
+    alarm_.set(*next);
 }
 
 void monitor::hurry() noexcept { alarm_.ring(); }

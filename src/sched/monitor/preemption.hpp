@@ -33,11 +33,12 @@ inline constexpr bool can_preempt = true;
 
 /// What the scheduler, its workers and its carriers call; monitor.hpp says what each call means.
 template <class M>
-concept takes_workers = std::constructible_from<M, scheduler&> && requires(M& m, const M& seen, control_block& f) {
+concept takes_workers = std::constructible_from<M, scheduler&> && requires(M& m, const M& seen, control_block& f, time_point t) {
     m.start();
     m.stop();
     m.hurry();
     m.somebody_runs();
+    m.somebody_dispatches(t);
     m.somebody_runs_alone();
     m.somebody_waits();
     { m.ask_for_report(f) } -> std::same_as<bool>;

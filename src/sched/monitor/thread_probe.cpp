@@ -1,6 +1,5 @@
 #include "sched/monitor/thread_probe.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cstring>
 
 #include "base/atomic.hpp"
+#include "sched/monitor/thread_file.hpp"
 
 namespace weft::detail {
 namespace {
@@ -51,19 +51,13 @@ duration thread_cpu_here() noexcept {
 }
 
 thread_activity thread_probe::activity() const noexcept {
-    std::array<char, 48> path;
-    std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(id_));
-    const int fd = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        const int error = errno;
-        if (is_scarcity(error)) return thread_activity::not_asked;
-        if (is_refused(error)) say_refused(error);
-        return thread_activity::unknown;
-    }
-    std::array<char, 128> text;  // enough for the id, the name (15 bytes at most) and the state
-    const auto n = ::read(fd, text.data(), text.size());
-    ::close(fd);
-    return n > 0 ? activity_in({text.data(), static_cast<std::size_t>(n)}) : thread_activity::unknown;
+    std::array<char, 128> room;  // enough for the id, the name (15 bytes at most) and the state
+    const auto text = thread_file(id_, "stat", room);
+    if (!text.empty()) return activity_in(text);
+    const int error = errno;
+    if (is_scarcity(error)) return thread_activity::not_asked;
+    if (error != 0 && is_refused(error)) say_refused(error);
+    return thread_activity::unknown;
 }
 
 thread_activity activity_in(std::string_view stat) noexcept {

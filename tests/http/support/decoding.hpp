@@ -57,6 +57,7 @@ private:
     bool take() {
         for (;;) {
             switch (decoder_.next(in_, request_)) {
+                case weft::detail::decoded::head:  // next() does not return it
                 case weft::detail::decoded::more:
                     if (decoder_.take_expectation()) ++seen_.expectations;
                     return true;

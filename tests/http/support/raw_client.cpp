@@ -72,12 +72,32 @@ raw_response raw_client::receive(bool body_follows) {
     r.head = received_.substr(0, end);
     r.status = r.head.starts_with("HTTP/1.1 ") ? std::atoi(r.head.c_str() + 9) : 0;
     received_.erase(0, end + 4);
+    if (body_follows && r.header("Transfer-Encoding") == "chunked") return receive_chunks(r.body) ? r : raw_response{};
     const auto length = body_follows ? std::strtoull(r.header("Content-Length").c_str(), nullptr, 10) : 0;
     while (received_.size() < length)
         if (!fill()) return {};
     r.body = received_.substr(0, length);
     received_.erase(0, length);
     return r;
+}
+
+bool raw_client::receive_chunks(std::string& body) {
+    for (;;) {
+        std::size_t line;
+        while ((line = received_.find("\r\n")) == received_.npos)
+            if (!fill()) return false;
+        const auto size = std::strtoull(received_.c_str(), nullptr, 16);
+        while (received_.size() < line + 2 + size + 2)
+            if (!fill()) return false;
+        body.append(received_, line + 2, size);
+        received_.erase(0, line + 2 + size + 2);
+        if (size == 0) return true;
+    }
+}
+
+std::string raw_client::receive_to_end() {
+    while (fill()) {}
+    return std::exchange(received_, {});
 }
 
 bool raw_client::read_slowly(std::size_t size, std::size_t piece, std::chrono::microseconds pause) {

@@ -41,6 +41,9 @@ public:
     /// \returns  whether so many have come.
     bool read_slowly(std::size_t size, std::size_t piece, std::chrono::microseconds pause);
 
+    /// Everything up to the end of the connection.
+    std::string receive_to_end();
+
     /// \returns  whether a byte comes.
     bool receives_something();
 
@@ -60,6 +63,7 @@ public:
     void reset();                          // as a client that crashes
 
 private:
+    bool receive_chunks(std::string& body);
     bool fill(std::size_t most = 65536);   // at least one more byte
 
     int fd_;

@@ -18,6 +18,8 @@ struct counts {
     std::atomic<std::uint64_t> flooded{0};      ///< connections made by floods
     std::atomic<std::uint64_t> kills{0};        ///< of Redis
     std::atomic<std::uint64_t> freezes{0};
+    std::atomic<std::uint64_t> cold{0};         ///< answers on connections that had gone cold
+    std::atomic<std::uint64_t> most_asleep{0};  ///< connections without a fiber, as the server says
     std::atomic<std::uint64_t> hogs{0};         ///< asked for by requests
 };
 

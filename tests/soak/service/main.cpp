@@ -64,6 +64,8 @@ void start_load(weft::scope& load, const plan& p, const service (&services)[2], 
             load.spawn({.name = "trickle"}, [&p, &s, &g, &f, seed = seeds()] { trickle(p, s, seed, g, f); });
             load.spawn({.name = "never read"}, [&p, &s, &g, &f, seed = seeds()] { never_read(p, s, seed, g, f); });
         }
+        for (unsigned i = 0; i < p.idlers; ++i)
+            load.spawn({.name = "idle"}, [&p, &s, &g, &f, seed = seeds()] { idle(p, s, seed, g, f); });
         load.spawn({.name = "flood"}, [&p, &s, &g, &f, &t, seed = seeds()] { flood(p, s, seed, g, f, t); });
         load.spawn({.name = "hogs"}, [&p, &s, &g, &f, seed = seeds()] { ask_for_hogs(p, s, seed, g, f); });
     }
@@ -104,11 +106,12 @@ bool somebody_is_left() { return ::waitpid(-1, nullptr, WNOHANG) >= 0; }
 void print_totals(const server_process& server, const findings& f, const survey& figures) {
     const auto number = [](const std::atomic<std::uint64_t>& of) { return static_cast<unsigned long long>(of.load()); };
     const auto& lines = server.lines();
-    std::printf("%zu quiet points; %llu answers, %llu hogs asked for\n", figures.points(), number(f.n.requests),
-                number(f.n.hogs));
-    std::printf("lines expected: %llu of hogs, %llu of connections that wait in SQLite, %llu that an instrumented build makes slow, "
-                "%llu of accept, %llu of failing Redis\n",
-                number(lines.hogs), number(lines.locks), number(lines.slow), number(lines.accepts), number(lines.failures));
+    std::printf("%zu quiet points; %llu answers, %llu on cold connections (up to %llu at once), %llu hogs asked for\n",
+                figures.points(), number(f.n.requests), number(f.n.cold), number(f.n.most_asleep), number(f.n.hogs));
+    std::printf(
+        "lines expected: %llu of hogs, %llu of connections that wait in SQLite, %llu that an instrumented build makes slow, "
+        "%llu of accept, %llu of failing Redis\n",
+        number(lines.hogs), number(lines.locks), number(lines.slow), number(lines.accepts), number(lines.failures));
 }
 
 int soak_it(const plan& p) {
@@ -134,6 +137,8 @@ int soak_it(const plan& p) {
         v.flat(taken);
         if (const auto bad_end = server.end(p.patience_at_end())) v.failed("end", *bad_end);
     }
+    if (found.n.cold == 0 || found.n.most_asleep == 0)
+        v.failed("cold connections", "none was asked, so this has shown nothing of them");
     v.none("answers", found.wrong);
     v.none("reports", found.reports);
     if (somebody_is_left()) v.failed("processes", "somebody is left");

@@ -1,6 +1,7 @@
 // others.cpp - one function for each.
 #include "soak/service/others.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -114,6 +115,32 @@ void flood_once(const plan& p, const service& s, generator& random, const gate& 
         }
 }
 
+/// \returns  false if the server has closed the line, which it may if that was silent for half of its limit.
+bool ask_cold(http_line& line, const plan& p, const service& s, findings& f) {
+    const bool long_idle = line.idle() > plan::idle_limit / 2;
+    const auto from = clock::now();
+    try {
+        const bool was_cold = line.idle() > p.surely_cold();
+        line.send("GET /users/nobody-idle HTTP/1.1\r\nHost: h\r\n\r\n");
+        const auto got = line.receive();
+        if (got.status != 404 && !(got.status == 500 && s.excuse && s.excuse->excuses(from)))
+            f.wrong.add(s.name + ", idle: " + std::to_string(got.status) + ' ' + got.body);
+        if (was_cold) f.n.cold.fetch_add(1);
+        return true;
+    } catch (const ended&) {
+        if (!long_idle) throw;
+        return false;
+    }
+}
+
+void idle_for_a_while(const plan& p, const service& s, generator& random, const gate& g, findings& f) {
+    std::vector<http_line> lines;
+    for (unsigned i = 0; i < p.lines_of_idler && !g.closing(); ++i) lines.emplace_back(s.port, p.patience);
+    for (const auto more = plan::idle_limit / 2 - p.surely_cold();
+         !sleep_unless_closing(g, p.surely_cold() + up_to(random, more / 2));)
+        if (!std::ranges::all_of(lines, [&](http_line& line) { return ask_cold(line, p, s, f); })) return;
+}
+
 void ask_for_a_hog(const plan& p, const service& s, generator& random, findings& f) {
     http_line line(s.port, p.patience);
     const auto ms = static_cast<unsigned>(5 * std::pow(100.0, std::uniform_real_distribution(0.0, 1.0)(random)));
@@ -150,6 +177,13 @@ void flood(const plan& p, const service& s, std::uint64_t seed, gate& g, finding
             flood_once(p, s, random, g, f);
             hurts.end();
         }
+    });
+}
+
+void idle(const plan& p, const service& s, std::uint64_t seed, gate& g, findings& f) {
+    generator random(seed);
+    work_while_open(g, [&] {
+        while (!g.closing()) with_complaints(f, s.name + ", idle", [&] { idle_for_a_while(p, s, random, g, f); });
     });
 }
 

@@ -1,4 +1,5 @@
-// others.hpp - the clients a server would rather not have: slow ones, floods, and who asks for long computations.
+// others.hpp - the clients a server would rather not have: slow ones, silent ones, floods,
+// and those that ask for long computations.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,8 @@ void trickle(const plan&, const service&, std::uint64_t seed, gate&, findings&);
 void never_read(const plan&, const service&, std::uint64_t seed, gate&, findings&);
 /// Thousands of connections at once, which say nothing, half a request, or no HTTP at all; `hurts`: the server may be out of descriptors.
 void flood(const plan&, const service&, std::uint64_t seed, gate&, findings&, trouble& hurts);
+/// Keeps connections that say nothing until they hold no fiber, and then asks on each, again and again.
+void idle(const plan&, const service&, std::uint64_t seed, gate&, findings&);
 /// Has the server compute for 5 to 500 ms, and waits for it.
 void ask_for_hogs(const plan&, const service&, std::uint64_t seed, gate&, findings&);
 

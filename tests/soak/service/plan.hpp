@@ -40,6 +40,10 @@ struct plan {
 
     /// The server's limits.
     static constexpr milliseconds idle_limit{5000};
+    /// A short soak has no quiet points a second apart in which a connection could go cold.
+    milliseconds cold_after() const noexcept { return milliseconds(is_short() ? 200 : 1000); }
+    /// A limit of a second or more may be late by as much.
+    milliseconds surely_cold() const noexcept { return milliseconds(is_short() ? 400 : 2100); }
     milliseconds header_limit() const noexcept { return milliseconds(is_short() ? 2000 : 8000); }
     milliseconds write_limit() const noexcept { return milliseconds(is_short() ? 1000 : 3000); }
 
@@ -47,6 +51,8 @@ struct plan {
     unsigned clients = 16;          ///< correct ones, for each of the two services
     unsigned users_each = 20;
     unsigned slow_clients = 10;     ///< of each kind
+    unsigned idlers = 4;            ///< for each of the two services
+    unsigned lines_of_idler = 10;
     unsigned flood = static_cast<unsigned>(weft::test::scaled(2400, 2));  ///< connections; the server may have 1200 descriptors
     milliseconds patience{weft::test::sanitized ? 120'000 : 60'000};  ///< for any answer at all
     /// After the last fault of Redis or the last flood: clients of Redis try again after two seconds at most.

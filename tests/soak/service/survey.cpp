@@ -32,13 +32,12 @@ bool memory_is_judged(const plan& p) { return !p.is_short() || !WEFT_UNDER_TSAN;
 
 // The order is that of the values in take_quiet_point().
 std::vector<series> nothing_yet(const plan& p) {
-    std::vector<series> all{
-        {.name = "descriptors", .unit = "", .least_allowance = workers, .points = {}},
-        {.name = "fibers", .unit = "", .least_allowance = workers, .points = {}},
-        {.name = "threads",
-         .unit = " besides carriers",
-         .least_allowance = threads_of_the_pool + (p.is_short() ? carriers_that_end_meanwhile : 0),
-         .points = {}}};
+    std::vector<series> all{{.name = "descriptors", .unit = "", .least_allowance = workers, .points = {}},
+                            {.name = "fibers", .unit = "", .least_allowance = workers, .points = {}},
+                            {.name = "threads",
+                             .unit = " besides carriers",
+                             .least_allowance = threads_of_the_pool + (p.is_short() ? carriers_that_end_meanwhile : 0),
+                             .points = {}}};
     if (memory_is_judged(p))
         all.push_back({.name = "RSS",
                        .unit = " MiB",
@@ -74,8 +73,12 @@ inside survey::ask() {
         if (name == "fibers") now.fibers = static_cast<unsigned>(value);
         if (name == "carriers") now.carriers = static_cast<unsigned>(value);
         if (name == "connections") now.connections = static_cast<unsigned>(value);
+        if (name == "asleep") now.asleep = static_cast<unsigned>(value);
         if (name == "hand_offs") now.hand_offs = value;
     }
+    now.connections += now.asleep;
+    auto& most = found_.n.most_asleep;
+    if (now.asleep > most.load()) most.store(now.asleep);
     return now;
 }
 
@@ -114,8 +117,8 @@ void survey::take_quiet_point() {
         has.descriptors = std::min(has.descriptors, server_.look().descriptors);
     }
     const double carriers = is.carriers;
-    const double values[] = {static_cast<double>(has.descriptors), static_cast<double>(is.fibers), std::max(0.0, has.threads - carriers),
-                             has.resident_mib, carriers};
+    const double values[] = {static_cast<double>(has.descriptors), static_cast<double>(is.fibers),
+                             std::max(0.0, has.threads - carriers), has.resident_mib, carriers};
     for (std::size_t i = 0; i < taken_.size(); ++i) taken_[i].points.push_back({seconds(), values[i]});
     let_hogs_compute(true);
 }

@@ -17,7 +17,8 @@ namespace soak {
 struct inside {
     unsigned fibers = 0;
     unsigned carriers = 0;
-    unsigned connections = 0;
+    unsigned connections = 0;  ///< with and without a fiber
+    unsigned asleep = 0;  ///< those without
     std::uint64_t hand_offs = 0;
 };
 

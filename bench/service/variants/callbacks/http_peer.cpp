@@ -89,6 +89,7 @@ http_peer::flow http_peer::take_request() {
             asking_ = true;
             service_.handle(x.request, *this);
             return flow::goes_on;
+        case decoded::head:  // next() does not return it
         case decoded::more: break;
     }
     if (x.decoder.take_expectation()) x.out.append("HTTP/1.1 100 Continue\r\n\r\n");

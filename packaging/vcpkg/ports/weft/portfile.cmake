@@ -6,7 +6,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
         http WEFT_HTTP
         redis WEFT_REDIS
 )
-if("redis" IN_LIST FEATURES)
+if("http" IN_LIST FEATURES OR "redis" IN_LIST FEATURES)
     vcpkg_find_acquire_program(PKGCONFIG)
     list(APPEND feature_options "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
 endif()

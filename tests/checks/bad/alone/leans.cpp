@@ -1,2 +1,2 @@
-// leans.cpp - compiles only behind another file that includes <vector>.
-std::vector<int> numbers;
+// leans.cpp - compiles only behind another file that includes <map>.
+std::map<int, int> numbers;

@@ -1,0 +1,72 @@
+// send_file.cpp - sendfile(2) into a socket, and reading and writing into any other stream.
+#include "io/send_file.hpp"
+
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "io/operation.hpp"
+#include "io/without_pipe_signal.hpp"
+
+namespace weft::detail {
+namespace {
+
+// chosen: other fibers of the worker wait meanwhile if the file has to come from a disk
+constexpr std::uint64_t piece_of_file = 256 * 1024;
+
+std::error_code file_error() noexcept { return std::make_error_code(std::errc::io_error); }
+
+/// The system cannot send this file, or not into this descriptor.
+bool is_no_sendfile(std::error_code e) noexcept {
+    return e == std::errc::invalid_argument || e == std::errc::function_not_supported || e == std::errc::operation_not_permitted;
+}
+
+std::uint64_t send_by_system(io_source* to, int file, std::uint64_t offset, std::uint64_t bytes,
+                             std::error_code& error) noexcept {
+    std::uint64_t sent = 0;
+    while (sent < bytes) {
+        const auto most = static_cast<std::size_t>(std::min(bytes - sent, piece_of_file));
+        const auto moved = perform(to, io_direction::write, write_wait, [&](int fd) {
+            auto from = static_cast<off_t>(offset + sent);
+            return without_pipe_signal([&] { return system_result([&] { return ::sendfile(fd, file, &from, most); }); });
+        });
+        error = moved.error ? moved.error : moved.count == 0 ? file_error() : std::error_code();
+        if (error) break;
+        sent += moved.count;
+    }
+    return sent;
+}
+
+std::uint64_t send_by_copy(io::byte_stream& to, int file, std::uint64_t offset, std::uint64_t bytes, std::error_code& error) {
+    std::array<std::byte, 4096> room;  // chosen: a page of the stack
+    std::uint64_t sent = 0;
+    while (sent < bytes) {
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - sent, room.size()));
+        const long n = system_result([&] { return ::pread(file, room.data(), most, static_cast<off_t>(offset + sent)); });
+        if (n == -EINTR) continue;
+        if (n <= 0) {
+            error = file_error();
+            break;
+        }
+        sent += to.write_all(std::span(room).first(static_cast<std::size_t>(n)), error);
+        if (error) break;
+    }
+    return sent;
+}
+
+}  // namespace
+
+std::uint64_t send_file(io::byte_stream& to, int file, std::uint64_t offset, std::uint64_t bytes, std::error_code& error) {
+    error.clear();
+    if (auto* const s = source_of(to)) {
+        const auto sent = send_by_system(s, file, offset, bytes, error);
+        if (!is_no_sendfile(error)) return sent;
+        error.clear();
+        return sent + send_by_copy(to, file, offset + sent, bytes - sent, error);
+    }
+    return send_by_copy(to, file, offset, bytes, error);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,57 @@
+// handover.hpp - what a master leaves to the program that takes its place, in a file in memory.
+//
+// The new program is exec'd in the master's process, so descriptors keep their numbers, and the
+// workers are its children. The check of an upgrade reads the same text as a child of the master.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/net/endpoint.hpp>
+
+#include "actor/process_child.hpp"
+
+namespace weft::prefork {
+
+/// Owns a descriptor that no fiber waits for.
+class held_descriptor {
+public:
+    explicit held_descriptor(int fd = -1) noexcept : fd_(fd) {}
+    held_descriptor(held_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    held_descriptor& operator=(held_descriptor&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~held_descriptor();
+    int get() const noexcept { return fd_; }
+
+private:
+    int fd_;
+};
+
+struct handover {
+    struct port {
+        net::endpoint asked = {};  // for which it was opened
+        int descriptor = -1;
+    };
+
+    unsigned last_number = 0, current = 0;  // of generations
+    std::chrono::nanoseconds grace{0};  // of the workers
+    int mark = -1, life_reader = -1, life_writer = -1;
+    std::vector<port> ports = {};
+    std::vector<detail::running_process> workers = {};  // of the current generation, from the first on
+    std::vector<std::string> lines = {};  // of events that were not handled any more
+
+    /// All descriptors in it.
+    std::vector<int> descriptors() const;
+    /// \returns a file in memory. \throws std::system_error
+    held_descriptor written() const;
+    /// \throws std::runtime_error if it is no file that `written_by`, a process, has written
+    static handover read(int file, int written_by);
+};
+
+}  // namespace weft::prefork

@@ -1,0 +1,79 @@
+// put_off.hpp - when the monitor looks next, and how workers put that off while they dispatch.
+//
+// A look wakes the monitor's thread and costs 30 us of a CPU and more. Beside a busy server nearly all
+// looks find that each worker has dispatched since the last one, and a worker that polls knows that
+// by itself. So such a worker sets the monitor's alarm to a later time, by one system call.
+//
+// Invariants
+//   PUT_OFF-1  The look is put off to `pace` after the oldest last poll of the workers that are awake,
+//              as far as the one that puts it off sees them. So a worker that stays away from its
+//              loop is looked at within `pace` of its last poll, whatever the others do.
+//   PUT_OFF-2  Workers put looks off by `longest` at most, since the monitor has more to do than to
+//              look at fibers.
+//   PUT_OFF-3  A worker sets the alarm to `pace` after a time that it has just read, or to less. If
+//              it comes late with that and overwrites a time of the monitor's, then the monitor wakes
+//              in vain, or late by `pace` at most.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include <weft/detail/clock.hpp>
+
+#include "base/atomic.hpp"
+
+namespace weft::detail {
+
+/// The time of one look. All values are hints (PUT_OFF-3).
+class put_off {
+public:
+    // required: with `soon` of watch.cpp, a blocked carrier is taken within 1 ms of its last poll,
+    // and the time that the monitor's thread takes to wake up twice
+    static constexpr duration pace = std::chrono::microseconds(600);
+    // chosen: 50 looks a second take 0.2 % of a CPU
+    static constexpr duration longest = std::chrono::milliseconds(20);
+    // chosen: a busy worker polls within that time, most of them in half of it
+    static constexpr duration before = std::chrono::microseconds(200);
+    // chosen: a gain that is worth the system call
+    static constexpr duration least = std::chrono::microseconds(100);
+
+    /// The look is at `look`, and can be put off up to `longest` after `now`.
+    void allow(time_point look, time_point now) noexcept {
+        limit_.store(ns(now + longest), relaxed);
+        look_.store(ns(look), relaxed);
+        ask_at_.store(ns(look - before), relaxed);
+    }
+    /// The look cannot be put off.
+    void forbid() noexcept {
+        look_.store(none, relaxed);
+        ask_at_.store(none, relaxed);
+    }
+
+    /// Whether a worker that dispatches should ask move().
+    bool is_due(time_point now) const noexcept { return ns(now) >= ask_at_.load(relaxed); }
+    /// `oldest`: the oldest last poll of a worker that is awake. \returns the time to set the alarm
+    /// to, to one of the callers; nothing if the look stays where it is.
+    std::optional<time_point> move(time_point now, time_point oldest) noexcept {
+        auto look = look_.load(relaxed);
+        const auto next = std::min(ns(oldest + pace), limit_.load(relaxed));
+        const bool pays = look != none && next - look >= least.count();
+        const bool moves = pays && look_.compare_exchange_strong(look, next, relaxed, relaxed);
+        if (moves)
+            ask_at_.store(next - before.count(), relaxed);
+        else if (!pays)
+            ask_at_.store(look == none ? none : ns(now + least), relaxed);
+        return moves ? std::optional(time_point(duration(next))) : std::nullopt;
+    }
+
+private:
+    static constexpr std::int64_t ns(time_point t) noexcept { return t.time_since_epoch().count(); }
+    static constexpr std::int64_t none = never.time_since_epoch().count();
+
+    atomic<std::int64_t> ask_at_{none};
+    atomic<std::int64_t> look_{none};
+    atomic<std::int64_t> limit_{0};
+};
+
+}  // namespace weft::detail
