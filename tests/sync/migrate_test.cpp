@@ -217,10 +217,17 @@ bool sleeps_in_place(std::minstd_rand random, const std::atomic<bool>& over) {
 TEST_P(fibers_that_stay, beside_thieves_and_classes_stress) {
     const seed choices;
     std::atomic<bool> over{false};
+    std::atomic<int> queued{0};
     std::thread outside([&] {
         auto random = choices.of(1);
         for (unsigned i = 0; !over; ++i) {
-            rt.spawn_detached({.priority = class_of(i)}, [i] { compute_for(std::chrono::microseconds(i % 7 * 4)); });
+            ++queued;
+            rt.spawn_detached({.priority = class_of(i)}, [&queued, i] {
+                compute_for(std::chrono::microseconds(i % 7 * 4));
+                --queued;
+            });
+            // Workers that have little of a loaded machine are slower than this thread: the queue would grow for good.
+            while (queued > 200 && !over) std::this_thread::yield();
             if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 90));
         }
     });
@@ -243,6 +250,7 @@ TEST_P(fibers_that_stay, beside_thieves_and_classes_stress) {
         for (auto& f : stay) EXPECT_TRUE(f.join());
     });
     outside.join();
+    while (queued > 0) std::this_thread::yield();
 }
 
 TEST_P(fibers_that_stay, mixed_at_random_stress) {
