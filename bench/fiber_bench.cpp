@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <weft/coroutine.hpp>
+#include <weft/event.hpp>
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
 #include <weft/runtime.hpp>
@@ -32,6 +33,23 @@ void yield(benchmark::State& state) {
     });
 }
 BENCHMARK(yield);
+
+// One iteration is one call beside fibers that wait, and that have nothing to give back any more.
+void trim_waiting_stacks(benchmark::State& state) {
+    weft::runtime rt({.workers = 1});
+    rt.run([&] {
+        weft::event over;
+        weft::with_scope([&](weft::scope& s) {
+            for (std::int64_t i = 0; i < state.range(0); ++i) s.spawn([&] { over.wait(); });
+            weft::this_fiber::yield();
+            for (auto _ : state) benchmark::DoNotOptimize(rt.trim_stacks());
+            over.set();
+        });
+    });
+    state.counters["ns_per_fiber"] = benchmark::Counter(static_cast<double>(state.iterations() * state.range(0)),
+                                                        benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(trim_waiting_stacks)->Arg(10'000);
 
 // Starts empty fibers; every 128 the spawner lets them run. One iteration is one fiber, spawned and finished.
 void spawn(benchmark::State& state) {
