@@ -116,12 +116,15 @@ TEST(resolve, a_passed_deadline_is_seen_on_entry) {
 }
 
 TEST(socket_address, numbers_survive_the_way_to_the_system_and_back) {
-    for (const char* text : {"127.0.0.1:80", "[::1]:1", "[2001:db8::7]:65535", "0.0.0.0:0", "[fe80::1%7]:9"}) {
+    for (const char* text : {"127.0.0.1:80", "[::1]:1", "[2001:db8::7]:65535", "0.0.0.0:0", "255.255.255.255:1", "10.9.100.99:7", "[fe80::1%7]:9"}) {
         const auto e = endpoint::parse(text);
         const auto a = detail::parse_numeric(e);
         ASSERT_TRUE(a) << text;
         EXPECT_EQ(detail::to_endpoint(*a), e);
     }
+    const auto mapped = detail::parse_numeric(endpoint::parse("[::ffff:192.0.2.10]:80"));
+    ASSERT_TRUE(mapped);
+    EXPECT_EQ(detail::to_endpoint(*mapped), endpoint::parse("192.0.2.10:80"));
     for (const char* host : {"localhost", "127.1", "1.2.3", "1.2.3.4.5", "::g", "fe80::1%no-such-interface", ""})
         EXPECT_FALSE(detail::parse_numeric({.host = host, .port = 1})) << host;
 }

@@ -55,7 +55,7 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
         w_.wake_for_timers_at(timer);
         const auto wake_at = std::min(until, not_too_soon(timer));
         {
-            const exact_timers here(wake_at);
+            const exact_timers here(w_.last_poll(), timer);
             w_.parker_.sleep(wake_at);
         }
         w_.wake_for_timers_at(never);
@@ -69,7 +69,7 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
     const auto wake_at = std::min(until, not_too_soon(timer));
     w_.wake_for_timers_at(timer);
     {
-        const exact_timers here(wake_at);
+        const exact_timers here(w_.last_poll(), timer);
         w_.parker_.sleep_in(s.io(), wake_at);
     }
     w_.wake_for_timers_at(never);
