@@ -37,6 +37,15 @@ if(NOT attack_python OR NOT llhttp_headers OR NOT llhttp_sources)
     set(with_differences OFF)
 endif()
 
+execute_process(COMMAND "${attack_python}" -c "import h11, aiohttp" RESULT_VARIABLE without_clients OUTPUT_QUIET ERROR_QUIET)
+find_program(attack_curl curl)
+mark_as_advanced(attack_curl)
+set(with_clients ON)
+if(NOT without_clients EQUAL 0 OR NOT attack_curl)
+    message(STATUS "weft: clients of others skipped: missing curl, python3-aiohttp or python3-h11 (scripts/setup build)")
+    set(with_clients OFF)
+endif()
+
 weft_attack_program(server "${attack_folder}/http/server.cpp")
 target_link_libraries(attack_server PRIVATE weft_http)
 
@@ -64,8 +73,9 @@ if(TARGET CLI11::CLI11)
 endif()
 
 # The samples: check_NAME.py, given the folder of the programs.
-foreach(attack IN ITEMS table differences resets memory refused failing chaos)
-    if((attack STREQUAL differences AND NOT with_differences) OR (attack STREQUAL chaos AND NOT TARGET attack_chaos))
+foreach(attack IN ITEMS table differences resets clients memory refused failing chaos)
+    if((attack STREQUAL differences AND NOT with_differences) OR (attack STREQUAL clients AND NOT with_clients) OR
+       (attack STREQUAL chaos AND NOT TARGET attack_chaos))
         continue()
     endif()
     file(GLOB script "${attack_folder}/*/check_${attack}.py")

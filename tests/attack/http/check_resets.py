@@ -87,14 +87,6 @@ def attack(address, number, rnd, counts):
         reset(peer)
 
 
-def rests(target, at_rest):
-    """Whether all descriptors come back."""
-    until = time.monotonic() + 60
-    while target.descriptors() > at_rest and time.monotonic() < until:
-        time.sleep(0.05)
-    return target.descriptors() <= at_rest
-
-
 def main():
     asked = arguments(__doc__, clients=(int, None, "that attack (4000; 112000 as a whole: 100000 of them reset)"))
     number = asked.clients or (112000 if asked.whole else 4000)
@@ -112,7 +104,7 @@ def main():
             over.set()
             for n in neighbours:
                 n.join()
-        if not rests(target, at_rest):
+        if not target.comes_to_rest(at_rest):
             faults.append(f"{target.descriptors()} descriptors, {at_rest} at rest")
     faults += [fault for n in neighbours for fault in n.faults]
     for fault in faults[:10]:

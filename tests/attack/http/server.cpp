@@ -1,9 +1,11 @@
 // server.cpp - the server that the HTTP attacks are made on: it answers with what it has read, so that a client sees where a request ended.
 //
 // attack_server [--workers N]; prints `listening on 127.0.0.1:PORT`, and serves until SIGTERM.
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,8 +32,17 @@ http::response redirect(const http::request& asked) {
     return answer;
 }
 
+/// Sends back what it reads while it still reads.
+http::response mirror(const http::request&, http::body_reader& in) {
+    return http::stream(200, "application/octet-stream", [&in](http::body_writer& out) {
+        std::array<std::byte, 1000> piece;
+        while (const auto n = in.read_some(piece)) out.write(std::span(piece).first(n));
+    });
+}
+
 void add_routes(http::server& app) {
     for (const char* pattern : {"/", "/{a}", "/{a}/{b}", "/{a}/{b}/{c}"}) app.any(pattern, what_was_read);
+    app.post("/mirror", mirror);
     app.get("/redirect", redirect);
     app.get("/only/get/at/this", what_was_read);
 }

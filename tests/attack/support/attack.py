@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 
 class failed(Exception):
@@ -46,6 +47,13 @@ class server:
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def comes_to_rest(self, at_rest):
+        """Whether all descriptors come back."""
+        until = time.monotonic() + 60
+        while self.descriptors() > at_rest and time.monotonic() < until:
+            time.sleep(0.05)
+        return self.descriptors() <= at_rest
 
     def __enter__(self):
         return self
