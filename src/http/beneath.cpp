@@ -83,13 +83,6 @@ bool is_same(int descriptor, const struct stat& as) noexcept {
 
 }  // namespace
 
-owned_descriptor::~owned_descriptor() {
-    if (fd_ < 0) return;
-    const int before = errno;
-    ::close(fd_);
-    errno = before;
-}
-
 bool is_of_path(int error) noexcept {
     switch (error) {
         case ENOENT:

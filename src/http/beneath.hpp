@@ -17,24 +17,9 @@
 #include <string>
 #include <utility>
 
+#include "base/owned_descriptor.hpp"
+
 namespace weft::detail {
-
-/// A descriptor that is closed with the object.
-class owned_descriptor {
-public:
-    explicit owned_descriptor(int fd = -1) noexcept : fd_(fd) {}
-    owned_descriptor(owned_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    owned_descriptor& operator=(owned_descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~owned_descriptor();
-
-    int get() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
 
 struct opened_file {
     owned_descriptor descriptor;  // a directory's is not open for reading

@@ -19,6 +19,7 @@
 #include <weft/stop.hpp>
 
 #include "base/atomic.hpp"
+#include "base/owned_descriptor.hpp"
 #include "io/blocking_calls.hpp"
 #include "io/operation.hpp"
 #include "io/pipe.hpp"
@@ -94,44 +95,26 @@ namespace {
 constexpr detail::wait_kind process_wait{.name = "child process", .ends = detail::ended_by::outside};
 
 using detail::failure;
+using detail::owned_descriptor;
 using detail::system_result;
 
 [[noreturn]] void fail(long result, const char* what) { throw std::system_error(failure(result), what); }
-
-/// Owns a descriptor until another object takes it over.
-class held_descriptor {
-public:
-    explicit held_descriptor(int fd = -1) noexcept : fd_(fd) {}
-    held_descriptor(held_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    held_descriptor& operator=(held_descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~held_descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int get() const noexcept { return fd_; }
-    int release() noexcept { return std::exchange(fd_, -1); }
-
-private:
-    int fd_;
-};
 
 enum class child_does : bool { read, write };
 
 /// One standard stream: the child's end, and this process's end if it is a pipe.
 struct standard_stream {
-    held_descriptor childs, ours;
+    owned_descriptor childs, ours;
 
     standard_stream(redirect how, child_does what) {
         if (how == redirect::discard) {
             const long fd =
                 system_result([&] { return ::open("/dev/null", (what == child_does::read ? O_RDONLY : O_WRONLY) | O_CLOEXEC); });
             if (fd < 0) fail(fd, "weft: /dev/null");
-            childs = held_descriptor(static_cast<int>(fd));
+            childs = owned_descriptor(static_cast<int>(fd));
         } else if (how == redirect::pipe) {
             const auto ends = detail::new_pipe();
-            held_descriptor reader(ends[0]), writer(ends[1]);
+            owned_descriptor reader(ends[0]), writer(ends[1]);
             childs = std::move(what == child_does::read ? reader : writer);
             ours = std::move(what == child_does::read ? writer : reader);
             ::fcntl(childs.get(), F_SETFL, 0);  // programs do not expect non-blocking streams
@@ -149,7 +132,7 @@ public:
     child_steps(const child_steps&) = delete;
     child_steps& operator=(const child_steps&) = delete;
 
-    void connect(const held_descriptor& end, int number) {
+    void connect(const owned_descriptor& end, int number) {
         if (end.get() < 0) return;
         if (const int error = ::posix_spawn_file_actions_adddup2(&steps_, end.get(), number)) fail(-error, "weft: posix_spawn");
     }
@@ -169,8 +152,8 @@ constexpr int first_given = 3;
 
 /// Duplicates, none of them under a number that the child gives to another one. If it made its
 /// copies from the originals, the first copies could overwrite those still to be copied.
-std::vector<held_descriptor> out_of_the_way(const std::vector<int>& given) {
-    std::vector<held_descriptor> all;
+std::vector<owned_descriptor> out_of_the_way(const std::vector<int>& given) {
+    std::vector<owned_descriptor> all;
     const int above = first_given + static_cast<int>(given.size());
     for (const int fd : given) {
         const long copy = system_result([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, above); });
@@ -274,7 +257,7 @@ process::process(std::vector<std::string> words, process_options o) {
 }
 
 process process::adopt(int id, int out, int err) {
-    held_descriptor to_out(out), to_err(err);
+    owned_descriptor to_out(out), to_err(err);
     process p;
     p.end_ = std::make_unique<detail::child_end>();
     if (out >= 0) p.out_ = pipe_reader(detail::own_descriptor(to_out.release()));

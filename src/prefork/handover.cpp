@@ -89,10 +89,6 @@ std::string all_of(int file) {
 
 }  // namespace
 
-held_descriptor::~held_descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-}
-
 std::vector<int> handover::descriptors() const {
     std::vector<int> all{mark, life_reader, life_writer};
     for (const auto& p : ports) all.push_back(p.descriptor);
@@ -101,7 +97,7 @@ std::vector<int> handover::descriptors() const {
     return all;
 }
 
-held_descriptor handover::written() const {
+detail::owned_descriptor handover::written() const {
     writer w;
     w << form << ::getpid() << last_number << current << grace.count() << mark << life_reader << life_writer;
     w << static_cast<std::int64_t>(ports.size());
@@ -110,7 +106,7 @@ held_descriptor handover::written() const {
     for (const auto& p : workers) w << p.id << p.out << p.err << p.word << p.rest_of_out << p.rest_of_err;
     w << static_cast<std::int64_t>(lines.size());
     for (const auto& l : lines) w << l;
-    held_descriptor file(::memfd_create("weft-prefork-handover", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    detail::owned_descriptor file(::memfd_create("weft-prefork-handover", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file.get() < 0) fail("weft: prefork: a file in memory");
     for (std::string_view rest = w.text(); !rest.empty();) {
         const auto n = ::write(file.get(), rest.data(), rest.size());

@@ -14,24 +14,9 @@
 #include <weft/net/endpoint.hpp>
 
 #include "actor/process_child.hpp"
+#include "base/owned_descriptor.hpp"
 
 namespace weft::prefork {
-
-/// Owns a descriptor that no fiber waits for.
-class held_descriptor {
-public:
-    explicit held_descriptor(int fd = -1) noexcept : fd_(fd) {}
-    held_descriptor(held_descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    held_descriptor& operator=(held_descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~held_descriptor();
-    int get() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
 
 struct handover {
     struct port {
@@ -49,7 +34,7 @@ struct handover {
     /// All descriptors in it.
     std::vector<int> descriptors() const;
     /// \returns a file in memory. \throws std::system_error
-    held_descriptor written() const;
+    detail::owned_descriptor written() const;
     /// \throws std::runtime_error if it is no file that `written_by`, a process, has written
     static handover read(int file, int written_by);
 };

@@ -45,19 +45,19 @@ constexpr std::chrono::milliseconds look_again{1};  // chosen: a process is star
 /// The pipe of which each worker has the read end, and nobody but the master the write end. It
 /// ends with the master; a byte in it says that the whole program ends.
 struct life_line {
-    held_descriptor reader, writer;
+    detail::owned_descriptor reader, writer;
 
     explicit life_line(const std::optional<handover>& left) {
         if (left) {
-            reader = held_descriptor(left->life_reader);
-            writer = held_descriptor(left->life_writer);
+            reader = detail::owned_descriptor(left->life_reader);
+            writer = detail::owned_descriptor(left->life_writer);
             return;
         }
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
             throw std::system_error(errno, std::generic_category(), "weft: prefork: a pipe");
-        reader = held_descriptor(ends[0]);
-        writer = held_descriptor(ends[1]);
+        reader = detail::owned_descriptor(ends[0]);
+        writer = detail::owned_descriptor(ends[1]);
     }
     void say_the_program_ends() const noexcept { [[maybe_unused]] const auto n = ::write(writer.get(), "\n", 1); }
 };
@@ -87,7 +87,7 @@ public:
         requests_ = &requests;
         // Goes first, while SIGHUP is still handled. Without it, where the system refuses the call,
         // `weft reload` refuses, and SIGHUP works.
-        const held_descriptor mark(left_ ? left_->mark : ::memfd_create(mark_of_masters, MFD_CLOEXEC));
+        const detail::owned_descriptor mark(left_ ? left_->mark : ::memfd_create(mark_of_masters, MFD_CLOEXEC));
         mark_ = mark.get();
         with_scope([&](scope& fibers) {
             fibers_ = &fibers;
@@ -465,7 +465,7 @@ int run_as_master(const options& o, master_beginning b) {
 int run_as_check(const options& o, int parent) try {
     unblock_signals_of_masters();
     auto gifts = process_gifts::take();
-    const held_descriptor file(gifts.descriptor(handover_descriptor));
+    const detail::owned_descriptor file(gifts.descriptor(handover_descriptor));
     const auto left = handover::read(file.get(), parent);
     weft::run(
         [&] {

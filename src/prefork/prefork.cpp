@@ -100,7 +100,7 @@ std::optional<handover> take_handover(const std::string& text) {
     int file = -1;
     const auto [end, error] = std::from_chars(what.data(), what.data() + what.size(), file);
     if (process != ::getpid() || error != std::errc() || end != what.data() + what.size()) return std::nullopt;
-    const held_descriptor held(file);
+    const detail::owned_descriptor held(file);
     auto left = handover::read(file, process);
     for (const int fd : left.descriptors()) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return left;

@@ -46,7 +46,7 @@ add_test(NAME check.flags COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR
 set_tests_properties(check.headers check.negative check.peers check.flags PROPERTIES TIMEOUT 300 LABELS check)
 add_test(NAME check.without_monitor.seed_R13 COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_without_monitor.py"
          "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}" "${CMAKE_GENERATOR}" "${CMAKE_CXX_COMPILER}" "${CMAKE_NM}" "${work}/without_monitor")
-set_tests_properties(check.without_monitor.seed_R13 PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS check)
+set_tests_properties(check.without_monitor.seed_R13 PROPERTIES TIMEOUT 900 PROCESSORS 2 LABELS check)
 
 # The edge of the libraries (docs/design/abi.md), at the shared libraries of the same objects.
 set(shared_libraries $<TARGET_FILE:weft_lockcheck>)
@@ -93,7 +93,7 @@ add_test(NAME package.switches COMMAND Python3::Interpreter "${package}/check_sw
          "${CMAKE_GENERATOR}" "${CMAKE_CXX_COMPILER}" "${prefix}" "${work}/package/switches")
 set_tests_properties(package.install PROPERTIES FIXTURES_SETUP installed)
 set_tests_properties(package.find_package package.pkg_config package.switches PROPERTIES FIXTURES_REQUIRED installed)
-set_tests_properties(package.install package.find_package package.pkg_config package.switches PROPERTIES TIMEOUT 300 LABELS package)
+set_tests_properties(package.install package.find_package package.pkg_config package.switches PROPERTIES TIMEOUT 600 LABELS package)
 if(lint_program)
     add_test(NAME package.lint COMMAND "${prefix}/bin/weft-lint" --help)   # finds its modules where they were installed
     set_tests_properties(package.lint PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 30 LABELS package)

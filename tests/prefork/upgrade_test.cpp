@@ -288,7 +288,7 @@ TEST(prefork_handover, is_read_as_it_was_written_and_refused_if_it_is_cut) {
     std::string text(4096, '\0');
     text.resize(static_cast<std::size_t>(::pread(file.get(), text.data(), text.size(), 0)));
     for (std::size_t n = 0; n < text.size(); ++n) {
-        const prefork::held_descriptor cut(::memfd_create("cut", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        const detail::owned_descriptor cut(::memfd_create("cut", MFD_CLOEXEC | MFD_ALLOW_SEALING));
         ASSERT_EQ(::write(cut.get(), text.data(), n), static_cast<ssize_t>(n));
         ASSERT_EQ(::fcntl(cut.get(), F_ADD_SEALS, F_SEAL_WRITE), 0);
         EXPECT_THROW(prefork::handover::read(cut.get(), ::getpid()), std::runtime_error) << n;
