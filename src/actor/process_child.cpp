@@ -1,3 +1,6 @@
+// process_child.cpp - the life of a process under its supervisor: how it starts, gets ready, is stopped and ends.
+//
+// One file, since each step depends on the phase that the one before has left; the table is in the header.
 #include "actor/process_child.hpp"
 
 #include <poll.h>

@@ -51,7 +51,7 @@ std::optional<socket_address> parse_v6(const std::string& host, std::uint16_t po
     return result;
 }
 
-/// By numbers: inet_ntop() formats with sprintf, which takes 1 us of each connection that an HTTP server accepts.
+/// By numbers, since an HTTP server needs it for each connection, and inet_ntop() formats with sprintf().
 std::string v4_text(const unsigned char* bytes) {
     char text[INET_ADDRSTRLEN];
     char* at = text;

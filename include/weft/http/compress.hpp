@@ -28,7 +28,8 @@ struct compress_options {
 ///
 /// It leaves alone: bodies under `least`; pictures, films, sound, archives and fonts that are
 /// compressed already, and application/octet-stream, which mostly is one of these; event streams,
-/// since a compressor holds up to 1.2 MB for as long as one is open; answers without Content-Type; answers that have Content-Encoding, Content-Range, a digest,
+/// since a compressor holds up to 1.2 MB for as long as one is open; answers without Content-Type;
+/// answers that have Content-Encoding, Content-Range, a digest,
 /// or `Cache-Control: no-transform`; 204, 206 and 304. A client that refuses to take a body as it
 /// is ("identity;q=0") gets the first four compressed, too. If it takes nothing that there is, the
 /// body is sent as it is, since the handler has run by then.

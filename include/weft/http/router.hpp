@@ -94,7 +94,8 @@ public:
     /// client need not load it again and can continue a download. Everything that is no regular
     /// file in the directory is answered by 404: "..", names that begin with a dot, links that lead
     /// out, every absolute link (also one that stays inside), devices. The path of a directory
-    /// without the last '/' is answered by 301. A file that changes should be replaced (rename); what is being sent would else be cut short or mixed.
+    /// without the last '/' is answered by 301. A file that changes should be replaced by rename:
+    /// otherwise an answer that is being sent may be cut short, or mixed from both versions.
     ///
     /// \throws  std::system_error if it is no directory that can be opened, which is done here, so
     ///          that the name is not looked up again; std::invalid_argument naming the option or the
