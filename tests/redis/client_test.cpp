@@ -324,7 +324,7 @@ TEST(redis_client, a_server_that_goes_and_returns) {
             const auto before = std::chrono::steady_clock::now();
             EXPECT_THAT([&] { db.get("k"); }, ThrowsMessage<redis::error>(
                 testing::AllOf(HasSubstr("cannot connect: "), HasSubstr("refused"), HasSubstr(std::to_string(server.port())))));
-            EXPECT_LT(std::chrono::steady_clock::now() - before, 500ms) << "fails fast";
+            EXPECT_LT(std::chrono::steady_clock::now() - before, 5s) << "fails fast";
         }
         server.start();
         EXPECT_TRUE(eventually([&] { (void)db.get("k"); }));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -335,9 +336,13 @@ TEST(redis_connection, a_connection_that_is_never_made_is_given_up_in_time) {
     weft::run([&] {
         redis::client db("redis://:x@127.0.0.1:" + std::to_string(server.port()), {.connections = 1, .connect_timeout = 50ms});
         expect_lost([&] { db.get("k"); }, "cannot connect: no answer in time");
-        const auto before = std::chrono::steady_clock::now();
-        expect_lost([&] { db.get("k"); }, "no answer in time");
-        EXPECT_LT(std::chrono::steady_clock::now() - before, 40ms) << "fails at once while it pauses";
+        auto least = std::chrono::nanoseconds::max();
+        for (int tries = 0; tries < 10 && least >= 40ms; ++tries) {
+            const auto before = std::chrono::steady_clock::now();
+            expect_lost([&] { db.get("k"); }, "no answer in time");
+            least = std::min<std::chrono::nanoseconds>(least, std::chrono::steady_clock::now() - before);
+        }
+        EXPECT_LT(least, 40ms) << "fails at once while it pauses";
     });
 }
 

@@ -80,7 +80,7 @@ TEST(weft_command, does_not_wait_longer_than_the_grace) {
     const auto before = std::chrono::steady_clock::now();
     weft.signal(SIGTERM);
     EXPECT_EQ(weft.exit_code(), 0);
-    EXPECT_LT(std::chrono::steady_clock::now() - before, 3s);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 8s);
 }
 
 TEST(weft_command, a_second_signal_ends_it_at_once) {
