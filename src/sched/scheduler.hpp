@@ -250,8 +250,9 @@ public:
     bool work_is_queued() const noexcept;
     /// Whether some of it is worth waking a worker for.
     bool work_needs_help() const noexcept;
-    /// Whether workers may foresee how long they will be busy (BURST-1).
-    bool predicts_bursts() const noexcept {
+    /// Whether a monitor looks, so that workers may foresee how long they will be busy (BURST-1),
+    /// and may miss work (IDLE_SET-8). Beside hogs its looks may come late.
+    bool is_watched() const noexcept {
         return monitor_.monitor_id() != 0 && monitor_.computing_without_worker() == 0;
     }
     /// A hint: whether it is time to move fibers again, after thefts that were not worth it.

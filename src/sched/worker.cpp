@@ -157,7 +157,7 @@ void worker::wake_helper() noexcept {
 void worker::poll() noexcept {
     take_in();
     const auto now = last_poll();
-    burst_.poll(now, ticks_.load(relaxed), owner_.predicts_bursts(), has_work() && owner_.thefts_pay(now));
+    burst_.poll(now, ticks_.load(relaxed), owner_.is_watched(), has_work() && owner_.thefts_pay(now));
     owner_.the_monitor().somebody_dispatches(now);
     if (owner_.idle().too_many_awake() && !this_carrier()->has_pinned()) [[unlikely]]
         return begin_drain();

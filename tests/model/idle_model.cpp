@@ -1,5 +1,5 @@
-// idle_model.cpp - sched/idle/idle_set.hpp (IDLE_SET-1 to IDLE_SET-7) with sched/idle/parker.hpp
-// (PARKER-1, PARKER-2) and sched/idle/burst.hpp (BURST-1, BURST-2): no wake-up is lost, for two and three workers.
+// idle_model.cpp - sched/idle/idle_set.hpp (IDLE_SET-1 to IDLE_SET-8) with sched/idle/parker.hpp
+// (PARKER-1, PARKER-2) and sched/idle/burst.hpp (BURST-1 to BURST-3): no wake-up is lost, for two and three workers.
 //
 // The workers here take the steps of sched/idle/idle.cpp, with one shared count as the queue; a search is one look. Who has found
 // an item is busy for good, so each item needs a worker of its own: that is work conservation, not only progress. Items come from
@@ -33,7 +33,10 @@ struct steps {
     bool somebody_looks = true;    // IDLE_SET-7: the last one does
     bool raise_wakes = true;       // IDLE_SET-7
     bool monitor_looks = true;     // BURST-1
-    bool monitor_fences = true;    // BURST-2
+    bool monitor_fences = true;    // BURST-2, BURST-3
+    bool tells_monitor = true;     // IDLE_SET-8
+    bool tells_before = false;     // IDLE_SET-8: a searcher that stops tells the monitor afterwards
+    bool monitor_sees_work = true; // BURST-3
 };
 
 struct workers {
@@ -43,9 +46,26 @@ struct workers {
     parker parkers[3];
     atomic<int> alone_up_to{0};  // so many items no other worker is woken for (burst.hpp)
     atomic<int> spawns;  // items that are published by a worker that finds one
+    bool watched = false;
+    atomic<int> rests{0};  // whether the monitor sleeps without an alarm
     const steps does;
 
     workers(unsigned n, int spawned, const steps& s) : idle(n), spawns(spawned), does(s) {}
+
+    /// As monitor::somebody_runs(): if the monitor rests, it sets the alarm.
+    void somebody_runs() {
+        if (!watched || !does.tells_monitor) return;
+        weft::detail::light_fence();
+        if (rests.load(relaxed) != 0) rests.exchange(0, relaxed);
+    }
+    /// As monitor::sleep_until(): it rests if no worker has work that another could take.
+    void rest() {
+        rests.store(1, relaxed);
+        if (does.monitor_fences) weft::detail::heavy_fence();
+        if (does.monitor_sees_work && work_is_queued()) rests.exchange(0, relaxed);
+    }
+    /// Whether the monitor has an alarm set. It helps then, as run_alone() shows.
+    bool will_be_looked_at() { return watched && rests.fetch_add(0, relaxed) == 0; }
 
     void wake_sleeper() {
         if (!idle.lacks_searcher()) return;
@@ -76,7 +96,9 @@ struct workers {
     bool needs_help() const { return queue.load(relaxed) > alone_up_to.load(relaxed); }
 
     void found(bool searching) {
-        const bool look = !searching || idle.end_search();
+        if (does.tells_before) somebody_runs();
+        const bool look = !searching || idle.end_search(watched);
+        if (!does.tells_before) somebody_runs();
         if (does.found_hands_on && look && needs_help()) wake_sleeper();
         if (spawns.load(relaxed) > 0 && spawns.fetch_sub(1, relaxed) > 0) publish();
     }
@@ -89,19 +111,22 @@ struct workers {
                 if (!searching) searching = idle.begin_search();
                 if (searching && take()) return found(searching);
             }
-            idle.announce_sleep(me, std::exchange(searching, false));
+            if (idle.announce_sleep(me, std::exchange(searching, false), watched)) somebody_runs();
             if (!does.sleeper_looks || !needs_help() || idle.anybody_searches() || idle.enough_awake() || !does.somebody_looks) {
-                parkers[me].sleep(soon);
-                if (model::slept_until_deadline()) {
-                    // only read-modify-writes change the queue, so this one reads the newest value
-                    return model::check(queue.fetch_add(0, relaxed) == 0, "lost wake-up: one sleeps while an item waits");
-                }
+                if (!sleep_until_woken(me)) return;
             }
             searching = !idle.retract(me);  // IDLE_SET-5
         }
     }
 
-    static constexpr weft::detail::time_point soon{};
+    /// \returns false if the worker sleeps for good.
+    bool sleep_until_woken(unsigned me) {
+        parkers[me].sleep({});
+        if (!model::slept_until_deadline()) return true;
+        // only read-modify-writes change the queue, so this one reads the newest value
+        model::check(queue.fetch_add(0, relaxed) == 0 || will_be_looked_at(), "lost wake-up: one sleeps while an item waits");
+        return false;
+    }
 };
 
 /// IDLE_SET-7: at most so many awake; then, if `raised`, by one more.
@@ -147,6 +172,38 @@ model::result run_alone(unsigned n, int spawned, model::options o, const steps& 
     });
 }
 
+/// IDLE_SET-8: one of `n` workers publishes an item and stays busy, and the others look for it, while
+/// the monitor goes to rest.
+model::result run_watched(unsigned n, model::options o, const steps& s = {}) {
+    o.timeouts = 0;
+    return model::explore(o, [=](model::execution& t) {
+        auto w = std::make_unique<workers>(n, 0, s);
+        w->watched = true;
+        t.thread([&w = *w] { w.publish(); });
+        for (unsigned i = 1; i < n; ++i) t.thread([&w = *w, i] { w.work(i); });
+        t.thread([&w = *w] { w.rest(); });
+        t.join_all();
+    });
+}
+
+/// IDLE_SET-8: of three, one stops its search, one publishes an item and stays busy, one sleeps.
+model::result run_watched_search(model::options o, const steps& s = {}) {
+    o.timeouts = 0;
+    return model::explore(o, [=](model::execution& t) {
+        auto w = std::make_unique<workers>(3, 0, s);
+        w->watched = true;
+        model::check(w->idle.begin_search(), "nobody searches yet");
+        static_cast<void>(w->idle.announce_sleep(2, false, true));
+        t.thread([&w = *w] { w.found(true); });
+        t.thread([&w = *w] { w.publish(); });
+        t.thread([&w = *w] {
+            if (w.sleep_until_woken(2)) model::check(!w.idle.retract(2) && w.take(), "one that is woken has been claimed for the item");
+        });
+        t.thread([&w = *w] { w.rest(); });
+        t.join_all();
+    });
+}
+
 void expect_holds(const model::result& r) {
     EXPECT_TRUE(r.ok) << r.report;
     EXPECT_TRUE(r.complete);
@@ -172,6 +229,11 @@ TEST(idle, IDLE_SET_7_one_of_two_may_be_awake) { expect_holds(run_few(2, 1, 1, f
 TEST(idle, IDLE_SET_7_two_of_three_may_be_awake) { expect_holds(run_few(3, 2, 2, false, {.preemptions = 1, .reorderings = 1})); }
 TEST(idle, BURST_1_BURST_2_one_that_is_busy_for_longer_is_helped) { expect_holds(run_alone(2, 1, for_two)); }
 
+TEST(idle, IDLE_SET_8_two_watched_workers) { expect_holds(run_watched(2, for_two)); }
+TEST(idle, IDLE_SET_8_three_watched_workers) { expect_holds(run_watched(3, {.preemptions = 1, .reorderings = 1})); }
+
+TEST(idle, IDLE_SET_8_a_watched_searcher_stops) { expect_holds(run_watched_search(for_two)); }
+
 TEST(idle, IDLE_SET_7_the_second_when_it_may) { expect_holds(run_few(2, 2, 1, true, {.preemptions = 2, .reorderings = 1})); }
 
 // ---- each step of the two columns taken away
@@ -187,6 +249,19 @@ TEST(idle, BURST_2_lost_when_the_monitor_does_not_fence) { expect_lost(run_alone
 TEST(idle, lost_when_the_publisher_does_not_look) { expect_lost(run(1, 1, for_one, {.publisher_looks = false})); }
 TEST(idle, lost_when_the_sleeper_does_not_look) { expect_lost(run(1, 1, for_one, {.sleeper_looks = false})); }
 TEST(idle, IDLE_SET_2_lost_when_the_finder_does_not_hand_on) { expect_lost(run(2, 2, for_two, {.found_hands_on = false})); }
+
+TEST(idle, IDLE_SET_8_lost_when_no_monitor_is_told) {
+    expect_lost(run_watched(2, for_two, {.tells_monitor = false}));
+}
+TEST(idle, IDLE_SET_8_lost_when_the_monitor_does_not_fence) {
+    expect_lost(run_watched(2, for_two, {.monitor_fences = false}));
+}
+TEST(idle, IDLE_SET_8_lost_when_the_monitor_does_not_look_for_work) {
+    expect_lost(run_watched(2, for_two, {.monitor_sees_work = false}));
+}
+TEST(idle, IDLE_SET_8_lost_when_a_searcher_tells_the_monitor_before_it_stops) {
+    expect_lost(run_watched_search(for_two, {.tells_before = true}));
+}
 
 TEST(idle, IDLE_SET_6_lost_when_an_outsider_does_not_fence) { expect_lost(run(1, 1, for_one, {.outsider_fences = false})); }
 

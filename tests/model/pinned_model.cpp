@@ -118,7 +118,10 @@ struct bench {
     }
     /// \returns whether a fiber is there, or about to be. So does the next.
     bool rest_with_worker() {
-        how == rest::sleeps ? idle.announce_sleep(0, false) : fence(seq_cst);
+        if (how == rest::sleeps)
+            static_cast<void>(idle.announce_sleep(0, false, false));
+        else
+            fence(seq_cst);
         const bool has_work = does.sleeper_looks && mine.has_pinned();
         if (!has_work) {
             w.park.sleep({});

@@ -96,10 +96,8 @@ control_block* idle_worker::found(control_block* f) noexcept {
     auto now = w_.last_poll();  // a worker that is alone has just looked
     if (s.worker_count() > 1) {
         now = clock::now();
-        w_.burst_.begin(now, w_.ticks_.load(relaxed), s.predicts_bursts());  // BURST-2
+        w_.burst_.begin(now, w_.ticks_.load(relaxed), s.is_watched());  // BURST-2
     }
-    s.the_monitor().somebody_runs();  // BURST-3
-    s.the_monitor().somebody_dispatches(now);
     const bool hand_on = std::exchange(led_, false);
     if (auto* const first = end_call()) {
         const carrier::visit inside(*this_carrier());
@@ -115,7 +113,9 @@ control_block* idle_worker::found(control_block* f) noexcept {
         w_.note_class(*f);
     }
     // IDLE_SET-2: end_search() says whether this searcher must now look for more work.
-    const bool somebody_sleeps = !w_.state_.end_search() || s.idle().end_search();
+    const bool somebody_sleeps = !w_.state_.end_search() || s.idle().end_search(s.is_watched());
+    s.the_monitor().somebody_runs();  // BURST-3, IDLE_SET-8
+    s.the_monitor().somebody_dispatches(now);
     if (s.worker_count() == 1) return f;
     // The worker is away for as long as a body lasts: if that is long, others must mind its timers
     // and the driver.

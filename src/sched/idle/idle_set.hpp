@@ -6,7 +6,8 @@
 //      a thread that has work for others           a worker that runs out of work
 //   1  publish it (run queue, injector)         1  announce_sleep(): sleeping + 1,
 //                                                  searching - 1 if it searched
-//   2  light fence                              2  heavy fence
+//   2  light fence                              2  heavy fence, or an ordinary one (IDLE_SET-6,
+//                                                  IDLE_SET-8)
 //   3  searching == 0 and sleeping > 0 ?        3  look at every queue once more;
 //      then claim a sleeper and wake it            if there is work, retract() and go on
 //                                               4  sleep until woken
@@ -30,6 +31,7 @@
 //               before it, a seq_cst change of word_, has made its worker's earlier pushes visible
 //               here, and a worker that leaves again changes word_ later and so sees this one. A
 //               thread that is not a worker passes a full fence before step 3 (wake_searcher()).
+//               For the same reason a searcher that stops needs none if all others sleep.
 //   IDLE_SET-7  allow() sets how many workers may be awake, which is at least one. While so many
 //               are awake, claim_sleeper() refuses as if no worker slept. A worker that announces
 //               itself then sleeps without step 3, because a worker that is awake announces itself
@@ -39,10 +41,17 @@
 //               limit does not end the work of a worker that is awake: a surplus worker notices by
 //               too_many_awake() and drains its queues.
 //
+//   IDLE_SET-8  A heavy fence interrupts each CPU that runs a thread of the process. So while a
+//               monitor looks (`is_watched`), a worker passes an ordinary fence instead, and then
+//               calls monitor::somebody_runs(). What it misses was published by a worker that is
+//               awake. That worker looks for sleepers again at its next poll, and if it does not
+//               poll, the monitor's next look does: a monitor that rests has been called, or it
+//               passes a heavy fence afterwards and sees the work (BURST-1, BURST-3).
+//
 // Work that a worker foresees to end before another is awake is not published in this sense
 // (burst.hpp): neither column looks at it.
 //
-// If either fence is removed, both sides can miss each other: the model test
+// If a fence is removed, both sides can miss each other: the model test
 // tests/model/idle_model.cpp expects that run.
 #pragma once
 
@@ -83,28 +92,28 @@ public:
         return true;
     }
 
-    /// Called by the searcher when it has found work or stops searching. \returns whether it must
-    /// now look at the queues (IDLE_SET-2).
-    [[nodiscard]] bool end_search() noexcept {
+    /// Called by the searcher when it has found work or stops searching; if `is_watched`, it calls
+    /// monitor::somebody_runs() afterwards. \returns whether it must now look at the queues
+    /// (IDLE_SET-2).
+    [[nodiscard]] bool end_search(bool is_watched) noexcept {
         // IDLE_SET-2; pairs with announce_sleep()
-        if (sleeping(word_.fetch_sub(one_searching, seq_cst)) == 0) return false;
-        heavy_fence();  // pairs with the light fence in lacks_searcher()
+        const auto asleep = sleeping(word_.fetch_sub(one_searching, seq_cst));
+        if (asleep == 0) return false;
+        order_looks(asleep, is_watched);
         return true;
     }
 
-    /// Steps 1 and 2 on the right.
-    void announce_sleep(unsigned worker, bool was_searching) noexcept {
-        bool last = false;
+    /// Steps 1 and 2 on the right. \returns whether the worker must now call
+    /// monitor::somebody_runs() (IDLE_SET-8).
+    [[nodiscard]] bool announce_sleep(unsigned worker, bool was_searching, bool is_watched) noexcept {
+        unsigned others_asleep = 0;
         {
             const lock_guard guard(lock_);
             sleepers_.push_back(worker);
             // IDLE_SET-3, IDLE_SET-6; pairs with end_search() and retract()
-            last = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst)) + 1 == workers_;
+            others_asleep = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst));
         }
-        if (last)
-            fence(seq_cst);  // IDLE_SET-6; pairs with the fence of a thread that is not a worker
-        else
-            heavy_fence();  // pairs with the light fence in lacks_searcher()
+        return order_looks(others_asleep, is_watched) == looks::need_monitor;
     }
 
     /// Takes the announcement back. False: the worker was claimed; it is searching now, and a token
@@ -169,6 +178,20 @@ private:
     }
     static std::uint32_t sleeping(std::uint32_t w) noexcept { return w >> 16; }
     unsigned awake() const noexcept { return workers_ - sleeping_count(); }
+
+    enum class looks { suffice, need_monitor };
+    // Orders a worker's change of word_ before its looks at the queues.
+    looks order_looks(unsigned others_asleep, bool is_watched) const noexcept {
+        const bool is_alone = others_asleep + 1 == workers_;
+        if (!is_alone && !is_watched) {
+            heavy_fence();  // pairs with the light fence in lacks_searcher()
+            return looks::suffice;
+        }
+        // IDLE_SET-6, IDLE_SET-8; pairs with the fence of a thread that is not a worker, and with
+        // that of monitor::sleep_until()
+        fence(seq_cst);
+        return is_alone ? looks::suffice : looks::need_monitor;
+    }
 
     alignas(64) atomic<std::uint32_t> word_{0};
     const unsigned workers_;

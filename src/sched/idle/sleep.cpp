@@ -11,8 +11,9 @@ namespace weft::detail {
 void idle_worker::sleep() noexcept {
     require(!call_, "RUN_QUEUE-3: a call is ended before its thief sleeps");
     auto& s = w_.owner_;
-    s.idle().announce_sleep(w_.index_, w_.state_.end_search());
+    const bool needs_monitor = s.idle().announce_sleep(w_.index_, w_.state_.end_search(), s.is_watched());
     w_.asleep_.store(true, relaxed);  // a hint; found() wakes a leader that relied on it
+    if (needs_monitor) s.the_monitor().somebody_runs();  // IDLE_SET-8
     // Step 3 of idle_set.hpp. Work queued now is found by a searcher, if there is one (IDLE_SET-2),
     // or by the workers that are awake, if enough are (IDLE_SET-7).
     if ((!s.work_needs_help() || s.idle().anybody_searches() || s.idle().enough_awake()) && !this_carrier()->has_pinned() &&
@@ -51,7 +52,7 @@ void idle_worker::sleep_here_until(time_point until) noexcept {
         auto timer = w_.timers_.earliest();
         // If the leader sleeps for no longer, it minds these timers too (LEAD-3), so that one thread
         // wakes, and not two. Beside hogs any thread may come late, and each minds its own.
-        if (s.predicts_bursts() && !s.the_lead().oversleeps(timer)) timer = never;
+        if (s.is_watched() && !s.the_lead().oversleeps(timer)) timer = never;
         w_.wake_for_timers_at(timer);
         const auto wake_at = std::min(until, not_too_soon(timer));
         {

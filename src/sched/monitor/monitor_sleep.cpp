@@ -57,15 +57,15 @@ bool monitor::all_sleep() const noexcept {
     return !owner_.demoted().is_waited_for();
 }
 
-// BURST-3: whether some worker has refused to wake another, as far as that shows.
+// BURST-3, IDLE_SET-8: whether some worker may have work that no other is woken for.
 bool monitor::somebody_keeps_work() const noexcept {
     if (owner_.worker_count() == 1 || owner_.idle().sleeping_count() == 0) return false;
     bool any = false;
     for (unsigned i = 0; i < owner_.worker_count(); ++i) {
         auto& w = owner_.worker_at(i);
-        if (w.asleep() || w.the_burst().alone_up_to() == 0) continue;
+        if (w.asleep()) continue;
         if (w.has_work()) return true;
-        any = true;
+        any |= w.the_burst().alone_up_to() != 0;
     }
     return any && (owner_.the_lead().is_free() || some_timer_is_overslept());
 }
