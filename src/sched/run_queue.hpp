@@ -65,7 +65,7 @@ public:
     std::uint32_t size() const noexcept {
         // Relaxed, since the stores of the slot are. An item that leaves it for the back while this
         // function reads may be missed; notify() follows each push_next() (WORKER-2), so a worker
-        // that is about to sleep, and missed it, is woken.
+        // that is about to sleep, and missed it, is woken, or IDLE_SET-8 holds.
         const std::uint32_t in_slot = next_.load(relaxed) ? 1 : 0;
         // The head is read first: while one item takes the place of another in rotate_started(),
         // both may be counted, but never none. Pairs with rotate_started().

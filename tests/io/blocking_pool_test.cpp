@@ -6,24 +6,13 @@
 #include <vector>
 
 #include "io_fixture.hpp"
+#include "support/threads_alive.hpp"
 
 namespace weft::test {
 namespace {
 
 using detail::blocking_job;
 using detail::blocking_pool;
-
-std::size_t threads_of_process() {
-    const auto all = std::filesystem::directory_iterator("/proc/self/task");
-    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
-/// Counted once there is one thread besides: a sanitizer then starts its own.
-std::size_t threads_at_first() {
-    std::size_t n = 0;
-    std::thread([&] { n = threads_of_process() - 1; }).join();
-    return n;
-}
 
 /// Says when it starts, and runs until it may end.
 struct gated_job final : blocking_job {
@@ -122,17 +111,17 @@ TEST(blocking_pool, idle_threads_are_used_again) {
 }
 
 TEST(blocking_pool, idle_threads_end_after_a_while) {
-    const auto before = threads_at_first();
+    const auto before = threads_alive_at_first();
     blocking_pool pool({.idle = 10ms});
     gated_job j;
     pool.submit(j);
     j.gate.release();
     EXPECT_TRUE(eventually([&] { return j.ended && pool.threads() == 0; }));
-    EXPECT_TRUE(eventually([&] { return threads_of_process() == before; }));
+    EXPECT_TRUE(eventually([&] { return threads_alive() == before; }));
 }
 
 TEST(blocking_pool, its_end_refuses_what_is_queued_and_joins_the_threads) {
-    const auto before = threads_at_first();
+    const auto before = threads_alive_at_first();
     gated_job running, waiting;
     std::thread helper;
     {
@@ -148,7 +137,7 @@ TEST(blocking_pool, its_end_refuses_what_is_queued_and_joins_the_threads) {
     EXPECT_TRUE(running.ended);
     EXPECT_TRUE(waiting.refused);
     helper.join();
-    EXPECT_TRUE(eventually([&] { return threads_of_process() == before; }));
+    EXPECT_TRUE(eventually([&] { return threads_alive() == before; }));
 }
 
 TEST(blocking_pool, its_end_leaves_a_call_behind_that_outlasts_the_grace) {
@@ -161,7 +150,7 @@ TEST(blocking_pool, its_end_leaves_a_call_behind_that_outlasts_the_grace) {
     EXPECT_FALSE(stuck->ended);
     stuck->gate.release();
     EXPECT_TRUE(eventually([&] { return stuck->ended.load(); }));
-    const auto one_thread = [] { return threads_of_process() == 1; };
+    const auto one_thread = [] { return threads_alive() == 1; };
     eventually(one_thread, 200ms);  // sanitizers may keep a thread of their own
     delete stuck;
 }

@@ -21,8 +21,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// Long enough that the worker mostly sleeps before it is over: a worker that is still awake, or that
-// another wake has found expired, wakes for no timer.
+// Long enough that the worker mostly sleeps before the time is over. If it is still awake then, or
+// something else has woken it, it does not wake for the timer, and the next timer waits for no slack.
 constexpr auto within_slack = 100ms;
 
 class timer_slack : public no_leaks {};

@@ -45,13 +45,6 @@ std::chrono::seconds patience() {
     return std::chrono::seconds(sanitized ? 100 : 50);
 }
 
-/// Counted once there is one thread besides: a sanitizer then starts its own.
-unsigned threads_alive_at_first() {
-    unsigned n = 0;
-    std::thread([&] { n = threads_alive() - 1; }).join();
-    return n;
-}
-
 }  // namespace
 
 std::set<std::string> open_descriptors() {
@@ -65,12 +58,6 @@ std::set<std::string> open_descriptors() {
         found.insert(entry.path().filename().string() + " " + target);
     }
     return found;
-}
-
-unsigned threads_alive() {
-    unsigned n = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++n;
-    return n;
 }
 
 watched_runtime::watched_runtime(runtime_options options) : weft::runtime(std::move(options)) {

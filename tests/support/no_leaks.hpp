@@ -13,12 +13,12 @@
 #include <string>
 #include <thread>
 
+#include "support/threads_alive.hpp"
+
 namespace weft::test {
 
 /// What the process has open: the targets of its descriptors, with their numbers.
 std::set<std::string> open_descriptors();
-/// How many OS threads the process has.
-unsigned threads_alive();
 
 /// A runtime the watchdog knows: if the test hangs, its fibers are printed.
 /// For tests of an order: one worker, which no fiber loses although it computes for long.

@@ -17,12 +17,12 @@
 //               every change is one read-modify-write.
 //   IDLE_SET-2  If step 3 on the left wakes no sleeper because a worker searches, nothing is lost.
 //               When that searcher stops, it changes word_ after the waker has read it. It then
-//               passes a heavy fence and looks at the queues again: it finds the work, or another
-//               worker has taken it. It may
-//               skip that look only if no worker is asleep at its change: a worker that announces
-//               its sleep later looks itself (IDLE_SET-3).
+//               passes a fence as in step 2 on the right and looks at the queues again: it finds the
+//               work, another worker has taken it, or IDLE_SET-8 holds. It may skip that look only
+//               if no worker is asleep at its change: a worker that announces its sleep later looks
+//               itself (IDLE_SET-3).
 //   IDLE_SET-3  If step 3 on the left finds no sleeper, every sleeper announces later and finds the
-//               work in its step 3.
+//               work in its step 3, or IDLE_SET-8 holds.
 //   IDLE_SET-4  A sleeper claimed by claim_sleeper() or claim_sleeper_but() counts as searching
 //               from that moment, so one piece of work does not wake two.
 //   IDLE_SET-5  A worker is announced at most once; retract() tells it whether it was claimed
@@ -31,7 +31,7 @@
 //               before it, a seq_cst change of word_, has made its worker's earlier pushes visible
 //               here, and a worker that leaves again changes word_ later and so sees this one. A
 //               thread that is not a worker passes a full fence before step 3 (wake_searcher()).
-//               For the same reason a searcher that stops needs none if all others sleep.
+//               For the same reason a searcher that stops needs no heavy fence if all others sleep.
 //   IDLE_SET-7  allow() sets how many workers may be awake, which is at least one. While so many
 //               are awake, claim_sleeper() refuses as if no worker slept. A worker that announces
 //               itself then sleeps without step 3, because a worker that is awake announces itself
@@ -40,7 +40,6 @@
 //               that raises it and wakes a sleeper takes care of whatever was refused before. The
 //               limit does not end the work of a worker that is awake: a surplus worker notices by
 //               too_many_awake() and drains its queues.
-//
 //   IDLE_SET-8  A heavy fence interrupts each CPU that runs a thread of the process. So while a
 //               monitor looks (`is_watched`), a worker passes an ordinary fence instead, and then
 //               calls monitor::somebody_runs(). What it misses was published by a worker that is
@@ -77,7 +76,7 @@ public:
     /// fence(seq_cst) before.
     /// \returns whether claim_sleeper() must follow.
     [[gnu::always_inline]] bool lacks_searcher() const noexcept {
-        light_fence();  // pairs with the heavy fences in announce_sleep() and end_search()
+        light_fence();  // pairs with order_looks(), or with monitor::sleep_until() (IDLE_SET-8)
         const auto now = word_.load(relaxed);  // ordered by the fence
         return searching(now) == 0 && sleeping(now) != 0;  // IDLE_SET-2, IDLE_SET-3
     }
@@ -113,7 +112,7 @@ public:
             // IDLE_SET-3, IDLE_SET-6; pairs with end_search() and retract()
             others_asleep = sleeping(word_.fetch_add(one_sleeping - (was_searching ? one_searching : 0), seq_cst));
         }
-        return order_looks(others_asleep, is_watched) == looks::need_monitor;
+        return order_looks(others_asleep, is_watched);
     }
 
     /// Takes the announcement back. False: the worker was claimed; it is searching now, and a token
@@ -179,18 +178,18 @@ private:
     static std::uint32_t sleeping(std::uint32_t w) noexcept { return w >> 16; }
     unsigned awake() const noexcept { return workers_ - sleeping_count(); }
 
-    enum class looks { suffice, need_monitor };
-    // Orders a worker's change of word_ before its looks at the queues.
-    looks order_looks(unsigned others_asleep, bool is_watched) const noexcept {
+    // Orders a worker's change of word_ before its looks at the queues. \returns whether these may
+    // miss work, so that the monitor must be told (IDLE_SET-8).
+    bool order_looks(unsigned others_asleep, bool is_watched) const noexcept {
         const bool is_alone = others_asleep + 1 == workers_;
         if (!is_alone && !is_watched) {
             heavy_fence();  // pairs with the light fence in lacks_searcher()
-            return looks::suffice;
+            return false;
         }
         // IDLE_SET-6, IDLE_SET-8; pairs with the fence of a thread that is not a worker, and with
         // that of monitor::sleep_until()
         fence(seq_cst);
-        return is_alone ? looks::suffice : looks::need_monitor;
+        return !is_alone;
     }
 
     alignas(64) atomic<std::uint32_t> word_{0};
