@@ -69,10 +69,14 @@ public:
     /// Gives the mutex up and wakes the oldest waiter. For the owner only.
     void unlock() noexcept WEFT_RELEASE();
 
+    /// Whether the calling fiber or thread has the mutex: for assertions.
+    ///
+    ///     assert(lock.owned_by_caller());
+    [[nodiscard]] bool owned_by_caller() noexcept;
+
 private:
     friend class recursive_mutex;
     bool lock_until(detail::time_point until) noexcept;
-    bool is_callers() noexcept;
 
     detail::opaque<4 * sizeof(void*)> state_;
 };

@@ -248,6 +248,8 @@ void transfer_from_innermost(coroutine_core& other) {
 
 coroutine_state state_of(coroutine_core const& core) noexcept { return core.state; }
 
+bool is_unwinding(coroutine_core const& core) noexcept { return (core.due & due_unwinding) != 0; }
+
 void throw_coroutine_done() { throw coroutine_done(); }
 
 void refuse_missing_output(coroutine_core const& core) {

@@ -14,7 +14,7 @@
 //                     emptied, is known to only one operation.
 //   CHANNEL_BUFFER-3  A ring has no nodes and no reservations.
 //
-// All functions except allocate(), free() and value() are called under the channel's lock.
+// All functions except allocate(), free(), value(), deliver() and move_in() are called under the channel's lock.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +43,13 @@ public:
     channel_buffer& operator=(const channel_buffer&) = delete;
     ~channel_buffer() {
         while (channel_node* const n = pop()) {
-            element_.destroy(value(*n));
+            element_.drop ? element_.drop(value(*n), element_) : element_.destroy(value(*n));
             free(n);
         }
         while (channel_node* const n = take_spare()) free(n);
-        if (ring_) ::operator delete(ring_, std::align_val_t(element_.alignment));
+        if (!ring_) return;
+        for (; element_.drop && size_ != 0; drop_front()) element_.drop(out_, element_);
+        ::operator delete(ring_, std::align_val_t(element_.alignment));
     }
 
     const element_operations& element() const noexcept { return element_; }
@@ -69,7 +71,7 @@ public:
         ++size_;
     }
     void copy_out(void* place) noexcept {
-        element_.deliver(place, out_);
+        deliver(place, out_);
         drop_front();
     }
     void drop_front() noexcept {
@@ -116,6 +118,9 @@ public:
         --spares_;
         return n;
     }
+
+    void deliver(void* place, void* from) const { element_.deliver(place, from, element_); }
+    void move_in(channel_node& n, void* from) const { element_.move(value(n), from, element_); }
 
     void* value(channel_node& n) const noexcept { return reinterpret_cast<std::byte*>(&n) + value_offset(); }
     channel_node* allocate() const {

@@ -33,7 +33,7 @@ inline void channel_core::hand_over(channel_waiter& partner, void* place, void* 
         channel_waiter& partner;
         ~wake_at_end() { unpark_inline(partner.cell()); }
     } const wakes{partner};
-    buffer_.element().deliver(place, from);
+    buffer_.deliver(place, from);
     partner.how = ending::moved;
 }
 
@@ -181,7 +181,7 @@ inline channel_op channel_core::begin_send(void* from, transfer& t) noexcept {
     }
     channel_node* const node = buffer_.take_spare();
     if (node && buffer_.element().trivial) {
-        buffer_.element().move(buffer_.value(*node), from);
+        buffer_.move_in(*node, from);
         buffer_.link(*node);
     } else {
         buffer_.reserve();
@@ -224,7 +224,7 @@ inline channel_op channel_core::begin_receive(void* place, transfer& t) noexcept
     if (next_sender) {
         buffer_.reserve();
     } else if (buffer_.element().trivial) {
-        buffer_.element().deliver(place, buffer_.value(*t.node));
+        buffer_.deliver(place, buffer_.value(*t.node));
         t = {transfer::step::discard, nullptr, buffer_.keep_spare(t.node)};
     }
     return channel_op::done;
@@ -280,7 +280,7 @@ std::optional<channel_op> channel_core::settle(void* element, const channel_wait
 channel_node& channel_core::filled(void* from, channel_node* node) {
     try {
         if (!node) node = buffer_.allocate();
-        buffer_.element().move(buffer_.value(*node), from);
+        buffer_.move_in(*node, from);
     } catch (...) {
         give_room_back(node);
         throw;
@@ -327,7 +327,7 @@ void channel_core::take(void* place, channel_node& node, channel_waiter* next_se
         channel_waiter* next_sender;
         ~vacate_at_end() { core.vacate(node, next_sender); }
     } const vacates{*this, node, next_sender};
-    buffer_.element().deliver(place, buffer_.value(node));
+    buffer_.deliver(place, buffer_.value(node));
 }
 
 /// The value of `node` has been taken. The value of the next sender, for which room is reserved,
@@ -342,7 +342,7 @@ void channel_core::vacate(channel_node& node, channel_waiter* next_sender) noexc
         return;
     }
     try {
-        buffer_.element().move(buffer_.value(node), next_sender->slot);
+        buffer_.move_in(node, next_sender->slot);
         next_sender->how = ending::moved;
         publish(node);
     // the sender tries again itself, with its reservation

@@ -51,7 +51,10 @@ void channel_core::drop_handle() noexcept {
 // Not analysed: no other thread uses the channel any more.
 void channel_core::end() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     // CHANNEL_CORE-8
-    if (require_at_end(senders_.empty() && receivers_.empty(), "channel: destroyed while somebody waits")) delete this;
+    if (!require_at_end(senders_.empty() && receivers_.empty(), "channel: destroyed while somebody waits")) return;
+    const auto& element = buffer_.element();
+    delete this;
+    if (element.end) element.end(element);
 }
 
 void channel_core::drop_kept_handle() noexcept {

@@ -168,10 +168,10 @@ void mutex::unlock() noexcept {
     unlock_crowded(s, self);
 }
 
-bool mutex::is_callers() noexcept { return owner_in(state_.as<mutex_state>().word.load(relaxed)) == &caller_cell(); }
+bool mutex::owned_by_caller() noexcept { return owner_in(state_.as<mutex_state>().word.load(relaxed)) == &caller_cell(); }
 
 bool recursive_mutex::enter_again() noexcept {
-    if (!inner_.is_callers()) return false;
+    if (!inner_.owned_by_caller()) return false;
     ++depth_;
     return true;
 }
@@ -179,7 +179,7 @@ bool recursive_mutex::enter_again() noexcept {
 // Not analysed: whether this gives the mutex up depends on how often it was locked.
 void recursive_mutex::unlock() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     // a caller that is not the owner is refused there
-    if (!inner_.is_callers() || --depth_ == 0) inner_.unlock();
+    if (!inner_.owned_by_caller() || --depth_ == 0) inner_.unlock();
 }
 
 }  // namespace weft

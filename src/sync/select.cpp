@@ -61,6 +61,14 @@ direction direction_of(const select_entry& e) noexcept {
     return e.kind == select_kind::send ? direction::send : direction::receive;
 }
 
+/// The result of the chosen case, which has a channel.
+void report_result(const select_entry& e, channel_op result) {
+    if (e.result)
+        *e.result = result;
+    else if (result != channel_op::done && e.kind == select_kind::send)
+        channel_not_sent(*e.channel, result);
+}
+
 /// An index below n, drawn at random; 0 if n is 0.
 std::size_t draw(std::size_t n) noexcept { return n == 0 ? 0 : choose(static_cast<std::uint32_t>(n)); }
 
@@ -240,8 +248,7 @@ std::optional<std::size_t> selection::timed_out() noexcept {
 }
 
 std::size_t selection::chosen(std::size_t index, channel_op result) const {
-    const auto& e = entries_[index];
-    if (result != channel_op::done && e.kind == select_kind::send) channel_not_sent(*e.channel, result);
+    report_result(entries_[index], result);
     return index;
 }
 
@@ -327,7 +334,7 @@ void selection::unlink_all() noexcept {
 bool operate_now(select_entry& e) {
     const auto result = e.channel->try_operate(direction_of(e), e.element);
     if (!e.channel->is_over(result)) return false;
-    if (result != channel_op::done && e.kind == select_kind::send) channel_not_sent(*e.channel, result);
+    report_result(e, result);
     return true;
 }
 

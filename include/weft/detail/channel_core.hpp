@@ -22,10 +22,15 @@ struct element_operations {
     std::size_t alignment;
     // Small, and the functions below run no user code.
     bool trivial;
-    void (*move)(void* to, void* from);  // constructs in raw memory
+    void (*move)(void* to, void* from, const element_operations&);  // constructs in raw memory
     // Moves to the receiver's place, whose form only the receiver knows.
-    void (*deliver)(void* to, void* from);
+    void (*deliver)(void* to, void* from, const element_operations&);
     void (*destroy)(void*) noexcept;
+    // For elements of which only the maker of the channel knows what they are; both may be null.
+    // Called in place of destroy() for a value that is left when the channel ends.
+    void (*drop)(void* element, const element_operations&) noexcept = nullptr;
+    // Called when the channel has ended, and needs its operations no longer.
+    void (*end)(const element_operations&) noexcept = nullptr;
 };
 
 /// The operations for elements of channel<T>; a receiver's place is a std::optional<T>.
@@ -33,8 +38,10 @@ template <class T>
 struct typed_element {
     static_assert(std::is_nothrow_destructible_v<T>);
 
-    static void move(void* to, void* from) { ::new (to) T(std::move(*static_cast<T*>(from))); }
-    static void deliver(void* to, void* from) { static_cast<std::optional<T>*>(to)->emplace(std::move(*static_cast<T*>(from))); }
+    static void move(void* to, void* from, const element_operations&) { ::new (to) T(std::move(*static_cast<T*>(from))); }
+    static void deliver(void* to, void* from, const element_operations&) {
+        static_cast<std::optional<T>*>(to)->emplace(std::move(*static_cast<T*>(from)));
+    }
     static void destroy(void* element) noexcept { static_cast<T*>(element)->~T(); }
 
     // chosen: one cache line copied with the lock held
@@ -46,7 +53,8 @@ struct typed_element {
 
 class channel_core;
 
-/// Makes a channel. The result counts as one handle.
+/// Makes a channel. The result counts as one handle. The operations must exist until the channel
+/// has ended.
 /// \throws  std::invalid_argument for drop_oldest with capacity 0, which has no oldest value.
 WEFT_EXPORT channel_core* make_channel(const element_operations&, std::size_t capacity, overflow when_full = overflow::park);
 WEFT_EXPORT void add_handle(channel_core&) noexcept;

@@ -63,6 +63,8 @@ inline void* yield_coroutine(coroutine_core& core, void* output) {
 WEFT_EXPORT void transfer_from_innermost(coroutine_core& other);
 WEFT_EXPORT coroutine_state state_of(coroutine_core const& core) noexcept;
 WEFT_EXPORT void unwind_coroutine(coroutine_core& core) noexcept;
+/// Whether it is being destroyed, so that its yields throw.
+WEFT_EXPORT bool is_unwinding(coroutine_core const& core) noexcept;
 WEFT_EXPORT [[noreturn]] void throw_coroutine_done();
 // For a call that returned null although it has to return a value.
 WEFT_EXPORT [[noreturn]] void refuse_missing_output(coroutine_core const& core);

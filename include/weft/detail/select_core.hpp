@@ -52,6 +52,8 @@ struct select_entry {
     channel_core* channel = nullptr;                       // send, receive
     // send: the value. receive: the receiver's place, which stays empty if the channel is closed.
     void* element = nullptr;
+    // send, receive: where the result goes. Null: select throws if a send is chosen that failed.
+    channel_op* result = nullptr;
     time_point until = never;                              // timeout
     const std::stop_token* token = nullptr;                // stop
     control_block* fiber = nullptr;                        // join
