@@ -13,4 +13,6 @@ endfunction()
 # What headers and libraries must have in common: until 1.0 the minor version, too. It is in the SONAME and in the version of each symbol.
 set(WEFT_ABI_VERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 string(REPLACE "." "_" WEFT_ABI_VERSION_NAME "${WEFT_ABI_VERSION}")
+# The C ABI only grows: the number changes when a function is taken away.
+set(WEFT_C_ABI_VERSION 0)
 weft_check_version()

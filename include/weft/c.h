@@ -384,8 +384,8 @@ WEFT_API WEFT_CHECK weft_status weft_select(weft_case *cases, size_t n, size_t *
 /* They do not move, and need no clean-up; no fiber may wait when their memory goes. Zeroed memory
  * is an unlocked mutex, a condition for which no fiber waits, an event that is not set, and a wait
  * group of 0. A semaphore is set up by its _init function. */
-typedef struct weft_mutex { uint64_t opaque[4]; } weft_mutex;
-typedef struct weft_condition { uint64_t opaque[4]; } weft_condition;
+typedef struct weft_mutex { uint64_t opaque[5]; } weft_mutex;
+typedef struct weft_condition { uint64_t opaque[5]; } weft_condition;
 typedef struct weft_event { uint64_t opaque[6]; } weft_event;
 typedef struct weft_wait_group { uint64_t opaque[6]; } weft_wait_group;
 typedef struct weft_semaphore { uint64_t opaque[6]; } weft_semaphore;

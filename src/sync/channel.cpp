@@ -36,6 +36,7 @@ void channel_close(channel_core& c) noexcept { c.close(); }
 bool channel_is_closed(channel_core& c) noexcept { return c.is_closed(); }
 std::size_t channel_size(channel_core& c) noexcept { return c.size(); }
 std::size_t channel_capacity(channel_core& c) noexcept { return c.capacity(); }
+const element_operations& channel_element(const channel_core& c) noexcept { return c.element(); }
 
 void throw_channel_closed() { throw channel_closed(); }
 void channel_not_sent(const channel_core& c, channel_op result) {

@@ -89,6 +89,7 @@ public:
     bool is_closed() noexcept;
     std::size_t size() noexcept;
     std::size_t capacity() const noexcept { return buffer_.capacity(); }
+    const element_operations& element() const noexcept { return buffer_.element(); }
     /// Whether an operation that has that result need not wait.
     bool is_over(channel_op result) const noexcept {
         if (result == channel_op::full) return when_full_ == overflow::drop_newest || when_full_ == overflow::fail;

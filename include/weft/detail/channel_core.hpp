@@ -82,6 +82,7 @@ WEFT_EXPORT void channel_close(channel_core&) noexcept;
 WEFT_EXPORT bool channel_is_closed(channel_core&) noexcept;
 WEFT_EXPORT std::size_t channel_size(channel_core&) noexcept;
 WEFT_EXPORT std::size_t channel_capacity(channel_core&) noexcept;
+WEFT_EXPORT const element_operations& channel_element(const channel_core&) noexcept;
 
 WEFT_EXPORT [[noreturn]] void throw_channel_closed();
 /// Called with the result of a send that has not sent its value.

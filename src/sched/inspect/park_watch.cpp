@@ -21,6 +21,8 @@ running_fiber who_runs() noexcept {
 
 fiber_asker_taker found_taker() noexcept { return reinterpret_cast<fiber_asker_taker>(::dlsym(RTLD_DEFAULT, "weft_who_runs")); }
 
+park_watcher found_watcher() noexcept { return reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park")); }
+
 [[gnu::destructor]] void nobody_is_asked() noexcept {
     if (const auto take = found_taker()) take(who_runs, nullptr);
 }
@@ -32,18 +34,26 @@ void find_park_watcher() noexcept {
     static constinit atomic<bool> looked{false};
     // Pairs with the store below. Threads that race here find the same library.
     if (looked.load(acquire)) return;
-    const auto found = reinterpret_cast<park_watcher>(::dlsym(RTLD_DEFAULT, "weft_about_to_park"));
+    const auto found = found_watcher();
     if (const auto take = found_taker()) take(nullptr, who_runs);
-    watcher_of_parks.store(found, relaxed);  // ordered by the start of the threads that read it
+    if (found) watcher_of_parks.store(found, relaxed);  // ordered by the start of its readers
     looked.store(true, release);  // pairs with the load
 }
 
+bool watch_parks(park_watcher watcher) noexcept {
+    if (found_watcher()) return false;
+    watcher_of_parks.store(watcher, relaxed);  // a function that exists since the program was loaded
+    return true;
+}
+
 void tell_watcher(const control_block& self, const wait_kind& kind) noexcept {
-    watcher_of_parks.load(relaxed)({.name = self.name(),
-                                    .id = id_of(self),
-                                    .file = self.site.file_name(),
-                                    .line = static_cast<unsigned>(self.site.line()),
-                                    .reason = kind.name});
+    const auto watcher = watcher_of_parks.load(relaxed);
+    if (!watcher) return;  // taken away since is_watched()
+    watcher({.name = self.name(),
+             .id = id_of(self),
+             .file = self.site.file_name(),
+             .line = static_cast<unsigned>(self.site.line()),
+             .reason = kind.name});
 }
 
 }  // namespace weft::detail

@@ -1,0 +1,80 @@
+// blocking.cpp - code that blocks or calls back, in C.
+#include <weft/blocking.hpp>
+
+#include <weft/io/descriptor.hpp>
+
+#include <exception>
+#include <utility>
+
+#include "capi/io_status.hpp"
+#include "capi/status.hpp"
+
+namespace weft::capi {
+namespace {
+
+/// What a callback brings.
+struct brought {
+    weft_status status;
+    void* value;
+};
+
+}  // namespace
+}  // namespace weft::capi
+
+struct weft_resume {
+    weft::resumer<weft::capi::brought> resume;
+};
+
+using namespace weft::capi;
+
+weft_status weft_blocking(weft_body f, void* arg, int* result) {
+    if (!f) return refuse("weft_blocking", "the function is null");
+    return guarded([&]() -> weft_status {
+        int value = 0;
+        std::exception_ptr failure;
+        weft::blocking([&] {
+            forget_failure();  // that of another call on the same thread
+            try {
+                value = body_call{f, arg}();
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        });
+        if (failure) return failure_of_body(failure);
+        if (result) *result = value;
+        return WEFT_OK;
+    });
+}
+
+weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (*on_cancel)(void* arg), void* arg, void** value) {
+    if (!start) return refuse("weft_await_callback", "start is null");
+    return guarded([&]() -> weft_status {
+        const auto got = weft::await_callback<brought>(
+            [&](weft::resumer<brought> resume) { start(arg, new weft_resume{std::move(resume)}); },
+            [&] {
+                if (on_cancel) on_cancel(arg);
+            });
+        if (got.status != WEFT_OK) return fail(got.status, "weft_await_callback: the callback reported a failure");
+        if (value) *value = got.value;
+        return WEFT_OK;
+    });
+}
+
+void weft_resume_with(weft_resume* r, weft_status s, void* value) {
+    if (!r) return;
+    r->resume(brought{s, value});
+    delete r;
+}
+
+void weft_resume_drop(weft_resume* r) { delete r; }
+
+weft_status weft_wait_fd(int fd, int what, int64_t timeout_ns) {
+    if (what != WEFT_READ && what != WEFT_WRITE) return refuse("weft_wait_fd", "what is neither WEFT_READ nor WEFT_WRITE");
+    return guarded([&]() -> weft_status {
+        std::error_code error;
+        auto borrowed = weft::io::descriptor::borrow(fd, error);
+        if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), error.value());
+        return within("weft_wait_fd", timeout_ns,
+                      [&](std::error_code& e) { what == WEFT_READ ? borrowed.wait_readable(e) : borrowed.wait_writable(e); });
+    });
+}

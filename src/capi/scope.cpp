@@ -1,0 +1,51 @@
+// scope.cpp - scopes in C: children that end before the scope is closed.
+#include <weft/scope.hpp>
+
+#include <memory>
+
+#include "capi/handles.hpp"
+#include "capi/status.hpp"
+
+using namespace weft::capi;
+
+weft_status weft_scope_open(weft_runtime* rt, const weft_scope_options* o, weft_scope** out) {
+    if (!out) return refuse("weft_scope_open", "out is null");
+    auto* const where = runtime_for(rt);
+    if (!where) return fail(WEFT_ENOFIBER, "weft_scope_open: no runtime was given, and the caller is a plain thread");
+    return guarded([&]() -> weft_status {
+        weft_scope_options given;
+        if (const auto s = read_options("weft_scope_open", o, given); s != WEFT_OK) return s;
+        const weft::scope_options options{
+            .on_failure = given.keep_going ? weft::on_failure::report : weft::on_failure::stop_all, .limit = given.limit};
+        *out = new weft_scope(weft::detail::scheduler_of(*where), options);
+        return WEFT_OK;
+    });
+}
+
+weft_status weft_scope_spawn(weft_scope* s, weft_body f, void* arg, const weft_attributes* a) {
+    if (!s) return refuse("weft_scope_spawn", "the scope is null");
+    if (!f) return refuse("weft_scope_spawn", "the body is null");
+    return guarded([&]() -> weft_status {
+        weft::attributes how{.site = {}};
+        if (const auto r = read_attributes("weft_scope_spawn", a, how); r != WEFT_OK) return r;
+        weft::scope(s->core).spawn(how, body_call{f, arg});
+        return WEFT_OK;
+    });
+}
+
+void weft_scope_request_stop(weft_scope* s) {
+    if (s) s->core.request_stop();
+}
+
+weft_status weft_scope_close(weft_scope* s) {
+    if (!s) return refuse("weft_scope_close", "the scope is null");
+    const std::unique_ptr<weft_scope> ends(s);
+    try {
+        s->core.close(true);
+        return WEFT_OK;
+    } catch (const weft::cancelled&) {
+        return WEFT_CANCELED;
+    } catch (...) {
+        return failure_of_body(std::current_exception());
+    }
+}

@@ -1,0 +1,167 @@
+#include "capi/status.hpp"
+
+#include <weft/channel.hpp>
+#include <weft/detail/local_core.hpp>
+#include <weft/stop.hpp>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "base/never_destroyed.hpp"
+
+namespace weft::capi {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// The last failure of a fiber or thread. Its words are cut, so that keeping them allocates once
+/// only.
+struct last_failure final : detail::local_value {
+    void set(std::string_view what, int errno_value) noexcept {
+        words[what.copy(words.data(), words.size() - 1)] = '\0';
+        number = errno_value;
+    }
+
+    std::array<char, 512> words{};
+    int number = 0;
+};
+
+// Used by fibers that may end after static objects do.
+detail::local_key& key() {
+    static detail::never_destroyed<detail::local_key> k;
+    return *k;
+}
+
+last_failure* find_failure() noexcept { return static_cast<last_failure*>(key().find()); }
+
+/// Carries the words of a body that has returned WEFT_EFAILED.
+class body_failed final : public std::exception {
+public:
+    body_failed(const char* words, int errno_value) : words_(std::make_shared<std::string>(words)), number_(errno_value) {}
+    const char* what() const noexcept override { return words_->c_str(); }
+    int number() const noexcept { return number_; }
+
+private:
+    std::shared_ptr<std::string> words_;  // shared, so that copies of the exception cannot throw
+    int number_;
+};
+
+}  // namespace
+
+weft_status fail(weft_status s, std::string_view words, int number) noexcept {
+    try {
+        auto* known = find_failure();
+        if (!known) known = &static_cast<last_failure&>(key().keep(std::make_unique<last_failure>()));
+        known->set(words, number);
+    } catch (const std::bad_alloc&) {
+        // the status alone has to do
+    }
+    return s;
+}
+
+weft_status caught() noexcept {
+    try {
+        throw;
+    } catch (const cancelled&) {
+        return WEFT_CANCELED;
+    } catch (const channel_closed&) {
+        return WEFT_CLOSED;
+    } catch (const std::bad_alloc&) {
+        return fail(WEFT_ENOMEM, "no memory");
+    } catch (const std::invalid_argument& e) {
+        return fail(WEFT_EINVAL, e.what());
+    } catch (const std::system_error& e) {
+        if (e.code() == std::errc::resource_unavailable_try_again) return fail(WEFT_ELIMIT, e.what(), e.code().value());
+        if (e.code() == std::errc::no_child_process) return fail(WEFT_ESTATE, e.what());  // a runtime of the parent process
+        return fail(WEFT_ESYSTEM, e.what(), e.code().value());
+    } catch (const std::exception& e) {
+        return fail(WEFT_EFAILED, e.what());
+    } catch (...) {
+        return fail(WEFT_EFAILED, "an exception that is not a std::exception");
+    }
+}
+
+weft_status failure_of_body(const std::exception_ptr& failure) noexcept {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const body_failed& e) {
+        return fail(WEFT_EFAILED, e.what(), e.number());
+    } catch (const std::exception& e) {
+        return fail(WEFT_EFAILED, e.what());
+    } catch (const cancelled&) {
+        return fail(WEFT_EFAILED, "the body was stopped, and left by weft::cancelled");
+    } catch (...) {
+        return fail(WEFT_EFAILED, "an exception that is not a std::exception");
+    }
+}
+
+void forget_failure() noexcept {
+    if (auto* const known = find_failure()) known->set({}, 0);
+}
+
+weft_status refuse(const char* function, const char* what) noexcept {
+    std::array<char, 256> words;
+    std::snprintf(words.data(), words.size(), "%s: %s", function, what);
+    return fail(WEFT_EINVAL, words.data());
+}
+
+void body_call::throw_failure() {
+    const auto* const known = find_failure();
+    if (known && known->words.front() != '\0') throw body_failed(known->words.data(), known->number);
+    throw body_failed("the body returned WEFT_EFAILED", 0);
+}
+
+weft_status copy_options(const char* function, const void* from, void* to, std::size_t bytes) noexcept {
+    std::memset(to, 0, bytes);
+    std::size_t given = bytes;
+    if (from) std::memcpy(&given, from, sizeof given);
+    // Version 0.1 is the first; a later one compares with the size that the struct had in 0.1.
+    if (given < bytes) return refuse(function, "the options have too small a size: call their _init function first");
+    const auto* const rest = static_cast<const unsigned char*>(from);
+    for (std::size_t i = bytes; i < given; ++i)
+        if (rest[i] != 0) return refuse(function, "the options use a member that this version of the library does not know");
+    if (from) std::memcpy(to, from, bytes);
+    return WEFT_OK;
+}
+
+}  // namespace weft::capi
+
+using namespace weft::capi;
+
+const char* weft_error(void) {
+    const auto* const known = find_failure();
+    return known ? known->words.data() : "";
+}
+
+int weft_error_errno(void) {
+    const auto* const known = find_failure();
+    return known ? known->number : 0;
+}
+
+weft_status weft_fail(const char* words) { return fail(WEFT_EFAILED, words ? words : ""); }
+
+const char* weft_status_name(weft_status s) {
+    switch (s) {
+        case WEFT_OK: return "WEFT_OK";
+        case WEFT_TIMEDOUT: return "WEFT_TIMEDOUT";
+        case WEFT_BUSY: return "WEFT_BUSY";
+        case WEFT_CLOSED: return "WEFT_CLOSED";
+        case WEFT_DONE: return "WEFT_DONE";
+        case WEFT_CANCELED: return "WEFT_CANCELED";
+        case WEFT_EINVAL: return "WEFT_EINVAL";
+        case WEFT_ENOMEM: return "WEFT_ENOMEM";
+        case WEFT_ELIMIT: return "WEFT_ELIMIT";
+        case WEFT_ESYSTEM: return "WEFT_ESYSTEM";
+        case WEFT_EFAILED: return "WEFT_EFAILED";
+        case WEFT_ESTATE: return "WEFT_ESTATE";
+        case WEFT_ENOFIBER: return "WEFT_ENOFIBER";
+        default: return "unknown status";
+    }
+}
+
+uint32_t weft_version(void) { return WEFT_C_VERSION; }

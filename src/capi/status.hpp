@@ -1,0 +1,73 @@
+// status.hpp - how failures become statuses with words: the only place where exceptions become codes.
+#pragma once
+
+#include <weft/c.h>
+
+#include <weft/detail/timeouts.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+namespace weft::capi {
+
+/// Keeps the words as those of weft_error() for the calling fiber or thread. \returns `s`.
+[[gnu::cold]] weft_status fail(weft_status s, std::string_view words, int number = 0) noexcept;
+/// Called in a catch block. \returns the status of the exception, whose words are kept.
+[[gnu::cold]] weft_status caught() noexcept;
+/// What a body that has ended by this exception reports to whoever waits for it: WEFT_EFAILED.
+[[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
+/// Forgets the last failure of the calling fiber or thread.
+void forget_failure() noexcept;
+/// WEFT_EINVAL: "weft_send: the channel is null".
+[[gnu::cold]] weft_status refuse(const char* function, const char* what) noexcept;
+
+/// Runs f, which returns a status. Nothing it throws gets out.
+template <class F>
+weft_status guarded(F&& f) noexcept {
+    try {
+        return f();
+    } catch (...) {
+        return caught();
+    }
+}
+
+/// Calls the body of a fiber or of a blocking call. If it reports WEFT_EFAILED, throws what carries
+/// its words to whoever takes the failure.
+struct body_call {
+    weft_body f;
+    void* arg;
+    int operator()() const {
+        const int result = f(arg);
+        if (result == WEFT_EFAILED) [[unlikely]]
+            throw_failure();
+        return result;
+    }
+
+private:
+    [[noreturn, gnu::cold]] static void throw_failure();
+};
+
+/// Rule 5 of weft/c.h.
+inline weft::detail::time_point deadline_of(std::int64_t timeout_ns) noexcept {
+    if (timeout_ns == WEFT_FOREVER) return weft::detail::never;
+    return weft::detail::deadline_after(std::chrono::nanoseconds(std::max<std::int64_t>(timeout_ns, 0)));
+}
+/// The status of a wait that ended because its timeout has passed.
+constexpr weft_status too_late(std::int64_t timeout_ns) noexcept { return timeout_ns <= 0 ? WEFT_BUSY : WEFT_TIMEDOUT; }
+
+/// The status of a wait that tells whether what it waited for came in time.
+constexpr weft_status in_time(bool came, std::int64_t timeout_ns) noexcept { return came ? WEFT_OK : too_late(timeout_ns); }
+
+/// Rule 6 of weft/c.h: copies the options of the caller, whose header may be newer or older. Null:
+/// the defaults. \returns WEFT_OK, or a refusal.
+weft_status copy_options(const char* function, const void* from, void* to, std::size_t bytes) noexcept;
+template <class Options>
+weft_status read_options(const char* function, const Options* given, Options& into) noexcept {
+    return copy_options(function, given, &into, sizeof into);
+}
+
+}  // namespace weft::capi
