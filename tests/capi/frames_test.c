@@ -359,10 +359,6 @@ static int leaves_deadlines_out_of_turn(void *unused) {
     IGNORE(weft_deadline_leave(&inner, WEFT_OK));
     return 0;
 }
-static int ends_within_a_shield(void *frame) {
-    weft_shield_enter((weft_shield *)frame, WEFT_FOREVER);
-    return 0;
-}
 
 HELPER(helper_shields_out_of_turn) {
     rt = check_make_runtime(1);
@@ -372,14 +368,8 @@ HELPER(helper_deadlines_out_of_turn) {
     rt = check_make_runtime(1);
     IGNORE(weft_run(rt, leaves_deadlines_out_of_turn, NULL, NULL));
 }
-HELPER(helper_ends_within_a_shield) {
-    static weft_shield frame;
-    rt = check_make_runtime(1);
-    IGNORE(weft_run(rt, ends_within_a_shield, &frame, NULL));
-}
 
 TEST(a_frame_that_is_left_out_of_turn_stops_the_program) {
     check_dies("helper_shields_out_of_turn", "weft: fatal: ");
     check_dies("helper_deadlines_out_of_turn", "weft: fatal: ");
-    check_dies("helper_ends_within_a_shield", "weft: fatal: ");
 }
