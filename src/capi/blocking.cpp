@@ -54,9 +54,9 @@ weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (
             [&] {
                 if (on_cancel) on_cancel(arg);
             });
-        if (got.status != WEFT_OK) return fail(got.status, "weft_await_callback: the callback reported a failure");
-        if (value) *value = got.value;
-        return WEFT_OK;
+        if (got.status >= WEFT_EINVAL) return fail(got.status, "weft_await_callback: the callback reported a failure");
+        if (value && got.status == WEFT_OK) *value = got.value;
+        return got.status;
     });
 }
 
