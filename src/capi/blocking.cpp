@@ -3,6 +3,8 @@
 
 #include <weft/io/descriptor.hpp>
 
+#include <poll.h>
+
 #include <exception>
 #include <utility>
 
@@ -17,6 +19,12 @@ struct brought {
     weft_status status;
     void* value;
 };
+
+/// A deadline that has passed would end a wait before it looks.
+bool is_ready(int fd, int what) noexcept {
+    pollfd look{.fd = fd, .events = static_cast<short>(what == WEFT_READ ? POLLIN : POLLOUT), .revents = 0};
+    return ::poll(&look, 1, 0) > 0;
+}
 
 }  // namespace
 }  // namespace weft::capi
@@ -74,6 +82,7 @@ weft_status weft_wait_fd(int fd, int what, int64_t timeout_ns) {
         std::error_code error;
         auto borrowed = weft::io::descriptor::borrow(fd, error);
         if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), error.value());
+        if (timeout_ns <= 0) return is_ready(fd, what) ? WEFT_OK : WEFT_BUSY;
         return within("weft_wait_fd", timeout_ns,
                       [&](std::error_code& e) { what == WEFT_READ ? borrowed.wait_readable(e) : borrowed.wait_writable(e); });
     });
