@@ -81,7 +81,7 @@ weft_status weft_wait_fd(int fd, int what, int64_t timeout_ns) {
     return guarded([&]() -> weft_status {
         std::error_code error;
         auto borrowed = weft::io::descriptor::borrow(fd, error);
-        if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), error.value());
+        if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), errno_of(error));
         if (timeout_ns <= 0) return is_ready(fd, what) ? WEFT_OK : WEFT_BUSY;
         return within("weft_wait_fd", timeout_ns,
                       [&](std::error_code& e) { what == WEFT_READ ? borrowed.wait_readable(e) : borrowed.wait_writable(e); });

@@ -5,6 +5,7 @@
 #include <weft/stop.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <new>
@@ -76,9 +77,10 @@ weft_status caught() noexcept {
     } catch (const std::invalid_argument& e) {
         return fail(WEFT_EINVAL, e.what());
     } catch (const std::system_error& e) {
-        if (e.code() == std::errc::resource_unavailable_try_again) return fail(WEFT_ELIMIT, e.what(), e.code().value());
+        if (errno_of(e.code()) == EAGAIN) return fail(WEFT_ELIMIT, e.what(), EAGAIN);
+        if (e.code() == std::errc::not_enough_memory) return fail(WEFT_ENOMEM, e.what(), errno_of(e.code()));
         if (e.code() == std::errc::no_child_process) return fail(WEFT_ESTATE, e.what());  // a runtime of the parent process
-        return fail(WEFT_ESYSTEM, e.what(), e.code().value());
+        return fail(WEFT_ESYSTEM, e.what(), errno_of(e.code()));
     } catch (const std::exception& e) {
         return fail(WEFT_EFAILED, e.what());
     } catch (...) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <string_view>
+#include <system_error>
 
 namespace weft::capi {
 
@@ -24,6 +25,11 @@ namespace weft::capi {
 void forget_failure() noexcept;
 /// WEFT_EINVAL: "weft_send: the channel is null".
 [[gnu::cold]] weft_status refuse(const char* function, const char* what) noexcept;
+
+/// The number for weft_error_errno(); 0 for what is no errno, such as the codes of look-ups.
+inline int errno_of(const std::error_code& e) noexcept {
+    return e.category() == std::system_category() || e.category() == std::generic_category() ? e.value() : 0;
+}
 
 /// Runs f, which returns a status. Nothing it throws gets out.
 template <class F>
