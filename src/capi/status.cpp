@@ -106,11 +106,13 @@ void forget_failure() noexcept {
     if (auto* const known = find_failure()) known->set({}, 0);
 }
 
-weft_status refuse(const char* function, const char* what) noexcept {
+weft_status fail_of(const char* function, weft_status s, const char* what) noexcept {
     std::array<char, 256> words;
     std::snprintf(words.data(), words.size(), "%s: %s", function, what);
-    return fail(WEFT_EINVAL, words.data());
+    return fail(s, words.data());
 }
+
+weft_status refuse(const char* function, const char* what) noexcept { return fail_of(function, WEFT_EINVAL, what); }
 
 void body_call::throw_failure() {
     const auto* const known = find_failure();

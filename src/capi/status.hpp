@@ -23,6 +23,8 @@ namespace weft::capi {
 [[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
 /// Forgets the last failure of the calling fiber or thread.
 void forget_failure() noexcept;
+/// Keeps "function: what".
+[[gnu::cold]] weft_status fail_of(const char* function, weft_status s, const char* what) noexcept;
 /// WEFT_EINVAL: "weft_send: the channel is null".
 [[gnu::cold]] weft_status refuse(const char* function, const char* what) noexcept;
 
