@@ -4,6 +4,7 @@
 #include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/countdown.hpp>
 #include <weft/runtime.hpp>
+#include <weft/stop.hpp>
 
 #include <atomic>
 #include <csetjmp>
@@ -79,8 +80,9 @@ private:
 
     // It runs as a fiber, because a worker starts fibers without a lock. It yields to those that it
     // has started, so that their stacks and control blocks serve the next ones while they are in the
-    // cache.
+    // cache. A stop of the run() does not interrupt it, or coroutines would be lost.
     void start_all(const std::vector<std::unique_ptr<coroutine[]>>& chunks, std::size_t used_of_last) {
+        const shield until_all_have_started;
         not_started missing{under_way_, static_cast<std::ptrdiff_t>((chunks.size() - 1) * chunk + used_of_last)};
         under_way_.add(missing.count);
         for (std::size_t i = 0; i < chunks.size(); ++i) {
