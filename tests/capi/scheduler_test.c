@@ -388,6 +388,24 @@ FIBER_TEST(a_fiber_of_another_runtime_runs_a_scheduler) {
     weft_scheduler_destroy(&s);
 }
 
+FIBER_TEST(a_run_that_is_interrupted_loses_no_coroutine) {
+    enum { MANY = 1000 };
+    weft_scheduler s;
+    weft_deadline d;
+    weft_status r;
+    int sum = 0;
+    int i;
+    CHECK_STATUS(weft_scheduler_init(&s, 1, WEFT_BATCH), WEFT_OK);
+    for (i = 0; i < MANY; ++i) CHECK_STATUS(weft_scheduler_add(&s, adds_one, &sum), WEFT_OK);
+    weft_deadline_enter(&d, 0);
+    r = weft_scheduler_run(&s);
+    CHECK_STATUS(r, WEFT_CANCELED);
+    CHECK_STATUS(weft_deadline_leave(&d, r), WEFT_TIMEDOUT);
+    CHECK_STATUS(weft_scheduler_run(&s), WEFT_OK);
+    CHECK_EQ(get_of(&sum), MANY);
+    weft_scheduler_destroy(&s);
+}
+
 struct adder {
     weft_scheduler *s;
     int *sum;
