@@ -5,9 +5,9 @@
 #include <weft/detail/countdown.hpp>
 #include <weft/runtime.hpp>
 
-#include <atomic>
 #include <csetjmp>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <utility>
