@@ -49,11 +49,11 @@ weft_status weft_blocking(weft_body f, void* arg, int* result) {
 weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (*on_cancel)(void* arg), void* arg, void** value) {
     if (!start) return refuse("weft_await_callback", "start is null");
     return guarded([&]() -> weft_status {
-        const auto got = weft::await_callback<brought>(
-            [&](weft::resumer<brought> resume) { start(arg, new weft_resume{std::move(resume)}); },
-            [&] {
-                if (on_cancel) on_cancel(arg);
-            });
+        const auto got =
+            weft::await_callback<brought>([&](weft::resumer<brought> resume) { start(arg, new weft_resume{std::move(resume)}); },
+                                          [&] {
+                                              if (on_cancel) on_cancel(arg);
+                                          });
         if (got.status != WEFT_OK) return fail(got.status, "weft_await_callback: the callback reported a failure");
         if (value) *value = got.value;
         return WEFT_OK;

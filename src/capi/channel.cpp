@@ -91,7 +91,7 @@ weft_status weft_send(weft_channel* ch, const void* element, int64_t timeout_ns)
     return guarded([&]() -> weft_status {
         void* const from = const_cast<void*>(element);
         return status_of_op(timeout_ns <= 0 ? weft::detail::channel_try_send(core_of(ch), from)
-                                         : weft::detail::channel_send(core_of(ch), from, deadline_of(timeout_ns)));
+                                            : weft::detail::channel_send(core_of(ch), from, deadline_of(timeout_ns)));
     });
 }
 
@@ -100,7 +100,7 @@ weft_status weft_receive(weft_channel* ch, void* element, int64_t timeout_ns) {
     if (!element) return refuse("weft_receive", "the element is null");
     return guarded([&]() -> weft_status {
         return status_of_op(timeout_ns <= 0 ? weft::detail::channel_try_receive(core_of(ch), element)
-                                         : weft::detail::channel_receive(core_of(ch), element, deadline_of(timeout_ns)));
+                                            : weft::detail::channel_receive(core_of(ch), element, deadline_of(timeout_ns)));
     });
 }
 
