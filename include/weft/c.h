@@ -83,7 +83,7 @@ enum {
     WEFT_ELIMIT = 18,   /* max_fibers has been reached (WEFT_AT_LIMIT_FAIL), or no thread can be had */
     WEFT_ESYSTEM = 19,  /* a system call failed; weft_error_errno() is its errno */
     WEFT_EFAILED = 20,  /* a body failed: it returned WEFT_EFAILED, or C++ code in it threw */
-    WEFT_ESTATE = 21,   /* not possible now: the mutex is not the caller's, the runtime is the parent's */
+    WEFT_ESTATE = 21,   /* not possible now: the mutex is not the caller's, the runtime is a parent process's */
     WEFT_ENOFIBER = 22  /* only a fiber can do this, and the caller is a plain thread */
 };
 
@@ -207,7 +207,9 @@ WEFT_API WEFT_CHECK weft_status weft_dump(int format, void (*write)(void* user, 
 
 /* ---- fibers --------------------------------------------------------------------------------- */
 
-/* The body of a fiber. Its result goes to weft_join(). WEFT_EFAILED is a failure; see weft_fail(). */
+/* The body of a fiber. Its result goes to weft_join(). WEFT_EFAILED is a failure, whose words are those
+ * of the last failure in the body, so weft_fail() is the way to return it. A body that returns inside
+ * a shield or deadline of its own stops the program. */
 typedef int (*weft_body)(void* arg);
 
 /* Which threads may run a fiber: any; any before its start and one then; the one it is spawned on;

@@ -46,8 +46,8 @@ WEFT_API void weft_scheduler_destroy(weft_scheduler* s);
 /* Called by a coroutine, with its own `self`.
  * WEFT_MAY_RESUME: lets others go first. WEFT_CANCELED if it was stopped. Parks
  * WEFT_FINISHED: ends the coroutine here, as if its function returned 0. The call does not return,
- * and no destructor of a C++ object on the way is run. If a shield, deadline or pin is open, the
- * program stops. */
+ * and no destructor of a C++ object on the way is run. Inside a shield,
+ * deadline, pin or weft_coroutine it stops the program. */
 WEFT_API weft_status weft_coro_yield(weft_coro* self, int value);
 
 #ifdef __cplusplus

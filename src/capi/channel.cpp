@@ -25,10 +25,10 @@ constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
 
 /// The operations of one channel, and what to do with elements that are left.
 struct raw_operations : element_operations {
-    raw_operations(std::size_t bytes, void (*drop_element)(void*, void*), void* its_user) noexcept
-        : element_operations{.bytes = bytes,
-                             .alignment = alignment_of(bytes),
-                             .trivial = bytes <= detail::typed_element<char>::trivial_bytes,
+    raw_operations(std::size_t size, void (*drop_element)(void*, void*), void* its_user) noexcept
+        : element_operations{.bytes = size,
+                             .alignment = alignment_of(size),
+                             .trivial = size <= detail::typed_element<char>::trivial_bytes,
                              .move = copy,
                              .deliver = copy,
                              .destroy = nothing,

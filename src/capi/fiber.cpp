@@ -11,12 +11,6 @@
 namespace weft::capi {
 namespace {
 
-weft_status no_runtime(const char* function) noexcept {
-    std::string words(function);
-    words += ": no runtime was given, and the caller is a plain thread";
-    return fail(WEFT_ENOFIBER, words);
-}
-
 template <detail::start_as kind>
 detail::fiber_ref start(runtime& where, const attributes* how, const body_call& body) {
     auto& scheduler = detail::scheduler_of(where);
@@ -69,6 +63,7 @@ weft_status weft_spawn(weft_runtime* rt, weft_body f, void* arg, const weft_attr
     if (!f) return refuse("weft_spawn", "the body is null");
     auto* const where = runtime_for(rt);
     if (!where) return no_runtime("weft_spawn");
+    if (rt && where->inherited()) return not_here("weft_spawn");
     return guarded([&]() -> weft_status {
         weft::attributes how{.site = {}};
         if (a)
@@ -86,6 +81,7 @@ weft_status weft_spawn(weft_runtime* rt, weft_body f, void* arg, const weft_attr
 weft_status weft_run(weft_runtime* rt, weft_body main, void* arg, int* result) {
     if (!rt) return refuse("weft_run", "the runtime is null");
     if (!main) return refuse("weft_run", "the body is null");
+    if (runtime_of(rt)->inherited()) return not_here("weft_run");
     return guarded([&]() -> weft_status {
         const weft::attributes how{.name = "main", .site = {}};
         // The destructor stops the fiber and waits for it if the caller was interrupted.

@@ -11,7 +11,8 @@ using namespace weft::capi;
 weft_status weft_scope_open(weft_runtime* rt, const weft_scope_options* o, weft_scope** out) {
     if (!out) return refuse("weft_scope_open", "out is null");
     auto* const where = runtime_for(rt);
-    if (!where) return fail(WEFT_ENOFIBER, "weft_scope_open: no runtime was given, and the caller is a plain thread");
+    if (!where) return no_runtime("weft_scope_open");
+    if (where->inherited()) return not_here("weft_scope_open");
     return guarded([&]() -> weft_status {
         weft_scope_options given;
         if (const auto s = read_options("weft_scope_open", o, given); s != WEFT_OK) return s;

@@ -12,6 +12,8 @@
 #include <exception>
 #include <string_view>
 
+#include "sched/own_stack.hpp"
+
 namespace weft::capi {
 
 /// Keeps the words as those of weft_error() for the calling fiber or thread. \returns `s`.
@@ -24,6 +26,10 @@ namespace weft::capi {
 void forget_failure() noexcept;
 /// WEFT_EINVAL: "weft_send: the channel is null".
 [[gnu::cold]] weft_status refuse(const char* function, const char* what) noexcept;
+/// WEFT_ENOFIBER: the caller's runtime was asked for, and it has none.
+[[gnu::cold]] weft_status no_runtime(const char* function) noexcept;
+/// WEFT_ESTATE: the runtime runs in the parent process.
+[[gnu::cold]] weft_status not_here(const char* function) noexcept;
 
 /// Runs f, which returns a status. Nothing it throws gets out.
 template <class F>
@@ -36,18 +42,23 @@ weft_status guarded(F&& f) noexcept {
 }
 
 /// Calls the body of a fiber or of a blocking call. If it reports WEFT_EFAILED, throws what carries
-/// its words to whoever takes the failure.
+/// its words to whoever takes the failure. If it leaves a frame open, stops the program: weft would
+/// go on to use that frame.
 struct body_call {
     weft_body f;
     void* arg;
     int operator()() const {
+        const auto frames = detail::frames_here();
         const int result = f(arg);
+        if (detail::frames_here() != frames) [[unlikely]]
+            leave_open_frame();
         if (result == WEFT_EFAILED) [[unlikely]]
             throw_failure();
         return result;
     }
 
 private:
+    [[noreturn, gnu::cold]] static void leave_open_frame() noexcept;
     [[noreturn, gnu::cold]] static void throw_failure();
 };
 
