@@ -52,9 +52,13 @@ struct body_call {
         const int result = f(arg);
         if (detail::frames_here() != frames) [[unlikely]]
             leave_open_frame();
+        check(result);
+        return result;
+    }
+    /// Throws if that is the result of a body that has failed.
+    static void check(int result) {
         if (result == WEFT_EFAILED) [[unlikely]]
             throw_failure();
-        return result;
     }
 
 private:
