@@ -6,6 +6,7 @@
 #include <weft/event.hpp>
 #include <weft/runtime.hpp>
 
+#include <chrono>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
@@ -107,6 +108,8 @@ public:
     }
 
 private:
+    // chosen: ten times as long as a wake takes
+    static constexpr std::chrono::microseconds nap{50};
     // chosen: so many coroutines use the memory of those before them, if these have ended
     static constexpr std::size_t burst = 128;
 
@@ -114,46 +117,57 @@ private:
     bool is_mine() const noexcept { return runtime::current() == &rt_; }
 
     [[gnu::noinline]] void add_now(coroutine c) {
+        if (!is_mine()) return hand_in(c);
         under_way_.add(1);
         not_started missing{under_way_, 1};
-        if (is_mine())
-            start(c);
-        else
-            hand_in(c);
+        start(c);
         missing.count = 0;
     }
 
     // A plain thread that spawned one coroutine after the other would pass the injector, and often
     // wake a worker, for each of them. So it leaves them to one fiber, which starts them.
     void hand_in(coroutine c) {
-        bool is_first;
+        bool wakes;
         {
             const detail::lock_guard guard(lock_);
-            is_first = handed_in_.empty();
             handed_in_.push_back(c);
+            if (handed_in_.size() == 1) under_way_.add(1);  // for all that follow, until they are taken
+            wakes = !std::exchange(is_served_, true);
         }
-        if (is_first) is_handed_in_.set();
+        if (wakes) is_handed_in_.set();
     }
 
     // What follows runs in fibers, because a worker starts fibers without a lock.
 
     void start_what_is_handed_in() {
         std::vector<coroutine> taken;
-        for (;;) {
-            is_handed_in_.wait();  // until the runtime stops
-            for (;; taken.clear()) {
-                {
-                    const detail::lock_guard guard(lock_);
-                    taken.swap(handed_in_);
-                }
-                if (taken.empty()) break;
-                not_started missing{under_way_, static_cast<std::ptrdiff_t>(taken.size())};
-                try {
-                    start_some(taken, missing);
-                } catch (const std::exception&) {
-                    keep(std::current_exception());
-                }
+        for (bool has_napped = false;; taken.clear()) {
+            if (!take_handed_in(taken, has_napped)) {
+                is_handed_in_.wait();  // until the runtime stops
+            } else if (taken.empty()) {
+                this_fiber::sleep_for(nap);  // or a thread that goes on adding would wake it each time
+            } else {
+                start_taken(taken);
             }
+            has_napped = taken.empty();
+        }
+    }
+
+    /// \returns false if there is nothing, and the next thread that adds sets the event.
+    bool take_handed_in(std::vector<coroutine>& into, bool may_end) {
+        const detail::lock_guard guard(lock_);
+        into.swap(handed_in_);
+        if (into.size() > 1) under_way_.add(static_cast<std::ptrdiff_t>(into.size() - 1));
+        is_served_ = !into.empty() || !may_end;
+        return is_served_;
+    }
+
+    void start_taken(std::span<const coroutine> taken) {
+        not_started missing{under_way_, static_cast<std::ptrdiff_t>(taken.size())};
+        try {
+            start_some(taken, missing);
+        } catch (const std::exception&) {
+            keep(std::current_exception());
         }
     }
 
@@ -203,6 +217,7 @@ private:
     event is_handed_in_{event::automatic};
     detail::spin_lock lock_;
     std::vector<coroutine> handed_in_ WEFT_GUARDED_BY(lock_);
+    bool is_served_ WEFT_GUARDED_BY(lock_) = false;  // the fiber looks again before it waits
     std::exception_ptr failure_ WEFT_GUARDED_BY(lock_);
     runtime rt_;  // ends first
     const bool at_once_;
