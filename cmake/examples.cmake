@@ -1,4 +1,5 @@
-# Programs to read: examples/<name>/*.cpp becomes build/<preset>/examples/<name>, each docs/guide/examples/*.cpp a tested program.
+# Programs to read: examples/<name>/*.cpp, or main.c, becomes build/<preset>/examples/<name>, each docs/guide/examples/*.cpp and *.c a tested
+# program.
 set(example_libraries weft)
 foreach(library IN ITEMS weft_http weft_redis weft_prefork)
     if(TARGET ${library})
@@ -60,6 +61,39 @@ if(WEFT_TESTS)
     set_tests_properties(example.ring PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION "^[0-9]+, [0-9]+\n$")
 endif()
 
+# weft_c_example(target output folder source): a program in C99 that links weft::c and nothing else. The same source is compiled as C++17, too.
+function(weft_c_example target output folder source)
+    set(flags -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+    if(WEFT_WERROR)
+        list(APPEND flags -Werror)
+    endif()
+    add_executable(${target} ${source})
+    set_target_properties(${target} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF OUTPUT_NAME ${output}
+                                               RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/as_cxx/${target}.cpp" CONTENT "#include \"@source@\"\n" @ONLY)
+    add_library(${target}_as_cxx OBJECT "${PROJECT_BINARY_DIR}/as_cxx/${target}.cpp")
+    set_target_properties(${target}_as_cxx PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+    foreach(each IN ITEMS ${target} ${target}_as_cxx)
+        target_compile_options(${each} PRIVATE ${flags})
+        target_link_libraries(${each} PRIVATE weft_c)
+    endforeach()
+endfunction()
+
+file(GLOB c_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/main.c")
+foreach(source IN LISTS c_sources)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME name)
+    weft_c_example(example_${name} ${name} examples "${source}")
+endforeach()
+if(WEFT_TESTS)
+    foreach(name IN ITEMS c_pipeline c_parallel_sum)   # these check themselves
+        add_test(NAME example.${name} COMMAND example_${name})
+    endforeach()
+    find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+    add_test(NAME example.c_echo COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/capi/check_c_echo.py" $<TARGET_FILE:example_c_echo>)
+    set_tests_properties(example.c_pipeline example.c_parallel_sum example.c_echo PROPERTIES TIMEOUT 30 LABELS guide)
+endif()
+
 # weft_missing_library(variable sources...): the first library, http or redis, that the sources include and that is not built.
 function(weft_missing_library variable)
     set(${variable} "" PARENT_SCOPE)
@@ -76,7 +110,7 @@ function(weft_missing_library variable)
 endfunction()
 
 # A program of the guide must end by itself with 0; what it prints must be <stem>.expected where that file exists.
-file(GLOB guide_sources CONFIGURE_DEPENDS "docs/guide/examples/*.cpp")
+file(GLOB guide_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/guide/examples/*.cpp" "${PROJECT_SOURCE_DIR}/docs/guide/examples/*.c")
 foreach(source IN LISTS guide_sources)
     cmake_path(GET source STEM stem)
     weft_missing_library(missing "${source}")
@@ -84,7 +118,12 @@ foreach(source IN LISTS guide_sources)
         message(STATUS "weft: program ${stem} of the guide skipped: no weft::${missing}")
         continue()
     endif()
-    weft_example(guide_${stem} ${stem} guide ${source})
+    cmake_path(GET source EXTENSION LAST_ONLY extension)
+    if(extension STREQUAL ".c")
+        weft_c_example(guide_${stem} ${stem} guide "${source}")
+    else()
+        weft_example(guide_${stem} ${stem} guide "${source}")
+    endif()
     if(WEFT_TESTS)
         cmake_path(REPLACE_EXTENSION source expected OUTPUT_VARIABLE expected)
         add_test(NAME guide.${stem} COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:guide_${stem}>

@@ -10,9 +10,9 @@ extern "C" {
 
 typedef struct weft_parking {
     uint64_t fiber;     /* its number */
-    const char *name;   /* may be empty; not ended by a zero byte: name_bytes */
+    const char* name;   /* may be empty; not ended by a zero byte: name_bytes */
     size_t name_bytes;
-    const char *reason; /* "channel receive", ...; reason_bytes */
+    const char* reason; /* "channel receive", ...; reason_bytes */
     size_t reason_bytes;
 } weft_parking;
 
@@ -20,7 +20,7 @@ typedef struct weft_parking {
  * may be held, so it must be short, must not call weft, and must not use the stack deeply. There is
  * one hook per process; null takes it away. While there is one, each wait of a fiber costs some
  * nanoseconds more. WEFT_ESTATE: the lock check (weft::lockcheck) is loaded, which uses the hook. */
-WEFT_API WEFT_CHECK weft_status weft_set_park_hook(void (*about_to_park)(const weft_parking *what));
+WEFT_API WEFT_CHECK weft_status weft_set_park_hook(void (*about_to_park)(const weft_parking* what));
 
 #ifdef __cplusplus
 }

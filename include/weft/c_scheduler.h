@@ -21,8 +21,10 @@ extern "C" {
 
 typedef struct weft_coro weft_coro;
 /* What it returns is ignored, but WEFT_EFAILED is a failure; see weft_scheduler_run(). */
-typedef int (*weft_coro_function)(weft_coro *self, void *arg);
-typedef struct weft_scheduler { void *opaque; } weft_scheduler;
+typedef int (*weft_coro_function)(weft_coro* self, void* arg);
+typedef struct weft_scheduler {
+    void* opaque;
+} weft_scheduler;
 
 /* What weft_coro_yield() does: others go first; or the coroutine ends here. */
 enum { WEFT_MAY_RESUME = 0, WEFT_FINISHED = 1 };
@@ -30,23 +32,23 @@ enum { WEFT_MAY_RESUME = 0, WEFT_FINISHED = 1 };
 enum { WEFT_BATCH = 0, WEFT_AS_SPAWNED = 1 };
 
 /* workers 0: one for each usable CPU. */
-WEFT_API WEFT_CHECK weft_status weft_scheduler_init(weft_scheduler *s, unsigned workers, int when);
+WEFT_API WEFT_CHECK weft_status weft_scheduler_init(weft_scheduler* s, unsigned workers, int when);
 /* Adds a coroutine. One that is added by a coroutine of the same scheduler begins at once. With
  * WEFT_BATCH, plain threads add one at a time, and not during a run. */
-WEFT_API WEFT_CHECK weft_status weft_scheduler_add(weft_scheduler *s, weft_coro_function f, void *arg);
+WEFT_API WEFT_CHECK weft_status weft_scheduler_add(weft_scheduler* s, weft_coro_function f, void* arg);
 /* Waits until all coroutines that were added have ended. May be called again after more were added.
  * WEFT_EFAILED: the first failure of a coroutine since the last run; the others went on. Called by a
  * thread or fiber that is not one of its coroutines. Parks */
-WEFT_API WEFT_CHECK weft_status weft_scheduler_run(weft_scheduler *s);
+WEFT_API WEFT_CHECK weft_status weft_scheduler_run(weft_scheduler* s);
 /* Coroutines that have not begun never do; those that have are stopped and waited for. */
-WEFT_API void weft_scheduler_destroy(weft_scheduler *s);
+WEFT_API void weft_scheduler_destroy(weft_scheduler* s);
 
 /* Called by a coroutine, with its own `self`.
  * WEFT_MAY_RESUME: lets others go first. WEFT_CANCELED if it was stopped. Parks
  * WEFT_FINISHED: ends the coroutine here, as if its function returned 0. The call does not return,
- * and no destructor of a C++ object on the way is run. If a shield, deadline or pin is open, the
- * program stops. */
-WEFT_API weft_status weft_coro_yield(weft_coro *self, int value);
+ * and no destructor of a C++ object on the way is run. Inside a shield,
+ * deadline, pin or weft_coroutine it stops the program. */
+WEFT_API weft_status weft_coro_yield(weft_coro* self, int value);
 
 #ifdef __cplusplus
 }

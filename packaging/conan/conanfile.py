@@ -78,6 +78,7 @@ class weft_recipe(ConanFile):
         self.describe("weft_reductions", "reductions", "weft").cxxflags = ["-finstrument-functions"]
         self.describe("weft_prefork", "prefork", "weft")
         self.describe("weft_lockcheck", "lockcheck")   # stands before the system's lock functions, and knows nothing of weft
+        self.describe("weft_c", "c")   # has the core inside, unless that is shared
         if self.options.http:
             compression = [] if self.options.system else ["zlib::zlib", "zstd::zstd"]
             http = self.describe("weft_http", "http", "weft", *compression)   # of Boost it needs the headers, when it is built

@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "capi/io_status.hpp"
@@ -57,14 +58,17 @@ weft_status weft_blocking(weft_body f, void* arg, int* result) {
 weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (*on_cancel)(void* arg), void* arg, void** value) {
     if (!start) return refuse("weft_await_callback", "start is null");
     return guarded([&]() -> weft_status {
-        const auto got = weft::await_callback<brought>(
-            [&](weft::resumer<brought> resume) { start(arg, new weft_resume{std::move(resume)}); },
-            [&] {
-                if (on_cancel) on_cancel(arg);
-            });
-        if (got.status >= WEFT_EINVAL) return fail(got.status, "weft_await_callback: the callback reported a failure");
-        if (value && got.status == WEFT_OK) *value = got.value;
-        return got.status;
+        forget_failure();  // so that words are those of start()
+        const auto got =
+            weft::await_callback<brought>([&](weft::resumer<brought> resume) { start(arg, new weft_resume{std::move(resume)}); },
+                                          [&] {
+                                              if (on_cancel) on_cancel(arg);
+                                          });
+        if (got.status == WEFT_OK && value) *value = got.value;
+        const bool lacks_words = got.status >= WEFT_EINVAL && *weft_error() == '\0';
+        return lacks_words
+                   ? fail(got.status, std::string("weft_await_callback: called back with ") + weft_status_name(got.status))
+                   : got.status;
     });
 }
 

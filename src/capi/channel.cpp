@@ -25,10 +25,10 @@ constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
 
 /// The operations of one channel, and what to do with elements that are left.
 struct raw_operations : element_operations {
-    raw_operations(std::size_t bytes, void (*drop_element)(void*, void*), void* its_user) noexcept
-        : element_operations{.bytes = bytes,
-                             .alignment = alignment_of(bytes),
-                             .trivial = bytes <= detail::typed_element<char>::trivial_bytes,
+    raw_operations(std::size_t size, void (*drop_element)(void*, void*), void* its_user) noexcept
+        : element_operations{.bytes = size,
+                             .alignment = alignment_of(size),
+                             .trivial = size <= detail::typed_element<char>::trivial_bytes,
                              .move = copy,
                              .deliver = copy,
                              .destroy = nothing,
@@ -91,7 +91,7 @@ weft_status weft_send(weft_channel* ch, const void* element, int64_t timeout_ns)
     return guarded([&]() -> weft_status {
         void* const from = const_cast<void*>(element);
         return status_of_op(timeout_ns <= 0 ? weft::detail::channel_try_send(core_of(ch), from)
-                                         : weft::detail::channel_send(core_of(ch), from, deadline_of(timeout_ns)));
+                                            : weft::detail::channel_send(core_of(ch), from, deadline_of(timeout_ns)));
     });
 }
 
@@ -100,7 +100,7 @@ weft_status weft_receive(weft_channel* ch, void* element, int64_t timeout_ns) {
     if (!element) return refuse("weft_receive", "the element is null");
     return guarded([&]() -> weft_status {
         return status_of_op(timeout_ns <= 0 ? weft::detail::channel_try_receive(core_of(ch), element)
-                                         : weft::detail::channel_receive(core_of(ch), element, deadline_of(timeout_ns)));
+                                            : weft::detail::channel_receive(core_of(ch), element, deadline_of(timeout_ns)));
     });
 }
 

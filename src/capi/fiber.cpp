@@ -31,14 +31,6 @@ weft_status join(detail::fiber_ref& f, int* result) {
 
 }  // namespace
 
-weft_status no_runtime(const char* function) noexcept {
-    return fail_of(function, WEFT_ENOFIBER, "no runtime was given, and the caller is a plain thread");
-}
-
-weft_status of_the_parent(const char* function) noexcept {
-    return fail_of(function, WEFT_ESTATE, "the runtime is that of the parent process: restart it, or create another");
-}
-
 weft_status read_attributes(const char* function, const weft_attributes* given, attributes& into) noexcept {
     weft_attributes a;
     if (const auto s = read_options(function, given, a); s != WEFT_OK) return s;
@@ -71,8 +63,7 @@ weft_status weft_spawn(weft_runtime* rt, weft_body f, void* arg, const weft_attr
     if (!f) return refuse("weft_spawn", "the body is null");
     auto* const where = runtime_for(rt);
     if (!where) return no_runtime("weft_spawn");
-    if (where->inherited()) [[unlikely]]
-        return of_the_parent("weft_spawn");
+    if (rt && where->inherited()) return not_here("weft_spawn");
     return guarded([&]() -> weft_status {
         weft::attributes how{.site = {}};
         if (a)
@@ -90,7 +81,7 @@ weft_status weft_spawn(weft_runtime* rt, weft_body f, void* arg, const weft_attr
 weft_status weft_run(weft_runtime* rt, weft_body main, void* arg, int* result) {
     if (!rt) return refuse("weft_run", "the runtime is null");
     if (!main) return refuse("weft_run", "the body is null");
-    if (runtime_of(rt)->inherited()) return of_the_parent("weft_run");
+    if (runtime_of(rt)->inherited()) return not_here("weft_run");
     return guarded([&]() -> weft_status {
         const weft::attributes how{.name = "main", .site = {}};
         // The destructor stops the fiber and waits for it if the caller was interrupted.

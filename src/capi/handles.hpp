@@ -62,10 +62,6 @@ private:
 /// none: on a plain thread.
 inline runtime* runtime_for(weft_runtime* rt) noexcept { return rt ? runtime_of(rt) : runtime::current(); }
 
-/// The failures of a function that has no runtime, and of one that has that of a parent process.
-[[gnu::cold]] weft_status no_runtime(const char* function) noexcept;
-[[gnu::cold]] weft_status of_the_parent(const char* function) noexcept;
-
 /// Sets `into` to what the program asks for. \returns WEFT_OK, or a refusal.
 weft_status read_attributes(const char* function, const weft_attributes* given, attributes& into) noexcept;
 

@@ -46,7 +46,9 @@ void tell_of_hog(void (*on_hog)(void*, const weft_hog*), void* user, const hog_r
     const std::string blocked_in(h.blocked_in);
     using enum hog_report::doing;
     const weft_hog report{.fiber = fiber.get(),
-                          .what = h.what == computes ? WEFT_HOG_COMPUTES : h.what == blocks ? WEFT_HOG_BLOCKS : WEFT_HOG_IGNORES_STOP,
+                          .what = h.what == computes ? WEFT_HOG_COMPUTES
+                                  : h.what == blocks ? WEFT_HOG_BLOCKS
+                                                     : WEFT_HOG_IGNORES_STOP,
                           .thread = h.thread,
                           .held_ns = h.held.count(),
                           .computed_ns = h.computed.count(),

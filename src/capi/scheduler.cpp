@@ -3,14 +3,17 @@
 
 #include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/countdown.hpp>
+#include <weft/event.hpp>
 #include <weft/runtime.hpp>
 #include <weft/stop.hpp>
 
-#include <atomic>
+#include <chrono>
 #include <csetjmp>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,30 +35,71 @@ struct coroutine {
     void* arg;
 };
 
+/// Coroutines that wait for a run, in chunks (seed_L11), which are used again for the next batch.
+class coroutine_batch {
+public:
+    void push(coroutine c) {
+        if (next_ == end_) [[unlikely]]
+            begin_chunk();
+        *next_++ = c;
+    }
+    std::size_t chunks() const noexcept { return used_; }
+    std::span<const coroutine> chunk(std::size_t i) const noexcept {
+        return {chunks_[i].get(), i + 1 == used_ ? next_ : chunks_[i].get() + chunk_size};
+    }
+    std::size_t size() const noexcept { return used_ == 0 ? 0 : (used_ - 1) * chunk_size + chunk(used_ - 1).size(); }
+    void clear() noexcept {
+        used_ = 0;
+        next_ = end_ = nullptr;
+    }
+
+private:
+    static constexpr std::size_t chunk_size = 4096;  // chosen: 64 KiB
+
+    [[gnu::noinline]] void begin_chunk() {
+        if (used_ == chunks_.size()) chunks_.push_back(std::make_unique_for_overwrite<coroutine[]>(chunk_size));
+        next_ = chunks_[used_++].get();
+        end_ = next_ + chunk_size;
+    }
+
+    std::vector<std::unique_ptr<coroutine[]>> chunks_;
+    std::size_t used_ = 0;  // chunks; those behind are spare
+    coroutine* next_ = nullptr;
+    coroutine* end_ = nullptr;
+};
+
+/// Coroutines that count as under way; those that could not be started leave the count.
+struct not_started {
+    detail::countdown& of;
+    std::ptrdiff_t count;
+    ~not_started() {
+        if (count != 0) of.take(count);
+    }
+};
+
 class scheduler {
 public:
-    scheduler(unsigned workers, bool at_once) : rt_({.workers = workers}), at_once_(at_once) {}
+    scheduler(unsigned workers, bool at_once) : rt_({.workers = workers}), at_once_(at_once) {
+        if (at_once) rt_.spawn_detached({.name = "scheduler"}, [this] { start_what_is_handed_in(); });
+    }
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
 
     void add(coroutine c) {
-        if (at_once_ || runtime::current() == &rt_) {
-            under_way_.add(1);
-            not_started missing{under_way_, 1};
-            start(c);
-            missing.count = 0;
-            return;
-        }
-        if (chunks_.empty() || used_ == chunk) {
-            chunks_.push_back(std::make_unique_for_overwrite<coroutine[]>(chunk));
-            used_ = 0;
-        }
-        chunks_.back()[used_++] = c;
+        if (!at_once_ && !(has_run_ && is_mine())) return batch_.push(c);
+        add_now(c);
     }
 
     weft_status run() {
-        if (!chunks_.empty()) rt_.run([this] { start_all(std::exchange(chunks_, {}), used_); });
-        if (!under_way_.wait(detail::never, nullptr)) return WEFT_TIMEDOUT;  // never
+        if (batch_.size() != 0) {
+            has_run_ = true;
+            struct clear_at_end {
+                coroutine_batch& batch;
+                ~clear_at_end() { batch.clear(); }
+            } const clears{batch_};
+            rt_.run([this] { start_batch(); });
+        }
+        under_way_.wait(detail::never, nullptr);
         std::exception_ptr failure;
         {
             const detail::lock_guard guard(lock_);
@@ -65,52 +109,97 @@ public:
     }
 
 private:
-    static constexpr std::size_t chunk = 4096;  // seed_L11; chosen: 64 KiB
+    // chosen: ten times as long as a wake takes
+    static constexpr std::chrono::microseconds nap{50};
     // chosen: so many coroutines use the memory of those before them, if these have ended
     static constexpr std::size_t burst = 128;
 
-    /// Coroutines that count as under way; those that could not be started leave the count.
-    struct not_started {
-        detail::countdown& of;
-        std::ptrdiff_t count;
-        ~not_started() {
-            if (count != 0) of.take(count);
-        }
-    };
+    /// Whether a coroutine of this scheduler calls.
+    bool is_mine() const noexcept { return runtime::current() == &rt_; }
 
-    // It runs as a fiber, because a worker starts fibers without a lock. It yields to those that it
-    // has started, so that their stacks and control blocks serve the next ones while they are in the
-    // cache. A stop of the run() does not interrupt it, or coroutines would be lost.
-    void start_all(const std::vector<std::unique_ptr<coroutine[]>>& chunks, std::size_t used_of_last) {
-        const shield until_all_have_started;
-        not_started missing{under_way_, static_cast<std::ptrdiff_t>((chunks.size() - 1) * chunk + used_of_last)};
-        under_way_.add(missing.count);
-        for (std::size_t i = 0; i < chunks.size(); ++i) {
-            const std::size_t n = i + 1 == chunks.size() ? used_of_last : chunk;
-            for (std::size_t k = 0; k < n; ++k) {
-                start(chunks[i][k]);
-                --missing.count;
-                if (k % burst == burst - 1) this_fiber::yield();
+    [[gnu::noinline]] void add_now(coroutine c) {
+        if (!is_mine()) return hand_in(c);
+        under_way_.add(1);
+        not_started missing{under_way_, 1};
+        start(c);
+        missing.count = 0;
+    }
+
+    // A plain thread that spawned one coroutine after the other would pass the injector, and often
+    // wake a worker, for each of them. So it leaves them to one fiber, which starts them.
+    void hand_in(coroutine c) {
+        bool wakes;
+        {
+            const detail::lock_guard guard(lock_);
+            handed_in_.push_back(c);
+            if (handed_in_.size() == 1) under_way_.add(1);  // for all that follow, until they are taken
+            wakes = !std::exchange(is_served_, true);
+        }
+        if (wakes) is_handed_in_.set();
+    }
+
+    // What follows runs in fibers, because a worker starts fibers without a lock.
+
+    void start_what_is_handed_in() {
+        std::vector<coroutine> taken;
+        for (bool has_napped = false;; taken.clear()) {
+            if (!take_handed_in(taken, has_napped)) {
+                is_handed_in_.wait();  // until the runtime stops
+            } else if (taken.empty()) {
+                this_fiber::sleep_for(nap);  // or a thread that goes on adding would wake it each time
+            } else {
+                start_taken(taken);
             }
+            has_napped = taken.empty();
+        }
+    }
+
+    /// \returns false if there is nothing, and the next thread that adds sets the event.
+    bool take_handed_in(std::vector<coroutine>& into, bool may_end) {
+        const detail::lock_guard guard(lock_);
+        into.swap(handed_in_);
+        if (into.size() > 1) under_way_.add(static_cast<std::ptrdiff_t>(into.size() - 1));
+        is_served_ = !into.empty() || !may_end;
+        return is_served_;
+    }
+
+    void start_taken(std::span<const coroutine> taken) {
+        not_started missing{under_way_, static_cast<std::ptrdiff_t>(taken.size())};
+        try {
+            start_some(taken, missing);
+        } catch (const std::exception&) {
+            keep(std::current_exception());
+        }
+    }
+
+    // A stop of the run() does not interrupt it, or coroutines would be lost.
+    void start_batch() {
+        const shield until_all_have_started;
+        not_started missing{under_way_, static_cast<std::ptrdiff_t>(batch_.size())};
+        under_way_.add(missing.count);
+        for (std::size_t i = 0; i < batch_.chunks(); ++i) start_some(batch_.chunk(i), missing);
+    }
+
+    /// It yields to those that it has started, so that their stacks and control blocks serve the next
+    /// ones while they are in the cache.
+    void start_some(std::span<const coroutine> coroutines, not_started& missing) {
+        for (std::size_t i = 0; i < coroutines.size(); ++i) {
+            start(coroutines[i]);
+            --missing.count;
+            if (i % burst == burst - 1) this_fiber::yield();
         }
     }
 
     void start(coroutine c) {
         rt_.spawn_detached([this, c] {
-            struct at_end {
-                detail::countdown& of;
-                ~at_end() { of.take(1); }
-            } const ends{under_way_};
+            const not_started ended{under_way_, 1};
             try {
-                if (call(c) == WEFT_EFAILED) static_cast<void>(body_call{report_failed, nullptr}());
+                body_call::check(call(c));
             } catch (...) {
                 keep(std::current_exception());
             }
         });
     }
-
-    /// A body that fails again, so that body_call takes the words of the one that did.
-    static int report_failed(void*) noexcept { return WEFT_EFAILED; }
 
     // Not inlined: after a jump, registers of this frame are lost.
     [[gnu::noinline]] static int call(coroutine c) {
@@ -125,11 +214,14 @@ private:
         if (!failure_) std::swap(failure_, failure);
     }
 
-    std::vector<std::unique_ptr<coroutine[]>> chunks_;  // used by one thread at a time, as is used_
-    std::size_t used_ = 0;
-    detail::spin_lock lock_;
-    std::exception_ptr failure_ WEFT_GUARDED_BY(lock_);
+    coroutine_batch batch_;  // used by one thread at a time
+    bool has_run_ = false;  // with WEFT_BATCH there is no coroutine before the first run
     detail::countdown under_way_{detail::countdown::what::wait_group, 0};
+    event is_handed_in_{event::automatic};
+    detail::spin_lock lock_;
+    std::vector<coroutine> handed_in_ WEFT_GUARDED_BY(lock_);
+    bool is_served_ WEFT_GUARDED_BY(lock_) = false;  // the fiber looks again before it waits
+    std::exception_ptr failure_ WEFT_GUARDED_BY(lock_);
     runtime rt_;  // ends first
     const bool at_once_;
 };

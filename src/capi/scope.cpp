@@ -12,12 +12,12 @@ weft_status weft_scope_open(weft_runtime* rt, const weft_scope_options* o, weft_
     if (!out) return refuse("weft_scope_open", "out is null");
     auto* const where = runtime_for(rt);
     if (!where) return no_runtime("weft_scope_open");
-    if (where->inherited()) return of_the_parent("weft_scope_open");
+    if (where->inherited()) return not_here("weft_scope_open");
     return guarded([&]() -> weft_status {
         weft_scope_options given;
         if (const auto s = read_options("weft_scope_open", o, given); s != WEFT_OK) return s;
-        const weft::scope_options options{
-            .on_failure = given.keep_going ? weft::on_failure::report : weft::on_failure::stop_all, .limit = given.limit};
+        const weft::scope_options options{.on_failure = given.keep_going ? weft::on_failure::report : weft::on_failure::stop_all,
+                                          .limit = given.limit};
         *out = new weft_scope(weft::detail::scheduler_of(*where), options);
         return WEFT_OK;
     });

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/never_destroyed.hpp"
+#include "base/panic.hpp"
 
 namespace weft::capi {
 namespace {
@@ -24,7 +25,9 @@ using namespace std::string_view_literals;
 /// only.
 struct last_failure final : detail::local_value {
     void set(std::string_view what, int errno_value) noexcept {
-        words[what.copy(words.data(), words.size() - 1)] = '\0';
+        const auto n = std::min(what.size(), words.size() - 1);
+        std::memmove(words.data(), what.data(), n);  // `what` may be these words
+        words[n] = '\0';
         number = errno_value;
     }
 
@@ -51,6 +54,12 @@ private:
     std::shared_ptr<std::string> words_;  // shared, so that copies of the exception cannot throw
     int number_;
 };
+
+weft_status fail_in(const char* function, weft_status s, const char* what) noexcept {
+    std::array<char, 256> words;
+    std::snprintf(words.data(), words.size(), "%s: %s", function, what);
+    return fail(s, words.data());
+}
 
 }  // namespace
 
@@ -106,13 +115,19 @@ void forget_failure() noexcept {
     if (auto* const known = find_failure()) known->set({}, 0);
 }
 
-weft_status fail_of(const char* function, weft_status s, const char* what) noexcept {
-    std::array<char, 256> words;
-    std::snprintf(words.data(), words.size(), "%s: %s", function, what);
-    return fail(s, words.data());
+weft_status refuse(const char* function, const char* what) noexcept { return fail_in(function, WEFT_EINVAL, what); }
+
+weft_status no_runtime(const char* function) noexcept {
+    return fail_in(function, WEFT_ENOFIBER, "no runtime was given, and the caller is a plain thread");
 }
 
-weft_status refuse(const char* function, const char* what) noexcept { return fail_of(function, WEFT_EINVAL, what); }
+weft_status not_here(const char* function) noexcept {
+    return fail_in(function, WEFT_ESTATE, "the runtime runs in the parent process: weft_runtime_restart() begins it anew");
+}
+
+void body_call::leave_open_frame() noexcept {
+    detail::panic("a body has returned inside a shield or deadline that it has entered and not left");
+}
 
 void body_call::throw_failure() {
     const auto* const known = find_failure();

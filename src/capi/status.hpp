@@ -13,6 +13,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "sched/own_stack.hpp"
+
 namespace weft::capi {
 
 /// Keeps the words as those of weft_error() for the calling fiber or thread. \returns `s`.
@@ -23,10 +25,12 @@ namespace weft::capi {
 [[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
 /// Forgets the last failure of the calling fiber or thread.
 void forget_failure() noexcept;
-/// Keeps "function: what".
-[[gnu::cold]] weft_status fail_of(const char* function, weft_status s, const char* what) noexcept;
 /// WEFT_EINVAL: "weft_send: the channel is null".
 [[gnu::cold]] weft_status refuse(const char* function, const char* what) noexcept;
+/// WEFT_ENOFIBER: the caller's runtime was asked for, and it has none.
+[[gnu::cold]] weft_status no_runtime(const char* function) noexcept;
+/// WEFT_ESTATE: the runtime runs in the parent process.
+[[gnu::cold]] weft_status not_here(const char* function) noexcept;
 
 /// The number for weft_error_errno(); 0 for what is no errno, such as the codes of look-ups.
 inline int errno_of(const std::error_code& e) noexcept {
@@ -44,18 +48,27 @@ weft_status guarded(F&& f) noexcept {
 }
 
 /// Calls the body of a fiber or of a blocking call. If it reports WEFT_EFAILED, throws what carries
-/// its words to whoever takes the failure.
+/// its words to whoever takes the failure. If it leaves a frame open, stops the program: weft would
+/// go on to use that frame.
 struct body_call {
     weft_body f;
     void* arg;
     int operator()() const {
+        const auto frames = detail::frames_here();
         const int result = f(arg);
+        if (detail::frames_here() != frames) [[unlikely]]
+            leave_open_frame();
+        check(result);
+        return result;
+    }
+    /// Throws if that is the result of a body that has failed.
+    static void check(int result) {
         if (result == WEFT_EFAILED) [[unlikely]]
             throw_failure();
-        return result;
     }
 
 private:
+    [[noreturn, gnu::cold]] static void leave_open_frame() noexcept;
     [[noreturn, gnu::cold]] static void throw_failure();
 };
 

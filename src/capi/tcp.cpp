@@ -88,8 +88,7 @@ weft_status weft_listen(const char* at, const weft_listen_options* o, weft_liste
     return guarded([&]() -> weft_status {
         weft_listen_options given;
         if (const auto s = read_options("weft_listen", o, given); s != WEFT_OK) return s;
-        weft::tcp::listener_options options{
-            .reuse_port = given.reuse_port, .no_delay = !given.delay, .v6_only = given.v6_only};
+        weft::tcp::listener_options options{.reuse_port = given.reuse_port, .no_delay = !given.delay, .v6_only = given.v6_only};
         if (given.backlog < 0) return refuse("weft_listen", "the options: backlog is negative");
         if (given.backlog > 0) options.backlog = given.backlog;
         *out = new weft_listener{weft::tcp::listener(weft::net::endpoint::parse(at), options)};

@@ -369,6 +369,31 @@ HELPER(helper_deadlines_out_of_turn) {
     IGNORE(weft_run(rt, leaves_deadlines_out_of_turn, NULL, NULL));
 }
 
+static int returns_within_a_shield(void *frame) {
+    weft_shield_enter((weft_shield *)frame, WEFT_FOREVER);
+    return 0;
+}
+static int returns_within_a_deadline(void *frame) {
+    weft_deadline_enter((weft_deadline *)frame, HOURS);
+    return 0;
+}
+
+HELPER(helper_returns_within_a_shield) {
+    static weft_shield frame;
+    rt = check_make_runtime(1);
+    IGNORE(weft_run(rt, returns_within_a_shield, &frame, NULL));
+}
+HELPER(helper_returns_within_a_deadline) {
+    static weft_deadline frame;
+    rt = check_make_runtime(1);
+    IGNORE(weft_run(rt, returns_within_a_deadline, &frame, NULL));
+}
+
+TEST(a_body_that_returns_within_a_frame_stops_the_program) {
+    check_dies("helper_returns_within_a_shield", "weft: fatal: a body has returned");
+    check_dies("helper_returns_within_a_deadline", "weft: fatal: a body has returned");
+}
+
 TEST(a_frame_that_is_left_out_of_turn_stops_the_program) {
     check_dies("helper_shields_out_of_turn", "weft: fatal: ");
     check_dies("helper_deadlines_out_of_turn", "weft: fatal: ");

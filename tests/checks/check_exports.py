@@ -1,7 +1,8 @@
 """Lists what the shared libraries export, refuses what is not weft's, and looks that nothing is missing which programs need, and that the
 static libraries above the core ask for its version.
 
-    check_exports.py --nm NM --readelf READELF --version ABI --list FILE --objects FOLDER [--static LIBRARY]... SHARED_LIBRARY...
+    check_exports.py --nm NM --readelf READELF --version ABI --headers FOLDER --list FILE --objects FOLDER [--static LIBRARY]...
+                     SHARED_LIBRARY...
 
 FILE gets the exported names. Programs are the examples and the guide's: their objects lie below FOLDER/{guide,example}_*.dir, if they were
 built. What they take from a static library must be exported by a shared one.
@@ -13,9 +14,12 @@ import subprocess
 import sys
 
 # Names of weft:: as the compiler spells them (the Itanium C++ ABI), of weft_ and of the version itself.
-OURS = re.compile(r"weft_\w+|WEFT_[\d.]+|_Z(GV|T[ISVT]|Thn\d+_|Tv\d+_n\d+_)?N[KRO]*4weft[0-9a-z].+")
+OURS = re.compile(r"weft_\w+|WEFT_(C_)?[\d.]+|_Z(GV|T[ISVT]|Thn\d+_|Tv\d+_n\d+_)?N[KRO]*4weft[0-9a-z].+")
 # Functions of others that a library is made to stand before.
 REPLACED = {"libweft_lockcheck": re.compile(r"pthread_(mutex|rwlock|spin)_\w+"), "libweft_reductions": re.compile(r"__cyg_profile_func_(enter|exit)")}
+# The C ABI (docs/design/capi.md): the number of its SONAME, and what its headers declare.
+C_LIBRARY, C_ABI = "libweft_c", "0"
+DECLARED = re.compile(r"WEFT_API\s+(?:WEFT_CHECK\s+)?[^;]*?\b(weft_\w+)\(")
 failures = []
 
 
@@ -60,12 +64,23 @@ def check_library(library):
     foreign = sorted(n for n in names if not is_ours(n, library.name))
     expect(f"{library.name} exports {len(names)} names, all of them weft's", names and not foreign, demangled(foreign))
     dynamic = subprocess.run([options.readelf, "-d", library], text=True, stdout=subprocess.PIPE, check=True).stdout
-    soname = f"{library.name.partition('.so')[0]}.so.{options.version}"
+    is_c = library.name.startswith(C_LIBRARY + ".")
+    soname = f"{library.name.partition('.so')[0]}.so.{C_ABI if is_c else options.version}"
     expect(f"its SONAME is {soname}", f"[{soname}]" in dynamic, dynamic)
     if library.name.partition(".")[0] not in REPLACED:
         without = [n for n in versioned if "@" not in n and not n.startswith("WEFT_")]
-        expect(f"its names have the version WEFT_{options.version}", not without, without)
+        expect(f"its names have the version WEFT_{'C_' if is_c else ''}{options.version}", not without, without)
+    if is_c:
+        check_declared({n for n in names if n.startswith("weft_")})
+        return set()   # the others are of C++
     return names
+
+
+def check_declared(names):
+    declared = set()
+    for header in options.headers.glob("c*.h"):
+        declared |= set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)))
+    expect(f"the headers of C declare these {len(names)} functions and no other", names == declared, sorted(names ^ declared))
 
 
 def check_needs(everything):
@@ -92,6 +107,7 @@ def check_version():
 parser = argparse.ArgumentParser()
 for name in ("nm", "readelf", "version"):
     parser.add_argument("--" + name, required=True)
+parser.add_argument("--headers", type=pathlib.Path, required=True)
 parser.add_argument("--list", type=pathlib.Path, required=True)
 parser.add_argument("--objects", type=pathlib.Path, required=True)
 parser.add_argument("--static", type=pathlib.Path, action="append", default=[])

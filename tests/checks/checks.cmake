@@ -49,7 +49,7 @@ add_test(NAME check.without_monitor.seed_R13 COMMAND Python3::Interpreter "${CMA
 set_tests_properties(check.without_monitor.seed_R13 PROPERTIES TIMEOUT 900 PROCESSORS 2 LABELS check)
 
 # The edge of the libraries (docs/design/abi.md), at the shared libraries of the same objects.
-set(shared_libraries $<TARGET_FILE:weft_lockcheck>)
+set(shared_libraries $<TARGET_FILE:weft_lockcheck> $<TARGET_FILE:weft_c>)
 set(static_libraries)
 foreach(target IN ITEMS weft weft_http weft_redis weft_prefork weft_reductions)
     if(TARGET ${target}_shared)
@@ -58,7 +58,7 @@ foreach(target IN ITEMS weft weft_http weft_redis weft_prefork weft_reductions)
     endif()
 endforeach()
 add_test(NAME check.exports COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_exports.py" --nm "${CMAKE_NM}"
-         --readelf "${CMAKE_READELF}" --version "${WEFT_ABI_VERSION}" --list "${work}/exported.txt"
+         --readelf "${CMAKE_READELF}" --version "${WEFT_ABI_VERSION}" --headers "${PROJECT_SOURCE_DIR}/include/weft" --list "${work}/exported.txt"
          --objects "${PROJECT_BINARY_DIR}/CMakeFiles" ${static_libraries} ${shared_libraries})
 add_test(NAME check.abi COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_abi.py" "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}"
          $<TARGET_FILE:weft> $<TARGET_FILE:weft_shared> "${PROJECT_VERSION}" "${work}/abi")
@@ -72,7 +72,7 @@ set_tests_properties(package.recipes PROPERTIES TIMEOUT 30 LABELS package)
 if(NOT WEFT_INSTALL)
     return()
 endif()
-set(components prefork reductions lockcheck)
+set(components prefork reductions lockcheck c)
 foreach(component IN ITEMS http redis)
     if(WEFT_BUILD_${component})
         list(APPEND components ${component})
@@ -81,7 +81,8 @@ endforeach()
 set(package "${PROJECT_SOURCE_DIR}/tests/package")
 set(prefix "${work}/package/prefix")
 list(JOIN components "," components)   # a semicolon would make arguments of their own of them
-set(outside -D "PREFIX=${prefix}" -D "COMPILER=${CMAKE_CXX_COMPILER}" -D "COMPONENTS=${components}")
+set(outside -D "PREFIX=${prefix}" -D "COMPILER=${CMAKE_CXX_COMPILER}" -D "C_COMPILER=${CMAKE_C_COMPILER}"
+            -D "COMPONENTS=${components}")
 
 add_test(NAME package.install COMMAND ${CMAKE_COMMAND} -D "BUILD=${PROJECT_BINARY_DIR}" -D "PREFIX=${prefix}"
          -P "${package}/install.cmake")

@@ -10,10 +10,17 @@ foreach(program IN ITEMS core ${COMPONENTS})
     if(NOT program STREQUAL "core")
         set(modules_used weft-${program} weft)   # the lock check stands beside weft, and asks for nothing
     endif()
+    if(program STREQUAL "c")
+        set(modules_used weft-c)   # it has the core inside
+    endif()
     execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${modules}" pkg-config --cflags --libs ${modules_used}
                     OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     separate_arguments(flags UNIX_COMMAND "${flags}")
-    execute_process(COMMAND "${COMPILER}" -std=c++20 "${CMAKE_CURRENT_LIST_DIR}/${program}.cpp" -o "${WORK}/${program}" ${flags}
+    set(compile "${COMPILER}" -std=c++20 "${CMAKE_CURRENT_LIST_DIR}/${program}.cpp")
+    if(program STREQUAL "c")
+        set(compile "${C_COMPILER}" -std=c99 "${CMAKE_CURRENT_LIST_DIR}/c.c")
+    endif()
+    execute_process(COMMAND ${compile} -o "${WORK}/${program}" ${flags}
                     COMMAND_ERROR_IS_FATAL ANY)
     execute_process(COMMAND "${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${libraries}" "${WORK}/${program}"
                     COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,16 @@
+# The compiler for C, of the same kind as that for C++: what it makes is linked with what that makes, sanitizers included. The C ABI itself
+# needs none, but its examples do. A language must be known in the uppermost folder that uses it.
+if(NOT CMAKE_C_COMPILER)
+    cmake_path(GET CMAKE_CXX_COMPILER FILENAME compiler)
+    string(REPLACE "clang++" "clang" compiler "${compiler}")
+    string(REPLACE "g++" "gcc" compiler "${compiler}")
+    string(REPLACE "c++" "cc" compiler "${compiler}")
+    cmake_path(REPLACE_FILENAME CMAKE_CXX_COMPILER "${compiler}" OUTPUT_VARIABLE compiler)
+    if(EXISTS "${compiler}")
+        set(CMAKE_C_COMPILER "${compiler}")
+    endif()
+endif()
+if(NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
+endif()
+enable_language(C)
