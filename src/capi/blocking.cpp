@@ -58,14 +58,14 @@ weft_status weft_blocking(weft_body f, void* arg, int* result) {
 weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (*on_cancel)(void* arg), void* arg, void** value) {
     if (!start) return refuse("weft_await_callback", "start is null");
     return guarded([&]() -> weft_status {
-        forget_failure();  // so that words are those of start()
+        const auto before = failures();
         const auto got =
             weft::await_callback<brought>([&](weft::resumer<brought> resume) { start(arg, new weft_resume{std::move(resume)}); },
                                           [&] {
                                               if (on_cancel) on_cancel(arg);
                                           });
         if (got.status == WEFT_OK && value) *value = got.value;
-        const bool lacks_words = got.status >= WEFT_EINVAL && *weft_error() == '\0';
+        const bool lacks_words = got.status >= WEFT_EINVAL && failures() == before;  // start() may have some
         return lacks_words
                    ? fail(got.status, std::string("weft_await_callback: called back with ") + weft_status_name(got.status))
                    : got.status;

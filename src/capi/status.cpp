@@ -29,10 +29,12 @@ struct last_failure final : detail::local_value {
         std::memmove(words.data(), what.data(), n);  // `what` may be these words
         words[n] = '\0';
         number = errno_value;
+        ++count;
     }
 
     std::array<char, 512> words{};
     int number = 0;
+    unsigned count = 0;
 };
 
 // Used by fibers that may end after static objects do.
@@ -109,6 +111,11 @@ weft_status failure_of_body(const std::exception_ptr& failure) noexcept {
     } catch (...) {
         return fail(WEFT_EFAILED, "an exception that is not a std::exception");
     }
+}
+
+unsigned failures() noexcept {
+    const auto* const known = find_failure();
+    return known ? known->count : 0;
 }
 
 void forget_failure() noexcept {

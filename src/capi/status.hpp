@@ -23,6 +23,8 @@ namespace weft::capi {
 [[gnu::cold]] weft_status caught() noexcept;
 /// What a body that has ended by this exception reports to whoever waits for it: WEFT_EFAILED.
 [[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
+/// How many failures the calling fiber or thread has had: a number to compare with a later one.
+unsigned failures() noexcept;
 /// Forgets the last failure of the calling fiber or thread.
 void forget_failure() noexcept;
 /// WEFT_EINVAL: "weft_send: the channel is null".
