@@ -220,6 +220,20 @@ ANYWHERE_TEST(an_outcome_that_a_callback_brings_leaves_the_words_alone) {
     CHECK(strcmp(weft_error(), "before") == 0);
 }
 
+static void fails_in_start(void *arg, weft_resume *r) {
+    weft_resume_with(r, weft_fail((const char *)arg), NULL);
+}
+
+ANYWHERE_TEST(a_failure_that_a_callback_brings_has_words) {
+    char words[] = "of start";
+    struct work w = make_work(WEFT_EFAILED, NULL);
+    CHECK_STATUS(weft_await_callback(fails_in_start, NULL, words, NULL), WEFT_EFAILED);
+    CHECK(strcmp(weft_error(), words) == 0);
+    CHECK_STATUS(weft_await_callback(resumes_at_once, NULL, &w, NULL), WEFT_EFAILED);
+    CHECK(strcmp(weft_error(), words) != 0); /* those are of another failure */
+    CHECK(strlen(weft_error()) > 0);
+}
+
 ANYWHERE_TEST(a_callback_that_will_not_come_is_a_failure) {
     struct work w = make_work(WEFT_OK, NULL);
     void *value = &w;
