@@ -4,17 +4,17 @@
 #include <weft/c_hooks.h>
 #include <weft/c_scheduler.h>
 
-static int body(void *arg) { return arg == NULL ? 0 : 1; }
-static void start(void *arg, weft_resume *r) {
+static int body(void* arg) { return arg == NULL ? 0 : 1; }
+static void start(void* arg, weft_resume* r) {
     (void)arg;
     weft_resume_drop(r);
 }
-static void *routine(weft_coroutine *self, void *first, void *arg) {
+static void* routine(weft_coroutine* self, void* first, void* arg) {
     (void)self;
     (void)first;
     return arg;
 }
-static void write_nothing(void *user, const char *text, size_t n) {
+static void write_nothing(void* user, const char* text, size_t n) {
     (void)user;
     (void)text;
     (void)n;
@@ -25,13 +25,14 @@ static size_t chosen = 99;
 
 /* One function, called with one thing left out that it needs. */
 struct row {
-    const char *call;
+    const char* call;
     weft_status (*make)(void);
 };
 
-#define ROW(name, call)                                 \
+#define ROW(name, call)                                                                                                          \
     static weft_status name(void) { return call; }
-#define LISTED(name) {#name, name}
+#define LISTED(name)                                                                                                             \
+    { #name, name }
 
 ROW(create_without_out, weft_runtime_create(NULL, NULL))
 ROW(shutdown_of_null, weft_runtime_shutdown(NULL, 0))
@@ -59,14 +60,14 @@ ROW(group_wait_of_null, weft_wait_group_wait(NULL, WEFT_FOREVER))
 ROW(event_wait_of_null, weft_event_wait(NULL, WEFT_FOREVER))
 ROW(blocking_without_a_function, weft_blocking(NULL, NULL, NULL))
 ROW(await_without_start, weft_await_callback(NULL, NULL, NULL, NULL))
-ROW(coroutine_without_a_body, weft_coroutine_create(NULL, NULL, 0, (weft_coroutine **)(void *)room))
+ROW(coroutine_without_a_body, weft_coroutine_create(NULL, NULL, 0, (weft_coroutine**)(void*)room))
 ROW(coroutine_without_out, weft_coroutine_create(routine, NULL, 0, NULL))
 ROW(coroutine_call_of_null, weft_coroutine_call(NULL, NULL, NULL))
 ROW(coroutine_yield_of_null, weft_coroutine_yield(NULL, NULL, NULL))
-ROW(listen_without_an_address, weft_listen(NULL, NULL, (weft_listener **)(void *)room))
+ROW(listen_without_an_address, weft_listen(NULL, NULL, (weft_listener**)(void*)room))
 ROW(listen_without_out, weft_listen("127.0.0.1:0", NULL, NULL))
-ROW(accept_of_null, weft_accept(NULL, WEFT_FOREVER, (weft_stream **)(void *)room))
-ROW(connect_without_an_address, weft_connect(NULL, WEFT_FOREVER, (weft_stream **)(void *)room))
+ROW(accept_of_null, weft_accept(NULL, WEFT_FOREVER, (weft_stream**)(void*)room))
+ROW(connect_without_an_address, weft_connect(NULL, WEFT_FOREVER, (weft_stream**)(void*)room))
 ROW(connect_without_out, weft_connect("127.0.0.1:1", WEFT_FOREVER, NULL))
 ROW(read_of_null, weft_read(NULL, room, 1, WEFT_FOREVER, NULL))
 ROW(read_of_null_without_waiting, weft_read(NULL, room, 1, 0, NULL))
@@ -88,21 +89,59 @@ ROW(scheduler_run_of_null, weft_scheduler_run(NULL))
 ROW(coro_yield_of_null, weft_coro_yield(NULL, WEFT_MAY_RESUME))
 
 static const struct row rows[] = {
-    LISTED(create_without_out), LISTED(shutdown_of_null), LISTED(restart_of_null), LISTED(dump_without_a_function),
-    LISTED(dump_of_an_unknown_format), LISTED(spawn_without_a_body), LISTED(run_without_a_runtime),
-    LISTED(run_without_a_body), LISTED(join_of_null), LISTED(join_of_null_without_waiting), LISTED(scope_without_out),
-    LISTED(scope_spawn_of_null), LISTED(scope_close_of_null), LISTED(channel_without_out), LISTED(send_to_null),
-    LISTED(receive_from_null), LISTED(select_of_null), LISTED(lock_of_null), LISTED(unlock_of_null),
-    LISTED(semaphore_init_of_null), LISTED(acquire_of_null), LISTED(group_init_of_null), LISTED(group_wait_of_null),
-    LISTED(event_wait_of_null), LISTED(blocking_without_a_function), LISTED(await_without_start),
-    LISTED(coroutine_without_a_body), LISTED(coroutine_without_out), LISTED(coroutine_call_of_null),
-    LISTED(coroutine_yield_of_null), LISTED(listen_without_an_address), LISTED(listen_without_out), LISTED(accept_of_null),
-    LISTED(connect_without_an_address), LISTED(connect_without_out), LISTED(read_of_null),
-    LISTED(read_of_null_without_waiting), LISTED(read_exact_of_null), LISTED(read_exact_of_null_without_waiting),
-    LISTED(write_of_null), LISTED(write_of_null_without_waiting), LISTED(write_pieces_of_null),
-    LISTED(write_pieces_of_null_without_waiting), LISTED(stream_shutdown_of_null), LISTED(remote_of_null),
-    LISTED(local_create_of_null), LISTED(local_set_of_null), LISTED(wait_fd_for_nothing), LISTED(wait_fd_for_both),
-    LISTED(scheduler_init_of_null), LISTED(scheduler_add_to_null), LISTED(scheduler_run_of_null), LISTED(coro_yield_of_null),
+    LISTED(create_without_out),
+    LISTED(shutdown_of_null),
+    LISTED(restart_of_null),
+    LISTED(dump_without_a_function),
+    LISTED(dump_of_an_unknown_format),
+    LISTED(spawn_without_a_body),
+    LISTED(run_without_a_runtime),
+    LISTED(run_without_a_body),
+    LISTED(join_of_null),
+    LISTED(join_of_null_without_waiting),
+    LISTED(scope_without_out),
+    LISTED(scope_spawn_of_null),
+    LISTED(scope_close_of_null),
+    LISTED(channel_without_out),
+    LISTED(send_to_null),
+    LISTED(receive_from_null),
+    LISTED(select_of_null),
+    LISTED(lock_of_null),
+    LISTED(unlock_of_null),
+    LISTED(semaphore_init_of_null),
+    LISTED(acquire_of_null),
+    LISTED(group_init_of_null),
+    LISTED(group_wait_of_null),
+    LISTED(event_wait_of_null),
+    LISTED(blocking_without_a_function),
+    LISTED(await_without_start),
+    LISTED(coroutine_without_a_body),
+    LISTED(coroutine_without_out),
+    LISTED(coroutine_call_of_null),
+    LISTED(coroutine_yield_of_null),
+    LISTED(listen_without_an_address),
+    LISTED(listen_without_out),
+    LISTED(accept_of_null),
+    LISTED(connect_without_an_address),
+    LISTED(connect_without_out),
+    LISTED(read_of_null),
+    LISTED(read_of_null_without_waiting),
+    LISTED(read_exact_of_null),
+    LISTED(read_exact_of_null_without_waiting),
+    LISTED(write_of_null),
+    LISTED(write_of_null_without_waiting),
+    LISTED(write_pieces_of_null),
+    LISTED(write_pieces_of_null_without_waiting),
+    LISTED(stream_shutdown_of_null),
+    LISTED(remote_of_null),
+    LISTED(local_create_of_null),
+    LISTED(local_set_of_null),
+    LISTED(wait_fd_for_nothing),
+    LISTED(wait_fd_for_both),
+    LISTED(scheduler_init_of_null),
+    LISTED(scheduler_add_to_null),
+    LISTED(scheduler_run_of_null),
+    LISTED(coro_yield_of_null),
 };
 
 ANYWHERE_TEST(what_a_function_needs_is_not_there) {
@@ -122,9 +161,9 @@ ANYWHERE_TEST(what_a_function_needs_is_not_there) {
 }
 
 ANYWHERE_TEST(an_object_is_there_and_the_rest_is_not) {
-    weft_channel *ch = NULL;
-    weft_scope *s = NULL;
-    weft_listener *l = NULL;
+    weft_channel* ch = NULL;
+    weft_scope* s = NULL;
+    weft_listener* l = NULL;
     weft_mutex m = WEFT_ZERO_INIT;
     weft_condition c = WEFT_ZERO_INIT;
     weft_stats stats;
@@ -155,7 +194,7 @@ ANYWHERE_TEST(an_object_is_there_and_the_rest_is_not) {
 }
 
 ANYWHERE_TEST(functions_without_a_status_ignore_a_null_handle) {
-    void *edge = NULL;
+    void* edge = NULL;
     weft_runtime_destroy(NULL);
     weft_detach(NULL);
     CHECK(!weft_request_stop(NULL));
@@ -214,7 +253,7 @@ ANYWHERE_TEST(words_that_are_null_are_none) {
 }
 
 ANYWHERE_TEST(arguments_may_be_null_where_they_say_so) {
-    weft_channel *ch = NULL;
+    weft_channel* ch = NULL;
     int result = 9;
     CHECK_EQ(check_join(check_spawn(rt, body, NULL)), 0);
     CHECK_STATUS(weft_blocking(body, NULL, &result), WEFT_OK);

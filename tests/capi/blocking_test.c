@@ -13,8 +13,8 @@ struct call {
     int result;
 };
 
-static int notes_its_thread(void *arg) {
-    struct call *const c = (struct call *)arg;
+static int notes_its_thread(void* arg) {
+    struct call* const c = (struct call*)arg;
     c->thread = pthread_self();
     CHECK_EQ(weft_self_id(), 0); /* a plain thread, or in place on one */
     return c->result;
@@ -39,7 +39,7 @@ TEST(on_a_thread_a_blocking_call_runs_in_place) {
     CHECK(pthread_equal(c.thread, pthread_self()));
 }
 
-static int fails(void *words) { return words == NULL ? (int)WEFT_EFAILED : weft_fail((const char *)words); }
+static int fails(void* words) { return words == NULL ? (int)WEFT_EFAILED : weft_fail((const char*)words); }
 
 ANYWHERE_TEST(a_blocking_call_can_fail) {
     char words[] = "no such file";
@@ -51,21 +51,21 @@ ANYWHERE_TEST(a_blocking_call_can_fail) {
     CHECK(strstr(weft_error(), "no such file") == NULL);
 }
 
-static int blocks(void *pipe_end) {
+static int blocks(void* pipe_end) {
     char byte = 0;
-    CHECK_EQ(read(*(int *)pipe_end, &byte, 1), 1);
+    CHECK_EQ(read(*(int*)pipe_end, &byte, 1), 1);
     return byte;
 }
 
-static int calls_what_blocks(void *pipe_end) {
+static int calls_what_blocks(void* pipe_end) {
     int result = 0;
     CHECK_STATUS(weft_blocking(blocks, pipe_end, &result), WEFT_OK);
     return result;
 }
 
 TEST(other_fibers_run_beside_a_blocking_call) {
-    weft_runtime *const r = check_make_runtime(1);
-    weft_fiber *f[3];
+    weft_runtime* const r = check_make_runtime(1);
+    weft_fiber* f[3];
     int ends[2];
     int i;
     CHECK(pipe(ends) == 0);
@@ -84,8 +84,8 @@ struct begun {
     int has_ended;
 };
 
-static int begins_and_blocks(void *arg) {
-    struct begun *const b = (struct begun *)arg;
+static int begins_and_blocks(void* arg) {
+    struct begun* const b = (struct begun*)arg;
     int result;
     set_to(&b->has_begun, 1);
     result = blocks(&b->pipe_end);
@@ -93,8 +93,8 @@ static int begins_and_blocks(void *arg) {
     return result;
 }
 
-static int is_stopped_in_a_blocking_call(void *arg) {
-    struct begun *const b = (struct begun *)arg;
+static int is_stopped_in_a_blocking_call(void* arg) {
+    struct begun* const b = (struct begun*)arg;
     int result = 99;
     CHECK_STATUS(weft_blocking(begins_and_blocks, b, &result), WEFT_CANCELED);
     CHECK_EQ(get_of(&b->has_ended), 1);
@@ -104,7 +104,7 @@ static int is_stopped_in_a_blocking_call(void *arg) {
 
 FIBER_TEST(a_blocking_call_that_has_begun_is_waited_for) {
     struct begun b = {0, 0, 0};
-    weft_fiber *f;
+    weft_fiber* f;
     int ends[2];
     CHECK(pipe(ends) == 0);
     b.pipe_end = ends[0];
@@ -121,50 +121,50 @@ FIBER_TEST(a_blocking_call_that_has_begun_is_waited_for) {
 /* ---- await_callback ---------------------------------------------------------------------------- */
 
 struct work {
-    weft_resume *resume;
+    weft_resume* resume;
     int started;
     int canceled;
     weft_status status;
-    void *value;
+    void* value;
 };
 
-static void resumes_at_once(void *arg, weft_resume *r) {
-    struct work *const w = (struct work *)arg;
+static void resumes_at_once(void* arg, weft_resume* r) {
+    struct work* const w = (struct work*)arg;
     weft_resume_with(r, w->status, w->value);
 }
 
-static void keeps(void *arg, weft_resume *r) {
-    struct work *const w = (struct work *)arg;
+static void keeps(void* arg, weft_resume* r) {
+    struct work* const w = (struct work*)arg;
     w->resume = r;
     set_to(&w->started, 1);
 }
 
-static void *resumes_later(void *arg) {
-    struct work *const w = (struct work *)arg;
+static void* resumes_later(void* arg) {
+    struct work* const w = (struct work*)arg;
     UNTIL(get_of(&w->started));
     weft_resume_with(w->resume, w->status, w->value);
     return NULL;
 }
 
-static void drops(void *arg, weft_resume *r) {
+static void drops(void* arg, weft_resume* r) {
     (void)arg;
     weft_resume_drop(r);
 }
 
-static void *drops_later(void *arg) {
-    struct work *const w = (struct work *)arg;
+static void* drops_later(void* arg) {
+    struct work* const w = (struct work*)arg;
     UNTIL(get_of(&w->started));
     weft_resume_drop(w->resume);
     return NULL;
 }
 
-static void notes_the_cancel(void *arg) {
-    struct work *const w = (struct work *)arg;
+static void notes_the_cancel(void* arg) {
+    struct work* const w = (struct work*)arg;
     CHECK_STATUS(weft_yield(), WEFT_OK); /* under a shield */
     add_to(&w->canceled, 1);
 }
 
-static struct work make_work(weft_status s, void *value) {
+static struct work make_work(weft_status s, void* value) {
     struct work w;
     memset(&w, 0, sizeof w);
     w.status = s;
@@ -175,7 +175,7 @@ static struct work make_work(weft_status s, void *value) {
 ANYWHERE_TEST(a_callback_can_come_during_start) {
     int thing = 0;
     struct work w = make_work(WEFT_OK, &thing);
-    void *value = NULL;
+    void* value = NULL;
     CHECK_STATUS(weft_await_callback(resumes_at_once, notes_the_cancel, &w, &value), WEFT_OK);
     CHECK(value == &thing);
     CHECK_STATUS(weft_await_callback(resumes_at_once, NULL, &w, NULL), WEFT_OK);
@@ -190,7 +190,7 @@ ANYWHERE_TEST(a_callback_can_come_from_a_thread) {
     for (i = 0; i < 20; ++i) {
         int thing = 0;
         struct work w = make_work(WEFT_OK, &thing);
-        void *value = NULL;
+        void* value = NULL;
         pthread_t t;
         CHECK(pthread_create(&t, NULL, resumes_later, &w) == 0);
         CHECK_STATUS(weft_await_callback(keeps, notes_the_cancel, &w, &value), WEFT_OK);
@@ -207,7 +207,7 @@ ANYWHERE_TEST(a_callback_can_bring_any_status) {
         int thing = 0;
         int other = 0;
         struct work w = make_work(all[i], &thing);
-        void *value = &other;
+        void* value = &other;
         CHECK_STATUS(weft_await_callback(resumes_at_once, NULL, &w, &value), all[i]);
         CHECK(value == &other); /* it comes with WEFT_OK only */
     }
@@ -220,9 +220,7 @@ ANYWHERE_TEST(an_outcome_that_a_callback_brings_leaves_the_words_alone) {
     CHECK(strcmp(weft_error(), "before") == 0);
 }
 
-static void fails_in_start(void *arg, weft_resume *r) {
-    weft_resume_with(r, weft_fail((const char *)arg), NULL);
-}
+static void fails_in_start(void* arg, weft_resume* r) { weft_resume_with(r, weft_fail((const char*)arg), NULL); }
 
 ANYWHERE_TEST(a_failure_that_a_callback_brings_has_words) {
     char words[] = "of start";
@@ -236,7 +234,7 @@ ANYWHERE_TEST(a_failure_that_a_callback_brings_has_words) {
 
 ANYWHERE_TEST(a_callback_that_will_not_come_is_a_failure) {
     struct work w = make_work(WEFT_OK, NULL);
-    void *value = &w;
+    void* value = &w;
     pthread_t t;
     CHECK_STATUS(weft_await_callback(drops, NULL, &w, &value), WEFT_EFAILED);
     CHECK(strlen(weft_error()) > 0);
@@ -246,8 +244,8 @@ ANYWHERE_TEST(a_callback_that_will_not_come_is_a_failure) {
     CHECK(pthread_join(t, NULL) == 0);
 }
 
-static int awaits(void *arg) {
-    void *value = arg;
+static int awaits(void* arg) {
+    void* value = arg;
     CHECK_STATUS(weft_await_callback(keeps, notes_the_cancel, arg, &value), WEFT_CANCELED);
     CHECK(value == arg);
     CHECK_STATUS(weft_yield(), WEFT_CANCELED);
@@ -258,7 +256,7 @@ ANYWHERE_TEST(a_stop_cancels_and_a_late_callback_has_no_effect) {
     int way;
     for (way = 0; way < 2; ++way) {
         struct work w = make_work(WEFT_OK, NULL);
-        weft_fiber *const f = check_spawn(rt, awaits, &w);
+        weft_fiber* const f = check_spawn(rt, awaits, &w);
         UNTIL(get_of(&w.started));
         CHECK(weft_request_stop(f));
         CHECK_EQ(check_join(f), 3);
@@ -270,19 +268,17 @@ ANYWHERE_TEST(a_stop_cancels_and_a_late_callback_has_no_effect) {
     }
 }
 
-static void resumes_because_of_the_cancel(void *arg) {
-    struct work *const w = (struct work *)arg;
+static void resumes_because_of_the_cancel(void* arg) {
+    struct work* const w = (struct work*)arg;
     add_to(&w->canceled, 1);
     weft_resume_with(w->resume, WEFT_CLOSED, NULL);
 }
 
-static int awaits_what_ends_on_cancel(void *arg) {
-    return weft_await_callback(keeps, resumes_because_of_the_cancel, arg, NULL);
-}
+static int awaits_what_ends_on_cancel(void* arg) { return weft_await_callback(keeps, resumes_because_of_the_cancel, arg, NULL); }
 
 ANYWHERE_TEST(the_work_may_resume_from_on_cancel) {
     struct work w = make_work(WEFT_OK, NULL);
-    weft_fiber *const f = check_spawn(rt, awaits_what_ends_on_cancel, &w);
+    weft_fiber* const f = check_spawn(rt, awaits_what_ends_on_cancel, &w);
     UNTIL(get_of(&w.started));
     CHECK(weft_request_stop(f));
     CHECK_EQ(check_join(f), WEFT_CANCELED);
@@ -303,12 +299,12 @@ FIBER_TEST(a_deadline_cancels_a_callback) {
 
 /* ---- wait_fd ------------------------------------------------------------------------------------- */
 
-static int waits_to_read(void *fd) { return weft_wait_fd(*(int *)fd, WEFT_READ, WEFT_FOREVER); }
+static int waits_to_read(void* fd) { return weft_wait_fd(*(int*)fd, WEFT_READ, WEFT_FOREVER); }
 
 ANYWHERE_TEST(a_pipe_becomes_readable) {
     int ends[2];
     char byte = 0;
-    weft_fiber *f;
+    weft_fiber* f;
     CHECK(pipe(ends) == 0);
     CHECK_STATUS(weft_wait_fd(ends[0], WEFT_READ, 0), WEFT_BUSY);
     CHECK_STATUS(weft_wait_fd(ends[0], WEFT_READ, MILLISECOND), WEFT_TIMEDOUT);

@@ -11,14 +11,13 @@ target_include_directories(capi_check PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/capi")
 target_link_libraries(capi_check PUBLIC weft_c Threads::Threads)
 set_target_properties(capi_check PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
 
-# capi_program(name source)
 function(capi_program name source)
     add_executable(${name} "${source}")
     target_compile_options(${name} PRIVATE ${capi_flags})
     target_link_libraries(${name} PRIVATE capi_check)
     set_target_properties(${name} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF CXX_STANDARD 17 CXX_EXTENSIONS OFF)
-    if(ARGN)   # a library that the test program links as well
-        target_link_libraries(${name} PRIVATE ${ARGN})
+    if(WEFT_SANITIZE)   # the sanitizers of the library are those of C++
+        set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
     endif()
 endfunction()
 

@@ -8,20 +8,20 @@ static const size_t capacities[] = {0, 1, 3, 1000, SIZE_MAX};
 enum { SIZES = sizeof sizes / sizeof *sizes, CAPACITIES = sizeof capacities / sizeof *capacities };
 
 /* Contents by which each byte of each element of a sequence is known. */
-static void fill(unsigned char *element, size_t n, unsigned number) {
+static void fill(unsigned char* element, size_t n, unsigned number) {
     size_t i;
     for (i = 0; i < n; ++i) element[i] = (unsigned char)((number * 31u + (unsigned)i * 7u + (unsigned)(i >> 8)) & 0xffu);
 }
 
-static bool is(const unsigned char *element, size_t n, unsigned number) {
+static bool is(const unsigned char* element, size_t n, unsigned number) {
     size_t i;
     for (i = 0; i < n; ++i)
         if (element[i] != (unsigned char)((number * 31u + (unsigned)i * 7u + (unsigned)(i >> 8)) & 0xffu)) return false;
     return true;
 }
 
-static weft_channel *make(size_t element_bytes, size_t capacity) {
-    weft_channel *ch = NULL;
+static weft_channel* make(size_t element_bytes, size_t capacity) {
+    weft_channel* ch = NULL;
     CHECK_STATUS(weft_channel_create(element_bytes, capacity, NULL, NULL, &ch), WEFT_OK);
     CHECK(ch != NULL);
     return ch;
@@ -29,10 +29,10 @@ static weft_channel *make(size_t element_bytes, size_t capacity) {
 
 enum { ELEMENTS = 40 };
 
-static int sends_all(void *arg) {
-    weft_channel *const ch = (weft_channel *)arg;
+static int sends_all(void* arg) {
+    weft_channel* const ch = (weft_channel*)arg;
     const size_t n = weft_channel_element_bytes(ch);
-    unsigned char *const element = (unsigned char *)malloc(n);
+    unsigned char* const element = (unsigned char*)malloc(n);
     unsigned i;
     CHECK(element != NULL);
     for (i = 0; i < ELEMENTS; ++i) {
@@ -45,10 +45,10 @@ static int sends_all(void *arg) {
     return 0;
 }
 
-static void receive_all(weft_channel *ch) {
+static void receive_all(weft_channel* ch) {
     const size_t n = weft_channel_element_bytes(ch);
     /* One byte more at each end, which no receive writes. */
-    unsigned char *const memory = (unsigned char *)malloc(n + 2);
+    unsigned char* const memory = (unsigned char*)malloc(n + 2);
     unsigned i;
     CHECK(memory != NULL);
     memset(memory, 0xaa, n + 2);
@@ -68,8 +68,8 @@ ANYWHERE_TEST(each_size_and_capacity_delivers_all_in_order) {
     size_t k;
     for (i = 0; i < SIZES; ++i)
         for (k = 0; k < CAPACITIES; ++k) {
-            weft_channel *const ch = make(sizes[i], capacities[k]);
-            weft_fiber *f;
+            weft_channel* const ch = make(sizes[i], capacities[k]);
+            weft_fiber* f;
             CHECK_EQ(weft_channel_element_bytes(ch), sizes[i]);
             CHECK(weft_channel_capacity(ch) == capacities[k]);
             CHECK_EQ(weft_channel_size(ch), 0);
@@ -82,24 +82,24 @@ ANYWHERE_TEST(each_size_and_capacity_delivers_all_in_order) {
         }
 }
 
-static void *sends_from_a_thread(void *ch) {
+static void* sends_from_a_thread(void* ch) {
     CHECK_EQ(sends_all(ch), 0);
     return NULL;
 }
 
-static int receives_all(void *ch) {
-    receive_all((weft_channel *)ch);
+static int receives_all(void* ch) {
+    receive_all((weft_channel*)ch);
     return 0;
 }
 
 TEST(threads_and_fibers_share_a_channel) {
     size_t i;
     size_t k;
-    weft_runtime *const r = check_make_runtime(1);
+    weft_runtime* const r = check_make_runtime(1);
     for (i = 0; i < SIZES; i += 3)
         for (k = 0; k < CAPACITIES; ++k) {
-            weft_channel *const ch = make(sizes[i], capacities[k]);
-            weft_fiber *const f = check_spawn(r, receives_all, ch);
+            weft_channel* const ch = make(sizes[i], capacities[k]);
+            weft_fiber* const f = check_spawn(r, receives_all, ch);
             pthread_t t;
             CHECK(pthread_create(&t, NULL, sends_from_a_thread, ch) == 0);
             CHECK_EQ(check_join(f), 0);
@@ -110,7 +110,7 @@ TEST(threads_and_fibers_share_a_channel) {
 }
 
 TEST(threads_without_a_runtime_share_a_channel) {
-    weft_channel *const ch = make(8, 1);
+    weft_channel* const ch = make(8, 1);
     pthread_t t;
     CHECK(pthread_create(&t, NULL, sends_from_a_thread, ch) == 0);
     receive_all(ch);
@@ -121,7 +121,7 @@ TEST(threads_without_a_runtime_share_a_channel) {
 ANYWHERE_TEST(a_full_or_empty_channel_is_busy_or_times_out) {
     size_t k;
     for (k = 0; k < CAPACITIES; ++k) {
-        weft_channel *const ch = make(4, capacities[k]);
+        weft_channel* const ch = make(4, capacities[k]);
         int32_t v = 7;
         int32_t i;
         CHECK_STATUS(weft_receive(ch, &v, 0), WEFT_BUSY);
@@ -152,7 +152,7 @@ ANYWHERE_TEST(a_full_or_empty_channel_is_busy_or_times_out) {
 }
 
 ANYWHERE_TEST(what_is_stored_can_be_received_after_close) {
-    weft_channel *const ch = make(4, 10);
+    weft_channel* const ch = make(4, 10);
     int32_t v;
     for (v = 0; v < 3; ++v) CHECK_STATUS(weft_send(ch, &v, WEFT_FOREVER), WEFT_OK);
     weft_close(ch);
@@ -175,22 +175,22 @@ ANYWHERE_TEST(what_is_stored_can_be_received_after_close) {
     weft_channel_release(ch);
 }
 
-static int receives_until_the_end(void *ch) {
+static int receives_until_the_end(void* ch) {
     int32_t v = 0;
-    return weft_receive((weft_channel *)ch, &v, WEFT_FOREVER);
+    return weft_receive((weft_channel*)ch, &v, WEFT_FOREVER);
 }
 
-static int sends_until_the_end(void *ch) {
+static int sends_until_the_end(void* ch) {
     const int32_t v = 5;
-    return weft_send((weft_channel *)ch, &v, WEFT_FOREVER);
+    return weft_send((weft_channel*)ch, &v, WEFT_FOREVER);
 }
 
 ANYWHERE_TEST(close_wakes_all_that_wait) {
     size_t capacity;
     for (capacity = 0; capacity <= 1; ++capacity) {
-        weft_channel *const empty = make(4, capacity);
-        weft_channel *const full = make(4, capacity);
-        weft_fiber *f[6];
+        weft_channel* const empty = make(4, capacity);
+        weft_channel* const full = make(4, capacity);
+        weft_fiber* f[6];
         int32_t v = 9;
         int i;
         if (capacity == 1) CHECK_STATUS(weft_send(full, &v, 0), WEFT_OK);
@@ -217,11 +217,11 @@ struct dropped {
     bool seen[MOST];
 };
 
-static void counts_dropped(void *user, void *element) {
-    struct dropped *const d = (struct dropped *)user;
+static void counts_dropped(void* user, void* element) {
+    struct dropped* const d = (struct dropped*)user;
     unsigned i;
     for (i = 0; i < MOST; ++i)
-        if (!d->seen[i] && is((const unsigned char *)element, d->element_bytes, i)) {
+        if (!d->seen[i] && is((const unsigned char*)element, d->element_bytes, i)) {
             d->seen[i] = true;
             ++d->n;
             return;
@@ -237,7 +237,7 @@ ANYWHERE_TEST(drop_is_called_for_exactly_what_is_left) {
     for (i = 2; i < SIZES; ++i) /* elements of 1 and 2 bytes do not tell 64 apart */
         for (k = 0; k < 3; ++k) {
             struct dropped d;
-            weft_channel *ch = NULL;
+            weft_channel* ch = NULL;
             const unsigned stored = of[k] == 3 ? 3 : 20;
             const unsigned taken = of[k] == 3 ? 1 : 13;
             unsigned e;
@@ -262,7 +262,7 @@ ANYWHERE_TEST(drop_is_called_for_exactly_what_is_left) {
 
 ANYWHERE_TEST(drop_is_not_called_for_what_was_never_sent) {
     struct dropped d;
-    weft_channel *ch = NULL;
+    weft_channel* ch = NULL;
     uint64_t v = 1;
     memset(&d, 0, sizeof d);
     d.element_bytes = sizeof v;
@@ -277,7 +277,7 @@ ANYWHERE_TEST(drop_is_not_called_for_what_was_never_sent) {
 
 ANYWHERE_TEST(a_retained_channel_lives_until_its_last_release) {
     struct dropped d;
-    weft_channel *ch = NULL;
+    weft_channel* ch = NULL;
     unsigned char v[8];
     memset(&d, 0, sizeof d);
     d.element_bytes = sizeof v;
@@ -301,21 +301,21 @@ ANYWHERE_TEST(a_retained_channel_lives_until_its_last_release) {
 
 enum { PARTIES = 4, EACH = 500 };
 
-static int sends_numbers(void *arg) {
-    weft_channel *const ch = (weft_channel *)arg;
+static int sends_numbers(void* arg) {
+    weft_channel* const ch = (weft_channel*)arg;
     int32_t i;
     for (i = 1; i <= EACH; ++i) CHECK_STATUS(weft_send(ch, &i, WEFT_FOREVER), WEFT_OK);
     return 0;
 }
 
 struct summer {
-    weft_channel *ch;
+    weft_channel* ch;
     int64_t sum;
     int n;
 };
 
-static int sums(void *arg) {
-    struct summer *const s = (struct summer *)arg;
+static int sums(void* arg) {
+    struct summer* const s = (struct summer*)arg;
     int32_t v = 0;
     weft_status got;
     while ((got = weft_receive(s->ch, &v, WEFT_FOREVER)) == WEFT_OK) {
@@ -329,10 +329,10 @@ static int sums(void *arg) {
 ANYWHERE_TEST(each_element_goes_to_one_receiver) {
     size_t k;
     for (k = 0; k < CAPACITIES; ++k) {
-        weft_channel *const ch = make(4, capacities[k]);
+        weft_channel* const ch = make(4, capacities[k]);
         struct summer s[PARTIES];
-        weft_fiber *senders[PARTIES];
-        weft_fiber *receivers[PARTIES];
+        weft_fiber* senders[PARTIES];
+        weft_fiber* receivers[PARTIES];
         int64_t sum = 0;
         int n = 0;
         int i;
@@ -360,7 +360,7 @@ TEST(a_channel_of_no_size_or_of_too_large_elements_is_refused) {
     const size_t bad[] = {0, 65537, SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 32};
     size_t i;
     for (i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        weft_channel *ch = NULL;
+        weft_channel* ch = NULL;
         CHECK_STATUS(weft_channel_create(bad[i], 1, NULL, NULL, &ch), WEFT_EINVAL);
         CHECK(ch == NULL);
         CHECK(strlen(weft_error()) > 0);
@@ -372,7 +372,7 @@ TEST(a_channel_of_huge_capacity_is_made_or_refused) {
     const size_t large[] = {SIZE_MAX - 1, SIZE_MAX / 2, (size_t)1 << 48};
     size_t i;
     for (i = 0; i < 3; ++i) {
-        weft_channel *ch = NULL;
+        weft_channel* ch = NULL;
         const weft_status s = weft_channel_create(65536, large[i], NULL, NULL, &ch);
         CHECK(s == WEFT_OK || s == WEFT_EINVAL || s == WEFT_ENOMEM);
         CHECK((s == WEFT_OK) == (ch != NULL));

@@ -5,11 +5,11 @@
 
 static char things[16]; /* whose addresses are the values */
 
-static int index_of(const void *thing) { return (int)((const char *)thing - things); }
+static int index_of(const void* thing) { return (int)((const char*)thing - things); }
 
 /* Yields three things, and expects others. */
-static void *yields_three(weft_coroutine *self, void *first, void *arg) {
-    void *in = NULL;
+static void* yields_three(weft_coroutine* self, void* first, void* arg) {
+    void* in = NULL;
     CHECK(first == &things[0]);
     CHECK(arg == &things[9]);
     CHECK_STATUS(weft_coroutine_yield(self, &things[10], &in), WEFT_OK);
@@ -21,8 +21,8 @@ static void *yields_three(weft_coroutine *self, void *first, void *arg) {
 }
 
 ANYWHERE_TEST(values_go_both_ways) {
-    weft_coroutine *c = NULL;
-    void *out = NULL;
+    weft_coroutine* c = NULL;
+    void* out = NULL;
     CHECK_STATUS(weft_coroutine_create(yields_three, &things[9], 0, &c), WEFT_OK);
     CHECK(!weft_coroutine_is_done(c));
     CHECK_STATUS(weft_coroutine_call(c, &things[0], &out), WEFT_OK);
@@ -41,15 +41,15 @@ ANYWHERE_TEST(values_go_both_ways) {
     weft_coroutine_destroy(c);
 }
 
-static void *ends_at_once(weft_coroutine *self, void *first, void *arg) {
+static void* ends_at_once(weft_coroutine* self, void* first, void* arg) {
     (void)self;
-    add_to((int *)arg, 1);
+    add_to((int*)arg, 1);
     return first;
 }
 
 ANYWHERE_TEST(a_body_need_not_yield) {
-    weft_coroutine *c = NULL;
-    void *out = NULL;
+    weft_coroutine* c = NULL;
+    void* out = NULL;
     int ran = 0;
     CHECK_STATUS(weft_coroutine_create(ends_at_once, &ran, 0, &c), WEFT_OK);
     CHECK_EQ(ran, 0); /* not before the first call */
@@ -60,36 +60,36 @@ ANYWHERE_TEST(a_body_need_not_yield) {
 }
 
 ANYWHERE_TEST(a_coroutine_that_was_never_called_does_not_run) {
-    weft_coroutine *c = NULL;
+    weft_coroutine* c = NULL;
     int ran = 0;
     CHECK_STATUS(weft_coroutine_create(ends_at_once, &ran, 0, &c), WEFT_OK);
     weft_coroutine_destroy(c);
     CHECK_EQ(ran, 0);
 }
 
-static void *cleans_up(weft_coroutine *self, void *first, void *cleaned) {
-    void *in = first;
+static void* cleans_up(weft_coroutine* self, void* first, void* cleaned) {
+    void* in = first;
     int i;
     while (weft_coroutine_yield(self, in, &in) == WEFT_OK) {}
     for (i = 0; i < 3; ++i) {
-        void *const before = in;
+        void* const before = in;
         CHECK_STATUS(weft_coroutine_yield(self, &things[1], &in), WEFT_CANCELED); /* again and again */
         CHECK(in == before);
     }
     CHECK_STATUS(weft_yield(), WEFT_OK); /* its caller was not stopped */
-    add_to((int *)cleaned, 1);
+    add_to((int*)cleaned, 1);
     return &things[2];
 }
 
 ANYWHERE_TEST(to_destroy_a_suspended_one_runs_it_to_its_end) {
     int calls;
     for (calls = 1; calls <= 3; ++calls) {
-        weft_coroutine *c = NULL;
+        weft_coroutine* c = NULL;
         int cleaned = 0;
         int i;
         CHECK_STATUS(weft_coroutine_create(cleans_up, &cleaned, 0, &c), WEFT_OK);
         for (i = 0; i < calls; ++i) {
-            void *out = NULL;
+            void* out = NULL;
             CHECK_STATUS(weft_coroutine_call(c, &things[i], &out), WEFT_OK);
             CHECK_EQ(index_of(out), i);
         }
@@ -103,21 +103,21 @@ ANYWHERE_TEST(to_destroy_a_suspended_one_runs_it_to_its_end) {
 
 struct level {
     int depth;
-    int *cleaned;
+    int* cleaned;
 };
 
-static void *passes_on(weft_coroutine *self, void *first, void *arg) {
-    const struct level *const me = (const struct level *)arg;
-    weft_coroutine *below = NULL;
+static void* passes_on(weft_coroutine* self, void* first, void* arg) {
+    const struct level* const me = (const struct level*)arg;
+    weft_coroutine* below = NULL;
     struct level next;
-    void *in = first;
+    void* in = first;
     next.depth = me->depth - 1;
     next.cleaned = me->cleaned;
     if (next.depth > 0) CHECK_STATUS(weft_coroutine_create(passes_on, &next, 0, &below), WEFT_OK);
     for (;;) {
-        void *out = in;
+        void* out = in;
         if (below != NULL) CHECK_STATUS(weft_coroutine_call(below, in, &out), WEFT_OK);
-        if (weft_coroutine_yield(self, (char *)out + 1, &in) == WEFT_CANCELED) break;
+        if (weft_coroutine_yield(self, (char*)out + 1, &in) == WEFT_CANCELED) break;
     }
     weft_coroutine_destroy(below);
     add_to(me->cleaned, 1);
@@ -125,7 +125,7 @@ static void *passes_on(weft_coroutine *self, void *first, void *arg) {
 }
 
 ANYWHERE_TEST(coroutines_nest) {
-    weft_coroutine *c = NULL;
+    weft_coroutine* c = NULL;
     struct level top;
     int cleaned = 0;
     int i;
@@ -133,7 +133,7 @@ ANYWHERE_TEST(coroutines_nest) {
     top.cleaned = &cleaned;
     CHECK_STATUS(weft_coroutine_create(passes_on, &top, 0, &c), WEFT_OK);
     for (i = 0; i < 5; ++i) {
-        void *out = NULL;
+        void* out = NULL;
         CHECK_STATUS(weft_coroutine_call(c, &things[i], &out), WEFT_OK);
         CHECK_EQ(index_of(out), i + 8);
     }
@@ -141,7 +141,7 @@ ANYWHERE_TEST(coroutines_nest) {
     CHECK_EQ(cleaned, 8);
 }
 
-static void *yields_once(weft_coroutine *self, void *first, void *arg) {
+static void* yields_once(weft_coroutine* self, void* first, void* arg) {
     (void)first;
     CHECK(!weft_coroutine_is_done(self));
     CHECK_STATUS(weft_coroutine_yield(self, arg, NULL), WEFT_OK);
@@ -150,17 +150,17 @@ static void *yields_once(weft_coroutine *self, void *first, void *arg) {
 
 /* ---- threads and fibers ---------------------------------------------------------------------------- */
 
-static void *calls_once(void *c) {
-    void *out = NULL;
-    CHECK_STATUS(weft_coroutine_call((weft_coroutine *)c, NULL, &out), WEFT_OK);
+static void* calls_once(void* c) {
+    void* out = NULL;
+    CHECK_STATUS(weft_coroutine_call((weft_coroutine*)c, NULL, &out), WEFT_OK);
     CHECK_EQ(index_of(out), 6);
     return NULL;
 }
 
 TEST(another_thread_can_go_on_with_it) {
-    weft_coroutine *c = NULL;
+    weft_coroutine* c = NULL;
     pthread_t t;
-    void *out = NULL;
+    void* out = NULL;
     CHECK_STATUS(weft_coroutine_create(yields_once, &things[6], 0, &c), WEFT_OK);
     CHECK(pthread_create(&t, NULL, calls_once, c) == 0);
     CHECK(pthread_join(t, NULL) == 0);
@@ -169,34 +169,34 @@ TEST(another_thread_can_go_on_with_it) {
     weft_coroutine_destroy(c);
 }
 
-static void *receives_and_yields(weft_coroutine *self, void *first, void *ch) {
-    void *v = NULL;
+static void* receives_and_yields(weft_coroutine* self, void* first, void* ch) {
+    void* v = NULL;
     weft_status s;
     (void)first;
-    while ((s = weft_receive((weft_channel *)ch, &v, WEFT_FOREVER)) == WEFT_OK)
+    while ((s = weft_receive((weft_channel*)ch, &v, WEFT_FOREVER)) == WEFT_OK)
         if (weft_coroutine_yield(self, v, NULL) != WEFT_OK) return NULL;
     CHECK_STATUS(s, WEFT_CLOSED);
     return NULL;
 }
 
-static int sends_things(void *ch) {
+static int sends_things(void* ch) {
     int i;
     for (i = 0; i < 16; ++i) {
-        void *const v = &things[i];
-        CHECK_STATUS(weft_send((weft_channel *)ch, &v, WEFT_FOREVER), WEFT_OK);
+        void* const v = &things[i];
+        CHECK_STATUS(weft_send((weft_channel*)ch, &v, WEFT_FOREVER), WEFT_OK);
         CHECK_STATUS(weft_sleep(10 * MICROSECOND), WEFT_OK);
     }
-    weft_close((weft_channel *)ch);
+    weft_close((weft_channel*)ch);
     return 0;
 }
 
 ANYWHERE_TEST(a_body_may_park) {
-    weft_coroutine *c = NULL;
-    weft_channel *ch = NULL;
-    weft_fiber *f;
-    void *out = NULL;
+    weft_coroutine* c = NULL;
+    weft_channel* ch = NULL;
+    weft_fiber* f;
+    void* out = NULL;
     int i;
-    CHECK_STATUS(weft_channel_create(sizeof(void *), 0, NULL, NULL, &ch), WEFT_OK);
+    CHECK_STATUS(weft_channel_create(sizeof(void*), 0, NULL, NULL, &ch), WEFT_OK);
     CHECK_STATUS(weft_coroutine_create(receives_and_yields, ch, 0, &c), WEFT_OK);
     f = check_spawn(rt, sends_things, ch);
     for (i = 0; i < 16; ++i) {
@@ -209,18 +209,18 @@ ANYWHERE_TEST(a_body_may_park) {
     weft_channel_release(ch);
 }
 
-static void *is_stopped_inside(weft_coroutine *self, void *began, void *arg) {
+static void* is_stopped_inside(weft_coroutine* self, void* began, void* arg) {
     (void)arg;
-    set_to((int *)began, 1);
+    set_to((int*)began, 1);
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     CHECK_STATUS(weft_coroutine_yield(self, &things[7], NULL), WEFT_OK); /* this is no park point */
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     return &things[8];
 }
 
-static int calls_and_is_stopped(void *began) {
-    weft_coroutine *c = NULL;
-    void *out = NULL;
+static int calls_and_is_stopped(void* began) {
+    weft_coroutine* c = NULL;
+    void* out = NULL;
     CHECK_STATUS(weft_coroutine_create(is_stopped_inside, NULL, 0, &c), WEFT_OK);
     CHECK_STATUS(weft_coroutine_call(c, began, &out), WEFT_OK);
     CHECK_EQ(index_of(out), 7);
@@ -233,27 +233,27 @@ static int calls_and_is_stopped(void *began) {
 
 ANYWHERE_TEST(a_stop_of_the_caller_reaches_the_body) {
     int began = 0;
-    weft_fiber *const f = check_spawn(rt, calls_and_is_stopped, &began);
+    weft_fiber* const f = check_spawn(rt, calls_and_is_stopped, &began);
     UNTIL(get_of(&began));
     CHECK(weft_request_stop(f));
     CHECK_EQ(check_join(f), 5);
 }
 
 struct passed_on {
-    weft_coroutine *c;
+    weft_coroutine* c;
     int cleaned;
 };
 
-static int makes_one(void *arg) {
-    struct passed_on *const p = (struct passed_on *)arg;
+static int makes_one(void* arg) {
+    struct passed_on* const p = (struct passed_on*)arg;
     CHECK_STATUS(weft_coroutine_create(cleans_up, &p->cleaned, 0, &p->c), WEFT_OK);
     CHECK_STATUS(weft_coroutine_call(p->c, &things[0], NULL), WEFT_OK);
     return 0;
 }
 
-static int goes_on(void *c) {
-    void *out = NULL;
-    CHECK_STATUS(weft_coroutine_call((weft_coroutine *)c, &things[1], &out), WEFT_OK);
+static int goes_on(void* c) {
+    void* out = NULL;
+    CHECK_STATUS(weft_coroutine_call((weft_coroutine*)c, &things[1], &out), WEFT_OK);
     return index_of(out);
 }
 
@@ -266,7 +266,7 @@ FIBER_TEST(fibers_can_pass_one_on) {
     CHECK_EQ(p.cleaned, 1);
 }
 
-static void *uses_its_stack(weft_coroutine *self, void *first, void *arg) {
+static void* uses_its_stack(weft_coroutine* self, void* first, void* arg) {
     volatile char on_the_stack[400 * 1024];
     size_t i;
     (void)arg;
@@ -277,7 +277,7 @@ static void *uses_its_stack(weft_coroutine *self, void *first, void *arg) {
 }
 
 ANYWHERE_TEST(the_stack_can_be_large) {
-    weft_coroutine *c = NULL;
+    weft_coroutine* c = NULL;
     CHECK_STATUS(weft_coroutine_create(uses_its_stack, NULL, 1024 * 1024, &c), WEFT_OK);
     CHECK_STATUS(weft_coroutine_call(c, NULL, NULL), WEFT_OK);
     CHECK_STATUS(weft_coroutine_call(c, NULL, NULL), WEFT_DONE);
@@ -288,7 +288,7 @@ TEST(a_stack_out_of_range_is_refused) {
     const size_t bad[] = {SIZE_MAX, (size_t)1 << 50};
     size_t i;
     for (i = 0; i < 2; ++i) {
-        weft_coroutine *c = NULL;
+        weft_coroutine* c = NULL;
         const weft_status s = weft_coroutine_create(yields_three, NULL, bad[i], &c);
         CHECK(s == WEFT_EINVAL || s == WEFT_ENOMEM);
         CHECK(c == NULL);
@@ -297,7 +297,7 @@ TEST(a_stack_out_of_range_is_refused) {
 
 TEST(many_coroutines) {
     enum { MANY = 1000 };
-    static weft_coroutine *c[MANY];
+    static weft_coroutine* c[MANY];
     const int n = SCALED(MANY);
     int cleaned = 0;
     int i;

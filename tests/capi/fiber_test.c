@@ -4,15 +4,15 @@
 #include <pthread.h>
 #include <unistd.h>
 
-static int returns(void *number) { return *(int *)number; }
+static int returns(void* number) { return *(int*)number; }
 
-static int waits_for_an_event(void *event) {
-    const weft_status s = weft_event_wait((weft_event *)event, WEFT_FOREVER);
+static int waits_for_an_event(void* event) {
+    const weft_status s = weft_event_wait((weft_event*)event, WEFT_FOREVER);
     return s == WEFT_CANCELED ? 1 : (int)s;
 }
 
-static int raises(void *flag) {
-    set_to((int *)flag, 1);
+static int raises(void* flag) {
+    set_to((int*)flag, 1);
     return 0;
 }
 
@@ -36,7 +36,7 @@ FIBER_TEST(spawn_without_a_runtime_takes_that_of_the_caller) {
 }
 
 TEST(spawn_without_a_runtime_on_a_thread_is_refused) {
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     int v = 5;
     CHECK_STATUS(weft_spawn(NULL, returns, &v, NULL, &f), WEFT_ENOFIBER);
     CHECK(f == NULL);
@@ -57,7 +57,7 @@ ANYWHERE_TEST(a_handle_can_be_detached) {
 
 ANYWHERE_TEST(a_handle_that_was_not_joined_in_time_is_good) {
     weft_event e = WEFT_ZERO_INIT;
-    weft_fiber *const f = check_spawn(rt, waits_for_an_event, &e);
+    weft_fiber* const f = check_spawn(rt, waits_for_an_event, &e);
     int result = 99;
     int i;
     UNTIL(check_waits(weft_fiber_id(f), NULL));
@@ -75,7 +75,7 @@ ANYWHERE_TEST(a_handle_that_was_not_joined_in_time_is_good) {
 ANYWHERE_TEST(a_join_of_a_fiber_that_has_ended_does_not_wait) {
     int v = 6;
     int result = 0;
-    weft_fiber *const f = check_spawn(rt, returns, &v);
+    weft_fiber* const f = check_spawn(rt, returns, &v);
     UNTIL(weft_is_done(f));
     CHECK_STATUS(weft_join(f, 0, &result), WEFT_OK);
     CHECK_EQ(result, 6);
@@ -91,16 +91,16 @@ ANYWHERE_TEST(run_is_spawn_and_join) {
 
 /* ---- failures --------------------------------------------------------------------------------- */
 
-static int fails_with_words(void *words) { return weft_fail((const char *)words); }
+static int fails_with_words(void* words) { return weft_fail((const char*)words); }
 
-static int fails_without_words(void *unused) {
+static int fails_without_words(void* unused) {
     (void)unused;
     return WEFT_EFAILED;
 }
 
-static int returns_a_failure_after_waiting(void *words) {
+static int returns_a_failure_after_waiting(void* words) {
     int i;
-    const weft_status s = weft_fail((const char *)words);
+    const weft_status s = weft_fail((const char*)words);
     for (i = 0; i < 5; ++i) IGNORE(weft_yield());
     return s;
 }
@@ -125,7 +125,7 @@ ANYWHERE_TEST(a_failure_without_words_has_some) {
     CHECK(strcmp(weft_error(), "of the joiner") != 0);
 }
 
-static int joins_and_passes_on(void *words) {
+static int joins_and_passes_on(void* words) {
     int result = 0;
     const weft_status s = weft_join(check_spawn(NULL, fails_with_words, words), WEFT_FOREVER, &result);
     return s == WEFT_OK ? result : (int)s;
@@ -139,11 +139,11 @@ ANYWHERE_TEST(words_are_passed_on_through_two_joins) {
 
 /* ---- stop --------------------------------------------------------------------------------------- */
 
-static int is_stopped_again_and_again(void *began) {
+static int is_stopped_again_and_again(void* began) {
     int i;
     CHECK_STATUS(weft_check_canceled(), WEFT_OK);
     CHECK(!weft_stop_requested());
-    set_to((int *)began, 1);
+    set_to((int*)began, 1);
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     for (i = 0; i < 3; ++i) {
         CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
@@ -156,22 +156,22 @@ static int is_stopped_again_and_again(void *began) {
 
 ANYWHERE_TEST(a_stop_interrupts_again_and_again_and_the_body_returns) {
     int began = 0;
-    weft_fiber *const f = check_spawn(rt, is_stopped_again_and_again, &began);
+    weft_fiber* const f = check_spawn(rt, is_stopped_again_and_again, &began);
     UNTIL(get_of(&began));
     CHECK(weft_request_stop(f));
     CHECK(!weft_request_stop(f));
     CHECK_EQ(check_join(f), 42);
 }
 
-static int expects_to_be_stopped(void *ran) {
-    set_to((int *)ran, 1);
+static int expects_to_be_stopped(void* ran) {
+    set_to((int*)ran, 1);
     CHECK_STATUS(weft_yield(), WEFT_CANCELED);
     return 43;
 }
 
-static int makes_and_stops(void *unused) {
+static int makes_and_stops(void* unused) {
     int ran = 0;
-    weft_fiber *const f = check_spawn(NULL, expects_to_be_stopped, &ran);
+    weft_fiber* const f = check_spawn(NULL, expects_to_be_stopped, &ran);
     (void)unused;
     CHECK_EQ(get_of(&ran), 0); /* the only worker is the caller's */
     CHECK(weft_request_stop(f));
@@ -182,7 +182,7 @@ static int makes_and_stops(void *unused) {
 
 TEST(a_fiber_that_is_stopped_before_it_begins_learns_of_it_at_its_first_wait) {
     weft_runtime_options o;
-    weft_runtime *r = NULL;
+    weft_runtime* r = NULL;
     weft_runtime_options_init(&o);
     o.workers = 1;
     o.time_slice_ns = -1; /* nothing takes the worker away */
@@ -193,7 +193,7 @@ TEST(a_fiber_that_is_stopped_before_it_begins_learns_of_it_at_its_first_wait) {
 
 FIBER_TEST(a_stop_of_the_joiner_leaves_the_handle_good) {
     weft_event e = WEFT_ZERO_INIT;
-    weft_fiber *const f = check_spawn(rt, waits_for_an_event, &e);
+    weft_fiber* const f = check_spawn(rt, waits_for_an_event, &e);
     weft_deadline d;
     weft_status s;
     UNTIL(check_waits(weft_fiber_id(f), NULL)); /* so that the joiner does not run it in place */
@@ -217,8 +217,8 @@ TEST(a_thread_is_never_stopped) {
 
 /* ---- identity ------------------------------------------------------------------------------------ */
 
-static int reports_its_id(void *id) {
-    *(uint64_t *)id = weft_self_id();
+static int reports_its_id(void* id) {
+    *(uint64_t*)id = weft_self_id();
     return 0;
 }
 
@@ -227,7 +227,7 @@ ANYWHERE_TEST(a_fiber_has_a_number_of_its_own) {
     int i;
     int k;
     for (i = 0; i < 20; ++i) {
-        weft_fiber *const f = check_spawn(rt, reports_its_id, &seen[i]);
+        weft_fiber* const f = check_spawn(rt, reports_its_id, &seen[i]);
         const uint64_t id = weft_fiber_id(f);
         CHECK_EQ(check_join(f), 0);
         CHECK(id != 0);
@@ -238,8 +238,8 @@ ANYWHERE_TEST(a_fiber_has_a_number_of_its_own) {
 }
 
 TEST(a_thread_has_no_number_and_no_stack_of_a_fiber) {
-    void *low = &low;
-    void *high = &high;
+    void* low = &low;
+    void* high = &high;
     CHECK_EQ(weft_self_id(), 0);
     CHECK_EQ(weft_stack_remaining(), 0);
     weft_stack_bounds(&low, &high);
@@ -248,19 +248,19 @@ TEST(a_thread_has_no_number_and_no_stack_of_a_fiber) {
     weft_set_name("no effect");
 }
 
-static int looks_at_its_stack(void *bytes) {
-    void *low = NULL;
-    void *high = NULL;
-    const char *const here = (const char *)&low;
-    const size_t asked = *(size_t *)bytes;
+static int looks_at_its_stack(void* bytes) {
+    void* low = NULL;
+    void* high = NULL;
+    const char* const here = (const char*)&low;
+    const size_t asked = *(size_t*)bytes;
     size_t all;
     weft_stack_bounds(&low, &high);
     CHECK(low != NULL);
-    all = (size_t)((char *)high - (char *)low);
+    all = (size_t)((char*)high - (char*)low);
     CHECK(all >= asked / 2);
     if (!UNDER_ASAN) { /* which may keep variables elsewhere */
-        CHECK(here > (const char *)low);
-        CHECK(here < (const char *)high);
+        CHECK(here > (const char*)low);
+        CHECK(here < (const char*)high);
     }
     CHECK(weft_stack_remaining() > 0);
     CHECK(weft_stack_remaining() < all);
@@ -272,7 +272,7 @@ ANYWHERE_TEST(a_fiber_knows_its_stack) {
     size_t i;
     for (i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
         weft_attributes a;
-        weft_fiber *f = NULL;
+        weft_fiber* f = NULL;
         size_t bytes = sizes[i];
         weft_attributes_init(&a);
         a.stack_bytes = bytes;
@@ -281,7 +281,7 @@ ANYWHERE_TEST(a_fiber_knows_its_stack) {
     }
 }
 
-static int uses(void *bytes) {
+static int uses(void* bytes) {
     volatile char on_the_stack[200 * 1024];
     size_t i;
     for (i = 0; i < sizeof on_the_stack; i += 1024) on_the_stack[i] = 1;
@@ -291,7 +291,7 @@ static int uses(void *bytes) {
 
 ANYWHERE_TEST(a_large_stack_can_be_used) {
     weft_attributes a;
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     weft_attributes_init(&a);
     a.stack_bytes = 1024 * 1024;
     CHECK_STATUS(weft_spawn(rt, uses, NULL, &a, &f), WEFT_OK);
@@ -302,7 +302,7 @@ ANYWHERE_TEST(a_large_stack_can_be_used) {
 
 ANYWHERE_TEST(attributes_out_of_range_are_refused) {
     weft_attributes a;
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     int v = 1;
     const size_t stacks[] = {1, 16 * 1024 - 1, (size_t)1024 * 1024 * 1024 + 1, SIZE_MAX};
     const int32_t kinds[] = {-1, 4, 1000, INT32_MIN};
@@ -326,7 +326,7 @@ ANYWHERE_TEST(attributes_of_another_size) {
         weft_attributes known;
         uint64_t later;
     } newer;
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     int v = 2;
     memset(&newer, 0, sizeof newer);
     newer.known.size = 0;
@@ -342,7 +342,7 @@ ANYWHERE_TEST(attributes_of_another_size) {
     CHECK(f == NULL);
 }
 
-static int threads_of(void *unused) {
+static int threads_of(void* unused) {
     const pthread_t mine = pthread_self();
     int i;
     (void)unused;
@@ -355,7 +355,7 @@ static int threads_of(void *unused) {
 
 TEST(migrate_says_which_threads_run_a_fiber) {
     weft_runtime_options o;
-    weft_runtime *r = NULL;
+    weft_runtime* r = NULL;
     int32_t kind;
     weft_runtime_options_init(&o);
     o.workers = 2;
@@ -363,7 +363,7 @@ TEST(migrate_says_which_threads_run_a_fiber) {
     CHECK_STATUS(weft_runtime_create(&o, &r), WEFT_OK);
     for (kind = WEFT_MIGRATE_ALWAYS; kind <= WEFT_MIGRATE_OWN_CARRIER; ++kind) {
         weft_attributes a;
-        weft_fiber *f = NULL;
+        weft_fiber* f = NULL;
         int moved;
         weft_attributes_init(&a);
         a.migrate = kind;
@@ -381,21 +381,21 @@ struct places {
     int order[LINE];
 };
 struct runner {
-    struct places *places;
+    struct places* places;
     int number;
 };
 
-static int takes_a_place(void *arg) {
-    struct runner *const me = (struct runner *)arg;
+static int takes_a_place(void* arg) {
+    struct runner* const me = (struct runner*)arg;
     me->places->order[me->places->next++] = me->number;
     return 0;
 }
 
-static int spawns_by_priority(void *unused) {
+static int spawns_by_priority(void* unused) {
     const int32_t priorities[LINE] = {WEFT_PRIORITY_LOW, WEFT_PRIORITY_NORMAL, WEFT_PRIORITY_HIGH};
     struct places places = {0, {0, 0, 0}};
     struct runner runners[LINE];
-    weft_fiber *f[LINE];
+    weft_fiber* f[LINE];
     int i;
     (void)unused;
     for (i = 0; i < LINE; ++i) {
@@ -413,14 +413,14 @@ static int spawns_by_priority(void *unused) {
 }
 
 TEST(a_fiber_of_high_priority_goes_first) {
-    weft_runtime *const r = check_make_runtime(1);
+    weft_runtime* const r = check_make_runtime(1);
     CHECK_STATUS(weft_run(r, spawns_by_priority, NULL, NULL), WEFT_OK);
     weft_runtime_destroy(r);
 }
 
 FIBER_TEST(run_now_begins_before_spawn_returns) {
     weft_attributes a;
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     int flag = 0;
     weft_attributes_init(&a);
     a.run_now = true;
@@ -431,7 +431,7 @@ FIBER_TEST(run_now_begins_before_spawn_returns) {
 
 ANYWHERE_TEST(a_fiber_that_is_not_preempted_runs) {
     weft_attributes a;
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     int v = 9;
     weft_attributes_init(&a);
     a.no_preempt = true;
@@ -441,7 +441,7 @@ ANYWHERE_TEST(a_fiber_that_is_not_preempted_runs) {
     CHECK_EQ(check_join(f), 9);
 }
 
-static int renames_itself(void *event) {
+static int renames_itself(void* event) {
     weft_set_name("renamed by itself");
     return waits_for_an_event(event);
 }
@@ -451,8 +451,8 @@ struct found {
     size_t n;
 };
 
-static void keep(void *user, const char *piece, size_t n) {
-    struct found *const to = (struct found *)user;
+static void keep(void* user, const char* piece, size_t n) {
+    struct found* const to = (struct found*)user;
     if (to->n + n >= sizeof to->text) n = sizeof to->text - 1 - to->n;
     memcpy(to->text + to->n, piece, n);
     to->n += n;
@@ -461,11 +461,11 @@ static void keep(void *user, const char *piece, size_t n) {
 
 TEST(names_are_in_dumps) {
     static struct found seen;
-    weft_runtime *const r = check_make_runtime(1);
+    weft_runtime* const r = check_make_runtime(1);
     weft_event e = WEFT_ZERO_INIT;
     weft_attributes a;
-    weft_fiber *named = NULL;
-    weft_fiber *renamed = NULL;
+    weft_fiber* named = NULL;
+    weft_fiber* renamed = NULL;
     char name[] = "of an attribute";
     weft_attributes_init(&a);
     a.name = name;
@@ -486,7 +486,7 @@ TEST(names_are_in_dumps) {
 
 ANYWHERE_TEST(a_long_name_is_cut) {
     weft_attributes a;
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     char name[1001];
     int v = 10;
     memset(name, 'n', sizeof name - 1);
@@ -502,9 +502,9 @@ ANYWHERE_TEST(a_long_name_is_cut) {
 
 /* ---- limits --------------------------------------------------------------------------------------- */
 
-static weft_runtime *limited(size_t fibers, int32_t at_limit) {
+static weft_runtime* limited(size_t fibers, int32_t at_limit) {
     weft_runtime_options o;
-    weft_runtime *r = NULL;
+    weft_runtime* r = NULL;
     weft_runtime_options_init(&o);
     o.workers = 2;
     o.max_fibers = fibers;
@@ -514,11 +514,11 @@ static weft_runtime *limited(size_t fibers, int32_t at_limit) {
 }
 
 TEST(at_the_limit_spawn_fails) {
-    weft_runtime *const r = limited(2, WEFT_AT_LIMIT_FAIL);
+    weft_runtime* const r = limited(2, WEFT_AT_LIMIT_FAIL);
     weft_event e = WEFT_ZERO_INIT;
-    weft_fiber *const a = check_spawn(r, waits_for_an_event, &e);
-    weft_fiber *const b = check_spawn(r, waits_for_an_event, &e);
-    weft_fiber *c = NULL;
+    weft_fiber* const a = check_spawn(r, waits_for_an_event, &e);
+    weft_fiber* const b = check_spawn(r, waits_for_an_event, &e);
+    weft_fiber* c = NULL;
     int v = 11;
     weft_stats stats;
     CHECK_STATUS(weft_spawn(r, returns, &v, NULL, &c), WEFT_ELIMIT);
@@ -538,15 +538,15 @@ TEST(at_the_limit_spawn_fails) {
 }
 
 struct setter {
-    weft_runtime *r;
-    weft_event *e;
+    weft_runtime* r;
+    weft_event* e;
     int spawned;
 };
 
-static void *spawns_beyond(void *arg) {
-    struct setter *const s = (struct setter *)arg;
+static void* spawns_beyond(void* arg) {
+    struct setter* const s = (struct setter*)arg;
     int v = 12;
-    weft_fiber *const f = check_spawn(s->r, returns, &v);
+    weft_fiber* const f = check_spawn(s->r, returns, &v);
     set_to(&s->spawned, 1);
     CHECK_EQ(check_join(f), 12);
     return NULL;
@@ -555,7 +555,7 @@ static void *spawns_beyond(void *arg) {
 TEST(at_the_limit_spawn_waits) {
     struct setter s;
     weft_event e = WEFT_ZERO_INIT;
-    weft_fiber *f;
+    weft_fiber* f;
     pthread_t t;
     s.r = limited(1, WEFT_AT_LIMIT_PARK);
     s.e = &e;
@@ -571,9 +571,9 @@ TEST(at_the_limit_spawn_waits) {
     weft_runtime_destroy(s.r);
 }
 
-static int spawns_inline(void *unused) {
+static int spawns_inline(void* unused) {
     int flag = 0;
-    weft_fiber *f;
+    weft_fiber* f;
     (void)unused;
     f = check_spawn(NULL, raises, &flag);
     CHECK_EQ(get_of(&flag), 1); /* there is no place for another, so it has run */
@@ -582,21 +582,21 @@ static int spawns_inline(void *unused) {
 }
 
 TEST(at_the_limit_spawn_runs_the_body_in_place) {
-    weft_runtime *const r = limited(1, WEFT_AT_LIMIT_RUN_INLINE);
+    weft_runtime* const r = limited(1, WEFT_AT_LIMIT_RUN_INLINE);
     CHECK_STATUS(weft_run(r, spawns_inline, NULL, NULL), WEFT_OK);
     weft_runtime_destroy(r);
 }
 
 /* ---- many ----------------------------------------------------------------------------------------- */
 
-static int adds_one(void *sum) {
-    add_to((int *)sum, 1);
+static int adds_one(void* sum) {
+    add_to((int*)sum, 1);
     return 0;
 }
 
 ANYWHERE_TEST(many_fibers_run) {
     enum { MANY = 10000 };
-    static weft_fiber *f[MANY];
+    static weft_fiber* f[MANY];
     const int n = SCALED(MANY);
     int sum = 0;
     int i;
@@ -605,23 +605,23 @@ ANYWHERE_TEST(many_fibers_run) {
     CHECK_EQ(get_of(&sum), n);
 }
 
-static int stops_itself_through(void *handle) {
+static int stops_itself_through(void* handle) {
     /* The handle may not be there yet. */
-    weft_fiber *f;
-    while ((f = __atomic_load_n((weft_fiber **)handle, __ATOMIC_SEQ_CST)) == NULL) IGNORE(weft_sleep(MICROSECOND));
+    weft_fiber* f;
+    while ((f = __atomic_load_n((weft_fiber**)handle, __ATOMIC_SEQ_CST)) == NULL) IGNORE(weft_sleep(MICROSECOND));
     CHECK(weft_request_stop(f));
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     return 44;
 }
 
 ANYWHERE_TEST(a_fiber_can_stop_itself) {
-    weft_fiber *shared = NULL;
-    weft_fiber *const f = check_spawn(rt, stops_itself_through, &shared);
+    weft_fiber* shared = NULL;
+    weft_fiber* const f = check_spawn(rt, stops_itself_through, &shared);
     __atomic_store_n(&shared, f, __ATOMIC_SEQ_CST);
     CHECK_EQ(check_join(f), 44);
 }
 
-static int sleeps_a_little(void *unused) {
+static int sleeps_a_little(void* unused) {
     (void)unused;
     CHECK_STATUS(weft_sleep(2 * MILLISECOND), WEFT_OK);
     return 0;

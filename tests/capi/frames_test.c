@@ -9,14 +9,14 @@ struct victim {
     int stopped;
 };
 
-static void wait_to_be_stopped(struct victim *v) {
+static void wait_to_be_stopped(struct victim* v) {
     set_to(&v->ready, 1);
     UNTIL(get_of(&v->stopped));
 }
 
 static int play(weft_body body) {
     struct victim v = {0, 0};
-    weft_fiber *const f = check_spawn(rt, body, &v);
+    weft_fiber* const f = check_spawn(rt, body, &v);
     UNTIL(get_of(&v.ready));
     CHECK(weft_request_stop(f));
     set_to(&v.stopped, 1);
@@ -25,9 +25,9 @@ static int play(weft_body body) {
 
 /* ---- shield ------------------------------------------------------------------------------------ */
 
-static int is_shielded(void *arg) {
+static int is_shielded(void* arg) {
     weft_shield none;
-    wait_to_be_stopped((struct victim *)arg);
+    wait_to_be_stopped((struct victim*)arg);
     weft_shield_enter(&none, WEFT_FOREVER);
     CHECK_STATUS(weft_check_canceled(), WEFT_OK);
     CHECK(weft_stop_requested()); /* shields do not count */
@@ -41,10 +41,10 @@ static int is_shielded(void *arg) {
 
 FIBER_TEST(a_shield_keeps_a_stop_away) { CHECK_EQ(play(is_shielded), 1); }
 
-static int is_shielded_twice(void *arg) {
+static int is_shielded_twice(void* arg) {
     weft_shield outer;
     weft_shield inner;
-    wait_to_be_stopped((struct victim *)arg);
+    wait_to_be_stopped((struct victim*)arg);
     weft_shield_enter(&outer, WEFT_FOREVER);
     weft_shield_enter(&inner, WEFT_FOREVER);
     CHECK_STATUS(weft_sleep(MICROSECOND), WEFT_OK);
@@ -57,9 +57,9 @@ static int is_shielded_twice(void *arg) {
 
 FIBER_TEST(shields_nest) { CHECK_EQ(play(is_shielded_twice), 2); }
 
-static int is_shielded_for_a_time(void *arg) {
+static int is_shielded_for_a_time(void* arg) {
     weft_shield none;
-    wait_to_be_stopped((struct victim *)arg);
+    wait_to_be_stopped((struct victim*)arg);
     weft_shield_enter(&none, 5 * MILLISECOND);
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     CHECK_STATUS(weft_yield(), WEFT_CANCELED);
@@ -70,9 +70,9 @@ static int is_shielded_for_a_time(void *arg) {
 
 FIBER_TEST(the_limit_of_a_shield_ends_it) { CHECK_EQ(play(is_shielded_for_a_time), 3); }
 
-static int is_shielded_for_no_time(void *arg) {
+static int is_shielded_for_no_time(void* arg) {
     weft_shield none;
-    wait_to_be_stopped((struct victim *)arg);
+    wait_to_be_stopped((struct victim*)arg);
     weft_shield_enter(&none, 0);
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     weft_shield_leave(&none);
@@ -200,11 +200,11 @@ FIBER_TEST(a_deadline_does_not_end_with_its_first_interruption) {
     CHECK_STATUS(weft_deadline_leave(&d, WEFT_CANCELED), WEFT_TIMEDOUT);
 }
 
-static int has_a_long_deadline(void *arg) {
+static int has_a_long_deadline(void* arg) {
     weft_deadline d;
     weft_status s;
     weft_deadline_enter(&d, HOURS);
-    wait_to_be_stopped((struct victim *)arg);
+    wait_to_be_stopped((struct victim*)arg);
     s = weft_sleep(2 * HOURS);
     CHECK_STATUS(s, WEFT_CANCELED);
     CHECK_STATUS(weft_deadline_leave(&d, s), WEFT_CANCELED); /* a stop is none of a deadline's making */
@@ -214,7 +214,7 @@ static int has_a_long_deadline(void *arg) {
 
 FIBER_TEST(a_stop_is_not_converted_by_a_deadline_that_has_not_passed) { CHECK_EQ(play(has_a_long_deadline), 5); }
 
-static int has_a_deadline_that_passed_first(void *arg) {
+static int has_a_deadline_that_passed_first(void* arg) {
     weft_deadline d;
     weft_status s;
     weft_deadline_enter(&d, 0);
@@ -222,17 +222,17 @@ static int has_a_deadline_that_passed_first(void *arg) {
     CHECK_STATUS(s, WEFT_CANCELED);
     s = weft_deadline_leave(&d, s);
     CHECK_STATUS(s, WEFT_TIMEDOUT);
-    wait_to_be_stopped((struct victim *)arg);
+    wait_to_be_stopped((struct victim*)arg);
     CHECK_STATUS(weft_yield(), WEFT_CANCELED);
     return 6;
 }
 
 FIBER_TEST(a_stop_after_a_deadline_is_a_stop) { CHECK_EQ(play(has_a_deadline_that_passed_first), 6); }
 
-static int has_both_at_once(void *arg) {
+static int has_both_at_once(void* arg) {
     weft_deadline d;
     weft_status s;
-    wait_to_be_stopped((struct victim *)arg);
+    wait_to_be_stopped((struct victim*)arg);
     weft_deadline_enter(&d, 0);
     s = weft_sleep(HOURS);
     CHECK_STATUS(s, WEFT_CANCELED);
@@ -258,7 +258,7 @@ FIBER_TEST(a_timeout_of_a_call_within_a_deadline_is_its_own) {
     CHECK_STATUS(weft_deadline_leave(&d, s), WEFT_TIMEDOUT);
 }
 
-static int inherits_nothing(void *unused) {
+static int inherits_nothing(void* unused) {
     (void)unused;
     CHECK_STATUS(weft_check_canceled(), WEFT_OK);
     return 8;
@@ -266,7 +266,7 @@ static int inherits_nothing(void *unused) {
 
 FIBER_TEST(a_deadline_is_not_that_of_a_spawned_fiber) {
     weft_deadline d;
-    weft_fiber *f;
+    weft_fiber* f;
     weft_deadline_enter(&d, 0);
     f = check_spawn(NULL, inherits_nothing, NULL);
     UNTIL(weft_is_done(f));
@@ -276,7 +276,7 @@ FIBER_TEST(a_deadline_is_not_that_of_a_spawned_fiber) {
 
 /* ---- pin ------------------------------------------------------------------------------------------ */
 
-static int stays_while_pinned(void *unused) {
+static int stays_while_pinned(void* unused) {
     weft_pin pin;
     weft_pin inner;
     int i;
@@ -309,8 +309,8 @@ static int stays_while_pinned(void *unused) {
 
 TEST(a_pin_keeps_the_thread) {
     weft_runtime_options o;
-    weft_runtime *r = NULL;
-    weft_fiber *f[4];
+    weft_runtime* r = NULL;
+    weft_fiber* f[4];
     int moved = 0;
     int i;
     weft_runtime_options_init(&o);
@@ -339,7 +339,7 @@ TEST(frames_on_a_thread) {
 
 /* ---- frames left out of turn ------------------------------------------------------------------------ */
 
-static int leaves_shields_out_of_turn(void *unused) {
+static int leaves_shields_out_of_turn(void* unused) {
     weft_shield outer;
     weft_shield inner;
     (void)unused;
@@ -349,7 +349,7 @@ static int leaves_shields_out_of_turn(void *unused) {
     weft_shield_leave(&inner);
     return 0;
 }
-static int leaves_deadlines_out_of_turn(void *unused) {
+static int leaves_deadlines_out_of_turn(void* unused) {
     weft_deadline outer;
     weft_deadline inner;
     (void)unused;
@@ -369,12 +369,12 @@ HELPER(helper_deadlines_out_of_turn) {
     IGNORE(weft_run(rt, leaves_deadlines_out_of_turn, NULL, NULL));
 }
 
-static int returns_within_a_shield(void *frame) {
-    weft_shield_enter((weft_shield *)frame, WEFT_FOREVER);
+static int returns_within_a_shield(void* frame) {
+    weft_shield_enter((weft_shield*)frame, WEFT_FOREVER);
     return 0;
 }
-static int returns_within_a_deadline(void *frame) {
-    weft_deadline_enter((weft_deadline *)frame, HOURS);
+static int returns_within_a_deadline(void* frame) {
+    weft_deadline_enter((weft_deadline*)frame, HOURS);
     return 0;
 }
 

@@ -9,11 +9,11 @@ static int heard_sleep;
 static int heard_name;
 static uint64_t watched;
 
-static bool is(const char *text, size_t n, const char *expected) {
+static bool is(const char* text, size_t n, const char* expected) {
     return n == strlen(expected) && memcmp(text, expected, n) == 0;
 }
 
-static void hears(const weft_parking *what) {
+static void hears(const weft_parking* what) {
     add_to(&heard, 1);
     if (what->fiber != __atomic_load_n(&watched, __ATOMIC_SEQ_CST)) return;
     if (what->reason_bytes == 0) return;
@@ -22,10 +22,10 @@ static void hears(const weft_parking *what) {
     if (is(what->name, what->name_bytes, "watched")) add_to(&heard_name, 1);
 }
 
-static int receives_and_sleeps(void *ch) {
+static int receives_and_sleeps(void* ch) {
     int v = 0;
     __atomic_store_n(&watched, weft_self_id(), __ATOMIC_SEQ_CST);
-    CHECK_STATUS(weft_receive((weft_channel *)ch, &v, WEFT_FOREVER), WEFT_OK);
+    CHECK_STATUS(weft_receive((weft_channel*)ch, &v, WEFT_FOREVER), WEFT_OK);
     CHECK_STATUS(weft_sleep(MILLISECOND), WEFT_OK);
     return v;
 }
@@ -33,10 +33,10 @@ static int receives_and_sleeps(void *ch) {
 TEST(the_hook_hears_of_each_wait_and_its_reason) {
     int round;
     for (round = 0; round < 2; ++round) { /* before the first runtime or after it: both work */
-        weft_runtime *r;
-        weft_channel *ch = NULL;
+        weft_runtime* r;
+        weft_channel* ch = NULL;
         weft_attributes a;
-        weft_fiber *f = NULL;
+        weft_fiber* f = NULL;
         int v = 12;
         int before;
         heard = heard_receive = heard_sleep = heard_name = 0;

@@ -5,15 +5,15 @@
 
 static int destroyed;
 
-static void counts_destroyed(void *value) { add_to(&destroyed, *(int *)value); }
+static void counts_destroyed(void* value) { add_to(&destroyed, *(int*)value); }
 
 struct user {
-    const weft_local *key;
+    const weft_local* key;
     int mine;
 };
 
-static int has_its_own(void *arg) {
-    struct user *const u = (struct user *)arg;
+static int has_its_own(void* arg) {
+    struct user* const u = (struct user*)arg;
     int other = 0;
     int i;
     CHECK(weft_local_get(u->key) == NULL); /* a value begins as null */
@@ -28,7 +28,7 @@ static int has_its_own(void *arg) {
     return 0;
 }
 
-static void *has_its_own_on_a_thread(void *arg) {
+static void* has_its_own_on_a_thread(void* arg) {
     CHECK_EQ(has_its_own(arg), 0);
     return NULL;
 }
@@ -36,10 +36,10 @@ static void *has_its_own_on_a_thread(void *arg) {
 TEST(each_fiber_has_its_own_value_wherever_it_runs) {
     enum { FIBERS = 16 };
     weft_runtime_options o;
-    weft_runtime *r = NULL;
+    weft_runtime* r = NULL;
     weft_local key;
     struct user u[FIBERS];
-    weft_fiber *f[FIBERS];
+    weft_fiber* f[FIBERS];
     int i;
     weft_runtime_options_init(&o);
     o.workers = 3;
@@ -78,10 +78,10 @@ TEST(a_thread_has_its_own_value) {
     weft_local_destroy(&key);
 }
 
-static int takes_it_back(void *key) {
+static int takes_it_back(void* key) {
     int v = 1000;
-    CHECK_STATUS(weft_local_set((weft_local *)key, &v), WEFT_OK);
-    CHECK_STATUS(weft_local_set((weft_local *)key, NULL), WEFT_OK);
+    CHECK_STATUS(weft_local_set((weft_local*)key, &v), WEFT_OK);
+    CHECK_STATUS(weft_local_set((weft_local*)key, NULL), WEFT_OK);
     return 0;
 }
 
@@ -95,12 +95,12 @@ ANYWHERE_TEST(a_null_value_is_not_destroyed) {
 }
 
 struct several {
-    weft_local *keys;
+    weft_local* keys;
     int values[3];
 };
 
-static int sets_three(void *arg) {
-    struct several *const s = (struct several *)arg;
+static int sets_three(void* arg) {
+    struct several* const s = (struct several*)arg;
     int i;
     for (i = 0; i < 3; ++i) CHECK_STATUS(weft_local_set(&s->keys[i], &s->values[i]), WEFT_OK);
     for (i = 0; i < 3; ++i) CHECK(weft_local_get(&s->keys[i]) == &s->values[i]);
@@ -129,8 +129,8 @@ struct outlives {
     weft_event go;
 };
 
-static int keeps_its_value(void *arg) {
-    struct outlives *const o = (struct outlives *)arg;
+static int keeps_its_value(void* arg) {
+    struct outlives* const o = (struct outlives*)arg;
     CHECK_STATUS(weft_local_set(&o->key, &o->value), WEFT_OK);
     set_to(&o->is_set, 1);
     CHECK_STATUS(weft_event_wait(&o->go, WEFT_FOREVER), WEFT_OK);
@@ -139,7 +139,7 @@ static int keeps_its_value(void *arg) {
 
 ANYWHERE_TEST(a_value_lives_longer_than_its_key) {
     struct outlives o;
-    weft_fiber *f;
+    weft_fiber* f;
     memset(&o, 0, sizeof o);
     o.value = 55;
     destroyed = 0;
@@ -158,19 +158,19 @@ ANYWHERE_TEST(a_value_lives_longer_than_its_key) {
 static weft_local key_of_ids;
 static uint64_t destroyed_on;
 
-static void notes_the_fiber(void *value) {
+static void notes_the_fiber(void* value) {
     (void)value;
     destroyed_on = weft_self_id();
 }
 
-static int sets_one(void *value) {
+static int sets_one(void* value) {
     CHECK_STATUS(weft_local_set(&key_of_ids, value), WEFT_OK);
     return 0;
 }
 
 ANYWHERE_TEST(a_value_is_destroyed_on_its_fiber) {
     int v = 0;
-    weft_fiber *f;
+    weft_fiber* f;
     uint64_t id;
     destroyed_on = 0;
     CHECK_STATUS(weft_local_create(&key_of_ids, notes_the_fiber), WEFT_OK);

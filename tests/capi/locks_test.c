@@ -13,8 +13,8 @@ struct counted {
     bool inside;
 };
 
-static int counts(void *arg) {
-    struct counted *const c = (struct counted *)arg;
+static int counts(void* arg) {
+    struct counted* const c = (struct counted*)arg;
     int i;
     for (i = 0; i < SCALED(ROUNDS); ++i) {
         const weft_status s = i % 3 == 2 ? weft_mutex_lock(&c->m, HOURS) : weft_mutex_lock(&c->m, WEFT_FOREVER);
@@ -29,15 +29,15 @@ static int counts(void *arg) {
     return 0;
 }
 
-static void *counts_on_a_thread(void *arg) {
+static void* counts_on_a_thread(void* arg) {
     CHECK_EQ(counts(arg), 0);
     return NULL;
 }
 
 TEST(fibers_and_threads_exclude_each_other) {
-    weft_runtime *const r = check_make_runtime(2);
+    weft_runtime* const r = check_make_runtime(2);
     struct counted c;
-    weft_fiber *f[PARTIES];
+    weft_fiber* f[PARTIES];
     pthread_t t[PARTIES];
     int i;
     memset(&c, 0, sizeof c); /* zeroed memory is an unlocked mutex */
@@ -49,8 +49,8 @@ TEST(fibers_and_threads_exclude_each_other) {
     weft_runtime_destroy(r);
 }
 
-static int tries_the_mutex(void *mutex) {
-    weft_mutex *const m = (weft_mutex *)mutex;
+static int tries_the_mutex(void* mutex) {
+    weft_mutex* const m = (weft_mutex*)mutex;
     CHECK_STATUS(weft_mutex_lock(m, 0), WEFT_BUSY);
     CHECK_STATUS(weft_mutex_lock(m, -1), WEFT_BUSY);
     CHECK_STATUS(weft_mutex_lock(m, MILLISECOND), WEFT_TIMEDOUT);
@@ -90,8 +90,8 @@ struct box {
     int n;
 };
 
-static int takes(void *arg) {
-    struct box *const b = (struct box *)arg;
+static int takes(void* arg) {
+    struct box* const b = (struct box*)arg;
     for (;;) {
         int v;
         CHECK_STATUS(weft_mutex_lock(&b->m, WEFT_FOREVER), WEFT_OK);
@@ -108,14 +108,14 @@ static int takes(void *arg) {
     }
 }
 
-static void *takes_on_a_thread(void *arg) {
+static void* takes_on_a_thread(void* arg) {
     CHECK_EQ(takes(arg), 0);
     return NULL;
 }
 
 ANYWHERE_TEST(a_condition_hands_over_between_fibers_and_threads) {
     struct box b;
-    weft_fiber *f[2];
+    weft_fiber* f[2];
     pthread_t t;
     int i;
     memset(&b, 0, sizeof b);
@@ -151,8 +151,8 @@ ANYWHERE_TEST(a_condition_wait_ends_by_its_timeout_with_the_mutex_locked) {
     CHECK_STATUS(weft_mutex_unlock(&m), WEFT_OK);
 }
 
-static int waits_once(void *arg) {
-    struct box *const b = (struct box *)arg;
+static int waits_once(void* arg) {
+    struct box* const b = (struct box*)arg;
     CHECK_STATUS(weft_mutex_lock(&b->m, WEFT_FOREVER), WEFT_OK);
     ++b->waiting;
     CHECK_STATUS(weft_condition_wait(&b->changed, &b->m, WEFT_FOREVER), WEFT_OK);
@@ -161,7 +161,7 @@ static int waits_once(void *arg) {
     return 0;
 }
 
-static int under_the_mutex(struct box *b, const int *what) {
+static int under_the_mutex(struct box* b, const int* what) {
     int n;
     CHECK_STATUS(weft_mutex_lock(&b->m, WEFT_FOREVER), WEFT_OK);
     n = *what;
@@ -171,7 +171,7 @@ static int under_the_mutex(struct box *b, const int *what) {
 
 ANYWHERE_TEST(notify_one_wakes_one) {
     struct box b;
-    weft_fiber *f[3];
+    weft_fiber* f[3];
     int i;
     memset(&b, 0, sizeof b);
     for (i = 0; i < 3; ++i) f[i] = check_spawn(rt, waits_once, &b);
@@ -192,8 +192,8 @@ struct gate {
     int most;
 };
 
-static int passes(void *arg) {
-    struct gate *const g = (struct gate *)arg;
+static int passes(void* arg) {
+    struct gate* const g = (struct gate*)arg;
     int i;
     for (i = 0; i < 100; ++i) {
         int n;
@@ -207,14 +207,14 @@ static int passes(void *arg) {
     return 0;
 }
 
-static void *passes_on_a_thread(void *arg) {
+static void* passes_on_a_thread(void* arg) {
     CHECK_EQ(passes(arg), 0);
     return NULL;
 }
 
 ANYWHERE_TEST(a_semaphore_lets_so_many_in) {
     struct gate g;
-    weft_fiber *f[8];
+    weft_fiber* f[8];
     pthread_t t;
     int i;
     memset(&g, 0, sizeof g);
@@ -233,11 +233,11 @@ ANYWHERE_TEST(a_semaphore_lets_so_many_in) {
     CHECK_STATUS(weft_semaphore_acquire(&g.s, 0), WEFT_BUSY);
 }
 
-static int acquires(void *s) { return weft_semaphore_acquire((weft_semaphore *)s, WEFT_FOREVER); }
+static int acquires(void* s) { return weft_semaphore_acquire((weft_semaphore*)s, WEFT_FOREVER); }
 
 ANYWHERE_TEST(a_release_of_several_wakes_several) {
     weft_semaphore s;
-    weft_fiber *f[5];
+    weft_fiber* f[5];
     int i;
     CHECK_STATUS(weft_semaphore_init(&s, 0), WEFT_OK);
     for (i = 0; i < 5; ++i) f[i] = check_spawn(rt, acquires, &s);
@@ -250,18 +250,18 @@ ANYWHERE_TEST(a_release_of_several_wakes_several) {
 
 /* ---- wait group ------------------------------------------------------------------------------------ */
 
-static int is_done(void *group) {
-    weft_wait_group_done((weft_wait_group *)group);
+static int is_done(void* group) {
+    weft_wait_group_done((weft_wait_group*)group);
     return 0;
 }
 
-static int waits_for_the_group(void *group) { return weft_wait_group_wait((weft_wait_group *)group, WEFT_FOREVER); }
+static int waits_for_the_group(void* group) { return weft_wait_group_wait((weft_wait_group*)group, WEFT_FOREVER); }
 
 ANYWHERE_TEST(a_wait_group_waits_until_all_are_done) {
     weft_wait_group g = WEFT_ZERO_INIT;
     weft_wait_group made;
-    weft_fiber *waits;
-    weft_fiber *f[10];
+    weft_fiber* waits;
+    weft_fiber* f[10];
     int i;
     CHECK_STATUS(weft_wait_group_wait(&g, 0), WEFT_OK); /* zeroed memory: a count of 0 */
     CHECK_STATUS(weft_wait_group_wait(&g, WEFT_FOREVER), WEFT_OK);
@@ -293,9 +293,9 @@ TEST(a_wait_group_below_zero_stops_the_program) { check_dies("helper_group_below
 
 /* ---- event ------------------------------------------------------------------------------------------- */
 
-static int waits_for_the_event(void *event) { return weft_event_wait((weft_event *)event, WEFT_FOREVER); }
+static int waits_for_the_event(void* event) { return weft_event_wait((weft_event*)event, WEFT_FOREVER); }
 
-static int how_many_are_done(weft_fiber **f, int n) {
+static int how_many_are_done(weft_fiber** f, int n) {
     int done = 0;
     int i;
     for (i = 0; i < n; ++i) done += weft_is_done(f[i]) ? 1 : 0;
@@ -305,14 +305,14 @@ static int how_many_are_done(weft_fiber **f, int n) {
 ANYWHERE_TEST(an_event_stays_set_until_it_is_reset) {
     weft_event zeroed = WEFT_ZERO_INIT;
     weft_event made;
-    weft_event *both[2];
+    weft_event* both[2];
     int k;
     weft_event_init(&made, false);
     both[0] = &zeroed;
     both[1] = &made;
     for (k = 0; k < 2; ++k) {
-        weft_event *const e = both[k];
-        weft_fiber *f[3];
+        weft_event* const e = both[k];
+        weft_fiber* f[3];
         int i;
         CHECK_STATUS(weft_event_wait(e, 0), WEFT_BUSY);
         CHECK_STATUS(weft_event_wait(e, MILLISECOND), WEFT_TIMEDOUT);
@@ -330,7 +330,7 @@ ANYWHERE_TEST(an_event_stays_set_until_it_is_reset) {
 
 ANYWHERE_TEST(each_set_of_an_automatic_event_ends_one_wait) {
     weft_event e;
-    weft_fiber *f[3];
+    weft_fiber* f[3];
     int i;
     weft_event_init(&e, true);
     CHECK_STATUS(weft_event_wait(&e, 0), WEFT_BUSY);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int returns_7(void *unused) {
+static int returns_7(void* unused) {
     (void)unused;
     return 7;
 }
@@ -17,27 +17,27 @@ static weft_runtime_options defaults(void) {
     return o;
 }
 
-static weft_runtime *make(const weft_runtime_options *o) {
-    weft_runtime *r = NULL;
+static weft_runtime* make(const weft_runtime_options* o) {
+    weft_runtime* r = NULL;
     CHECK_STATUS(weft_runtime_create(o, &r), WEFT_OK);
     CHECK(r != NULL);
     return r;
 }
 
-static void works(weft_runtime *r) {
+static void works(weft_runtime* r) {
     int result = 0;
     CHECK_STATUS(weft_run(r, returns_7, NULL, &result), WEFT_OK);
     CHECK_EQ(result, 7);
 }
 
-static void refused(const weft_runtime_options *o) {
-    weft_runtime *r = NULL;
+static void refused(const weft_runtime_options* o) {
+    weft_runtime* r = NULL;
     CHECK_STATUS(weft_runtime_create(o, &r), WEFT_EINVAL);
     CHECK(r == NULL);
     CHECK(strlen(weft_error()) > 0);
 }
 
-static weft_stats stats_of(weft_runtime *r) {
+static weft_stats stats_of(weft_runtime* r) {
     weft_stats s;
     weft_stats_init(&s);
     CHECK_STATUS(weft_runtime_stats(r, &s), WEFT_OK);
@@ -47,7 +47,7 @@ static weft_stats stats_of(weft_runtime *r) {
 /* ---- options ------------------------------------------------------------------------------------- */
 
 TEST(the_options_may_be_left_out) {
-    weft_runtime *const r = make(NULL);
+    weft_runtime* const r = make(NULL);
     works(r);
     CHECK(stats_of(r).workers >= 1);
     weft_runtime_destroy(r);
@@ -55,7 +55,7 @@ TEST(the_options_may_be_left_out) {
 
 TEST(options_that_are_all_zero_are_the_defaults) {
     const weft_runtime_options o = defaults();
-    weft_runtime *const r = make(&o);
+    weft_runtime* const r = make(&o);
     works(r);
     weft_runtime_destroy(r);
 }
@@ -77,7 +77,7 @@ struct newer_options {
 
 TEST(options_of_a_later_version) {
     struct newer_options o;
-    weft_runtime *r;
+    weft_runtime* r;
     size_t i;
     memset(&o, 0, sizeof o);
     o.known.size = sizeof o;
@@ -97,7 +97,7 @@ TEST(so_many_workers) {
     size_t i;
     for (i = 0; i < 3; ++i) {
         weft_runtime_options o = defaults();
-        weft_runtime *r;
+        weft_runtime* r;
         o.workers = counts[i];
         r = make(&o);
         works(r);
@@ -111,11 +111,11 @@ struct stack {
     size_t bytes;
 };
 
-static int measures_its_stack(void *arg) {
-    void *low = NULL;
-    void *high = NULL;
+static int measures_its_stack(void* arg) {
+    void* low = NULL;
+    void* high = NULL;
     weft_stack_bounds(&low, &high);
-    ((struct stack *)arg)->bytes = (size_t)((char *)high - (char *)low);
+    ((struct stack*)arg)->bytes = (size_t)((char*)high - (char*)low);
     return 0;
 }
 
@@ -125,7 +125,7 @@ TEST(stacks_of_so_many_bytes) {
     size_t i;
     for (i = 0; i < 3; ++i) {
         weft_runtime_options o = defaults();
-        weft_runtime *r;
+        weft_runtime* r;
         struct stack s = {0};
         o.workers = 1;
         o.stack_bytes = good[i];
@@ -177,7 +177,7 @@ TEST(times_may_be_given_or_switched_off) {
     size_t i;
     for (i = 0; i < 3; ++i) {
         weft_runtime_options o = defaults();
-        weft_runtime *r;
+        weft_runtime* r;
         o.workers = 1;
         o.time_slice_ns = slices[i];
         o.timer_slack_ns = slacks[i];
@@ -193,8 +193,8 @@ struct inside {
     int most;
 };
 
-static int is_inside(void *arg) {
-    struct inside *const at = (struct inside *)arg;
+static int is_inside(void* arg) {
+    struct inside* const at = (struct inside*)arg;
     const int n = add_to(&at->now, 1);
     if (n > get_of(&at->most)) set_to(&at->most, n);
     usleep(1000); /* time for a mistake; nothing depends on it */
@@ -202,12 +202,12 @@ static int is_inside(void *arg) {
     return 0;
 }
 
-static int calls_blocking(void *arg) { return weft_blocking(is_inside, arg, NULL); }
+static int calls_blocking(void* arg) { return weft_blocking(is_inside, arg, NULL); }
 
 TEST(so_many_blocking_threads) {
     weft_runtime_options o = defaults();
-    weft_runtime *r;
-    weft_fiber *f[8];
+    weft_runtime* r;
+    weft_fiber* f[8];
     struct inside at = {0, 0};
     int i;
     o.workers = 2;
@@ -221,15 +221,15 @@ TEST(so_many_blocking_threads) {
 }
 
 /* Whether a thread of this process has a name that begins so. */
-static bool a_thread_is_called(const char *begin) {
+static bool a_thread_is_called(const char* begin) {
     char path[300];
     char name[64];
     bool found = false;
-    struct dirent *e;
-    DIR *d = opendir("/proc/self/task");
+    struct dirent* e;
+    DIR* d = opendir("/proc/self/task");
     CHECK(d != NULL);
     while ((e = readdir(d)) != NULL) {
-        FILE *f;
+        FILE* f;
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", e->d_name);
         f = fopen(path, "r");
         if (f == NULL) continue;
@@ -242,7 +242,7 @@ static bool a_thread_is_called(const char *begin) {
 
 TEST(its_threads_have_its_name) {
     weft_runtime_options o = defaults();
-    weft_runtime *r;
+    weft_runtime* r;
     char name[] = "loom";
     o.workers = 1;
     o.name = name;
@@ -256,7 +256,7 @@ TEST(its_threads_have_its_name) {
     weft_runtime_destroy(r);
 }
 
-static int moves(void *unused) {
+static int moves(void* unused) {
     const pid_t mine = gettid();
     int i;
     (void)unused;
@@ -269,7 +269,7 @@ static int moves(void *unused) {
 
 TEST(with_torture_migration_fibers_move) {
     weft_runtime_options o = defaults();
-    weft_runtime *r;
+    weft_runtime* r;
     int result = 0;
     o.workers = 2;
     o.torture_migration = true;
@@ -281,7 +281,7 @@ TEST(with_torture_migration_fibers_move) {
 
 HELPER(helper_dump_by_signal) {
     weft_runtime_options o = defaults();
-    weft_runtime *r;
+    weft_runtime* r;
     weft_event e = WEFT_ZERO_INIT;
     o.workers = 1;
     o.dump_signal = SIGUSR1;
@@ -311,8 +311,8 @@ struct failures {
     char name[100];
 };
 
-static void counts_failures(void *user, const weft_fiber_info *fiber, weft_status s, const char *words) {
-    struct failures *const to = (struct failures *)user;
+static void counts_failures(void* user, const weft_fiber_info* fiber, weft_status s, const char* words) {
+    struct failures* const to = (struct failures*)user;
     CHECK_STATUS(s, WEFT_EFAILED);
     CHECK(fiber->id != 0);
     CHECK(fiber->state != NULL && fiber->waits_for != NULL);
@@ -322,21 +322,21 @@ static void counts_failures(void *user, const weft_fiber_info *fiber, weft_statu
     add_to(&to->n, 1);
 }
 
-static int fails(void *words) { return weft_fail((const char *)words); }
+static int fails(void* words) { return weft_fail((const char*)words); }
 
-static int fails_when_told(void *event) {
-    CHECK_STATUS(weft_event_wait((weft_event *)event, WEFT_FOREVER), WEFT_OK);
+static int fails_when_told(void* event) {
+    CHECK_STATUS(weft_event_wait((weft_event*)event, WEFT_FOREVER), WEFT_OK);
     return weft_fail("nobody joins");
 }
 
 TEST(a_failure_that_no_join_takes_is_reported) {
     weft_runtime_options o = defaults();
-    weft_runtime *r;
+    weft_runtime* r;
     weft_attributes a;
     struct failures seen;
     weft_event e = WEFT_ZERO_INIT;
     char words[] = "detached and failed";
-    weft_fiber *f;
+    weft_fiber* f;
     memset(&seen, 0, sizeof seen);
     o.workers = 2;
     o.user = &seen;
@@ -369,7 +369,7 @@ TEST(a_failure_that_no_join_takes_is_reported) {
 HELPER(helper_unhandled) {
     char words[] = "these words are on stderr";
     weft_event e = WEFT_ZERO_INIT;
-    weft_runtime *const r = check_make_runtime(1);
+    weft_runtime* const r = check_make_runtime(1);
     CHECK_STATUS(weft_spawn(r, fails, words, NULL, NULL), WEFT_OK);
     CHECK_STATUS(weft_event_wait(&e, WEFT_FOREVER), WEFT_OK);
 }
@@ -383,8 +383,8 @@ struct hogs {
     char name[100];
 };
 
-static void notes_hogs(void *user, const weft_hog *hog) {
-    struct hogs *const h = (struct hogs *)user;
+static void notes_hogs(void* user, const weft_hog* hog) {
+    struct hogs* const h = (struct hogs*)user;
     if (strcmp(hog->fiber.name, "hog") != 0 || get_of(&h->n) > 0) return;
     CHECK(hog->fiber.id != 0);
     CHECK(hog->thread > 0);
@@ -394,24 +394,24 @@ static void notes_hogs(void *user, const weft_hog *hog) {
     set_to(&h->n, 1);
 }
 
-static int computes_until(void *seen) {
+static int computes_until(void* seen) {
     const int64_t limit = check_now() + 60 * SECOND;
-    while (get_of((int *)seen) == 0 && check_now() < limit) {}
-    return get_of((int *)seen);
+    while (get_of((int*)seen) == 0 && check_now() < limit) {}
+    return get_of((int*)seen);
 }
 
-static int yields_until(void *seen) {
-    while (get_of((int *)seen) == 0) IGNORE(weft_yield());
+static int yields_until(void* seen) {
+    while (get_of((int*)seen) == 0) IGNORE(weft_yield());
     return 0;
 }
 
 TEST(a_hog_is_reported) {
     weft_runtime_options o = defaults();
-    weft_runtime *r;
+    weft_runtime* r;
     weft_attributes a;
     struct hogs seen;
-    weft_fiber *hog = NULL;
-    weft_fiber *other;
+    weft_fiber* hog = NULL;
+    weft_fiber* other;
     memset(&seen, 0, sizeof seen);
     o.workers = 1;
     o.time_slice_ns = MILLISECOND;
@@ -431,11 +431,11 @@ TEST(a_hog_is_reported) {
 
 /* ---- life ------------------------------------------------------------------------------------------- */
 
-static int is_in(void *r) { return weft_runtime_current() == (weft_runtime *)r; }
+static int is_in(void* r) { return weft_runtime_current() == (weft_runtime*)r; }
 
 TEST(each_fiber_knows_its_runtime) {
-    weft_runtime *const a = check_make_runtime(1);
-    weft_runtime *const b = check_make_runtime(1);
+    weft_runtime* const a = check_make_runtime(1);
+    weft_runtime* const b = check_make_runtime(1);
     CHECK(weft_runtime_current() == NULL);
     CHECK_EQ(check_join(check_spawn(a, is_in, a)), 1);
     CHECK_EQ(check_join(check_spawn(b, is_in, b)), 1);
@@ -447,7 +447,7 @@ TEST(each_fiber_knows_its_runtime) {
 TEST(runtimes_come_and_go) {
     int i;
     for (i = 0; i < 50; ++i) {
-        weft_runtime *const r = check_make_runtime(2);
+        weft_runtime* const r = check_make_runtime(2);
         works(r);
         weft_runtime_destroy(r);
     }
@@ -460,8 +460,8 @@ struct waiter {
     weft_event go;
 };
 
-static int waits_to_be_stopped(void *arg) {
-    struct waiter *const w = (struct waiter *)arg;
+static int waits_to_be_stopped(void* arg) {
+    struct waiter* const w = (struct waiter*)arg;
     add_to(&w->began, 1);
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     add_to(&w->stopped, 1);
@@ -469,7 +469,7 @@ static int waits_to_be_stopped(void *arg) {
 }
 
 TEST(destroy_stops_fibers_and_waits_for_them) {
-    weft_runtime *const r = check_make_runtime(2);
+    weft_runtime* const r = check_make_runtime(2);
     struct waiter w;
     int i;
     memset(&w, 0, sizeof w);
@@ -479,8 +479,8 @@ TEST(destroy_stops_fibers_and_waits_for_them) {
     CHECK_EQ(w.stopped, 10);
 }
 
-static int ends_when_told(void *arg) {
-    struct waiter *const w = (struct waiter *)arg;
+static int ends_when_told(void* arg) {
+    struct waiter* const w = (struct waiter*)arg;
     weft_shield none;
     weft_shield_enter(&none, WEFT_FOREVER);
     set_to(&w->began, 1);
@@ -490,18 +490,18 @@ static int ends_when_told(void *arg) {
     return 0;
 }
 
-static int begins_stopped(void *arg) {
-    set_to((int *)arg, 1);
+static int begins_stopped(void* arg) {
+    set_to((int*)arg, 1);
     CHECK_STATUS(weft_yield(), WEFT_CANCELED);
     return 3;
 }
 
 TEST(shutdown_waits_no_longer_than_its_grace) {
-    weft_runtime *const r = check_make_runtime(2);
+    weft_runtime* const r = check_make_runtime(2);
     struct waiter w;
     struct waiter soft;
     int ran = 0;
-    weft_fiber *f;
+    weft_fiber* f;
     memset(&w, 0, sizeof w);
     memset(&soft, 0, sizeof soft);
     f = check_spawn(r, ends_when_told, &w);
@@ -521,9 +521,9 @@ TEST(shutdown_waits_no_longer_than_its_grace) {
 }
 
 /* In the child of a fork. A failure there ends the child with another code than 0. */
-static void in_the_child(weft_runtime *r) {
+static void in_the_child(weft_runtime* r) {
     int result = 0;
-    weft_fiber *f = NULL;
+    weft_fiber* f = NULL;
     CHECK_STATUS(weft_run(r, returns_7, NULL, &result), WEFT_ESTATE);
     CHECK_STATUS(weft_spawn(r, returns_7, NULL, NULL, &f), WEFT_ESTATE);
     CHECK(f == NULL);
@@ -539,7 +539,7 @@ static void in_the_child(weft_runtime *r) {
 }
 
 TEST(a_forked_child_begins_anew) {
-    weft_runtime *r;
+    weft_runtime* r;
     struct waiter w;
     int status = 0;
     pid_t child;
@@ -562,7 +562,7 @@ TEST(a_forked_child_begins_anew) {
 /* ---- looking inside ------------------------------------------------------------------------------------ */
 
 TEST(stats_count) {
-    weft_runtime *const r = check_make_runtime(2);
+    weft_runtime* const r = check_make_runtime(2);
     struct waiter w;
     weft_stats before;
     weft_stats s;
@@ -583,7 +583,7 @@ TEST(stats_count) {
 }
 
 TEST(stats_of_another_size) {
-    weft_runtime *const r = check_make_runtime(1);
+    weft_runtime* const r = check_make_runtime(1);
     struct {
         weft_stats known;
         uint64_t later;
@@ -610,8 +610,8 @@ struct text {
     int pieces;
 };
 
-static void append(void *user, const char *piece, size_t n) {
-    struct text *const t = (struct text *)user;
+static void append(void* user, const char* piece, size_t n) {
+    struct text* const t = (struct text*)user;
     CHECK(n > 0);
     CHECK(t->n + n < sizeof t->bytes);
     memcpy(t->bytes + t->n, piece, n);
@@ -623,7 +623,7 @@ static void append(void *user, const char *piece, size_t n) {
 TEST(a_dump_is_text_or_json) {
     static struct text t;
     weft_runtime_options o = defaults();
-    weft_runtime *r;
+    weft_runtime* r;
     struct waiter w;
     int i;
     size_t k;

@@ -5,9 +5,9 @@
 
 #include <pthread.h>
 
-static int adds_one(weft_coro *self, void *sum) {
+static int adds_one(weft_coro* self, void* sum) {
     (void)self;
-    add_to((int *)sum, 1);
+    add_to((int*)sum, 1);
     return 0;
 }
 
@@ -76,19 +76,19 @@ TEST(a_scheduler_runs_again_and_with_nothing_to_run) {
 }
 
 struct family {
-    weft_scheduler *s;
+    weft_scheduler* s;
     int depth;
-    int *sum;
+    int* sum;
 };
 
-static int adds_two_more(weft_coro *self, void *arg) {
-    struct family *const me = (struct family *)arg;
+static int adds_two_more(weft_coro* self, void* arg) {
+    struct family* const me = (struct family*)arg;
     const struct family mine = *me;
     int i;
     free(me);
     add_to(mine.sum, 1);
     for (i = 0; i < 2 && mine.depth > 0; ++i) {
-        struct family *const child = (struct family *)malloc(sizeof *child);
+        struct family* const child = (struct family*)malloc(sizeof *child);
         CHECK(child != NULL);
         *child = mine;
         --child->depth;
@@ -102,7 +102,7 @@ TEST(coroutines_add_coroutines) {
     int when;
     for (when = WEFT_BATCH; when <= WEFT_AS_SPAWNED; ++when) {
         weft_scheduler s;
-        struct family *const first = (struct family *)malloc(sizeof *first);
+        struct family* const first = (struct family*)malloc(sizeof *first);
         int sum = 0;
         CHECK(first != NULL);
         CHECK_STATUS(weft_scheduler_init(&s, 2, when), WEFT_OK);
@@ -118,10 +118,10 @@ TEST(coroutines_add_coroutines) {
 
 /* ---- yield ---------------------------------------------------------------------------------------- */
 
-static int finishes_halfway(weft_coro *self, void *count) {
+static int finishes_halfway(weft_coro* self, void* count) {
     int i;
     for (i = 0; i < 10; ++i) {
-        add_to((int *)count, 1);
+        add_to((int*)count, 1);
         if (i == 4) IGNORE(weft_coro_yield(self, WEFT_FINISHED));
         CHECK_STATUS(weft_coro_yield(self, WEFT_MAY_RESUME), WEFT_OK);
         CHECK(i < 4);
@@ -141,7 +141,7 @@ TEST(finished_ends_the_coroutine_where_it_is) {
     weft_scheduler_destroy(&s);
 }
 
-static void finishes_further_down(weft_coro *self, int depth, volatile char *frame) {
+static void finishes_further_down(weft_coro* self, int depth, volatile char* frame) {
     volatile char mine[256];
     mine[0] = frame[0];
     if (depth == 0) IGNORE(weft_coro_yield(self, WEFT_FINISHED));
@@ -149,9 +149,9 @@ static void finishes_further_down(weft_coro *self, int depth, volatile char *fra
     CHECK(mine[0] != 1); /* not reached */
 }
 
-static int finishes_in_a_function(weft_coro *self, void *count) {
+static int finishes_in_a_function(weft_coro* self, void* count) {
     volatile char frame[8] = {1, 0, 0, 0, 0, 0, 0, 0};
-    add_to((int *)count, 1);
+    add_to((int*)count, 1);
     finishes_further_down(self, 20, frame);
     return 0;
 }
@@ -172,8 +172,8 @@ struct turns {
     int seen_other;
 };
 
-static int takes_turns(weft_coro *self, void *arg) {
-    struct turns *const t = (struct turns *)arg;
+static int takes_turns(weft_coro* self, void* arg) {
+    struct turns* const t = (struct turns*)arg;
     int i;
     for (i = 0; i < 100; ++i) {
         const int mine = add_to(&t->now, 1);
@@ -195,7 +195,7 @@ TEST(may_resume_lets_others_go_first) {
     weft_scheduler_destroy(&s);
 }
 
-static int yields_unknown_values(weft_coro *self, void *unused) {
+static int yields_unknown_values(weft_coro* self, void* unused) {
     (void)unused;
     CHECK_STATUS(weft_coro_yield(self, 2), WEFT_EINVAL);
     CHECK_STATUS(weft_coro_yield(self, -1), WEFT_EINVAL);
@@ -223,7 +223,7 @@ TEST(unknown_values_are_refused) {
     CHECK_STATUS(weft_scheduler_run(NULL), WEFT_EINVAL);
 }
 
-static int finishes_under_a_deadline(weft_coro *self, void *unused) {
+static int finishes_under_a_deadline(weft_coro* self, void* unused) {
     weft_deadline d;
     (void)unused;
     weft_deadline_enter(&d, HOURS);
@@ -231,7 +231,7 @@ static int finishes_under_a_deadline(weft_coro *self, void *unused) {
     IGNORE(weft_deadline_leave(&d, WEFT_OK));
     return 0;
 }
-static int finishes_under_a_shield(weft_coro *self, void *unused) {
+static int finishes_under_a_shield(weft_coro* self, void* unused) {
     weft_shield f;
     (void)unused;
     weft_shield_enter(&f, WEFT_FOREVER);
@@ -239,7 +239,7 @@ static int finishes_under_a_shield(weft_coro *self, void *unused) {
     weft_shield_leave(&f);
     return 0;
 }
-static int finishes_under_a_pin(weft_coro *self, void *unused) {
+static int finishes_under_a_pin(weft_coro* self, void* unused) {
     weft_pin p;
     (void)unused;
     weft_pin_enter(&p);
@@ -267,21 +267,21 @@ TEST(finished_within_a_frame_stops_the_program) {
 
 /* ---- failures ----------------------------------------------------------------------------------------- */
 
-static int fails(weft_coro *self, void *count) {
+static int fails(weft_coro* self, void* count) {
     (void)self;
-    add_to((int *)count, 1);
+    add_to((int*)count, 1);
     return weft_fail("a coroutine failed");
 }
 
-static int fails_without_words(weft_coro *self, void *count) {
+static int fails_without_words(weft_coro* self, void* count) {
     (void)self;
-    add_to((int *)count, 1);
+    add_to((int*)count, 1);
     return WEFT_EFAILED;
 }
 
-static int returns_another_value(weft_coro *self, void *count) {
+static int returns_another_value(weft_coro* self, void* count) {
     (void)self;
-    add_to((int *)count, 1);
+    add_to((int*)count, 1);
     return WEFT_ESYSTEM;
 }
 
@@ -316,8 +316,8 @@ struct waiter {
     int stopped;
 };
 
-static int waits_to_be_stopped(weft_coro *self, void *arg) {
-    struct waiter *const w = (struct waiter *)arg;
+static int waits_to_be_stopped(weft_coro* self, void* arg) {
+    struct waiter* const w = (struct waiter*)arg;
     add_to(&w->began, 1);
     CHECK_STATUS(weft_sleep(HOURS), WEFT_CANCELED);
     CHECK_STATUS(weft_coro_yield(self, WEFT_MAY_RESUME), WEFT_CANCELED);
@@ -348,23 +348,23 @@ TEST(destroy_leaves_those_out_that_have_not_begun) {
 
 /* ---- beside others ---------------------------------------------------------------------------------------- */
 
-static int sends_one(weft_coro *self, void *ch) {
+static int sends_one(weft_coro* self, void* ch) {
     const int v = 1;
     (void)self;
-    CHECK_STATUS(weft_send((weft_channel *)ch, &v, WEFT_FOREVER), WEFT_OK);
+    CHECK_STATUS(weft_send((weft_channel*)ch, &v, WEFT_FOREVER), WEFT_OK);
     return 0;
 }
 
-static int receives_one(weft_coro *self, void *ch) {
+static int receives_one(weft_coro* self, void* ch) {
     int v = 0;
     (void)self;
-    CHECK_STATUS(weft_receive((weft_channel *)ch, &v, WEFT_FOREVER), WEFT_OK);
+    CHECK_STATUS(weft_receive((weft_channel*)ch, &v, WEFT_FOREVER), WEFT_OK);
     return 0;
 }
 
 TEST(coroutines_use_all_of_weft) {
     weft_scheduler s;
-    weft_channel *ch = NULL;
+    weft_channel* ch = NULL;
     int i;
     CHECK_STATUS(weft_channel_create(sizeof(int), 0, NULL, NULL, &ch), WEFT_OK);
     CHECK_STATUS(weft_scheduler_init(&s, 2, WEFT_BATCH), WEFT_OK);
@@ -407,12 +407,12 @@ FIBER_TEST(a_run_that_is_interrupted_loses_no_coroutine) {
 }
 
 struct adder {
-    weft_scheduler *s;
-    int *sum;
+    weft_scheduler* s;
+    int* sum;
 };
 
-static void *adds_from_a_thread(void *arg) {
-    struct adder *const a = (struct adder *)arg;
+static void* adds_from_a_thread(void* arg) {
+    struct adder* const a = (struct adder*)arg;
     int i;
     for (i = 0; i < 500; ++i) CHECK_STATUS(weft_scheduler_add(a->s, adds_one, a->sum), WEFT_OK);
     return NULL;
@@ -434,9 +434,9 @@ TEST(as_spawned_threads_add_at_the_same_time) {
     weft_scheduler_destroy(&s);
 }
 
-static int yields_and_adds_one(weft_coro *self, void *sum) {
+static int yields_and_adds_one(weft_coro* self, void* sum) {
     CHECK_STATUS(weft_coro_yield(self, WEFT_MAY_RESUME), WEFT_OK);
-    add_to((int *)sum, 1);
+    add_to((int*)sum, 1);
     return 0;
 }
 

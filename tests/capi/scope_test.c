@@ -1,8 +1,8 @@
 /* scope_test.c - scopes: children end before the scope does, and the first failure stops the rest. */
 #include "support/check.h"
 
-static int adds_one(void *sum) {
-    add_to((int *)sum, 1);
+static int adds_one(void* sum) {
+    add_to((int*)sum, 1);
     return 0;
 }
 
@@ -12,30 +12,30 @@ struct child {
     weft_event go;
 };
 
-static void begin(struct child *c) {
+static void begin(struct child* c) {
     weft_event_init(&c->go, false);
     c->began = 0;
     c->stopped = 0;
 }
 
 /* Ends when it is stopped, or by `go`. */
-static int waits(void *arg) {
-    struct child *const c = (struct child *)arg;
+static int waits(void* arg) {
+    struct child* const c = (struct child*)arg;
     set_to(&c->began, 1);
     if (weft_event_wait(&c->go, WEFT_FOREVER) == WEFT_CANCELED) set_to(&c->stopped, 1);
     return 0;
 }
 
-static int fails(void *words) { return weft_fail((const char *)words); }
+static int fails(void* words) { return weft_fail((const char*)words); }
 
 /* Fails once another has begun. */
-static int fails_after(void *began) {
-    UNTIL(get_of((int *)began));
+static int fails_after(void* began) {
+    UNTIL(get_of((int*)began));
     return weft_fail("the first failure");
 }
 
 ANYWHERE_TEST(close_waits_for_all_children) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     int sum = 0;
     int i;
     CHECK_STATUS(weft_scope_open(rt, NULL, &s), WEFT_OK);
@@ -45,13 +45,13 @@ ANYWHERE_TEST(close_waits_for_all_children) {
 }
 
 ANYWHERE_TEST(a_scope_may_be_empty) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     CHECK_STATUS(weft_scope_open(rt, NULL, &s), WEFT_OK);
     CHECK_STATUS(weft_scope_close(s), WEFT_OK);
 }
 
 FIBER_TEST(a_scope_without_a_runtime_is_in_that_of_the_caller) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     int sum = 0;
     CHECK_STATUS(weft_scope_open(NULL, NULL, &s), WEFT_OK);
     CHECK_STATUS(weft_scope_spawn(s, adds_one, &sum, NULL), WEFT_OK);
@@ -60,13 +60,13 @@ FIBER_TEST(a_scope_without_a_runtime_is_in_that_of_the_caller) {
 }
 
 TEST(a_scope_without_a_runtime_on_a_thread_is_refused) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     CHECK_STATUS(weft_scope_open(NULL, NULL, &s), WEFT_ENOFIBER);
     CHECK(s == NULL);
 }
 
 ANYWHERE_TEST(the_first_failure_stops_the_others_and_is_reported) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     struct child c[3];
     int i;
     for (i = 0; i < 3; ++i) begin(&c[i]);
@@ -79,7 +79,7 @@ ANYWHERE_TEST(the_first_failure_stops_the_others_and_is_reported) {
 }
 
 FIBER_TEST(the_first_failure_stops_the_opener_until_it_closes_the_scope) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     char words[] = "stops the opener";
     CHECK_STATUS(weft_scope_open(NULL, NULL, &s), WEFT_OK);
     CHECK_STATUS(weft_scope_spawn(s, fails, words, NULL), WEFT_OK);
@@ -94,7 +94,7 @@ FIBER_TEST(the_first_failure_stops_the_opener_until_it_closes_the_scope) {
 }
 
 FIBER_TEST(a_child_that_comes_after_a_failure_runs_stopped) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     struct child late;
     weft_status spawned;
     char words[] = "early";
@@ -115,8 +115,8 @@ struct failures {
     char words[256];
 };
 
-static void counts_failures(void *user, const weft_fiber_info *fiber, weft_status s, const char *words) {
-    struct failures *const to = (struct failures *)user;
+static void counts_failures(void* user, const weft_fiber_info* fiber, weft_status s, const char* words) {
+    struct failures* const to = (struct failures*)user;
     CHECK(fiber != NULL);
     CHECK(fiber->id != 0);
     CHECK_STATUS(s, WEFT_EFAILED);
@@ -127,9 +127,9 @@ static void counts_failures(void *user, const weft_fiber_info *fiber, weft_statu
 TEST(with_keep_going_a_failure_stops_no_other) {
     static struct failures seen;
     weft_runtime_options o;
-    weft_runtime *r = NULL;
+    weft_runtime* r = NULL;
     weft_scope_options so;
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     struct child c;
     char words[] = "goes to on_unhandled";
     memset(&seen, 0, sizeof seen);
@@ -161,8 +161,8 @@ struct crowd {
     int ran;
 };
 
-static int is_one_of_few(void *arg) {
-    struct crowd *const c = (struct crowd *)arg;
+static int is_one_of_few(void* arg) {
+    struct crowd* const c = (struct crowd*)arg;
     const int n = add_to(&c->now, 1);
     if (n > get_of(&c->most)) set_to(&c->most, n);
     CHECK_STATUS(weft_yield(), WEFT_OK);
@@ -175,7 +175,7 @@ ANYWHERE_TEST(no_more_children_at_once_than_the_limit) {
     size_t limit;
     for (limit = 1; limit <= 3; ++limit) {
         weft_scope_options o;
-        weft_scope *s = NULL;
+        weft_scope* s = NULL;
         struct crowd c = {0, 0, 0};
         int i;
         weft_scope_options_init(&o);
@@ -191,7 +191,7 @@ ANYWHERE_TEST(no_more_children_at_once_than_the_limit) {
 /* ---- stop ----------------------------------------------------------------------------------------- */
 
 FIBER_TEST(request_stop_stops_children_and_the_opener) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     struct child c;
     struct child late;
     weft_status spawned;
@@ -212,14 +212,14 @@ FIBER_TEST(request_stop_stops_children_and_the_opener) {
     CHECK_STATUS(weft_yield(), WEFT_OK);
 }
 
-static int stops_its_scope(void *scope) {
-    weft_scope_request_stop((weft_scope *)scope);
+static int stops_its_scope(void* scope) {
+    weft_scope_request_stop((weft_scope*)scope);
     CHECK_STATUS(weft_yield(), WEFT_CANCELED);
     return 0;
 }
 
 ANYWHERE_TEST(a_child_can_stop_its_scope) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     struct child c;
     begin(&c);
     CHECK_STATUS(weft_scope_open(rt, NULL, &s), WEFT_OK);
@@ -229,8 +229,8 @@ ANYWHERE_TEST(a_child_can_stop_its_scope) {
     CHECK_EQ(c.stopped, 1);
 }
 
-static int is_stopped_while_it_closes(void *arg) {
-    weft_scope *s = NULL;
+static int is_stopped_while_it_closes(void* arg) {
+    weft_scope* s = NULL;
     weft_status closed;
     CHECK_STATUS(weft_scope_open(NULL, NULL, &s), WEFT_OK);
     CHECK_STATUS(weft_scope_spawn(s, waits, arg, NULL), WEFT_OK);
@@ -242,7 +242,7 @@ static int is_stopped_while_it_closes(void *arg) {
 
 ANYWHERE_TEST(close_passes_a_stop_on) {
     struct child c;
-    weft_fiber *f;
+    weft_fiber* f;
     begin(&c);
     f = check_spawn(rt, is_stopped_while_it_closes, &c);
     UNTIL(get_of(&c.began));
@@ -253,7 +253,7 @@ ANYWHERE_TEST(close_passes_a_stop_on) {
 
 FIBER_TEST(close_passes_a_deadline_on) {
     struct child c;
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     weft_deadline d;
     weft_status closed;
     begin(&c);
@@ -268,7 +268,7 @@ FIBER_TEST(close_passes_a_deadline_on) {
 }
 
 FIBER_TEST(a_deadline_inside_a_scope_ends_before_it) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     weft_deadline d;
     int sum = 0;
     CHECK_STATUS(weft_scope_open(NULL, NULL, &s), WEFT_OK);
@@ -284,16 +284,16 @@ FIBER_TEST(a_deadline_inside_a_scope_ends_before_it) {
 
 struct branch {
     int depth;
-    int *leaves;
+    int* leaves;
 };
 
-static int grows(void *arg) {
-    const struct branch *const b = (const struct branch *)arg;
+static int grows(void* arg) {
+    const struct branch* const b = (const struct branch*)arg;
     if (b->depth == 0) {
         add_to(b->leaves, 1);
     } else {
         struct branch below;
-        weft_scope *s = NULL;
+        weft_scope* s = NULL;
         below.depth = b->depth - 1;
         below.leaves = b->leaves;
         CHECK_STATUS(weft_scope_open(NULL, NULL, &s), WEFT_OK);
@@ -307,7 +307,7 @@ static int grows(void *arg) {
 ANYWHERE_TEST(scopes_nest) {
     int leaves = 0;
     struct branch root;
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     root.depth = 6;
     root.leaves = &leaves;
     CHECK_STATUS(weft_scope_open(rt, NULL, &s), WEFT_OK);
@@ -317,12 +317,12 @@ ANYWHERE_TEST(scopes_nest) {
 }
 
 struct parent {
-    weft_scope *s;
-    int *sum;
+    weft_scope* s;
+    int* sum;
 };
 
-static int spawns_siblings(void *arg) {
-    struct parent *const p = (struct parent *)arg;
+static int spawns_siblings(void* arg) {
+    struct parent* const p = (struct parent*)arg;
     int i;
     for (i = 0; i < 10; ++i) CHECK_STATUS(weft_scope_spawn(p->s, adds_one, p->sum, NULL), WEFT_OK);
     return 0;
@@ -341,8 +341,8 @@ ANYWHERE_TEST(a_child_can_spawn_into_its_scope) {
 }
 
 FIBER_TEST(scopes_of_one_fiber_close_in_reverse_order) {
-    weft_scope *outer = NULL;
-    weft_scope *inner = NULL;
+    weft_scope* outer = NULL;
+    weft_scope* inner = NULL;
     char words[] = "of the inner scope";
     int sum = 0;
     CHECK_STATUS(weft_scope_open(NULL, NULL, &outer), WEFT_OK);
@@ -358,7 +358,7 @@ FIBER_TEST(scopes_of_one_fiber_close_in_reverse_order) {
 }
 
 ANYWHERE_TEST(attributes_of_children_are_looked_at) {
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     weft_attributes a;
     int sum = 0;
     CHECK_STATUS(weft_scope_open(rt, NULL, &s), WEFT_OK);
@@ -379,7 +379,7 @@ ANYWHERE_TEST(options_of_another_size) {
         weft_scope_options known;
         uint64_t later;
     } newer;
-    weft_scope *s = NULL;
+    weft_scope* s = NULL;
     weft_scope_options_init(&o);
     o.size = 0;
     CHECK_STATUS(weft_scope_open(rt, &o, &s), WEFT_EINVAL);

@@ -1,17 +1,17 @@
 /* select_test.c - select: each kind of case, few and many of them, and which one is chosen. */
 #include "support/check.h"
 
-static weft_channel *make(size_t capacity) {
-    weft_channel *ch = NULL;
+static weft_channel* make(size_t capacity) {
+    weft_channel* ch = NULL;
     CHECK_STATUS(weft_channel_create(sizeof(int32_t), capacity, NULL, NULL, &ch), WEFT_OK);
     return ch;
 }
 
-static void put(weft_channel *ch, int32_t v) { CHECK_STATUS(weft_send(ch, &v, 0), WEFT_OK); }
+static void put(weft_channel* ch, int32_t v) { CHECK_STATUS(weft_send(ch, &v, 0), WEFT_OK); }
 
 ANYWHERE_TEST(the_ready_receive_is_chosen) {
-    weft_channel *const a = make(1);
-    weft_channel *const b = make(1);
+    weft_channel* const a = make(1);
+    weft_channel* const b = make(1);
     int32_t from_a = 0;
     int32_t from_b = 0;
     size_t chosen = 99;
@@ -33,8 +33,8 @@ ANYWHERE_TEST(the_ready_receive_is_chosen) {
 }
 
 ANYWHERE_TEST(the_ready_send_is_chosen) {
-    weft_channel *const full = make(1);
-    weft_channel *const room = make(1);
+    weft_channel* const full = make(1);
+    weft_channel* const room = make(1);
     int32_t v = 3;
     int32_t got = 0;
     size_t chosen = 99;
@@ -55,8 +55,8 @@ ANYWHERE_TEST(the_ready_send_is_chosen) {
 }
 
 ANYWHERE_TEST(a_closed_channel_is_ready) {
-    weft_channel *const open = make(0);
-    weft_channel *const closed = make(1);
+    weft_channel* const open = make(0);
+    weft_channel* const closed = make(1);
     int32_t v = 4;
     size_t chosen = 99;
     weft_case c[2];
@@ -81,7 +81,7 @@ ANYWHERE_TEST(a_closed_channel_is_ready) {
 }
 
 ANYWHERE_TEST(otherwise_is_chosen_if_nothing_is_ready) {
-    weft_channel *const ch = make(1);
+    weft_channel* const ch = make(1);
     int32_t v = 0;
     size_t chosen = 99;
     weft_case c[2];
@@ -100,7 +100,7 @@ ANYWHERE_TEST(otherwise_is_chosen_if_nothing_is_ready) {
 }
 
 ANYWHERE_TEST(a_timeout_is_a_case) {
-    weft_channel *const ch = make(0);
+    weft_channel* const ch = make(0);
     int32_t v = 0;
     size_t chosen = 99;
     const int64_t times[] = {0, -1, INT64_MIN, 1, MILLISECOND};
@@ -119,17 +119,17 @@ ANYWHERE_TEST(a_timeout_is_a_case) {
     weft_channel_release(ch);
 }
 
-static int returns_5(void *unused) {
+static int returns_5(void* unused) {
     (void)unused;
     return 5;
 }
 
-static int waits_for(void *event) { return weft_event_wait((weft_event *)event, WEFT_FOREVER); }
+static int waits_for(void* event) { return weft_event_wait((weft_event*)event, WEFT_FOREVER); }
 
 ANYWHERE_TEST(the_end_of_a_fiber_is_a_case) {
     weft_event e = WEFT_ZERO_INIT;
-    weft_fiber *const waiting = check_spawn(rt, waits_for, &e);
-    weft_fiber *const ending = check_spawn(rt, returns_5, NULL);
+    weft_fiber* const waiting = check_spawn(rt, waits_for, &e);
+    weft_fiber* const ending = check_spawn(rt, returns_5, NULL);
     size_t chosen = 99;
     weft_case c[2];
     c[0] = weft_on_join(waiting);
@@ -147,9 +147,9 @@ ANYWHERE_TEST(the_end_of_a_fiber_is_a_case) {
 }
 
 FIBER_TEST(a_listener_and_a_stream_are_cases) {
-    weft_listener *l = NULL;
-    weft_stream *near_end = NULL;
-    weft_stream *far_end = NULL;
+    weft_listener* l = NULL;
+    weft_stream* near_end = NULL;
+    weft_stream* far_end = NULL;
     char to[64];
     char byte = 0;
     size_t got = 0;
@@ -188,7 +188,7 @@ FIBER_TEST(a_listener_and_a_stream_are_cases) {
 }
 
 ANYWHERE_TEST(none_is_never_chosen) {
-    weft_channel *const ch = make(1);
+    weft_channel* const ch = make(1);
     int32_t v = 0;
     size_t chosen = 99;
     weft_case c[3];
@@ -201,12 +201,12 @@ ANYWHERE_TEST(none_is_never_chosen) {
     weft_channel_release(ch);
 }
 
-static int selects_what_never_comes(void *arg) {
+static int selects_what_never_comes(void* arg) {
     weft_case c[2];
     size_t chosen = 99;
     c[0] = weft_on(WEFT_CASE_NONE, NULL, NULL, 0);
     c[1] = weft_on(WEFT_CASE_NONE, NULL, NULL, 0);
-    set_to((int *)arg, 1);
+    set_to((int*)arg, 1);
     CHECK_STATUS(weft_select(c, 2, &chosen), WEFT_CANCELED);
     CHECK_EQ(chosen, 99);
     CHECK_STATUS(weft_select(c, 2, &chosen), WEFT_CANCELED);
@@ -215,7 +215,7 @@ static int selects_what_never_comes(void *arg) {
 
 ANYWHERE_TEST(if_nothing_can_become_ready_it_waits_for_a_stop) {
     int began = 0;
-    weft_fiber *const f = check_spawn(rt, selects_what_never_comes, &began);
+    weft_fiber* const f = check_spawn(rt, selects_what_never_comes, &began);
     UNTIL(get_of(&began));
     CHECK_STATUS(weft_join(f, 2 * MILLISECOND, NULL), WEFT_TIMEDOUT);
     CHECK(weft_request_stop(f));
@@ -226,15 +226,15 @@ ANYWHERE_TEST(if_nothing_can_become_ready_it_waits_for_a_stop) {
 
 enum { MANY = 300 };
 struct choice {
-    weft_channel **ch;
+    weft_channel** ch;
     size_t n;
     bool sends;
 };
 
-static int selects_among_many(void *arg) {
-    const struct choice *const choice = (const struct choice *)arg;
+static int selects_among_many(void* arg) {
+    const struct choice* const choice = (const struct choice*)arg;
     static weft_case c[2][MANY];
-    weft_case *const mine = c[choice->sends ? 1 : 0];
+    weft_case* const mine = c[choice->sends ? 1 : 0];
     int32_t v = choice->sends ? 77 : 0;
     size_t chosen = SIZE_MAX;
     size_t i;
@@ -249,7 +249,7 @@ static int selects_among_many(void *arg) {
 
 ANYWHERE_TEST(one_of_many_that_becomes_ready_is_chosen) {
     const size_t counts[] = {1, 2, 20, MANY};
-    static weft_channel *ch[MANY];
+    static weft_channel* ch[MANY];
     size_t i;
     size_t k;
     int way;
@@ -259,7 +259,7 @@ ANYWHERE_TEST(one_of_many_that_becomes_ready_is_chosen) {
         for (i = 0; i < 3; ++i)
             for (way = 0; way < 2; ++way) {
                 struct choice choice;
-                weft_fiber *f;
+                weft_fiber* f;
                 choice.ch = ch;
                 choice.n = counts[k];
                 choice.sends = way == 1;
@@ -280,7 +280,7 @@ ANYWHERE_TEST(one_of_many_that_becomes_ready_is_chosen) {
 
 ANYWHERE_TEST(one_of_many_that_are_ready_is_chosen_and_only_one) {
     const size_t counts[] = {1, 2, 20, MANY};
-    static weft_channel *ch[MANY];
+    static weft_channel* ch[MANY];
     size_t i;
     size_t k;
     for (k = 0; k < 4; ++k) {
@@ -303,8 +303,8 @@ ANYWHERE_TEST(one_of_many_that_are_ready_is_chosen_and_only_one) {
 }
 
 ANYWHERE_TEST(of_two_that_are_ready_each_is_chosen) {
-    weft_channel *const a = make(1);
-    weft_channel *const b = make(1);
+    weft_channel* const a = make(1);
+    weft_channel* const b = make(1);
     int times[2] = {0, 0};
     int32_t v = 0;
     int i;
@@ -328,7 +328,7 @@ ANYWHERE_TEST(of_two_that_are_ready_each_is_chosen) {
 }
 
 ANYWHERE_TEST(a_channel_may_be_in_several_cases) {
-    weft_channel *const ch = make(1);
+    weft_channel* const ch = make(1);
     int32_t v = 11;
     int32_t w = 0;
     size_t chosen = 99;
@@ -347,13 +347,12 @@ ANYWHERE_TEST(a_channel_may_be_in_several_cases) {
 /* ---- bad input ---------------------------------------------------------------------------------------- */
 
 ANYWHERE_TEST(bad_cases_are_refused) {
-    weft_channel *const ch = make(1);
+    weft_channel* const ch = make(1);
     int32_t v = 0;
     size_t chosen = 99;
     weft_case c[2];
     const int32_t unknown[] = {-1, 8, 1000, INT32_MAX, INT32_MIN};
-    const int32_t with_object[] = {WEFT_CASE_RECEIVE, WEFT_CASE_SEND, WEFT_CASE_JOIN, WEFT_CASE_READABLE,
-                                   WEFT_CASE_ACCEPTABLE};
+    const int32_t with_object[] = {WEFT_CASE_RECEIVE, WEFT_CASE_SEND, WEFT_CASE_JOIN, WEFT_CASE_READABLE, WEFT_CASE_ACCEPTABLE};
     size_t i;
     put(ch, 12);
     c[0] = weft_on_receive(ch, &v);

@@ -7,12 +7,20 @@
 static const struct {
     weft_status status;
     int value;
-    const char *name;
+    const char* name;
 } all[] = {
-    {WEFT_OK, 0, "WEFT_OK"},           {WEFT_TIMEDOUT, 1, "WEFT_TIMEDOUT"}, {WEFT_BUSY, 2, "WEFT_BUSY"},
-    {WEFT_CLOSED, 3, "WEFT_CLOSED"},   {WEFT_DONE, 4, "WEFT_DONE"},         {WEFT_CANCELED, 5, "WEFT_CANCELED"},
-    {WEFT_EINVAL, 16, "WEFT_EINVAL"},  {WEFT_ENOMEM, 17, "WEFT_ENOMEM"},    {WEFT_ELIMIT, 18, "WEFT_ELIMIT"},
-    {WEFT_ESYSTEM, 19, "WEFT_ESYSTEM"}, {WEFT_EFAILED, 20, "WEFT_EFAILED"}, {WEFT_ESTATE, 21, "WEFT_ESTATE"},
+    {WEFT_OK, 0, "WEFT_OK"},
+    {WEFT_TIMEDOUT, 1, "WEFT_TIMEDOUT"},
+    {WEFT_BUSY, 2, "WEFT_BUSY"},
+    {WEFT_CLOSED, 3, "WEFT_CLOSED"},
+    {WEFT_DONE, 4, "WEFT_DONE"},
+    {WEFT_CANCELED, 5, "WEFT_CANCELED"},
+    {WEFT_EINVAL, 16, "WEFT_EINVAL"},
+    {WEFT_ENOMEM, 17, "WEFT_ENOMEM"},
+    {WEFT_ELIMIT, 18, "WEFT_ELIMIT"},
+    {WEFT_ESYSTEM, 19, "WEFT_ESYSTEM"},
+    {WEFT_EFAILED, 20, "WEFT_EFAILED"},
+    {WEFT_ESTATE, 21, "WEFT_ESTATE"},
     {WEFT_ENOFIBER, 22, "WEFT_ENOFIBER"},
 };
 
@@ -27,13 +35,12 @@ TEST(each_status_has_its_value_and_name) {
 TEST(another_status_is_unknown) {
     const weft_status others[] = {-1, 6, 15, 23, 1000, INT32_MAX, INT32_MIN};
     size_t i;
-    for (i = 0; i < sizeof others / sizeof *others; ++i)
-        CHECK(strcmp(weft_status_name(others[i]), "unknown status") == 0);
+    for (i = 0; i < sizeof others / sizeof *others; ++i) CHECK(strcmp(weft_status_name(others[i]), "unknown status") == 0);
 }
 
 TEST(the_library_has_the_version_of_the_header) { CHECK_EQ(weft_version(), WEFT_C_VERSION); }
 
-static void *has_no_failure(void *unused) {
+static void* has_no_failure(void* unused) {
     (void)unused;
     CHECK(weft_error() != NULL);
     CHECK(strcmp(weft_error(), "") == 0);
@@ -49,7 +56,7 @@ TEST(a_new_thread_has_no_failure) {
     CHECK(strcmp(weft_error(), "of the main thread") == 0);
 }
 
-static int begins_without(void *unused) {
+static int begins_without(void* unused) {
     has_no_failure(unused);
     return 0;
 }
@@ -90,7 +97,7 @@ ANYWHERE_TEST(the_words_of_the_last_failure_can_be_given_again) {
 }
 
 ANYWHERE_TEST(an_outcome_leaves_the_words_alone) {
-    weft_channel *ch = NULL;
+    weft_channel* ch = NULL;
     int v = 0;
     CHECK_STATUS(weft_channel_create(sizeof v, 0, NULL, NULL, &ch), WEFT_OK);
     CHECK_EQ(weft_fail("before"), WEFT_EFAILED);
@@ -103,7 +110,7 @@ ANYWHERE_TEST(an_outcome_leaves_the_words_alone) {
 }
 
 ANYWHERE_TEST(a_failure_of_the_system_has_an_errno_until_the_next_failure) {
-    weft_channel *ch = NULL;
+    weft_channel* ch = NULL;
     CHECK_STATUS(weft_wait_fd(-1, WEFT_READ, 0), WEFT_ESYSTEM);
     CHECK_EQ(weft_error_errno(), EBADF);
     CHECK(strlen(weft_error()) > 0);
@@ -115,11 +122,11 @@ ANYWHERE_TEST(a_failure_of_the_system_has_an_errno_until_the_next_failure) {
 
 enum { WRITERS = 8, ROUNDS = 200 };
 
-static int writes_its_own(void *number) {
+static int writes_its_own(void* number) {
     char words[32];
     int i;
     for (i = 0; i < ROUNDS; ++i) {
-        snprintf(words, sizeof words, "fiber %d, failure %d", *(int *)number, i);
+        snprintf(words, sizeof words, "fiber %d, failure %d", *(int*)number, i);
         CHECK_EQ(weft_fail(words), WEFT_EFAILED);
         CHECK_STATUS(weft_yield(), WEFT_OK);
         CHECK(strcmp(weft_error(), words) == 0);
@@ -129,8 +136,8 @@ static int writes_its_own(void *number) {
 
 TEST(the_words_belong_to_the_fiber_and_not_to_its_thread) {
     weft_runtime_options o;
-    weft_runtime *r = NULL;
-    weft_fiber *f[WRITERS];
+    weft_runtime* r = NULL;
+    weft_fiber* f[WRITERS];
     int number[WRITERS];
     int i;
     weft_runtime_options_init(&o);

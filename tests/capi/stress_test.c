@@ -8,8 +8,8 @@
 enum { MESSAGES = 100000, SOURCES = 4, STAGES = 4, SINKS = 2, DISTURBERS = 4 };
 
 struct line {
-    weft_channel *first;  /* capacity 0 */
-    weft_channel *second; /* capacity 8 */
+    weft_channel* first;  /* capacity 0 */
+    weft_channel* second; /* capacity 8 */
     int64_t sent;         /* sums; what a disturber sends and receives counts as well */
     int64_t received;
     int sources_done;
@@ -19,12 +19,12 @@ struct line {
 
 /* A fiber with numbers of its own. */
 struct party {
-    struct line *line;
+    struct line* line;
     uint64_t state;
     int64_t from, to;
 };
 
-static uint64_t draw(uint64_t *state) {
+static uint64_t draw(uint64_t* state) {
     *state += 0x9e3779b97f4a7c15u;
     {
         uint64_t z = *state;
@@ -34,7 +34,7 @@ static uint64_t draw(uint64_t *state) {
     }
 }
 
-static struct party make_party(struct line *line, uint64_t number) {
+static struct party make_party(struct line* line, uint64_t number) {
     struct party p;
     p.line = line;
     p.state = line->seed + number * 0x2545f4914f6cdd1du;
@@ -43,9 +43,9 @@ static struct party make_party(struct line *line, uint64_t number) {
     return p;
 }
 
-static void add(int64_t *sum, int64_t v) { (void)__atomic_add_fetch(sum, v, __ATOMIC_SEQ_CST); }
+static void add(int64_t* sum, int64_t v) { (void)__atomic_add_fetch(sum, v, __ATOMIC_SEQ_CST); }
 
-static int64_t draw_timeout(uint64_t *state) {
+static int64_t draw_timeout(uint64_t* state) {
     switch (draw(state) % 4) {
         case 0: return 0;
         case 1: return (int64_t)(draw(state) % 50) * MICROSECOND;
@@ -55,7 +55,7 @@ static int64_t draw_timeout(uint64_t *state) {
 }
 
 /* As often as it takes. */
-static weft_status send_in_the_end(struct party *p, weft_channel *ch, int64_t v) {
+static weft_status send_in_the_end(struct party* p, weft_channel* ch, int64_t v) {
     for (;;) {
         const weft_status s = weft_send(ch, &v, draw_timeout(&p->state));
         if (s != WEFT_BUSY && s != WEFT_TIMEDOUT) return s;
@@ -63,7 +63,7 @@ static weft_status send_in_the_end(struct party *p, weft_channel *ch, int64_t v)
     }
 }
 
-static weft_status receive_in_the_end(struct party *p, weft_channel *ch, int64_t *v) {
+static weft_status receive_in_the_end(struct party* p, weft_channel* ch, int64_t* v) {
     for (;;) {
         const weft_status s = weft_receive(ch, v, draw_timeout(&p->state));
         if (s != WEFT_BUSY && s != WEFT_TIMEDOUT) return s;
@@ -71,8 +71,8 @@ static weft_status receive_in_the_end(struct party *p, weft_channel *ch, int64_t
     }
 }
 
-static int is_a_source(void *arg) {
-    struct party *const p = (struct party *)arg;
+static int is_a_source(void* arg) {
+    struct party* const p = (struct party*)arg;
     int64_t v;
     for (v = p->from; v < p->to; ++v) {
         CHECK_STATUS(send_in_the_end(p, p->line->first, v), WEFT_OK);
@@ -81,8 +81,8 @@ static int is_a_source(void *arg) {
     return 0;
 }
 
-static int is_a_stage(void *arg) {
-    struct party *const p = (struct party *)arg;
+static int is_a_stage(void* arg) {
+    struct party* const p = (struct party*)arg;
     int64_t v = 0;
     weft_status s;
     while ((s = receive_in_the_end(p, p->line->first, &v)) == WEFT_OK)
@@ -91,8 +91,8 @@ static int is_a_stage(void *arg) {
     return 0;
 }
 
-static int is_a_sink(void *arg) {
-    struct party *const p = (struct party *)arg;
+static int is_a_sink(void* arg) {
+    struct party* const p = (struct party*)arg;
     int64_t v = 0;
     weft_status s;
     while ((s = receive_in_the_end(p, p->line->second, &v)) == WEFT_OK) add(&p->line->received, v);
@@ -101,14 +101,14 @@ static int is_a_sink(void *arg) {
 }
 
 /* Passes a message on that it has taken out of the middle, whatever happens. */
-static void pass_on(struct party *p, int64_t v) {
+static void pass_on(struct party* p, int64_t v) {
     weft_shield none;
     weft_shield_enter(&none, WEFT_FOREVER);
     CHECK_STATUS(send_in_the_end(p, p->line->second, v), WEFT_OK);
     weft_shield_leave(&none);
 }
 
-static weft_status disturb_once(struct party *p) {
+static weft_status disturb_once(struct party* p) {
     int64_t v = (int64_t)(draw(&p->state) % 1000);
     int64_t got = 0;
     size_t chosen = 9;
@@ -141,8 +141,8 @@ static weft_status disturb_once(struct party *p) {
 }
 
 /* Until it is stopped, or the line has ended. */
-static int disturbs(void *arg) {
-    struct party *const p = (struct party *)arg;
+static int disturbs(void* arg) {
+    struct party* const p = (struct party*)arg;
     for (;;) {
         weft_status s;
         if (draw(&p->state) % 2 == 0) {
@@ -161,11 +161,11 @@ static int disturbs(void *arg) {
 }
 
 /* Lets fibers disturb the line, and stops each after a while. */
-static int lets_disturb(void *arg) {
-    struct party *const p = (struct party *)arg;
+static int lets_disturb(void* arg) {
+    struct party* const p = (struct party*)arg;
     while (get_of(&p->line->sources_done) == 0) {
         struct party one = make_party(p->line, draw(&p->state));
-        weft_fiber *const f = check_spawn(NULL, disturbs, &one);
+        weft_fiber* const f = check_spawn(NULL, disturbs, &one);
         CHECK_STATUS(weft_sleep((int64_t)(draw(&p->state) % 300) * MICROSECOND), WEFT_OK);
         weft_request_stop(f);
         add_to(&p->line->stops, check_join(f));
@@ -173,10 +173,10 @@ static int lets_disturb(void *arg) {
     return 0;
 }
 
-static int plays(void *arg) {
-    struct line *const line = (struct line *)arg;
+static int plays(void* arg) {
+    struct line* const line = (struct line*)arg;
     struct party parties[SOURCES + STAGES + SINKS + DISTURBERS];
-    weft_fiber *f[SOURCES + STAGES + SINKS + DISTURBERS];
+    weft_fiber* f[SOURCES + STAGES + SINKS + DISTURBERS];
     const int64_t each = SCALED(MESSAGES) / SOURCES;
     int n = 0;
     int i;
@@ -200,9 +200,9 @@ static int plays(void *arg) {
 }
 
 TEST(no_message_is_lost_in_a_pipeline) {
-    const char *const given = getenv("WEFT_SEED");
+    const char* const given = getenv("WEFT_SEED");
     weft_runtime_options o;
-    weft_runtime *r = NULL;
+    weft_runtime* r = NULL;
     struct line line;
     const int64_t n = SCALED(MESSAGES);
     memset(&line, 0, sizeof line);

@@ -5,9 +5,9 @@
 
 /* Both ends of a connection. */
 struct pair {
-    weft_listener *l;
-    weft_stream *a;
-    weft_stream *b;
+    weft_listener* l;
+    weft_stream* a;
+    weft_stream* b;
     char to[64];
 };
 
@@ -22,17 +22,17 @@ static struct pair connect_pair(void) {
     return p;
 }
 
-static void end_pair(struct pair *p) {
+static void end_pair(struct pair* p) {
     weft_stream_destroy(p->a);
     weft_stream_destroy(p->b);
     weft_listener_destroy(p->l);
 }
 
-static int echoes(void *listener) {
-    weft_stream *s = NULL;
+static int echoes(void* listener) {
+    weft_stream* s = NULL;
     char bytes[1000];
     size_t got = 0;
-    CHECK_STATUS(weft_accept((weft_listener *)listener, WEFT_FOREVER, &s), WEFT_OK);
+    CHECK_STATUS(weft_accept((weft_listener*)listener, WEFT_FOREVER, &s), WEFT_OK);
     for (;;) {
         size_t put = 0;
         CHECK_STATUS(weft_read(s, bytes, sizeof bytes, WEFT_FOREVER, &got), WEFT_OK);
@@ -45,13 +45,13 @@ static int echoes(void *listener) {
 }
 
 struct writer {
-    weft_stream *s;
-    const char *bytes;
+    weft_stream* s;
+    const char* bytes;
     size_t n;
 };
 
-static int writes_and_ends(void *arg) {
-    struct writer *const w = (struct writer *)arg;
+static int writes_and_ends(void* arg) {
+    struct writer* const w = (struct writer*)arg;
     size_t put = 0;
     CHECK_STATUS(weft_write(w->s, w->bytes, w->n, WEFT_FOREVER, &put), WEFT_OK);
     CHECK_EQ(put, w->n);
@@ -63,10 +63,10 @@ ANYWHERE_TEST(an_echo_brings_back_what_was_written) {
     enum { BYTES = 1000000 };
     static char sent[BYTES];
     static char came[BYTES];
-    weft_listener *l = NULL;
-    weft_stream *s = NULL;
-    weft_fiber *server;
-    weft_fiber *f;
+    weft_listener* l = NULL;
+    weft_stream* s = NULL;
+    weft_fiber* server;
+    weft_fiber* f;
     struct writer w;
     char to[64];
     size_t got = 0;
@@ -148,7 +148,7 @@ ANYWHERE_TEST(a_read_that_has_to_wait_is_busy_or_times_out) {
 ANYWHERE_TEST(a_write_that_has_to_wait_is_busy_or_times_out) {
     enum { BYTES = 64 << 20 }; /* more than the buffers of a connection hold */
     struct pair p = connect_pair();
-    char *const bytes = (char *)calloc(1, BYTES);
+    char* const bytes = (char*)calloc(1, BYTES);
     size_t put = 0;
     CHECK(bytes != NULL);
     CHECK_STATUS(weft_write(p.a, bytes, BYTES, 20 * MILLISECOND, &put), WEFT_TIMEDOUT);
@@ -233,28 +233,28 @@ ANYWHERE_TEST(shutdown_ends_one_direction) {
 
 /* ---- close ------------------------------------------------------------------------------------------- */
 
-static int reads(void *stream) {
+static int reads(void* stream) {
     char byte = 0;
     size_t got = 99;
-    const weft_status s = weft_read((weft_stream *)stream, &byte, 1, WEFT_FOREVER, &got);
+    const weft_status s = weft_read((weft_stream*)stream, &byte, 1, WEFT_FOREVER, &got);
     CHECK_EQ(got, 0);
     return s;
 }
 
-static int accepts(void *listener) {
-    weft_stream *s = NULL;
-    const weft_status r = weft_accept((weft_listener *)listener, WEFT_FOREVER, &s);
+static int accepts(void* listener) {
+    weft_stream* s = NULL;
+    const weft_status r = weft_accept((weft_listener*)listener, WEFT_FOREVER, &s);
     CHECK(s == NULL);
     return r;
 }
 
-static int writes_much(void *stream) {
+static int writes_much(void* stream) {
     enum { BYTES = 64 << 20 };
-    char *const bytes = (char *)calloc(1, BYTES);
+    char* const bytes = (char*)calloc(1, BYTES);
     size_t put = 0;
     weft_status s;
     CHECK(bytes != NULL);
-    s = weft_write((weft_stream *)stream, bytes, BYTES, WEFT_FOREVER, &put);
+    s = weft_write((weft_stream*)stream, bytes, BYTES, WEFT_FOREVER, &put);
     CHECK(put < BYTES);
     free(bytes);
     return s;
@@ -262,8 +262,8 @@ static int writes_much(void *stream) {
 
 ANYWHERE_TEST(close_wakes_a_reader_and_a_writer) {
     struct pair p = connect_pair();
-    weft_fiber *const r = check_spawn(rt, reads, p.a);
-    weft_fiber *const w = check_spawn(rt, writes_much, p.a);
+    weft_fiber* const r = check_spawn(rt, reads, p.a);
+    weft_fiber* const w = check_spawn(rt, writes_much, p.a);
     char byte = 0;
     UNTIL(check_waits(weft_fiber_id(r), NULL) && check_waits(weft_fiber_id(w), NULL));
     CHECK(weft_stream_fd(p.a) >= 0);
@@ -282,9 +282,9 @@ ANYWHERE_TEST(close_wakes_a_reader_and_a_writer) {
 }
 
 ANYWHERE_TEST(close_wakes_those_that_accept) {
-    weft_listener *l = NULL;
-    weft_stream *s = NULL;
-    weft_fiber *f[2];
+    weft_listener* l = NULL;
+    weft_stream* s = NULL;
+    weft_fiber* f[2];
     int i;
     CHECK_STATUS(weft_listen("127.0.0.1:0", NULL, &l), WEFT_OK);
     for (i = 0; i < 2; ++i) f[i] = check_spawn(rt, accepts, l);
@@ -315,8 +315,8 @@ ANYWHERE_TEST(abort_resets_the_connection) {
 
 ANYWHERE_TEST(an_accept_without_a_peer_is_busy_or_times_out) {
     struct pair p = connect_pair();
-    weft_stream *s = NULL;
-    weft_stream *near_end = NULL;
+    weft_stream* s = NULL;
+    weft_stream* near_end = NULL;
     CHECK_STATUS(weft_accept(p.l, 0, &s), WEFT_BUSY);
     CHECK_STATUS(weft_accept(p.l, -1, &s), WEFT_BUSY);
     CHECK_STATUS(weft_accept(p.l, MILLISECOND, &s), WEFT_TIMEDOUT);
@@ -329,8 +329,8 @@ ANYWHERE_TEST(an_accept_without_a_peer_is_busy_or_times_out) {
 }
 
 ANYWHERE_TEST(a_connection_that_is_refused_has_an_errno) {
-    weft_listener *l = NULL;
-    weft_stream *s = NULL;
+    weft_listener* l = NULL;
+    weft_stream* s = NULL;
     char to[64];
     CHECK_STATUS(weft_listen("127.0.0.1:0", NULL, &l), WEFT_OK);
     snprintf(to, sizeof to, "127.0.0.1:%u", (unsigned)weft_listener_port(l));
@@ -342,8 +342,8 @@ ANYWHERE_TEST(a_connection_that_is_refused_has_an_errno) {
 }
 
 ANYWHERE_TEST(an_address_that_is_taken_has_an_errno) {
-    weft_listener *l = NULL;
-    weft_listener *again = NULL;
+    weft_listener* l = NULL;
+    weft_listener* again = NULL;
     char at[64];
     CHECK_STATUS(weft_listen("127.0.0.1:0", NULL, &l), WEFT_OK);
     snprintf(at, sizeof at, "127.0.0.1:%u", (unsigned)weft_listener_port(l));
@@ -355,7 +355,7 @@ ANYWHERE_TEST(an_address_that_is_taken_has_an_errno) {
 
 ANYWHERE_TEST(listeners_that_share_a_port) {
     weft_listen_options o;
-    weft_listener *l[2] = {NULL, NULL};
+    weft_listener* l[2] = {NULL, NULL};
     char at[64];
     weft_listen_options_init(&o);
     o.reuse_port = true;
@@ -371,7 +371,7 @@ ANYWHERE_TEST(listeners_that_share_a_port) {
 
 ANYWHERE_TEST(options_of_another_size_or_out_of_range) {
     weft_listen_options o;
-    weft_listener *l = NULL;
+    weft_listener* l = NULL;
     weft_listen_options_init(&o);
     o.backlog = -1;
     CHECK_STATUS(weft_listen("127.0.0.1:0", &o, &l), WEFT_EINVAL);
@@ -384,13 +384,23 @@ ANYWHERE_TEST(options_of_another_size_or_out_of_range) {
 }
 
 ANYWHERE_TEST(bad_addresses_are_refused) {
-    const char *const bad[] = {"",           "127.0.0.1",     "127.0.0.1:",    "127.0.0.1:x",   "127.0.0.1:65536", "127.0.0.1:-1",
-                               "[::1:80",    "::1:80",        "127.0.0.1:80 ", "127.0.0.1:8 0", "[::1]80",
-                               "127.0.0.1:1e3", "127.0.0.1:99999999999999999999"};
+    const char* const bad[] = {"",
+                               "127.0.0.1",
+                               "127.0.0.1:",
+                               "127.0.0.1:x",
+                               "127.0.0.1:65536",
+                               "127.0.0.1:-1",
+                               "[::1:80",
+                               "::1:80",
+                               "127.0.0.1:80 ",
+                               "127.0.0.1:8 0",
+                               "[::1]80",
+                               "127.0.0.1:1e3",
+                               "127.0.0.1:99999999999999999999"};
     size_t i;
     for (i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        weft_listener *l = NULL;
-        weft_stream *s = NULL;
+        weft_listener* l = NULL;
+        weft_stream* s = NULL;
         weft_status r = weft_listen(bad[i], NULL, &l);
         if (r != WEFT_EINVAL) fprintf(stderr, "weft_listen(\"%s\")\n", bad[i]);
         CHECK_STATUS(r, WEFT_EINVAL);
@@ -404,7 +414,7 @@ ANYWHERE_TEST(bad_addresses_are_refused) {
 }
 
 ANYWHERE_TEST(a_name_that_nobody_has_is_a_failure_of_the_system) {
-    weft_stream *s = NULL;
+    weft_stream* s = NULL;
     CHECK_STATUS(weft_connect("no-such-host.invalid:80", WEFT_FOREVER, &s), WEFT_ESYSTEM);
     CHECK(strlen(weft_error()) > 0);
     CHECK(weft_error_errno() >= 0); /* no number of the resolver, which are negative */
@@ -432,9 +442,9 @@ ANYWHERE_TEST(the_remote_end_has_an_address) {
 
 ANYWHERE_TEST(ipv6_where_there_is_any) {
     weft_listen_options o;
-    weft_listener *l = NULL;
-    weft_stream *a = NULL;
-    weft_stream *b = NULL;
+    weft_listener* l = NULL;
+    weft_stream* a = NULL;
+    weft_stream* b = NULL;
     char to[64];
     weft_listen_options_init(&o);
     o.v6_only = true;
@@ -453,25 +463,25 @@ ANYWHERE_TEST(ipv6_where_there_is_any) {
 }
 
 struct crossing {
-    weft_stream *s;
-    int *sum;
+    weft_stream* s;
+    int* sum;
 };
 
-static int sends_bytes(void *arg) {
+static int sends_bytes(void* arg) {
     int i;
     for (i = 1; i <= 100; ++i) {
         const unsigned char byte = (unsigned char)i;
-        CHECK_STATUS(weft_write(((struct crossing *)arg)->s, &byte, 1, WEFT_FOREVER, NULL), WEFT_OK);
+        CHECK_STATUS(weft_write(((struct crossing*)arg)->s, &byte, 1, WEFT_FOREVER, NULL), WEFT_OK);
     }
     return 0;
 }
 
-static int sums_bytes(void *arg) {
+static int sums_bytes(void* arg) {
     int i;
     for (i = 1; i <= 100; ++i) {
         unsigned char byte = 0;
-        CHECK_STATUS(weft_read_exact(((struct crossing *)arg)->s, &byte, 1, WEFT_FOREVER, NULL), WEFT_OK);
-        add_to(((struct crossing *)arg)->sum, byte);
+        CHECK_STATUS(weft_read_exact(((struct crossing*)arg)->s, &byte, 1, WEFT_FOREVER, NULL), WEFT_OK);
+        add_to(((struct crossing*)arg)->sum, byte);
     }
     return 0;
 }
@@ -481,7 +491,7 @@ ANYWHERE_TEST(one_reads_while_another_writes) {
     int sum = 0;
     struct crossing a;
     struct crossing b;
-    weft_fiber *f[4];
+    weft_fiber* f[4];
     int i;
     a.s = p.a;
     b.s = p.b;

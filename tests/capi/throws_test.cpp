@@ -30,9 +30,12 @@ int throws_after_waiting(void*) {
 int throws_without_words(void*) { throw std::runtime_error(""); }
 
 const thrown all[] = {
-    {throws_runtime_error, "out of paper"}, {throws_int, nullptr},
-    {throws_bad_alloc, nullptr},            {throws_invalid_argument, "what was given"},
-    {throws_system_error, "of the body"},   {throws_after_waiting, "late"},
+    {throws_runtime_error, "out of paper"},
+    {throws_int, nullptr},
+    {throws_bad_alloc, nullptr},
+    {throws_invalid_argument, "what was given"},
+    {throws_system_error, "of the body"},
+    {throws_after_waiting, "late"},
 };
 
 void check_words(const char* words) {

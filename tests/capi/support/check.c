@@ -8,13 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-weft_runtime *rt;
+weft_runtime* rt;
 
-static struct check_entry *first;
-static struct check_entry **last = &first;
-static const char *running = "(none)";
+static struct check_entry* first;
+static struct check_entry** last = &first;
+static const char* running = "(none)";
 
-void check_register(struct check_entry *entry) {
+void check_register(struct check_entry* entry) {
     *last = entry;
     last = &entry->next;
 }
@@ -26,27 +26,27 @@ static void fail_now(void) {
     _exit(1);
 }
 
-void check_holds(int holds, const char *what, const char *file, int line) {
+void check_holds(int holds, const char* what, const char* file, int line) {
     if (holds) return;
     fprintf(stderr, "%s:%d: %s does not hold; weft_error(): \"%s\"\n", file, line, what, weft_error());
     fail_now();
 }
 
-void check_equal(int64_t a, int64_t b, const char *name_of_a, const char *name_of_b, const char *file, int line) {
+void check_equal(int64_t a, int64_t b, const char* name_of_a, const char* name_of_b, const char* file, int line) {
     if (a == b) return;
-    fprintf(stderr, "%s:%d: %s is %lld, not %lld (%s); weft_error(): \"%s\"\n", file, line, name_of_a, (long long)a,
-            (long long)b, name_of_b, weft_error());
+    fprintf(stderr, "%s:%d: %s is %lld, not %lld (%s); weft_error(): \"%s\"\n", file, line, name_of_a, (long long)a, (long long)b,
+            name_of_b, weft_error());
     fail_now();
 }
 
-void check_status(weft_status s, weft_status expected, const char *call, const char *file, int line) {
+void check_status(weft_status s, weft_status expected, const char* call, const char* file, int line) {
     if (s == expected) return;
     fprintf(stderr, "%s:%d: %s: %s (%d) instead of %s; weft_error(): \"%s\"\n", file, line, call, weft_status_name(s), s,
             weft_status_name(expected), weft_error());
     fail_now();
 }
 
-void check_contains(const char *text, const char *part, const char *what, const char *file, int line) {
+void check_contains(const char* text, const char* part, const char* what, const char* file, int line) {
     if (text != NULL && strstr(text, part) != NULL) return;
     fprintf(stderr, "%s:%d: %s is \"%s\", without \"%s\"\n", file, line, what, text == NULL ? "(null)" : text, part);
     fail_now();
@@ -68,13 +68,13 @@ void check_pause(void) {
 }
 
 struct text {
-    char *bytes;
+    char* bytes;
     size_t n;
 };
 
-static void append(void *user, const char *piece, size_t n) {
-    struct text *t = (struct text *)user;
-    char *more = (char *)realloc(t->bytes, t->n + n + 1);
+static void append(void* user, const char* piece, size_t n) {
+    struct text* t = (struct text*)user;
+    char* more = (char*)realloc(t->bytes, t->n + n + 1);
     CHECK(more != NULL);
     memcpy(more + t->n, piece, n);
     t->bytes = more;
@@ -82,11 +82,11 @@ static void append(void *user, const char *piece, size_t n) {
     t->bytes[t->n] = '\0';
 }
 
-bool check_waits(uint64_t fiber, const char *reason) {
+bool check_waits(uint64_t fiber, const char* reason) {
     struct text dump = {NULL, 0};
     char key[64];
-    char *at;
-    char *end;
+    char* at;
+    char* end;
     bool waits = false;
     CHECK_STATUS(weft_dump(WEFT_DUMP_JSON, append, &dump), WEFT_OK);
     snprintf(key, sizeof key, "{\"id\":%llu,", (unsigned long long)fiber);
@@ -104,7 +104,7 @@ bool check_waits(uint64_t fiber, const char *reason) {
     return waits;
 }
 
-static int run_helper(const char *helper, char *text, size_t n) {
+static int run_helper(const char* helper, char* text, size_t n) {
     int ends[2];
     size_t got = 0;
     int status = 0;
@@ -116,7 +116,7 @@ static int run_helper(const char *helper, char *text, size_t n) {
         const struct rlimit no_core = {0, 0};
         char self[] = "/proc/self/exe";
         char name[128];
-        char *arguments[3];
+        char* arguments[3];
         snprintf(name, sizeof name, "%s", helper);
         arguments[0] = self;
         arguments[1] = name;
@@ -142,7 +142,7 @@ static int run_helper(const char *helper, char *text, size_t n) {
     return status;
 }
 
-void check_dies(const char *helper, const char *words) {
+void check_dies(const char* helper, const char* words) {
     char text[16384];
     const int status = run_helper(helper, text, sizeof text);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
@@ -152,15 +152,15 @@ void check_dies(const char *helper, const char *words) {
     CHECK_CONTAINS(text, words);
 }
 
-void check_runs(const char *helper, char *text, size_t n) {
+void check_runs(const char* helper, char* text, size_t n) {
     const int status = run_helper(helper, text, n);
     if (status != 0) fprintf(stderr, "%s ended with status 0x%x and wrote:\n%s\n", helper, (unsigned)status, text);
     CHECK_EQ(status, 0);
 }
 
-weft_runtime *check_make_runtime(unsigned workers) {
+weft_runtime* check_make_runtime(unsigned workers) {
     weft_runtime_options o;
-    weft_runtime *made = NULL;
+    weft_runtime* made = NULL;
     weft_runtime_options_init(&o);
     o.workers = workers;
     CHECK_STATUS(weft_runtime_create(&o, &made), WEFT_OK);
@@ -168,14 +168,14 @@ weft_runtime *check_make_runtime(unsigned workers) {
     return made;
 }
 
-weft_fiber *check_spawn(weft_runtime *where, weft_body f, void *arg) {
-    weft_fiber *made = NULL;
+weft_fiber* check_spawn(weft_runtime* where, weft_body f, void* arg) {
+    weft_fiber* made = NULL;
     CHECK_STATUS(weft_spawn(where, f, arg, NULL, &made), WEFT_OK);
     CHECK(made != NULL);
     return made;
 }
 
-int check_join(weft_fiber *f) {
+int check_join(weft_fiber* f) {
     int result = -1;
     CHECK_STATUS(weft_join(f, WEFT_FOREVER, &result), WEFT_OK);
     return result;
@@ -184,7 +184,7 @@ int check_join(weft_fiber *f) {
 int check_threads(void) {
     char line[256];
     int n = 0;
-    FILE *f = fopen("/proc/self/status", "r");
+    FILE* f = fopen("/proc/self/status", "r");
     CHECK(f != NULL);
     while (fgets(line, sizeof line, f) != NULL)
         if (sscanf(line, "Threads: %d", &n) == 1) break;
@@ -195,26 +195,26 @@ int check_threads(void) {
 
 int check_descriptors(void) {
     int n = 0;
-    DIR *d = opendir("/proc/self/fd");
+    DIR* d = opendir("/proc/self/fd");
     CHECK(d != NULL);
     while (readdir(d) != NULL) ++n;
     closedir(d);
     return n;
 }
 
-static int on_fiber(void *entry) {
-    ((struct check_entry *)entry)->run();
+static int on_fiber(void* entry) {
+    ((struct check_entry*)entry)->run();
     return 0;
 }
 
-static int nothing(void *unused) {
+static int nothing(void* unused) {
     (void)unused;
     return 0;
 }
 
 /* weft keeps some threads and descriptors for as long as the process lives. */
-static int warm_up(void *unused) {
-    weft_listener *l = NULL;
+static int warm_up(void* unused) {
+    weft_listener* l = NULL;
     (void)unused;
     CHECK_STATUS(weft_blocking(nothing, NULL, NULL), WEFT_OK);
     CHECK_STATUS(weft_listen("localhost:0", NULL, &l), WEFT_OK);
@@ -243,8 +243,7 @@ static void look_at_the_beginning(void) {
 
 static void look_for_leaks(void) {
     const int64_t until = check_now() + 5 * SECOND;
-    while ((check_threads() > threads_before || check_descriptors() > descriptors_before) && check_now() < until)
-        usleep(200);
+    while ((check_threads() > threads_before || check_descriptors() > descriptors_before) && check_now() < until) usleep(200);
     if (check_threads() > threads_before || check_descriptors() != descriptors_before) {
         fprintf(stderr, "%s leaves %d threads and %d descriptors; there were %d and %d\n", running, check_threads(),
                 check_descriptors(), threads_before, descriptors_before);
@@ -252,7 +251,7 @@ static void look_for_leaks(void) {
     }
 }
 
-static void run(struct check_entry *entry) {
+static void run(struct check_entry* entry) {
     running = entry->name;
     alarm(600); /* longer than any test takes: a test that hangs does not stay for ever */
     if (entry->place == CHECK_ON_FIBER || entry->place == CHECK_ANYWHERE) {
@@ -277,8 +276,8 @@ static void as_from_a_shell(void) {
     signal(SIGUSR2, SIG_DFL);
 }
 
-int main(int argc, char **argv) {
-    struct check_entry *e;
+int main(int argc, char** argv) {
+    struct check_entry* e;
     as_from_a_shell();
     if (argc > 2) {
         fprintf(stderr, "usage: %s [TEST]\n", argv[0]);

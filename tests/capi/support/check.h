@@ -53,17 +53,17 @@ extern "C" {
 
 enum check_place { CHECK_ON_THREAD, CHECK_ON_FIBER, CHECK_ANYWHERE, CHECK_AS_HELPER };
 struct check_entry {
-    const char *name;
+    const char* name;
     void (*run)(void);
     enum check_place place;
-    struct check_entry *next;
+    struct check_entry* next;
 };
-void check_register(struct check_entry *entry);
+void check_register(struct check_entry* entry);
 
-#define CHECK_DEFINE(name, place)                                                                  \
-    static void test_##name(void);                                                                 \
-    static struct check_entry entry_of_##name = {#name, test_##name, place, NULL};                 \
-    __attribute__((constructor)) static void register_##name(void) { check_register(&entry_of_##name); } \
+#define CHECK_DEFINE(name, place)                                                                                                \
+    static void test_##name(void);                                                                                               \
+    static struct check_entry entry_of_##name = {#name, test_##name, place, NULL};                                               \
+    __attribute__((constructor)) static void register_##name(void) { check_register(&entry_of_##name); }                         \
     static void test_##name(void)
 #define TEST(name) CHECK_DEFINE(name, CHECK_ON_THREAD)
 #define FIBER_TEST(name) CHECK_DEFINE(name, CHECK_ON_FIBER)
@@ -71,7 +71,7 @@ void check_register(struct check_entry *entry);
 #define HELPER(name) CHECK_DEFINE(name, CHECK_AS_HELPER)
 
 /* Of FIBER_TEST and ANYWHERE_TEST. */
-extern weft_runtime *rt;
+extern weft_runtime* rt;
 
 #define CHECK(x) check_holds((x) ? 1 : 0, #x, __FILE__, __LINE__)
 #define CHECK_EQ(a, b) check_equal((int64_t)(a), (int64_t)(b), #a, #b, __FILE__, __LINE__)
@@ -81,43 +81,43 @@ extern weft_runtime *rt;
 /* For a status that does not matter. */
 #define IGNORE(call) check_ignore((call))
 /* Waits for what another thread or fiber brings about without an event of its own. No stop ends it. */
-#define UNTIL(x)                                                                                   \
-    do {                                                                                           \
-        const int64_t until_ = check_now() + 60 * SECOND;                                          \
-        while (!(x)) {                                                                             \
-            check_holds(check_now() < until_, "in time: " #x, __FILE__, __LINE__);                 \
-            check_pause();                                                                         \
-        }                                                                                          \
+#define UNTIL(x)                                                                                                                 \
+    do {                                                                                                                         \
+        const int64_t until_ = check_now() + 60 * SECOND;                                                                        \
+        while (!(x)) {                                                                                                           \
+            check_holds(check_now() < until_, "in time: " #x, __FILE__, __LINE__);                                               \
+            check_pause();                                                                                                       \
+        }                                                                                                                        \
     } while (0)
 
-void check_holds(int holds, const char *what, const char *file, int line);
-void check_equal(int64_t a, int64_t b, const char *first, const char *second, const char *file, int line);
-void check_status(weft_status s, weft_status expected, const char *call, const char *file, int line);
-void check_contains(const char *text, const char *part, const char *what, const char *file, int line);
+void check_holds(int holds, const char* what, const char* file, int line);
+void check_equal(int64_t a, int64_t b, const char* first, const char* second, const char* file, int line);
+void check_status(weft_status s, weft_status expected, const char* call, const char* file, int line);
+void check_contains(const char* text, const char* part, const char* what, const char* file, int line);
 void check_ignore(weft_status s);
 int64_t check_now(void);
 /* Sleeps for a moment, on a fiber under a shield. */
 void check_pause(void);
 /* Whether that fiber waits now, and for that reason (null: for any). */
-bool check_waits(uint64_t fiber, const char *reason);
+bool check_waits(uint64_t fiber, const char* reason);
 /* Starts this program once more, with the name of a HELPER. It must be ended by abort() after it has
  * written a line with `words` to stderr. */
-void check_dies(const char *helper, const char *words);
+void check_dies(const char* helper, const char* words);
 /* Starts it once more; it must end with code 0. What it wrote to stderr is in `text`. */
-void check_runs(const char *helper, char *text, size_t n);
+void check_runs(const char* helper, char* text, size_t n);
 /* With so many workers and the defaults for all else. */
-weft_runtime *check_make_runtime(unsigned workers);
+weft_runtime* check_make_runtime(unsigned workers);
 /* weft_spawn() with default attributes, which must succeed. */
-weft_fiber *check_spawn(weft_runtime *where, weft_body f, void *arg);
+weft_fiber* check_spawn(weft_runtime* where, weft_body f, void* arg);
 /* weft_join() without a limit, which must succeed. */
-int check_join(weft_fiber *f);
+int check_join(weft_fiber* f);
 int check_threads(void);
 int check_descriptors(void);
 
 /* Counts that several threads share. */
-static inline int get_of(int *n) { return __atomic_load_n(n, __ATOMIC_SEQ_CST); }
-static inline void set_to(int *n, int v) { __atomic_store_n(n, v, __ATOMIC_SEQ_CST); }
-static inline int add_to(int *n, int v) { return __atomic_add_fetch(n, v, __ATOMIC_SEQ_CST); }
+static inline int get_of(int* n) { return __atomic_load_n(n, __ATOMIC_SEQ_CST); }
+static inline void set_to(int* n, int v) { __atomic_store_n(n, v, __ATOMIC_SEQ_CST); }
+static inline int add_to(int* n, int v) { return __atomic_add_fetch(n, v, __ATOMIC_SEQ_CST); }
 
 #ifdef __cplusplus
 }
