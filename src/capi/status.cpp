@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -30,6 +31,10 @@ struct last_failure final : detail::local_value {
         words[n] = '\0';
         number = errno_value;
         ++count;
+    }
+    void forget() noexcept {
+        words.front() = '\0';
+        number = 0;
     }
 
     std::array<char, 512> words{};
@@ -119,7 +124,7 @@ unsigned failures() noexcept {
 }
 
 void forget_failure() noexcept {
-    if (auto* const known = find_failure()) known->set({}, 0);
+    if (auto* const known = find_failure()) known->forget();
 }
 
 weft_status refuse(const char* function, const char* what) noexcept { return fail_in(function, WEFT_EINVAL, what); }
