@@ -73,8 +73,8 @@ static int victim(void* arg) {
     s->row->begin(s);
     if (s->cause == BY_DEADLINE) {
         const int64_t soon = s->moment == BEFORE ? 0 : 3 * MILLISECOND;
-        __atomic_store_n(&s->deadline_at, check_now() + soon, __ATOMIC_SEQ_CST);
         weft_deadline_enter(&d, soon);
+        __atomic_store_n(&s->deadline_at, check_now() + soon, __ATOMIC_SEQ_CST); /* or a little earlier */
     } else if (s->moment == BEFORE) {
         set_to(&s->ready, 1);
         UNTIL(get_of(&s->stopped));
