@@ -61,7 +61,7 @@ million-idle: setup ## what an HTTP server holds for each of CONNECTIONS=1000000
 seeds: setup setup-plots ## the experiments of the five seeds beside all peers, in 12 minutes; FULL=1: with the seeds' sizes; NAMES=ring,feed: these
 	-@scripts/setup peers
 	$(call configure,release)
-	cmake --build --preset release --target weft_cli --parallel $(JOBS)
+	cmake --build --preset release --target weft_cli weft_c --parallel $(JOBS)
 	if grep -qs users_variants build/release/build.ninja; then cmake --build --preset release --target users_variants --parallel $(JOBS); fi
 	bench/seeds/run build/release/bin/weft $(if $(FULL),--full) $(if $(NAMES),--names $(NAMES))
 
