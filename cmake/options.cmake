@@ -32,9 +32,9 @@ include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-fstack-clash-protection WEFT_HAS_STACK_CLASH_PROTECTION)
 
 if(WEFT_SANITIZE)
-    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${WEFT_SANITIZE}>
-                        $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
-                        $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${WEFT_SANITIZE}>
+                        $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
+                        $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>)
     add_link_options(-fsanitize=${WEFT_SANITIZE})
     if(WEFT_SANITIZE MATCHES undefined)
         # Its look at an object needs a pipe, and without one it reports a fault: some tests fill the descriptor table.

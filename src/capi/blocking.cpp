@@ -3,6 +3,8 @@
 
 #include <weft/io/descriptor.hpp>
 
+#include <poll.h>
+
 #include <exception>
 #include <string>
 #include <utility>
@@ -18,6 +20,12 @@ struct brought {
     weft_status status;
     void* value;
 };
+
+/// A deadline that has passed would end a wait before it looks.
+bool is_ready(int fd, int what) noexcept {
+    pollfd look{.fd = fd, .events = static_cast<short>(what == WEFT_READ ? POLLIN : POLLOUT), .revents = 0};
+    return ::poll(&look, 1, 0) > 0;
+}
 
 }  // namespace
 }  // namespace weft::capi
@@ -50,14 +58,14 @@ weft_status weft_blocking(weft_body f, void* arg, int* result) {
 weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (*on_cancel)(void* arg), void* arg, void** value) {
     if (!start) return refuse("weft_await_callback", "start is null");
     return guarded([&]() -> weft_status {
-        forget_failure();  // so that words are those of start()
+        const auto before = failures();
         const auto got =
             weft::await_callback<brought>([&](weft::resumer<brought> resume) { start(arg, new weft_resume{std::move(resume)}); },
                                           [&] {
                                               if (on_cancel) on_cancel(arg);
                                           });
         if (got.status == WEFT_OK && value) *value = got.value;
-        const bool lacks_words = got.status >= WEFT_EINVAL && *weft_error() == '\0';
+        const bool lacks_words = got.status >= WEFT_EINVAL && failures() == before;  // start() may have some
         return lacks_words
                    ? fail(got.status, std::string("weft_await_callback: called back with ") + weft_status_name(got.status))
                    : got.status;
@@ -77,7 +85,8 @@ weft_status weft_wait_fd(int fd, int what, int64_t timeout_ns) {
     return guarded([&]() -> weft_status {
         std::error_code error;
         auto borrowed = weft::io::descriptor::borrow(fd, error);
-        if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), error.value());
+        if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), errno_of(error));
+        if (timeout_ns <= 0) return is_ready(fd, what) ? WEFT_OK : WEFT_BUSY;
         return within("weft_wait_fd", timeout_ns,
                       [&](std::error_code& e) { what == WEFT_READ ? borrowed.wait_readable(e) : borrowed.wait_writable(e); });
     });

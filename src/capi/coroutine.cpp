@@ -1,5 +1,8 @@
 // coroutine.cpp - coroutines in C. A body that is to end is told so by the status of its yield.
 #include <weft/detail/coroutine_core.hpp>
+#include <weft/stop.hpp>
+
+#include <exception>
 
 #include "capi/handles.hpp"
 #include "capi/status.hpp"
@@ -34,11 +37,17 @@ weft_status weft_coroutine_create(weft_coroutine_body f, void* arg, size_t stack
 weft_status weft_coroutine_call(weft_coroutine* c, void* in, void** out) {
     if (!c) return refuse("weft_coroutine_call", "the coroutine is null");
     return guarded([&]() -> weft_status {
-        if (is_done(c)) {
-            if (out) *out = nullptr;
-            return WEFT_DONE;
+        if (out) *out = nullptr;
+        if (is_done(c)) return WEFT_DONE;
+        void* passed = nullptr;
+        try {
+            passed = weft::detail::call_coroutine(core_of(c), in);
+        } catch (const weft::cancelled&) {
+            throw;
+        } catch (...) {
+            if (is_done(c)) return failure_of_body(std::current_exception());
+            throw;
         }
-        void* const passed = weft::detail::call_coroutine(core_of(c), in);
         if (out) *out = passed;
         return is_done(c) ? WEFT_DONE : WEFT_OK;
     });

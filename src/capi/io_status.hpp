@@ -17,7 +17,7 @@ inline weft_status io_status(const std::error_code& error, const char* function,
     if (is_deadline && is_ours) return too_late(timeout_ns);
     if (is_deadline || error == std::errc::operation_canceled) return WEFT_CANCELED;
     if (error == std::errc::bad_file_descriptor) return WEFT_CLOSED;
-    return guarded([&] { return fail(WEFT_ESYSTEM, std::string(function) + ": " + error.message(), error.value()); });
+    return guarded([&] { return fail(WEFT_ESYSTEM, std::string(function) + ": " + error.message(), errno_of(error)); });
 }
 
 /// Calls operation(std::error_code&), and interrupts it when the timeout has passed. \parks

@@ -5,6 +5,7 @@
 #include <weft/detail/countdown.hpp>
 #include <weft/event.hpp>
 #include <weft/runtime.hpp>
+#include <weft/stop.hpp>
 
 #include <chrono>
 #include <csetjmp>
@@ -171,7 +172,9 @@ private:
         }
     }
 
+    // A stop of the run() does not interrupt it, or coroutines would be lost.
     void start_batch() {
+        const shield until_all_have_started;
         not_started missing{under_way_, static_cast<std::ptrdiff_t>(batch_.size())};
         under_way_.add(missing.count);
         for (std::size_t i = 0; i < batch_.chunks(); ++i) start_some(batch_.chunk(i), missing);

@@ -5,7 +5,9 @@
 #include <weft/stop.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -28,10 +30,16 @@ struct last_failure final : detail::local_value {
         std::memmove(words.data(), what.data(), n);  // `what` may be these words
         words[n] = '\0';
         number = errno_value;
+        ++count;
+    }
+    void forget() noexcept {
+        words.front() = '\0';
+        number = 0;
     }
 
     std::array<char, 512> words{};
     int number = 0;
+    unsigned count = 0;
 };
 
 // Used by fibers that may end after static objects do.
@@ -85,9 +93,10 @@ weft_status caught() noexcept {
     } catch (const std::invalid_argument& e) {
         return fail(WEFT_EINVAL, e.what());
     } catch (const std::system_error& e) {
-        if (e.code() == std::errc::resource_unavailable_try_again) return fail(WEFT_ELIMIT, e.what(), e.code().value());
+        if (errno_of(e.code()) == EAGAIN) return fail(WEFT_ELIMIT, e.what(), EAGAIN);
+        if (e.code() == std::errc::not_enough_memory) return fail(WEFT_ENOMEM, e.what(), errno_of(e.code()));
         if (e.code() == std::errc::no_child_process) return fail(WEFT_ESTATE, e.what());  // a runtime of the parent process
-        return fail(WEFT_ESYSTEM, e.what(), e.code().value());
+        return fail(WEFT_ESYSTEM, e.what(), errno_of(e.code()));
     } catch (const std::exception& e) {
         return fail(WEFT_EFAILED, e.what());
     } catch (...) {
@@ -109,8 +118,13 @@ weft_status failure_of_body(const std::exception_ptr& failure) noexcept {
     }
 }
 
+unsigned failures() noexcept {
+    const auto* const known = find_failure();
+    return known ? known->count : 0;
+}
+
 void forget_failure() noexcept {
-    if (auto* const known = find_failure()) known->set({}, 0);
+    if (auto* const known = find_failure()) known->forget();
 }
 
 weft_status refuse(const char* function, const char* what) noexcept { return fail_in(function, WEFT_EINVAL, what); }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <string_view>
+#include <system_error>
 
 #include "sched/own_stack.hpp"
 
@@ -22,6 +23,8 @@ namespace weft::capi {
 [[gnu::cold]] weft_status caught() noexcept;
 /// What a body that has ended by this exception reports to whoever waits for it: WEFT_EFAILED.
 [[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
+/// How many failures the calling fiber or thread has had: a number to compare with a later one.
+unsigned failures() noexcept;
 /// Forgets the last failure of the calling fiber or thread.
 void forget_failure() noexcept;
 /// WEFT_EINVAL: "weft_send: the channel is null".
@@ -30,6 +33,11 @@ void forget_failure() noexcept;
 [[gnu::cold]] weft_status no_runtime(const char* function) noexcept;
 /// WEFT_ESTATE: the runtime runs in the parent process.
 [[gnu::cold]] weft_status not_here(const char* function) noexcept;
+
+/// The number for weft_error_errno(); 0 for what is no errno, such as the codes of look-ups.
+inline int errno_of(const std::error_code& e) noexcept {
+    return e.category() == std::system_category() || e.category() == std::generic_category() ? e.value() : 0;
+}
 
 /// Runs f, which returns a status. Nothing it throws gets out.
 template <class F>

@@ -168,6 +168,7 @@ weft_status weft_write(weft_stream* s, const void* from, size_t n, int64_t timeo
 weft_status weft_write_pieces(weft_stream* s, const weft_piece* pieces, size_t n, int64_t timeout_ns, size_t* put) {
     return guarded([&]() -> weft_status {
         set(put, 0);
+        if (!s) return refuse("weft_write_pieces", "the stream is null");
         if (!pieces && n != 0) return refuse("weft_write_pieces", "the pieces are null");
         std::array<std::span<const std::byte>, 16> few;
         std::vector<std::span<const std::byte>> many;

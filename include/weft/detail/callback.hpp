@@ -75,7 +75,8 @@ struct callback_state : callback_core {
     }
 
     T take() {
-        if (error) std::rethrow_exception(error);
+        // Taken out, so that the thread that called back, which may go last, does not destroy it.
+        if (error) std::rethrow_exception(std::exchange(error, nullptr));
         if constexpr (!std::is_void_v<T>) return std::move(*value);
     }
 
