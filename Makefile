@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -30,7 +30,7 @@ demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 choose
 	cmake --build --preset demo --target example_users --parallel $(JOBS)
 	@scripts/demo build/demo/examples/users $(LISTEN)
 
-test: setup ## builds everything and runs every test; TESTS=regex and TARGETS='a b' choose
+test: setup setup-python ## builds everything and runs every test; TESTS=regex and TARGETS='a b' choose
 	$(call suite,dev)
 
 asan: setup-tsan ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -61,7 +61,7 @@ million-idle: setup ## what an HTTP server holds for each of CONNECTIONS=1000000
 seeds: setup setup-plots ## the experiments of the five seeds beside all peers, in 12 minutes; FULL=1: with the seeds' sizes; NAMES=ring,feed: these
 	-@scripts/setup peers
 	$(call configure,release)
-	cmake --build --preset release --target weft_cli --parallel $(JOBS)
+	cmake --build --preset release --target weft_cli weft_c --parallel $(JOBS)
 	if grep -qs users_variants build/release/build.ninja; then cmake --build --preset release --target users_variants --parallel $(JOBS); fi
 	bench/seeds/run build/release/bin/weft $(if $(FULL),--full) $(if $(NAMES),--names $(NAMES))
 
@@ -134,6 +134,17 @@ arm64: setup-arm64 ## the tests, built for aarch64 and run under emulation
 
 arm64-core: setup-arm64 ## the part of them that every change must pass
 	$(call suite,arm64-core)
+
+python-test: setup setup-python ## the tests of the Python package
+	$(call configure,dev)
+	cmake --build --preset dev --target weft_python --parallel $(JOBS)
+	ctest --preset dev -R '^python'
+
+wheel: setup-install setup-python ## the Python package as a wheel, in build/wheel
+	build/tools/python/bin/pip wheel --no-build-isolation --no-deps --wheel-dir build/wheel ./python
+
+setup-python:
+	@scripts/setup python
 
 setup-install:
 	@scripts/setup install

@@ -207,6 +207,30 @@ def build_python(out, workers, *, program, kind):
     return [python, "-B", str(HERE / "python" / program), kind]
 
 
+def build_cython(out, workers):
+    """weft itself, by its package for Cython. The library is that of build/release if it is there; else it is built as a part of the package."""
+    tree, folder = HERE.parents[1], out / "cython"
+    if not (tree / "python/pyproject.toml").exists():
+        raise Missing("there is no source tree of weft, from which this peer builds the package")
+    library = tree / "build/release/libweft_c.so"
+    with locked(folder):
+        python = python_with(folder, HERE / "cython/requirements.txt")
+        source = HERE / "cython/coroutines.pyx"
+        package = [*(tree / "python" / n for n in ("CMakeLists.txt", "pyproject.toml")), *sorted((tree / "python/src/weft").iterdir()),
+                   *sorted((tree / "include/weft").glob("c*.h")),
+                   *([library] if library.exists() else sorted((tree / "src").rglob("*.[ch]pp")))]
+        install = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-build-isolation", "--no-deps", "--force-reinstall",
+                   *([f"--config-settings=cmake.define.WEFT_C_LIBRARY={library}"] if library.exists() else []), str(tree / "python")]
+        execute_unless_built(folder / "venv", install, package, stamp=folder / "package-of")
+        build = ("import sys, weft; from setuptools import Extension, setup; from Cython.Build import cythonize; "
+                 f"setup(name='coroutines', ext_modules=cythonize([Extension('coroutines', [{str(source)!r}], **weft.extension_options())], "
+                 "build_dir='made'), script_args=['build_ext', '--build-lib', 'module', '--build-temp', 'made'])")
+        module = folder / "module"
+        execute_unless_built(module, ["env", f"--chdir={folder}", python, "-c", build], [source, folder / "package-of"],
+                             stamp=folder / "module-of")
+    return [python, "-B", str(HERE / "cython/peer.py"), str(module)]
+
+
 def node():
     found = program("node", "nodejs 18 or newer")
     if version_of([found, "--version"], r"v(\d+)") < (18,):

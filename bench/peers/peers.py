@@ -77,6 +77,7 @@ PEERS = {peer.name: peer for peer in (
     Peer("asyncio", IN_PYTHON, python("asyncio", "loops.py")),
     Peer("uvloop", IN_PYTHON, python("uvloop", "loops.py")),
     Peer("gevent", IN_PYTHON, python("gevent", "greenlets.py")),
+    Peer("cython", knows("switch", "spawn"), building.build_cython),
     Peer("node", knows(switch=1_000_000, spawn=500_000, ring=1_000_000, feed=256, timers=100_000, preempt=UNPREEMPTED), building.build_node),
     Peer("tokio", knows(*ALL, forkjoin=27, preempt=UNPREEMPTED), building.build_tokio),
     Peer("boost_fiber", knows("switch", "fibonacci", "feed", "mutex", spawn=100_000, parked=100_000, ring=200_000, channel=50_000,

@@ -32,7 +32,8 @@ REST = ("threads", "go", "java", "akka", "quasar", "erlang", "node", "tokio", "b
 SHORT = (
     Step("switch", "", ("--runs", "3", "--n", "1000000"), (Peers(runs=1, workers=(1,), n=200_000),)),
     Step("feed", "000", ("--runs", "3"), (Peers(runs=1, workers=(1,), n=64),)),
-    Step("spawn", "001", ("--runs", "3"), (Peers(PYTHON, runs=1, workers=(1,), n=100_000), Peers(REST, runs=2, workers=(1,)))),
+    Step("spawn", "001", ("--runs", "3"), (Peers(PYTHON, runs=1, workers=(1,), n=100_000),
+                                      Peers(("cython",), runs=5), Peers(REST, runs=2, workers=(1,)))),
     Step("fibonacci", "001", ("--runs", "1", "--workers", "1,2,4,8,16"), (Peers(("go",), runs=1, workers=(1, 2, 4, 8, 16)),)),
     Step("channel", "001", ("--runs", "3", "--n", "20000", "--workers", "1,2")),
     Step("ring", "002", ("--runs", "2", "--n", "1000000"), (Peers(runs=2, n=200_000),)),
@@ -43,7 +44,7 @@ SHORT = (
 FULL = (
     Step("switch", "", (), (Peers(workers=(1,)),)),
     Step("feed", "000", (), (Peers(n=1024),), full_flag=True),
-    Step("spawn", "001", ("--runs", "9"), (Peers(PYTHON, runs=5, workers=(1,)), Peers(REST))),
+    Step("spawn", "001", ("--runs", "9"), (Peers(PYTHON, runs=5, workers=(1,)), Peers(("cython", *REST)))),
     Step("fibonacci", "001", ("--workers", "1,2,4,8,16"), (Peers(workers=(1, 2, 4, 8, 16)),)),
     Step("channel", "001", ("--runs", "9")),
     Step("ring", "002", (), (Peers(),)),

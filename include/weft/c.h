@@ -208,8 +208,9 @@ WEFT_API WEFT_CHECK weft_status weft_dump(int format, void (*write)(void* user, 
 /* ---- fibers --------------------------------------------------------------------------------- */
 
 /* The body of a fiber. Its result goes to weft_join(). WEFT_EFAILED is a failure, whose words are those
- * of the last failure in the body, so weft_fail() is the way to return it. A body that returns inside
- * a shield or deadline of its own stops the program. */
+ * of the last failure in the body, so weft_fail() is the way to return it. To end because of a
+ * WEFT_CANCELED is no failure: return another value, such as that one. A body that returns inside a
+ * shield or deadline of its own stops the program. */
 typedef int (*weft_body)(void* arg);
 
 /* Which threads may run a fiber: any; any before its start and one then; the one it is spawned on;

@@ -37,8 +37,10 @@ weft_status weft_coroutine_create(weft_coroutine_body f, void* arg, size_t stack
 weft_status weft_coroutine_call(weft_coroutine* c, void* in, void** out) {
     if (!c) return refuse("weft_coroutine_call", "the coroutine is null");
     return guarded([&]() -> weft_status {
-        if (out) *out = nullptr;
-        if (is_done(c)) return WEFT_DONE;
+        if (is_done(c)) {
+            if (out) *out = nullptr;
+            return WEFT_DONE;
+        }
         void* passed = nullptr;
         try {
             passed = weft::detail::call_coroutine(core_of(c), in);

@@ -1,8 +1,8 @@
 """Proves that weft-lint finds what is planted and nothing else, in every way of compiling it.
 
-    check_lint.py SOURCE_DIR LINT LIBRARY WORK_DIR COMPILER...
+    check_lint.py SOURCE_DIR LINT LIBRARY C_LIBRARY WORK_DIR COMPILER...
 
-LIBRARY is weft as an archive. What must be found stands in the names of the functions of planted.cpp.
+LIBRARY is weft as an archive, C_LIBRARY that of the C ABI. What must be found stands in the names of the functions of planted.cpp.
 """
 import concurrent.futures
 import json
@@ -11,7 +11,8 @@ import re
 import subprocess
 import sys
 
-source, lint, library, work, compilers = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4]), sys.argv[5:]
+source, lint, library, c_library = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
+work, compilers = pathlib.Path(sys.argv[5]), sys.argv[6:]
 here = source / "tests/lint"
 failures = []
 
@@ -113,5 +114,10 @@ readable = subprocess.run(["c++filt"], input="\n".join(parking), text=True, stdo
 now = {name for name, line in zip(parking, readable) if "(" in line and is_declared(line)}
 expect("the library has functions that park", len(now) > 50)
 expect("tools/lint/parks.txt has all that park", now <= kept, "add\n" + "\n".join(sorted(now - kept)))
+
+# And all functions of the C ABI. Some park for a reason that their users never meet, such as a limit of fibers that they do not set.
+now = {name for name in run(lint, "--list-parking", c_library).stdout.split() if name.startswith("weft_")}
+expect("of the functions for C some park", len(now) > 25)
+expect("tools/lint/parks.txt has the same of them", now == {name for name in kept if name.startswith("weft_")}, sorted(now))
 print(f"{len(failures)} failed")
 sys.exit(1 if failures else 0)

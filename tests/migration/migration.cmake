@@ -23,7 +23,7 @@ endif()
 
 if(lint_program AND NOT BUILD_SHARED_LIBS)
     add_test(NAME lint.planted COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/lint/check_lint.py" "${PROJECT_SOURCE_DIR}"
-             "${lint_program}" $<TARGET_FILE:weft> "${CMAKE_CURRENT_BINARY_DIR}/lint" ${compilers})
+             "${lint_program}" $<TARGET_FILE:weft> $<TARGET_FILE:weft_c> "${CMAKE_CURRENT_BINARY_DIR}/lint" ${compilers})
     set_tests_properties(lint.planted PROPERTIES TIMEOUT 300 LABELS lint)
 endif()
 

@@ -1,0 +1,32 @@
+"""The programs of docs/python."""
+import pathlib
+
+import pytest
+
+import weft
+from conftest import compile_module, load
+
+EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    return lambda name: load(compile_module(EXAMPLES / f"{name}.pyx", folder))
+
+
+def test_quick_start(example):
+    assert example("quick_start").squares(1000) == [n * n for n in range(1000)]
+
+
+def test_pipeline(example):
+    pipeline = example("pipeline")
+    s = pipeline.Sum()
+    for n in range(100):
+        s.add(n)
+    assert s.finish() == 4950
+    with pytest.raises(weft.Closed):
+        s.add(1)
+    with pytest.raises(RuntimeError):
+        s.finish()
+    pipeline.Sum().add(7)   # dropped without finish(): its fiber is stopped
