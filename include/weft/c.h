@@ -94,7 +94,7 @@ enum {
 WEFT_API const char* weft_error(void);
 /* The errno of that failure; 0 if it was not that of a system call. */
 WEFT_API int weft_error_errno(void);
-/* Makes `words` (copied) what weft_error() returns, and returns WEFT_EFAILED. In a body:
+/* Makes `words` (copied, at most 511 bytes) what weft_error() returns, and returns WEFT_EFAILED. In a body:
  *     return weft_fail("no such account"); */
 WEFT_API weft_status weft_fail(const char* words);
 /* "WEFT_OK" and so on; "unknown status" for another value. */
