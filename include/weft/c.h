@@ -82,9 +82,11 @@ enum {
     WEFT_ENOMEM = 17,
     WEFT_ELIMIT = 18,   /* max_fibers has been reached (WEFT_AT_LIMIT_FAIL), or no thread can be had */
     WEFT_ESYSTEM = 19,  /* a system call failed; weft_error_errno() is its errno */
-    WEFT_EFAILED = 20,  /* a body failed: it returned WEFT_EFAILED, or C++ code in it threw */
-    WEFT_ESTATE = 21,   /* not possible now: the mutex is not the caller's, the runtime is a parent process's */
-    WEFT_ENOFIBER = 22  /* only a fiber can do this, and the caller is a plain thread */
+    WEFT_ESTATE = 20,   /* not possible now: the mutex is not the caller's, the runtime is a parent process's */
+    WEFT_ENOFIBER = 21, /* only a fiber can do this, and the caller is a plain thread */
+    /* A body failed: it returned WEFT_EFAILED, or C++ code in it threw. A number that no body returns by
+     * chance, since its result may be any. */
+    WEFT_EFAILED = 0x57454654
 };
 
 #define WEFT_FOREVER INT64_MAX
@@ -286,7 +288,8 @@ WEFT_API void weft_shield_enter(weft_shield* frame, int64_t limit_ns);
 WEFT_API void weft_shield_leave(weft_shield* frame);
 /* Calls that park return WEFT_CANCELED from `timeout_ns` on, until the frame is left. Of nested
  * deadlines the earliest counts. Leave it with the status of the work that it bounds: the result is
- * WEFT_TIMEDOUT in place of a WEFT_CANCELED that this deadline has caused, and otherwise `s`:
+ * WEFT_TIMEDOUT in place of a WEFT_CANCELED that this deadline has caused, and otherwise `s`. A stop that
+ * has come meanwhile counts more than the deadline:
  *     weft_deadline d;
  *     weft_deadline_enter(&d, 50 * 1000000);
  *     s = weft_deadline_leave(&d, fetch(url)); */
@@ -317,7 +320,7 @@ WEFT_API WEFT_CHECK weft_status weft_scope_spawn(weft_scope* s, weft_body f, voi
 WEFT_API void weft_scope_request_stop(weft_scope* s);
 /* Waits for all children, whatever happens; the handle is gone. A stop or deadline of the caller is
  * passed on to the children, and the status is then WEFT_CANCELED. WEFT_EFAILED: the first failure.
- * Parks */
+ * WEFT_OK also after weft_scope_request_stop(). Parks */
 WEFT_API weft_status weft_scope_close(weft_scope* s);
 
 /* ---- channels ------------------------------------------------------------------------------- */
@@ -455,7 +458,7 @@ WEFT_API void weft_resume_with(weft_resume* r, weft_status s, void* value);
 /* There will be no result: a fiber that still waits gets WEFT_EFAILED. */
 WEFT_API void weft_resume_drop(weft_resume* r);
 /* Waits until `fd`, which the caller keeps, can be read (or written) without waiting. Not for
- * regular files, which are always ready (WEFT_ESYSTEM). Parks */
+ * regular files, which are always ready (WEFT_ESYSTEM, EINVAL). Parks */
 enum { WEFT_READ = 1, WEFT_WRITE = 2 };
 WEFT_API WEFT_CHECK weft_status weft_wait_fd(int fd, int what, int64_t timeout_ns);
 

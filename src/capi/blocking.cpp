@@ -42,9 +42,8 @@ weft_status weft_blocking(weft_body f, void* arg, int* result) {
         int value = 0;
         std::exception_ptr failure;
         weft::blocking([&] {
-            forget_failure();  // that of another call on the same thread
             try {
-                value = body_call{f, arg}();
+                value = body_call{f, arg, failures()}();
             } catch (...) {
                 failure = std::current_exception();
             }

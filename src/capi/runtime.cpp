@@ -127,6 +127,8 @@ weft_status weft_runtime_create(const weft_runtime_options* o, weft_runtime** ou
     return guarded([&]() -> weft_status {
         weft_runtime_options given;
         if (const auto s = read_options("weft_runtime_create", o, given); s != WEFT_OK) return s;
+        if (given.time_slice_ns < -1 || given.timer_slack_ns < -1)
+            return refuse("weft_runtime_create", "the options: a time is negative, and not -1");
         auto options = options_of(given);
         if (const char* const wrong = set_at_limit(options, given.at_limit)) return refuse("weft_runtime_create", wrong);
         *out = handle_of(new weft::runtime(std::move(options)));

@@ -32,10 +32,6 @@ struct last_failure final : detail::local_value {
         number = errno_value;
         ++count;
     }
-    void forget() noexcept {
-        words.front() = '\0';
-        number = 0;
-    }
 
     std::array<char, 512> words{};
     int number = 0;
@@ -123,10 +119,6 @@ unsigned failures() noexcept {
     return known ? known->count : 0;
 }
 
-void forget_failure() noexcept {
-    if (auto* const known = find_failure()) known->forget();
-}
-
 weft_status refuse(const char* function, const char* what) noexcept { return fail_in(function, WEFT_EINVAL, what); }
 
 weft_status no_runtime(const char* function) noexcept {
@@ -141,9 +133,10 @@ void body_call::leave_open_frame() noexcept {
     detail::panic("a body has returned inside a shield or deadline that it has entered and not left");
 }
 
-void body_call::throw_failure() {
+void body_call::throw_failure(unsigned failures_before) {
     const auto* const known = find_failure();
-    if (known && known->words.front() != '\0') throw body_failed(known->words.data(), known->number);
+    if (known && known->count != failures_before && known->words.front() != '\0')
+        throw body_failed(known->words.data(), known->number);
     throw body_failed("the body returned WEFT_EFAILED", 0);
 }
 

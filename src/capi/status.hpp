@@ -25,8 +25,6 @@ namespace weft::capi {
 [[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
 /// How many failures the calling fiber or thread has had: a number to compare with a later one.
 unsigned failures() noexcept;
-/// Forgets the last failure of the calling fiber or thread.
-void forget_failure() noexcept;
 /// WEFT_EINVAL: "weft_send: the channel is null".
 [[gnu::cold]] weft_status refuse(const char* function, const char* what) noexcept;
 /// WEFT_ENOFIBER: the caller's runtime was asked for, and it has none.
@@ -55,23 +53,24 @@ weft_status guarded(F&& f) noexcept {
 struct body_call {
     weft_body f;
     void* arg;
+    unsigned failures_before = 0;  // of the thread, where the body is not that of a fiber
     int operator()() const {
         const auto frames = detail::frames_here();
         const int result = f(arg);
         if (detail::frames_here() != frames) [[unlikely]]
             leave_open_frame();
-        check(result);
+        check(result, failures_before);
         return result;
     }
     /// Throws if that is the result of a body that has failed.
-    static void check(int result) {
+    static void check(int result, unsigned failures_before = 0) {
         if (result == WEFT_EFAILED) [[unlikely]]
-            throw_failure();
+            throw_failure(failures_before);
     }
 
 private:
     [[noreturn, gnu::cold]] static void leave_open_frame() noexcept;
-    [[noreturn, gnu::cold]] static void throw_failure();
+    [[noreturn, gnu::cold]] static void throw_failure(unsigned failures_before);
 };
 
 /// Rule 5 of weft/c.h.
