@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -139,6 +139,11 @@ python-test: setup setup-python ## the tests of the Python package
 	$(call configure,dev)
 	cmake --build --preset dev --target weft_python --parallel $(JOBS)
 	ctest --preset dev -R '^python'
+
+python-all: setup setup-python ## the package on every Python that is here, its stubs by mypy, its wheel by auditwheel
+	$(call configure,release)
+	cmake --build --preset release --target weft_c --parallel $(JOBS)
+	scripts/python_all build/release/libweft_c.so
 
 wheel: setup-install setup-python ## the Python package as a wheel, in build/wheel
 	build/tools/python/bin/pip wheel --no-build-isolation --no-deps --wheel-dir build/wheel ./python
