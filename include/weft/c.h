@@ -17,8 +17,8 @@
  *   4  Objects may be used by any fibers and threads at the same time, with two exceptions. A handle
  *      is destroyed once, when nothing uses it any more. A frame (weft_shield, weft_deadline,
  *      weft_pin) is used by the fiber that entered it, and frames are left in reverse order.
- *   5  Times are in nanoseconds. A timeout counts from the call: 0 or less does not wait, and
- *      WEFT_FOREVER never ends.
+ *   5  Times are in nanoseconds. A timeout counts from the call: 0 or less does not wait (and so tells
+ *      no stop), and WEFT_FOREVER never ends.
  *   6  A struct whose first member is `size` is set up by its _init function. Zero in a member means
  *      the default. Later versions add members at the end only, so a program that was compiled with
  *      an older header works with a newer library.
@@ -73,7 +73,7 @@ extern "C" {
 typedef int weft_status;
 enum {
     WEFT_OK = 0,
-    WEFT_TIMEDOUT = 1, /* the timeout of this call has passed; nothing has happened */
+    WEFT_TIMEDOUT = 1, /* the timeout of this call has passed; nothing has happened, but see weft_write() */
     WEFT_BUSY = 2,     /* the timeout was 0, and the call would have had to wait */
     WEFT_CLOSED = 3,   /* the channel (drained, for a receiver), listener or stream is closed */
     WEFT_DONE = 4,     /* the coroutine has ended */
@@ -169,7 +169,8 @@ WEFT_SIZED(weft_runtime_options)
 
 /* Starts a runtime and its threads. `o` may be null. */
 WEFT_API WEFT_CHECK weft_status weft_runtime_create(const weft_runtime_options* o, weft_runtime** out);
-/* Stops all fibers, waits for them, and ends the threads. Not to be called by one of its fibers. */
+/* Stops all fibers, waits for them, and ends the threads. Not to be called by one of its fibers, and
+ * only when its handles (fibers, scopes) have been joined, detached or closed. */
 WEFT_API void weft_runtime_destroy(weft_runtime* rt);
 /* Stops all fibers and waits for them, but not longer than `grace_ns`. WEFT_TIMEDOUT: some go on,
  * and stderr names them. The runtime remains, and fibers that are spawned later start stopped. */
@@ -212,7 +213,7 @@ WEFT_API WEFT_CHECK weft_status weft_dump(int format, void (*write)(void* user, 
 /* The body of a fiber. Its result goes to weft_join(). WEFT_EFAILED is a failure, whose words are those
  * of the last failure in the body, so weft_fail() is the way to return it. To end because of a
  * WEFT_CANCELED is no failure: return another value, such as that one. A body that returns inside a
- * shield or deadline of its own stops the program. */
+ * shield, deadline, pin or scope of its own stops the program. */
 typedef int (*weft_body)(void* arg);
 
 /* Which threads may run a fiber: any; any before its start and one then; the one it is spawned on;
@@ -237,7 +238,7 @@ WEFT_SIZED(weft_attributes)
  * Parks only at max_fibers with WEFT_AT_LIMIT_PARK, and with run_now. */
 WEFT_API WEFT_CHECK weft_status weft_spawn(weft_runtime* rt, weft_body f, void* arg, const weft_attributes* a, weft_fiber** out);
 /* Runs main(arg) as a fiber of `rt` and waits for its end. `result` may be null. The status is that
- * of a weft_join(). Parks */
+ * of a weft_join(). WEFT_CANCELED: the caller was stopped, so main was stopped, too, and has ended. Parks */
 WEFT_API WEFT_CHECK weft_status weft_run(weft_runtime* rt, weft_body main, void* arg, int* result);
 
 /* Waits for the end of the body. `result` may be null.
@@ -265,9 +266,9 @@ WEFT_API bool weft_stop_requested(void);
 /* WEFT_CANCELED if a call that parks would return it now, else WEFT_OK: for a body that computes. */
 WEFT_API WEFT_CHECK weft_status weft_check_canceled(void);
 WEFT_API void weft_set_name(const char* name); /* no effect on a plain thread */
-/* The bytes of stack left below the caller's frame; 0 on a plain thread. */
+/* The bytes of stack left below the caller's frame; 0 on a plain thread and in a weft_coroutine. */
 WEFT_API size_t weft_stack_remaining(void);
-/* The stack of the calling fiber; null and null on a plain thread. */
+/* The stack of the calling fiber, not that of a weft_coroutine; null and null on a plain thread. */
 WEFT_API void weft_stack_bounds(void** low, void** high);
 
 /* ---- frames: they hold from enter to leave --------------------------------------------------- */
@@ -412,7 +413,8 @@ typedef struct weft_semaphore {
         { 0 }                                                                                                                    \
     } /* weft_mutex m = WEFT_ZERO_INIT; */
 
-/* Neither a stop nor a deadline interrupts it. A second lock by its owner stops the program.
+/* Neither a stop nor a deadline interrupts it. A second lock by its owner stops the program, or is
+ * WEFT_BUSY with a timeout of 0.
  * WEFT_OK, WEFT_TIMEDOUT, WEFT_BUSY. Parks */
 WEFT_API WEFT_CHECK weft_status weft_mutex_lock(weft_mutex* m, int64_t timeout_ns);
 /* WEFT_ESTATE: it is not the caller's. */
@@ -449,8 +451,9 @@ WEFT_API WEFT_CHECK weft_status weft_blocking(weft_body f, void* arg, int* resul
 /* Calls start(arg, r), which begins some work, and waits until weft_resume_with(r, ...) is called,
  * from anywhere, during start or later. The status is the one given there, and *value (may be null)
  * the value if that is WEFT_OK.
- * WEFT_CANCELED: the fiber was stopped first. on_cancel(arg) was then called, unless it is null, on
- * this fiber under a shield; the work may still call weft_resume_with(), which has no effect. Parks */
+ * WEFT_CANCELED: the fiber was stopped first. If start() was called, on_cancel(arg) was called then,
+ * unless it is null, on this fiber under a shield; the work may still call weft_resume_with(), which
+ * has no effect. A fiber that is stopped already does not call start(). Parks */
 WEFT_API WEFT_CHECK weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (*on_cancel)(void* arg),
                                                     void* arg, void** value);
 /* Each weft_resume is used up by one call of one of these two. */
@@ -499,11 +502,13 @@ WEFT_API int weft_listener_fd(const weft_listener* l); /* -1 once closed */
 WEFT_API WEFT_CHECK weft_status weft_accept(weft_listener* l, int64_t timeout_ns, weft_stream** out);
 WEFT_API void weft_listener_close(weft_listener* l);
 WEFT_API void weft_listener_destroy(weft_listener* l); /* closes it, too */
-/* A name is looked up, and its addresses are tried one after the other. Parks */
+/* A name is looked up, and its addresses are tried one after the other. Under a shield the timeout does
+ * not count. Parks */
 WEFT_API WEFT_CHECK weft_status weft_connect(const char* to, int64_t timeout_ns, weft_stream** out);
 
 /* One fiber may read from a stream while another writes to it. The counts `got` and `put` may be
- * null; they are set whatever the status is. WEFT_CLOSED: by weft_stream_close().
+ * null; they are set whatever the status is: a call that ends early has moved so many bytes.
+ * WEFT_CLOSED: by weft_stream_close().
  * Reads what is there, at least one byte; *got 0 with WEFT_OK: the peer has ended its side. Parks */
 WEFT_API WEFT_CHECK weft_status weft_read(weft_stream* s, void* into, size_t n, int64_t timeout_ns, size_t* got);
 /* Reads n bytes. If the peer ends its side first, WEFT_ESYSTEM with ECONNABORTED. Parks */
@@ -514,7 +519,7 @@ typedef struct weft_piece {
     const void* data;
     size_t size;
 } weft_piece;
-/* Writes the pieces one after the other, with as few system calls as possible. Parks */
+/* Writes the pieces one after the other; without a timeout with as few system calls as possible. Parks */
 WEFT_API WEFT_CHECK weft_status weft_write_pieces(weft_stream* s, const weft_piece* pieces, size_t n, int64_t timeout_ns,
                                                   size_t* put);
 /* Ends one direction, WEFT_READ or WEFT_WRITE, or both: after WEFT_WRITE the peer reads the end. */

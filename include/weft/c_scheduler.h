@@ -37,17 +37,22 @@ WEFT_API WEFT_CHECK weft_status weft_scheduler_init(weft_scheduler* s, unsigned 
  * WEFT_BATCH, plain threads add one at a time, and not during a run. */
 WEFT_API WEFT_CHECK weft_status weft_scheduler_add(weft_scheduler* s, weft_coro_function f, void* arg);
 /* Waits until all coroutines that were added have ended. May be called again after more were added.
- * WEFT_EFAILED: the first failure of a coroutine since the last run; the others went on. Called by a
- * thread or fiber that is not one of its coroutines. Parks */
+ * WEFT_EFAILED: the first failure of a coroutine since the last run; the others went on. WEFT_CANCELED:
+ * the caller was stopped; the coroutines go on, and another run waits for them. WEFT_ESTATE: one of
+ * its own coroutines has called. If memory runs out, those that could not start are dropped. Parks */
 WEFT_API WEFT_CHECK weft_status weft_scheduler_run(weft_scheduler* s);
 /* Coroutines that have not begun never do; those that have are stopped and waited for. */
 WEFT_API void weft_scheduler_destroy(weft_scheduler* s);
+/* The runtime in which the coroutines run, which ends with the scheduler: for weft_runtime_stats(),
+ * weft_spawn() and the like. */
+WEFT_API weft_runtime* weft_scheduler_runtime(const weft_scheduler* s);
 
 /* Called by a coroutine, with its own `self`.
  * WEFT_MAY_RESUME: lets others go first. WEFT_CANCELED if it was stopped. Parks
  * WEFT_FINISHED: ends the coroutine here, as if its function returned 0. The call does not return,
  * and no destructor of a C++ object on the way is run. Inside a shield,
- * deadline, pin or weft_coroutine it stops the program. */
+ * deadline, pin, scope or weft_coroutine it stops the program. Not for functions that weft calls
+ * back, such as the `start` of weft_await_callback(): the code of weft below them would be skipped. */
 WEFT_API weft_status weft_coro_yield(weft_coro* self, int value);
 
 #ifdef __cplusplus

@@ -86,7 +86,10 @@ weft_status weft_wait_fd(int fd, int what, int64_t timeout_ns) {
         auto borrowed = weft::io::descriptor::borrow(fd, error);
         if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), errno_of(error));
         if (timeout_ns <= 0) return is_ready(fd, what) ? WEFT_OK : WEFT_BUSY;
-        return within("weft_wait_fd", timeout_ns,
-                      [&](std::error_code& e) { what == WEFT_READ ? borrowed.wait_readable(e) : borrowed.wait_writable(e); });
+        if (timeout_ns != WEFT_FOREVER)
+            return in_time(wait_ready(what == WEFT_READ ? watch_readable(borrowed) : watch_writable(borrowed), timeout_ns),
+                           timeout_ns);
+        what == WEFT_READ ? borrowed.wait_readable(error) : borrowed.wait_writable(error);
+        return io_status(error, "weft_wait_fd");
     });
 }

@@ -94,7 +94,11 @@ weft_status weft_join(weft_fiber* f, int64_t timeout_ns, int* result) {
     if (!f) return refuse("weft_join", "the handle is null");
     borrowed ref(f);
     return guarded([&]() -> weft_status {
-        if (timeout_ns <= 0 && !ref->done()) return WEFT_BUSY;
+        if (timeout_ns <= 0) {
+            if (!ref->done()) return WEFT_BUSY;
+            const weft::shield is_no_wait;
+            return join(*ref, result);
+        }
         if (timeout_ns != WEFT_FOREVER && !ref->wait_until(deadline_of(timeout_ns))) return WEFT_TIMEDOUT;
         return join(*ref, result);
     });

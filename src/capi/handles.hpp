@@ -11,7 +11,9 @@
 #include <weft/scope.hpp>
 
 struct weft_scope {
-    weft_scope(weft::detail::scheduler& where, const weft::scope_options& o) : options(o), core(where, options) {}
+    weft_scope(const weft::runtime& in, const weft::scope_options& o)
+        : where(in), options(o), core(weft::detail::scheduler_of(in), options) {}
+    const weft::runtime& where;
     const weft::scope_options options;  // the core refers to it
     weft::detail::scope_core core;
 };

@@ -1,35 +1,37 @@
-// io_status.hpp - runs an operation that reports by an error code, within a timeout.
+// io_status.hpp - the status of an operation that reports by an error code, and waits with a timeout.
 #pragma once
 
 #include <weft/deadline.hpp>
+#include <weft/detail/io_readiness.hpp>
+#include <weft/detail/select_core.hpp>
 
-#include <optional>
+#include <array>
 #include <system_error>
 
 #include "capi/status.hpp"
 
 namespace weft::capi {
 
-/// \param is_ours  whether a deadline of the call itself has interrupted the operation
-inline weft_status io_status(const std::error_code& error, const char* function, bool is_ours, std::int64_t timeout_ns) noexcept {
+inline weft_status io_status(const std::error_code& error, const char* function) noexcept {
     if (!error) return WEFT_OK;
-    const bool is_deadline = error == detail::timeout_code();  // not the ETIMEDOUT of a connection
-    if (is_deadline && is_ours) return too_late(timeout_ns);
-    if (is_deadline || error == std::errc::operation_canceled) return WEFT_CANCELED;
+    // A deadline that the program has set, not the ETIMEDOUT of a connection.
+    if (error == detail::timeout_code() || error == std::errc::operation_canceled) return WEFT_CANCELED;
     if (error == std::errc::bad_file_descriptor) return WEFT_CLOSED;
     return guarded([&] { return fail(WEFT_ESYSTEM, std::string(function) + ": " + error.message(), errno_of(error)); });
 }
 
-/// Calls operation(std::error_code&), and interrupts it when the timeout has passed. \parks
-template <class F>
-weft_status within(const char* function, std::int64_t timeout_ns, F&& operation) noexcept {
-    return guarded([&]() -> weft_status {
-        std::optional<detail::deadline_frame> frame;
-        if (timeout_ns != WEFT_FOREVER) frame.emplace(deadline_of(timeout_ns));
-        std::error_code error;
-        operation(error);
-        return io_status(error, function, error && frame && detail::has_expired(*frame), timeout_ns);
-    });
+/// Waits for a descriptor. The timeout counts inside a shield, too, which a deadline would not.
+///
+/// \returns  whether it was ready in time.
+/// \parks    until then. \throws cancelled
+inline bool wait_ready(detail::io_readiness watch, detail::time_point until) {
+    using detail::select_kind;
+    std::array<detail::select_entry, 2> entries{
+        {{.kind = select_kind::watch, .watch = &watch}, {.kind = select_kind::timeout, .until = until}}};
+    std::array<detail::select_order, 2> order;
+    std::array<detail::select_registration, 2> registrations;
+    return detail::select_core(entries, order.data(), registrations.data()) == 0;
 }
+inline bool wait_ready(detail::io_readiness watch, std::int64_t timeout_ns) { return wait_ready(watch, deadline_of(timeout_ns)); }
 
 }  // namespace weft::capi

@@ -87,8 +87,8 @@ runtime_options options_of(const weft_runtime_options& o) {
     if (o.on_unhandled)
         r.on_unhandled = [tell = o.on_unhandled, user = o.user](const fiber_info& f, const std::exception_ptr& failure) {
             const info_for_c fiber(f);
-            const auto s = failure_of_body(failure);
-            tell(user, &fiber.get(), s, weft_error());
+            const std::string words = words_of_failure(failure);
+            tell(user, &fiber.get(), WEFT_EFAILED, words.c_str());
         };
     if (o.on_hog) r.on_hog = [tell = o.on_hog, user = o.user](const hog_report& h) { tell_of_hog(tell, user, h); };
     return r;

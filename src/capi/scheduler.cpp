@@ -13,12 +13,15 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/atomic.hpp"
 #include "base/panic.hpp"
 #include "base/spin_lock.hpp"
+#include "capi/handles.hpp"
 #include "capi/status.hpp"
 #include "sched/own_stack.hpp"
 
@@ -82,23 +85,22 @@ public:
     scheduler(unsigned workers, bool at_once) : rt_({.workers = workers}), at_once_(at_once) {
         if (at_once) rt_.spawn_detached({.name = "scheduler"}, [this] { start_what_is_handed_in(); });
     }
+    // relaxed: coroutines that start meanwhile may begin as well as not
+    ~scheduler() { is_ending_.store(true, detail::relaxed); }
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
 
-    void add(coroutine c) {
-        if (!at_once_ && !(has_run_ && is_mine())) return batch_.push(c);
-        add_now(c);
+    weft_status add(coroutine c) {
+        // relaxed: a coroutine knows of the run that has started it
+        if (at_once_ || (has_run_.load(detail::relaxed) && is_mine())) return add_now(c);
+        batch_.push(c);
+        return WEFT_OK;
     }
 
     weft_status run() {
-        if (batch_.size() != 0) {
-            has_run_ = true;
-            struct clear_at_end {
-                coroutine_batch& batch;
-                ~clear_at_end() { batch.clear(); }
-            } const clears{batch_};
-            rt_.run([this] { start_batch(); });
-        }
+        if (rt_.inherited()) return not_here("weft_scheduler_run");
+        if (is_mine()) return fail(WEFT_ESTATE, "weft_scheduler_run: called by a coroutine of this scheduler");
+        run_batch();
         under_way_.wait(detail::never, nullptr);
         std::exception_ptr failure;
         {
@@ -107,6 +109,8 @@ public:
         }
         return failure ? failure_of_body(failure) : WEFT_OK;
     }
+
+    runtime& where() noexcept { return rt_; }
 
 private:
     // chosen: ten times as long as a wake takes
@@ -117,12 +121,43 @@ private:
     /// Whether a coroutine of this scheduler calls.
     bool is_mine() const noexcept { return runtime::current() == &rt_; }
 
-    [[gnu::noinline]] void add_now(coroutine c) {
-        if (!is_mine()) return hand_in(c);
+    [[gnu::noinline]] weft_status add_now(coroutine c) {
+        if (!is_mine()) {
+            if (rt_.inherited()) return not_here("weft_scheduler_add");
+            hand_in(c);
+            return WEFT_OK;
+        }
         under_way_.add(1);
         not_started missing{under_way_, 1};
         start(c);
         missing.count = 0;
+        return WEFT_OK;
+    }
+
+    /// Starts what was added since the last run. Of two runs at once, one finds it.
+    void run_batch() {
+        coroutine_batch taken;
+        {
+            const detail::lock_guard guard(lock_);
+            std::swap(taken, batch_);
+        }
+        if (taken.size() == 0) return give_back(taken);
+        has_run_.store(true, detail::relaxed);
+        try {
+            rt_.run([&] { start_batch(taken); });
+        } catch (const std::exception&) {  // no memory for the rest, which will not run
+            const shield until_the_others_have_ended;
+            under_way_.wait(detail::never, nullptr);
+            throw;
+        }
+        give_back(taken);
+    }
+
+    /// Keeps the memory of a batch for the next one.
+    void give_back(coroutine_batch& taken) noexcept {
+        taken.clear();
+        const detail::lock_guard guard(lock_);
+        if (batch_.chunks() == 0) std::swap(taken, batch_);
     }
 
     // A plain thread that spawned one coroutine after the other would pass the injector, and often
@@ -173,11 +208,11 @@ private:
     }
 
     // A stop of the run() does not interrupt it, or coroutines would be lost.
-    void start_batch() {
+    void start_batch(const coroutine_batch& batch) {
         const shield until_all_have_started;
-        not_started missing{under_way_, static_cast<std::ptrdiff_t>(batch_.size())};
+        not_started missing{under_way_, static_cast<std::ptrdiff_t>(batch.size())};
         under_way_.add(missing.count);
-        for (std::size_t i = 0; i < batch_.chunks(); ++i) start_some(batch_.chunk(i), missing);
+        for (std::size_t i = 0; i < batch.chunks(); ++i) start_some(batch.chunk(i), missing);
     }
 
     /// It yields to those that it has started, so that their stacks and control blocks serve the next
@@ -191,14 +226,17 @@ private:
     }
 
     void start(coroutine c) {
-        rt_.spawn_detached([this, c] {
+        auto body = [this, c] {
             const not_started ended{under_way_, 1};
+            if (is_ending_.load(detail::relaxed)) return;
             try {
-                body_call::check(call(c));
+                body_call::run([&] { return call(c); });
             } catch (...) {
                 keep(std::current_exception());
             }
-        });
+        };
+        using fiber = detail::made_fiber<detail::start_as::detached, decltype(body)>;
+        fiber(&detail::scheduler_of(rt_), std::source_location{}, body).start();
     }
 
     // Not inlined: after a jump, registers of this frame are lost.
@@ -214,8 +252,9 @@ private:
         if (!failure_) std::swap(failure_, failure);
     }
 
-    coroutine_batch batch_;  // used by one thread at a time
-    bool has_run_ = false;  // with WEFT_BATCH there is no coroutine before the first run
+    coroutine_batch batch_;  // used by one thread at a time; runs take it under lock_
+    detail::atomic<bool> has_run_{false};  // with WEFT_BATCH there is no coroutine before the first run
+    detail::atomic<bool> is_ending_{false};
     detail::countdown under_way_{detail::countdown::what::wait_group, 0};
     event is_handed_in_{event::automatic};
     detail::spin_lock lock_;
@@ -248,10 +287,7 @@ weft_status weft_scheduler_add(weft_scheduler* s, weft_coro_function f, void* ar
     auto* const known = behind(s);
     if (!known) return refuse("weft_scheduler_add", "the scheduler is null");
     if (!f) return refuse("weft_scheduler_add", "the function is null");
-    return guarded([&]() -> weft_status {
-        known->add({f, arg});
-        return WEFT_OK;
-    });
+    return guarded([&] { return known->add({f, arg}); });
 }
 
 weft_status weft_scheduler_run(weft_scheduler* s) {
@@ -261,8 +297,15 @@ weft_status weft_scheduler_run(weft_scheduler* s) {
 }
 
 void weft_scheduler_destroy(weft_scheduler* s) {
-    delete behind(s);
-    if (s) s->opaque = nullptr;
+    auto* const known = behind(s);
+    if (!known) return;
+    s->opaque = nullptr;
+    if (!known->where().inherited()) delete known;  // else its fibers are those of the parent process, and it stays
+}
+
+weft_runtime* weft_scheduler_runtime(const weft_scheduler* s) {
+    auto* const known = behind(const_cast<weft_scheduler*>(s));
+    return known ? handle_of(&known->where()) : nullptr;
 }
 
 weft_status weft_coro_yield(weft_coro* self, int value) {
@@ -270,7 +313,7 @@ weft_status weft_coro_yield(weft_coro* self, int value) {
     if (value == WEFT_MAY_RESUME) return weft_yield();
     if (value != WEFT_FINISHED) return refuse("weft_coro_yield", "value is neither WEFT_MAY_RESUME nor WEFT_FINISHED");
     weft::detail::require(self->fiber == weft_self_id(), "weft_coro_yield: a coroutine ends itself only");
-    weft::detail::require(weft::detail::may_jump_to_begin(),
-                          "weft_coro_yield: WEFT_FINISHED inside a shield, a deadline, a pin or another coroutine");
+    weft::detail::require(weft::detail::may_jump_to_begin() && open_scopes() == 0,
+                          "weft_coro_yield: WEFT_FINISHED inside a shield, deadline, pin, scope or another coroutine");
     _longjmp(self->begin, 1);
 }

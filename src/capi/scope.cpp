@@ -18,7 +18,9 @@ weft_status weft_scope_open(weft_runtime* rt, const weft_scope_options* o, weft_
         if (const auto s = read_options("weft_scope_open", o, given); s != WEFT_OK) return s;
         const weft::scope_options options{.on_failure = given.keep_going ? weft::on_failure::report : weft::on_failure::stop_all,
                                           .limit = given.limit};
-        *out = new weft_scope(weft::detail::scheduler_of(*where), options);
+        auto made = std::make_unique<weft_scope>(*where, options);
+        count_open_scope(1);
+        *out = made.release();
         return WEFT_OK;
     });
 }
@@ -26,6 +28,7 @@ weft_status weft_scope_open(weft_runtime* rt, const weft_scope_options* o, weft_
 weft_status weft_scope_spawn(weft_scope* s, weft_body f, void* arg, const weft_attributes* a) {
     if (!s) return refuse("weft_scope_spawn", "the scope is null");
     if (!f) return refuse("weft_scope_spawn", "the body is null");
+    if (s->where.inherited()) return not_here("weft_scope_spawn");
     return guarded([&]() -> weft_status {
         weft::attributes how{.site = {}};
         if (const auto r = read_attributes("weft_scope_spawn", a, how); r != WEFT_OK) return r;
@@ -40,6 +43,8 @@ void weft_scope_request_stop(weft_scope* s) {
 
 weft_status weft_scope_close(weft_scope* s) {
     if (!s) return refuse("weft_scope_close", "the scope is null");
+    if (s->where.inherited()) return not_here("weft_scope_close");  // its children run in the parent
+    count_open_scope(-1);
     const std::unique_ptr<weft_scope> ends(s);
     try {
         s->core.close(true);

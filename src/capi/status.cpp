@@ -22,9 +22,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// The last failure of a fiber or thread. Its words are cut, so that keeping them allocates once
-/// only.
-struct last_failure final : detail::local_value {
+/// What is kept for a fiber or thread: its last failure, whose words are cut, so that keeping them
+/// allocates once only, and the number of its open scopes.
+struct kept_for_c final : detail::local_value {
     void set(std::string_view what, int errno_value) noexcept {
         const auto n = std::min(what.size(), words.size() - 1);
         std::memmove(words.data(), what.data(), n);  // `what` may be these words
@@ -36,6 +36,7 @@ struct last_failure final : detail::local_value {
     std::array<char, 512> words{};
     int number = 0;
     unsigned count = 0;
+    unsigned open_scopes = 0;
 };
 
 // Used by fibers that may end after static objects do.
@@ -44,7 +45,12 @@ detail::local_key& key() {
     return *k;
 }
 
-last_failure* find_failure() noexcept { return static_cast<last_failure*>(key().find()); }
+kept_for_c* find_kept() noexcept { return static_cast<kept_for_c*>(key().find()); }
+
+kept_for_c& kept() {
+    if (auto* const known = find_kept()) return *known;
+    return static_cast<kept_for_c&>(key().keep(std::make_unique<kept_for_c>()));
+}
 
 /// Carries the words of a body that has returned WEFT_EFAILED.
 class body_failed final : public std::exception {
@@ -68,9 +74,7 @@ weft_status fail_in(const char* function, weft_status s, const char* what) noexc
 
 weft_status fail(weft_status s, std::string_view words, int number) noexcept {
     try {
-        auto* known = find_failure();
-        if (!known) known = &static_cast<last_failure&>(key().keep(std::make_unique<last_failure>()));
-        known->set(words, number);
+        kept().set(words, number);
     } catch (const std::bad_alloc&) {
         // the status alone has to do
     }
@@ -100,22 +104,39 @@ weft_status caught() noexcept {
     }
 }
 
-weft_status failure_of_body(const std::exception_ptr& failure) noexcept {
+/// Calls tell(words, errno) with what a body's failure has to say.
+template <class F>
+static auto read_failure(const std::exception_ptr& failure, F&& tell) {
     try {
         std::rethrow_exception(failure);
     } catch (const body_failed& e) {
-        return fail(WEFT_EFAILED, e.what(), e.number());
+        return tell(e.what(), e.number());
     } catch (const std::exception& e) {
-        return fail(WEFT_EFAILED, e.what());
+        return tell(e.what(), 0);
     } catch (const cancelled&) {
-        return fail(WEFT_EFAILED, "the body was stopped, and left by weft::cancelled");
+        return tell("the body was stopped, and left by weft::cancelled", 0);
     } catch (...) {
-        return fail(WEFT_EFAILED, "an exception that is not a std::exception");
+        return tell("an exception that is not a std::exception", 0);
     }
 }
 
+weft_status failure_of_body(const std::exception_ptr& failure) noexcept {
+    return read_failure(failure, [](const char* words, int number) { return fail(WEFT_EFAILED, words, number); });
+}
+
+std::string words_of_failure(const std::exception_ptr& failure) {
+    return read_failure(failure, [](const char* words, int) { return std::string(words); });
+}
+
+unsigned open_scopes() noexcept {
+    const auto* const known = find_kept();
+    return known ? known->open_scopes : 0;
+}
+
+void count_open_scope(int change) { kept().open_scopes += static_cast<unsigned>(change); }
+
 unsigned failures() noexcept {
-    const auto* const known = find_failure();
+    const auto* const known = find_kept();
     return known ? known->count : 0;
 }
 
@@ -130,11 +151,11 @@ weft_status not_here(const char* function) noexcept {
 }
 
 void body_call::leave_open_frame() noexcept {
-    detail::panic("a body has returned inside a shield or deadline that it has entered and not left");
+    detail::panic("a body has returned inside a shield, deadline, pin or scope that it has not left");
 }
 
 void body_call::throw_failure(unsigned failures_before) {
-    const auto* const known = find_failure();
+    const auto* const known = find_kept();
     if (known && known->count != failures_before && known->words.front() != '\0')
         throw body_failed(known->words.data(), known->number);
     throw body_failed("the body returned WEFT_EFAILED", 0);
@@ -158,12 +179,12 @@ weft_status copy_options(const char* function, const void* from, void* to, std::
 using namespace weft::capi;
 
 const char* weft_error(void) {
-    const auto* const known = find_failure();
+    const auto* const known = find_kept();
     return known ? known->words.data() : "";
 }
 
 int weft_error_errno(void) {
-    const auto* const known = find_failure();
+    const auto* const known = find_kept();
     return known ? known->number : 0;
 }
 

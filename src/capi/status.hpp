@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -23,8 +24,14 @@ namespace weft::capi {
 [[gnu::cold]] weft_status caught() noexcept;
 /// What a body that has ended by this exception reports to whoever waits for it: WEFT_EFAILED.
 [[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
+/// The words of such a failure. \throws std::bad_alloc
+[[gnu::cold]] std::string words_of_failure(const std::exception_ptr&);
 /// How many failures the calling fiber or thread has had: a number to compare with a later one.
 unsigned failures() noexcept;
+/// How many scopes the calling fiber or thread has opened and not closed. Nothing else closes them.
+unsigned open_scopes() noexcept;
+/// One more (1) or one less (-1). \throws std::bad_alloc if it is the first.
+void count_open_scope(int change);
 /// WEFT_EINVAL: "weft_send: the channel is null".
 [[gnu::cold]] weft_status refuse(const char* function, const char* what) noexcept;
 /// WEFT_ENOFIBER: the caller's runtime was asked for, and it has none.
@@ -55,17 +62,19 @@ struct body_call {
     void* arg;
     unsigned failures_before = 0;  // of the thread, where the body is not that of a fiber
     int operator()() const {
-        const auto frames = detail::frames_here();
-        const int result = f(arg);
-        if (detail::frames_here() != frames) [[unlikely]]
-            leave_open_frame();
-        check(result, failures_before);
-        return result;
+        return run([this] { return f(arg); }, failures_before);
     }
-    /// Throws if that is the result of a body that has failed.
-    static void check(int result, unsigned failures_before = 0) {
+    /// Does that with a body of another form.
+    template <class Body>
+    static int run(Body&& body, unsigned failures_before = 0) {
+        const auto frames = detail::frames_here();
+        const auto scopes = open_scopes();
+        const int result = body();
+        if (detail::frames_here() != frames || open_scopes() != scopes) [[unlikely]]
+            leave_open_frame();
         if (result == WEFT_EFAILED) [[unlikely]]
             throw_failure(failures_before);
+        return result;
     }
 
 private:

@@ -93,6 +93,7 @@ void run(void* argument) noexcept {
     }
     auto& slot = current_coroutine();
     require(!slot.shields || slot.shields->within != &core, "a coroutine ends within a shield of its own");
+    require(!slot.deadlines || slot.deadlines->within != &core, "a coroutine ends within a deadline of its own");
     slot.innermost = core.outer;
     core.state = coroutine_state::done;
     core.output = last;

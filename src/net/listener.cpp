@@ -183,6 +183,32 @@ stream listener::accept(std::error_code& error) {
     }
 }
 
+std::optional<stream> listener::try_accept(std::error_code& error) {
+    for (;;) {
+        const unsigned forks_then = detail::fork_count();
+        const auto taken = detail::perform_now(handle_.get(), [](int fd) {
+            return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+        });
+        error = taken.error;
+        if (!error) {
+            new_socket s = detail::adopt(static_cast<int>(taken.count), forks_then);
+            if (!s.error) return stream(std::move(s.handle));
+            error = std::error_code(ENOMEM, std::system_category());
+            return std::nullopt;
+        }
+        if (lost_in_the_queue(error)) continue;
+        if (error == std::errc::operation_would_block) error.clear();
+        return std::nullopt;
+    }
+}
+
+std::optional<stream> listener::try_accept() {
+    std::error_code error;
+    auto peer = try_accept(error);
+    if (error) detail::throw_io_error(error, "weft: accept");
+    return peer;
+}
+
 stream listener::accept() {
     std::error_code error;
     stream peer = accept(error);

@@ -13,14 +13,13 @@ stack_span own_stack() noexcept {
 
 open_frames frames_here() noexcept {
     const auto& slot = current_coroutine();
-    return {slot.deadlines, slot.shields};
+    const auto* const self = this_fiber_block();
+    return {slot.deadlines, slot.shields, self ? self->cold().pins : 0};
 }
 
 bool may_jump_to_begin() noexcept {
     const auto* const self = this_fiber_block();
-    if (!self) return false;
-    const auto& slot = self->cold().slot;
-    return !slot.innermost && !slot.deadlines && !slot.shields && self->cold().pins == 0;
+    return self && !self->cold().slot.innermost && frames_here() == open_frames{};
 }
 
 }  // namespace weft::detail

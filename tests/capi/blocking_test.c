@@ -377,3 +377,17 @@ FIBER_TEST(the_descriptor_stays_the_callers) {
     CHECK(close(ends[0]) == 0);
     CHECK(close(ends[1]) == 0);
 }
+
+static void notes_start(void* arg, weft_resume* r) {
+    ((int*)arg)[0] = 1;
+    weft_resume_with(r, WEFT_OK, NULL);
+}
+static void notes_cancel(void* arg) { ((int*)arg)[1] = 1; }
+FIBER_TEST(a_fiber_that_is_stopped_already_starts_nothing) {
+    int called[2] = {0, 0};
+    weft_deadline d;
+    weft_deadline_enter(&d, 0);
+    CHECK_STATUS(weft_await_callback(notes_start, notes_cancel, called, NULL), WEFT_CANCELED);
+    CHECK_STATUS(weft_deadline_leave(&d, WEFT_CANCELED), WEFT_TIMEDOUT);
+    CHECK(called[0] == 0 && called[1] == 0);
+}

@@ -306,3 +306,19 @@ TEST(many_coroutines) {
     for (i = 0; i < n; ++i) weft_coroutine_destroy(c[i]);
     CHECK_EQ(cleaned, n);
 }
+
+static void* ends_within_a_deadline(weft_coroutine* self, void* first, void* frame) {
+    (void)self;
+    (void)first;
+    weft_deadline_enter((weft_deadline*)frame, HOURS);
+    return NULL;
+}
+HELPER(helper_coroutine_ends_within_a_deadline) {
+    static weft_deadline frame;
+    weft_coroutine* c = NULL;
+    CHECK_STATUS(weft_coroutine_create(ends_within_a_deadline, &frame, 0, &c), WEFT_OK);
+    IGNORE(weft_coroutine_call(c, NULL, NULL));
+}
+TEST(a_coroutine_that_ends_within_a_deadline_of_its_own_stops_the_program) {
+    check_dies("helper_coroutine_ends_within_a_deadline", "within a deadline of its own");
+}

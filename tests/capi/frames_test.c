@@ -398,3 +398,33 @@ TEST(a_frame_that_is_left_out_of_turn_stops_the_program) {
     check_dies("helper_shields_out_of_turn", "weft: fatal: ");
     check_dies("helper_deadlines_out_of_turn", "weft: fatal: ");
 }
+
+static int returns_within_a_pin(void* frame) {
+    weft_pin_enter((weft_pin*)frame);
+    return 0;
+}
+static int returns_within_a_scope(void* out) {
+    CHECK_STATUS(weft_scope_open(NULL, NULL, (weft_scope**)out), WEFT_OK);
+    return 0;
+}
+
+HELPER(helper_returns_within_a_pin) {
+    static weft_pin frame;
+    rt = check_make_runtime(1);
+    IGNORE(weft_run(rt, returns_within_a_pin, &frame, NULL));
+}
+HELPER(helper_returns_within_a_scope) {
+    static weft_scope* scope;
+    rt = check_make_runtime(1);
+    IGNORE(weft_run(rt, returns_within_a_scope, &scope, NULL));
+}
+HELPER(helper_blocks_within_a_deadline) {
+    static weft_deadline frame;
+    IGNORE(weft_blocking(returns_within_a_deadline, &frame, NULL));
+}
+
+TEST(a_body_that_returns_within_a_pin_or_scope_stops_the_program) {
+    check_dies("helper_returns_within_a_pin", "weft: fatal: a body has returned");
+    check_dies("helper_returns_within_a_scope", "weft: fatal: a body has returned");
+    check_dies("helper_blocks_within_a_deadline", "weft: fatal: a body has returned");
+}

@@ -4,6 +4,8 @@
 #include <weft/c_scheduler.h>
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int adds_one(weft_coro* self, void* sum) {
     (void)self;
@@ -450,4 +452,136 @@ TEST(a_hundred_thousand_coroutines) {
     CHECK_STATUS(weft_scheduler_run(&s), WEFT_OK);
     CHECK_EQ(get_of(&sum), n);
     weft_scheduler_destroy(&s);
+}
+
+static int stays_in_a_deadline(weft_coro* self, void* frame) {
+    (void)self;
+    weft_deadline_enter((weft_deadline*)frame, HOURS);
+    return 0;
+}
+static int finishes_in_a_scope(weft_coro* self, void* out) {
+    CHECK_STATUS(weft_scope_open(NULL, NULL, (weft_scope**)out), WEFT_OK);
+    IGNORE(weft_coro_yield(self, WEFT_FINISHED));
+    return 0;
+}
+static void run_one_with(weft_coro_function f, void* arg) {
+    weft_scheduler s;
+    CHECK_STATUS(weft_scheduler_init(&s, 1, WEFT_BATCH), WEFT_OK);
+    CHECK_STATUS(weft_scheduler_add(&s, f, arg), WEFT_OK);
+    IGNORE(weft_scheduler_run(&s));
+}
+HELPER(helper_stays_in_a_deadline) {
+    static weft_deadline frame;
+    run_one_with(stays_in_a_deadline, &frame);
+}
+HELPER(helper_finishes_in_a_scope) {
+    static weft_scope* scope;
+    run_one_with(finishes_in_a_scope, &scope);
+}
+TEST(a_coroutine_that_ends_within_a_frame_stops_the_program) {
+    check_dies("helper_stays_in_a_deadline", "weft: fatal: a body has returned");
+    check_dies("helper_finishes_in_a_scope", "WEFT_FINISHED inside a shield, deadline, pin, scope");
+}
+
+static void* runs_it(void* s) {
+    CHECK_STATUS(weft_scheduler_run((weft_scheduler*)s), WEFT_OK);
+    return NULL;
+}
+TEST(of_two_runs_at_once_one_takes_the_batch) {
+    weft_scheduler s;
+    int round, i;
+    CHECK_STATUS(weft_scheduler_init(&s, 2, WEFT_BATCH), WEFT_OK);
+    for (round = 0; round < SCALED(50); ++round) {
+        pthread_t other;
+        int sum = 0;
+        for (i = 0; i < 1000; ++i) CHECK_STATUS(weft_scheduler_add(&s, adds_one, &sum), WEFT_OK);
+        CHECK(pthread_create(&other, NULL, runs_it, &s) == 0);
+        CHECK_STATUS(weft_scheduler_run(&s), WEFT_OK);
+        CHECK(pthread_join(other, NULL) == 0);
+        CHECK_EQ(get_of(&sum), 1000);
+    }
+    weft_scheduler_destroy(&s);
+}
+
+struct itself {
+    weft_scheduler* s;
+    weft_status status;
+    uint64_t workers;
+};
+static int runs_itself(weft_coro* self, void* arg) {
+    struct itself* const me = (struct itself*)arg;
+    weft_stats stats;
+    (void)self;
+    me->status = weft_scheduler_run(me->s);
+    weft_stats_init(&stats);
+    CHECK(weft_scheduler_runtime(me->s) == weft_runtime_current());
+    CHECK_STATUS(weft_runtime_stats(weft_scheduler_runtime(me->s), &stats), WEFT_OK);
+    me->workers = stats.workers;
+    return 0;
+}
+TEST(a_coroutine_cannot_run_its_own_scheduler) {
+    weft_scheduler s;
+    struct itself me;
+    CHECK_STATUS(weft_scheduler_init(&s, 2, WEFT_BATCH), WEFT_OK);
+    me.s = &s;
+    CHECK_STATUS(weft_scheduler_add(&s, runs_itself, &me), WEFT_OK);
+    CHECK_STATUS(weft_scheduler_run(&s), WEFT_OK);
+    CHECK_STATUS(me.status, WEFT_ESTATE);
+    CHECK_EQ(me.workers, 2);
+    weft_scheduler_destroy(&s);
+    CHECK(weft_scheduler_runtime(&s) == NULL);
+}
+
+struct late {
+    int is_destroyed;
+    int begun_late;
+};
+static int counts_if_late(weft_coro* self, void* arg) {
+    struct late* const l = (struct late*)arg;
+    (void)self;
+    if (get_of(&l->is_destroyed)) add_to(&l->begun_late, 1);
+    return 0;
+}
+TEST(destroy_begins_none) {
+    int least = 4000;
+    int round, i;
+    /* Between the note and the call the thread may lose its CPU, and any number may begin: best of some rounds. */
+    for (round = 0; round < 50 && least > 4; ++round) {
+        weft_scheduler s;
+        struct late l;
+        memset(&l, 0, sizeof l);
+        CHECK_STATUS(weft_scheduler_init(&s, 1, WEFT_AS_SPAWNED), WEFT_OK);
+        for (i = 0; i < 4000; ++i) CHECK_STATUS(weft_scheduler_add(&s, counts_if_late, &l), WEFT_OK);
+        set_to(&l.is_destroyed, 1);
+        weft_scheduler_destroy(&s);
+        if (l.begun_late < least) least = l.begun_late;
+    }
+    CHECK(least <= 4);
+}
+
+TEST(a_forked_child_leaves_the_schedulers_of_its_parent) {
+    weft_scheduler batch, at_once;
+    int sum = 0;
+    int ended = 0;
+    pid_t child;
+    if (UNDER_TSAN) return; /* which allows no new threads in the child of several threads */
+    CHECK_STATUS(weft_scheduler_init(&batch, 1, WEFT_BATCH), WEFT_OK);
+    CHECK_STATUS(weft_scheduler_init(&at_once, 1, WEFT_AS_SPAWNED), WEFT_OK);
+    CHECK_STATUS(weft_scheduler_add(&batch, adds_one, &sum), WEFT_OK);
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        CHECK_STATUS(weft_scheduler_run(&batch), WEFT_ESTATE);
+        CHECK_STATUS(weft_scheduler_add(&at_once, adds_one, &sum), WEFT_ESTATE);
+        CHECK_STATUS(weft_scheduler_run(&at_once), WEFT_ESTATE);
+        weft_scheduler_destroy(&batch);
+        weft_scheduler_destroy(&at_once);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &ended, 0) == child);
+    CHECK_EQ(ended, 0);
+    CHECK_STATUS(weft_scheduler_run(&batch), WEFT_OK);
+    CHECK_EQ(get_of(&sum), 1);
+    weft_scheduler_destroy(&batch);
+    weft_scheduler_destroy(&at_once);
 }

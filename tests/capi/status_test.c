@@ -19,9 +19,9 @@ static const struct {
     {WEFT_ENOMEM, 17, "WEFT_ENOMEM"},
     {WEFT_ELIMIT, 18, "WEFT_ELIMIT"},
     {WEFT_ESYSTEM, 19, "WEFT_ESYSTEM"},
-    {WEFT_EFAILED, 20, "WEFT_EFAILED"},
-    {WEFT_ESTATE, 21, "WEFT_ESTATE"},
-    {WEFT_ENOFIBER, 22, "WEFT_ENOFIBER"},
+    {WEFT_EFAILED, 0x57454654, "WEFT_EFAILED"},
+    {WEFT_ESTATE, 20, "WEFT_ESTATE"},
+    {WEFT_ENOFIBER, 21, "WEFT_ENOFIBER"},
 };
 
 TEST(each_status_has_its_value_and_name) {

@@ -504,3 +504,37 @@ ANYWHERE_TEST(one_reads_while_another_writes) {
     CHECK_EQ(get_of(&sum), 2 * 5050);
     end_pair(&p);
 }
+
+ANYWHERE_TEST(a_timeout_counts_under_a_shield_and_what_is_ready_is_taken_first) {
+    weft_listener* l = NULL;
+    weft_stream *client = NULL, *server = NULL;
+    weft_shield shield;
+    char address[64], byte = 'x';
+    size_t moved = 0;
+    CHECK_STATUS(weft_listen("127.0.0.1:0", NULL, &l), WEFT_OK);
+    snprintf(address, sizeof address, "127.0.0.1:%u", (unsigned)weft_listener_port(l));
+    weft_shield_enter(&shield, WEFT_FOREVER);
+    CHECK_STATUS(weft_accept(l, MILLISECOND, &server), WEFT_TIMEDOUT);
+    CHECK_STATUS(weft_connect(address, WEFT_FOREVER, &client), WEFT_OK);
+    CHECK_STATUS(weft_accept(l, WEFT_FOREVER, &server), WEFT_OK);
+    CHECK_STATUS(weft_read(server, &byte, 1, MILLISECOND, &moved), WEFT_TIMEDOUT);
+    CHECK_STATUS(weft_read_exact(server, &byte, 1, MILLISECOND, &moved), WEFT_TIMEDOUT);
+    CHECK_STATUS(weft_wait_fd(weft_stream_fd(server), WEFT_READ, MILLISECOND), WEFT_TIMEDOUT);
+    weft_shield_leave(&shield);
+
+    CHECK_STATUS(weft_write(client, "ab", 2, 1, &moved), WEFT_OK);
+    CHECK_EQ(moved, 2);
+    CHECK_STATUS(weft_wait_fd(weft_stream_fd(server), WEFT_READ, WEFT_FOREVER), WEFT_OK);
+    CHECK_STATUS(weft_read(server, &byte, 1, 1, &moved), WEFT_OK);
+    CHECK_EQ(byte, 'a');
+    CHECK_STATUS(weft_read_exact(server, &byte, 1, 1, &moved), WEFT_OK);
+    CHECK_EQ(byte, 'b');
+    weft_stream_destroy(client);
+    CHECK_STATUS(weft_connect(address, WEFT_FOREVER, &client), WEFT_OK);
+    weft_stream_destroy(server);
+    CHECK_STATUS(weft_wait_fd(weft_listener_fd(l), WEFT_READ, WEFT_FOREVER), WEFT_OK);
+    CHECK_STATUS(weft_accept(l, 1, &server), WEFT_OK);
+    weft_stream_destroy(client);
+    weft_stream_destroy(server);
+    weft_listener_destroy(l);
+}

@@ -259,6 +259,13 @@ public:
     stream accept();
     stream accept(std::error_code& error);
 
+    /// Does what accept() would do, if a connection waits already.
+    ///
+    /// \returns  the connection; empty if none waits.
+    /// \throws   std::system_error, as accept(), and also when the process or the system is out of
+    ///           descriptors or memory.
+    [[nodiscard]] std::optional<stream> try_accept();
+    [[nodiscard]] std::optional<stream> try_accept(std::error_code& error);
     /// A range over accept() that ends when the listener is closed.
     ///
     /// \parks  begin() and ++ park as accept() does.

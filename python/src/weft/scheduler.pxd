@@ -3,6 +3,8 @@
 #     from weft.scheduler cimport *
 #
 # A coroutine is `cdef int body(coro_t *coroutine, void *arg) noexcept nogil`.
+from weft.c cimport weft_runtime
+
 cdef extern from "<weft/c_scheduler.h>" nogil:
     ctypedef struct coro_t "weft_coro":
         pass
@@ -20,6 +22,7 @@ cdef extern from "<weft/c_scheduler.h>" nogil:
     # Each returns a weft_status; 0 is well, and weft.check() raises for any other.
     int scheduler_run "weft_scheduler_run"(scheduler_t *s)
     void scheduler_destroy "weft_scheduler_destroy"(scheduler_t *s)
+    weft_runtime *scheduler_runtime "weft_scheduler_runtime"(const scheduler_t *s)
     int coro_yield "weft_coro_yield"(coro_t *self, int value)
 
 # workers 0: one for each CPU. BATCH: coroutines begin in scheduler_run(); AS_SPAWNED: when they are added.
