@@ -80,6 +80,9 @@ struct not_started {
     }
 };
 
+/// The count `under_way_` is positive while a coroutine is there that a run() has to wait for: it has
+/// one for each that was started and has not ended, one for each of a batch from the begin of its run
+/// on, and one for the list `handed_in_` while that is not empty.
 class scheduler {
 public:
     scheduler(unsigned workers, bool at_once) : rt_({.workers = workers}), at_once_(at_once) {

@@ -20,8 +20,6 @@
 namespace weft::capi {
 namespace {
 
-using namespace std::string_view_literals;
-
 /// What is kept for a fiber or thread: its last failure, whose words are cut, so that keeping them
 /// allocates once only, and the number of its open scopes.
 struct kept_for_c final : detail::local_value {
@@ -64,6 +62,22 @@ private:
     int number_;
 };
 
+/// Calls tell(words, errno) with what a body's failure has to say.
+template <class F>
+auto read_failure(const std::exception_ptr& failure, F&& tell) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const body_failed& e) {
+        return tell(e.what(), e.number());
+    } catch (const std::exception& e) {
+        return tell(e.what(), 0);
+    } catch (const cancelled&) {
+        return tell("the body was stopped, and left by weft::cancelled", 0);
+    } catch (...) {
+        return tell("an exception that is not a std::exception", 0);
+    }
+}
+
 weft_status fail_in(const char* function, weft_status s, const char* what) noexcept {
     std::array<char, 256> words;
     std::snprintf(words.data(), words.size(), "%s: %s", function, what);
@@ -101,22 +115,6 @@ weft_status caught() noexcept {
         return fail(WEFT_EFAILED, e.what());
     } catch (...) {
         return fail(WEFT_EFAILED, "an exception that is not a std::exception");
-    }
-}
-
-/// Calls tell(words, errno) with what a body's failure has to say.
-template <class F>
-static auto read_failure(const std::exception_ptr& failure, F&& tell) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const body_failed& e) {
-        return tell(e.what(), e.number());
-    } catch (const std::exception& e) {
-        return tell(e.what(), 0);
-    } catch (const cancelled&) {
-        return tell("the body was stopped, and left by weft::cancelled", 0);
-    } catch (...) {
-        return tell("an exception that is not a std::exception", 0);
     }
 }
 

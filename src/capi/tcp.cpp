@@ -34,7 +34,7 @@ weft_status fail_by_end(const char* function) {
     return fail(WEFT_ESYSTEM, std::string(function) + ": the peer has ended the stream", ECONNABORTED);
 }
 
-/// Whether a call with a timeout must give up before it tries: every call that parks tells a stop.
+/// Whether a call with a timeout gives up before it tries: a call that may park tells a stop.
 bool is_canceled(std::int64_t timeout_ns) noexcept { return timeout_ns > 0 && weft_check_canceled() == WEFT_CANCELED; }
 
 /// What is common to calls that read or write: the checks and the count.
@@ -60,9 +60,9 @@ weft_status transfer_at_leisure(const char* function, std::size_t* count, F&& op
 template <class F>
 weft_status transfer_in_time(const char* function, detail::io_readiness watch, std::size_t n, bool is_all,
                              std::int64_t timeout_ns, std::size_t* count, F&& step) {
-    if (is_canceled(timeout_ns)) return WEFT_CANCELED;
     const auto until = deadline_of(timeout_ns);
     for (std::size_t moved = 0; moved < n;) {
+        if (is_canceled(timeout_ns)) return WEFT_CANCELED;
         std::error_code error;
         const auto more = step(moved, error);
         if (error) return io_status(error, function);
