@@ -92,6 +92,12 @@ if(WEFT_TESTS)
     find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
     add_test(NAME example.c_echo COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/capi/check_c_echo.py" $<TARGET_FILE:example_c_echo>)
     set_tests_properties(example.c_pipeline example.c_parallel_sum example.c_echo PROPERTIES TIMEOUT 30 LABELS guide)
+    if(lint_program AND NOT WEFT_SANITIZE)
+        foreach(name IN ITEMS c_echo c_pipeline c_parallel_sum)
+            add_test(NAME lint.example_${name} COMMAND "${lint_program}" $<TARGET_FILE:example_${name}>)
+            set_tests_properties(lint.example_${name} PROPERTIES TIMEOUT 120 LABELS lint)
+        endforeach()
+    endif()
 endif()
 
 # weft_missing_library(variable sources...): the first library, http or redis, that the sources include and that is not built.
