@@ -33,7 +33,7 @@ demo: setup ## builds and starts the users service; LISTEN=127.0.0.1:9000 choose
 test: setup setup-python ## builds everything and runs every test; TESTS=regex and TARGETS='a b' choose
 	$(call suite,dev)
 
-asan: setup-tsan ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: setup-tsan setup-python ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call suite,asan,$(FIXED_ADDRESSES))
 
 tsan: setup-tsan ## the tests under ThreadSanitizer

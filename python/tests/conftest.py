@@ -1,6 +1,8 @@
 """Builds the Cython modules of the tests, as a user's setup.py would: with weft.extension_options() and nothing else of weft."""
 import importlib.util
+import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -10,6 +12,9 @@ import pytest
 import weft
 
 HERE = pathlib.Path(__file__).parent
+# A sanitizer that is loaded before Python is not meant for the compilers; its flags are in CC.
+TOOLS = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+CC = shlex.split(os.environ.get("CC", "cc"))
 
 
 def compile_module(source, folder, packages=None):
@@ -17,13 +22,13 @@ def compile_module(source, folder, packages=None):
     name = source.stem
     c = folder / f"{name}.c"
     where = packages or pathlib.Path(weft.__file__).parent.parent
-    subprocess.run([sys.executable, "-m", "cython", "-3", "-I", str(where), str(source), "-o", str(c)], check=True)
+    subprocess.run([sys.executable, "-m", "cython", "-3", "-I", str(where), str(source), "-o", str(c)], check=True, env=TOOLS)
     options = weft.extension_options()
     module = folder / (name + sysconfig.get_config_var("EXT_SUFFIX"))
-    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function",
+    subprocess.run([*CC, "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-function",
                     "-Wno-missing-field-initializers", f"-I{sysconfig.get_paths()['include']}",
                     *(f"-I{i}" for i in options["include_dirs"]), str(c), "-o", str(module), *options["extra_link_args"],
-                    *(f"-Wl,-rpath,{r}" for r in options["runtime_library_dirs"])], check=True)
+                    *(f"-Wl,-rpath,{r}" for r in options["runtime_library_dirs"])], check=True, env=TOOLS)
     return module
 
 

@@ -20,6 +20,11 @@ cdef extern from *:
         clock_gettime(CLOCK_MONOTONIC, &t);
         return t.tv_sec * 1000000000LL + t.tv_nsec;
     }
+    static long long cpu_ns(void) {
+        struct timespec t;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+        return t.tv_sec * 1000000000LL + t.tv_nsec;
+    }
     static void compute(long steps) {
         volatile long n = 0;
         while (n < steps) ++n;
@@ -30,6 +35,7 @@ cdef extern from *:
     long load(const long *of) noexcept nogil
     size_t bytes_in_use() noexcept nogil
     long long now_ns() noexcept nogil
+    long long cpu_ns() noexcept nogil
     void compute(long steps) noexcept nogil
     long this_thread() noexcept nogil
     int usleep(unsigned int us) noexcept nogil
@@ -175,8 +181,10 @@ cdef int wait_for_event(coro_t *self, void *arg) noexcept nogil:
     return 0
 
 def wake_latencies(long rounds, unsigned int pause_us):
-    """Nanoseconds from a set on a plain thread to the coroutine that waits, while the scheduler sleeps."""
+    """(nanoseconds from a set on a plain thread to the coroutine that waits, while the scheduler sleeps; share of a CPU meanwhile)"""
     cdef scheduler_t s
+    cdef long long began = 0
+    cdef long long used = 0
     cdef woken w
     cdef long i
     w.waits = 0
@@ -189,6 +197,9 @@ def wake_latencies(long rounds, unsigned int pause_us):
         weft.check(scheduler_coro_add(&s, wait_for_event, &w))
     for i in range(rounds):
         with nogil:
+            if i == 1:   # it has started, and slept once
+                began = now_ns()
+                used = cpu_ns()
             while load(&w.waits) <= i:
                 usleep(100)
             usleep(pause_us)
@@ -196,10 +207,11 @@ def wake_latencies(long rounds, unsigned int pause_us):
             weft.weft_event_set(&w.go)
             weft.check(weft.weft_event_wait(&w.done, weft.WEFT_FOREVER))
         found.append(w.took)
+    share = (cpu_ns() - used) / <double>(now_ns() - began)
     with nogil:
         weft.check(scheduler_run(&s))
         scheduler_destroy(&s)
-    return found
+    return found, share
 
 
 # ---- L9, L10, L11: as spawned, batch, chunks
