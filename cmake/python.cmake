@@ -8,7 +8,7 @@ set(Python_EXECUTABLE "${python}")
 add_subdirectory(python)
 
 # Each compiles modules of Cython as a user would, which takes most of its time.
-foreach(name IN ITEMS package seed_rows examples wheel)
+foreach(name IN ITEMS package fibers seed_rows examples wheel)
     add_test(NAME python.${name} COMMAND "${python}" -m pytest -c "${PROJECT_SOURCE_DIR}/python/pyproject.toml"
              "${PROJECT_SOURCE_DIR}/python/tests/test_${name}.py")
     set_tests_properties(python.${name} PROPERTIES TIMEOUT 600 LABELS python
