@@ -22,6 +22,9 @@ cdef extern from "Python.h":
     object PyContext_CopyCurrent()
     int PyContext_Enter(object context) except -1
     int PyContext_Exit(object context) except -1
+    void PyObject_GC_Track(object o)
+    void PyObject_GC_UnTrack(object o)
+    bint PyObject_IS_GC(object o)
     unsigned long PyThread_get_thread_ident()
 
 cdef extern from "_pystate.h":
@@ -31,6 +34,7 @@ cdef extern from "_pystate.h":
         void *frames
         int64_t deadline
         uint64_t serial
+        int stops
         bint lent
     ctypedef struct pystate_counts:
         uint64_t made, live, runners, queued, escalations
@@ -49,6 +53,7 @@ cdef extern from "_pystate.h":
     void pystate_clean(pystate *me)
     void pystate_delete_idle()
     int pystate_throw(object type)
+    bint pystate_stop(pystate *p)
     void pystate_stop_all()
     int pystate_call(int what, void *object, void *element, int64_t ns)
     int pystate_park(pystate *me, int what, void *object, void *element, int64_t ns)
@@ -125,7 +130,7 @@ cdef class Fiber:
         if self.is_done:
             return False
         if self.runner != NULL:
-            return bool(weft_request_stop(self.runner.handle))
+            return bool(pystate_stop(self.runner))
         self.error = Cancelled()
         self.end()
         return True
@@ -147,6 +152,8 @@ cdef class Fiber:
             self.owner.child_has_ended(self)
             self.owner = None
         self.f = self.args = self.kw = self.context = None
+        if self.error is not None or PyObject_IS_GC(self.value):
+            PyObject_GC_Track(self)
 
 
 cdef int _send_runner() noexcept:
@@ -183,7 +190,7 @@ cdef void _run_all(pystate *me) noexcept:
         _run_body(me, f)
         f = None
         pystate_clean(me)
-        if weft_stop_requested():   # PYSTATE-6
+        if me.stops:   # PYSTATE-6
             break
     f = None
     _send_runner()
@@ -226,6 +233,7 @@ cdef Fiber _spawn(object f, tuple args, dict kw, object name, scope owner):
         raise TypeError("weft.spawn: name is not a str")
     _need_runtime()
     self = Fiber.__new__(Fiber)
+    PyObject_GC_UnTrack(self)    # it is no garbage before its end, and the collector would look at 100,000 of them again and again
     self.number = _next_number()
     self.f = f
     self.args = args
@@ -328,7 +336,7 @@ cdef int _wait(int what, void *object, void *element, int64_t ns) except -1:
     cdef int64_t limit = ns, left
     cdef bint by_deadline = False
     cdef int s
-    if weft_check_canceled() != WEFT_OK:
+    if me.stops:
         raise Cancelled()
     if me.deadline != INT64_MAX:
         left = me.deadline - pystate_now()
@@ -456,7 +464,7 @@ cdef class timeout(_Frame):
         self.leave()
         if value is None or not isinstance(value, Cancelled) or self.at > pystate_now():
             return False
-        if me.deadline <= self.at or weft_stop_requested():   # an outer timeout, or a stop, was the cause
+        if me.deadline <= self.at or me.stops:   # an outer timeout, or a stop, was the cause
             return False
         raise TimeoutError("the time of weft.timeout is over") from value
 
@@ -500,9 +508,10 @@ cdef class scope(_Frame):
 
     cdef void stop(self) noexcept:
         cdef Fiber child
-        self.is_stopped = True
-        if self.handle != NULL:
+        if not self.is_stopped and self.handle != NULL:
+            self.place.stops += 1
             weft_scope_request_stop(self.handle)
+        self.is_stopped = True
         for child in list(self.children):
             child.cancel()
 
@@ -519,8 +528,11 @@ cdef class scope(_Frame):
     cdef void close(self) noexcept:
         cdef weft_scope *handle = self.handle
         self.handle = NULL
-        if handle != NULL:
-            weft_scope_close(handle)     # it has no children, so it does not wait
+        if handle == NULL:
+            return
+        if self.is_stopped:
+            self.place.stops -= 1
+        weft_scope_close(handle)     # it has no children, so it does not wait
 
     cdef void abandon(self) noexcept:
         self.stop()
@@ -553,6 +565,7 @@ cdef class scope(_Frame):
         return 0
 
     def __exit__(self, type, value, traceback):
+        cdef pystate *me
         if self.place == NULL:
             return False
         if self.place != _place():
@@ -565,6 +578,7 @@ cdef class scope(_Frame):
             self.wait_for_children()
         except BaseException as e:
             interrupted = e
+        me = self.place
         self.close()
         self.leave()
         error, self.error = self.error, None
@@ -573,9 +587,9 @@ cdef class scope(_Frame):
             if value is None:
                 raise cause
             return False                         # the block's own failure
-        if error is not None and not weft_stop_requested():
+        if error is not None and not me.stops:   # else the stop of an outer block counts more
             raise error
-        if value is None and interrupted is not None and (weft_check_canceled() != WEFT_OK or not self.is_stopped or error is None):
+        if value is None and interrupted is not None:
             raise interrupted
         return False
 
@@ -834,7 +848,7 @@ def blocking(f, /, *args, **kw):
     cdef int s
     if me.handle == NULL or me.lent:
         return f(*args, **kw)
-    if weft_check_canceled() != WEFT_OK or (me.deadline != INT64_MAX and me.deadline <= pystate_now()):
+    if me.stops or (me.deadline != INT64_MAX and me.deadline <= pystate_now()):
         raise Cancelled()
     c = _Call()
     c.f, c.args, c.kw = f, args, kw

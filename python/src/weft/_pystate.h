@@ -76,6 +76,7 @@ typedef struct pystate {
     int granted;            /* under the lock, as the next one */
     int asks;
     int away;               /* parked, so no exception can be thrown into it */
+    int stops;              /* how many stops it has got that hold: of its fiber, and of its open scopes */
     int lent;               /* its thread state is on a thread of the blocking pool */
 } pystate;
 
@@ -116,7 +117,12 @@ static inline void pystate_unlock(void) { __atomic_store_n(&pystate_all.lock, 0,
 
 /* ---- thread states ----------------------------------------------------------------------------------------------- */
 
-static inline pystate* pystate_current(void) { return (pystate*)weft_local_get(&pystate_all.current); }
+/* Of the calling fiber; null on a thread and in a fiber of native code. With the GIL. */
+static inline pystate* pystate_current(void) {
+    pystate* const owner = pystate_all.owner; /* mostly the caller, but C code of another may have given the GIL up */
+    if (owner && owner->ts == PyThreadState_Get()) return owner;
+    return (pystate*)weft_local_get(&pystate_all.current);
+}
 
 /* The slot of PyGILState has no public name: it is the key whose value on this thread is what PyGILState says. */
 static void pystate_find_slot(void) {
@@ -318,7 +324,7 @@ static pystate* pystate_take(size_t stack_bytes) {
     me->handle = NULL;
     me->body = me->frames = NULL;
     me->deadline = INT64_MAX;
-    me->lent = 0;
+    me->lent = me->stops = 0;
     me->away = 1;
     me->before = NULL;
     me->after = pystate_all.live;
@@ -417,8 +423,15 @@ static int pystate_throw(PyObject* type) {
     return n;
 }
 
+/* \returns whether this was the first stop. With the GIL. */
+static int pystate_stop(pystate* p) {
+    if (!weft_request_stop(p->handle)) return 0;
+    ++p->stops;
+    return 1;
+}
+
 static void pystate_stop_all(void) {
-    for (pystate* p = pystate_all.live; p; p = p->after) weft_request_stop(p->handle);
+    for (pystate* p = pystate_all.live; p; p = p->after) pystate_stop(p);
 }
 
 /* ---- waits -------------------------------------------------------------------------------------------------------- */
