@@ -74,8 +74,7 @@ cdef bint _runner_comes = False
 cdef uint64_t _serial = 0
 
 
-@cython.final
-@cython.freelist(256)
+@cython.final      # and no free list: a second life of the memory would have no __del__
 cdef class Fiber:
     """A function that runs as a fiber; weft.spawn() makes it."""
     cdef object f, args, kw, context, value, error
@@ -93,8 +92,9 @@ cdef class Fiber:
     def __del__(self):
         if self.error is None or self.error_is_taken or isinstance(self.error, Cancelled):
             return
+        words = f"weft.Fiber {self.name!r}, which failed and whose result no one has asked for"
         PyErr_SetObject(type(self.error), self.error)
-        PyErr_WriteUnraisable(f"weft.Fiber {self.name!r}, which failed and whose result no one has asked for")
+        PyErr_WriteUnraisable(words)
 
     def __repr__(self):
         state = "done" if self.is_done else "running" if self.runner != NULL else "not begun"
