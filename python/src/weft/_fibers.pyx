@@ -479,7 +479,7 @@ cdef class scope(_Frame):
     cdef set children
     cdef object error
     cdef weft_event empty
-    cdef bint is_waiting, is_stopped
+    cdef bint is_waiting, is_stopped, is_own
 
     def __cinit__(self):
         self.children = set()
@@ -508,7 +508,7 @@ cdef class scope(_Frame):
         return child
 
     def cancel(self):
-        """Stops the fibers of the scope, and the block."""
+        """Stops the fibers of the scope, and the block, which ends without an exception."""
         self.stop()
 
     cdef void stop(self) noexcept:
@@ -557,6 +557,7 @@ cdef class scope(_Frame):
                     _wait(PYSTATE_EVENT, &self.empty, NULL, INT64_MAX)
                 except BaseException as e:
                     interrupted = e
+                    self.is_own = self.is_stopped
                     self.stop()
             else:
                 me = pystate_current()
@@ -577,6 +578,7 @@ cdef class scope(_Frame):
         if self.place != _place():
             raise RuntimeError("weft.scope: the block is left by another fiber than entered it")
         _leave_frames(self.place, <void *>self)
+        is_own = self.is_stopped     # so a Cancelled is of this scope, and ends here
         if value is not None:
             self.stop()
         interrupted = None
@@ -584,6 +586,7 @@ cdef class scope(_Frame):
             self.wait_for_children()
         except BaseException as e:
             interrupted = e
+        is_own = is_own or (value is None and self.is_own)
         me = self.place
         self.close()
         self.leave()
@@ -595,6 +598,8 @@ cdef class scope(_Frame):
             return False                         # the block's own failure
         if error is not None and not me.stops:   # else the stop of an outer block counts more
             raise error
+        if is_own and not me.stops and me.deadline > pystate_now():
+            return True
         if value is None and interrupted is not None:
             raise interrupted
         return False
