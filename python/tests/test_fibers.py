@@ -120,6 +120,7 @@ def test_spawn_refuses_what_cannot_be_called(fibers):
             weft.spawn(len, name=3)
         with pytest.raises(TypeError):
             weft.Fiber()
+        assert weft.Fiber[int] and weft.Channel[int]      # for annotations
     fibers(main)
 
 
@@ -1130,6 +1131,14 @@ def test_exit_with_a_thread_that_waits_for_fibers():
     assert in_process("ch = weft.Channel()\n"
                       "threading.Thread(target=lambda: print(ch.receive())).start()\n"
                       "weft.spawn(lambda: (weft.sleep(0.2), ch.send('late')))") == "late\n"
+
+
+def test_python_code_of_a_native_fiber_cannot_wait(build):
+    uses, ch = build("uses"), weft.Channel(1)
+    for wait in (lambda: weft.sleep(0.001), ch.receive, lambda: weft.blocking(len, ""), weft.timeout(1).__enter__):
+        raised = uses.call_in_native_fiber(wait)
+        assert isinstance(raised, RuntimeError) and "a fiber of native code" in str(raised)
+    assert uses.call_in_native_fiber(lambda: weft.run(len, "")).args[0].startswith("weft.run: a fiber")
 
 
 def test_an_interrupt_ends_run():

@@ -15,6 +15,7 @@ from weft.c cimport *
 import atexit as _atexit
 import os as _os
 import threading as _threading
+from types import GenericAlias as _GenericAlias
 
 from weft._core import Cancelled, Closed
 
@@ -88,6 +89,10 @@ cdef class Fiber:
 
     def __init__(self):
         raise TypeError("weft.spawn() makes fibers")
+
+    @classmethod
+    def __class_getitem__(cls, item):
+        return _GenericAlias(cls, item)
 
     def __del__(self):
         if self.error is None or self.error_is_taken or isinstance(self.error, Cancelled):
@@ -607,6 +612,7 @@ cdef class scope(_Frame):
 # ---- channels, locks --------------------------------------------------------------------------------------------------------
 
 
+@cython.final
 cdef class Channel:
     """Objects from any fibers and threads to any others, in their order. capacity 0: a send waits until a receiver takes its object."""
     cdef weft_channel *ch
@@ -624,6 +630,10 @@ cdef class Channel:
         while weft_receive(self.ch, &value, 0) == WEFT_OK:
             Py_DECREF(<object>value)
         weft_channel_release(self.ch)
+
+    @classmethod
+    def __class_getitem__(cls, item):
+        return _GenericAlias(cls, item)
 
     def send(self, value, timeout=None):
         """weft.Closed: the channel is closed. TimeoutError: no place was free, or no receiver came, in time."""
@@ -667,6 +677,7 @@ cdef class Channel:
             raise StopIteration from None
 
 
+@cython.final
 cdef class Event:
     """Is set or not; wait() waits until it is set."""
     cdef weft_event e
@@ -685,6 +696,7 @@ cdef class Event:
         _wait(PYSTATE_EVENT, &self.e, NULL, _ns(timeout))
 
 
+@cython.final
 cdef class Semaphore:
     """A count of permits."""
     cdef weft_semaphore s
@@ -709,6 +721,7 @@ cdef class Semaphore:
         weft_semaphore_release(&self.s, 1)
 
 
+@cython.final
 cdef class Lock:
     """Held by one at a time, who may wait meanwhile."""
     cdef weft_semaphore s
