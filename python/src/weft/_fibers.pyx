@@ -1,9 +1,10 @@
 # cython: language_level=3
-# _fibers.pyx - Python functions as fibers: spawn, run, channels, locks, timeouts, scopes. How a fiber carries Python stands in _pystate.h.
+# _fibers.pyx - Python functions as fibers: spawn, run, channels, locks, timeouts, scopes.
 #
-# A Fiber that has not begun is an object in a list. A runner, which is a fiber of weft with a thread state, takes the oldest, runs it, and
-# takes the next. Before each body it sends one more runner to the gate if others are in the list: that one comes through if the body parks,
-# blocks or computes. All variables of this module belong to the GIL (PYSTATE-4).
+# How a fiber carries Python stands in _pystate.h. A Fiber that has not begun is an object in a list. A runner, which
+# is a fiber of weft with a thread state, takes the oldest, runs it, and takes the next. Before each body it sends one
+# more runner to the gate if others are in the list: that one comes through if the body parks, blocks or computes. All
+# variables of this module belong to the GIL (PYSTATE-4).
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear, PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
@@ -68,7 +69,7 @@ cdef enum:
     LOOK_NS = 100000000        # how often a wait of the main thread looks for signals, and how long the end of a runtime is patient
     AT_EXIT_NS = 1000000000    # how long the end of the interpreter waits for fibers that do not end; chosen
 
-# ---- fibers ---------------------------------------------------------------------------------------------------------------
+# ---- fibers ------------------------------------------------------------------------------------------------
 
 cdef Fiber _oldest = None, _newest = None
 cdef bint _runner_comes = False
@@ -238,7 +239,8 @@ cdef Fiber _spawn(object f, tuple args, dict kw, object name, scope owner):
         raise TypeError("weft.spawn: name is not a str")
     _need_runtime()
     self = Fiber.__new__(Fiber)
-    PyObject_GC_UnTrack(self)    # it is no garbage before its end, and the collector would look at 100,000 of them again and again
+    # It is no garbage before its end, and the collector would look at 100,000 of them again and again.
+    PyObject_GC_UnTrack(self)
     self.number = _next_number()
     self.f = f
     self.args = args
@@ -271,7 +273,7 @@ def spawn(f, /, *args, name=None, **kw):
     """Runs f(*args, **kw) as a fiber. Without weft.run(), the first spawn starts a runtime that lasts to the end of the program."""
     return _spawn(f, args, kw, name, None)
 
-# ---- waits ----------------------------------------------------------------------------------------------------------------
+# ---- waits -------------------------------------------------------------------------------------------------
 
 
 cdef int64_t _ns(object timeout) except? -1:
@@ -384,7 +386,7 @@ def yield_now():
     """Lets other fibers go first that are ready."""
     _wait(PYSTATE_YIELD, NULL, NULL, INT64_MAX)
 
-# ---- timeouts and scopes: frames, which may be left in any order and by anyone --------------------------------------------------
+# ---- timeouts and scopes: frames, which may be left in any order and by anyone -----------------------------
 
 
 cdef class _Frame:
@@ -609,7 +611,7 @@ cdef class scope(_Frame):
             raise interrupted
         return False
 
-# ---- channels, locks --------------------------------------------------------------------------------------------------------
+# ---- channels, locks ---------------------------------------------------------------------------------------
 
 
 @cython.final
@@ -751,7 +753,7 @@ cdef class Lock:
     def __exit__(self, type, value, traceback):
         self.release()
 
-# ---- threading.RLock by fiber -------------------------------------------------------------------------------------------------
+# ---- threading.RLock by fiber ------------------------------------------------------------------------------
 
 
 cdef uint64_t _owner() noexcept:
@@ -848,7 +850,7 @@ cdef class _RLock:
         self.owner = 0
         check(weft_semaphore_init(&self.s, 1))
 
-# ---- calls that block -----------------------------------------------------------------------------------------------------------
+# ---- calls that block --------------------------------------------------------------------------------------
 
 
 cdef class _Call:
@@ -884,7 +886,7 @@ def blocking(f, /, *args, **kw):
     check(s)
     return c.value
 
-# ---- the runtime ----------------------------------------------------------------------------------------------------------------
+# ---- the runtime -------------------------------------------------------------------------------------------
 
 cdef weft_runtime *_rt = NULL
 cdef size_t _stack_bytes = PYSTATE_STACK_BYTES
@@ -987,7 +989,7 @@ def _at_exit():
     if _is_forked or _rt == NULL:
         return
     if not _end_runtime(AT_EXIT_NS):
-        pystate_all.ended = True     # what goes on is left as it is, and hangs when it asks for the GIL
+        pystate_all.ended = True     # what goes on hangs when it asks for the GIL
 
 
 def _after_fork():

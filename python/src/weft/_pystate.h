@@ -1,7 +1,7 @@
-/* _pystate.h - how a weft fiber carries Python: a thread state of its own, and the gate that orders who asks for the GIL.
+/* _pystate.h - how a weft fiber carries Python: a thread state of its own, and the gate before the GIL.
  *
- * A pystate is what a runner has: a weft fiber that runs Python functions one after the other. It is in one of these
- * states, and only its runner changes it.
+ * A pystate is what a runner has: a weft fiber that runs Python functions one after the other. It is in one
+ * of these states, and only its runner changes it.
  *
  *     state      thread state   gate     listed in        leaves by
  *     idle       detached       no       the free list    pystate_take -> starting
@@ -14,20 +14,25 @@
  *     hung       lost           no       the live list    never: the interpreter has ended
  *
  * Invariants
- *   PYSTATE-1  A fiber that parks has no thread state attached and does not own the gate, and the PyGILState slot of its
- *              thread is empty. So code on that thread that asks PyGILState finds nothing of a fiber that is not there.
- *   PYSTATE-2  One fiber at a time uses a thread state, wherever that fiber runs. So the frames of the interpreter, which
- *              keep a pointer to it, have the right one after each migration.
- *   PYSTATE-3  The gate only decides who asks for the GIL first. Its owner need not have the GIL: C code may have given it
- *              up. The first of the line, if nothing moved for a tick of the watch, asks the GIL itself and then owns the
- *              gate, whoever had it. So every fiber in the line gets the GIL at last, also if a grant was lost.
- *   PYSTATE-4  owner, the live list, the list of fibers that have not begun, and all counts are written with the GIL only.
- *              The line and the free list have the gate's spinlock, which no one holds while it waits or has to get the GIL.
- *   PYSTATE-5  A pystate is never freed, so a wake that comes late finds memory. Its thread state lives until the runtime
- *              ends; then all that are idle are deleted.
- *   PYSTATE-6  A stop of a weft fiber cannot be taken back, so a runner whose body was stopped takes no other body.
- *   PYSTATE-7  No C++ exception and no forced unwinding passes the first frame of a runner: a thread that CPython ends
- *              there, because the interpreter has ended, hangs in place of that (as CPython 3.14 does itself).
+ *   PYSTATE-1  A fiber that parks has no thread state attached and does not own the gate, and the PyGILState
+ *              slot of its thread is empty. So code on that thread that asks PyGILState finds nothing of a
+ *              fiber that is not there.
+ *   PYSTATE-2  One fiber at a time uses a thread state, wherever that fiber runs. So the frames of the
+ *              interpreter, which keep a pointer to it, have the right one after each migration.
+ *   PYSTATE-3  The gate only decides who asks for the GIL first. Its owner need not have the GIL: C code may
+ *              have given it up. The first of the line, if nothing moved for a tick of the watch, asks the
+ *              GIL itself and then owns the gate, whoever had it. So every fiber in the line gets the GIL at
+ *              last, also if a grant was lost.
+ *   PYSTATE-4  owner, the live list, the list of fibers that have not begun, and all counts are written with
+ *              the GIL only. The line and the free list have the gate's spinlock, which no one holds while it
+ *              waits or has to get the GIL.
+ *   PYSTATE-5  A pystate is never freed, so a wake that comes late finds memory. Its thread state lives until
+ *              the runtime ends; then all that are idle are deleted.
+ *   PYSTATE-6  A stop of a weft fiber cannot be taken back, so a runner whose body was stopped takes no other
+ *              body.
+ *   PYSTATE-7  No C++ exception and no forced unwinding passes the first frame of a runner: a thread that
+ *              CPython ends there, because the interpreter has ended, hangs in place of that (as CPython 3.14
+ *              does itself).
  */
 #ifndef WEFT_PYSTATE_H
 #define WEFT_PYSTATE_H
@@ -59,11 +64,13 @@
 #define PYSTATE_HAS_STATUS 1 /* thread states know whether a slot points to them */
 #endif
 
-/* 3.11 counts all calls alike, up to 1,000, so the deepest stack is 4 MiB of calls by C; later versions count those by themselves. */
+/* 3.11 counts all calls alike, up to 1,000, so the deepest stack is 4 MiB of calls by C. Later versions count
+ * those by themselves. */
 #define PYSTATE_C_CALL_BYTES 4096
 #define PYSTATE_STACK_BYTES (PY_VERSION_HEX < 0x030C0000 ? 4194304 : 1048576)
 
-#define PYSTATE_TICK_NS 500000 /* patience is one to two ticks; chosen: about when the monitor takes the worker away (0.6 ms) */
+/* Patience is one to two ticks. Chosen: about when the monitor takes the worker away, 0.6 ms. */
+#define PYSTATE_TICK_NS 500000
 #define PYSTATE_IDLE_TICKS 40  /* the watch sleeps after so many looks at an empty line; chosen: 20 ms */
 
 typedef struct pystate {
@@ -170,8 +177,8 @@ static inline void pystate_detach(PyThreadState* ts) {
 
 /* ---- the gate ---------------------------------------------------------------------------------------------------- */
 
-/* Tells the first of the line to ask the GIL itself, if nothing has moved for a tick. A thread of its own, since the workers may
- * all be busy. */
+/* Tells the first of the line to ask the GIL itself, if nothing has moved for a tick. A thread of its own, since
+ * the workers may all be busy. */
 static void* pystate_watch(void* unused) {
     uint64_t seen = 0;
     int empty = 0;
@@ -358,13 +365,17 @@ static void pystate_give(pystate* me) {
 
 /* Nothing of a body is left for the next one: threading.local, tracing. With the GIL. */
 static inline void pystate_clean(pystate* me) {
-#if defined(PYSTATE_WORKS) && PY_VERSION_HEX >= 0x030D0000
+#ifdef PYSTATE_WORKS
+#if PY_VERSION_HEX >= 0x030D0000
     Py_CLEAR(me->ts->threading_local_key); /* the values of threading.local end with these two */
     Py_CLEAR(me->ts->threading_local_sentinel);
 #endif
     if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) PyDict_Clear(me->ts->dict);
     if (me->ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
     if (me->ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
+#else
+    (void)me;
+#endif
 }
 
 /* PYSTATE-7: runs if the thread is ended by pthread_exit() while the body is in Python. */
