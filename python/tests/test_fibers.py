@@ -233,9 +233,10 @@ NAMES = list(weft.run(waits))
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("stop", ["cancel", "timeout", "end_of_run"])
 def test_cancelled_is_raised_at_each_further_wait(fibers, name, stop):
-    seen = []
+    seen, began = [], weft.Event()
 
     def body(wait):
+        began.set()
         for _ in range(3):
             try:
                 if stop == "timeout" and not seen:
@@ -257,6 +258,7 @@ def test_cancelled_is_raised_at_each_further_wait(fibers, name, stop):
             weft.yield_now()
             return
         if stop == "cancel":
+            began.wait()
             with pytest.raises(TimeoutError):
                 f.join(SOON / 4)
             assert f.cancel() and not f.cancel()
@@ -272,7 +274,8 @@ def test_cancelled_is_raised_at_each_further_wait(fibers, name, stop):
 
 
 def test_cancelled_before_what_would_not_wait(fibers):
-    def body(ch, seen):
+    def body(ch, seen, began):
+        began.set()
         try:
             weft.sleep(LATE)
         except weft.Cancelled:
@@ -283,10 +286,10 @@ def test_cancelled_before_what_would_not_wait(fibers):
         seen.append("all")
 
     def main():
-        ch, seen = weft.Channel(5), []
+        ch, seen, began = weft.Channel(5), [], weft.Event()
         ch.send(1)
-        f = weft.spawn(body, ch, seen)
-        weft.sleep(SOON)
+        f = weft.spawn(body, ch, seen, began)
+        began.wait()
         f.cancel()
         f.result()
         assert seen == ["all"] and len(ch) == 1
@@ -527,9 +530,10 @@ def test_a_stop_and_a_timeout_reach_the_fibers_of_a_scope(fibers):
         def body():
             with weft.scope() as s:
                 children.append(s.spawn(weft.sleep, LATE))
-        children = []
+                began.set()
+        children, began = [], weft.Event()
         g = weft.spawn(body)
-        weft.sleep(SOON)
+        began.wait()
         g.cancel()
         with pytest.raises(weft.Cancelled):
             g.result()
@@ -745,9 +749,12 @@ def test_blocking_runs_on_another_thread(fibers):
         fs = [weft.spawn(weft.blocking, time.sleep, 0.05) for _ in range(20)]
         for f in fs:
             f.result()
-        f = weft.spawn(weft.blocking, time.sleep, 0.05)
-        weft.sleep(SOON)
+        began, go = weft.Event(), threading.Event()
+        f = weft.spawn(weft.blocking, lambda: (began.set(), go.wait()))
+        began.wait()
         f.cancel()
+        assert not f.done            # the call goes on to its end
+        go.set()
         with pytest.raises(weft.Cancelled):
             f.result()
     fibers(main)
