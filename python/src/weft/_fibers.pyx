@@ -884,6 +884,8 @@ def blocking(f, /, *args, **kw):
     if c.error is not None:
         raise c.error
     check(s)
+    if me.stops:      # it came so early or late that the wait for the call has not seen it
+        raise Cancelled()
     return c.value
 
 # ---- the runtime -------------------------------------------------------------------------------------------
