@@ -1,5 +1,7 @@
 """The programs of docs/python."""
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -30,3 +32,7 @@ def test_pipeline(example):
     with pytest.raises(RuntimeError):
         s.finish()
     pipeline.Sum().add(7)   # dropped without finish(): its fiber is stopped
+
+
+def test_fibers():
+    assert subprocess.run([sys.executable, EXAMPLES / "fibers.py"], stdout=subprocess.PIPE, text=True, check=True).stdout == "140\n"

@@ -31,7 +31,7 @@ def test_seed_L16_the_wheel_has_all_that_users_need(wheel):
     names = {re.sub(r"\.cpython-[^.]*\.so$", ".so", n) for n in zipfile.ZipFile(wheel).namelist()}
     package = {n for n in names if n.startswith("weft/")}
     assert package == {f"weft/{n}" for n in (
-        "__init__.py", "__init__.pyi", "py.typed", "_core.so", "libweft_c.so.0", "__init__.pxd", "_core.pxd", "c.pxd", "hooks.pxd",
+        "__init__.py", "__init__.pyi", "py.typed", "_core.so", "_fibers.so", "libweft_c.so.0", "__init__.pxd", "_core.pxd", "c.pxd", "hooks.pxd",
         "scheduler.pxd", "typed.pxd", "include/weft/c.h", "include/weft/c_scheduler.h", "include/weft/c_hooks.h")}
     assert any(n.endswith("/licenses/LICENSE") for n in names)
 

@@ -63,3 +63,18 @@ def park_with_gil():
 def take_gil_between_parks():
     found = []
     return run(sleep_between, <void *>found), found
+
+cdef int call_with_gil(void *arg) noexcept nogil:
+    with gil:
+        call = <list>arg
+        try:
+            call.append(call[0]())
+        except Exception as e:
+            call.append(e)
+    return 0
+
+def call_in_native_fiber(f):
+    """What f() returned, or the exception that it raised, on a fiber of native code."""
+    call = [f]
+    run(call_with_gil, <void *>call)
+    return call[1]

@@ -1,13 +1,16 @@
-"""weft: fibers on all cores, for Cython.
+"""weft: fibers for Python functions, and on all cores for Cython.
 
+weft.spawn(f) runs a function as a fiber, weft.run(main) a program of them.
 `cimport weft` declares the C interface (weft/c.h), and `from weft.scheduler cimport *` a scheduler of coroutines; both work without the
 GIL. An extension is built with the keyword arguments of extension_options().
 """
 import os as _os
 
 from weft._core import Cancelled, Closed, Error, version_info
+from weft._fibers import Channel, Event, Fiber, Lock, Semaphore, blocking, run, scope, sleep, spawn, timeout, yield_now
 
-__all__ = ["Cancelled", "Closed", "Error", "extension_options", "get_include", "get_library_dir", "version_info"]
+__all__ = ["Cancelled", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Semaphore", "blocking", "extension_options",
+           "get_include", "get_library_dir", "run", "scope", "sleep", "spawn", "timeout", "version_info", "yield_now"]
 __version__ = ".".join(map(str, version_info))
 
 _here = _os.path.dirname(_os.path.abspath(__file__))

@@ -1,0 +1,563 @@
+/* _pystate.h - how a weft fiber carries Python: a thread state of its own, and the gate before the GIL.
+ *
+ * A pystate is what a runner has: a weft fiber that runs Python functions one after the other. It is in one
+ * of these states, and only its runner changes it.
+ *
+ *     state      thread state   gate     listed in        leaves by
+ *     idle       detached       no       the free list    pystate_take -> starting
+ *     starting   detached       no       the live list    pystate_enter -> running
+ *     queued     detached       no       the gate's line  grant -> running | patience ends -> asking
+ *     asking     in take_gil    no       the gate's line  the GIL comes -> running, with the gate
+ *     running    attached       mostly   the live list    pystate_leave -> parked | the list is empty -> idle
+ *     parked     detached       no       the live list    pystate_enter -> running or queued
+ *     lent       attached       no       the live list    the call of weft_blocking() ends -> parked
+ *     hung       lost           no       the live list    never: the interpreter has ended
+ *
+ * Invariants
+ *   PYSTATE-1  A fiber that parks has no thread state attached and does not own the gate, and the PyGILState
+ *              slot of its thread is empty. So code on that thread that asks PyGILState finds nothing of a
+ *              fiber that is not there.
+ *   PYSTATE-2  One fiber at a time uses a thread state, wherever that fiber runs. So the frames of the
+ *              interpreter, which keep a pointer to it, have the right one after each migration.
+ *   PYSTATE-3  The gate only decides who asks for the GIL first. Its owner need not have the GIL: C code may
+ *              have given it up. The first of the line, if nothing moved for a tick of the watch, asks the
+ *              GIL itself and then owns the gate, whoever had it. So every fiber in the line gets the GIL at
+ *              last, also if a grant was lost.
+ *   PYSTATE-4  owner, the live list, the list of fibers that have not begun, and all counts are written with
+ *              the GIL only. The line and the free list have the gate's spinlock, which no one holds while it
+ *              waits or has to get the GIL.
+ *   PYSTATE-5  A pystate is never freed, so a wake that comes late finds memory. Its thread state lives until
+ *              the runtime ends; then all that are idle are deleted.
+ *   PYSTATE-6  A stop of a weft fiber cannot be taken back, so a runner whose body was stopped takes no other
+ *              body.
+ *   PYSTATE-7  No C++ exception and no forced unwinding passes the first frame of a runner: a thread that
+ *              CPython ends there, because the interpreter has ended, hangs in place of that (as CPython 3.14
+ *              does itself).
+ */
+#ifndef WEFT_PYSTATE_H
+#define WEFT_PYSTATE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <weft/c.h>
+
+/* Which internals of CPython this file knows: 3.11 to 3.13 with a GIL. */
+#if defined(Py_GIL_DISABLED)
+#define PYSTATE_REFUSES "this build of Python has no GIL"
+#elif PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#define PYSTATE_REFUSES "they are known to work on CPython 3.11 to 3.13 only"
+#else
+#define PYSTATE_REFUSES NULL
+#define PYSTATE_WORKS 1
+#endif
+#if defined(PYSTATE_WORKS) && PY_VERSION_HEX >= 0x030C0000
+#define PYSTATE_HAS_STATUS 1 /* thread states know whether a slot points to them */
+#endif
+
+/* 3.11 counts all calls alike, up to 1,000, so the deepest stack is 4 MiB of calls by C. Later versions count
+ * those by themselves. */
+#define PYSTATE_C_CALL_BYTES 4096
+#define PYSTATE_STACK_BYTES (PY_VERSION_HEX < 0x030C0000 ? 4194304 : 1048576)
+
+/* Patience is one to two ticks. Chosen: about when the monitor takes the worker away, 0.6 ms. */
+#define PYSTATE_TICK_NS 500000
+#define PYSTATE_IDLE_TICKS 40  /* the watch sleeps after so many looks at an empty line; chosen: 20 ms */
+
+typedef struct pystate {
+    PyThreadState* ts;
+    weft_fiber* handle;     /* of the runner; its own to detach */
+    weft_event wake;        /* automatic: a grant, or the end of patience */
+    struct pystate* next;   /* in the line, or in the free list */
+    struct pystate* before; /* in the live list */
+    struct pystate* after;
+    void* body;             /* the Fiber that runs, borrowed from the runner's frame */
+    void* frames;           /* the innermost timeout or scope, borrowed */
+    int64_t deadline;       /* the earliest of all timeouts; INT64_MAX: none */
+    uint64_t serial;        /* a number for each body: the owner of an RLock */
+    int granted;            /* under the lock, as the next one */
+    int asks;
+    int away;               /* parked, so no exception can be thrown into it */
+    int stops;              /* how many stops it has got that hold: of its fiber, and of its open scopes */
+    int lent;               /* its thread state is on a thread of the blocking pool */
+} pystate;
+
+typedef struct pystate_counts {
+    uint64_t made, live, runners, queued, escalations;
+} pystate_counts;
+
+static struct {
+    PyInterpreterState* interpreter;
+    weft_local current; /* pystate* of the calling fiber */
+    pthread_key_t slot;
+    int has_slot;
+    int ended; /* fibers were left behind at exit: whoever asks for the GIL now hangs */
+    void (*run)(pystate* me);
+    pystate* live;
+    weft_event none_left;
+    pystate_counts counts;
+    /* the gate */
+    int lock;
+    int held;
+    pystate* owner;
+    pystate *first, *last;
+    uint64_t passes;
+    pystate* idle;
+    pthread_mutex_t watch_mutex;
+    pthread_cond_t watch_wakes;
+    int watch_sleeps;
+    int watch_runs;
+} pystate_all;
+
+/* ---- the lock of the gate ---------------------------------------------------------------------------------------- */
+
+static inline void pystate_lock(void) {
+    for (int tries = 0; __atomic_exchange_n(&pystate_all.lock, 1, __ATOMIC_ACQUIRE); ++tries)
+        if (tries >= 64) sched_yield(); /* the holder has lost its CPU */
+}
+static inline void pystate_unlock(void) { __atomic_store_n(&pystate_all.lock, 0, __ATOMIC_RELEASE); }
+
+/* ---- thread states ----------------------------------------------------------------------------------------------- */
+
+/* Of the calling fiber; null on a thread and in a fiber of native code. With the GIL. */
+static inline pystate* pystate_current(void) {
+    pystate* const owner = pystate_all.owner; /* mostly the caller, but C code of another may have given the GIL up */
+    if (owner && owner->ts == PyThreadState_Get()) return owner;
+    return (pystate*)weft_local_get(&pystate_all.current);
+}
+
+/* The slot of PyGILState has no public name: it is the key whose value on this thread is what PyGILState says. */
+static void pystate_find_slot(void) {
+    void* const mine = PyGILState_GetThisThreadState();
+    for (pthread_key_t key = 0; mine && key < 1024; ++key)
+        if (pthread_getspecific(key) == mine) {
+            pystate_all.slot = key;
+            pystate_all.has_slot = 1;
+            return;
+        }
+}
+
+static __attribute__((noinline)) void pystate_set_slot(PyThreadState* ts) { pthread_setspecific(pystate_all.slot, ts); }
+
+static __attribute__((noreturn)) void pystate_hang(void) {
+    for (;;) pause();
+}
+
+static inline void pystate_unbind(PyThreadState* ts) {
+#ifdef PYSTATE_HAS_STATUS
+    ts->_status.bound_gilstate = 0;
+#else
+    (void)ts;
+#endif
+}
+
+static inline void pystate_attach(PyThreadState* ts) {
+    if (__atomic_load_n(&pystate_all.ended, __ATOMIC_ACQUIRE)) pystate_hang(); /* ts may be freed memory */
+    pystate_unbind(ts); /* so that 3.12 and 3.13 bind it to the slot of this thread */
+    PyEval_RestoreThread(ts);
+#ifndef PYSTATE_HAS_STATUS
+    pystate_set_slot(ts);
+#endif
+}
+
+static inline void pystate_detach(PyThreadState* ts) {
+    pystate_unbind(ts); /* while it is ours for sure */
+    pystate_set_slot(NULL);
+    PyEval_SaveThread();
+}
+
+/* ---- the gate ---------------------------------------------------------------------------------------------------- */
+
+/* Tells the first of the line to ask the GIL itself, if nothing has moved for a tick. A thread of its own, since
+ * the workers may all be busy. */
+static void* pystate_watch(void* unused) {
+    uint64_t seen = 0;
+    int empty = 0;
+    (void)unused;
+    for (;;) {
+        const struct timespec tick = {0, PYSTATE_TICK_NS};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &tick, NULL);
+        pystate_lock();
+        pystate* const first = pystate_all.first;
+        const int stuck = first && pystate_all.passes == seen && !first->asks;
+        if (stuck) first->asks = 1;
+        seen = pystate_all.passes;
+        pystate_unlock();
+        if (stuck) weft_event_set(&first->wake); /* PYSTATE-5 */
+        empty = first ? 0 : empty + 1;
+        if (empty < PYSTATE_IDLE_TICKS) continue;
+        pthread_mutex_lock(&pystate_all.watch_mutex);
+        __atomic_store_n(&pystate_all.watch_sleeps, 1, __ATOMIC_SEQ_CST);
+        /* Who joins the line looks at watch_sleeps afterwards; so one of the two sees the other. */
+        while (!__atomic_load_n(&pystate_all.first, __ATOMIC_SEQ_CST) && __atomic_load_n(&pystate_all.watch_sleeps, __ATOMIC_SEQ_CST))
+            pthread_cond_wait(&pystate_all.watch_wakes, &pystate_all.watch_mutex);
+        __atomic_store_n(&pystate_all.watch_sleeps, 0, __ATOMIC_SEQ_CST);
+        pthread_mutex_unlock(&pystate_all.watch_mutex);
+        empty = 0;
+    }
+    return NULL;
+}
+
+static void pystate_wake_watch(void) {
+    pthread_mutex_lock(&pystate_all.watch_mutex);
+    __atomic_store_n(&pystate_all.watch_sleeps, 0, __ATOMIC_SEQ_CST);
+    pthread_cond_signal(&pystate_all.watch_wakes);
+    pthread_mutex_unlock(&pystate_all.watch_mutex);
+}
+
+/* Takes the first out of the line, which has the gate then. Under the lock. */
+static inline pystate* pystate_pop(void) {
+    pystate* const first = pystate_all.first;
+    if (!first) return NULL;
+    __atomic_store_n(&pystate_all.first, first->next, __ATOMIC_SEQ_CST);
+    if (!first->next) pystate_all.last = NULL;
+    first->next = NULL;
+    return first;
+}
+
+/* Waits in the line. On return the thread state is attached, and the gate is the caller's. */
+static __attribute__((noinline)) void pystate_queue(pystate* me) {
+    if (__atomic_load_n(&pystate_all.watch_sleeps, __ATOMIC_SEQ_CST)) pystate_wake_watch();
+    weft_shield not_now;
+    weft_shield_enter(&not_now, WEFT_FOREVER);
+    for (;;) {
+        /* A set of an earlier wait may come late, so the status says nothing. */
+        (void)!weft_event_wait(&me->wake, WEFT_FOREVER);
+        pystate_lock();
+        const int granted = me->granted, asks = me->asks;
+        pystate_unlock();
+        if (granted) {
+            pystate_attach(me->ts);
+            break;
+        }
+        if (!asks) continue;
+        pystate_attach(me->ts);
+        ++pystate_all.counts.escalations;
+        pystate_lock();
+        if (!me->granted) pystate_pop(); /* only the first asks, and it stays the first until it is granted the gate */
+        pystate_all.held = 1;
+        pystate_unlock();
+        break;
+    }
+    weft_shield_leave(&not_now);
+}
+
+/* Attaches the caller's thread state, through the gate. Parks; not interrupted by a stop. */
+static inline void pystate_enter(pystate* me) {
+    pystate_lock();
+    if (pystate_all.held) {
+        me->granted = me->asks = 0;
+        me->next = NULL;
+        if (pystate_all.last)
+            pystate_all.last->next = me;
+        else
+            __atomic_store_n(&pystate_all.first, me, __ATOMIC_SEQ_CST);
+        pystate_all.last = me;
+        pystate_unlock();
+        pystate_queue(me);
+        ++pystate_all.counts.queued;
+    } else {
+        pystate_all.held = 1;
+        pystate_unlock();
+        pystate_attach(me->ts);
+    }
+    pystate_all.owner = me; /* PYSTATE-3: whoever had it */
+    __atomic_fetch_add(&pystate_all.passes, 1, __ATOMIC_RELAXED); /* the watch only compares it */
+    me->away = 0;
+}
+
+/* Gives the gate to the first of the line, or to no one. */
+static inline void pystate_pass(void) {
+    pystate_lock();
+    pystate* const first = pystate_pop();
+    if (first)
+        first->granted = 1;
+    else
+        pystate_all.held = 0;
+    pystate_unlock();
+    if (first) weft_event_set(&first->wake);
+}
+
+/* Detaches the caller's thread state, and passes the gate on if it is the caller's (PYSTATE-1). */
+static inline void pystate_leave(pystate* me) {
+    const int owns = pystate_all.owner == me;
+    if (owns) pystate_all.owner = NULL;
+    me->away = 1;
+    pystate_detach(me->ts);
+    if (owns) pystate_pass();
+}
+
+/* ---- runners ----------------------------------------------------------------------------------------------------- */
+
+/* A pystate whose thread state is ready; null: no memory. With the GIL. */
+static pystate* pystate_take(size_t stack_bytes) {
+    pystate_lock();
+    pystate* me = pystate_all.idle;
+    if (me) pystate_all.idle = me->next;
+    pystate_unlock();
+    if (!me) {
+        me = (pystate*)calloc(1, sizeof *me);
+        if (!me) return NULL;
+        weft_event_init(&me->wake, true);
+    }
+    if (!me->ts) {
+        me->ts = PyThreadState_New(pystate_all.interpreter);
+        if (!me->ts) {
+            pystate_lock();
+            me->next = pystate_all.idle;
+            pystate_all.idle = me;
+            pystate_unlock();
+            return NULL;
+        }
+#ifdef PYSTATE_WORKS
+        pystate_unbind(me->ts);
+        /* Not that of the thread that makes it: sys._current_frames() has one entry for each number. */
+        me->ts->thread_id = (unsigned long)(uintptr_t)me;
+#if PY_VERSION_HEX >= 0x030C0000
+        /* CPython's limit is for stacks of 8 MiB. A call of Python by C takes up to 4 KiB: measured with sorted() and a key. */
+        if ((size_t)me->ts->c_recursion_remaining > stack_bytes / PYSTATE_C_CALL_BYTES)
+            me->ts->c_recursion_remaining = (int)(stack_bytes / PYSTATE_C_CALL_BYTES);
+#else
+        (void)stack_bytes;
+#endif
+#endif
+        ++pystate_all.counts.made;
+    }
+    me->next = NULL;
+    me->handle = NULL;
+    me->body = me->frames = NULL;
+    me->deadline = INT64_MAX;
+    me->lent = me->stops = 0;
+    me->away = 1;
+    me->before = NULL;
+    me->after = pystate_all.live;
+    if (me->after) me->after->before = me;
+    pystate_all.live = me;
+    ++pystate_all.counts.live;
+    return me;
+}
+
+/* With the GIL. */
+static void pystate_unlist(pystate* me) {
+    if (me->before)
+        me->before->after = me->after;
+    else
+        pystate_all.live = me->after;
+    if (me->after) me->after->before = me->before;
+    if (--pystate_all.counts.live == 0) weft_event_set(&pystate_all.none_left);
+}
+
+static void pystate_give(pystate* me) {
+    pystate_lock();
+    me->next = pystate_all.idle;
+    pystate_all.idle = me;
+    pystate_unlock();
+}
+
+/* Nothing of a body is left for the next one: threading.local, tracing. With the GIL. */
+static inline void pystate_clean(pystate* me) {
+#ifdef PYSTATE_WORKS
+#if PY_VERSION_HEX >= 0x030D0000
+    Py_CLEAR(me->ts->threading_local_key); /* the values of threading.local end with these two */
+    Py_CLEAR(me->ts->threading_local_sentinel);
+#endif
+    if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) PyDict_Clear(me->ts->dict);
+    if (me->ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
+    if (me->ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
+#else
+    (void)me;
+#endif
+}
+
+/* PYSTATE-7: runs if the thread is ended by pthread_exit() while the body is in Python. */
+static void pystate_left_frame(pystate** in_python) {
+    if (*in_python) pystate_hang();
+}
+
+static int pystate_runner(void* arg) {
+    pystate* const me = (pystate*)arg;
+    pystate* in_python __attribute__((cleanup(pystate_left_frame))) = me;
+    (void)!weft_local_set(&pystate_all.current, me);
+    pystate_enter(me);
+    pystate_all.run(me);
+    pystate_unlist(me);
+    weft_detach(me->handle);
+    pystate_leave(me);
+    (void)!weft_local_set(&pystate_all.current, NULL);
+    in_python = NULL;
+    pystate_give(me);
+    return 0;
+}
+
+/* Starts a runner. With the GIL. */
+static weft_status pystate_start(weft_runtime* rt, size_t stack_bytes) {
+    pystate* const me = pystate_take(stack_bytes);
+    if (!me) return WEFT_ENOMEM;
+    weft_attributes a;
+    weft_attributes_init(&a);
+    a.name = "python";
+    const weft_status s = weft_spawn(rt, pystate_runner, me, &a, &me->handle);
+    if (s != WEFT_OK) {
+        pystate_unlist(me);
+        pystate_give(me);
+        return s;
+    }
+    ++pystate_all.counts.runners;
+    return WEFT_OK;
+}
+
+/* Deletes the thread states that no runner has; when no fiber runs. With the GIL. */
+static void pystate_delete_idle(void) {
+    pystate_lock();
+    pystate* list = pystate_all.idle;
+    pystate_all.idle = NULL;
+    pystate_unlock();
+    while (list) { /* Clear runs code of Python, which may start a runner: it finds a list without this one. */
+        pystate* const me = list;
+        list = me->next;
+        PyThreadState* const ts = me->ts;
+        me->ts = NULL;
+        if (ts) {
+            PyThreadState_Clear(ts);
+            PyThreadState_Delete(ts);
+            --pystate_all.counts.made;
+        }
+        pystate_give(me);
+    }
+}
+
+/* Raises `type` in all runners that run Python code now. With the GIL. \returns how many */
+static int pystate_throw(PyObject* type) {
+    int n = 0;
+    for (pystate* p = pystate_all.live; p; p = p->after)
+        if (!p->away && p->body) n += PyThreadState_SetAsyncExc(p->ts->thread_id, type);
+    return n;
+}
+
+/* \returns whether this was the first stop. With the GIL. */
+static int pystate_stop(pystate* p) {
+    if (!weft_request_stop(p->handle)) return 0;
+    ++p->stops;
+    return 1;
+}
+
+static void pystate_stop_all(void) {
+    for (pystate* p = pystate_all.live; p; p = p->after) pystate_stop(p);
+}
+
+/* ---- waits -------------------------------------------------------------------------------------------------------- */
+
+enum { PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SLEEP, PYSTATE_YIELD };
+
+static inline weft_status pystate_call(int what, void* object, void* element, int64_t ns) {
+    switch (what) {
+        case PYSTATE_SEND: return weft_send((weft_channel*)object, element, ns);
+        case PYSTATE_RECEIVE: return weft_receive((weft_channel*)object, element, ns);
+        case PYSTATE_EVENT: return weft_event_wait((weft_event*)object, ns);
+        case PYSTATE_ACQUIRE: return weft_semaphore_acquire((weft_semaphore*)object, ns);
+        case PYSTATE_YIELD: return weft_yield();
+        default: {
+            const weft_status s = weft_sleep(ns);
+            return s == WEFT_OK ? WEFT_TIMEDOUT : s;
+        }
+    }
+}
+
+/* The call on a fiber, which parks without the GIL. */
+static inline weft_status pystate_park(pystate* me, int what, void* object, void* element, int64_t ns) {
+    pystate_leave(me);
+    const weft_status s = pystate_call(what, object, element, ns);
+    pystate_enter(me);
+    return s;
+}
+
+/* The same under a shield: for waits that a stop must not end. */
+static weft_status pystate_park_shielded(pystate* me, int what, void* object, void* element, int64_t ns) {
+    weft_shield not_now;
+    pystate_leave(me);
+    weft_shield_enter(&not_now, WEFT_FOREVER);
+    const weft_status s = pystate_call(what, object, element, ns);
+    weft_shield_leave(&not_now);
+    pystate_enter(me);
+    return s;
+}
+
+/* The call on a thread of Python, which blocks without the GIL. */
+static weft_status pystate_block(int what, void* object, void* element, int64_t ns) {
+    PyThreadState* const ts = PyEval_SaveThread();
+    const weft_status s = pystate_call(what, object, element, ns);
+    PyEval_RestoreThread(ts);
+    return s;
+}
+
+static inline int64_t pystate_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- weft.blocking: the fiber's thread state on a thread of the pool ------------------------------------------------ */
+
+typedef struct pystate_loan {
+    pystate* me;
+    void (*call)(void* what);
+    void* what;
+} pystate_loan;
+
+static int pystate_on_pool(void* arg) {
+    const pystate_loan* const loan = (const pystate_loan*)arg;
+    pystate* const me = loan->me;
+    pystate* in_python __attribute__((cleanup(pystate_left_frame))) = me;
+    (void)!weft_local_set(&pystate_all.current, me);
+    pystate_attach(me->ts);
+    me->lent = 1;
+    me->away = 0;
+    loan->call(loan->what);
+    me->away = 1;
+    me->lent = 0;
+    pystate_detach(me->ts);
+    (void)!weft_local_set(&pystate_all.current, NULL);
+    in_python = NULL;
+    return 0;
+}
+
+static weft_status pystate_blocking(pystate* me, void (*call)(void* what), void* what) {
+    pystate_loan loan = {me, call, what};
+    pystate_leave(me);
+    const weft_status s = weft_blocking(pystate_on_pool, &loan, NULL);
+    pystate_enter(me);
+    return s;
+}
+
+/* ---- once ---------------------------------------------------------------------------------------------------------- */
+
+static int pystate_init(void (*run)(pystate* me)) {
+    pystate_all.interpreter = PyInterpreterState_Get();
+    pystate_all.run = run;
+    pthread_mutex_init(&pystate_all.watch_mutex, NULL);
+    pthread_cond_init(&pystate_all.watch_wakes, NULL);
+    weft_event_init(&pystate_all.none_left, false);
+    pystate_find_slot();
+    return weft_local_create(&pystate_all.current, NULL) == WEFT_OK ? 0 : -1;
+}
+
+/* \returns 0 if the watch runs. With the GIL. */
+static int pystate_start_watch(void) {
+    if (pystate_all.watch_runs) return 0;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, pystate_watch, NULL) != 0) return -1;
+    pthread_detach(thread);
+    pystate_all.watch_runs = 1;
+    return 0;
+}
+
+#endif
