@@ -11,7 +11,7 @@
 
 #include <weft/c.h>
 
-enum { SMALL = 1024 }; /* so few are added up in place: that takes some 10 us, and a spawn 0.1 us */
+enum { SMALL = 1024 }; /* so few are added up in place, since a spawn would take a good part of that time */
 
 /* What a fiber is told and what it answers: a body has one argument and an int as its result, so anything
  * else goes by a struct. */

@@ -74,8 +74,8 @@ struct stage {
 };
 
 /* What a body returns. WEFT_EFAILED is a failure, with the words of the last one that weft_error() describes;
- * any other int, also one that looks like a status, is a result. WEFT_CANCELED is no failure: whoever has
- * stopped the fiber knows. */
+ * any other int, also one that looks like a status, is a result. WEFT_CANCELED is no failure: the code
+ * that has stopped the fiber knows of it. */
 static int result_of(weft_status s) { return s >= WEFT_EINVAL ? WEFT_EFAILED : 0; }
 
 static int read_numbers(void *arg) {

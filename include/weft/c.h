@@ -27,8 +27,11 @@
  *      while a fiber waits for it, a frame left out of turn), the program stops with one line on
  *      stderr.
  *
- * A program that uses weft from C++ as well includes <weft/weft.hpp>. It must then link both
- * interfaces to the same library; see docs/guide/18-from-c.md.
+ * This is one header, although it is long, because it is one interface: its sections are those of the
+ * headers of C++, and share their rules, statuses and handles.
+ *
+ * A program may use weft from C++ as well, by <weft/weft.hpp>. The two interfaces know each other's
+ * fibers only if both are linked to the same library; see docs/guide/18-from-c.md.
  */
 #ifndef WEFT_C_H
 #define WEFT_C_H

@@ -18,8 +18,8 @@ typedef struct weft_parking {
 
 /* From now on `about_to_park` is called before a fiber begins to wait, on that fiber. Locks of weft
  * may be held, so it must be short, must not call weft, and must not use the stack deeply. There is
- * one hook per process; null takes it away. While there is one, each wait of a fiber costs some
- * nanoseconds more. WEFT_ESTATE: the lock check (weft::lockcheck) is loaded, which uses the hook. */
+ * one hook per process; null takes it away. While there is one, each wait of a fiber takes a
+ * little longer. WEFT_ESTATE: the lock check (weft::lockcheck) is loaded, which uses the hook. */
 WEFT_API WEFT_CHECK weft_status weft_set_park_hook(void (*about_to_park)(const weft_parking* what));
 
 #ifdef __cplusplus

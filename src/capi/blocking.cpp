@@ -3,8 +3,6 @@
 
 #include <weft/io/descriptor.hpp>
 
-#include <poll.h>
-
 #include <exception>
 #include <string>
 #include <utility>
@@ -20,12 +18,6 @@ struct brought {
     weft_status status;
     void* value;
 };
-
-/// A deadline that has passed would end a wait before it looks.
-bool is_ready(int fd, int what) noexcept {
-    pollfd look{.fd = fd, .events = static_cast<short>(what == WEFT_READ ? POLLIN : POLLOUT), .revents = 0};
-    return ::poll(&look, 1, 0) > 0;
-}
 
 }  // namespace
 }  // namespace weft::capi
@@ -85,10 +77,10 @@ weft_status weft_wait_fd(int fd, int what, int64_t timeout_ns) {
         std::error_code error;
         auto borrowed = weft::io::descriptor::borrow(fd, error);
         if (error) return fail(WEFT_ESYSTEM, "weft_wait_fd: " + error.message(), errno_of(error));
-        if (timeout_ns <= 0) return is_ready(fd, what) ? WEFT_OK : WEFT_BUSY;
-        if (timeout_ns != WEFT_FOREVER)
-            return in_time(wait_ready(what == WEFT_READ ? watch_readable(borrowed) : watch_writable(borrowed), timeout_ns),
-                           timeout_ns);
+        if (timeout_ns != WEFT_FOREVER) {
+            auto watch = what == WEFT_READ ? watch_readable(borrowed) : watch_writable(borrowed);
+            return in_time(timeout_ns <= 0 ? is_ready(watch) : wait_ready(watch, deadline_of(timeout_ns)), timeout_ns);
+        }
         what == WEFT_READ ? borrowed.wait_readable(error) : borrowed.wait_writable(error);
         return io_status(error, "weft_wait_fd");
     });

@@ -6,20 +6,8 @@
 #include <memory>
 #include <new>
 
+#include "capi/placed.hpp"
 #include "capi/status.hpp"
-
-namespace weft::capi {
-namespace {
-
-/// The object of type T that lies in the opaque struct of the caller.
-template <class T, class Opaque>
-T& placed_in(Opaque* frame) noexcept {
-    static_assert(sizeof(T) <= sizeof(Opaque) && alignof(T) <= alignof(Opaque));
-    return *std::launder(reinterpret_cast<T*>(frame));
-}
-
-}  // namespace
-}  // namespace weft::capi
 
 using namespace weft::capi;
 

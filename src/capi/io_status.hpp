@@ -32,6 +32,10 @@ inline bool wait_ready(detail::io_readiness watch, detail::time_point until) {
     std::array<detail::select_registration, 2> registrations;
     return detail::select_core(entries, order.data(), registrations.data()) == 0;
 }
-inline bool wait_ready(detail::io_readiness watch, std::int64_t timeout_ns) { return wait_ready(watch, deadline_of(timeout_ns)); }
+/// \returns  whether it is ready now.
+inline bool is_ready(detail::io_readiness watch) {
+    detail::select_entry entry{.kind = detail::select_kind::watch, .watch = &watch};
+    return detail::select_now(entry);
+}
 
 }  // namespace weft::capi

@@ -12,28 +12,20 @@
 #include <mutex>
 #include <new>
 
+#include "capi/placed.hpp"
 #include "capi/status.hpp"
 
 namespace weft::capi {
 namespace {
 
-template <class T, class Opaque>
-T& object_in(Opaque* o) noexcept {
-    static_assert(sizeof(T) <= sizeof(Opaque) && alignof(T) <= alignof(Opaque));
-    return *std::launder(reinterpret_cast<T*>(o));
-}
-
-mutex& in(weft_mutex* m) noexcept { return object_in<mutex>(m); }
-condition_variable& in(weft_condition* c) noexcept { return object_in<condition_variable>(c); }
-event& in(weft_event* e) noexcept { return object_in<event>(e); }
-detail::countdown& in(weft_wait_group* g) noexcept { return object_in<detail::countdown>(g); }
-detail::semaphore_core& in(weft_semaphore* s) noexcept { return object_in<detail::semaphore_core>(s); }
+mutex& in(weft_mutex* m) noexcept { return placed_in<mutex>(m); }
+condition_variable& in(weft_condition* c) noexcept { return placed_in<condition_variable>(c); }
+event& in(weft_event* e) noexcept { return placed_in<event>(e); }
+detail::countdown& in(weft_wait_group* g) noexcept { return placed_in<detail::countdown>(g); }
+detail::semaphore_core& in(weft_semaphore* s) noexcept { return placed_in<detail::semaphore_core>(s); }
 
 static_assert(static_cast<int>(event::manual) == 0 && static_cast<int>(detail::countdown::what::wait_group) == 0,
               "zeroed memory is such an object");
-
-/// A timeout that counts, for a call that has found that it must wait.
-std::chrono::nanoseconds time_left(std::int64_t timeout_ns) noexcept { return std::chrono::nanoseconds(timeout_ns); }
 
 }  // namespace
 }  // namespace weft::capi
@@ -48,7 +40,7 @@ weft_status weft_mutex_lock(weft_mutex* m, int64_t timeout_ns) WEFT_NO_THREAD_SA
         in(m).lock();
         return WEFT_OK;
     }
-    const bool locked = timeout_ns <= 0 ? in(m).try_lock() : in(m).try_lock_for(time_left(timeout_ns));
+    const bool locked = timeout_ns <= 0 ? in(m).try_lock() : in(m).try_lock_for(std::chrono::nanoseconds(timeout_ns));
     return in_time(locked, timeout_ns);
 }
 

@@ -116,7 +116,7 @@ public:
     runtime& where() noexcept { return rt_; }
 
 private:
-    // chosen: ten times as long as a wake takes
+    // chosen: while a thread goes on adding, it wakes no worker
     static constexpr std::chrono::microseconds nap{50};
     // chosen: so many coroutines use the memory of those before them, if these have ended
     static constexpr std::size_t burst = 128;

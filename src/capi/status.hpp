@@ -22,7 +22,8 @@ namespace weft::capi {
 [[gnu::cold]] weft_status fail(weft_status s, std::string_view words, int number = 0) noexcept;
 /// Called in a catch block. \returns the status of the exception, whose words are kept.
 [[gnu::cold]] weft_status caught() noexcept;
-/// What a body that has ended by this exception reports to whoever waits for it: WEFT_EFAILED.
+/// Keeps the words of a body that has ended by this exception. \returns WEFT_EFAILED, the status of
+/// its join.
 [[gnu::cold]] weft_status failure_of_body(const std::exception_ptr&) noexcept;
 /// The words of such a failure. \throws std::bad_alloc
 [[gnu::cold]] std::string words_of_failure(const std::exception_ptr&);
@@ -54,9 +55,9 @@ weft_status guarded(F&& f) noexcept {
     }
 }
 
-/// Calls the body of a fiber or of a blocking call. If it reports WEFT_EFAILED, throws what carries
-/// its words to whoever takes the failure. If it leaves a frame open, stops the program: weft would
-/// go on to use that frame.
+/// Calls the body of a fiber or of a blocking call. If the body returns WEFT_EFAILED, the call throws
+/// an exception that carries its words to the join. If the body leaves a frame open, the program
+/// stops, because weft would go on to use that frame.
 struct body_call {
     weft_body f;
     void* arg;

@@ -64,6 +64,20 @@ bool lost_in_the_queue(std::error_code e) noexcept {
     return e.category() == std::system_category() && std::find(std::begin(lost), std::end(lost), e.value()) != std::end(lost);
 }
 
+// chosen: more connections than were ever lost in a row; then accept4 itself is refused, and permanently
+constexpr unsigned refused_after = 1000;
+
+long accept_one(int fd) noexcept {
+    return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+}
+
+/// The handle for what accept_one() has returned. An error: there is no memory for it.
+detail::io_handle adopt_accepted(std::size_t fd, unsigned forks_then, std::error_code& error) {
+    new_socket s = detail::adopt(static_cast<int>(fd), forks_then);
+    if (s.error) error = std::error_code(ENOMEM, std::system_category());
+    return std::move(s.handle);
+}
+
 /// The process or the system has run out of a resource, which may become available again.
 bool exhausted(std::error_code e) noexcept {
     constexpr int scarce[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
@@ -158,21 +172,18 @@ listener listener::from_descriptor(int fd, std::error_code& error) {
 }
 
 stream listener::accept(std::error_code& error) {
-    // chosen: more than were ever lost in a row; then accept4 itself is refused, and permanently
-    constexpr unsigned refused_after = 1000;
     unsigned lost_in_a_row = 0;
     back_off pauses;
     for (;;) {
         unsigned forks_then = 0;
         const auto taken = detail::perform(handle_.get(), detail::io_direction::read, accept_wait, [&](int fd) {
             forks_then = detail::fork_count();
-            return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+            return accept_one(fd);
         });
         error = taken.error;
         if (!error) {
-            new_socket s = detail::adopt(static_cast<int>(taken.count), forks_then);
-            if (!s.error) return stream(std::move(s.handle));
-            error = std::error_code(ENOMEM, std::system_category());
+            auto handle = adopt_accepted(taken.count, forks_then, error);
+            if (!error) return stream(std::move(handle));
         }
         const bool lost = lost_in_the_queue(error);
         if (lost && ++lost_in_a_row < refused_after) continue;
@@ -184,19 +195,15 @@ stream listener::accept(std::error_code& error) {
 }
 
 std::optional<stream> listener::try_accept(std::error_code& error) {
-    for (;;) {
+    for (unsigned lost_in_a_row = 0;;) {
         const unsigned forks_then = detail::fork_count();
-        const auto taken = detail::perform_now(handle_.get(), [](int fd) {
-            return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
-        });
+        const auto taken = detail::perform_now(handle_.get(), accept_one);
         error = taken.error;
         if (!error) {
-            new_socket s = detail::adopt(static_cast<int>(taken.count), forks_then);
-            if (!s.error) return stream(std::move(s.handle));
-            error = std::error_code(ENOMEM, std::system_category());
-            return std::nullopt;
+            auto handle = adopt_accepted(taken.count, forks_then, error);
+            if (!error) return stream(std::move(handle));
         }
-        if (lost_in_the_queue(error)) continue;
+        if (lost_in_the_queue(error) && ++lost_in_a_row < refused_after) continue;
         if (error == std::errc::operation_would_block) error.clear();
         return std::nullopt;
     }

@@ -14,7 +14,7 @@ static void must(weft_status s) {
     exit(1);
 }
 
-/* ---- somebody else's library: it answers on a thread of its own -------------------------------- */
+/* ---- a foreign library: it answers on a thread of its own --------------------------------------- */
 
 struct question {
     void (*answer)(void *user, const char *text);

@@ -67,7 +67,7 @@ public:
     void report_unhandled() const noexcept;
     /// The control block, for select.
     control_block* block() const noexcept { return fiber_; }
-    /// Gives the reference to the caller, who makes a fiber_ref of it again.
+    /// Gives the reference to the caller, which must make a fiber_ref of it again.
     [[nodiscard]] control_block* release() noexcept { return std::exchange(fiber_, nullptr); }
     /// Drops the reference; destroys the result if the body has ended.
     void reset() noexcept;

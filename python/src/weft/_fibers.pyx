@@ -5,6 +5,9 @@
 # is a fiber of weft with a thread state, takes the oldest, runs it, and takes the next. Before each body it sends one
 # more runner to the gate if others are in the list: that one comes through if the body parks, blocks or computes. All
 # variables of this module belong to the GIL (PYSTATE-4).
+#
+# This is one file, although it is long: Cython calls functions of another module through pointers, and a wait
+# or a spawn would pay for that.
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear, PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
@@ -725,7 +728,7 @@ cdef class Semaphore:
 
 @cython.final
 cdef class Lock:
-    """Held by one at a time, who may wait meanwhile."""
+    """One fiber or thread holds it at a time, and may wait meanwhile."""
     cdef weft_semaphore s
     cdef bint held
 
@@ -953,7 +956,7 @@ cdef bint _end_runtime(int64_t limit) except -1:
         PyErr_CheckSignals()
         if pystate_now() - begin > limit:
             return False
-        if pystate_now() > throw_at:     # those who compute learn of the stop at their next line
+        if pystate_now() > throw_at:     # fibers that compute learn of the stop at their next line
             pystate_throw(Cancelled)
             throw_at = pystate_now() + 10 * LOOK_NS
     _rt = NULL

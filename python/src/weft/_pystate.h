@@ -19,10 +19,10 @@
  *              fiber that is not there.
  *   PYSTATE-2  One fiber at a time uses a thread state, wherever that fiber runs. So the frames of the
  *              interpreter, which keep a pointer to it, have the right one after each migration.
- *   PYSTATE-3  The gate only decides who asks for the GIL first. Its owner need not have the GIL: C code may
- *              have given it up. The first of the line, if nothing moved for a tick of the watch, asks the
- *              GIL itself and then owns the gate, whoever had it. So every fiber in the line gets the GIL at
- *              last, also if a grant was lost.
+ *   PYSTATE-3  The gate only decides which fiber asks for the GIL first. Its owner need not have the GIL: C
+ *              code may have given it up. The first of the line, if nothing moved for a tick of the watch,
+ *              asks the GIL itself and then owns the gate, whichever fiber had it. So every fiber in the
+ *              line gets the GIL at last, also if a grant was lost.
  *   PYSTATE-4  owner, the live list, the list of fibers that have not begun, and all counts are written with
  *              the GIL only. The line and the free list have the gate's spinlock, which no one holds while it
  *              waits or has to get the GIL.
@@ -100,7 +100,7 @@ static struct {
     weft_local current; /* pystate* of the calling fiber */
     pthread_key_t slot;
     int has_slot;
-    int ended; /* fibers were left behind at exit: whoever asks for the GIL now hangs */
+    int ended; /* fibers were left behind at exit: a fiber that asks for the GIL now hangs */
     void (*run)(pystate* me);
     pystate* live;
     weft_event none_left;
@@ -118,7 +118,7 @@ static struct {
     int watch_runs;
 } pystate_all;
 
-/* ---- the lock of the gate ---------------------------------------------------------------------------------------- */
+/* ---- the lock of the gate -------------------------------------------------------------------- */
 
 static inline void pystate_lock(void) {
     for (int tries = 0; __atomic_exchange_n(&pystate_all.lock, 1, __ATOMIC_ACQUIRE); ++tries)
@@ -126,7 +126,7 @@ static inline void pystate_lock(void) {
 }
 static inline void pystate_unlock(void) { __atomic_store_n(&pystate_all.lock, 0, __ATOMIC_RELEASE); }
 
-/* ---- thread states ----------------------------------------------------------------------------------------------- */
+/* ---- thread states --------------------------------------------------------------------------- */
 
 /* Of the calling fiber; null on a thread and in a fiber of native code. With the GIL. */
 static inline pystate* pystate_current(void) {
@@ -135,7 +135,8 @@ static inline pystate* pystate_current(void) {
     return (pystate*)weft_local_get(&pystate_all.current);
 }
 
-/* The slot of PyGILState has no public name: it is the key whose value on this thread is what PyGILState says. */
+/* The slot of PyGILState has no public name: it is the key whose value on this thread is what
+ * PyGILState says. */
 static void pystate_find_slot(void) {
     void* const mine = PyGILState_GetThisThreadState();
     for (pthread_key_t key = 0; mine && key < 1024; ++key)
@@ -175,10 +176,10 @@ static inline void pystate_detach(PyThreadState* ts) {
     PyEval_SaveThread();
 }
 
-/* ---- the gate ---------------------------------------------------------------------------------------------------- */
+/* ---- the gate -------------------------------------------------------------------------------- */
 
-/* Tells the first of the line to ask the GIL itself, if nothing has moved for a tick. A thread of its own, since
- * the workers may all be busy. */
+/* Tells the first of the line to ask the GIL itself, if nothing has moved for a tick. It is a thread
+ * of its own, since the workers may all be busy. */
 static void* pystate_watch(void* unused) {
     uint64_t seen = 0;
     int empty = 0;
@@ -197,7 +198,7 @@ static void* pystate_watch(void* unused) {
         if (empty < PYSTATE_IDLE_TICKS) continue;
         pthread_mutex_lock(&pystate_all.watch_mutex);
         __atomic_store_n(&pystate_all.watch_sleeps, 1, __ATOMIC_SEQ_CST);
-        /* Who joins the line looks at watch_sleeps afterwards; so one of the two sees the other. */
+        /* A fiber that joins the line looks at watch_sleeps afterwards; so one of the two sees the other. */
         while (!__atomic_load_n(&pystate_all.first, __ATOMIC_SEQ_CST) && __atomic_load_n(&pystate_all.watch_sleeps, __ATOMIC_SEQ_CST))
             pthread_cond_wait(&pystate_all.watch_wakes, &pystate_all.watch_mutex);
         __atomic_store_n(&pystate_all.watch_sleeps, 0, __ATOMIC_SEQ_CST);
@@ -270,7 +271,7 @@ static inline void pystate_enter(pystate* me) {
         pystate_unlock();
         pystate_attach(me->ts);
     }
-    pystate_all.owner = me; /* PYSTATE-3: whoever had it */
+    pystate_all.owner = me; /* PYSTATE-3: whichever fiber had it */
     __atomic_fetch_add(&pystate_all.passes, 1, __ATOMIC_RELAXED); /* the watch only compares it */
     me->away = 0;
 }
@@ -296,7 +297,7 @@ static inline void pystate_leave(pystate* me) {
     if (owns) pystate_pass();
 }
 
-/* ---- runners ----------------------------------------------------------------------------------------------------- */
+/* ---- runners --------------------------------------------------------------------------------- */
 
 /* A pystate whose thread state is ready; null: no memory. With the GIL. */
 static pystate* pystate_take(size_t stack_bytes) {
@@ -323,7 +324,8 @@ static pystate* pystate_take(size_t stack_bytes) {
         /* Not that of the thread that makes it: sys._current_frames() has one entry for each number. */
         me->ts->thread_id = (unsigned long)(uintptr_t)me;
 #if PY_VERSION_HEX >= 0x030C0000
-        /* CPython's limit is for stacks of 8 MiB. A call of Python by C takes up to 4 KiB: measured with sorted() and a key. */
+        /* CPython's limit is for stacks of 8 MiB. A call of Python by C takes up to 4 KiB: the test
+         * recursion_to_the_limit goes to the end of a stack by sorted() with a key. */
         if ((size_t)me->ts->c_recursion_remaining > stack_bytes / PYSTATE_C_CALL_BYTES)
             me->ts->c_recursion_remaining = (int)(stack_bytes / PYSTATE_C_CALL_BYTES);
 #else
@@ -454,7 +456,7 @@ static void pystate_stop_all(void) {
     for (pystate* p = pystate_all.live; p; p = p->after) pystate_stop(p);
 }
 
-/* ---- waits -------------------------------------------------------------------------------------------------------- */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 enum { PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SLEEP, PYSTATE_YIELD };
 
@@ -505,7 +507,7 @@ static inline int64_t pystate_now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- weft.blocking: the fiber's thread state on a thread of the pool ------------------------------------------------ */
+/* ---- weft.blocking: the fiber's thread state on a thread of the pool ------------------------- */
 
 typedef struct pystate_loan {
     pystate* me;
@@ -538,7 +540,7 @@ static weft_status pystate_blocking(pystate* me, void (*call)(void* what), void*
     return s;
 }
 
-/* ---- once ---------------------------------------------------------------------------------------------------------- */
+/* ---- once ------------------------------------------------------------------------------------ */
 
 static int pystate_init(void (*run)(pystate* me)) {
     pystate_all.interpreter = PyInterpreterState_Get();
