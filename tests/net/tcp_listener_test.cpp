@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <weft/select.hpp>
+
 #include "tcp_fixture.hpp"
 
 namespace weft::test {
@@ -56,6 +58,25 @@ TEST_P(tcp_listener, close_wakes_every_accept) {
         }
         EXPECT_EQ(woken, 3);
         EXPECT_THROW(l.accept(), std::system_error);
+    });
+}
+
+TEST_P(tcp_listener, try_accept_takes_a_connection_that_waits) {
+    run([&] {
+        auto l = local_listener();
+        EXPECT_FALSE(l.try_accept());
+        auto client = tcp::stream::connect(l.local());
+        weft::select(weft::on_readable(l, [] {}));
+        auto peer = l.try_accept();
+        ASSERT_TRUE(peer);
+        client.write_all("x");
+        EXPECT_EQ(peer->read_until('x', 8), "x");
+        EXPECT_FALSE(l.try_accept());
+        l.close();
+        std::error_code error;
+        EXPECT_FALSE(l.try_accept(error));
+        EXPECT_EQ(error, std::errc::bad_file_descriptor);
+        EXPECT_THROW(static_cast<void>(l.try_accept()), std::system_error);
     });
 }
 

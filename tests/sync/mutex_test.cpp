@@ -88,6 +88,14 @@ const bool used_early = [] {
     return true;
 }();
 
+TEST(mutex, it_tells_its_owner_that_it_has_it) {
+    weft::mutex m;
+    EXPECT_FALSE(m.owned_by_caller());
+    const std::scoped_lock guard(m);
+    EXPECT_TRUE(m.owned_by_caller());
+    weft::run([&] { EXPECT_FALSE(m.owned_by_caller()); });
+}
+
 TEST(mutex, it_is_there_before_any_constructor_has_run) {
     EXPECT_TRUE(used_early);
     weft::run([] {
