@@ -148,6 +148,14 @@ weft_status not_here(const char* function) noexcept {
     return fail_in(function, WEFT_ESTATE, "the runtime runs in the parent process: weft_runtime_restart() begins it anew");
 }
 
+weft_status copy_text(const char* function, std::string_view words, char* text, std::size_t n) noexcept {
+    if (!text) return refuse(function, "the text is null");
+    if (words.size() >= n) return refuse(function, "n bytes are too few");
+    std::memcpy(text, words.data(), words.size());
+    text[words.size()] = '\0';
+    return WEFT_OK;
+}
+
 void body_call::leave_open_frame() noexcept {
     detail::panic("a body has returned inside a shield, deadline, pin or scope that it has not left");
 }

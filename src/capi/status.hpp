@@ -40,6 +40,9 @@ void count_open_scope(int change);
 /// WEFT_ESTATE: the runtime runs in the parent process.
 [[gnu::cold]] weft_status not_here(const char* function) noexcept;
 
+/// Copies the words, and a zero byte, to the n bytes of the program. \returns WEFT_OK, or a refusal.
+weft_status copy_text(const char* function, std::string_view words, char* text, std::size_t n) noexcept;
+
 /// The number for weft_error_errno(); 0 for what is no errno, such as the codes of look-ups.
 inline int errno_of(const std::error_code& e) noexcept {
     return e.category() == std::system_category() || e.category() == std::generic_category() ? e.value() : 0;
@@ -68,13 +71,19 @@ struct body_call {
     /// Does that with a body of another form.
     template <class Body>
     static int run(Body&& body, unsigned failures_before = 0) {
+        const int result = run_closed(body);
+        if (result == WEFT_EFAILED) [[unlikely]]
+            throw_failure(failures_before);
+        return result;
+    }
+    /// Only stops the program if the body leaves a frame open. \returns what the body returns.
+    template <class Body>
+    static int run_closed(Body&& body) {
         const auto frames = detail::frames_here();
         const auto scopes = open_scopes();
         const int result = body();
         if (detail::frames_here() != frames || open_scopes() != scopes) [[unlikely]]
             leave_open_frame();
-        if (result == WEFT_EFAILED) [[unlikely]]
-            throw_failure(failures_before);
         return result;
     }
 

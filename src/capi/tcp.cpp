@@ -261,14 +261,10 @@ int weft_stream_fd(const weft_stream* s) { return s ? s->stream.native_handle() 
 
 weft_status weft_stream_remote(const weft_stream* s, char* text, size_t n) {
     if (!s) return refuse("weft_stream_remote", "the stream is null");
-    if (!text) return refuse("weft_stream_remote", "the text is null");
     return guarded([&]() -> weft_status {
         std::error_code error;
         const auto peer = s->stream.remote(error);
         if (error) return io_status(error, "weft_stream_remote");
-        const auto words = to_string(peer);
-        if (words.size() >= n) return refuse("weft_stream_remote", "n bytes are too few");
-        std::memcpy(text, words.c_str(), words.size() + 1);
-        return WEFT_OK;
+        return copy_text("weft_stream_remote", to_string(peer), text, n);
     });
 }

@@ -79,6 +79,8 @@ def check_library(library):
 def check_declared(names):
     declared = set()
     for header in options.headers.glob("c*.h"):
+        if header.name == "c_http.h" and "weft_http_create" not in names:
+            continue   # weft::http was not built
         declared |= set(DECLARED.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.S)))
     expect(f"the headers of C declare these {len(names)} functions and no other", names == declared, sorted(names ^ declared))
 
