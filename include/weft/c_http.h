@@ -138,9 +138,9 @@ typedef struct weft_http_field {
 } weft_http_field;
 /* The i-th header in order of arrival; all null if there are not so many. */
 WEFT_API weft_http_field weft_http_header_at(const weft_http_request* q, size_t i);
-/* The other end of the connection, "host:port", ended by a zero byte; "" if it had gone already.
- * WEFT_EINVAL if `n` bytes are too few. */
-WEFT_API WEFT_CHECK weft_status weft_http_peer(const weft_http_request* q, char* text, size_t n);
+/* The address of the other end of the connection; null `data` if it had gone already. */
+WEFT_API weft_piece weft_http_peer_host(const weft_http_request* q);
+WEFT_API uint16_t weft_http_peer_port(const weft_http_request* q);
 
 /* Bytes of the body that were not read yet; -1 if the client does not say (a chunked body). */
 WEFT_API int64_t weft_http_body_left(const weft_http_request* q);

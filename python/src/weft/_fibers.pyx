@@ -41,11 +41,13 @@ cdef extern from "_pystate.h":
         uint64_t serial
         int stops
         bint lent
+        bint of_fiber
     ctypedef struct pystate_counts:
         uint64_t made, live, runners, queued, escalations
     ctypedef struct pystate_globals:
         pystate_counts counts
         int ended
+        uint64_t bodies
         weft_event none_left
     pystate_globals pystate_all
     const char *PYSTATE_REFUSES
@@ -67,6 +69,10 @@ cdef extern from "_pystate.h":
     int pystate_block(int what, void *object, void *element, int64_t ns)
     int pystate_blocking(pystate *me, void (*call)(void *what) noexcept, void *what)
     int64_t pystate_now()
+    pystate *pystate_visit(size_t stack_bytes) nogil
+    void pystate_end_visit(pystate *me) nogil
+    void pystate_enter(pystate *me) nogil
+    void pystate_leave(pystate *me) nogil
 
 cdef enum:
     LOOK_NS = 100000000        # how often a wait of the main thread looks for signals, and how long the end of a runtime is patient
@@ -76,7 +82,6 @@ cdef enum:
 
 cdef Fiber _oldest = None, _newest = None
 cdef bint _runner_comes = False
-cdef uint64_t _serial = 0
 
 
 @cython.final      # and no free list: a second life of the memory would have no __del__
@@ -206,9 +211,8 @@ cdef void _run_all(pystate *me) noexcept:
 
 
 cdef void _run_body(pystate *me, Fiber f) noexcept:
-    global _serial
-    _serial += 1
-    me.serial = _serial
+    pystate_all.bodies += 1
+    me.serial = pystate_all.bodies
     me.body = <void *>f
     f.runner = me
     try:
@@ -342,7 +346,7 @@ cdef int _block(int what, void *object, void *element, int64_t ns) except -1:
 cdef int _wait(int what, void *object, void *element, int64_t ns) except -1:
     """One call that may wait, with the timeouts and stops of the caller. TimeoutError: `ns` have passed."""
     cdef pystate *me = _place()
-    cdef bint is_fiber = me.handle != NULL and not me.lent
+    cdef bint is_fiber = me.of_fiber and not me.lent
     cdef int64_t limit = ns, left
     cdef bint by_deadline = False
     cdef int s
@@ -402,7 +406,7 @@ cdef class _Frame:
         cdef pystate *me = _place()
         if self.place != NULL:
             raise RuntimeError("weft: the block has been entered already")
-        if me.handle == NULL:
+        if not me.of_fiber:
             self.keeps = _thread_places.place
         self.place = me
         self.outer = <_Frame>me.frames if me.frames != NULL else None
@@ -502,7 +506,7 @@ cdef class scope(_Frame):
         if s != WEFT_OK:
             self.leave()
             check(s)
-        if self.place.handle == NULL:
+        if not self.place.of_fiber:
             _scopes_of_threads.add(self)
         return self
 
@@ -805,7 +809,7 @@ cdef class _RLock:
 
     cdef int wait(self, int64_t ns) except -1:
         cdef pystate *me = _place()
-        if me.handle == NULL or me.lent:
+        if not me.of_fiber or me.lent:
             return _block(PYSTATE_ACQUIRE, &self.s, NULL, ns)
         if _oldest is not None:
             _send_runner()
@@ -875,7 +879,7 @@ def blocking(f, /, *args, **kw):
     cdef pystate *me = _place()
     cdef _Call c
     cdef int s
-    if me.handle == NULL or me.lent:
+    if not me.of_fiber or me.lent:
         return f(*args, **kw)
     if me.stops or (me.deadline != INT64_MAX and me.deadline <= pystate_now()):
         raise Cancelled()
@@ -1003,6 +1007,62 @@ def _after_fork():
         _is_forked = True
         if _threading.RLock is _RLock:
             _threading.RLock = _threads_rlock
+
+
+# ---- for weft._serve: fibers of native code that call Python (_fibers.pxd) ------------------------------------
+
+
+cdef void *visit_begin() noexcept nogil:
+    return pystate_visit(_stack_bytes)
+
+
+cdef void visit_leave(void *visit) noexcept nogil:
+    pystate_leave(<pystate *>visit)
+
+
+cdef void visit_enter(void *visit) noexcept nogil:
+    pystate_enter(<pystate *>visit)
+
+
+cdef void visit_end(void *visit) noexcept nogil:
+    pystate_end_visit(<pystate *>visit)
+
+
+cdef void *visit_of_caller() noexcept:
+    cdef pystate *me = pystate_current()
+    return me if me != NULL and not me.lent else NULL
+
+
+cdef void visit_leave_frames(void *visit) noexcept:
+    if (<pystate *>visit).frames != NULL:
+        _leave_frames(<pystate *>visit, NULL)
+
+
+cdef weft_runtime *runtime_of_caller() except NULL:
+    _need_runtime()
+    return _rt
+
+
+cdef int wait_for(weft_event *e) except -1:
+    return _wait(PYSTATE_EVENT, e, NULL, INT64_MAX)
+
+
+cdef int wait_for_sure(weft_event *e) except -1:
+    """Waits until it is set, also if the caller is stopped, or interrupted by a signal."""
+    cdef pystate *me = _place()
+    if me.of_fiber and not me.lent:
+        pystate_park_shielded(me, PYSTATE_EVENT, e, NULL, INT64_MAX)
+    else:
+        pystate_block(PYSTATE_EVENT, e, NULL, INT64_MAX)
+    return 0
+
+
+def _runs_on_fiber():
+    return pystate_current() != NULL
+
+
+def _has_runtime():
+    return _rt != NULL and not _is_forked
 
 
 def _counts():

@@ -11,6 +11,8 @@
  *     running    attached       mostly   the live list    pystate_leave -> parked | the list is empty -> idle
  *     parked     detached       no       the live list    pystate_enter -> running or queued
  *     lent       attached       no       the live list    the call of weft_blocking() ends -> parked
+ *     visiting   as running and parked; it is not a runner's, but that of a fiber of native code, which
+ *                calls Python for a while (pystate_visit), leaves by pystate_end_visit -> idle
  *     hung       lost           no       the live list    never: the interpreter has ended
  *
  * Invariants
@@ -89,6 +91,7 @@ typedef struct pystate {
     int away;               /* parked, so no exception can be thrown into it */
     int stops;              /* how many stops it has got that hold: of its fiber, and of its open scopes */
     int lent;               /* its thread state is on a thread of the blocking pool */
+    int of_fiber;           /* and not of a thread of Python, which has only frames and a deadline here */
 } pystate;
 
 typedef struct pystate_counts {
@@ -104,6 +107,7 @@ static struct {
     void (*run)(pystate* me);
     pystate* live;
     weft_event none_left;
+    uint64_t bodies; /* that have begun */
     pystate_counts counts;
     /* the gate */
     int lock;
@@ -299,52 +303,80 @@ static inline void pystate_leave(pystate* me) {
 
 /* ---- runners --------------------------------------------------------------------------------- */
 
-/* A pystate whose thread state is ready; null: no memory. With the GIL. */
-static pystate* pystate_take(size_t stack_bytes) {
+static pystate* pystate_pop_idle(void) {
     pystate_lock();
-    pystate* me = pystate_all.idle;
+    pystate* const me = pystate_all.idle;
     if (me) pystate_all.idle = me->next;
     pystate_unlock();
+    return me;
+}
+
+static void pystate_give(pystate* me) {
+    pystate_lock();
+    me->next = pystate_all.idle;
+    pystate_all.idle = me;
+    pystate_unlock();
+}
+
+/* Gives it a thread state, if it has none. \returns -1 if there is no memory. */
+static int pystate_complete(pystate* me, size_t stack_bytes) {
+    if (me->ts) return 0;
+    me->ts = PyThreadState_New(pystate_all.interpreter);
+    if (!me->ts) return -1;
+#ifdef PYSTATE_WORKS
+    pystate_unbind(me->ts);
+    /* Not that of the thread that makes it: sys._current_frames() has one entry for each number. */
+    me->ts->thread_id = (unsigned long)(uintptr_t)me;
+#if PY_VERSION_HEX >= 0x030C0000
+    /* CPython's limit is for stacks of 8 MiB. A call of Python by C takes up to 4 KiB: the test
+     * recursion_to_the_limit goes to the end of a stack by sorted() with a key. */
+    if ((size_t)me->ts->c_recursion_remaining > stack_bytes / PYSTATE_C_CALL_BYTES)
+        me->ts->c_recursion_remaining = (int)(stack_bytes / PYSTATE_C_CALL_BYTES);
+#else
+    (void)stack_bytes;
+#endif
+#endif
+    __atomic_fetch_add(&pystate_all.counts.made, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* A pystate whose thread state is ready; null: no memory. On a fiber without the GIL its slot may be set
+ * afterwards. */
+static pystate* pystate_get(size_t stack_bytes) {
+    pystate* me = pystate_pop_idle();
     if (!me) {
         me = (pystate*)calloc(1, sizeof *me);
         if (!me) return NULL;
         weft_event_init(&me->wake, true);
+        me->of_fiber = 1;
     }
-    if (!me->ts) {
-        me->ts = PyThreadState_New(pystate_all.interpreter);
-        if (!me->ts) {
-            pystate_lock();
-            me->next = pystate_all.idle;
-            pystate_all.idle = me;
-            pystate_unlock();
-            return NULL;
-        }
-#ifdef PYSTATE_WORKS
-        pystate_unbind(me->ts);
-        /* Not that of the thread that makes it: sys._current_frames() has one entry for each number. */
-        me->ts->thread_id = (unsigned long)(uintptr_t)me;
-#if PY_VERSION_HEX >= 0x030C0000
-        /* CPython's limit is for stacks of 8 MiB. A call of Python by C takes up to 4 KiB: the test
-         * recursion_to_the_limit goes to the end of a stack by sorted() with a key. */
-        if ((size_t)me->ts->c_recursion_remaining > stack_bytes / PYSTATE_C_CALL_BYTES)
-            me->ts->c_recursion_remaining = (int)(stack_bytes / PYSTATE_C_CALL_BYTES);
-#else
-        (void)stack_bytes;
-#endif
-#endif
-        ++pystate_all.counts.made;
+    if (pystate_complete(me, stack_bytes) != 0) {
+        pystate_give(me);
+        return NULL;
     }
+    return me;
+}
+
+/* Enters it in the live list. With the GIL. */
+static void pystate_list(pystate* me) {
     me->next = NULL;
     me->handle = NULL;
     me->body = me->frames = NULL;
     me->deadline = INT64_MAX;
     me->lent = me->stops = 0;
-    me->away = 1;
     me->before = NULL;
     me->after = pystate_all.live;
     if (me->after) me->after->before = me;
     pystate_all.live = me;
     ++pystate_all.counts.live;
+}
+
+/* A pystate for a runner; null: no memory. With the GIL. */
+static pystate* pystate_take(size_t stack_bytes) {
+    pystate* const me = pystate_get(stack_bytes);
+    if (!me) return NULL;
+    pystate_list(me);
+    me->away = 1;
     return me;
 }
 
@@ -356,13 +388,6 @@ static void pystate_unlist(pystate* me) {
         pystate_all.live = me->after;
     if (me->after) me->after->before = me->before;
     if (--pystate_all.counts.live == 0) weft_event_set(&pystate_all.none_left);
-}
-
-static void pystate_give(pystate* me) {
-    pystate_lock();
-    me->next = pystate_all.idle;
-    pystate_all.idle = me;
-    pystate_unlock();
 }
 
 /* Nothing of a body is left for the next one: threading.local, tracing. With the GIL. */
@@ -400,6 +425,35 @@ static int pystate_runner(void* arg) {
     return 0;
 }
 
+/* ---- visits of fibers of native code --------------------------------------------------------- */
+
+/* Makes the calling fiber, which has no thread state, one that runs Python; it has the GIL then. Null:
+ * no memory. Parks */
+static pystate* pystate_visit(size_t stack_bytes) {
+    pystate* const me = pystate_get(stack_bytes);
+    if (!me) return NULL;
+    pystate_set_slot(NULL); /* PYSTATE-1: a new thread state has taken it */
+    if (weft_local_set(&pystate_all.current, me) != WEFT_OK) {
+        pystate_give(me);
+        return NULL;
+    }
+    pystate_enter(me);
+    pystate_list(me);
+    me->away = 0;
+    me->serial = ++pystate_all.bodies;
+    return me;
+}
+
+/* Ends that. With the GIL, and without it afterwards. */
+static void pystate_end_visit(pystate* me) {
+    pystate_clean(me);
+    me->body = NULL;
+    pystate_unlist(me);
+    pystate_leave(me);
+    (void)!weft_local_set(&pystate_all.current, NULL);
+    pystate_give(me);
+}
+
 /* Starts a runner. With the GIL. */
 static weft_status pystate_start(weft_runtime* rt, size_t stack_bytes) {
     pystate* const me = pystate_take(stack_bytes);
@@ -431,7 +485,7 @@ static void pystate_delete_idle(void) {
         if (ts) {
             PyThreadState_Clear(ts);
             PyThreadState_Delete(ts);
-            --pystate_all.counts.made;
+            __atomic_fetch_sub(&pystate_all.counts.made, 1, __ATOMIC_RELAXED);
         }
         pystate_give(me);
     }

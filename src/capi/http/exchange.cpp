@@ -149,13 +149,12 @@ weft_http_field weft_http_header_at(const weft_http_request* q, size_t i) {
     return {f.name.data(), f.name.size(), f.value.data(), f.value.size()};
 }
 
-weft_status weft_http_peer(const weft_http_request* q, char* text, size_t n) {
-    if (!q) return refuse("weft_http_peer", "the request is null");
-    return guarded([&] {
-        const auto& peer = q->asked.peer();
-        return copy_text("weft_http_peer", peer.host.empty() ? std::string() : to_string(peer), text, n);
-    });
+weft_piece weft_http_peer_host(const weft_http_request* q) {
+    if (!q || q->asked.peer().host.empty()) return {};
+    return piece_of(q->asked.peer().host);
 }
+
+uint16_t weft_http_peer_port(const weft_http_request* q) { return q ? q->asked.peer().port : uint16_t{0}; }
 
 int64_t weft_http_body_left(const weft_http_request* q) {
     if (!q) return 0;

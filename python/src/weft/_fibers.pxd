@@ -1,0 +1,17 @@
+# _fibers.pxd - what weft._serve uses of weft._fibers: how a fiber of native code calls Python, and waits.
+from weft.c cimport weft_event, weft_runtime
+
+# The calling fiber gets a thread state and the GIL; NULL: no memory. Then it leaves and enters Python as often as it likes, and ends the visit
+# with the GIL, which is gone afterwards.
+cdef void *visit_begin() noexcept nogil
+cdef void visit_leave(void *visit) noexcept nogil
+cdef void visit_enter(void *visit) noexcept nogil
+cdef void visit_end(void *visit) noexcept nogil
+# NULL: the caller is no fiber with a thread state, or on a thread of weft.blocking().
+cdef void *visit_of_caller() noexcept
+# Ends timeouts and scopes that were left open.
+cdef void visit_leave_frames(void *visit) noexcept
+
+cdef weft_runtime *runtime_of_caller() except NULL
+cdef int wait_for(weft_event *e) except -1
+cdef int wait_for_sure(weft_event *e) except -1

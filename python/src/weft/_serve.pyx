@@ -1,0 +1,686 @@
+# cython: language_level=3
+# _serve.pyx - HTTP for Python: the server, and how a request of it reaches a function of Python.
+#
+# The server of weft/c_http.h reads, parses, limits and writes on all cores, without the GIL. A connection's fiber gets a thread state for
+# the time of a handler (weft._fibers), calls it, and gives it up before it sends. What a handler sees of a request, and how its result
+# becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333).
+#
+# A request lives as long as its exchange: the handler, and for a streamed answer the pieces. Objects of Python that outlive it find `q` NULL.
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_Copy, PyDict_SetItem
+from cpython.exc cimport PyErr_WriteUnraisable
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.unicode cimport PyUnicode_DecodeLatin1
+from libc.stdint cimport SIZE_MAX, int64_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy, strncmp
+
+from weft._fibers cimport (runtime_of_caller, visit_begin, visit_end, visit_enter, visit_leave, visit_leave_frames, visit_of_caller, wait_for,
+                           wait_for_sure)
+from weft.c cimport *
+from weft.http cimport *
+
+import os as _os
+import signal as _signal
+import stat as _stat
+import sys as _sys
+import threading as _threading
+import traceback as _traceback
+from urllib.parse import parse_qsl as _parse_qsl, unquote as _unquote, unquote_to_bytes as _unquote_to_bytes
+
+from weft import _fibers
+from weft._core import Cancelled
+
+cdef extern from *:
+    """
+    /* A call of Python from code that has no GIL by its type, but has it in fact. */
+    static inline int weft_call(int (*f)(void*, void*, void*), void* a, void* b, void* c) { return f(a, b, c); }
+    """
+    int weft_call(int (*f)(void *a, void *b, void *c) noexcept, void *a, void *b, void *c) noexcept nogil
+
+cdef extern from "Python.h":
+    object PyContext_CopyCurrent()
+    object PyContext_Copy(object context)
+    int PyContext_Enter(object context) except -1
+    int PyContext_Exit(object context) except -1
+    int PyUnicode_KIND(object o)
+    void *PyUnicode_DATA(object o)
+    Py_ssize_t PyUnicode_GET_LENGTH(object o)
+    object PyUnicode_InternFromString(const char *s)
+    int PyUnicode_1BYTE_KIND
+    Py_ssize_t PyTuple_GET_SIZE(object o)
+    PyObject *PyTuple_GET_ITEM(object o, Py_ssize_t i)
+    Py_ssize_t Py_REFCNT(object o)
+
+cdef enum:
+    MOST_FIELDS = 32           # of an answer on the stack; more are allocated
+    COPIED_BYTES = 262144      # a body up to this is copied for sending, one that is larger is kept; chosen
+    READ_BYTES = 65536         # of a body at once
+
+# ---- texts ---------------------------------------------------------------------------------------------------
+
+
+cdef inline object latin1(weft_piece text):
+    return PyUnicode_DecodeLatin1(<const char *>text.data, <Py_ssize_t>text.size, NULL)
+
+
+cdef inline object bytes_of(weft_piece text):
+    return PyBytes_FromStringAndSize(<const char *>text.data, <Py_ssize_t>text.size)
+
+
+# The methods that nearly all requests have.
+cdef object _get = PyUnicode_InternFromString(b"GET"), _post = PyUnicode_InternFromString(b"POST"), _head = PyUnicode_InternFromString(b"HEAD")
+cdef object _empty = "", _content_type = "Content-Type"
+
+
+cdef inline object method_of(weft_http_request *q):
+    cdef weft_piece m = weft_http_method(q)
+    if m.size == 3 and memcmp(m.data, b"GET", 3) == 0:
+        return _get
+    if m.size == 4 and memcmp(m.data, b"POST", 4) == 0:
+        return _post
+    if m.size == 4 and memcmp(m.data, b"HEAD", 4) == 0:
+        return _head
+    return latin1(m)
+
+
+cdef inline bint is_head(weft_http_request *q) noexcept:
+    cdef weft_piece m = weft_http_method(q)
+    return m.size == 4 and memcmp(m.data, b"HEAD", 4) == 0
+
+# ---- exchanges -----------------------------------------------------------------------------------------------
+
+
+class BodyError(OSError):
+    """The body of a request cannot be read to its end: it is malformed, too slow or too large, or the client has gone.
+
+    A handler should let it out. The answer says what was wrong, whatever the handler returns.
+    """
+
+
+@cython.freelist(64)
+cdef class Exchange:
+    """A request and its answer, while they last."""
+    cdef weft_http_request *q      # NULL: it is over
+    cdef void *visit
+
+    cdef weft_http_request *here(self) except NULL:
+        if self.q == NULL:
+            raise RuntimeError("weft: the request is over")
+        return self.q
+
+    cdef bytes read_some(self, size_t most):
+        """What is there of the body; b"": its end."""
+        cdef size_t got = 0
+        cdef int s
+        cdef void *visit = self.visit
+        cdef weft_http_request *q = self.here()
+        cdef bytes piece
+        if visit_of_caller() != visit:
+            raise RuntimeError("weft: the fiber of a handler reads the body of its request, and not inside of weft.blocking()")
+        if weft_http_body_left(q) == 0:
+            return b""
+        piece = PyBytes_FromStringAndSize(NULL, most)
+        visit_leave(visit)
+        s = weft_http_read(q, PyBytes_AS_STRING(piece), most, &got)
+        visit_enter(visit)
+        if s == WEFT_CANCELED:
+            raise Cancelled()
+        if s != WEFT_OK:
+            raise BodyError(weft_error().decode("utf-8", "replace"))
+        return piece if got == most else piece[:got]
+
+    cdef bytes read_all(self):
+        cdef list pieces = []
+        cdef int64_t left
+        cdef bytes piece
+        while True:
+            left = weft_http_body_left(self.here())
+            piece = self.read_some(left if 0 < left < READ_BYTES else READ_BYTES)
+            if not piece:
+                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            pieces.append(piece)
+
+
+@cython.final
+cdef class Answer:
+    """A streamed body: an iterator of pieces, which goes on in the context of its handler, on its thread state."""
+    cdef Route route
+    cdef Exchange exchange
+    cdef object context
+    cdef object pieces         # an iterator; or
+    cdef int descriptor        # a file, and
+    cdef int64_t offset, length
+    cdef object ends           # its close() is called at the end, if it has one
+    cdef object first          # a piece that was taken before
+
+    cdef int write(self, weft_http_body *out) except -1:
+        cdef int s
+        if self.pieces is None:
+            visit_leave(self.exchange.visit)
+            s = weft_http_write_file(out, self.descriptor, self.offset, self.length)
+            visit_enter(self.exchange.visit)
+            return s
+        if self.first is not None:
+            s = self.write_piece(out, self.first)
+            self.first = None
+            if s != WEFT_OK:
+                return s
+        for piece in self.pieces:
+            s = self.write_piece(out, piece)
+            if s != WEFT_OK:
+                return s
+        return WEFT_OK
+
+    cdef int write_piece(self, weft_http_body *out, object piece) except -1:
+        cdef int s
+        cdef bytes data = bytes_of_piece(piece)
+        if not data:
+            return WEFT_OK
+        visit_leave(self.exchange.visit)
+        s = weft_http_write(out, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+        if s == WEFT_OK:
+            s = weft_http_flush(out)   # the next piece may take its time
+        visit_enter(self.exchange.visit)
+        return s
+
+    cdef int end(self) except -1:
+        close = getattr(self.ends, "close", None)
+        if close is not None:
+            close()
+        return 0
+
+
+cdef inline bytes bytes_of_piece(object piece):
+    if PyBytes_Check(piece):
+        return <bytes>piece
+    if isinstance(piece, str):
+        return (<str>piece).encode()
+    if isinstance(piece, (bytearray, memoryview)):
+        return bytes(piece)
+    raise TypeError(f"weft: a piece of an answer is bytes or str, not {type(piece).__name__}")
+
+
+cdef struct kept:
+    void *visit
+    void *answer               # an Answer, with a reference
+
+
+cdef int write_answer(void *answer, void *out, void *unused) noexcept:
+    cdef Answer a = <Answer>answer
+    a.exchange.q = weft_http_request_of(<weft_http_body *>out)
+    try:
+        PyContext_Enter(a.context)
+        try:
+            return a.write(<weft_http_body *>out)
+        finally:
+            visit_leave_frames(a.exchange.visit)
+            PyContext_Exit(a.context)
+    except Cancelled:
+        return WEFT_CANCELED
+    except BaseException as e:
+        return a.route.server.fail(a.exchange.q, e)
+
+
+cdef int end_answer(void *answer, void *unused, void *unused2) noexcept:
+    cdef Answer a = <Answer>answer
+    try:
+        PyContext_Enter(a.context)
+        try:
+            a.end()
+        finally:
+            visit_leave_frames(a.exchange.visit)
+            PyContext_Exit(a.context)
+    except BaseException as e:
+        a.route.server.fail(NULL, e)
+    a.exchange.q = NULL
+    Py_DECREF(a)
+    return 0
+
+
+cdef int on_write(weft_http_body *out, void *user) noexcept nogil:
+    cdef kept *k = <kept *>user
+    cdef int s
+    visit_enter(k.visit)
+    s = weft_call(write_answer, k.answer, out, NULL)
+    visit_leave(k.visit)
+    return s
+
+
+cdef void on_end(void *user) noexcept nogil:
+    cdef kept *k = <kept *>user
+    visit_enter(k.visit)
+    weft_call(end_answer, k.answer, NULL, NULL)
+    visit_end(k.visit)
+    PyMem_RawFree(k)
+
+
+cdef const char *latin1_of(object text, size_t *n) except NULL:
+    """The bytes of a str that is Latin-1, in its own memory."""
+    if not isinstance(text, str):
+        raise TypeError(f"weft: a header of an answer is made of str, not {type(text).__name__}: {text!r}")
+    if PyUnicode_KIND(text) != PyUnicode_1BYTE_KIND:
+        raise ValueError(f"weft: a header of an answer has a character beyond Latin-1: {text!r}")
+    n[0] = PyUnicode_GET_LENGTH(text)
+    return <const char *>PyUnicode_DATA(text)
+
+
+cdef enum:
+    STREAMS = -1               # the result of a handler whose answer keeps the visit
+
+
+cdef int give_answer(weft_http_request *q, int status, list headers, object content_type, bytes body, Answer streamed,
+                     int64_t length) except -2:
+    """Answers with a body, or if that is None with one that is streamed. content_type: None if the headers have it, or there is none."""
+    cdef weft_http_field few[MOST_FIELDS]
+    cdef weft_http_field *fields = few
+    cdef size_t n = len(headers), i
+    cdef kept *k
+    cdef object pair
+    cdef int s
+    if n >= MOST_FIELDS:
+        fields = <weft_http_field *>PyMem_RawMalloc((n + 1) * sizeof(weft_http_field))
+        if fields == NULL:
+            raise MemoryError()
+    try:
+        for i in range(n):
+            pair = headers[i]
+            if not isinstance(pair, tuple) or PyTuple_GET_SIZE(pair) != 2:
+                raise TypeError(f"weft: a header of an answer is a tuple of name and value, not {pair!r}")
+            fields[i].name = latin1_of(<object>PyTuple_GET_ITEM(pair, 0), &fields[i].name_size)
+            fields[i].value = latin1_of(<object>PyTuple_GET_ITEM(pair, 1), &fields[i].value_size)
+        if content_type is not None:
+            fields[n].name = latin1_of(_content_type, &fields[n].name_size)
+            fields[n].value = latin1_of(content_type, &fields[n].value_size)
+            n += 1
+        if body is not None:
+            _check(weft_http_answer(q, status, fields, n, PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body)))
+            return WEFT_OK
+        k = <kept *>PyMem_RawMalloc(sizeof(kept))
+        if k == NULL:
+            raise MemoryError()
+        k.visit = streamed.exchange.visit
+        k.answer = <void *>streamed
+        Py_INCREF(streamed)
+        s = weft_http_stream(q, status, fields, n, length, on_write, on_end, k)
+        if s != WEFT_OK:
+            Py_DECREF(streamed)
+            PyMem_RawFree(k)
+            _check(s)
+        return STREAMS
+    finally:
+        if fields != few:
+            PyMem_RawFree(fields)
+
+
+cdef Answer streamed_by(Route r, Exchange exchange, object context):
+    cdef Answer a = Answer.__new__(Answer)
+    a.route = r
+    a.exchange = exchange
+    a.context = context
+    return a
+
+
+include "_request.pxi"
+include "_wsgi.pxi"
+
+# ---- handlers ------------------------------------------------------------------------------------------------
+
+
+@cython.final
+cdef class Route:
+    """A function of Python that answers requests."""
+    cdef Server server
+    cdef object app
+    cdef bint is_wsgi
+
+
+cdef int call_app(void *q, void *route, void *visit) noexcept:
+    cdef Route r = <Route>route
+    try:
+        context = PyContext_Copy(r.server.context)
+        PyContext_Enter(context)
+        try:
+            if r.is_wsgi:
+                return call_wsgi(r, <weft_http_request *>q, visit, context)
+            return call_function(r, <weft_http_request *>q, visit, context)
+        finally:
+            visit_leave_frames(visit)
+            PyContext_Exit(context)
+    except Cancelled:
+        return WEFT_CANCELED
+    except BaseException as e:
+        return r.server.fail(<weft_http_request *>q, e)
+
+
+cdef int on_request(weft_http_request *q, void *route) noexcept nogil:
+    cdef void *visit = visit_begin()
+    cdef int s
+    if visit == NULL:
+        return weft_fail(b"no memory for a thread state of Python")
+    s = weft_call(call_app, q, route, visit)
+    if s == STREAMS:
+        visit_leave(visit)
+        return WEFT_OK
+    visit_end(visit)
+    return s
+
+
+cdef void on_error_hook(const weft_http_failure *f, void *user) noexcept nogil:
+    """What handlers raise was reported when they did, with its traceback; so this is for the rest."""
+    cdef void *visit
+    if strncmp(f.words, b"weft: http: the handler returned WEFT_EFAILED", 45) == 0:
+        return
+    visit = visit_begin()
+    if visit == NULL:
+        return
+    weft_call(tell_of_failure, <void *>f, user, NULL)
+    visit_end(visit)
+
+
+cdef int tell_of_failure(void *failure, void *server, void *unused) noexcept:
+    cdef const weft_http_failure *f = <const weft_http_failure *>failure
+    try:
+        (<Server>server).tell(f.method.decode("latin-1"), f.target.decode("latin-1"), RuntimeError(f.words.decode("utf-8", "replace")))
+    except BaseException:
+        pass     # nothing is left to tell
+    return 0
+
+# ---- the server ----------------------------------------------------------------------------------------------
+
+
+cdef struct life:
+    weft_http_server *server
+    const char *asked
+    char at[256]
+    weft_event listening, ended    # both are set with the GIL, so the waiter finds them done with
+    int status, error
+    char words[512]
+
+
+cdef int set_event(void *event, void *unused, void *unused2) noexcept:
+    weft_event_set(<weft_event *>event)
+    return 0
+
+
+cdef void set_with_gil(weft_event *e) noexcept nogil:
+    cdef void *visit = visit_begin()
+    if visit == NULL:
+        weft_event_set(e)
+        return
+    weft_call(set_event, e, NULL, NULL)
+    visit_end(visit)
+
+
+cdef int serve_on_fiber(void *arg) noexcept nogil:
+    cdef life *l = <life *>arg
+    cdef size_t n = 0
+    l.status = weft_http_listen(l.server, l.asked)
+    if l.status == WEFT_OK:
+        l.status = weft_http_local(l.server, l.at, sizeof(l.at))
+    if l.status == WEFT_OK:
+        set_with_gil(&l.listening)
+        l.status = weft_http_serve(l.server)
+    if l.status != WEFT_OK:
+        l.error = weft_error_errno()
+        while weft_error()[n] != 0 and n < sizeof(l.words) - 1:
+            l.words[n] = weft_error()[n]
+            n += 1
+        l.words[n] = 0
+        set_with_gil(&l.listening)
+    set_with_gil(&l.ended)
+    return 0
+
+
+cdef dict _sizes = {"max_header_bytes": 0, "max_body_bytes": 0, "max_header_fields": 0, "max_query_parameters": 0, "max_connections": 0,
+                    "min_rate": 0}
+cdef dict _times = {"header_timeout": 0, "idle_timeout": 0, "body_timeout": 0, "write_timeout": 0, "request_timeout": 0, "cold_after": 0}
+cdef dict _formats = {"common": WEFT_HTTP_LOG_COMMON, "combined": WEFT_HTTP_LOG_COMBINED, "json": WEFT_HTTP_LOG_JSON}
+
+
+cdef size_t size_limit(str name, object value) except? 0:
+    if value is None:
+        return WEFT_HTTP_NO_LIMIT
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"weft: {name} is an int or None, not {value!r}")
+    if value < 1:
+        raise ValueError(f"weft: {name} is less than 1")
+    return value
+
+
+cdef int64_t time_limit(str name, object value) except? 0:
+    if value is None:
+        return WEFT_FOREVER
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"weft: {name} is a number of seconds or None, not {value!r}")
+    if not value > 0:
+        raise ValueError(f"weft: {name} is not more than 0 seconds")
+    return <int64_t>(value * 1e9) if value < 9e9 else WEFT_FOREVER
+
+
+cdef class Server:
+    """An HTTP server, which serves once. weft.serve() makes and runs one in one call.
+
+    app: answers what no route does; None: that is 404. interface: "plain", a function of a Request, or "wsgi" (PEP 3333).
+    static: {path prefix: folder}, served without Python. access_log: True (standard output), a path, a file or a descriptor, which gets a
+    line for each answer in the access_log_format "common", "combined" or "json". on_error(method, target, exception) is called for a request
+    that failed; by default its traceback goes to standard error.
+
+    limits, sizes (None: no limit): max_header_bytes=16384, max_body_bytes=1048576, max_header_fields=128, max_query_parameters=1000,
+    max_connections=100000, min_rate=1024 (bytes per second of a body or an answer).
+    limits, seconds (None: no limit): header_timeout=10, idle_timeout=60, body_timeout=30, write_timeout=30, request_timeout=None,
+    cold_after=1 (a connection that is idle for so long gives up its fiber).
+    """
+    cdef weft_http_server *handle
+    cdef list routes
+    cdef object context, base, teller, log_file
+    cdef life l
+    cdef bint begun
+    cdef readonly object address      # "host:port" at which it listens; None before that
+
+    def __init__(self, app=None, *, interface="plain", static=None, access_log=None, access_log_format="combined", on_error=None, **limits):
+        cdef weft_http_options o
+        if self.handle != NULL:
+            raise RuntimeError("weft.Server: it was made already")
+        if interface not in ("plain", "wsgi"):
+            raise ValueError(f'weft: the interface is "plain" or "wsgi", not {interface!r}')
+        if access_log_format not in _formats:
+            raise ValueError(f'weft: the access_log_format is "common", "combined" or "json", not {access_log_format!r}')
+        if on_error is not None and not callable(on_error):
+            raise TypeError("weft: on_error is not callable")
+        weft_http_options_init(&o)
+        for name, value in limits.items():
+            if name not in _sizes and name not in _times:
+                raise TypeError(f"weft: there is no option {name}; limits are {', '.join([*_sizes, *_times])}")
+        o.max_header_bytes = size_limit("max_header_bytes", limits.get("max_header_bytes", 16384))
+        o.max_body_bytes = size_limit("max_body_bytes", limits.get("max_body_bytes", 1048576))
+        o.max_header_fields = size_limit("max_header_fields", limits.get("max_header_fields", 128))
+        o.max_query_parameters = size_limit("max_query_parameters", limits.get("max_query_parameters", 1000))
+        o.max_connections = size_limit("max_connections", limits.get("max_connections", 100000))
+        o.min_rate = size_limit("min_rate", limits.get("min_rate", 1024))
+        o.header_timeout_ns = time_limit("header_timeout", limits.get("header_timeout", 10))
+        o.idle_timeout_ns = time_limit("idle_timeout", limits.get("idle_timeout", 60))
+        o.body_timeout_ns = time_limit("body_timeout", limits.get("body_timeout", 30))
+        o.write_timeout_ns = time_limit("write_timeout", limits.get("write_timeout", 30))
+        o.request_timeout_ns = time_limit("request_timeout", limits.get("request_timeout"))
+        o.cold_after_ns = time_limit("cold_after", limits.get("cold_after", 1))
+        o.on_error = on_error_hook
+        o.user = <void *>self
+        self.teller = on_error
+        self.routes = []
+        _check(weft_http_create(&o, &self.handle))
+        self.l.server = self.handle
+        self.set_log(access_log, access_log_format)
+        for prefix, folder in (static or {}).items():
+            self.files(prefix, folder)
+        if app is not None:
+            self.add(None, "/", app, interface)
+            self.add(None, "/{path...}", app, interface, is_root=True)
+
+    def __dealloc__(self):
+        weft_http_destroy(self.handle)
+
+    cdef int set_log(self, object log, str format) except -1:
+        if log is None or log is False:
+            return 0
+        if log is True:
+            log = _sys.stdout
+        if isinstance(log, (str, bytes, _os.PathLike)):
+            log = open(log, "ab", buffering=0)
+        descriptor = log if isinstance(log, int) else log.fileno()
+        self.log_file = log        # keeps it open
+        return _check(weft_http_log_access(self.handle, descriptor, _formats[format]))
+
+    cdef int add(self, object method, object pattern, object app, str interface, bint is_root=False) except -1:
+        cdef Route r
+        if not callable(app):
+            raise TypeError(f"weft: {app!r} is not callable, so it cannot answer requests")
+        if self.begun:
+            raise RuntimeError("weft.Server: routes are added before it serves")
+        r = Route()
+        r.server = self
+        r.app = app
+        r.is_wsgi = interface == "wsgi"
+        pattern_bytes = pattern.encode()
+        method_bytes = method.encode() if method is not None else None
+        _check(weft_http_route(self.handle, <const char *>method_bytes if method is not None else NULL, pattern_bytes, on_request, <void *>r))
+        self.routes.append(r)
+        return 0
+
+    def route(self, method, pattern, function):
+        """function(request) answers requests of that method (None: of all), whose path fits the pattern, such as "/users/{id}"."""
+        self.add(method, pattern, function, "plain")
+
+    def constant(self, pattern, body, content_type="text/plain; charset=utf-8"):
+        """GET of this pattern is always answered by these bytes, without Python."""
+        data = body.encode() if isinstance(body, str) else bytes(body)
+        pattern_bytes, type_bytes = pattern.encode(), content_type.encode()
+        _check(weft_http_constant(self.handle, pattern_bytes, type_bytes, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)))
+
+    def files(self, prefix, folder, *, index="index.html", cache=0, hidden=False):
+        """Serves the files of a folder below the path prefix, without Python. cache: seconds for which a client need not ask again."""
+        cdef weft_http_files_options o
+        weft_http_files_options_init(&o)
+        prefix_bytes, folder_bytes, index_bytes = prefix.rstrip("/").encode(), _os.fsencode(folder), index.encode()
+        o.index = index_bytes
+        o.cache_ns = time_limit("cache", cache) if cache else 0
+        o.hidden = hidden
+        _check(weft_http_files(self.handle, prefix_bytes, folder_bytes, &o))
+
+    def serve(self, at="127.0.0.1:8080", *, workers=None, grace=10.0, on_ready=None):
+        """Listens at "host:port" and serves until stop(), and on the main thread until SIGTERM or SIGINT.
+
+        workers: threads that run fibers; None: one for each CPU. grace: how many seconds requests under way may take after a signal.
+        on_ready(address) is called when it listens. Without weft.run() around it, it runs a runtime of its own.
+        """
+        if self.begun:
+            raise RuntimeError("weft.Server: it serves once")
+        if _fibers._runs_on_fiber():
+            return self._serve(at, on_ready)
+        time_limit("grace", grace) if grace else 0
+        before = {}
+        if _threading.current_thread() is _threading.main_thread():
+            for number in (_signal.SIGTERM, _signal.SIGINT):
+                before[number] = _signal.signal(number, _Ending(self, grace))
+        try:
+            if _fibers._has_runtime():
+                _fibers.spawn(self._serve, at, on_ready, name="weft.serve").result()
+            else:
+                _fibers.run(self._serve, at, on_ready, workers=workers)
+        finally:
+            for number, old in before.items():
+                _signal.signal(number, old)
+
+    def _serve(self, at, on_ready):
+        cdef weft_runtime *rt = runtime_of_caller()
+        if self.begun:
+            raise RuntimeError("weft.Server: it serves once")
+        self.begun = True
+        self.context = PyContext_CopyCurrent()
+        asked = at.encode()
+        self.l.asked = asked
+        weft_event_init(&self.l.listening, False)
+        weft_event_init(&self.l.ended, False)
+        _check(weft_spawn(rt, serve_on_fiber, &self.l, NULL, NULL))
+        try:
+            wait_for(&self.l.listening)
+            if self.l.status == WEFT_OK:
+                self.address = self.l.at.decode()
+                self.base = environ_of_server(self.address)
+                if on_ready is not None:
+                    on_ready(self.address)
+            wait_for(&self.l.ended)
+        except BaseException:
+            self.stop(0)
+            wait_for_sure(&self.l.ended)
+            raise
+        finally:
+            self.routes.clear()    # they refer to this
+        if self.l.status == WEFT_CANCELED:
+            raise Cancelled()
+        if self.l.status == WEFT_ESYSTEM:
+            raise OSError(self.l.error, self.l.words.decode("utf-8", "replace"))
+        if self.l.status == WEFT_EINVAL:
+            raise ValueError(self.l.words.decode("utf-8", "replace"))
+        if self.l.status != WEFT_OK:
+            raise RuntimeError(self.l.words.decode("utf-8", "replace"))
+
+    def stop(self, grace=10.0):
+        """Ends serve(), from any fiber or thread, and does not wait. Requests under way may take `grace` seconds; then they are stopped."""
+        cdef int64_t ns = time_limit("grace", grace) if grace else 0
+        cdef void *visit = visit_of_caller()
+        cdef weft_http_server *handle = self.handle
+        if visit != NULL:
+            visit_leave(visit)
+            weft_http_stop(handle, ns)
+            visit_enter(visit)
+        else:
+            with nogil:
+                weft_http_stop(handle, ns)
+
+    cdef int fail(self, weft_http_request *q, object error) noexcept:
+        """Tells of what a handler has raised. \returns the status of the handler, which makes the answer a 500."""
+        try:
+            if isinstance(error, BodyError):
+                return weft_fail(b"a body")     # the server has its own words for that
+            if q != NULL:
+                self.tell(latin1(weft_http_method(q)), latin1(weft_http_target(q)), error)
+            else:
+                self.tell("", "", error)
+        except BaseException as e:
+            PyErr_WriteUnraisable(e)
+        return weft_fail(b"")
+
+    cdef int tell(self, str method, str target, object error) except -1:
+        if self.teller is not None:
+            self.teller(method, target, error)
+            return 0
+        words = "".join(_traceback.format_exception(error))
+        print(f"weft: http: {method} {target.encode('unicode_escape').decode()}:\n{words}", end="", file=_sys.stderr, flush=True)
+        return 0
+
+
+class _Ending:
+    """A signal ends the server, the first one with grace, the second at once."""
+
+    def __init__(self, server, grace):
+        self.server, self.grace, self.count = server, grace, 0
+
+    def __call__(self, number, frame):
+        self.count += 1
+        self.server.stop(self.grace if self.count == 1 else 0)
+
+
+cdef int _check(int status) except -1:
+    if status == WEFT_OK:
+        return 0
+    words = weft_error().decode("utf-8", "replace")
+    if status == WEFT_ESYSTEM:
+        raise OSError(weft_error_errno(), words)
+    if status == WEFT_ENOMEM:
+        raise MemoryError(words)
+    if status == WEFT_EINVAL:
+        raise ValueError(words)
+    raise RuntimeError(words)

@@ -1,0 +1,334 @@
+# _wsgi.pxi - the interface of PEP 3333: the environ, start_response, and the iterable of an answer.
+
+# ---- the environ ---------------------------------------------------------------------------------------------
+#
+# Names of headers repeat, so their keys ("HTTP_USER_AGENT") are kept in a table, by a hash of their length and some of their bytes.
+
+cdef enum:
+    KEYS = 256                 # chosen: browsers and their proxies know some 60 names
+    LONGEST_KEY = 40           # names that are longer are not kept
+
+cdef struct key_entry:
+    char name[LONGEST_KEY]
+    size_t size
+    PyObject *key              # NULL: the entry is free
+
+cdef key_entry _keys[KEYS]
+
+
+cdef object key_of_name(const char *name, size_t size):
+    """None: the name has a '_', so it could pass for another one that has a '-'."""
+    if memchr(name, c'_', size) != NULL:
+        return None
+    text = PyUnicode_DecodeLatin1(name, size, NULL).upper().replace("-", "_")
+    return text if text == "CONTENT_TYPE" or text == "CONTENT_LENGTH" else "HTTP_" + text
+
+
+cdef inline object key_of(const char *name, size_t size):
+    cdef key_entry *e
+    if size == 0 or size > LONGEST_KEY:
+        return key_of_name(name, size)
+    e = &_keys[(size * 31 + <unsigned char>name[0] * 7 + <unsigned char>name[size - 1] + <unsigned char>name[size // 2] * 3) % KEYS]
+    if e.size == size and e.key != NULL and memcmp(e.name, name, size) == 0:
+        return <object>e.key
+    key = key_of_name(name, size)
+    if key is not None:
+        Py_INCREF(key)
+        if e.key != NULL:
+            Py_DECREF(<object>e.key)
+        e.key = <PyObject *>key
+        e.size = size
+        memcpy(e.name, name, size)
+    return key
+
+
+cdef object _REQUEST_METHOD = "REQUEST_METHOD", _PATH_INFO = "PATH_INFO", _QUERY_STRING = "QUERY_STRING", _RAW_URI = "RAW_URI"
+cdef object _SERVER_PROTOCOL = "SERVER_PROTOCOL", _REMOTE_ADDR = "REMOTE_ADDR", _REMOTE_PORT = "REMOTE_PORT", _wsgi_input = "wsgi.input"
+cdef object _http_1_0 = "HTTP/1.0", _http_1_1 = "HTTP/1.1", _cookie = "HTTP_COOKIE"
+
+
+def environ_of_server(address):
+    """The part of the environ that all requests share."""
+    host, _, port = address.rpartition(":")
+    return {
+        "SERVER_NAME": host.strip("[]"),
+        "SERVER_PORT": port,
+        "SERVER_SOFTWARE": "weft",
+        "SCRIPT_NAME": "",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.errors": _sys.stderr,
+        "wsgi.multithread": True,       # fibers, which run Python in turn and change wherever threads would
+        "wsgi.multiprocess": "WEFT_PREFORK" in _os.environ,
+        "wsgi.run_once": False,
+        "wsgi.input_terminated": True,  # reading ends at the end of the body, also of one in chunks
+        "wsgi.file_wrapper": FileWrapper,
+    }
+
+
+cdef dict environ_of(Server server, weft_http_request *q, Input body):
+    cdef dict environ = PyDict_Copy(server.base)
+    cdef weft_piece text = weft_http_path(q)
+    cdef weft_http_field f
+    cdef size_t i
+    cdef object key, value
+    PyDict_SetItem(environ, _REQUEST_METHOD, method_of(q))
+    if memchr(text.data, c'%', text.size) != NULL:
+        value = _unquote_to_bytes(bytes_of(text)).decode("latin-1")
+    else:
+        value = latin1(text)
+    PyDict_SetItem(environ, _PATH_INFO, value)
+    PyDict_SetItem(environ, _RAW_URI, latin1(weft_http_target(q)))
+    text = weft_http_query(q)
+    PyDict_SetItem(environ, _QUERY_STRING, latin1(text) if text.size else _empty)
+    PyDict_SetItem(environ, _SERVER_PROTOCOL, _http_1_1 if weft_http_minor_version(q) else _http_1_0)
+    text = weft_http_peer_host(q)
+    if text.data != NULL:
+        PyDict_SetItem(environ, _REMOTE_ADDR, latin1(text))
+        PyDict_SetItem(environ, _REMOTE_PORT, str(weft_http_peer_port(q)))
+    PyDict_SetItem(environ, _wsgi_input, body)
+    for i in range(weft_http_header_count(q)):
+        f = weft_http_header_at(q, i)
+        key = key_of(f.name, f.name_size)
+        if key is None:
+            continue
+        value = PyUnicode_DecodeLatin1(f.value, f.value_size, NULL)
+        if key in environ:
+            value = environ[key] + ("; " if key is _cookie or key == _cookie else ",") + value
+        PyDict_SetItem(environ, key, value)
+    return environ
+
+
+@cython.final
+cdef class Input(Exchange):
+    """wsgi.input: the body of the request, read while it arrives."""
+    cdef bytes rest            # of a line that was read too far
+
+    cdef bytes take(self, size_t most):
+        cdef bytes piece
+        if self.rest:
+            piece = self.rest[:most]
+            self.rest = self.rest[most:]
+            return piece
+        return self.read_some(most)
+
+    def read(self, size=-1):
+        """The whole rest; or `size` bytes, and less only at the end."""
+        cdef list pieces
+        cdef size_t left
+        cdef bytes piece
+        if size is None or size < 0:
+            piece = self.rest or b""
+            self.rest = None
+            return piece + self.read_all()
+        pieces = []
+        left = size
+        while left:
+            piece = self.take(left if left < READ_BYTES else READ_BYTES)
+            if not piece:
+                break
+            pieces.append(piece)
+            left -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def readline(self, size=-1):
+        cdef list pieces = []
+        cdef Py_ssize_t left = -1 if size is None else size
+        cdef Py_ssize_t end
+        cdef bytes piece
+        while left != 0:
+            piece = self.take(READ_BYTES)
+            if not piece:
+                break
+            end = piece.find(b"\n") + 1
+            if end == 0:
+                end = len(piece)
+            if 0 <= left < end:
+                end = left
+            if end < len(piece):
+                self.rest = piece[end:] + (self.rest or b"")
+                piece = piece[:end]
+            pieces.append(piece)
+            if left > 0:
+                left -= end
+            if piece.endswith(b"\n"):
+                break
+        return b"".join(pieces)
+
+    def readlines(self, hint=-1):
+        lines, n = [], 0
+        for line in self:
+            lines.append(line)
+            n += len(line)
+            if hint is not None and 0 < hint <= n:
+                break
+        return lines
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+
+class FileWrapper:
+    """wsgi.file_wrapper: a file as the body of an answer, which the server sends without reading it in Python where it can."""
+
+    def __init__(self, filelike, blksize=65536):
+        self.filelike, self.blksize = filelike, blksize
+        if hasattr(filelike, "close"):
+            self.close = filelike.close
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        piece = self.filelike.read(self.blksize)
+        if not piece:
+            raise StopIteration
+        return piece
+
+# ---- start_response ------------------------------------------------------------------------------------------
+
+
+@cython.final
+@cython.freelist(64)
+cdef class StartResponse:
+    cdef int status            # 0: it was not called
+    cdef list headers
+    cdef list written          # by the function that it returns, which PEP 3333 keeps for old programs
+    cdef bint has_gone         # with the first piece
+
+    def __call__(self, status, headers, exc_info=None):
+        if exc_info is not None:
+            try:
+                if self.has_gone:
+                    raise exc_info[1].with_traceback(exc_info[2])
+            finally:
+                exc_info = None
+        elif self.status != 0:
+            raise AssertionError("start_response was called twice, the second time without exc_info")
+        if type(status) is not str or len(status) < 3 or not status[:3].isdigit() or status[3:4] not in ("", " "):
+            raise ValueError(f'start_response: the status is a str such as "200 OK", not {status!r}')
+        if not 200 <= int(status[:3]) <= 999:
+            raise ValueError(f"start_response: the status is 200 to 999, not {status!r}")
+        if not isinstance(headers, list):
+            raise TypeError(f"start_response: the headers are a list, not {type(headers).__name__}")
+        self.status = int(status[:3])
+        self.headers = headers
+        return self.write
+
+    def write(self, data):
+        if not isinstance(data, bytes):
+            raise TypeError(f"write: the data is bytes, not {type(data).__name__}")
+        if self.written is None:
+            self.written = []
+        self.written.append(data)
+
+# ---- the call ------------------------------------------------------------------------------------------------
+
+
+cdef int64_t length_of(list headers) except -2:
+    """What the program says in Content-Length; -1: nothing."""
+    cdef object name, value
+    for name, value in headers:
+        if len(name) == 14 and name.lower() == "content-length":
+            if not value.isdigit():
+                raise ValueError(f"weft: Content-Length is not a number: {value!r}")
+            return int(value)
+    return -1
+
+
+cdef list headers_of_start(StartResponse start):
+    if start.status == 0:
+        raise AssertionError("the program has returned without a call of start_response")
+    return start.headers
+
+
+cdef int call_wsgi(Route r, weft_http_request *q, void *visit, object context) except -2:
+    cdef Input body = Input.__new__(Input)
+    cdef StartResponse start = StartResponse.__new__(StartResponse)
+    cdef Answer a
+    cdef object result
+    cdef bytes whole
+    cdef int64_t length
+    cdef int s = WEFT_OK
+    body.q = q
+    body.visit = visit
+    try:
+        result = r.app(environ_of(r.server, q, body), start)
+        if type(result) is list and start.written is None and not is_head(q):
+            whole = (<list>result)[0] if len(<list>result) == 1 and type((<list>result)[0]) is bytes else b"".join(<list>result)
+            if PyBytes_GET_SIZE(whole) <= COPIED_BYTES:
+                return give_answer(q, start.status, headers_of_start(start), None, whole, None, 0)
+            result = [whole]
+        a = streamed_by(r, body, context)
+        a.ends = result
+        try:
+            if find_file(result, a, start, q):
+                length = a.length
+            else:
+                length = first_piece(a, result, start, q)
+            if a.pieces is None and a.length == 0:
+                give_answer(q, start.status, headers_of_start(start), None, a.first, None, 0)
+            else:
+                start.has_gone = True
+                s = give_answer(q, start.status, headers_of_start(start), None, None, a, length)
+        except BaseException:
+            a.end()
+            raise
+        if s == WEFT_OK:
+            a.end()
+        return s
+    finally:
+        if s == WEFT_OK:
+            body.q = NULL
+
+
+cdef bint find_file(object result, Answer a, StartResponse start, weft_http_request *q) except -1:
+    """Whether the result is the rest of a regular file."""
+    cdef int64_t length
+    if not isinstance(result, FileWrapper) or start.status == 0 or start.written is not None or is_head(q):
+        return False
+    try:
+        a.descriptor = result.filelike.fileno()
+        a.offset = result.filelike.tell()
+        status = _os.fstat(a.descriptor)
+    except (AttributeError, OSError, ValueError):
+        return False
+    if not _stat.S_ISREG(status.st_mode) or a.offset >= status.st_size:
+        return False
+    a.length = status.st_size - a.offset
+    length = length_of(start.headers)
+    if 0 <= length < a.length:
+        a.length = length
+    return a.length > 0
+
+
+cdef int64_t first_piece(Answer a, object result, StartResponse start, weft_http_request *q) except -2:
+    """Finds what there is before the headers can be sent: a.first; and a.pieces, if there may be more. \returns the length to announce."""
+    cdef int64_t length
+    cdef bytes first = b""
+    cdef bint is_all = True
+    a.pieces = iter(result)
+    for piece in a.pieces:         # start_response may be called as late as here
+        if not isinstance(piece, bytes):
+            raise TypeError(f"weft: a piece of an answer is bytes, not {type(piece).__name__}")
+        if piece:
+            first = piece
+            is_all = False
+            break
+    if start.written is not None:
+        first = b"".join(start.written) + first
+    a.first = first
+    length = length_of(start.headers) if start.status else -1
+    if is_head(q):
+        return length
+    if length < 0 and type(result) is list and is_all is False and len(<list>result) == 1:
+        return len(first)
+    if len(first) <= COPIED_BYTES and (length == len(first) or (is_all and length < 0)):
+        a.pieces = None            # nothing more comes, or it would be too much
+    return length
