@@ -12,6 +12,7 @@
 #include <string>
 
 #include "capi/handles.hpp"
+#include "capi/hog.hpp"
 #include "capi/status.hpp"
 
 namespace weft::capi {
@@ -40,21 +41,6 @@ private:
     std::string name_, state_, waits_for_;
     weft_fiber_info info_;
 };
-
-void tell_of_hog(void (*on_hog)(void*, const weft_hog*), void* user, const hog_report& h) {
-    const info_for_c fiber(h.fiber);
-    const std::string blocked_in(h.blocked_in);
-    using enum hog_report::doing;
-    const weft_hog report{.fiber = fiber.get(),
-                          .what = h.what == computes ? WEFT_HOG_COMPUTES
-                                  : h.what == blocks ? WEFT_HOG_BLOCKS
-                                                     : WEFT_HOG_IGNORES_STOP,
-                          .thread = h.thread,
-                          .held_ns = h.held.count(),
-                          .computed_ns = h.computed.count(),
-                          .blocked_in = blocked_in.c_str()};
-    on_hog(user, &report);
-}
 
 /// -1 means none, 0 the default.
 void set_time(nanoseconds& option, std::int64_t given) noexcept {
@@ -118,6 +104,22 @@ private:
 };
 
 }  // namespace
+
+void tell_of_hog(void (*on_hog)(void*, const weft_hog*), void* user, const hog_report& h) {
+    const info_for_c fiber(h.fiber);
+    const std::string blocked_in(h.blocked_in);
+    using enum hog_report::doing;
+    const weft_hog report{.fiber = fiber.get(),
+                          .what = h.what == computes ? WEFT_HOG_COMPUTES
+                                  : h.what == blocks ? WEFT_HOG_BLOCKS
+                                                     : WEFT_HOG_IGNORES_STOP,
+                          .thread = h.thread,
+                          .held_ns = h.held.count(),
+                          .computed_ns = h.computed.count(),
+                          .blocked_in = blocked_in.c_str()};
+    on_hog(user, &report);
+}
+
 }  // namespace weft::capi
 
 using namespace weft::capi;
