@@ -845,3 +845,108 @@ def test_what_a_request_takes_is_given_back():
         connection.close()
         assert after[0] <= before[0] and after[1] <= before[1]
         assert min(b - a for a, b in zip(blocks, blocks[1:])) < 500, blocks      # a block for each request would be 1,000
+
+
+# ---- processes, and the command
+
+
+def command(folder, *words, **kw):
+    return subprocess.Popen([sys.executable, "-m", "weft.serve", *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}, **kw)
+
+
+def wait_for_line(stream, pattern):
+    """The match in the first line that has it."""
+    seen = []
+    for line in stream:
+        seen.append(line)
+        if found := re.search(pattern, line):
+            return found
+    pytest.fail(f"no line has {pattern}: {seen}")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "shop.py").write_text(
+        'import os\n'
+        'def app(environ, start_response):\n'
+        '    start_response("200 OK", [])\n'
+        '    return [f"{os.getpid()} {environ[\'wsgi.multiprocess\']}".encode()]\n'
+        'def make():\n'
+        '    return lambda q: "made"\n'
+        'class inner:\n'
+        '    app = lambda q: "inner"\n')
+    (tmp_path / "broken.py").write_text("import no_such_module\n")
+    (tmp_path / "static").mkdir()
+    (tmp_path / "static" / "a.txt").write_text("a file")
+    return tmp_path
+
+
+def test_seed_L17_processes_share_a_port_and_are_replaced(folder):
+    with command(folder, "shop", "--listen", "127.0.0.1:0", "--processes", "2") as p:
+        place = Place(type("At", (), {"address": wait_for_line(p.stderr, "http://(.*)$")[1]}), [])
+
+        def processes():
+            answers = {place.get()[1] for _ in range(20)}
+            assert all(a.endswith(b" True") for a in answers)
+            return {int(a.split()[0]) for a in answers}
+        first = processes()
+        assert p.pid not in first
+        wait_for_line(p.stderr, "generation 1 is ready, 2 processes")
+        p.send_signal(signal.SIGHUP)
+        wait_for_line(p.stderr, "generation 1 has ended")
+        second = processes()
+        assert second and not first & second
+        p.send_signal(signal.SIGTERM)
+        wait_for_line(p.stderr, "generation 2 has ended")
+        assert p.wait(LATE) == 0
+
+
+def test_processes_are_refused_beside_fibers():
+    server = weft.Server(lambda q: "x")
+    with pytest.raises(RuntimeError, match="main thread"):
+        weft.run(lambda: server.serve("127.0.0.1:0", processes=2))
+    for n in (0, -1):
+        with pytest.raises(ValueError, match="processes"):
+            server.serve(processes=n)
+        with pytest.raises(ValueError, match="workers"):
+            server.serve(workers=n)
+
+
+def test_the_command(folder):
+    with command(folder, "shop:inner.app", "--interface", "plain", "--listen", "127.0.0.1:0", "--static", "/s=static", "--access-log", "-",
+                 "--access-log-format", "common", "--max-body-bytes", "3", "--request-timeout", "none") as p:
+        place = Place(type("At", (), {"address": wait_for_line(p.stderr, "serving shop:inner.app at http://(.*)$")[1]}), [])
+        assert place.get() == (200, b"inner")
+        assert place.get("/s/a.txt") == (200, b"a file")
+        assert place.ask("POST", "/", b"four")[0] == 413
+        assert '"GET / HTTP/1.1" 200 5' in p.stdout.readline()
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(LATE) == 0
+    with command(folder, "shop:make", "--factory", "--interface", "plain", "--listen", "127.0.0.1:0") as p:
+        place = Place(type("At", (), {"address": wait_for_line(p.stderr, "http://(.*)$")[1]}), [])
+        assert place.get() == (200, b"made")
+        p.send_signal(signal.SIGINT)
+        assert p.wait(LATE) == 0
+
+
+@pytest.mark.parametrize("words, said", [
+    (["none"], "there is no module 'none'"), (["shop:none"], "shop has no none"), ([":app"], "MODULE:APP"), (["shop:"], "MODULE:APP"),
+    (["broken"], "No module named 'no_such_module'"), (["shop", "--listen", "x"], "the port is missing"), (["shop", "--static", "x"], "PREFIX=FOLDER"),
+    (["shop", "--max-body-bytes", "0"], "max_body_bytes is less than 1"), (["shop", "--workers", "0"], "workers is less than 1"),
+    (["shop", "--processes", "0"], "processes is less than 1"), (["shop", "--interface", "cgi"], "invalid choice"), ([], "required"),
+])
+def test_the_command_refuses(folder, words, said):
+    with command(folder, *words) as p:
+        assert said in p.communicate(timeout=LATE)[1]
+        assert p.returncode not in (0, None)
+
+
+def test_the_command_reloads(folder):
+    with command(folder, "shop", "--listen", "127.0.0.1:0", "--reload", "--chdir", str(folder)) as p:
+        first = Place(type("At", (), {"address": wait_for_line(p.stderr, "http://(.*)$")[1]}), []).get()[1]
+        (folder / "other.py").write_text("")
+        second = Place(type("At", (), {"address": wait_for_line(p.stderr, "http://(.*)$")[1]}), []).get()[1]
+        assert first != second      # they name their processes
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(LATE) == 0

@@ -10,13 +10,13 @@ from weft._core import Cancelled, Closed, Error, version_info
 from weft._fibers import Channel, Event, Fiber, Lock, Semaphore, blocking, run, scope, sleep, spawn, timeout, yield_now
 
 try:
-    from weft._serve import BodyError, Request, Response, Server
+    from weft._serve import BodyError, Request, Response, Server, serve
 except ModuleNotFoundError:     # the library was built without HTTP
-    from weft._no_http import BodyError, Request, Response, Server
-from weft.serve import serve
+    from weft._no_http import BodyError, Request, Response, Server, serve
 
-__all__ = ["Cancelled", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Semaphore", "blocking", "extension_options",
-           "get_include", "get_library_dir", "run", "scope", "sleep", "spawn", "timeout", "version_info", "yield_now"]
+__all__ = ["BodyError", "Cancelled", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Request", "Response", "Semaphore", "Server",
+           "blocking", "extension_options", "get_include", "get_library_dir", "run", "scope", "serve", "sleep", "spawn", "timeout",
+           "version_info", "yield_now"]
 __version__ = ".".join(map(str, version_info))
 
 _here = _os.path.dirname(_os.path.abspath(__file__))

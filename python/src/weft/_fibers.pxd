@@ -12,6 +12,11 @@ cdef void *visit_of_caller() noexcept
 # Ends timeouts and scopes that were left open.
 cdef void visit_leave_frames(void *visit) noexcept
 
+# For a runtime that others made and end. No fiber of Python may be left when it ends.
+cdef int adopt_runtime(weft_runtime *rt) except -1
+cdef int abandon_runtime() except -1
+cdef bint python_is_quiet() noexcept nogil
+
 cdef weft_runtime *runtime_of_caller() except NULL
 cdef int wait_for(weft_event *e) except -1
 cdef int wait_for_sure(weft_event *e) except -1

@@ -1038,6 +1038,38 @@ cdef void visit_leave_frames(void *visit) noexcept:
         _leave_frames(<pystate *>visit, NULL)
 
 
+cdef int adopt_runtime(weft_runtime *rt) except -1:
+    """Fibers of Python run in a runtime that another made. abandon_runtime() ends them."""
+    global _rt, _threads_rlock
+    if PYSTATE_REFUSES != NULL:
+        raise RuntimeError(f"weft: Python functions cannot be fibers here: {PYSTATE_REFUSES.decode()}")
+    if _rt != NULL:
+        raise RuntimeError("weft: there is a runtime already, of another weft.run or of an earlier weft.spawn")
+    if not _has_pystate or pystate_start_watch() != 0:
+        raise MemoryError("weft: no thread can be started")
+    _rt = rt
+    _threads_rlock, _threading.RLock = _threading.RLock, _RLock
+    return 0
+
+
+cdef int abandon_runtime() except -1:
+    """Stops the fibers of Python, and does not wait for their end: see python_is_quiet()."""
+    global _rt, _is_ending
+    cdef Fiber f
+    _is_ending = True
+    while _oldest is not None:
+        f = _take_oldest()
+        f.cancel()
+    f = None
+    pystate_stop_all()
+    _threading.RLock = _threads_rlock
+    return 0
+
+
+cdef bint python_is_quiet() noexcept nogil:
+    return pystate_all.counts.live == 0
+
+
 cdef weft_runtime *runtime_of_caller() except NULL:
     _need_runtime()
     return _rt
@@ -1055,6 +1087,17 @@ cdef int wait_for_sure(weft_event *e) except -1:
     else:
         pystate_block(PYSTATE_EVENT, e, NULL, INT64_MAX)
     return 0
+
+
+def _stack_bytes_of_python():
+    return PYSTATE_STACK_BYTES
+
+
+def _forget_runtime():
+    """A runtime that was adopted has ended."""
+    global _rt, _is_ending
+    _rt = NULL
+    _is_ending = False
 
 
 def _runs_on_fiber():

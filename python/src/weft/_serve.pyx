@@ -17,10 +17,11 @@ from cpython.unicode cimport PyUnicode_DecodeLatin1
 from libc.stdint cimport SIZE_MAX, int64_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
-from weft._fibers cimport (runtime_of_caller, visit_begin, visit_end, visit_enter, visit_leave, visit_leave_frames, visit_of_caller, wait_for,
+from weft._fibers cimport (abandon_runtime, adopt_runtime, python_is_quiet, runtime_of_caller, visit_begin, visit_end, visit_enter, visit_leave, visit_leave_frames, visit_of_caller, wait_for,
                            wait_for_sure)
 from weft.c cimport *
 from weft.http cimport *
+from weft.prefork cimport *
 
 import os as _os
 import signal as _signal
@@ -58,6 +59,7 @@ cdef enum:
     MOST_FIELDS = 32           # of an answer on the stack; more are allocated
     COPIED_BYTES = 262144      # a body up to this is copied for sending, one that is larger is kept; chosen
     READ_BYTES = 65536         # of a body at once
+    MOST_WORDS = 256           # of a command line
 
 # ---- texts ---------------------------------------------------------------------------------------------------
 
@@ -393,6 +395,8 @@ cdef int tell_of_failure(void *failure, void *server, void *unused) noexcept:
 
 cdef struct life:
     weft_http_server *server
+    void *python                   # the Server
+    int64_t grace                  # of a process that is one of several
     const char *asked
     char at[256]
     weft_event listening, ended    # both are set with the GIL, so the waiter finds them done with
@@ -432,6 +436,89 @@ cdef int serve_on_fiber(void *arg) noexcept nogil:
         set_with_gil(&l.listening)
     set_with_gil(&l.ended)
     return 0
+
+
+# As one of several processes: weft.prefork starts this program again for each, and ends it.
+
+
+cdef int begin_as_worker(void *server, void *unused, void *unused2) noexcept:
+    cdef Server s = <Server>server
+    try:
+        adopt_runtime(weft_runtime_current())
+        s.begin(s.l.at.decode())
+        return WEFT_OK
+    except BaseException as e:
+        s.fail(NULL, e)
+        return WEFT_EFAILED
+
+
+cdef int end_as_worker(void *server, void *unused, void *unused2) noexcept:
+    try:
+        abandon_runtime()
+    except BaseException as e:
+        (<Server>server).fail(NULL, e)
+    return 0
+
+
+cdef int serve_as_worker(void *life_of_server) noexcept nogil:
+    return weft_http_serve((<life *>life_of_server).server)
+
+
+cdef void stop_as_worker(c_bool program_ends, void *life_of_server) noexcept nogil:
+    cdef life *l = <life *>life_of_server
+    if program_ends:
+        weft_http_stop(l.server, l.grace)
+    else:
+        weft_http_drain(l.server, l.grace)
+
+
+cdef int work_as_worker(weft_prefork_worker *w, void *life_of_server) noexcept nogil:
+    cdef life *l = <life *>life_of_server
+    cdef weft_listener *port
+    cdef void *visit
+    cdef int s = weft_prefork_listener(w, &port)
+    l.grace = weft_prefork_grace(w)
+    if s == WEFT_OK:
+        s = weft_http_listen_on(l.server, port)
+    if s == WEFT_OK:
+        s = weft_http_local(l.server, l.at, sizeof(l.at))
+    if s != WEFT_OK:
+        return s
+    visit = visit_begin()
+    if visit == NULL:
+        return weft_fail(b"no memory for a thread state of Python")
+    s = weft_call(begin_as_worker, l.python, NULL, NULL)
+    visit_end(visit)
+    if s == WEFT_OK:
+        s = weft_prefork_serve(w, serve_as_worker, stop_as_worker, l, NULL)
+        visit = visit_begin()
+        if visit != NULL:
+            weft_call(end_as_worker, l.python, NULL, NULL)
+            visit_end(visit)
+        while not python_is_quiet() and weft_sleep(1000000) == WEFT_OK:
+            pass
+    return s
+
+
+cdef int tell_of_ready(void *at, void *server, void *unused) noexcept:
+    cdef Server s = <Server>server
+    try:
+        s.address = (<const char *>at).decode()
+        s.on_ready(s.address)
+    except BaseException as e:
+        s.fail(NULL, e)
+    return 0
+
+
+cdef void on_processes_ready(const char *at, void *server) noexcept nogil:
+    cdef void *visit = visit_begin()
+    if visit != NULL:
+        weft_call(tell_of_ready, <void *>at, server, NULL)
+        visit_end(visit)
+
+
+cdef void no_hog(void *user, const weft_hog *hog) noexcept nogil:
+    pass     # Python that computes is nothing to tell of
 
 
 cdef dict _sizes = {"max_header_bytes": 0, "max_body_bytes": 0, "max_header_fields": 0, "max_query_parameters": 0, "max_connections": 0,
@@ -475,7 +562,7 @@ cdef class Server:
     """
     cdef weft_http_server *handle
     cdef list routes
-    cdef object context, base, teller, log_file
+    cdef object context, base, teller, log_file, on_ready
     cdef life l
     cdef bint begun
     cdef readonly object address      # "host:port" at which it listens; None before that
@@ -512,6 +599,7 @@ cdef class Server:
         self.routes = []
         _check(weft_http_create(&o, &self.handle))
         self.l.server = self.handle
+        self.l.python = <void *>self
         self.set_log(access_log, access_log_format)
         for prefix, folder in (static or {}).items():
             self.files(prefix, folder)
@@ -569,17 +657,26 @@ cdef class Server:
         o.hidden = hidden
         _check(weft_http_files(self.handle, prefix_bytes, folder_bytes, &o))
 
-    def serve(self, at="127.0.0.1:8080", *, workers=None, grace=10.0, on_ready=None):
+    def serve(self, at="127.0.0.1:8080", *, workers=None, processes=1, grace=10.0, on_ready=None):
         """Listens at "host:port" and serves until stop(), and on the main thread until SIGTERM or SIGINT.
 
         workers: threads that run fibers; None: one for each CPU. grace: how many seconds requests under way may take after a signal.
         on_ready(address) is called when it listens. Without weft.run() around it, it runs a runtime of its own.
+        processes: more than one, or None for one for each CPU, run the program that many times, up to this call, each with a GIL of its own.
+        The process that was started watches the others: SIGHUP replaces them, one that fails is started again. It is the only one for
+        which this call returns.
         """
         if self.begun:
             raise RuntimeError("weft.Server: it serves once")
+        if workers is not None and workers < 1:
+            raise ValueError("weft: workers is less than 1")
+        if processes is not None and processes < 1:
+            raise ValueError("weft: processes is less than 1")
+        time_limit("grace", grace) if grace else 0
+        if processes != 1:
+            return self.serve_as_processes(at, processes or 0, workers or 0, grace, on_ready)
         if _fibers._runs_on_fiber():
             return self._serve(at, on_ready)
-        time_limit("grace", grace) if grace else 0
         before = {}
         if _threading.current_thread() is _threading.main_thread():
             for number in (_signal.SIGTERM, _signal.SIGINT):
@@ -593,13 +690,56 @@ cdef class Server:
             for number, old in before.items():
                 _signal.signal(number, old)
 
+    cdef int begin(self, str address) except -1:
+        self.begun = True
+        self.context = PyContext_CopyCurrent()
+        self.address = address or None
+        self.base = environ_of_server(address)
+        return 0
+
+    cdef int serve_as_processes(self, at, processes, workers, grace, on_ready) except -1:
+        cdef weft_prefork_options o
+        cdef char *argv[MOST_WORDS]
+        cdef int argc = 0, s, code = 0
+        cdef bint is_worker = weft_prefork_is_worker()
+        if _threading.current_thread() is not _threading.main_thread() or _fibers._has_runtime():
+            raise RuntimeError("weft: processes are started by the main thread, before there are fibers")
+        weft_prefork_options_init(&o)
+        asked = at.encode()
+        o.at = asked
+        o.processes = processes
+        o.workers = workers
+        o.stack_bytes = _fibers._stack_bytes_of_python()
+        o.grace_ns = time_limit("grace", grace) if grace else 1
+        o.on_hog = no_hog
+        o.user = <void *>self
+        if on_ready is not None:
+            self.on_ready = on_ready
+            o.on_ready = on_processes_ready
+        words = [_os.fsencode(w) for w in (_sys.executable, *_sys.orig_argv[1:])]
+        if len(words) >= MOST_WORDS:
+            raise ValueError("weft: the program has too many arguments")
+        for word in words:
+            argv[argc] = <char *>PyBytes_AS_STRING(word)
+            argc += 1
+        argv[argc] = NULL
+        for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP, _signal.SIGUSR2):
+            _signal.signal(number, _signal.SIG_DFL)     # that of Python would wait for this thread
+        with nogil:
+            s = weft_prefork_run(argc, argv, &o, work_as_worker, &self.l, &code)
+        self.routes.clear()
+        _fibers._forget_runtime()
+        _check(s)
+        if is_worker or code != 0:
+            raise SystemExit(code)
+        return 0
+
     def _serve(self, at, on_ready):
         cdef weft_runtime *rt = runtime_of_caller()
         if self.begun:
             raise RuntimeError("weft.Server: it serves once")
-        self.begun = True
-        self.context = PyContext_CopyCurrent()
         asked = at.encode()
+        self.begin("")
         self.l.asked = asked
         weft_event_init(&self.l.listening, False)
         weft_event_init(&self.l.ended, False)
@@ -607,8 +747,7 @@ cdef class Server:
         try:
             wait_for(&self.l.listening)
             if self.l.status == WEFT_OK:
-                self.address = self.l.at.decode()
-                self.base = environ_of_server(self.address)
+                self.begin(self.l.at.decode())
                 if on_ready is not None:
                     on_ready(self.address)
             wait_for(&self.l.ended)
@@ -671,6 +810,18 @@ class _Ending:
     def __call__(self, number, frame):
         self.count += 1
         self.server.stop(self.grace if self.count == 1 else 0)
+
+
+def serve(app, at="127.0.0.1:8080", *, interface="plain", workers=None, processes=1, grace=10.0, on_ready=None, **options):
+    """Serves an application at "host:port" until SIGTERM or SIGINT (on the main thread), or until the fiber that calls it is stopped.
+
+    interface="plain": app(request) gets a weft.Request and returns bytes, str, None (204), a generator of pieces, or a weft.Response.
+    interface="wsgi": app is a program of PEP 3333, for example one of Flask or Django.
+    on_ready(address) is called when it listens. workers, processes, grace: see weft.Server.serve(); all other options: see weft.Server.
+
+    The parsing, the limits, files of `static` and the log run on all cores without the GIL.
+    """
+    Server(app, interface=interface, **options).serve(at, workers=workers, processes=processes, grace=grace, on_ready=on_ready)
 
 
 cdef int _check(int status) except -1:

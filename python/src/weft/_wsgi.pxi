@@ -194,6 +194,24 @@ class FileWrapper:
 # ---- start_response ------------------------------------------------------------------------------------------
 
 
+cdef int number_of(object status) noexcept:
+    """Of "200 OK"; 0: it is not like that."""
+    cdef Py_ssize_t n, i
+    cdef const unsigned char *text
+    cdef int number = 0
+    if type(status) is not str or PyUnicode_KIND(status) != PyUnicode_1BYTE_KIND:
+        return 0
+    text = <const unsigned char *>PyUnicode_DATA(status)
+    n = PyUnicode_GET_LENGTH(status)
+    if n < 3 or (n > 3 and text[3] != c' '):
+        return 0
+    for i in range(3):
+        if not c'0' <= text[i] <= c'9':
+            return 0
+        number = 10 * number + text[i] - c'0'
+    return number
+
+
 @cython.final
 @cython.freelist(64)
 cdef class StartResponse:
@@ -203,6 +221,7 @@ cdef class StartResponse:
     cdef bint has_gone         # with the first piece
 
     def __call__(self, status, headers, exc_info=None):
+        cdef int number
         if exc_info is not None:
             try:
                 if self.has_gone:
@@ -211,13 +230,12 @@ cdef class StartResponse:
                 exc_info = None
         elif self.status != 0:
             raise AssertionError("start_response was called twice, the second time without exc_info")
-        if type(status) is not str or len(status) < 3 or not status[:3].isdigit() or status[3:4] not in ("", " "):
-            raise ValueError(f'start_response: the status is a str such as "200 OK", not {status!r}')
-        if not 200 <= int(status[:3]) <= 999:
-            raise ValueError(f"start_response: the status is 200 to 999, not {status!r}")
+        number = number_of(status)
+        if number < 200 or number > 999:
+            raise ValueError(f'start_response: the status is a str such as "200 OK", from 200 to 999, not {status!r}')
         if not isinstance(headers, list):
             raise TypeError(f"start_response: the headers are a list, not {type(headers).__name__}")
-        self.status = int(status[:3])
+        self.status = number
         self.headers = headers
         return self.write
 

@@ -1,14 +1,131 @@
-"""weft.serve(app, at) - an HTTP server for functions and for WSGI programs, each request on a fiber of its own."""
+"""The command python -m weft.serve MODULE:APP, which runs weft.serve(). The function itself is one of weft._serve."""
+import argparse
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
 import weft as _weft
 
 
-def serve(app, at="127.0.0.1:8080", *, interface="plain", workers=None, grace=10.0, on_ready=None, **options):
-    """Serves an application at "host:port" until SIGTERM or SIGINT (on the main thread), or until the fiber that calls it is stopped.
+SIZES = ("max_header_bytes", "max_body_bytes", "max_header_fields", "max_query_parameters", "max_connections", "min_rate")
+TIMES = ("header_timeout", "idle_timeout", "body_timeout", "write_timeout", "request_timeout", "cold_after")
+LOOK = 0.5     # seconds between two looks for changed files
 
-    interface="plain": app(request) gets a weft.Request and returns bytes, str, None (204), a generator of pieces, or a weft.Response.
-    interface="wsgi": app is a program of PEP 3333, for example one of Flask or Django.
-    on_ready(address) is called when it listens. workers, grace: see weft.Server.serve(); all other options: see weft.Server.
 
-    The parsing, the limits, files of `static` and the log run on all cores without the GIL.
-    """
-    _weft.Server(app, interface=interface, **options).serve(at, workers=workers, grace=grace, on_ready=on_ready)
+def find(name, make):
+    """The application that MODULE:APP names."""
+    module, colon, names = name.partition(":")
+    if not module or (colon and not names):
+        raise SystemExit(f"weft.serve: {name!r} is not MODULE:APP, for example shop.main:app")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as e:
+        if e.name != module and not module.startswith(f"{e.name}."):
+            raise
+        raise SystemExit(f"weft.serve: there is no module {e.name!r} in {os.getcwd()} or on the path of Python") from None
+    for part in (names or "app").split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise SystemExit(f"weft.serve: {module} has no {names or 'app'}") from None
+    return found() if make else found
+
+
+def number_or_none(make):
+    def read(text):
+        return None if text == "none" else make(text)
+    read.__name__ = make.__name__
+    return read
+
+
+def arguments(words):
+    p = argparse.ArgumentParser(prog="python -m weft.serve", description="Serves an application by HTTP, each request on a fiber of its own.")
+    p.add_argument("app", metavar="MODULE:APP", help="what answers, for example shop.main:app; without :APP it is called app")
+    p.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="default: %(default)s; port 0 picks one")
+    p.add_argument("--interface", choices=["plain", "wsgi"], default="wsgi", help="default: %(default)s")
+    p.add_argument("--factory", action="store_true", help="APP is a function that makes the application")
+    p.add_argument("--workers", type=int, metavar="N", help="threads that run fibers; default: one for each CPU")
+    p.add_argument("--processes", type=number_or_none(int), metavar="N", default=1,
+                   help='processes, each with a GIL of its own; "none": one for each CPU; default: 1')
+    p.add_argument("--grace", type=float, metavar="SECONDS", default=10, help="time of requests under way at the end; default: 10")
+    p.add_argument("--static", action="append", default=[], metavar="PREFIX=FOLDER", help="serves the files of a folder; may be repeated")
+    p.add_argument("--access-log", metavar="FILE", help='"-" is standard output; default: none')
+    p.add_argument("--access-log-format", choices=["common", "combined", "json"], default="combined", help="default: %(default)s")
+    p.add_argument("--chdir", metavar="FOLDER", help="where the module is looked for; default: here")
+    p.add_argument("--reload", action="store_true", help="starts anew when a file of Python below the folder changes; for development")
+    limits = p.add_argument_group("limits", 'see weft.Server; "none" is no limit')
+    for name in SIZES:
+        limits.add_argument("--" + name.replace("_", "-"), type=number_or_none(int), metavar="N", default=argparse.SUPPRESS)
+    for name in TIMES:
+        limits.add_argument("--" + name.replace("_", "-"), type=number_or_none(float), metavar="SECONDS", default=argparse.SUPPRESS)
+    o = p.parse_args(words)
+    for pair in o.static:
+        if "=" not in pair or not pair.startswith("/"):
+            p.error(f"--static {pair}: it is not /PREFIX=FOLDER")
+    return o
+
+
+def run(o):
+    options = {name: getattr(o, name) for name in (*SIZES, *TIMES) if hasattr(o, name)}
+    sys.path.insert(0, os.getcwd())
+    log = True if o.access_log == "-" else o.access_log
+    try:
+        server = _weft.Server(find(o.app, o.factory), interface=o.interface, static=dict(pair.split("=", 1) for pair in o.static),
+                              access_log=log, access_log_format=o.access_log_format, **options)
+        server.serve(o.listen, workers=o.workers, processes=o.processes, grace=o.grace,
+                     on_ready=lambda at: print(f"weft: serving {o.app} at http://{at}", file=sys.stderr, flush=True))
+    except (OSError, ValueError) as e:
+        raise SystemExit(f"weft.serve: {e}") from None
+
+
+def state_of_files():
+    """When each file of Python below this folder was changed."""
+    state = {}
+    for folder, folders, files in os.walk("."):
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in ("__pycache__", "node_modules")]
+        for name in files:
+            if name.endswith(".py"):
+                try:
+                    state[os.path.join(folder, name)] = os.stat(os.path.join(folder, name)).st_mtime_ns
+                except OSError:
+                    pass     # it has gone meanwhile
+    return state
+
+
+def run_and_reload(words):
+    """Runs this command without --reload as a child, and anew after each change. A child that has failed waits for the next one."""
+    command = [sys.executable, "-m", "weft.serve", *(w for w in words if w != "--reload")]
+    end = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: end.set())
+    while not end.is_set():
+        state = state_of_files()
+        child = subprocess.Popen(command)
+        while not end.wait(LOOK) and state_of_files() == state:
+            pass
+        if child.poll() is None:
+            child.terminate()
+        child.wait()
+        if not end.is_set():
+            print("weft: a file has changed", file=sys.stderr, flush=True)
+    return 0
+
+
+def main(words=None):
+    words = sys.argv[1:] if words is None else words
+    o = arguments(words)
+    if o.chdir:
+        os.chdir(o.chdir)
+    if o.reload:
+        return run_and_reload([w for w in words if w != o.chdir and w != "--chdir" and not w.startswith("--chdir=")])
+    return run(o)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+else:
+    sys.modules[__name__] = _weft.serve     # `import weft.serve` changes nothing
