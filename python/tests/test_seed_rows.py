@@ -1,4 +1,4 @@
-"""The rows L1 to L16 of the seeds (docs/seeds/rows.md), from Cython. L17 is the HTTP server."""
+"""The rows L1 to L16 of the seeds (docs/seeds/rows.md), from Cython. L17, the HTTP server, is in test_serve.py."""
 import pathlib
 import os
 import re
@@ -27,13 +27,13 @@ def test_seed_L1_all_is_nogil():
     assert len(inline) >= 5 and all(line.endswith("noexcept nogil:") for line in inline)
 
 
-def test_seed_L1_the_declarations_name_every_function():
+@pytest.mark.parametrize("header, declarations, least", [("c", "c", 90), ("c_http", "http", 30), ("c_prefork", "prefork", 5)])
+def test_seed_L1_the_declarations_name_every_function(header, declarations, least):
     def functions(text, pattern):
         return set(re.findall(pattern, re.sub(r"/\*.*?\*/|#[^\n]*", "", text, flags=re.S)))
-    header = (PACKAGE / "include/weft/c.h").read_text()
-    exported = functions(header, r"WEFT_API\s+(?:WEFT_CHECK\s+)?[^;]*?\b(weft_\w+)\(")
-    declared = functions((PACKAGE / "c.pxd").read_text(), r"\b(weft_\w+)\(")
-    assert len(exported) > 90 and not exported - declared
+    exported = functions((PACKAGE / f"include/weft/{header}.h").read_text(), r"WEFT_API\s+(?:WEFT_CHECK\s+)?[^;]*?\b(weft_\w+)\(")
+    declared = functions((PACKAGE / f"{declarations}.pxd").read_text(), r"\b(weft_\w+)\(")
+    assert len(exported) >= least and not exported - declared
 
 
 @pytest.mark.parametrize("workers", [1, 2, 12, 0])

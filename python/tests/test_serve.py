@@ -25,6 +25,17 @@ pytestmark = pytest.mark.skipif("weft._no_http" in sys.modules, reason="weft was
 LATE = 60
 
 
+@contextlib.contextmanager
+def process(*words, **options):
+    """A Python with these words. It has gone afterwards, also if the test has failed."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen([sys.executable, *words], text=True, stdout=subprocess.PIPE, env=environment, **options) as p:
+        try:
+            yield p
+        finally:
+            p.kill()
+
+
 class Place:
     def __init__(self, server, failures):
         self.server, self.failures = server, failures
@@ -452,8 +463,7 @@ print("ended", signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, flush=True)
 
 @pytest.mark.parametrize("number, grace, answered", [(signal.SIGTERM, "60", True), (signal.SIGINT, "60", True), (signal.SIGTERM, "0", False)])
 def test_signals_end_the_server(number, grace, answered):
-    with subprocess.Popen([sys.executable, "-c", SIGNALS, grace], stdout=subprocess.PIPE, text=True,
-                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}) as p:
+    with process("-c", SIGNALS, grace) as p:
         at = p.stdout.readline().strip()
         place = Place(type("At", (), {"address": at}), [])
         with ThreadPoolExecutor(1) as pool:
@@ -776,8 +786,7 @@ weft.serve(get_wsgi_application(), "127.0.0.1:0", interface="wsgi", on_ready=lam
 
 def test_seed_L17_django():
     pytest.importorskip("django")
-    with subprocess.Popen([sys.executable, "-c", DJANGO], stdout=subprocess.PIPE, text=True,
-                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}) as p:
+    with process("-c", DJANGO) as p:
         place = Place(type("At", (), {"address": p.stdout.readline().strip()}), [])
 
         def ask(i):
@@ -825,6 +834,39 @@ def test_seed_L17_each_client_gets_its_own_answers(interface):
     assert not place.failures
 
 
+def test_seed_L17_a_stop_under_load_loses_no_answer():
+    begun, answered = [], []
+    over = threading.Event()
+
+    def app(q):
+        begun.append(q.path)
+        weft.sleep(0.002)
+        return q.path
+
+    def client(number):
+        i = 0
+        while not over.is_set():
+            path = f"/{number}-{i}"
+            try:
+                assert place.get(path) == (200, path.encode())
+                answered.append(path)
+            except OSError:
+                pass      # it came too late to be accepted
+            i += 1
+
+    with serving(app) as place:
+        with ThreadPoolExecutor(8) as pool:
+            clients = [pool.submit(client, n) for n in range(8)]
+            while len(begun) < 200:
+                time.sleep(0.01)
+            place.server.stop(LATE)
+            time.sleep(0.05)
+            over.set()
+            for c in clients:
+                c.result(LATE)
+    assert len(begun) >= 200 and sorted(begun) == sorted(answered)
+
+
 def test_what_a_request_takes_is_given_back():
     with wsgi(lambda environ, start_response: start_response("200 OK", []) and [b"x"], workers=1) as place:
         host, _, port = place.server.address.rpartition(":")
@@ -850,9 +892,8 @@ def test_what_a_request_takes_is_given_back():
 # ---- processes, and the command
 
 
-def command(folder, *words, **kw):
-    return subprocess.Popen([sys.executable, "-m", "weft.serve", *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}, **kw)
+def command(folder, *words):
+    return process("-m", "weft.serve", *words, cwd=folder, stderr=subprocess.PIPE)
 
 
 def wait_for_line(stream, pattern):

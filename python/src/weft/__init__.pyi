@@ -1,9 +1,11 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from os import PathLike
 from types import TracebackType
-from typing import Any, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, final
+from typing import IO, Any, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, final, overload
 
-__all__ = ["Cancelled", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Semaphore", "blocking", "extension_options",
-           "get_include", "get_library_dir", "run", "scope", "sleep", "spawn", "timeout", "version_info", "yield_now"]
+__all__ = ["BodyError", "Cancelled", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Request", "Response", "Semaphore", "Server",
+           "blocking", "extension_options", "get_include", "get_library_dir", "run", "scope", "serve", "sleep", "spawn", "timeout",
+           "version_info", "yield_now"]
 __version__: str
 
 _T = TypeVar("_T")
@@ -81,6 +83,76 @@ def spawn(f: Callable[..., _T], /, *args: Any, name: str | None = None, **kw: An
 def sleep(seconds: float) -> None: ...
 def yield_now() -> None: ...
 def blocking(f: Callable[_P, _T], /, *args: _P.args, **kw: _P.kwargs) -> _T: ...
+
+class BodyError(OSError): ...
+
+@final
+class Request:
+    @property
+    def method(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def query_string(self) -> str: ...
+    @property
+    def query(self) -> dict[str, str]: ...
+    @property
+    def headers(self) -> list[tuple[str, str]]: ...
+    @overload
+    def header(self, name: str) -> str | None: ...
+    @overload
+    def header(self, name: str, default: _T) -> str | _T: ...
+    def parameter(self, name: str) -> str: ...
+    @property
+    def peer(self) -> tuple[str, int] | None: ...
+    @property
+    def body(self) -> bytes: ...
+    def read(self, most: int = 65536) -> bytes: ...
+    def __iter__(self) -> Iterator[bytes]: ...
+
+_Piece = bytes | str | bytearray | memoryview
+
+@final
+class Response:
+    body: _Piece | Iterable[_Piece]
+    status: int
+    headers: list[tuple[str, str]]
+    content_type: str | None
+    def __init__(self, body: _Piece | Iterable[_Piece] = b"", status: int = 200,
+                 headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), content_type: str | None = None) -> None: ...
+
+_Answer = _Piece | None | Iterator[_Piece] | Response
+_Interface = Literal["plain", "wsgi"]
+_Log = bool | int | str | bytes | PathLike[str] | IO[Any] | None
+_LogFormat = Literal["common", "combined", "json"]
+_OnError = Callable[[str, str, BaseException], object]
+
+class Server:
+    @property
+    def address(self) -> str | None: ...
+    def __init__(self, app: Callable[..., Any] | None = None, *, interface: _Interface = "plain",
+                 static: Mapping[str, str | PathLike[str]] | None = None, access_log: _Log = None, access_log_format: _LogFormat = "combined",
+                 on_error: _OnError | None = None, max_header_bytes: int | None = 16384, max_body_bytes: int | None = 1048576,
+                 max_header_fields: int | None = 128, max_query_parameters: int | None = 1000, max_connections: int | None = 100000,
+                 min_rate: int | None = 1024, header_timeout: float | None = 10, idle_timeout: float | None = 60,
+                 body_timeout: float | None = 30, write_timeout: float | None = 30, request_timeout: float | None = None,
+                 cold_after: float | None = 1) -> None: ...
+    def route(self, method: str | None, pattern: str, function: Callable[[Request], _Answer]) -> None: ...
+    def constant(self, pattern: str, body: str | bytes, content_type: str = "text/plain; charset=utf-8") -> None: ...
+    def files(self, prefix: str, folder: str | PathLike[str], *, index: str = "index.html", cache: float = 0, hidden: bool = False) -> None: ...
+    def serve(self, at: str = "127.0.0.1:8080", *, workers: int | None = None, processes: int | None = 1, grace: float = 10.0,
+              on_ready: Callable[[str], object] | None = None) -> None: ...
+    def stop(self, grace: float = 10.0) -> None: ...
+
+def serve(app: Callable[..., Any], at: str = "127.0.0.1:8080", *, interface: _Interface = "plain", workers: int | None = None,
+          processes: int | None = 1, grace: float = 10.0, on_ready: Callable[[str], object] | None = None,
+          static: Mapping[str, str | PathLike[str]] | None = None, access_log: _Log = None, access_log_format: _LogFormat = "combined",
+          on_error: _OnError | None = None, max_header_bytes: int | None = 16384, max_body_bytes: int | None = 1048576,
+          max_header_fields: int | None = 128, max_query_parameters: int | None = 1000, max_connections: int | None = 100000,
+          min_rate: int | None = 1024, header_timeout: float | None = 10, idle_timeout: float | None = 60, body_timeout: float | None = 30,
+          write_timeout: float | None = 30, request_timeout: float | None = None, cold_after: float | None = 1) -> None: ...
 
 class _ExtensionOptions(TypedDict):
     include_dirs: list[str]
