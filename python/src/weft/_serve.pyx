@@ -15,6 +15,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeLatin1
 from libc.stdint cimport SIZE_MAX, int64_t, uint64_t
+from posix.strings cimport strncasecmp
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
 from weft._fibers cimport (abandon_runtime, adopt_runtime, python_is_quiet, runtime_of_caller, visit_begin, visit_end, visit_enter, visit_leave, visit_leave_frames, visit_of_caller, wait_for,
@@ -53,6 +54,7 @@ cdef extern from "Python.h":
     int PyUnicode_1BYTE_KIND
     Py_ssize_t PyTuple_GET_SIZE(object o)
     PyObject *PyTuple_GET_ITEM(object o, Py_ssize_t i)
+    PyObject *PyDict_SetDefault(object d, object key, object value) except NULL
     Py_ssize_t Py_REFCNT(object o)
 
 cdef enum:
@@ -278,21 +280,23 @@ cdef int give_answer(weft_http_request *q, int status, list headers, object cont
     """Answers with a body, or if that is None with one that is streamed. content_type: None if the headers have it, or there is none."""
     cdef weft_http_field few[MOST_FIELDS]
     cdef weft_http_field *fields = few
-    cdef size_t n = len(headers), i
+    cdef size_t count = len(headers), n = 0, i
     cdef kept *k
     cdef object pair
     cdef int s
-    if n >= MOST_FIELDS:
-        fields = <weft_http_field *>PyMem_RawMalloc((n + 1) * sizeof(weft_http_field))
+    if count >= MOST_FIELDS:
+        fields = <weft_http_field *>PyMem_RawMalloc((count + 1) * sizeof(weft_http_field))
         if fields == NULL:
             raise MemoryError()
     try:
-        for i in range(n):
+        for i in range(count):
             pair = headers[i]
             if not isinstance(pair, tuple) or PyTuple_GET_SIZE(pair) != 2:
                 raise TypeError(f"weft: a header of an answer is a tuple of name and value, not {pair!r}")
-            fields[i].name = latin1_of(<object>PyTuple_GET_ITEM(pair, 0), &fields[i].name_size)
-            fields[i].value = latin1_of(<object>PyTuple_GET_ITEM(pair, 1), &fields[i].value_size)
+            fields[n].name = latin1_of(<object>PyTuple_GET_ITEM(pair, 0), &fields[n].name_size)
+            fields[n].value = latin1_of(<object>PyTuple_GET_ITEM(pair, 1), &fields[n].value_size)
+            if fields[n].name_size != 14 or strncasecmp(fields[n].name, b"Content-Length", 14) != 0:     # the server's
+                n += 1
         if content_type is not None:
             fields[n].name = latin1_of(_content_type, &fields[n].name_size)
             fields[n].value = latin1_of(content_type, &fields[n].value_size)

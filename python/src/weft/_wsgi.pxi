@@ -21,6 +21,8 @@ cdef object key_of_name(const char *name, size_t size):
     if memchr(name, c'_', size) != NULL:
         return None
     text = PyUnicode_DecodeLatin1(name, size, NULL).upper().replace("-", "_")
+    if text == "HOST":
+        return _HTTP_HOST
     return text if text == "CONTENT_TYPE" or text == "CONTENT_LENGTH" else "HTTP_" + text
 
 
@@ -44,13 +46,58 @@ cdef inline object key_of(const char *name, size_t size):
 
 cdef object _REQUEST_METHOD = "REQUEST_METHOD", _PATH_INFO = "PATH_INFO", _QUERY_STRING = "QUERY_STRING", _RAW_URI = "RAW_URI"
 cdef object _SERVER_PROTOCOL = "SERVER_PROTOCOL", _REMOTE_ADDR = "REMOTE_ADDR", _REMOTE_PORT = "REMOTE_PORT", _wsgi_input = "wsgi.input"
-cdef object _http_1_0 = "HTTP/1.0", _http_1_1 = "HTTP/1.1", _cookie = "HTTP_COOKIE"
+cdef object _http_1_0 = "HTTP/1.0", _http_1_1 = "HTTP/1.1", _HTTP_COOKIE = "HTTP_COOKIE", _HTTP_HOST = "HTTP_HOST"
+cdef object _REQUEST_URI = "REQUEST_URI"
+# These are in each environ, so a copy of that of the server has room for them without a look for a place.
+cdef tuple _of_each_request = (_REQUEST_METHOD, _PATH_INFO, _QUERY_STRING, _RAW_URI, _REQUEST_URI, _SERVER_PROTOCOL, _REMOTE_ADDR, _REMOTE_PORT,
+                               _wsgi_input, _HTTP_HOST)
+
+# Addresses of clients repeat with each request of a connection.
+cdef enum:
+    PEERS = 256
+    LONGEST_HOST = 46
+
+cdef struct peer_entry:
+    char host[LONGEST_HOST]
+    size_t size
+    unsigned port
+    PyObject *host_text        # NULL: the entry is free
+    PyObject *port_text
+
+cdef peer_entry _peers[PEERS]
+
+
+cdef int set_peer(dict environ, weft_http_request *q) except -1:
+    cdef weft_piece host = weft_http_peer_host(q)
+    cdef unsigned port = weft_http_peer_port(q)
+    cdef peer_entry *e = &_peers[port % PEERS]
+    if host.data == NULL:                  # it has gone
+        del environ[_REMOTE_ADDR]
+        del environ[_REMOTE_PORT]
+        return 0
+    if e.host_text == NULL or e.port != port or e.size != host.size or memcmp(e.host, host.data, host.size) != 0:
+        host_text, port_text = latin1(host), str(port)
+        if host.size > LONGEST_HOST:
+            PyDict_SetItem(environ, _REMOTE_ADDR, host_text)
+            PyDict_SetItem(environ, _REMOTE_PORT, port_text)
+            return 0
+        Py_INCREF(host_text)
+        Py_INCREF(port_text)
+        if e.host_text != NULL:
+            Py_DECREF(<object>e.host_text)
+            Py_DECREF(<object>e.port_text)
+        e.host_text, e.port_text = <PyObject *>host_text, <PyObject *>port_text
+        e.port, e.size = port, host.size
+        memcpy(e.host, host.data, host.size)
+    PyDict_SetItem(environ, _REMOTE_ADDR, <object>e.host_text)
+    PyDict_SetItem(environ, _REMOTE_PORT, <object>e.port_text)
+    return 0
 
 
 def environ_of_server(address):
-    """The part of the environ that all requests share."""
+    """The part of the environ that all requests share, and places for what each has."""
     host, _, port = address.rpartition(":")
-    return {
+    return dict.fromkeys(_of_each_request) | {
         "SERVER_NAME": host.strip("[]"),
         "SERVER_PORT": port,
         "SERVER_SOFTWARE": "weft",
@@ -72,20 +119,23 @@ cdef dict environ_of(Server server, weft_http_request *q, Input body):
     cdef weft_http_field f
     cdef size_t i
     cdef object key, value
+    cdef PyObject *there
+    cdef bint has_host = False
     PyDict_SetItem(environ, _REQUEST_METHOD, method_of(q))
     if memchr(text.data, c'%', text.size) != NULL:
         value = _unquote_to_bytes(bytes_of(text)).decode("latin-1")
     else:
         value = latin1(text)
     PyDict_SetItem(environ, _PATH_INFO, value)
-    PyDict_SetItem(environ, _RAW_URI, latin1(weft_http_target(q)))
+    text = weft_http_target(q)
+    if <size_t>PyUnicode_GET_LENGTH(value) != text.size or memcmp(PyUnicode_DATA(value), text.data, text.size) != 0:
+        value = latin1(text)
+    PyDict_SetItem(environ, _RAW_URI, value)
+    PyDict_SetItem(environ, _REQUEST_URI, value)
     text = weft_http_query(q)
     PyDict_SetItem(environ, _QUERY_STRING, latin1(text) if text.size else _empty)
     PyDict_SetItem(environ, _SERVER_PROTOCOL, _http_1_1 if weft_http_minor_version(q) else _http_1_0)
-    text = weft_http_peer_host(q)
-    if text.data != NULL:
-        PyDict_SetItem(environ, _REMOTE_ADDR, latin1(text))
-        PyDict_SetItem(environ, _REMOTE_PORT, str(weft_http_peer_port(q)))
+    set_peer(environ, q)
     PyDict_SetItem(environ, _wsgi_input, body)
     for i in range(weft_http_header_count(q)):
         f = weft_http_header_at(q, i)
@@ -93,9 +143,15 @@ cdef dict environ_of(Server server, weft_http_request *q, Input body):
         if key is None:
             continue
         value = PyUnicode_DecodeLatin1(f.value, f.value_size, NULL)
-        if key in environ:
-            value = environ[key] + ("; " if key is _cookie or key == _cookie else ",") + value
-        PyDict_SetItem(environ, key, value)
+        if key is _HTTP_HOST:      # there is one at most
+            has_host = True
+            PyDict_SetItem(environ, _HTTP_HOST, value)
+            continue
+        there = PyDict_SetDefault(environ, key, value)
+        if there != <PyObject *>value:
+            PyDict_SetItem(environ, key, <object>there + ("; " if key == _HTTP_COOKIE else ",") + value)
+    if not has_host:
+        del environ[_HTTP_HOST]
     return environ
 
 
