@@ -88,6 +88,7 @@ class BodyError(OSError): ...
 
 @final
 class Request:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def method(self) -> str: ...
     @property
@@ -129,6 +130,7 @@ _Log = bool | int | str | bytes | PathLike[str] | IO[Any] | None
 _LogFormat = Literal["common", "combined", "json"]
 _OnError = Callable[[str, str, BaseException], object]
 
+@final
 class Server:
     @property
     def address(self) -> str | None: ...

@@ -7,7 +7,7 @@ cdef class Request(Exchange):
     cdef object kept           # its parts, when it is over
     cdef object _body
 
-    def __init__(self):
+    def __init__(self, *args, **kw):
         raise TypeError("weft: a server makes requests")
 
     @property

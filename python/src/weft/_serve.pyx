@@ -551,6 +551,7 @@ cdef int64_t time_limit(str name, object value) except? 0:
     return <int64_t>(value * 1e9) if value < 9e9 else WEFT_FOREVER
 
 
+@cython.final
 cdef class Server:
     """An HTTP server, which serves once. weft.serve() makes and runs one in one call.
 

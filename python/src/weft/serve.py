@@ -128,4 +128,4 @@ def main(words=None):
 if __name__ == "__main__":
     sys.exit(main())
 else:
-    sys.modules[__name__] = _weft.serve     # `import weft.serve` changes nothing
+    sys.modules[__name__] = _weft.serve     # type: ignore[assignment]  # `import weft.serve` changes nothing
