@@ -1,9 +1,11 @@
+from _typeshed import structseq
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, final
+from typing import Any, Final, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, final
 
-__all__ = ["Cancelled", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Semaphore", "blocking", "extension_options",
-           "get_include", "get_library_dir", "run", "scope", "sleep", "spawn", "timeout", "version_info", "yield_now"]
+__all__ = ["Cancelled", "Case", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Selected", "Semaphore", "after", "blocking",
+           "extension_options", "get_include", "get_library_dir", "receive", "run", "scope", "select", "send", "sleep", "spawn", "timeout",
+           "version_info", "yield_now"]
 __version__: str
 
 _T = TypeVar("_T")
@@ -13,7 +15,10 @@ class Error(Exception):
     status: int
     def __init__(self, words: str, status: int) -> None: ...
 
-class Closed(Error): ...
+class Closed(Error):
+    index: int | None
+    case: Case | None
+
 class Cancelled(BaseException): ...
 
 @final
@@ -39,6 +44,25 @@ class Channel(Generic[_T]):
     def __bool__(self) -> Literal[True]: ...
     def __iter__(self) -> Iterator[_T]: ...
     def __next__(self) -> _T: ...
+
+@final
+class Case:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+@final
+class Selected(structseq[Any], tuple[int, Any]):
+    __match_args__: Final = ("index", "value")
+    @property
+    def index(self) -> int: ...  # type: ignore[override]
+    @property
+    def value(self) -> Any: ...
+    @property
+    def case(self) -> Case: ...
+
+def receive(ch: Channel[Any], /) -> Case: ...
+def send(ch: Channel[_T], value: _T, /) -> Case: ...
+def after(seconds: float, /) -> Case: ...
+def select(*cases: Case, timeout: float | None = None) -> Selected: ...
 
 @final
 class Event:

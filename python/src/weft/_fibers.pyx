@@ -51,7 +51,10 @@ cdef extern from "_pystate.h":
     const char *PYSTATE_REFUSES
     enum:
         PYSTATE_STACK_BYTES
-        PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SLEEP, PYSTATE_YIELD
+        PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SELECT, PYSTATE_SLEEP, PYSTATE_YIELD
+    ctypedef struct pystate_cases:
+        weft_case *all
+        size_t n, chosen
     int pystate_init(void (*run)(pystate *me) noexcept)
     int pystate_start_watch()
     pystate *pystate_current()
@@ -341,6 +344,13 @@ cdef int _block(int what, void *object, void *element, int64_t ns) except -1:
 
 cdef int _wait(int what, void *object, void *element, int64_t ns) except -1:
     """One call that may wait, with the timeouts and stops of the caller. TimeoutError: `ns` have passed."""
+    if _wait_for(what, object, element, ns) != WEFT_OK:
+        raise TimeoutError("the timeout has passed")
+    return 0
+
+
+cdef int _wait_for(int what, void *object, void *element, int64_t ns) except -1:
+    """The same, but that `ns` have passed is WEFT_TIMEDOUT."""
     cdef pystate *me = _place()
     cdef bint is_fiber = me.handle != NULL and not me.lent
     cdef int64_t limit = ns, left
@@ -360,7 +370,7 @@ cdef int _wait(int what, void *object, void *element, int64_t ns) except -1:
         if s != WEFT_BUSY and s != WEFT_TIMEDOUT:
             return check(s)
         if ns <= 0:
-            raise TimeoutError("the timeout has passed")
+            return WEFT_TIMEDOUT
     if is_fiber:
         if _oldest is not None:
             _send_runner()
@@ -370,9 +380,7 @@ cdef int _wait(int what, void *object, void *element, int64_t ns) except -1:
     if s == WEFT_TIMEDOUT or s == WEFT_BUSY:
         if by_deadline:
             raise Cancelled()
-        if what == PYSTATE_SLEEP:
-            return 0
-        raise TimeoutError("the timeout has passed")
+        return WEFT_OK if what == PYSTATE_SLEEP else WEFT_TIMEDOUT
     return check(s)
 
 
@@ -1009,3 +1017,5 @@ def _counts():
     """For tests."""
     c = pystate_all.counts
     return {"thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": c.escalations}
+
+include "_select.pxi"

@@ -458,7 +458,21 @@ static void pystate_stop_all(void) {
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-enum { PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SLEEP, PYSTATE_YIELD };
+enum { PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SELECT, PYSTATE_SLEEP, PYSTATE_YIELD };
+
+/* The cases of a select, and one more for the time that it may take. */
+typedef struct pystate_cases {
+    weft_case* all;
+    size_t n; /* without that one */
+    size_t chosen;
+} pystate_cases;
+
+static weft_status pystate_select(pystate_cases* c, int64_t ns) {
+    c->all[c->n] = ns <= 0 ? weft_otherwise() : weft_on(ns == WEFT_FOREVER ? WEFT_CASE_NONE : WEFT_CASE_TIMEOUT, NULL, NULL, ns);
+    const weft_status s = weft_select(c->all, c->n + 1, &c->chosen);
+    if (s != WEFT_OK || c->chosen < c->n) return s;
+    return ns <= 0 ? WEFT_BUSY : WEFT_TIMEDOUT;
+}
 
 static inline weft_status pystate_call(int what, void* object, void* element, int64_t ns) {
     switch (what) {
@@ -466,6 +480,7 @@ static inline weft_status pystate_call(int what, void* object, void* element, in
         case PYSTATE_RECEIVE: return weft_receive((weft_channel*)object, element, ns);
         case PYSTATE_EVENT: return weft_event_wait((weft_event*)object, ns);
         case PYSTATE_ACQUIRE: return weft_semaphore_acquire((weft_semaphore*)object, ns);
+        case PYSTATE_SELECT: return pystate_select((pystate_cases*)object, ns);
         case PYSTATE_YIELD: return weft_yield();
         default: {
             const weft_status s = weft_sleep(ns);
