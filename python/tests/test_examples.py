@@ -44,3 +44,7 @@ def test_fibers():
 
 def test_choices():
     assert printed("choices.py") == "booked apples\nbooked figs\n['apples', 'figs'] True\n"
+
+
+def test_coroutines():
+    assert printed("coroutines.py") == "['fig: 30', 'cherry: 30']\n140\n"

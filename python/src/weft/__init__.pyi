@@ -1,11 +1,12 @@
 from _typeshed import structseq
-from collections.abc import Callable, Iterator
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, final
 
-__all__ = ["Cancelled", "Case", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Selected", "Semaphore", "after", "blocking",
-           "extension_options", "get_include", "get_library_dir", "receive", "run", "scope", "select", "send", "sleep", "spawn", "timeout",
-           "version_info", "yield_now"]
+__all__ = ["Cancelled", "Case", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Selected", "Semaphore", "after", "as_future",
+           "blocking", "extension_options", "get_include", "get_library_dir", "receive", "run", "run_coroutine", "scope", "select", "send",
+           "sleep", "spawn", "timeout", "version_info", "yield_now"]
 __version__: str
 
 _T = TypeVar("_T")
@@ -31,6 +32,7 @@ class Fiber(Generic[_T]):
     def join(self, timeout: float | None = None) -> None: ...
     def result(self, timeout: float | None = None) -> _T: ...
     def cancel(self) -> bool: ...
+    def __await__(self) -> Generator[Any, None, _T]: ...
 
 @final
 class Channel(Generic[_T]):
@@ -104,6 +106,8 @@ def run(main: Callable[..., _T], /, *args: Any, workers: int | None = None, stac
 def spawn(f: Callable[..., _T], /, *args: Any, name: str | None = None, **kw: Any) -> Fiber[_T]: ...
 def sleep(seconds: float) -> None: ...
 def yield_now() -> None: ...
+def as_future(fiber: Fiber[_T], /) -> Future[_T]: ...
+def run_coroutine(coro: Coroutine[Any, Any, _T], loop: AbstractEventLoop | None = None) -> _T: ...
 def blocking(f: Callable[_P, _T], /, *args: _P.args, **kw: _P.kwargs) -> _T: ...
 
 class _ExtensionOptions(TypedDict):

@@ -87,6 +87,7 @@ cdef class Fiber:
     """A function that runs as a fiber; weft.spawn() makes it."""
     cdef object f, args, kw, context, value, error
     cdef object given_name
+    cdef set futures           # of asyncio, that wait for the end
     cdef Fiber next
     cdef scope owner
     cdef pystate *runner       # while the body runs
@@ -147,6 +148,10 @@ cdef class Fiber:
         self.end()
         return True
 
+    def __await__(self):
+        """await fiber, in a coroutine of asyncio: waits, and returns what the function returned, or raises what it raised."""
+        return as_future(self).__await__()
+
     cdef int wait(self, int64_t ns) except -1:
         cdef pystate *me = pystate_current()
         if me != NULL and me.body == <void *>self:
@@ -166,6 +171,8 @@ cdef class Fiber:
         self.f = self.args = self.kw = self.context = None
         if self.error is not None or PyObject_IS_GC(self.value):
             PyObject_GC_Track(self)
+        if self.futures is not None:
+            _tell_futures(self)
 
 
 cdef int _send_runner() noexcept:
@@ -970,6 +977,7 @@ cdef bint _end_runtime(int64_t limit) except -1:
     _rt = NULL
     with nogil:
         weft_runtime_destroy(rt)
+    _end_loop(limit)
     pystate_delete_idle()
     if _threading.RLock is _RLock:
         _threading.RLock = _threads_rlock
@@ -1019,3 +1027,4 @@ def _counts():
     return {"thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": c.escalations}
 
 include "_select.pxi"
+include "_coroutines.pxi"

@@ -365,6 +365,13 @@ static void pystate_give(pystate* me) {
     pystate_unlock();
 }
 
+/* asyncio keeps a pointer to what it has in the dictionary of a thread state, under the number of that. CPython counts
+ * thread states from 0 on. With the GIL. */
+static inline void pystate_renumber(PyThreadState* ts) {
+    static uint64_t last = (uint64_t)1 << 62;
+    ts->id = ++last;
+}
+
 /* Nothing of a body is left for the next one: threading.local, tracing. With the GIL. */
 static inline void pystate_clean(pystate* me) {
 #ifdef PYSTATE_WORKS
@@ -372,7 +379,10 @@ static inline void pystate_clean(pystate* me) {
     Py_CLEAR(me->ts->threading_local_key); /* the values of threading.local end with these two */
     Py_CLEAR(me->ts->threading_local_sentinel);
 #endif
-    if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) PyDict_Clear(me->ts->dict);
+    if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) {
+        PyDict_Clear(me->ts->dict);
+        pystate_renumber(me->ts);
+    }
     if (me->ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
     if (me->ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
 #else
