@@ -7,12 +7,12 @@ GIL. An extension is built with the keyword arguments of extension_options().
 import os as _os
 
 from weft._core import Cancelled, Closed, Error, version_info
-from weft._fibers import (Case, Channel, Event, Fiber, Lock, Selected, Semaphore, after, as_future, blocking, receive, run, run_coroutine,
-                          scope, select, send, sleep, spawn, timeout, yield_now)
+from weft._fibers import (Case, Channel, Event, Fiber, Lock, Selected, Semaphore, after, as_future, blocking, dump, receive, run,
+                          run_coroutine, scope, select, send, sleep, spawn, timeout, yield_now)
 
 __all__ = ["Cancelled", "Case", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Selected", "Semaphore", "after", "as_future",
-           "blocking", "extension_options", "get_include", "get_library_dir", "receive", "run", "run_coroutine", "scope", "select", "send",
-           "sleep", "spawn", "timeout", "version_info", "yield_now"]
+           "blocking", "dump", "extension_options", "get_include", "get_library_dir", "receive", "run", "run_coroutine", "scope", "select",
+           "send", "sleep", "spawn", "timeout", "version_info", "yield_now"]
 __version__ = ".".join(map(str, version_info))
 
 _here = _os.path.dirname(_os.path.abspath(__file__))

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Any, Final, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, final
 
 __all__ = ["Cancelled", "Case", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Selected", "Semaphore", "after", "as_future",
-           "blocking", "extension_options", "get_include", "get_library_dir", "receive", "run", "run_coroutine", "scope", "select", "send",
-           "sleep", "spawn", "timeout", "version_info", "yield_now"]
+           "blocking", "dump", "extension_options", "get_include", "get_library_dir", "receive", "run", "run_coroutine", "scope", "select",
+           "send", "sleep", "spawn", "timeout", "version_info", "yield_now"]
 __version__: str
 
 _T = TypeVar("_T")
@@ -109,6 +109,7 @@ def yield_now() -> None: ...
 def as_future(fiber: Fiber[_T], /) -> Future[_T]: ...
 def run_coroutine(coro: Coroutine[Any, Any, _T], loop: AbstractEventLoop | None = None) -> _T: ...
 def blocking(f: Callable[_P, _T], /, *args: _P.args, **kw: _P.kwargs) -> _T: ...
+def dump() -> str: ...
 
 class _ExtensionOptions(TypedDict):
     include_dirs: list[str]

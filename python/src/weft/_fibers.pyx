@@ -41,11 +41,13 @@ cdef extern from "_pystate.h":
         uint64_t serial
         int stops
         bint lent
+        pystate *after
     ctypedef struct pystate_counts:
         uint64_t made, live, runners, queued, escalations
     ctypedef struct pystate_globals:
         pystate_counts counts
         int ended
+        pystate *live
         weft_event none_left
     pystate_globals pystate_all
     const char *PYSTATE_REFUSES
@@ -1028,3 +1030,4 @@ def _counts():
 
 include "_select.pxi"
 include "_coroutines.pxi"
+include "_dump.pxi"

@@ -1,0 +1,61 @@
+# _dump.pxi - weft.dump: what each fiber does, with the frames of Python. A part of _fibers.pyx.
+cdef extern from *:
+    """
+    /* The innermost frame of a fiber's thread state; Py_None: it runs no Python. With the GIL, so no one moves it. */
+    static PyObject* weft_frame_of(pystate* p) {
+        PyObject* const frame = p->ts ? (PyObject*)PyThreadState_GetFrame(p->ts) : NULL;
+        return frame ? frame : Py_NewRef(Py_None);
+    }
+    """
+    object weft_frame_of(pystate *p)
+
+cdef enum:
+    MOST_FRAMES = 100          # of one fiber; chosen
+
+
+cdef void _add_text(void *parts, const char *text, size_t n) noexcept nogil:
+    with gil:
+        (<list>parts).append(text[:n])
+
+
+cdef str _python_of(pystate *p):
+    """The lines for a fiber that runs a function of Python."""
+    cdef Fiber f = <Fiber>p.body
+    lines = [f"    Python: {f.name!r}{', on a thread of weft.blocking' if p.lent else ''}"]
+    frame = weft_frame_of(p)
+    while frame is not None:
+        if len(lines) > MOST_FRAMES:
+            lines.append("        and others that have called it")
+            break
+        code = frame.f_code
+        lines.append(f'        File "{code.co_filename}", line {frame.f_lineno}, in {code.co_qualname}')
+        frame = frame.f_back
+    return "\n".join(lines)
+
+
+def dump():
+    """A text for people: each fiber, what it waits for and for how long, and where it is in Python and in native code, innermost first."""
+    cdef pystate *p = pystate_all.live
+    cdef list parts = []
+    cdef Fiber f
+    cdef Py_ssize_t waiting = 0
+    python = {}
+    # All with the GIL: no fiber gets on in Python meanwhile, so what is told of one fits together.
+    while p != NULL:
+        if p.body != NULL and p.handle != NULL:
+            python[weft_fiber_id(p.handle)] = _python_of(p)
+        p = p.after
+    check(weft_dump(WEFT_DUMP_TEXT, _add_text, <void *>parts))
+    lines = []
+    for line in b"".join(parts).decode("utf-8", "replace").splitlines():
+        lines.append(line)
+        words = line.split(None, 2)
+        if len(words) > 1 and words[0] == "fiber" and words[1].isdigit():
+            lines.append(python.pop(int(words[1]), None))
+    f = _oldest
+    while f is not None:
+        waiting += not f.is_done
+        f = f.next
+    if waiting:
+        lines.append(f"{waiting} fiber{'s' if waiting > 1 else ''} of Python not begun")
+    return "\n".join([line for line in lines if line is not None]) + "\n"
