@@ -92,6 +92,18 @@ def test_from_threads_and_without_a_runtime(fibers):
     assert in_process("print(weft.dump(), end='')") == "weft: no runtime\n"
 
 
+def test_on_a_signal():
+    out = in_process("import os, signal\n"
+                     "seen = []\n"
+                     "signal.signal(signal.SIGUSR1, lambda *_: seen.append(weft.dump()))\n"
+                     "def main():\n"
+                     "    os.kill(os.getpid(), signal.SIGUSR1)\n"
+                     "    while not seen: weft.sleep(0.001)\n"
+                     "    return seen[0]\n"
+                     "print(weft.run(main))")
+    assert "    Python: 'main'\n        File \"<string>\", line " in out
+
+
 def test_a_deep_fiber_and_odd_names(fibers):
     def deep(n):
         return weft.dump() if n == 0 else deep(n - 1)

@@ -888,14 +888,19 @@ cdef void _make_call(void *what) noexcept:
 
 
 def blocking(f, /, *args, **kw):
-    """f(*args, **kw) on a thread that is kept for calls that block, while other fibers go on. A stop waits for its end."""
+    """f(*args, **kw) on a thread that is kept for calls that block, while other fibers go on.
+
+    A call that has begun is waited for, whatever happens. If a stop has come or a weft.timeout has passed by then, weft.Cancelled is raised
+    in place of its result.
+    """
     cdef pystate *me = _place()
     cdef _Call c
     cdef int s
+    _check_stopped()
     if me.handle == NULL or me.lent:
-        return f(*args, **kw)
-    if me.stops or (me.deadline != INT64_MAX and me.deadline <= pystate_now()):
-        raise Cancelled()
+        value = f(*args, **kw)
+        _check_stopped()
+        return value
     c = _Call()
     c.f, c.args, c.kw = f, args, kw
     if _oldest is not None:
@@ -904,8 +909,7 @@ def blocking(f, /, *args, **kw):
     if c.error is not None:
         raise c.error
     check(s)
-    if me.stops:      # it came so early or late that the wait for the call has not seen it
-        raise Cancelled()
+    _check_stopped()     # weft knows nothing of timeouts, and a stop may have come so early or late that the wait has not seen it
     return c.value
 
 # ---- the runtime -------------------------------------------------------------------------------------------
