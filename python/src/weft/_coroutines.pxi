@@ -43,7 +43,7 @@ def _settle(future, Fiber fiber):
     if error is None:
         future.set_result(fiber.value)
         return
-    fiber.error_is_taken = True
+    fiber.take_failure()
     if isinstance(error, StopIteration):                 # which no future takes
         error = RuntimeError("the fiber raised StopIteration")
         error.__cause__ = fiber.error

@@ -84,7 +84,22 @@ cdef bint _runner_comes = False
 cdef uint64_t _serial = 0
 
 
-@cython.final      # and no free list: a second life of the memory would have no __del__
+@cython.final
+cdef class _Failure:
+    """What a fiber raised that no one has asked for: its end, which is that of its fiber, reports it.
+
+    It is an object of its own, so that fibers need no __del__: that costs each of them 5 %, and forbids the free list.
+    """
+    cdef object error, words
+
+    def __del__(self):
+        if self.error is not None:
+            PyErr_SetObject(type(self.error), self.error)
+            PyErr_WriteUnraisable(self.words)
+
+
+@cython.final
+@cython.freelist(1024)
 cdef class Fiber:
     """A function that runs as a fiber; weft.spawn() makes it."""
     cdef object f, args, kw, context, value, error
@@ -93,9 +108,10 @@ cdef class Fiber:
     cdef Fiber next
     cdef scope owner
     cdef pystate *runner       # while the body runs
+    cdef _Failure failure      # None: there was none, or it is taken
     cdef weft_event ended      # zeroed memory is such an event
     cdef uint64_t number
-    cdef bint is_done, has_waiters, error_is_taken
+    cdef bint is_done, has_waiters
 
     def __init__(self):
         raise TypeError("weft.spawn() makes fibers")
@@ -103,13 +119,6 @@ cdef class Fiber:
     @classmethod
     def __class_getitem__(cls, item):
         return _GenericAlias(cls, item)
-
-    def __del__(self):
-        if self.error is None or self.error_is_taken or isinstance(self.error, Cancelled):
-            return
-        words = f"weft.Fiber {self.name!r}, which failed and whose result no one has asked for"
-        PyErr_SetObject(type(self.error), self.error)
-        PyErr_WriteUnraisable(words)
 
     def __repr__(self):
         state = "done" if self.is_done else "running" if self.runner != NULL else "not begun"
@@ -133,7 +142,7 @@ cdef class Fiber:
         if not self.is_done:
             self.wait(_ns(timeout))
         if self.error is not None:
-            self.error_is_taken = True
+            self.take_failure()
             raise self.error
         return self.value
 
@@ -162,9 +171,18 @@ cdef class Fiber:
         _wait(PYSTATE_EVENT, &self.ended, NULL, ns)
         return 0
 
+    cdef void take_failure(self) noexcept:
+        if self.failure is not None:
+            self.failure.error = None
+            self.failure = None
+
     cdef void end(self) noexcept:
         self.runner = NULL
         self.is_done = True
+        if self.error is not None and not isinstance(self.error, Cancelled):
+            self.failure = _Failure()
+            self.failure.error = self.error
+            self.failure.words = f"weft.Fiber {self.name!r}, which failed and whose result no one has asked for"
         if self.has_waiters:
             weft_event_set(&self.ended)
         if self.owner is not None:
@@ -376,6 +394,8 @@ cdef int _wait_for(int what, void *object, void *element, int64_t ns) except -1:
             by_deadline = True
     if what < PYSTATE_SLEEP:
         s = pystate_call(what, object, element, 0)
+        if s == WEFT_OK:
+            return WEFT_OK
         if s != WEFT_BUSY and s != WEFT_TIMEDOUT:
             return check(s)
         if ns <= 0:
@@ -386,6 +406,8 @@ cdef int _wait_for(int what, void *object, void *element, int64_t ns) except -1:
         s = pystate_park(me, what, object, element, limit)
     else:
         s = _block(what, object, element, limit)
+    if s == WEFT_OK:
+        return WEFT_OK
     if s == WEFT_TIMEDOUT or s == WEFT_BUSY:
         if by_deadline:
             raise Cancelled()
@@ -550,7 +572,7 @@ cdef class scope(_Frame):
     cdef void child_has_ended(self, Fiber child) noexcept:
         self.children.discard(child)
         if child.error is not None and not isinstance(child.error, Cancelled):
-            child.error_is_taken = True
+            child.take_failure()
             if self.error is None:
                 self.error = child.error
                 self.stop()

@@ -272,7 +272,7 @@ static inline void pystate_enter(pystate* me) {
         pystate_attach(me->ts);
     }
     pystate_all.owner = me; /* PYSTATE-3: whichever fiber had it */
-    __atomic_fetch_add(&pystate_all.passes, 1, __ATOMIC_RELAXED); /* the watch only compares it */
+    __atomic_store_n(&pystate_all.passes, pystate_all.passes + 1, __ATOMIC_RELAXED); /* by who has the GIL; the watch only compares it */
     me->away = 0;
 }
 
