@@ -260,6 +260,25 @@ def test_run_coroutine_returns_and_raises(fibers):
     assert "weft.run_coroutine" not in [t.name for t in threading.enumerate()]      # the loop has ended with the runtime
 
 
+def test_many_that_begin_at_once_have_one_loop(fibers, monkeypatch):
+    made = []
+
+    def slow():
+        time.sleep(SOON)        # as if the system took its time to make sockets
+        made.append(new_event_loop())
+        return made[-1]
+    new_event_loop = asyncio.new_event_loop
+    monkeypatch.setattr(asyncio, "new_event_loop", slow)
+
+    async def where():
+        return asyncio.get_running_loop()
+
+    def main():
+        fs = [weft.spawn(lambda: weft.run_coroutine(where())) for _ in range(8)]
+        return {f.result() for f in fs}
+    assert len(fibers(main)) == 1 and len(made) > 1 and all(loop.is_closed() for loop in made)
+
+
 def test_run_coroutine_on_a_loop_of_the_program(fibers):
     async def where():
         return threading.get_ident(), asyncio.get_running_loop()

@@ -5,6 +5,8 @@ import sys
 import threading
 import time
 
+import pytest
+
 import weft
 from test_fibers import LATE, fibers, in_process  # noqa: F401 (fibers is a fixture)
 
@@ -58,6 +60,26 @@ def test_shows_where_fibers_are(fibers):
     assert frames(blocks)[-1] == "sleeps" and "on a thread" not in blocks
     assert frames(lends)[-2:] == ["sleeps", "pool"] and "waiting for blocking call" in lends and "on a thread of weft.blocking" in lends
     assert frames(main_part) == ["main"] and f", line {ours}, in " in main_part and "running on worker" in main_part
+
+
+def test_tells_of_fibers_together_that_wait_alike(fibers):
+    def main():
+        chs = [weft.Channel() for _ in range(60)]
+        fs = [weft.spawn(receives, ch, name=f"r{i}") for i, ch in enumerate(chs)] + [weft.spawn(lambda: inner(chs[0]), name="other")]
+        while sum(map(int, re.findall(r"^(\d+) fibers: waiting for channel receive", text := weft.dump(), flags=re.M))) < 60:
+            weft.yield_now()
+        chs[0].close()
+        for f, ch in zip(fs[1:], chs[1:]):
+            ch.send(1)
+            f.result()
+        for f in (fs[0], fs[-1]):
+            with pytest.raises(weft.Closed):
+                f.result()
+        return text
+    text = fibers(main)
+    group = re.search(r"^Python of (\d+) fibers: 'r(.*) and \d+ more\n((?:        File .*\n)+)", text, flags=re.M)
+    assert int(group[1]) >= 50 and frames(group[3]) == ["inner", "receives"] and group[2].count(",") == 19, text
+    assert "'other'" in text
 
 
 def test_counts_what_has_not_begun(fibers):

@@ -145,22 +145,32 @@ cdef int _cancel_coroutine(_Coroutine c) except -1:
     return 0
 
 
+cdef bint _has_loop() except -1:
+    return _loop is not None and _loop_pid == _os.getpid() and not _loop.is_closed()
+
+
 cdef object _own_loop():
     global _loop, _loop_thread, _loop_pid, _loop_hooked
     import asyncio
-    if _loop is not None and _loop_pid == _os.getpid() and not _loop.is_closed():
+    if _has_loop():
         return _loop
-    _loop, _loop_pid = asyncio.new_event_loop(), _os.getpid()
-    _loop_thread = _threading.Thread(target=_run_loop, args=(_loop,), name="weft.run_coroutine", daemon=True)
+    made, pid = asyncio.new_event_loop(), _os.getpid()
+    if _has_loop():          # that of another, since the GIL was given up meanwhile
+        made.close()
+        return _loop
+    _loop, _loop_pid, _loop_thread = made, pid, None
+    thread = _threading.Thread(target=_run_loop, args=(made,), name="weft.run_coroutine", daemon=True)
     if not _loop_hooked:
         _loop_hooked = True
         _atexit.register(_end_loop_at_exit)
     try:
-        _loop_thread.start()
+        thread.start()
     except BaseException:
-        _loop = _loop_thread = None
+        _loop = None
+        made.close()
         raise
-    return _loop
+    _loop_thread = thread
+    return made
 
 
 def _run_loop(loop):
@@ -179,7 +189,8 @@ cdef int _end_loop(int64_t limit) except -1:
             loop.call_soon_threadsafe(loop.stop)
         except RuntimeError:
             pass        # a coroutine has stopped it, so it is closed
-        thread.join(None if limit == INT64_MAX else limit / 1e9)
+        if thread is not None:
+            thread.join(None if limit == INT64_MAX else limit / 1e9)
     return 0
 
 

@@ -11,6 +11,7 @@ cdef extern from *:
 
 cdef enum:
     MOST_FRAMES = 100          # of one fiber; chosen
+    MOST_NAMES = 20            # of fibers that are told of together; chosen, as weft_dump() does
 
 
 cdef void _add_text(void *parts, const char *text, size_t n) noexcept nogil:
@@ -18,19 +19,31 @@ cdef void _add_text(void *parts, const char *text, size_t n) noexcept nogil:
         (<list>parts).append(text[:n])
 
 
-cdef str _python_of(pystate *p):
-    """The lines for a fiber that runs a function of Python."""
+cdef tuple _python_of(pystate *p):
+    """Of a fiber that runs a function of Python: its name, and the lines of its frames."""
     cdef Fiber f = <Fiber>p.body
-    lines = [f"    Python: {f.name!r}{', on a thread of weft.blocking' if p.lent else ''}"]
+    lines = []
     frame = weft_frame_of(p)
     while frame is not None:
-        if len(lines) > MOST_FRAMES:
+        if len(lines) == MOST_FRAMES:
             lines.append("        and others that have called it")
             break
         code = frame.f_code
         lines.append(f'        File "{code.co_filename}", line {frame.f_lineno}, in {code.co_qualname}')
         frame = frame.f_back
-    return "\n".join(lines)
+    return f"{f.name!r}{', on a thread of weft.blocking' if p.lent else ''}", lines
+
+
+cdef list _in_groups(fibers):
+    """The lines for fibers that weft tells of together, because they wait alike: those with the same frames in Python together, too."""
+    groups = {}
+    for name, lines in fibers:
+        groups.setdefault(tuple(lines), []).append(name)
+    told = []
+    for lines, names in groups.items():
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        told += [f"Python of {len(names)} fiber{'s' if len(names) > 1 else ''}: {', '.join(names[:MOST_NAMES])}{more}", *lines]
+    return told
 
 
 def dump():
@@ -50,12 +63,14 @@ def dump():
     for line in b"".join(parts).decode("utf-8", "replace").splitlines():
         lines.append(line)
         words = line.split(None, 2)
-        if len(words) > 1 and words[0] == "fiber" and words[1].isdigit():
-            lines.append(python.pop(int(words[1]), None))
+        if len(words) > 1 and words[0] == "fiber" and words[1].isdigit() and int(words[1]) in python:
+            name, frames = python.pop(int(words[1]))
+            lines += [f"    Python: {name}", *frames]
+    lines += _in_groups(python.values())
     f = _oldest
     while f is not None:
         waiting += not f.is_done
         f = f.next
     if waiting:
         lines.append(f"{waiting} fiber{'s' if waiting > 1 else ''} of Python not begun")
-    return "\n".join([line for line in lines if line is not None]) + "\n"
+    return "\n".join(lines) + "\n"
