@@ -1,10 +1,11 @@
-"""Everything of fibers at once, for long: fibers, threads, the pool, coroutines of asyncio; the collector, calls that block, code that computes;
-channels, select, locks, timeouts, scopes, cancels, failures. Half of the rounds change the thread of a fiber whenever that is possible.
+"""Everything of fibers at once, for long: threads, the pool, asyncio, the collector, calls that block, code that computes,
+channels, select, locks, timeouts, scopes, cancels, failures. Half of the rounds change the threads of fibers all the time.
 
     soak.py [MINUTES] [SEED]
 
-A round is one weft.run() of a few seconds. After each, what was sent must have been received, and descriptors, threads and thread states must be
-as many as before; memory must stay at the level of the first rounds. Prints its seed, and a line for each round. Exit code 1 if anything failed.
+A round is one weft.run() of a few seconds. After each, what was sent must have been received, and descriptors, threads and
+thread states must be as many as before; memory must stay at the level of the first rounds. Prints its seed, and a line for
+each round. Exit code 1 if anything failed.
 """
 import asyncio
 import ctypes

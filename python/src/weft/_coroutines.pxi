@@ -20,7 +20,7 @@ def as_future(Fiber fiber not None, /):
     if fiber.futures is None:
         fiber.futures = set()
     fiber.futures.add(future)
-    future.add_done_callback(fiber.futures.discard)      # one that is cancelled is not kept until the end of the fiber
+    future.add_done_callback(fiber.futures.discard)      # one that is cancelled is not kept
     return future
 
 
@@ -49,7 +49,7 @@ def _settle(future, Fiber fiber):
         error.__cause__ = fiber.error
     future.set_exception(error)
     if isinstance(error, Cancelled):
-        future.exception()                               # so that asyncio does not complain of one that no one has awaited
+        future.exception()                               # so that asyncio does not complain if no one awaits it
 
 # ---- coroutines that a fiber waits for ---------------------------------------------------------------------
 
@@ -93,10 +93,10 @@ cdef int _check_stopped() except -1:
 
 
 def run_coroutine(coro, loop=None):
-    """Runs a coroutine of asyncio on the loop, which another thread runs, waits for its end, and returns its result or raises what it raised.
+    """Runs a coroutine of asyncio on the loop, which another thread runs, and returns its result or raises what it raised.
 
-    None: on a loop of weft's own, in a thread that the first such call starts. If the caller is stopped, or its time is over, the coroutine is
-    cancelled, and the call raises weft.Cancelled when that has ended.
+    None: on a loop of weft's own, in a thread that the first such call starts. If the caller is stopped, or its
+    time is over, the coroutine is cancelled, and the call raises weft.Cancelled when that has ended.
     """
     import asyncio
     cdef _Coroutine c

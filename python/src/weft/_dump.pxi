@@ -35,7 +35,7 @@ cdef tuple _python_of(pystate *p):
 
 
 cdef list _in_groups(fibers):
-    """The lines for fibers that weft tells of together, because they wait alike: those with the same frames in Python together, too."""
+    """The lines for fibers that weft tells of together: those with the same frames in Python are together, too."""
     groups = {}
     for name, lines in fibers:
         groups.setdefault(tuple(lines), []).append(name)
@@ -47,7 +47,7 @@ cdef list _in_groups(fibers):
 
 
 def dump():
-    """A text for people: each fiber, what it waits for and for how long, and where it is in Python and in native code, innermost first."""
+    """A text for people: what each fiber waits for, how long, and where it is in Python and in native code."""
     cdef pystate *p = pystate_all.live
     cdef list parts = []
     cdef Fiber f

@@ -88,7 +88,7 @@ cdef uint64_t _serial = 0
 cdef class _Failure:
     """What a fiber raised that no one has asked for: its end, which is that of its fiber, reports it.
 
-    It is an object of its own, so that fibers need no __del__: that costs each of them 5 %, and forbids the free list.
+    It is an object of its own, so that fibers need no __del__, which would cost each of them and forbid the free list.
     """
     cdef object error, words
 
@@ -160,7 +160,7 @@ cdef class Fiber:
         return True
 
     def __await__(self):
-        """await fiber, in a coroutine of asyncio: waits, and returns what the function returned, or raises what it raised."""
+        """Waits in a coroutine of asyncio, and returns what the function returned, or raises what it raised."""
         return as_future(self).__await__()
 
     cdef int wait(self, int64_t ns) except -1:
@@ -912,8 +912,8 @@ cdef void _make_call(void *what) noexcept:
 def blocking(f, /, *args, **kw):
     """f(*args, **kw) on a thread that is kept for calls that block, while other fibers go on.
 
-    A call that has begun is waited for, whatever happens. If a stop has come or a weft.timeout has passed by then, weft.Cancelled is raised
-    in place of its result.
+    A call that has begun is waited for, whatever happens. If a stop has come or a weft.timeout has passed by then,
+    weft.Cancelled is raised in place of its result.
     """
     cdef pystate *me = _place()
     cdef _Call c
@@ -931,7 +931,7 @@ def blocking(f, /, *args, **kw):
     if c.error is not None:
         raise c.error
     check(s)
-    _check_stopped()     # weft knows nothing of timeouts, and a stop may have come so early or late that the wait has not seen it
+    _check_stopped()     # the wait knows nothing of timeouts, and a stop may have come too early or late for it
     return c.value
 
 # ---- the runtime -------------------------------------------------------------------------------------------

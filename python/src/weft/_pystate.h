@@ -272,7 +272,8 @@ static inline void pystate_enter(pystate* me) {
         pystate_attach(me->ts);
     }
     pystate_all.owner = me; /* PYSTATE-3: whichever fiber had it */
-    __atomic_store_n(&pystate_all.passes, pystate_all.passes + 1, __ATOMIC_RELAXED); /* by who has the GIL; the watch only compares it */
+    /* Only who has the GIL writes it, and the watch only compares it. */
+    __atomic_store_n(&pystate_all.passes, pystate_all.passes + 1, __ATOMIC_RELAXED);
     me->away = 0;
 }
 
@@ -365,8 +366,8 @@ static void pystate_give(pystate* me) {
     pystate_unlock();
 }
 
-/* asyncio keeps a pointer to what it has in the dictionary of a thread state, under the number of that. CPython counts
- * thread states from 0 on. With the GIL. */
+/* asyncio keeps a pointer to what it has in the dictionary of a thread state, under the number of that.
+ * CPython counts thread states from 0 on. With the GIL. */
 static inline void pystate_renumber(PyThreadState* ts) {
     static uint64_t last = (uint64_t)1 << 62;
     ts->id = ++last;

@@ -67,7 +67,10 @@ def send(Channel ch not None, value, /):
 
 
 def after(seconds, /):
-    """A case of weft.select(): so many seconds have passed since the call. 0: no other case is ready, and the select does not wait."""
+    """A case of weft.select(): so many seconds have passed since the call.
+
+    0: no other case is ready, and the select does not wait.
+    """
     cdef Case c = Case.__new__(Case)
     if seconds is None:
         raise TypeError("weft.after: how long?")
@@ -89,10 +92,10 @@ cdef object _selected(Py_ssize_t index, object value, object case):
 
 
 def select(*cases, timeout=None):
-    """Waits until one of the cases can be done, does it and no other, and returns a weft.Selected: its index, and what it has received.
+    """Waits until one of the cases can be done, does it and no other, and returns its index and what it has received.
 
-    Of several that are ready, each is as likely. weft.Closed: the channel of the case that was chosen is closed; its `index` says which.
-    TimeoutError: none was ready in time, and nothing has happened.
+    Of several that are ready, each is as likely. weft.Closed: the channel of the case that was chosen is closed;
+    `index` of the exception says which. TimeoutError: none was ready in time, and nothing has happened.
     """
     cdef Py_ssize_t n = len(cases), i, alarm = -1
     cdef int64_t limit = _ns(timeout), alarm_ns = INT64_MAX
@@ -142,7 +145,7 @@ def select(*cases, timeout=None):
             value = <object>values[i]
         return _selected(i, value, cases[i])
     finally:
-        # What the caller has references to in this array: of the sends that did not happen, and of the object that was received.
+        # The references of this array: to what was not sent, and to what was received.
         for i in range(n):
             if all[i].kind == WEFT_CASE_SEND and not (is_done and what.chosen == <size_t>i):
                 Py_DECREF(<object>values[i])
