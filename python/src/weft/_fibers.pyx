@@ -188,6 +188,8 @@ cdef class Fiber:
         if self.owner is not None:
             self.owner.child_has_ended(self)
             self.owner = None
+        if self.context is not None:
+            PyObject_GC_Track(self.context)  # what frees it expects that
         self.f = self.args = self.kw = self.context = None
         if self.error is not None or PyObject_IS_GC(self.value):
             PyObject_GC_Track(self)
@@ -281,6 +283,7 @@ cdef Fiber _spawn(object f, tuple args, dict kw, object name, scope owner):
     self.given_name = name
     self.owner = owner
     self.context = PyContext_CopyCurrent()
+    PyObject_GC_UnTrack(self.context)    # neither is that; end() gives it back to the collector
     if _newest is None:
         _oldest = self
     else:
