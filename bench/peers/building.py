@@ -207,28 +207,43 @@ def build_python(out, workers, *, program, kind):
     return [python, "-B", str(HERE / "python" / program), kind]
 
 
-def build_cython(out, workers):
-    """weft itself, by its package for Cython. The library is that of build/release if it is there; else it is built as a part of the package."""
-    tree, folder = HERE.parents[1], out / "cython"
+def python_with_weft(folder, requirements):
+    """The Python of a virtual environment that has the package of this source tree. The library is that of build/release if it is there; else
+    it is built as a part of the package. Returns its path, and a file that changes with the package."""
+    tree, stamp = HERE.parents[1], folder / "package-of"
     if not (tree / "python/pyproject.toml").exists():
         raise Missing("there is no source tree of weft, from which this peer builds the package")
     library = tree / "build/release/libweft_c.so"
+    python = python_with(folder, requirements)
+    package = [*(tree / "python" / n for n in ("CMakeLists.txt", "pyproject.toml")), *sorted(p for p in (tree / "python/src/weft").iterdir() if p.is_file()),
+               *sorted((tree / "include/weft").glob("c*.h")),
+               *([library] if library.exists() else sorted((tree / "src").rglob("*.[ch]pp")))]
+    install = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-build-isolation", "--no-deps", "--force-reinstall",
+               *([f"--config-settings=cmake.define.WEFT_C_LIBRARY={library}"] if library.exists() else []), str(tree / "python")]
+    execute_unless_built(folder / "venv", install, package, stamp=stamp)
+    return python, stamp
+
+
+def build_cython(out, workers):
+    """weft itself, by its package for Cython."""
+    folder = out / "cython"
     with locked(folder):
-        python = python_with(folder, HERE / "cython/requirements.txt")
+        python, package = python_with_weft(folder, HERE / "cython/requirements.txt")
         source = HERE / "cython/coroutines.pyx"
-        package = [*(tree / "python" / n for n in ("CMakeLists.txt", "pyproject.toml")), *sorted((tree / "python/src/weft").iterdir()),
-                   *sorted((tree / "include/weft").glob("c*.h")),
-                   *([library] if library.exists() else sorted((tree / "src").rglob("*.[ch]pp")))]
-        install = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-build-isolation", "--no-deps", "--force-reinstall",
-                   *([f"--config-settings=cmake.define.WEFT_C_LIBRARY={library}"] if library.exists() else []), str(tree / "python")]
-        execute_unless_built(folder / "venv", install, package, stamp=folder / "package-of")
         build = ("import sys, weft; from setuptools import Extension, setup; from Cython.Build import cythonize; "
                  f"setup(name='coroutines', ext_modules=cythonize([Extension('coroutines', [{str(source)!r}], **weft.extension_options())], "
                  "build_dir='made'), script_args=['build_ext', '--build-lib', 'module', '--build-temp', 'made'])")
         module = folder / "module"
-        execute_unless_built(module, ["env", f"--chdir={folder}", python, "-c", build], [source, folder / "package-of"],
-                             stamp=folder / "module-of")
+        execute_unless_built(module, ["env", f"--chdir={folder}", python, "-c", build], [source, package], stamp=folder / "module-of")
     return [python, "-B", str(HERE / "cython/peer.py"), str(module)]
+
+
+def build_fibers(out, workers):
+    """weft itself, by its fibers of Python functions. The environment is that of the peer in Cython."""
+    folder = out / "cython"
+    with locked(folder):
+        python, _ = python_with_weft(folder, HERE / "cython/requirements.txt")
+    return [python, "-B", str(HERE / "python/fibers.py"), "weft"]
 
 
 def node():

@@ -32,6 +32,8 @@ BENCHMARKS = {
     "channel": Benchmark(1_000_000),
     "timers": Benchmark(1_000_000, 20_000_000),
     "preempt": Benchmark(1000, 100_000),
+    "python": Benchmark(500_000, workers=1),
+    "blocking": Benchmark(100, 1000),
     "http": Benchmark(1),      # peers are servers here: see README.md
     "users": Benchmark(20_000),
 }
@@ -44,7 +46,7 @@ class Peer:
     build: Callable            # (folder, workers) -> how to call it; raises building.Missing
 
 
-ALL = tuple(name for name in BENCHMARKS if name not in ("http", "users"))
+ALL = tuple(name for name in BENCHMARKS if name not in ("http", "users", "python", "blocking"))
 
 
 def knows(*names, **most):
@@ -62,7 +64,7 @@ def python(kind, program):
 
 UNPREEMPTED = 200   # nobody ticks until all hogs have ended, each after so many milliseconds
 
-IN_PYTHON = knows(switch=200_000, spawn=500_000, ring=50_000, feed=32, timers=100_000, preempt=UNPREEMPTED)
+IN_PYTHON = knows("blocking", switch=200_000, spawn=500_000, ring=50_000, feed=32, timers=100_000, preempt=UNPREEMPTED, python=50_000)
 
 PEERS = {peer.name: peer for peer in (
     Peer("threads", knows("fibonacci", switch=500_000, spawn=10_000, parked=10_000, ring=100_000, skynet=1000, forkjoin=13), cxx("threads")),
@@ -78,6 +80,7 @@ PEERS = {peer.name: peer for peer in (
     Peer("uvloop", IN_PYTHON, python("uvloop", "loops.py")),
     Peer("gevent", IN_PYTHON, python("gevent", "greenlets.py")),
     Peer("cython", knows("switch", "spawn"), building.build_cython),
+    Peer("python", knows("python", "blocking"), building.build_fibers),
     Peer("node", knows(switch=1_000_000, spawn=500_000, ring=1_000_000, feed=256, timers=100_000, preempt=UNPREEMPTED), building.build_node),
     Peer("tokio", knows(*ALL, forkjoin=27, preempt=UNPREEMPTED), building.build_tokio),
     Peer("boost_fiber", knows("switch", "fibonacci", "feed", "mutex", spawn=100_000, parked=100_000, ring=200_000, channel=50_000,

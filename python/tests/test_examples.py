@@ -40,8 +40,20 @@ def test_pipeline(example):
     pipeline.Sum().add(7)   # dropped without finish(): its fiber is stopped
 
 
+def printed(name):
+    return subprocess.run([sys.executable, EXAMPLES / name], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def test_fibers():
-    assert subprocess.run([sys.executable, EXAMPLES / "fibers.py"], stdout=subprocess.PIPE, text=True, check=True).stdout == "140\n"
+    assert printed("fibers.py") == "140\n"
+
+
+def test_choices():
+    assert printed("choices.py") == "booked apples\nbooked figs\n['apples', 'figs'] True\n"
+
+
+def test_coroutines():
+    assert printed("coroutines.py") == "['fig: 30', 'cherry: 30']\n140\n"
 
 
 @contextlib.contextmanager

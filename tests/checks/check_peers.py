@@ -49,10 +49,11 @@ def check_figures():
 def check_python():
     """The peers in Python need nothing but the Python that runs this, where they use its own event loop."""
     for bench, variants in (("switch", {"yield", "call-and-yield"}), ("ring", {"channels", "promises"}),
+                            ("python", {f"{v}{c}" for v in ("spawn-and-join", "yield-of-2", "yield-of-100", "round-trip") for c in ("", "/cpu")}),
                             ("spawn", {"run-as-spawned", "batch", "batch/spawn-share", "run-as-spawned/peak-memory", "batch/peak-memory"})):
         done = run(bench, "--workers", "1", "--runs", "2", "--n", "600", "--only", "asyncio")
         figures = {r["variant"]: r for r in map(json.loads, done.stdout.splitlines())}
-        expect(f"{bench} of asyncio has the figures of weft bench", done.returncode == 0 and set(figures) == {f"asyncio/{v}" for v in variants} and
+        expect(f"{bench} of asyncio has its figures", done.returncode == 0 and set(figures) == {f"asyncio/{v}" for v in variants} and
                all(r["median"] > 0 and list(r) == FIELDS for r in figures.values()))
 
 
@@ -64,6 +65,7 @@ def check_limit():
 def check_who():
     done = run("ring", "--peers")
     expect("those who measure a benchmark are listed", {"go", "akka", "quasar", "asyncio", "gevent", "node"} <= set(done.stdout.split()))
+    expect("what is of Python only, too", run("blocking", "--peers").stdout.split() == ["asyncio", "uvloop", "gevent", "python"])
 
 
 def check_serve():

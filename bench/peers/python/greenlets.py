@@ -200,7 +200,45 @@ def preempt(r):
             measure(r, labels, lambda: beside(k, round_of_work, seconds, lambda: lateness(r.n)))
 
 
-BENCHMARKS = {"switch": switches, "spawn": spawn, "ring": ring, "feed": feed, "timers": timers, "preempt": preempt,
+def yields_of(fibers, each):
+    gevent.joinall([gevent.spawn(yields, each) for _ in range(fibers)])
+
+
+def round_trips(trips):
+    asked, answers = gevent.queue.Queue(1), gevent.queue.Queue(1)
+
+    def answer():
+        for _ in range(trips):
+            answers.put(asked.get())
+    answering = gevent.spawn(answer)
+    for i in range(trips):
+        asked.put(i)
+        answers.get()
+    answering.join()
+
+
+def bare_switches(n):
+    """The least that two greenlets can do: a switch there, and one back, are two."""
+    outside = greenlet.getcurrent()
+
+    def inside():
+        for _ in range(n // 2 + 1):
+            outside.switch()
+    other = greenlet.greenlet(inside)
+    for _ in range(n // 2):
+        other.switch()
+
+
+def in_python(r):
+    measuring.measure_both(r, "bare-switch", r.n, lambda: bare_switches(r.n))
+    measuring.in_python(r, batch, yields_of, round_trips)
+
+
+def blocking(r):
+    measuring.sleeps(r, lambda n, f: gevent.joinall([gevent.spawn(f) for _ in range(n)]))
+
+
+BENCHMARKS = {"switch": switches, "python": in_python, "blocking": blocking, "spawn": spawn, "ring": ring, "feed": feed, "timers": timers, "preempt": preempt,
               "peak-memory/run-as-spawned": peak_memory("run-as-spawned", as_spawned), "peak-memory/batch": peak_memory("batch", batch)}
 
 bench, *counts = sys.argv[2:]

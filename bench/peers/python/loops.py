@@ -208,7 +208,40 @@ def preempt(loop, r):
             measure(r, labels, lambda: loop.run_until_complete(beside(k, round_of_work, seconds, lateness(r.n))))
 
 
-BENCHMARKS = {"switch": switches, "spawn": spawn, "ring": ring, "feed": feed, "timers": timers, "preempt": preempt,
+async def yields_of(fibers, each):
+    await asyncio.gather(*(yields(each) for _ in range(fibers)))
+
+
+async def answer(asked, answers, trips):
+    for _ in range(trips):
+        await answers.put(await asked.get())
+
+
+async def round_trips(trips):
+    asked, answers = asyncio.Queue(1), asyncio.Queue(1)
+    answering = asyncio.create_task(answer(asked, answers, trips))
+    for i in range(trips):
+        await asked.put(i)
+        await answers.get()
+    await answering
+
+
+def in_python(loop, r):
+    measuring.in_python(r, lambda n: loop.run_until_complete(batch(n)), lambda fibers, each: loop.run_until_complete(yields_of(fibers, each)),
+                        lambda trips: loop.run_until_complete(round_trips(trips)))
+
+
+async def call_each(n, f):
+    async def call():
+        f()
+    await asyncio.gather(*(call() for _ in range(n)))
+
+
+def blocking(loop, r):
+    measuring.sleeps(r, lambda n, f: loop.run_until_complete(call_each(n, f)))
+
+
+BENCHMARKS = {"switch": switches, "python": in_python, "blocking": blocking, "spawn": spawn, "ring": ring, "feed": feed, "timers": timers, "preempt": preempt,
               "peak-memory/run-as-spawned": peak_memory("run-as-spawned", as_spawned), "peak-memory/batch": peak_memory("batch", batch)}
 
 

@@ -16,6 +16,37 @@ def nanoseconds(work):
     return time.perf_counter_ns() - begin
 
 
+def wall_and_cpu(work, n):
+    """What each of n operations took, in nanoseconds: by the clock, and of CPU time of all threads."""
+    cpu, begin = time.process_time_ns(), time.perf_counter_ns()
+    work()
+    return [(time.perf_counter_ns() - begin) / n, (time.process_time_ns() - cpu) / n]
+
+
+def measure_both(request, variant, n, work):
+    """Prints `variant` and `variant/cpu` of a function that does n operations."""
+    measure(request, [(variant, n, "ns"), (f"{variant}/cpu", n, "ns")], lambda: wall_and_cpu(work, n))
+
+
+def in_python(r, spawn, yields, round_trips):
+    """The benchmark `python`: each function does n operations, as (n) or, of so many fibers, (fibers, n)."""
+    measure_both(r, "spawn-and-join", r.n, lambda: spawn(r.n))
+    for fibers in (2, 100):
+        each = max(r.n // fibers, 1)
+        measure_both(r, f"yield-of-{fibers}", fibers * each, lambda: yields(fibers, each))
+    trips = max(r.n // 5, 1)
+    measure_both(r, "round-trip", trips, lambda: round_trips(trips))
+
+
+def sleep():
+    time.sleep(0.5)
+
+
+def sleeps(r, run, variant="time.sleep"):
+    """The benchmark `blocking`: run(n, f) calls f, which blocks as a C library does that no one has patched, n times."""
+    measure(r, [(variant, r.n, "ms")], lambda: [nanoseconds(lambda: run(r.n, sleep)) / 1e6])
+
+
 def measure(request, labels, once):
     """Calls `once` to warm up and then for each run; without runs, a single time. It returns a figure for each label (variant, n, unit)."""
     if request.runs > 0:

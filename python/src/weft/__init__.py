@@ -7,16 +7,17 @@ GIL. An extension is built with the keyword arguments of extension_options().
 import os as _os
 
 from weft._core import Cancelled, Closed, Error, version_info
-from weft._fibers import Channel, Event, Fiber, Lock, Semaphore, blocking, run, scope, sleep, spawn, timeout, yield_now
+from weft._fibers import (Case, Channel, Event, Fiber, Lock, Selected, Semaphore, after, as_future, blocking, dump, receive, run,
+                          run_coroutine, scope, select, send, sleep, spawn, timeout, yield_now)
 
 try:
     from weft._serve import BodyError, Request, Response, Server, serve
 except ModuleNotFoundError:     # the library was built without HTTP
     from weft._no_http import BodyError, Request, Response, Server, serve
 
-__all__ = ["BodyError", "Cancelled", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Request", "Response", "Semaphore", "Server",
-           "blocking", "extension_options", "get_include", "get_library_dir", "run", "scope", "serve", "sleep", "spawn", "timeout",
-           "version_info", "yield_now"]
+__all__ = ["BodyError", "Cancelled", "Case", "Channel", "Closed", "Error", "Event", "Fiber", "Lock", "Request", "Response", "Selected",
+           "Semaphore", "Server", "after", "as_future", "blocking", "dump", "extension_options", "get_include", "get_library_dir", "receive",
+           "run", "run_coroutine", "scope", "select", "send", "serve", "sleep", "spawn", "timeout", "version_info", "yield_now"]
 __version__ = ".".join(map(str, version_info))
 
 _here = _os.path.dirname(_os.path.abspath(__file__))

@@ -34,7 +34,10 @@ class Error(Exception):
 
 
 class Closed(Error):
-    """The channel, listener or stream is closed (WEFT_CLOSED)."""
+    """The channel, listener or stream is closed (WEFT_CLOSED). If weft.select() raises it, `index` and `case` say of which case."""
+
+    index = None
+    case = None
 
 
 class Cancelled(BaseException):

@@ -42,18 +42,23 @@ cdef extern from "_pystate.h":
         int stops
         bint lent
         bint of_fiber
+        pystate *after
     ctypedef struct pystate_counts:
         uint64_t made, live, runners, queued, escalations
     ctypedef struct pystate_globals:
         pystate_counts counts
         int ended
         uint64_t bodies
+        pystate *live
         weft_event none_left
     pystate_globals pystate_all
     const char *PYSTATE_REFUSES
     enum:
         PYSTATE_STACK_BYTES
-        PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SLEEP, PYSTATE_YIELD
+        PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SELECT, PYSTATE_SLEEP, PYSTATE_YIELD
+    ctypedef struct pystate_cases:
+        weft_case *all
+        size_t n, chosen
     int pystate_init(void (*run)(pystate *me) noexcept)
     int pystate_start_watch()
     pystate *pystate_current()
@@ -84,17 +89,34 @@ cdef Fiber _oldest = None, _newest = None
 cdef bint _runner_comes = False
 
 
-@cython.final      # and no free list: a second life of the memory would have no __del__
+@cython.final
+cdef class _Failure:
+    """What a fiber raised that no one has asked for: its end, which is that of its fiber, reports it.
+
+    It is an object of its own, so that fibers need no __del__, which would cost each of them and forbid the free list.
+    """
+    cdef object error, words
+
+    def __del__(self):
+        if self.error is not None:
+            PyErr_SetObject(type(self.error), self.error)
+            PyErr_WriteUnraisable(self.words)
+
+
+@cython.final
+@cython.freelist(1024)
 cdef class Fiber:
     """A function that runs as a fiber; weft.spawn() makes it."""
     cdef object f, args, kw, context, value, error
     cdef object given_name
+    cdef set futures           # of asyncio, that wait for the end
     cdef Fiber next
     cdef scope owner
     cdef pystate *runner       # while the body runs
+    cdef _Failure failure      # None: there was none, or it is taken
     cdef weft_event ended      # zeroed memory is such an event
     cdef uint64_t number
-    cdef bint is_done, has_waiters, error_is_taken
+    cdef bint is_done, has_waiters
 
     def __init__(self):
         raise TypeError("weft.spawn() makes fibers")
@@ -102,13 +124,6 @@ cdef class Fiber:
     @classmethod
     def __class_getitem__(cls, item):
         return _GenericAlias(cls, item)
-
-    def __del__(self):
-        if self.error is None or self.error_is_taken or isinstance(self.error, Cancelled):
-            return
-        words = f"weft.Fiber {self.name!r}, which failed and whose result no one has asked for"
-        PyErr_SetObject(type(self.error), self.error)
-        PyErr_WriteUnraisable(words)
 
     def __repr__(self):
         state = "done" if self.is_done else "running" if self.runner != NULL else "not begun"
@@ -132,7 +147,7 @@ cdef class Fiber:
         if not self.is_done:
             self.wait(_ns(timeout))
         if self.error is not None:
-            self.error_is_taken = True
+            self.take_failure()
             raise self.error
         return self.value
 
@@ -149,6 +164,10 @@ cdef class Fiber:
         self.end()
         return True
 
+    def __await__(self):
+        """Waits in a coroutine of asyncio, and returns what the function returned, or raises what it raised."""
+        return as_future(self).__await__()
+
     cdef int wait(self, int64_t ns) except -1:
         cdef pystate *me = pystate_current()
         if me != NULL and me.body == <void *>self:
@@ -157,17 +176,30 @@ cdef class Fiber:
         _wait(PYSTATE_EVENT, &self.ended, NULL, ns)
         return 0
 
+    cdef void take_failure(self) noexcept:
+        if self.failure is not None:
+            self.failure.error = None
+            self.failure = None
+
     cdef void end(self) noexcept:
         self.runner = NULL
         self.is_done = True
+        if self.error is not None and not isinstance(self.error, Cancelled):
+            self.failure = _Failure()
+            self.failure.error = self.error
+            self.failure.words = f"weft.Fiber {self.name!r}, which failed and whose result no one has asked for"
         if self.has_waiters:
             weft_event_set(&self.ended)
         if self.owner is not None:
             self.owner.child_has_ended(self)
             self.owner = None
+        if self.context is not None:
+            PyObject_GC_Track(self.context)  # what frees it expects that
         self.f = self.args = self.kw = self.context = None
         if self.error is not None or PyObject_IS_GC(self.value):
             PyObject_GC_Track(self)
+        if self.futures is not None:
+            _tell_futures(self)
 
 
 cdef int _send_runner() noexcept:
@@ -255,6 +287,7 @@ cdef Fiber _spawn(object f, tuple args, dict kw, object name, scope owner):
     self.given_name = name
     self.owner = owner
     self.context = PyContext_CopyCurrent()
+    PyObject_GC_UnTrack(self.context)    # neither is that; end() gives it back to the collector
     if _newest is None:
         _oldest = self
     else:
@@ -345,6 +378,13 @@ cdef int _block(int what, void *object, void *element, int64_t ns) except -1:
 
 cdef int _wait(int what, void *object, void *element, int64_t ns) except -1:
     """One call that may wait, with the timeouts and stops of the caller. TimeoutError: `ns` have passed."""
+    if _wait_for(what, object, element, ns) != WEFT_OK:
+        raise TimeoutError("the timeout has passed")
+    return 0
+
+
+cdef int _wait_for(int what, void *object, void *element, int64_t ns) except -1:
+    """The same, but that `ns` have passed is WEFT_TIMEDOUT."""
     cdef pystate *me = _place()
     cdef bint is_fiber = me.of_fiber and not me.lent
     cdef int64_t limit = ns, left
@@ -361,22 +401,24 @@ cdef int _wait(int what, void *object, void *element, int64_t ns) except -1:
             by_deadline = True
     if what < PYSTATE_SLEEP:
         s = pystate_call(what, object, element, 0)
+        if s == WEFT_OK:
+            return WEFT_OK
         if s != WEFT_BUSY and s != WEFT_TIMEDOUT:
             return check(s)
         if ns <= 0:
-            raise TimeoutError("the timeout has passed")
+            return WEFT_TIMEDOUT
     if is_fiber:
         if _oldest is not None:
             _send_runner()
         s = pystate_park(me, what, object, element, limit)
     else:
         s = _block(what, object, element, limit)
+    if s == WEFT_OK:
+        return WEFT_OK
     if s == WEFT_TIMEDOUT or s == WEFT_BUSY:
         if by_deadline:
             raise Cancelled()
-        if what == PYSTATE_SLEEP:
-            return 0
-        raise TimeoutError("the timeout has passed")
+        return WEFT_OK if what == PYSTATE_SLEEP else WEFT_TIMEDOUT
     return check(s)
 
 
@@ -537,7 +579,7 @@ cdef class scope(_Frame):
     cdef void child_has_ended(self, Fiber child) noexcept:
         self.children.discard(child)
         if child.error is not None and not isinstance(child.error, Cancelled):
-            child.error_is_taken = True
+            child.take_failure()
             if self.error is None:
                 self.error = child.error
                 self.stop()
@@ -875,14 +917,19 @@ cdef void _make_call(void *what) noexcept:
 
 
 def blocking(f, /, *args, **kw):
-    """f(*args, **kw) on a thread that is kept for calls that block, while other fibers go on. A stop waits for its end."""
+    """f(*args, **kw) on a thread that is kept for calls that block, while other fibers go on.
+
+    A call that has begun is waited for, whatever happens. If a stop has come or a weft.timeout has passed by then,
+    weft.Cancelled is raised in place of its result.
+    """
     cdef pystate *me = _place()
     cdef _Call c
     cdef int s
+    _check_stopped()
     if not me.of_fiber or me.lent:
-        return f(*args, **kw)
-    if me.stops or (me.deadline != INT64_MAX and me.deadline <= pystate_now()):
-        raise Cancelled()
+        value = f(*args, **kw)
+        _check_stopped()
+        return value
     c = _Call()
     c.f, c.args, c.kw = f, args, kw
     if _oldest is not None:
@@ -891,8 +938,7 @@ def blocking(f, /, *args, **kw):
     if c.error is not None:
         raise c.error
     check(s)
-    if me.stops:      # it came so early or late that the wait for the call has not seen it
-        raise Cancelled()
+    _check_stopped()     # the wait knows nothing of timeouts, and a stop may have come too early or late for it
     return c.value
 
 # ---- the runtime -------------------------------------------------------------------------------------------
@@ -966,6 +1012,7 @@ cdef bint _end_runtime(int64_t limit) except -1:
     _rt = NULL
     with nogil:
         weft_runtime_destroy(rt)
+    _end_loop(limit)
     pystate_delete_idle()
     if _threading.RLock is _RLock:
         _threading.RLock = _threads_rlock
@@ -1112,3 +1159,7 @@ def _counts():
     """For tests."""
     c = pystate_all.counts
     return {"thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": c.escalations}
+
+include "_select.pxi"
+include "_coroutines.pxi"
+include "_dump.pxi"

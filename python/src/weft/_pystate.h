@@ -276,7 +276,8 @@ static inline void pystate_enter(pystate* me) {
         pystate_attach(me->ts);
     }
     pystate_all.owner = me; /* PYSTATE-3: whichever fiber had it */
-    __atomic_fetch_add(&pystate_all.passes, 1, __ATOMIC_RELAXED); /* the watch only compares it */
+    /* Only who has the GIL writes it, and the watch only compares it. */
+    __atomic_store_n(&pystate_all.passes, pystate_all.passes + 1, __ATOMIC_RELAXED);
     me->away = 0;
 }
 
@@ -390,6 +391,13 @@ static void pystate_unlist(pystate* me) {
     if (--pystate_all.counts.live == 0) weft_event_set(&pystate_all.none_left);
 }
 
+/* asyncio keeps a pointer to what it has in the dictionary of a thread state, under the number of that.
+ * CPython counts thread states from 0 on. With the GIL. */
+static inline void pystate_renumber(PyThreadState* ts) {
+    static uint64_t last = (uint64_t)1 << 62;
+    ts->id = ++last;
+}
+
 /* Nothing of a body is left for the next one: threading.local, tracing. With the GIL. */
 static inline void pystate_clean(pystate* me) {
 #ifdef PYSTATE_WORKS
@@ -397,7 +405,10 @@ static inline void pystate_clean(pystate* me) {
     Py_CLEAR(me->ts->threading_local_key); /* the values of threading.local end with these two */
     Py_CLEAR(me->ts->threading_local_sentinel);
 #endif
-    if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) PyDict_Clear(me->ts->dict);
+    if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) {
+        PyDict_Clear(me->ts->dict);
+        pystate_renumber(me->ts);
+    }
     if (me->ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
     if (me->ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
 #else
@@ -512,7 +523,21 @@ static void pystate_stop_all(void) {
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-enum { PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SLEEP, PYSTATE_YIELD };
+enum { PYSTATE_SEND, PYSTATE_RECEIVE, PYSTATE_EVENT, PYSTATE_ACQUIRE, PYSTATE_SELECT, PYSTATE_SLEEP, PYSTATE_YIELD };
+
+/* The cases of a select, and one more for the time that it may take. */
+typedef struct pystate_cases {
+    weft_case* all;
+    size_t n; /* without that one */
+    size_t chosen;
+} pystate_cases;
+
+static weft_status pystate_select(pystate_cases* c, int64_t ns) {
+    c->all[c->n] = ns <= 0 ? weft_otherwise() : weft_on(ns == WEFT_FOREVER ? WEFT_CASE_NONE : WEFT_CASE_TIMEOUT, NULL, NULL, ns);
+    const weft_status s = weft_select(c->all, c->n + 1, &c->chosen);
+    if (s != WEFT_OK || c->chosen < c->n) return s;
+    return ns <= 0 ? WEFT_BUSY : WEFT_TIMEDOUT;
+}
 
 static inline weft_status pystate_call(int what, void* object, void* element, int64_t ns) {
     switch (what) {
@@ -520,6 +545,7 @@ static inline weft_status pystate_call(int what, void* object, void* element, in
         case PYSTATE_RECEIVE: return weft_receive((weft_channel*)object, element, ns);
         case PYSTATE_EVENT: return weft_event_wait((weft_event*)object, ns);
         case PYSTATE_ACQUIRE: return weft_semaphore_acquire((weft_semaphore*)object, ns);
+        case PYSTATE_SELECT: return pystate_select((pystate_cases*)object, ns);
         case PYSTATE_YIELD: return weft_yield();
         default: {
             const weft_status s = weft_sleep(ns);
