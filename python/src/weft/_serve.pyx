@@ -3,7 +3,7 @@
 #
 # The server of weft/c_http.h reads, parses, limits and writes on all cores, without the GIL. A connection's fiber gets a thread state for
 # the time of a handler (weft._fibers), calls it, and gives it up before it sends. What a handler sees of a request, and how its result
-# becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333).
+# becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333); that of ASGI in _asgi.py.
 #
 # A request lives as long as its exchange: the handler, and for a streamed answer the pieces. Objects of Python that outlive it find `q` NULL.
 cimport cython
@@ -155,6 +155,7 @@ cdef class Answer:
     cdef int64_t offset, length
     cdef object ends           # its close() is called at the end, if it has one
     cdef object first          # a piece that was taken before
+    cdef bint flushes          # at a piece that is empty: the head goes out then, if it has not yet
 
     cdef int write(self, weft_http_body *out) except -1:
         cdef int s
@@ -177,7 +178,7 @@ cdef class Answer:
     cdef int write_piece(self, weft_http_body *out, object piece) except -1:
         cdef int s
         cdef bytes data = bytes_of_piece(piece)
-        if not data:
+        if not data and not self.flushes:
             return WEFT_OK
         visit_leave(self.exchange.visit)
         s = weft_http_write(out, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
@@ -325,6 +326,7 @@ cdef Answer streamed_by(Route r, Exchange exchange, object context):
 
 include "_request.pxi"
 include "_wsgi.pxi"
+include "_asgi.pxi"
 
 # ---- handlers ------------------------------------------------------------------------------------------------
 
@@ -463,7 +465,8 @@ cdef int64_t time_limit(str name, object value) except? 0:
 cdef class Server:
     """An HTTP server, which serves once. weft.serve() makes and runs one in one call.
 
-    app: answers what no route does; None: that is 404. interface: "plain", a function of a Request, or "wsgi" (PEP 3333).
+    app: answers what no route does; None: that is 404. interface: "plain", a function of a Request, "wsgi" (PEP 3333), or
+    "asgi" (ASGI 3; HTTP and lifespan). loop: for ASGI, a function that makes the event loop.
     static: {path prefix: folder}, served without Python. access_log: True (standard output), a path, a file or a descriptor, which gets a
     line for each answer in the access_log_format "common", "combined" or "json". on_error(method, target, exception) is called for a request
     that failed; by default its traceback goes to standard error.
@@ -476,16 +479,20 @@ cdef class Server:
     cdef weft_http_server *handle
     cdef list routes
     cdef object context, base, teller, log_file
+    cdef object application           # of ASGI; else None
     cdef life l
     cdef bint begun
     cdef readonly object address      # "host:port" at which it listens; None before that
 
-    def __init__(self, app=None, *, interface="plain", static=None, access_log=None, access_log_format="combined", on_error=None, **limits):
+    def __init__(self, app=None, *, interface="plain", loop=None, static=None, access_log=None, access_log_format="combined", on_error=None,
+                 **limits):
         cdef weft_http_options o
         if self.handle != NULL:
             raise RuntimeError("weft.Server: it was made already")
-        if interface not in ("plain", "wsgi"):
-            raise ValueError(f'weft: the interface is "plain" or "wsgi", not {interface!r}')
+        if interface not in ("plain", "wsgi", "asgi"):
+            raise ValueError(f'weft: the interface is "plain", "wsgi" or "asgi", not {interface!r}')
+        if loop is not None and interface != "asgi":
+            raise ValueError('weft: loop is for the interface "asgi"')
         if access_log_format not in _formats:
             raise ValueError(f'weft: the access_log_format is "common", "combined" or "json", not {access_log_format!r}')
         if on_error is not None and not callable(on_error):
@@ -515,6 +522,9 @@ cdef class Server:
         self.set_log(access_log, access_log_format)
         for prefix, folder in (static or {}).items():
             self.files(prefix, folder)
+        if interface == "asgi" and app is not None:
+            from weft._asgi import Application
+            app = self.application = Application(app, self, loop)
         if app is not None:
             self.add(None, "/", app, interface)
             self.add(None, "/{path...}", app, interface, is_root=True)
@@ -594,6 +604,15 @@ cdef class Server:
                 _signal.signal(number, old)
 
     def _serve(self, at, on_ready):
+        if self.application is None:
+            return self._serve_requests(at, on_ready)
+        if self.begun:
+            raise RuntimeError("weft.Server: it serves once")
+        with self.application as starts:
+            if starts:
+                self._serve_requests(at, self.application.when_ready(on_ready))
+
+    def _serve_requests(self, at, on_ready):
         cdef weft_runtime *rt = runtime_of_caller()
         if self.begun:
             raise RuntimeError("weft.Server: it serves once")
@@ -632,6 +651,8 @@ cdef class Server:
         cdef int64_t ns = time_limit("grace", grace) if grace else 0
         cdef void *visit = visit_of_caller()
         cdef weft_http_server *handle = self.handle
+        if self.application is not None:
+            self.application.stopping(grace)
         if visit != NULL:
             visit_leave(visit)
             weft_http_stop(handle, ns)
@@ -652,6 +673,13 @@ cdef class Server:
         except BaseException as e:
             PyErr_WriteUnraisable(e)
         return weft_fail(b"")
+
+    def _tell(self, method, target, error):
+        """For weft._asgi."""
+        try:
+            self.tell(method, target, error)
+        except BaseException as e:
+            PyErr_WriteUnraisable(e)
 
     cdef int tell(self, str method, str target, object error) except -1:
         if self.teller is not None:
