@@ -1,7 +1,9 @@
 """The programs of docs/python."""
 import pathlib
+import signal
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -36,3 +38,14 @@ def test_pipeline(example):
 
 def test_fibers():
     assert subprocess.run([sys.executable, EXAMPLES / "fibers.py"], stdout=subprocess.PIPE, text=True, check=True).stdout == "140\n"
+
+
+@pytest.mark.skipif("weft._no_http" in sys.modules, reason="weft was built without HTTP")
+def test_asgi():
+    with subprocess.Popen([sys.executable, EXAMPLES / "asgi.py", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as p:
+        at = f"http://{p.stdout.readline().strip()}/"
+        for n in (1, 2):
+            with urllib.request.urlopen(at, timeout=60) as answer:
+                assert answer.read() == b"".join(b"visit %d\n" % i for i in range(n))
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(60) == 0

@@ -43,10 +43,12 @@ WHOLE, GONE, STOPPED = "whole", "gone", "stopped"
 class Call:
     """One call of the application, and what its task and its fiber tell each other.
 
-    CALL-1  Only the loop's thread uses `phase` and the fields below it; only the fiber uses `q` and `written`.
-    CALL-2  The loop's thread never waits for the fiber but as a task: it appends to `wishes` and sets `has_wish`.
-    CALL-3  A fiber that leaves before it has taken the last message says so by leave(), once. What is left in `wishes` then is settled by left().
-    CALL-4  If is_left is true, the fiber takes no wish that is appended from then on.
+    ASGI-1  Only the loop's thread uses `phase` and the fields below it; only the fiber uses `q` and `written`. The fiber reads `status`,
+            `headers` and `announced` after it has taken the first message of a body, and they do not change any more then.
+    ASGI-2  The loop's thread never waits for the fiber but as a task: it appends to `wishes` and sets `has_wish`.
+    ASGI-3  A fiber says by leave(), once, that it takes no more wishes; left() settles what is still there. It need not if it has
+            answered by one message (ASGI-4).
+    ASGI-4  If is_left is true, the fiber takes no wish that is appended from then on.
     """
 
     def __init__(self, app, q):
@@ -134,6 +136,10 @@ class Call:
                 "without an answer" if self.phase is NEW else "before its answer was complete"))
         except BaseException as e:     # SystemExit, too: it would end the loop
             error = e
+        if isinstance(error, (Cancelled, BodyError)):      # of a handler these say something about its fiber
+            words = f"weft: asgi: the application has raised {type(error).__name__}"
+            cause, error = error, RuntimeError(words)
+            error.__cause__, cause = cause, None
         if self.is_left:
             self.report(error)
         else:
@@ -148,6 +154,7 @@ class Call:
         """The fiber has left."""
         self.is_left = True
         self.is_gone = how is not WHOLE
+        self.is_stopped = how is STOPPED
         self.settle(future)
         while self.wishes:
             kind, value = self.wishes.popleft()
@@ -156,8 +163,8 @@ class Call:
             elif kind is FAILED:
                 self.report(value)
         self.wake()
-        if how is STOPPED:
-            self.stop()
+        if self.is_stopped:
+            self.task.cancel()
 
     def stop(self):
         self.is_stopped = True
@@ -167,10 +174,13 @@ class Call:
         if future is None or future.done():
             return
         if self.is_gone:
-            self.knows_it = True
-            future.set_exception(ClientGone("weft: asgi: the client has gone"))
+            future.set_exception(self.gone())
         else:
             future.set_result(None)
+
+    def gone(self):
+        self.knows_it = not self.is_stopped
+        return ClientGone("weft: asgi: the server stops" if self.is_stopped else "weft: asgi: the client has gone")
 
     def report(self, error):
         """Tells of what was raised when the answer was over."""
@@ -204,14 +214,13 @@ class Call:
                 self.news = asyncio.Event()
             self.news.clear()
             await self.news.wait()
-        self.knows_it = self.knows_it or self.is_gone
+        self.knows_it = self.is_gone and not self.is_stopped
         return {"type": "http.disconnect"}
 
     async def send(self, message):
         kind = message["type"]
         if self.is_gone:
-            self.knows_it = True
-            raise ClientGone("weft: asgi: the client has gone")
+            raise self.gone()
         if kind == "http.response.start":
             self.start(message)
         elif kind == "http.response.body":
@@ -265,7 +274,7 @@ class Call:
         future = None
         if is_first and (not more or self.is_empty()):
             self.wish(BODY, (data, more, None))
-            self.is_left = True        # CALL-4: it takes this one, and no other
+            self.is_left = True        # ASGI-4: it takes this one, and no other
         elif not self.is_left:
             future = self.app.loop.create_future()
             self.wish(BODY, (data, more, future))
@@ -294,7 +303,7 @@ def pair_of(pair):
 
 
 class Pieces:
-    """The body of a streamed answer, as an iterator of the plain interface. It is no generator, since close() counts even if nothing was asked."""
+    """The body of a streamed answer, as an iterator of the plain interface. No generator: its close() counts even if nothing was asked of it."""
 
     def __init__(self, call, data, future):
         self.call = call
