@@ -6,7 +6,6 @@ puts a wish into a queue, and the fiber tells what became of it by call_soon_thr
 import asyncio
 import collections
 import contextlib
-import contextvars
 import math
 import re
 import sys
@@ -74,7 +73,7 @@ class Call:
     def serve(self):
         """The answer, when there is one, or its first piece."""
         app = self.app
-        app.post(self.begin, app.scope_of(self.q), contextvars.copy_context())
+        app.post(self.begin, app.scope_of(self.q))
         data, more, future = self.next_message()
         q, status = self.q, self.status
         if self.is_empty():
@@ -122,9 +121,9 @@ class Call:
 
     # ---- the task's side
 
-    def begin(self, scope, context):
+    def begin(self, scope):
         self.app.calls.add(self)
-        self.task = self.app.loop.create_task(self.run(scope), context=context)
+        self.task = self.app.loop.create_task(self.run(scope))     # in a copy of the context of the handler, which post() has copied
         self.task.add_done_callback(lambda task: self.app.calls.discard(self))
 
     async def run(self, scope):
