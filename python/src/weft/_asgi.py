@@ -75,7 +75,7 @@ class Call:
         app = self.app
         app.post(self.begin, app.scope_of(self.q))
         data, more, future = self.next_message()
-        q, status = self.q, self.status
+        status = self.status
         if self.is_empty():
             self.q = None
             if status in (204, 304) or (not more and self.announced is None):
