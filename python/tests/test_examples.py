@@ -4,8 +4,10 @@ import http.client
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -96,3 +98,14 @@ def test_seed_L17_users(tmp_path):
         assert ask(at, "DELETE", f"/users/{made[0]}")[0] == 204
         assert ask(at, "GET", f"/users/{made[0]}")[0] == ask(at, "DELETE", f"/users/{made[0]}")[0] == 404
         assert ask(at, "GET", "/users/x")[0] == 404
+
+
+@needs_http
+def test_asgi():
+    with subprocess.Popen([sys.executable, EXAMPLES / "asgi.py", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as p:
+        at = f"http://{p.stdout.readline().strip()}/"
+        for n in (1, 2):
+            with urllib.request.urlopen(at, timeout=60) as answer:
+                assert answer.read() == b"".join(b"visit %d\n" % i for i in range(n))
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(60) == 0

@@ -943,6 +943,30 @@ def test_seed_L17_processes_share_a_port_and_are_replaced(folder):
         assert p.wait(LATE) == 0
 
 
+def test_processes_of_asgi(folder):
+    (folder / "life.py").write_text(
+        "import os\n"
+        "async def app(scope, receive, send):\n"
+        "    if scope['type'] == 'lifespan':\n"
+        "        while True:\n"
+        "            what = (await receive())['type']\n"
+        "            scope['state']['pid'] = os.getpid()\n"
+        "            print(what, os.getpid(), flush=True)\n"
+        "            await send({'type': what + '.complete'})\n"
+        "            if what.endswith('shutdown'):\n"
+        "                return\n"
+        "    await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"
+        "    await send({'type': 'http.response.body', 'body': str(scope['state']['pid']).encode()})\n")
+    with command(folder, "life", "--interface", "asgi", "--listen", "127.0.0.1:0", "--processes", "2", "--workers", "1") as p:
+        place = Place(type("At", (), {"address": wait_for_line(p.stderr, "http://(.*)$")[1]}), [])
+        started = {wait_for_line(p.stdout, r"lifespan.startup (\d+)")[1].encode() for _ in range(2)}
+        assert {place.get()[1] for _ in range(20)} <= started
+        p.send_signal(signal.SIGTERM)
+        ended = {wait_for_line(p.stdout, r"lifespan.shutdown (\d+)")[1].encode() for _ in range(2)}
+        assert started == ended
+        assert p.wait(LATE) == 0
+
+
 def test_processes_are_refused_beside_fibers():
     server = weft.Server(lambda q: "x")
     with pytest.raises(RuntimeError, match="main thread"):

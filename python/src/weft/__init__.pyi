@@ -153,7 +153,7 @@ class Response:
                  headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), content_type: str | None = None) -> None: ...
 
 _Answer = _Piece | None | Iterator[_Piece] | Response
-_Interface = Literal["plain", "wsgi"]
+_Interface = Literal["plain", "wsgi", "asgi"]
 _Log = bool | int | str | bytes | PathLike[str] | IO[Any] | None
 _LogFormat = Literal["common", "combined", "json"]
 _OnError = Callable[[str, str, BaseException], object]
@@ -163,7 +163,7 @@ class Server:
     @property
     def address(self) -> str | None: ...
     def __init__(self, app: Callable[..., Any] | None = None, *, interface: _Interface = "plain",
-                 static: Mapping[str, str | PathLike[str]] | None = None, access_log: _Log = None, access_log_format: _LogFormat = "combined",
+                 loop: Callable[[], AbstractEventLoop] | None = None, static: Mapping[str, str | PathLike[str]] | None = None, access_log: _Log = None, access_log_format: _LogFormat = "combined",
                  on_error: _OnError | None = None, max_header_bytes: int | None = 16384, max_body_bytes: int | None = 1048576,
                  max_header_fields: int | None = 128, max_query_parameters: int | None = 1000, max_connections: int | None = 100000,
                  min_rate: int | None = 1024, header_timeout: float | None = 10, idle_timeout: float | None = 60,

@@ -127,7 +127,9 @@ cdef class Response:
     """An answer with a status and headers.
 
     body: bytes; str, sent as UTF-8; or an iterable of these, sent piece by piece. headers: pairs, or a dict. content_type: None is
-    "text/plain; charset=utf-8" for str and "application/octet-stream" otherwise, unless the headers say.
+    "text/plain; charset=utf-8" for str and "application/octet-stream" otherwise, unless the headers say; "" is no such header.
+    An empty piece of an iterable sends what was gathered, which is the head before the first one. Its length is that of a Content-Length
+    among the headers, and without it the body is sent in chunks.
     """
     cdef readonly object body, headers
     cdef readonly int status
@@ -152,7 +154,7 @@ cdef object type_of(Response answer, object body, int status):
     """The content type, where the headers have none."""
     if answer is not None:
         if answer.content_type is not None:
-            return answer.content_type
+            return answer.content_type or None
         for pair in <list>answer.headers:
             if isinstance(pair[0], str) and (<str>pair[0]).lower() == "content-type":
                 return None
@@ -193,8 +195,15 @@ cdef int call_function(Route r, weft_http_request *q, void *visit, object contex
         streamed = streamed_by(r, request, context)
         streamed.ends = body
         streamed.pieces = iter(body if length < 0 else (body,))
-        is_over = False
-        return give_answer(q, status, headers, content_type, None, streamed, length)
+        streamed.flushes = True
+        try:
+            if length < 0:
+                length = length_of(headers)
+            is_over = give_answer(q, status, headers, content_type, None, streamed, length) != STREAMS
+        except BaseException:
+            streamed.end()
+            raise
+        return STREAMS
     finally:
         if is_over:
             request.end()

@@ -3,7 +3,7 @@
 #
 # The server of weft/c_http.h reads, parses, limits and writes on all cores, without the GIL. A connection's fiber gets a thread state for
 # the time of a handler (weft._fibers), calls it, and gives it up before it sends. What a handler sees of a request, and how its result
-# becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333).
+# becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333); that of ASGI in _asgi.py.
 #
 # A request lives as long as its exchange: the handler, and for a streamed answer the pieces. Objects of Python that outlive it find `q` NULL.
 cimport cython
@@ -159,6 +159,7 @@ cdef class Answer:
     cdef int64_t offset, length
     cdef object ends           # its close() is called at the end, if it has one
     cdef object first          # a piece that was taken before
+    cdef bint flushes          # at a piece that is empty: the head goes out then, if it has not yet
 
     cdef int write(self, weft_http_body *out) except -1:
         cdef int s
@@ -181,7 +182,7 @@ cdef class Answer:
     cdef int write_piece(self, weft_http_body *out, object piece) except -1:
         cdef int s
         cdef bytes data = bytes_of_piece(piece)
-        if not data:
+        if not data and not self.flushes:
             return WEFT_OK
         visit_leave(self.exchange.visit)
         s = weft_http_write(out, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
@@ -331,6 +332,7 @@ cdef Answer streamed_by(Route r, Exchange exchange, object context):
 
 include "_request.pxi"
 include "_wsgi.pxi"
+include "_asgi.pxi"
 
 # ---- handlers ------------------------------------------------------------------------------------------------
 
@@ -413,6 +415,17 @@ cdef int set_event(void *event, void *unused, void *unused2) noexcept:
     return 0
 
 
+cdef int begin_on_fiber(void *server, void *unused, void *unused2) noexcept:
+    cdef Server s = <Server>server
+    try:
+        s.begin(s.l.at.decode())
+        weft_event_set(&s.l.listening)
+        return WEFT_OK
+    except BaseException as e:
+        s.fail(NULL, e)
+        return WEFT_EFAILED
+
+
 cdef void set_with_gil(weft_event *e) noexcept nogil:
     cdef void *visit = visit_begin()
     if visit == NULL:
@@ -425,11 +438,18 @@ cdef void set_with_gil(weft_event *e) noexcept nogil:
 cdef int serve_on_fiber(void *arg) noexcept nogil:
     cdef life *l = <life *>arg
     cdef size_t n = 0
+    cdef void *visit
     l.status = weft_http_listen(l.server, l.asked)
     if l.status == WEFT_OK:
         l.status = weft_http_local(l.server, l.at, sizeof(l.at))
     if l.status == WEFT_OK:
-        set_with_gil(&l.listening)
+        visit = visit_begin()
+        if visit == NULL:
+            l.status = WEFT_ENOMEM
+        else:
+            l.status = weft_call(begin_on_fiber, l.python, NULL, NULL)
+            visit_end(visit)
+    if l.status == WEFT_OK:
         l.status = weft_http_serve(l.server)
     if l.status != WEFT_OK:
         l.error = weft_error_errno()
@@ -449,18 +469,33 @@ cdef int begin_as_worker(void *server, void *unused, void *unused2) noexcept:
     cdef Server s = <Server>server
     try:
         adopt_runtime(weft_runtime_current())
+        s.begun = True
+        s.context = PyContext_CopyCurrent()
         s.begin(s.l.at.decode())
-        return WEFT_OK
+        return WEFT_OK if s.application is None or s.application.__enter__() else WEFT_CANCELED
     except BaseException as e:
         s.fail(NULL, e)
         return WEFT_EFAILED
 
 
 cdef int end_as_worker(void *server, void *unused, void *unused2) noexcept:
+    cdef Server s = <Server>server
     try:
+        if s.application is not None:
+            s.application.__exit__(None, None, None)
         abandon_runtime()
     except BaseException as e:
-        (<Server>server).fail(NULL, e)
+        s.fail(NULL, e)
+    return 0
+
+
+cdef int tell_of_stop(void *server, void *grace, void *unused) noexcept:
+    cdef Server s = <Server>server
+    try:
+        if s.application is not None:
+            s.application.stopping((<int64_t *>grace)[0] / 1e9)
+    except BaseException as e:
+        s.fail(NULL, e)
     return 0
 
 
@@ -470,6 +505,10 @@ cdef int serve_as_worker(void *life_of_server) noexcept nogil:
 
 cdef void stop_as_worker(c_bool program_ends, void *life_of_server) noexcept nogil:
     cdef life *l = <life *>life_of_server
+    cdef void *visit = visit_begin()
+    if visit != NULL:
+        weft_call(tell_of_stop, l.python, &l.grace, NULL)
+        visit_end(visit)
     if program_ends:
         weft_http_stop(l.server, l.grace)
     else:
@@ -555,7 +594,8 @@ cdef int64_t time_limit(str name, object value) except? 0:
 cdef class Server:
     """An HTTP server, which serves once. weft.serve() makes and runs one in one call.
 
-    app: answers what no route does; None: that is 404. interface: "plain", a function of a Request, or "wsgi" (PEP 3333).
+    app: answers what no route does; None: that is 404. interface: "plain", a function of a Request, "wsgi" (PEP 3333), or
+    "asgi" (ASGI 3; HTTP and lifespan). loop: for ASGI, a function that makes the event loop.
     static: {path prefix: folder}, served without Python. access_log: True (standard output), a path, a file or a descriptor, which gets a
     line for each answer in the access_log_format "common", "combined" or "json". on_error(method, target, exception) is called for a request
     that failed; by default its traceback goes to standard error.
@@ -568,16 +608,20 @@ cdef class Server:
     cdef weft_http_server *handle
     cdef list routes
     cdef object context, base, teller, log_file, on_ready
+    cdef object application           # of ASGI; else None
     cdef life l
     cdef bint begun
     cdef readonly object address      # "host:port" at which it listens; None before that
 
-    def __init__(self, app=None, *, interface="plain", static=None, access_log=None, access_log_format="combined", on_error=None, **limits):
+    def __init__(self, app=None, *, interface="plain", loop=None, static=None, access_log=None, access_log_format="combined", on_error=None,
+                 **limits):
         cdef weft_http_options o
         if self.handle != NULL:
             raise RuntimeError("weft.Server: it was made already")
-        if interface not in ("plain", "wsgi"):
-            raise ValueError(f'weft: the interface is "plain" or "wsgi", not {interface!r}')
+        if interface not in ("plain", "wsgi", "asgi"):
+            raise ValueError(f'weft: the interface is "plain", "wsgi" or "asgi", not {interface!r}')
+        if loop is not None and interface != "asgi":
+            raise ValueError('weft: loop is for the interface "asgi"')
         if access_log_format not in _formats:
             raise ValueError(f'weft: the access_log_format is "common", "combined" or "json", not {access_log_format!r}')
         if on_error is not None and not callable(on_error):
@@ -608,6 +652,9 @@ cdef class Server:
         self.set_log(access_log, access_log_format)
         for prefix, folder in (static or {}).items():
             self.files(prefix, folder)
+        if interface == "asgi" and app is not None:
+            from weft._asgi import Application
+            app = self.application = Application(app, self, loop)
         if app is not None:
             self.add(None, "/", app, interface)
             self.add(None, "/{path...}", app, interface, is_root=True)
@@ -696,9 +743,7 @@ cdef class Server:
                 _signal.signal(number, old)
 
     cdef int begin(self, str address) except -1:
-        self.begun = True
-        self.context = PyContext_CopyCurrent()
-        self.address = address or None
+        self.address = address
         self.base = environ_of_server(address)
         return 0
 
@@ -740,11 +785,21 @@ cdef class Server:
         return 0
 
     def _serve(self, at, on_ready):
+        if self.application is None:
+            return self._serve_requests(at, on_ready)
+        if self.begun:
+            raise RuntimeError("weft.Server: it serves once")
+        with self.application as starts:
+            if starts:
+                self._serve_requests(at, self.application.when_ready(on_ready))
+
+    def _serve_requests(self, at, on_ready):
         cdef weft_runtime *rt = runtime_of_caller()
         if self.begun:
             raise RuntimeError("weft.Server: it serves once")
         asked = at.encode()
-        self.begin("")
+        self.begun = True
+        self.context = PyContext_CopyCurrent()
         self.l.asked = asked
         weft_event_init(&self.l.listening, False)
         weft_event_init(&self.l.ended, False)
@@ -752,7 +807,6 @@ cdef class Server:
         try:
             wait_for(&self.l.listening)
             if self.l.status == WEFT_OK:
-                self.begin(self.l.at.decode())
                 if on_ready is not None:
                     on_ready(self.address)
             wait_for(&self.l.ended)
@@ -776,6 +830,8 @@ cdef class Server:
         cdef int64_t ns = time_limit("grace", grace) if grace else 0
         cdef void *visit = visit_of_caller()
         cdef weft_http_server *handle = self.handle
+        if self.application is not None:
+            self.application.stopping(grace)
         if visit != NULL:
             visit_leave(visit)
             weft_http_stop(handle, ns)
@@ -796,6 +852,13 @@ cdef class Server:
         except BaseException as e:
             PyErr_WriteUnraisable(e)
         return weft_fail(b"")
+
+    def _tell(self, method, target, error):
+        """For weft._asgi."""
+        try:
+            self.tell(method, target, error)
+        except BaseException as e:
+            PyErr_WriteUnraisable(e)
 
     cdef int tell(self, str method, str target, object error) except -1:
         if self.teller is not None:
@@ -822,6 +885,8 @@ def serve(app, at="127.0.0.1:8080", *, interface="plain", workers=None, processe
 
     interface="plain": app(request) gets a weft.Request and returns bytes, str, None (204), a generator of pieces, or a weft.Response.
     interface="wsgi": app is a program of PEP 3333, for example one of Flask or Django.
+    interface="asgi": app is an application of ASGI 3, for example one of Starlette or FastAPI. It runs on an asyncio loop, on a thread of
+    its own; loop=uvloop.new_event_loop makes that another one.
     on_ready(address) is called when it listens. workers, processes, grace: see weft.Server.serve(); all other options: see weft.Server.
 
     The parsing, the limits, files of `static` and the log run on all cores without the GIL.

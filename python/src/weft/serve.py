@@ -46,7 +46,7 @@ def arguments(words):
     p = argparse.ArgumentParser(prog="python -m weft.serve", description="Serves an application by HTTP, each request on a fiber of its own.")
     p.add_argument("app", metavar="MODULE:APP", help="what answers, for example shop.main:app; without :APP it is called app")
     p.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="default: %(default)s; port 0 picks one")
-    p.add_argument("--interface", choices=["plain", "wsgi"], default="wsgi", help="default: %(default)s")
+    p.add_argument("--interface", choices=["plain", "wsgi", "asgi"], default="wsgi", help="default: %(default)s")
     p.add_argument("--factory", action="store_true", help="APP is a function that makes the application")
     p.add_argument("--workers", type=int, metavar="N", help="threads that run fibers; default: one for each CPU")
     p.add_argument("--processes", type=number_or_none(int), metavar="N", default=1,
