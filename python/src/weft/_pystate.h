@@ -99,7 +99,6 @@ static struct {
     PyInterpreterState* interpreter;
     weft_local current; /* pystate* of the calling fiber */
     pthread_key_t slot;
-    int has_slot;
     int ended; /* fibers were left behind at exit: a fiber that asks for the GIL now hangs */
     void (*run)(pystate* me);
     pystate* live;
@@ -136,15 +135,15 @@ static inline pystate* pystate_current(void) {
 }
 
 /* The slot of PyGILState has no public name: it is the key whose value on this thread is what
- * PyGILState says. */
-static void pystate_find_slot(void) {
+ * PyGILState says. \returns 0 if it was found */
+static int pystate_find_slot(void) {
     void* const mine = PyGILState_GetThisThreadState();
     for (pthread_key_t key = 0; mine && key < 1024; ++key)
         if (pthread_getspecific(key) == mine) {
             pystate_all.slot = key;
-            pystate_all.has_slot = 1;
-            return;
+            return 0;
         }
+    return -1;
 }
 
 static __attribute__((noinline)) void pystate_set_slot(PyThreadState* ts) { pthread_setspecific(pystate_all.slot, ts); }
@@ -365,16 +364,32 @@ static void pystate_give(pystate* me) {
     pystate_unlock();
 }
 
-/* Nothing of a body is left for the next one: threading.local, tracing. With the GIL. */
+#ifdef PYSTATE_WORKS
+static inline int pystate_is_clean(const PyThreadState* ts) {
+#if PY_VERSION_HEX >= 0x030D0000
+    if (ts->threading_local_key || ts->threading_local_sentinel) return 0;
+#endif
+    return !(ts->dict && PyDict_GET_SIZE(ts->dict)) && !ts->c_tracefunc && !ts->c_profilefunc && !ts->async_gen_firstiter &&
+           !ts->async_gen_finalizer;
+}
+#endif
+
+/* Nothing of a body is left for the next one: threading.local, tracing, hooks. With the GIL. The code of
+ * Python that runs at the end of such a value may leave others; if it does so again and again, they stay. */
 static inline void pystate_clean(pystate* me) {
 #ifdef PYSTATE_WORKS
+    PyThreadState* const ts = me->ts;
+    for (int rounds = 0; rounds < 100 && !pystate_is_clean(ts); ++rounds) {
 #if PY_VERSION_HEX >= 0x030D0000
-    Py_CLEAR(me->ts->threading_local_key); /* the values of threading.local end with these two */
-    Py_CLEAR(me->ts->threading_local_sentinel);
+        Py_CLEAR(ts->threading_local_key); /* the values of threading.local end with these two */
+        Py_CLEAR(ts->threading_local_sentinel);
 #endif
-    if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) PyDict_Clear(me->ts->dict);
-    if (me->ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
-    if (me->ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
+        if (ts->dict) PyDict_Clear(ts->dict);
+        if (ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
+        if (ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
+        Py_CLEAR(ts->async_gen_firstiter);
+        Py_CLEAR(ts->async_gen_finalizer);
+    }
 #else
     (void)me;
 #endif
@@ -548,7 +563,7 @@ static int pystate_init(void (*run)(pystate* me)) {
     pthread_mutex_init(&pystate_all.watch_mutex, NULL);
     pthread_cond_init(&pystate_all.watch_wakes, NULL);
     weft_event_init(&pystate_all.none_left, false);
-    pystate_find_slot();
+    if (pystate_find_slot() != 0) return -1;
     return weft_local_create(&pystate_all.current, NULL) == WEFT_OK ? 0 : -1;
 }
 
@@ -560,6 +575,21 @@ static int pystate_start_watch(void) {
     pthread_detach(thread);
     pystate_all.watch_runs = 1;
     return 0;
+}
+
+/* In a forked child, which has neither the watch nor the carriers, and in which CPython has made the slot
+ * anew. The fibers of the parent never run here, but for the one that has called fork(): for weft it is a
+ * plain thread now. With the GIL. */
+static void pystate_after_fork(void) {
+    pystate_all.lock = 0;
+    pystate_all.first = pystate_all.last = NULL;
+    pystate_all.owner = pystate_all.live;
+    while (pystate_all.owner && pystate_all.owner->ts != PyThreadState_Get()) pystate_all.owner = pystate_all.owner->after;
+    pystate_all.held = pystate_all.owner != NULL;
+    pystate_all.watch_runs = pystate_all.watch_sleeps = 0;
+    pthread_mutex_init(&pystate_all.watch_mutex, NULL);
+    pthread_cond_init(&pystate_all.watch_wakes, NULL);
+    (void)pystate_find_slot();
 }
 
 #endif
