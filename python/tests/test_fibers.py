@@ -867,6 +867,18 @@ def test_blocking_calls_see_a_stop_where_they_wait(fibers):
     assert ended == ["sleep", "scope", "end of run"]
 
 
+def test_blocks_that_no_one_else_refers_to_end_with_the_fiber():
+    out = in_process("def f():\n"
+                     "    for _ in range(5):\n"
+                     "        weft.timeout(1000).__enter__()\n"
+                     "        weft.scope().__enter__().spawn(weft.sleep, 1000)\n"
+                     "weft.run(lambda: [weft.spawn(f).result() for _ in range(20)] and None)\n"
+                     "thread = threading.Thread(target=lambda: [f() for _ in range(2)])\n"
+                     "weft.run(lambda: (thread.start(), weft.blocking(thread.join)) and None)\n"
+                     "print('all')", PYTHONMALLOC="debug")
+    assert out == "all\n"
+
+
 def test_scopes_that_are_not_left_where_they_were_entered(fibers):
     def holds():
         with weft.scope() as s:
@@ -1069,7 +1081,6 @@ def test_thread_local_values_that_leave_others_end_with_the_fiber(fibers):
             self.times = times
 
         def __del__(self):
-            weft.sleep(0)
             if self.times:
                 local.left = Leaves(self.times - 1)
 

@@ -458,6 +458,8 @@ cdef class _Frame:
         """Takes it out of the frames of its place."""
         cdef pystate *me = self.place
         cdef _Frame inner, f
+        if me == NULL:        # code that ran at the end of a child has left it already
+            return
         self.place = NULL
         if me.frames == <void *>self:
             me.frames = NULL
@@ -486,8 +488,10 @@ cdef class _Frame:
 
 cdef void _leave_frames(pystate *me, void *outer) noexcept:
     """Leaves what is inside of `outer`; NULL: all."""
-    while me.frames != outer:
-        (<_Frame>me.frames).abandon()
+    cdef _Frame f      # me.frames may have the last reference
+    while me.frames != outer and me.frames != NULL:
+        f = <_Frame>me.frames
+        f.abandon()
 
 
 @cython.final
