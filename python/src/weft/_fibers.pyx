@@ -45,11 +45,14 @@ cdef extern from "_pystate.h":
         int stops
         bint lent
     ctypedef struct pystate_counts:
-        uint64_t made, live, runners, queued, escalations
+        uint64_t made, live, runners, queued
     ctypedef struct pystate_globals:
         pystate_counts counts
         int ended
         weft_event none_left
+    ctypedef struct gate_state:
+        uint64_t escalations
+    gate_state gate
     pystate_globals pystate_all
     const char *PYSTATE_REFUSES
     enum:
@@ -1107,4 +1110,4 @@ def _after_fork():
 def _counts():
     """For tests."""
     c = pystate_all.counts
-    return {"thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": c.escalations}
+    return {"thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": gate.escalations}
