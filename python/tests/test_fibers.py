@@ -1163,6 +1163,47 @@ def test_PYSTATE_3_fibers_go_on_beside_those_that_block_or_compute(fibers):
     assert min(fibers(main) for _ in range(3)) < 3      # one after the other the sleeps take 4 s
 
 
+def test_PYSTATE_4_no_fiber_is_lost_or_run_twice(fibers):
+    """Threads and fibers spawn, cancel and join at once, and change at nearly each line."""
+    interval = sys.getswitchinterval()
+    runs, stopped = [0] * 4000, set()
+
+    def body(n):
+        if n % 3 == 0:
+            weft.yield_now()
+        elif n % 100 == 1:
+            time.sleep(0.0001)
+        runs[n] += 1
+
+    def spawns(first):
+        for base in range(first, first + 500, 20):
+            fs = {n: weft.spawn(body, n) for n in range(base, base + 20)}
+            for n in range(base, base + 20, 5):
+                fs[n].cancel()
+            for n, f in fs.items():
+                try:
+                    f.result()
+                except weft.Cancelled:
+                    stopped.add(n)
+
+    def main():
+        threads = [threading.Thread(target=spawns, args=(500 * i,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for f in [weft.spawn(spawns, 500 * i) for i in range(4, 8)]:
+            f.result()
+        for t in threads:
+            weft.blocking(t.join)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        fibers(main, workers=3)
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(n % 5 == 0 for n in stopped)
+    assert [n for n, times in enumerate(runs) if times != (n not in stopped)] == []
+
+
 def test_stress(fibers):
     blob, seconds = bytes(range(256)) * 40, 2
     plus = CALLBACK(lambda n: n + 1)
@@ -1251,6 +1292,25 @@ def test_PYSTATE_5_nothing_grows_with_the_number_of_fibers(fibers):
     gc.collect()
     assert sys.getrefcount(f) == f_count and sys.getrefcount(argument) == argument_count
     assert not [o for o in gc.get_objects() if type(o) is weft.Fiber]
+
+
+def test_PYSTATE_5_thread_states_end_with_the_runtime_and_pystates_serve_again(fibers):
+    def main(threads):
+        go, began = weft.Event(), weft.Semaphore(0)
+        fs = [weft.spawn(lambda: (began.release(), go.wait())) for _ in range(300)]
+        for _ in range(300):
+            began.acquire()
+        assert _fibers._counts()["thread_states"] >= 301
+        go.set()
+        for f in fs[threads:]:          # the others wake late, while the runtime ends
+            f.join()
+        return _fibers._counts()["pystates"]
+
+    most = fibers(main, 0)
+    for threads in (0, 100, 300):
+        assert fibers(main, threads) <= most + 10      # some may have had no time to come back
+        assert _fibers._counts()["thread_states"] == 0
+        most = max(most, _fibers._counts()["pystates"])
 
 
 def test_threads_end_with_the_runtime(fibers):

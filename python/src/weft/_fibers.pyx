@@ -45,7 +45,7 @@ cdef extern from "_pystate.h":
         int stops
         bint lent
     ctypedef struct pystate_counts:
-        uint64_t made, live, runners, queued
+        uint64_t pystates, made, live, runners, queued
     ctypedef struct pystate_globals:
         pystate_counts counts
         int ended
@@ -1110,4 +1110,4 @@ def _after_fork():
 def _counts():
     """For tests."""
     c = pystate_all.counts
-    return {"thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": gate.escalations}
+    return {"pystates": c.pystates, "thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": gate.escalations}

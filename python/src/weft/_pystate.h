@@ -85,7 +85,7 @@ typedef struct pystate {
 } pystate;
 
 typedef struct pystate_counts {
-    uint64_t made, live, runners, queued;
+    uint64_t pystates, made, live, runners, queued;
 } pystate_counts;
 
 static struct {
@@ -180,6 +180,7 @@ static pystate* pystate_take(size_t stack_bytes) {
         me = (pystate*)calloc(1, sizeof *me);
         if (!me) return NULL;
         weft_event_init(&me->place.wake, true);
+        ++pystate_all.counts.pystates;
     }
     if (!me->ts) {
         me->ts = PyThreadState_New(pystate_all.interpreter);
