@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 import zlib
 
 import pytest
@@ -79,8 +80,9 @@ def test_run_refuses_what_it_cannot_do(fibers):
         with pytest.raises(RuntimeError, match="a fiber cannot start a runtime"):
             weft.run(lambda: 1)
     fibers(main)
-    with pytest.raises(ValueError):
-        weft.run(lambda: 1, workers=0)
+    for workers in (0, -1, 2**31, 2**40, 1.5, "x"):
+        with pytest.raises((ValueError, TypeError)):
+            weft.run(lambda: 1, workers=workers)
     for bytes_ in (-1, 0, 1, 2**60):
         with pytest.raises(ValueError, match="stack_bytes"):
             weft.run(lambda: 1, stack_bytes=bytes_)
@@ -682,8 +684,8 @@ def test_channel_is_closed_and_drained():
             ch.receive()
         with pytest.raises(TimeoutError):
             weft.Channel().receive(timeout=0)
-        for bad in (-1, "x", None):
-            with pytest.raises((ValueError, TypeError)):
+        for bad in (-1, 1.5, "x", None, 2**70):
+            with pytest.raises((ValueError, TypeError, OverflowError)):
                 weft.Channel(bad)
     from_both(check)
 
@@ -915,6 +917,7 @@ def test_rlock_belongs_to_a_fiber(fibers):
     def main():
         assert threading.RLock is not real
         lock, inside = threading.RLock(), []
+        assert weakref.ref(lock)() is lock
 
         def work(i):
             with lock:

@@ -682,11 +682,10 @@ cdef class Channel:
     """Objects from any fibers and threads to any others, in their order. capacity 0: a send waits until a receiver takes its object."""
     cdef weft_channel *ch
 
-    def __cinit__(self, capacity=0):
-        cdef object n = capacity
-        if n < 0:
+    def __cinit__(self, Py_ssize_t capacity=0):
+        if capacity < 0:
             raise ValueError("weft.Channel: the capacity is negative")
-        check(weft_channel_create(sizeof(void *), n, NULL, NULL, &self.ch))
+        check(weft_channel_create(sizeof(void *), capacity, NULL, NULL, &self.ch))
 
     def __dealloc__(self):
         cdef PyObject *value = NULL
@@ -842,6 +841,7 @@ cdef uint64_t _owner() noexcept:
 @cython.final
 cdef class _RLock:
     """threading.RLock() while there is a runtime: its owner is a fiber or a thread. Not interrupted by stops, as threading's is not."""
+    cdef object __weakref__
     cdef weft_semaphore s
     cdef uint64_t owner
     cdef size_t count
@@ -1072,16 +1072,18 @@ def run(main, /, *args, workers=None, stack_bytes=None):
     stack_bytes: address space for each fiber; None: 1 MiB, and 4 MiB on Python 3.11.
     """
     cdef Fiber f
+    cdef Py_ssize_t count = 0 if workers is None else workers
+    cdef Py_ssize_t bytes_ = PYSTATE_STACK_BYTES if stack_bytes is None else stack_bytes
     cdef uint64_t number
     if pystate_current() != NULL or weft_self_id() != 0:
         raise RuntimeError("weft.run: a fiber cannot start a runtime; weft.spawn uses its own")
     if _rt != NULL and not _is_forked:
         raise RuntimeError("weft.run: there is a runtime already, of another weft.run or of an earlier weft.spawn")
-    if workers is not None and workers < 1:
-        raise ValueError("weft.run: workers is less than 1")
-    if stack_bytes is not None and stack_bytes < 1:
+    if workers is not None and not 0 < count < 1 << 31:
+        raise ValueError("weft.run: workers is less than 1, or too large")
+    if bytes_ < 1:
         raise ValueError("weft.run: stack_bytes is less than 1")
-    _start_runtime(workers or 0, PYSTATE_STACK_BYTES if stack_bytes is None else stack_bytes)
+    _start_runtime(count, bytes_)
     number = _runtimes
     try:
         f = _spawn(main, args, None, "main", None)
