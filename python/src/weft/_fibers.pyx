@@ -1094,7 +1094,7 @@ def run(main, /, *args, workers=None, stack_bytes=None):
 
 
 def _at_exit():
-    if _is_forked or _rt == NULL:
+    if _is_forked or (_rt == NULL and not _has_ender):
         return
     if not _end_runtime(_runtimes, AT_EXIT_NS):
         pystate_all.ended = True     # what goes on hangs when it asks for the GIL

@@ -76,7 +76,7 @@ typedef struct pystate {
     struct pystate* before; /* in the live list */
     struct pystate* after;
     void* body;             /* the Fiber that runs, borrowed from the runner's frame */
-    void* frames;           /* the innermost timeout or scope, borrowed */
+    void* frames;           /* the innermost timeout or scope, with a reference */
     int64_t deadline;       /* the earliest of all timeouts; INT64_MAX: none */
     uint64_t serial;        /* a number for each body: the owner of an RLock */
     int away;               /* parked, so no exception can be thrown into it */
