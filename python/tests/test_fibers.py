@@ -1370,6 +1370,17 @@ def test_exit_by_sys_exit_and_by_an_exception_in_run():
     assert in_process("import atexit; atexit.register(print, 'other'); weft.spawn(print, 'fiber').join()") == "fiber\nother\n"
 
 
+def test_exit_ends_the_last_runtime():
+    """A function of atexit that comes later may have one that ends itself, but none that lasts."""
+    out = in_process("import atexit\n"
+                     "def late():\n"
+                     "    print(weft.run(len, 'ab'))\n"
+                     "    try: weft.spawn(len, '')\n"
+                     "    except RuntimeError as e: print(e)\n"
+                     "atexit.register(late); weft.spawn(len, '').join()")
+    assert out == "2\nweft: the program is ending, and no one would end another runtime\n"
+
+
 def test_exit_with_a_thread_that_waits_for_fibers():
     assert in_process("ch = weft.Channel()\n"
                       "threading.Thread(target=lambda: print(ch.receive())).start()\n"

@@ -971,6 +971,7 @@ cdef bint _is_ending = False, _is_forked = False, _hooked = False
 cdef unsigned long _main_thread = _threading.main_thread().ident
 cdef uint64_t _runtimes = 0      # how many there were: the number of this one
 cdef bint _has_ender = False     # a thread is in _end_runtime()
+cdef bint _is_over = False       # the functions of atexit run
 cdef str _FORKED = "weft: this process was forked from one with fibers, so it can have none; start it anew (multiprocessing: spawn)"
 cdef object _threads_rlock = None
 cdef bint _has_pystate = pystate_init(_run_all) == 0
@@ -982,6 +983,8 @@ cdef void _no_hog(void *user, const weft_hog *hog) noexcept nogil:
 
 cdef int _need_runtime() except -1:
     if _rt == NULL or _is_ending or _is_forked:
+        if _is_over or _sys.is_finalizing():
+            raise RuntimeError("weft: the program is ending, and no one would end another runtime")
         _start_runtime(0, PYSTATE_STACK_BYTES)
     return 0
 
@@ -1094,6 +1097,8 @@ def run(main, /, *args, workers=None, stack_bytes=None):
 
 
 def _at_exit():
+    global _is_over
+    _is_over = True
     if _is_forked or (_rt == NULL and not _has_ender):
         return
     if not _end_runtime(_runtimes, AT_EXIT_NS):
