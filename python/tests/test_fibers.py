@@ -1,14 +1,17 @@
 """Functions of Python as fibers: weft.run, spawn, channels, locks, timeouts, scopes; how they end with the interpreter; thread states."""
 import contextvars
+import copy
 import ctypes
 import gc
 import os
+import pickle
 import queue
 import subprocess
 import sys
 import threading
 import time
 import traceback
+import weakref
 import zlib
 
 import pytest
@@ -77,10 +80,12 @@ def test_run_refuses_what_it_cannot_do(fibers):
         with pytest.raises(RuntimeError, match="a fiber cannot start a runtime"):
             weft.run(lambda: 1)
     fibers(main)
-    with pytest.raises(ValueError):
-        weft.run(lambda: 1, workers=0)
-    with pytest.raises(ValueError, match="stack_bytes"):
-        weft.run(lambda: 1, stack_bytes=1)
+    for workers in (0, -1, 2**31, 2**40, 1.5, "x"):
+        with pytest.raises((ValueError, TypeError)):
+            weft.run(lambda: 1, workers=workers)
+    for bytes_ in (-1, 0, 1, 2**60):
+        with pytest.raises(ValueError, match="stack_bytes"):
+            weft.run(lambda: 1, stack_bytes=bytes_)
     with pytest.raises(TypeError):
         weft.run(None)
     assert fibers(lambda: 1) == 1
@@ -121,6 +126,12 @@ def test_spawn_refuses_what_cannot_be_called(fibers):
         with pytest.raises(TypeError):
             weft.Fiber()
         assert weft.Fiber[int] and weft.Channel[int]      # for annotations
+        assert weft.spawn(len, "ab", name="\ud800").result() == 2
+        for made in (weft.spawn(len, ""), weft.Channel(), weft.Lock(), weft.scope(), weft.timeout(1), threading.RLock()):
+            for copies in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError):
+                    copies(made)
+        assert weft.Fiber.__new__(weft.Fiber).cancel()
     fibers(main)
 
 
@@ -351,6 +362,19 @@ def test_timeout_ends_the_block_only():
     from_both(check)
 
 
+def test_a_timeout_is_entered_once_at_a_time():
+    def check():
+        t = weft.timeout(SOON)
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                with t:
+                    time.sleep(SOON / 2)
+                    with pytest.raises(RuntimeError, match="entered already"):
+                        t.__enter__()
+                    weft.sleep(LATE)
+    from_both(check)
+
+
 def test_timeouts_nest_and_the_earliest_counts():
     def check():
         order = []
@@ -496,6 +520,29 @@ def test_a_failure_of_the_block_stops_its_fibers():
     from_both(check)
 
 
+def test_a_scope_may_be_entered_again():
+    def check():
+        s = weft.scope()
+        for cancels_before in (True, False, True):
+            if cancels_before:
+                s.cancel()        # of nothing
+            with s:
+                assert s.spawn(len, "ab").result() == 2
+                weft.sleep(0)
+                with pytest.raises(RuntimeError, match="entered already"):
+                    s.__enter__()
+                f = s.spawn(weft.sleep, LATE)
+                s.cancel()
+            assert f.done
+            weft.sleep(0)         # the stop is over
+            with pytest.raises(ZeroDivisionError):
+                with s:
+                    s.spawn(lambda: 1 / 0)
+        with s:
+            weft.sleep(0)
+    from_both(check)
+
+
 def test_scopes_nest(fibers):
     def fails():
         raise ValueError("inner")
@@ -539,6 +586,30 @@ def test_a_stop_and_a_timeout_reach_the_fibers_of_a_scope(fibers):
             g.result()
         assert children[0].done
     fibers(main)
+
+
+def test_a_scope_that_a_generator_holds_open_ends_with_its_thread(fibers):
+    children = []
+
+    def holds():
+        with weft.scope() as s:
+            children.append(s.spawn(weft.sleep, LATE))
+            yield
+
+    def on_thread():
+        keep.append(holds())
+        next(keep[0])
+
+    def main():
+        thread = threading.Thread(target=on_thread)
+        thread.start()
+        weft.blocking(thread.join)
+        children[0].join()
+
+    keep = []
+    fibers(main)          # for ever, if the scope were open
+    keep.clear()
+    assert fibers(lambda: 1) == 1
 
 
 def test_the_runtime_ends_after_the_scope_of_a_thread(fibers):
@@ -613,8 +684,8 @@ def test_channel_is_closed_and_drained():
             ch.receive()
         with pytest.raises(TimeoutError):
             weft.Channel().receive(timeout=0)
-        for bad in (-1, "x", None):
-            with pytest.raises((ValueError, TypeError)):
+        for bad in (-1, 1.5, "x", None, 2**70):
+            with pytest.raises((ValueError, TypeError, OverflowError)):
                 weft.Channel(bad)
     from_both(check)
 
@@ -705,6 +776,15 @@ def test_semaphore_and_lock_refuse_misuse():
             s.acquire(0)
         with pytest.raises(ValueError):
             s.release(0)
+        for n in (2**70, sys.maxsize):
+            with pytest.raises(OverflowError):
+                with weft.Semaphore() as full:
+                    full.release(n)
+                    full.release()
+        for _ in range(3):
+            most = weft.Semaphore(sys.maxsize)
+            most.acquire()
+            most.release()
         with pytest.raises(ValueError):
             weft.Semaphore(-1)
         lock = weft.Lock()
@@ -761,12 +841,83 @@ def test_blocking_runs_on_another_thread(fibers):
     assert weft.blocking(len, "ab") == 2
 
 
+def test_blocking_calls_see_a_stop_where_they_wait(fibers):
+    def body(kind):
+        try:
+            if kind == "scope":
+                with weft.scope() as s:
+                    s.spawn(lambda: 1 / 0)
+                    weft.sleep(LATE)
+            weft.sleep(LATE)
+        finally:
+            ended.append(kind)
+
+    def main():
+        for kind in ("sleep", "scope"):
+            begin = time.monotonic()
+            f = weft.spawn(weft.blocking, body, kind)
+            if kind == "sleep":
+                weft.sleep(SOON)
+                f.cancel()
+            with pytest.raises((weft.Cancelled, ZeroDivisionError)):
+                f.result()
+            assert time.monotonic() - begin < LATE / 2
+        weft.spawn(weft.blocking, body, "end of run")
+        weft.sleep(SOON)
+    ended = []
+    fibers(main)
+    assert ended == ["sleep", "scope", "end of run"]
+
+
+def test_blocks_that_no_one_else_refers_to_end_with_the_fiber():
+    out = in_process("def f():\n"
+                     "    for _ in range(5):\n"
+                     "        weft.timeout(1000).__enter__()\n"
+                     "        weft.scope().__enter__().spawn(weft.sleep, 1000)\n"
+                     "weft.run(lambda: [weft.spawn(f).result() for _ in range(20)] and None)\n"
+                     "thread = threading.Thread(target=lambda: [f() for _ in range(2)])\n"
+                     "weft.run(lambda: (thread.start(), weft.blocking(thread.join)) and None)\n"
+                     "print('all')", PYTHONMALLOC="debug")
+    assert out == "all\n"
+
+
+def test_scopes_that_are_not_left_where_they_were_entered(fibers):
+    def holds():
+        with weft.scope() as s:
+            children.append(s.spawn(weft.sleep, LATE))
+            yield
+
+    def enters():
+        keep.append(holds())
+        next(keep[-1])
+
+    def enters_in_blocking():
+        weft.blocking(enters)
+        weft.sleep(0)
+        with pytest.raises(RuntimeError, match="another side"):
+            keep[-1].close()
+
+    def leaves_in_blocking():
+        enters()
+        with pytest.raises(RuntimeError, match="another side"):
+            weft.blocking(keep[-1].close)
+        weft.sleep(0)
+
+    def main():
+        for body in (enters_in_blocking, leaves_in_blocking):
+            weft.spawn(body).result()
+            children[-1].join()
+    keep, children = [], []
+    fibers(main)          # the scopes end with the fibers that have entered them
+
+
 def test_rlock_belongs_to_a_fiber(fibers):
     real = threading.RLock
 
     def main():
         assert threading.RLock is not real
         lock, inside = threading.RLock(), []
+        assert weakref.ref(lock)() is lock
 
         def work(i):
             with lock:
@@ -927,6 +1078,29 @@ def test_thread_local_values_end_with_the_fiber(fibers):
     fibers(main, workers=1)
 
 
+def test_thread_local_values_that_leave_others_end_with_the_fiber(fibers):
+    class Leaves:
+        def __init__(self, times):
+            self.times = times
+
+        def __del__(self):
+            if self.times:
+                local.left = Leaves(self.times - 1)
+
+    def first():
+        assert not hasattr(local, "left")
+        local.left = Leaves(3)
+        sys.set_asyncgen_hooks(print, print)
+
+    def main():
+        for _ in range(20):
+            weft.spawn(first).result()
+            weft.sleep(0)
+            weft.spawn(first).result()
+        assert weft.spawn(sys.get_asyncgen_hooks).result() == (None, None)
+    fibers(main, workers=1)
+
+
 def test_tracing_ends_with_the_fiber(fibers):
     def traces():
         sys.settrace(lambda *_: None)
@@ -990,6 +1164,47 @@ def test_PYSTATE_3_fibers_go_on_beside_those_that_block_or_compute(fibers):
             h.result()
         return time.monotonic() - begin
     assert min(fibers(main) for _ in range(3)) < 3      # one after the other the sleeps take 4 s
+
+
+def test_PYSTATE_4_no_fiber_is_lost_or_run_twice(fibers):
+    """Threads and fibers spawn, cancel and join at once, and change at nearly each line."""
+    interval = sys.getswitchinterval()
+    runs, stopped = [0] * 4000, set()
+
+    def body(n):
+        if n % 3 == 0:
+            weft.yield_now()
+        elif n % 100 == 1:
+            time.sleep(0.0001)
+        runs[n] += 1
+
+    def spawns(first):
+        for base in range(first, first + 500, 20):
+            fs = {n: weft.spawn(body, n) for n in range(base, base + 20)}
+            for n in range(base, base + 20, 5):
+                fs[n].cancel()
+            for n, f in fs.items():
+                try:
+                    f.result()
+                except weft.Cancelled:
+                    stopped.add(n)
+
+    def main():
+        threads = [threading.Thread(target=spawns, args=(500 * i,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for f in [weft.spawn(spawns, 500 * i) for i in range(4, 8)]:
+            f.result()
+        for t in threads:
+            weft.blocking(t.join)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        fibers(main, workers=3)
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(n % 5 == 0 for n in stopped)
+    assert [n for n, times in enumerate(runs) if times != (n not in stopped)] == []
 
 
 def test_stress(fibers):
@@ -1082,6 +1297,25 @@ def test_PYSTATE_5_nothing_grows_with_the_number_of_fibers(fibers):
     assert not [o for o in gc.get_objects() if type(o) is weft.Fiber]
 
 
+def test_PYSTATE_5_thread_states_end_with_the_runtime_and_pystates_serve_again(fibers):
+    def main(threads):
+        go, began = weft.Event(), weft.Semaphore(0)
+        fs = [weft.spawn(lambda: (began.release(), go.wait())) for _ in range(300)]
+        for _ in range(300):
+            began.acquire()
+        assert _fibers._counts()["thread_states"] >= 301
+        go.set()
+        for f in fs[threads:]:          # the others wake late, while the runtime ends
+            f.join()
+        return _fibers._counts()["pystates"]
+
+    most = fibers(main, 0)
+    for threads in (0, 100, 300):
+        assert fibers(main, threads) <= most + 10      # some may have had no time to come back
+        assert _fibers._counts()["thread_states"] == 0
+        most = max(most, _fibers._counts()["pystates"])
+
+
 def test_threads_end_with_the_runtime(fibers):
     def threads():
         return len(os.listdir("/proc/self/task"))
@@ -1136,6 +1370,17 @@ def test_exit_by_sys_exit_and_by_an_exception_in_run():
     assert in_process("import atexit; atexit.register(print, 'other'); weft.spawn(print, 'fiber').join()") == "fiber\nother\n"
 
 
+def test_exit_ends_the_last_runtime():
+    """A function of atexit that comes later may have one that ends itself, but none that lasts."""
+    out = in_process("import atexit\n"
+                     "def late():\n"
+                     "    print(weft.run(len, 'ab'))\n"
+                     "    try: weft.spawn(len, '')\n"
+                     "    except RuntimeError as e: print(e)\n"
+                     "atexit.register(late); weft.spawn(len, '').join()")
+    assert out == "2\nweft: the program is ending, and no one would end another runtime\n"
+
+
 def test_exit_with_a_thread_that_waits_for_fibers():
     assert in_process("ch = weft.Channel()\n"
                       "threading.Thread(target=lambda: print(ch.receive())).start()\n"
@@ -1172,6 +1417,68 @@ def test_a_forked_child_has_no_fibers():
                      "print(os.waitpid(pid, 0)[1], flush=True)\n",
                      PYTHONWARNINGS="ignore")
     assert out == "True RLock\n0\n"
+
+
+FORKED = """
+import os
+def child(f):
+    pid = os.fork()
+    if pid == 0:
+        return f()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+"""
+
+
+def test_a_child_of_fork_may_have_fibers_when_the_runtime_was_over():
+    """The watch of the gate, which the child has lost, must begin anew: else the sleeps come one after the other."""
+    out = in_process(FORKED + "weft.run(len, '')\n"
+                     "def main():\n"
+                     "    begin = time.monotonic()\n"
+                     "    fs = [weft.spawn(time.sleep, 0.2) for _ in range(20)]\n"
+                     "    [f.result() for f in fs]\n"
+                     "    return time.monotonic() - begin\n"
+                     "def f():\n"
+                     "    print(min(weft.run(main) for _ in range(3)) < 3, flush=True)\n"
+                     "    os._exit(7)\n"
+                     "print(child(f))", PYTHONWARNINGS="ignore")
+    assert out == "True\n7\n"
+
+
+@pytest.mark.parametrize("call", ["f(end)", "weft.blocking(f, end)"])
+def test_a_child_that_is_forked_in_a_fiber_ends_with_it(call):
+    """In it the fiber waits as a thread does, and no other fiber comes."""
+    out = in_process(FORKED + "lock = []\n"
+                     "def in_child():\n"
+                     "    weft.yield_now(), weft.sleep(0.001)\n"
+                     "    lock[-1].release(), lock[-1].acquire()\n"
+                     "    try: weft.spawn(len, '')\n"
+                     "    except RuntimeError as e: print('forked' in str(e), flush=True)\n"
+                     "    try:\n"
+                     "        with weft.timeout(0.01): weft.Channel().receive()\n"
+                     "    except TimeoutError: print('in time', end=' ', flush=True)\n"
+                     "def f(end):\n"
+                     "    lock.append(threading.RLock())\n"
+                     "    with lock[-1], weft.scope() as s:\n"
+                     "        s.spawn(weft.sleep, 0.001)\n"
+                     "        print(child(lambda: (in_child(), end())), flush=True)\n"
+                     "def main():\n"
+                     "    others = [weft.spawn(lambda: [weft.sleep(0.001) for _ in range(100)]) for _ in range(10)]\n"
+                     "    for end in (int, lambda: sys.exit(3), lambda: os._exit(4)):\n"
+                     f"        weft.spawn(lambda: {call}).result()\n"
+                     "    [o.result() for o in others]\n"
+                     "weft.run(main, workers=2)", PYTHONWARNINGS="ignore", timeout=20)
+    assert out == "True\nin time (None, 0)\n0\nTrue\nin time 3\nTrue\nin time 4\n"
+
+
+def test_exit_while_a_thread_ends_its_run():
+    """Both the thread and the end of the interpreter find the last fiber ended; one of them ends the runtime."""
+    for _ in range(3):
+        out = in_process("def main():\n"
+                         "    weft.spawn(time.sleep, 0.4)\n"
+                         "    weft.sleep(0.01)\n"
+                         "    print('main')\n"
+                         "threading.Thread(target=weft.run, args=(main,), daemon=True).start(); time.sleep(0.2)")
+        assert out == "main\n"
 
 
 def test_the_default_runtime_lasts():

@@ -369,6 +369,31 @@ def test_requests_share_no_context_and_no_local():
                 assert (status, body.decode()) == (200, f"none,none;/{i},/{i}")
 
 
+def test_a_dump_shows_where_handlers_are():
+    dumped = []
+
+    def waits_in_here(event):
+        event.wait()
+
+    def app(q):
+        if q.path == "/dump":
+            dumped.append(weft.dump())
+            event.set()
+        else:
+            waits_in_here(event)
+        return "ok"
+
+    event = weft.Event()
+    with serving(app) as place:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(place.get, "/wait")
+            while "waits_in_here" not in weft.dump():
+                time.sleep(0.01)
+            assert place.get("/dump") == (200, b"ok")
+            assert waiting.result(LATE) == (200, b"ok")
+    assert "Python: called by native code" in dumped[0] and ", in test_a_dump_shows_where_handlers_are.<locals>.waits_in_here" in dumped[0]
+
+
 def test_a_limit_of_time_for_handlers():
     ended = []
 
@@ -472,6 +497,30 @@ def test_signals_end_the_server(number, grace, answered):
             p.send_signal(number)
             assert (b"done" in answer.result(LATE)) == answered
         assert p.stdout.readline() == "ended True\n"
+        assert p.wait(LATE) == 0
+
+
+@pytest.mark.parametrize("what", ["weft.sleep(100)", "time.sleep(100)", "exec('while True: pass')", "weft.blocking(time.sleep, 100)"])
+def test_the_end_of_the_program_while_a_handler_is_busy(what):
+    program = f"""
+import sys, threading, time, weft
+begun = threading.Event()
+def app(q):
+    begun.set()
+    {what}
+ready = threading.Event()
+server = weft.Server(app)
+weft.spawn(server.serve, "127.0.0.1:0", on_ready=lambda at: ready.set())
+ready.wait()
+import socket
+host, _, port = server.address.rpartition(":")
+s = socket.create_connection((host, int(port)))
+s.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+begun.wait()
+print("ends", flush=True)
+"""
+    with process("-c", program) as p:
+        assert p.stdout.readline() == "ends\n"
         assert p.wait(LATE) == 0
 
 

@@ -81,6 +81,19 @@ elseif(SOURCE STREQUAL "src/sync/channel_core.cpp")
     mutate([[buffer_.is_overfull() ?]] [[buffer_.is_overfull() && !::model::mutant("CHANNEL_BUFFER-1") ?]])
 elseif(SOURCE STREQUAL "src/sync/dataflow.cpp")
     mutate([[closes = c == me_;]] [[closes = c == me_ && !::model::mutant("DATAFLOW-1");]])
+elseif(SOURCE STREQUAL "python/src/weft/_gate.h")
+    leave_out("GATE-1 wake" [[if (stuck) gate_event_set(&first->wake);]])
+    leave_out("GATE-1 asks" [[if (stuck) first->asks = 1;]])
+    leave_out("GATE-1 grant" [[if (first) gate_event_set(&first->wake);]])
+    mutate([[gate.owner = me; /*]] [[if (!me->asks || !::model::mutant("GATE-1 owner")) gate.owner = me; /*]])
+    mutate([[        if (granted) continue;
+]] [[        if (granted && !::model::mutant("GATE-2 pop")) continue;
+]])
+    mutate([[if (!me->granted) gate_pop(); /*]]
+           [[if ((!me->granted || ::model::mutant("GATE-2 pop")) && !::model::mutant("GATE-2 stays")) gate_pop(); /*]])
+    leave_out("GATE-4 granted" [[me->granted = 0;]])
+    leave_out("GATE-4 asks" [[me->asks = 0;]])
+    leave_out("GATE-5" [[if (gate_load(&gate.watch_sleeps, GATE_SEQ_CST)) gate_wake_watch();]])
 endif()
 
 get_filename_component(folder "${COPY}" DIRECTORY)

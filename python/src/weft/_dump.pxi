@@ -20,8 +20,8 @@ cdef void _add_text(void *parts, const char *text, size_t n) noexcept nogil:
 
 
 cdef tuple _python_of(pystate *p):
-    """Of a fiber that runs a function of Python: its name, and the lines of its frames."""
-    cdef Fiber f = <Fiber>p.body
+    """Of a fiber that runs Python: its name, and the lines of its frames."""
+    name = "called by native code" if p.visitor else repr((<Fiber>p.body).name)
     lines = []
     frame = weft_frame_of(p)
     while frame is not None:
@@ -31,7 +31,7 @@ cdef tuple _python_of(pystate *p):
         code = frame.f_code
         lines.append(f'        File "{code.co_filename}", line {frame.f_lineno}, in {code.co_qualname}')
         frame = frame.f_back
-    return f"{f.name!r}{', on a thread of weft.blocking' if p.lent else ''}", lines
+    return f"{name}{', on a thread of weft.blocking' if p.lent else ''}", lines
 
 
 cdef list _in_groups(fibers):
@@ -55,7 +55,11 @@ def dump():
     python = {}
     # All with the GIL: no fiber gets on in Python meanwhile, so what is told of one fits together.
     while p != NULL:
-        if p.body != NULL and p.handle != NULL:
+        if p.visitor:
+            name, frames = _python_of(p)
+            if frames:     # else it is between two calls
+                python[p.visitor] = name, frames
+        elif p.body != NULL and p.handle != NULL:
             python[weft_fiber_id(p.handle)] = _python_of(p)
         p = p.after
     check(weft_dump(WEFT_DUMP_TEXT, _add_text, <void *>parts))

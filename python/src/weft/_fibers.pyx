@@ -18,6 +18,7 @@ from weft.c cimport *
 
 import atexit as _atexit
 import os as _os
+import sys as _sys
 import threading as _threading
 from types import GenericAlias as _GenericAlias
 
@@ -30,7 +31,9 @@ cdef extern from "Python.h":
     void PyObject_GC_Track(object o)
     void PyObject_GC_UnTrack(object o)
     bint PyObject_IS_GC(object o)
+    bint PyObject_GC_IsTracked(object o)
     unsigned long PyThread_get_thread_ident()
+    Py_ssize_t PY_SSIZE_T_MAX
 
 cdef extern from "_pystate.h":
     ctypedef struct pystate:
@@ -42,15 +45,19 @@ cdef extern from "_pystate.h":
         int stops
         bint lent
         bint of_fiber
+        uint64_t visitor
         pystate *after
     ctypedef struct pystate_counts:
-        uint64_t made, live, runners, queued, escalations
+        uint64_t pystates, made, live, runners, queued
     ctypedef struct pystate_globals:
         pystate_counts counts
         int ended
         uint64_t bodies
         pystate *live
         weft_event none_left
+    ctypedef struct gate_state:
+        uint64_t escalations
+    gate_state gate
     pystate_globals pystate_all
     const char *PYSTATE_REFUSES
     enum:
@@ -61,6 +68,7 @@ cdef extern from "_pystate.h":
         size_t n, chosen
     int pystate_init(void (*run)(pystate *me) noexcept)
     int pystate_start_watch()
+    void pystate_after_fork()
     pystate *pystate_current()
     int pystate_start(weft_runtime *rt, size_t stack_bytes)
     void pystate_clean(pystate *me)
@@ -76,7 +84,7 @@ cdef extern from "_pystate.h":
     int64_t pystate_now()
     pystate *pystate_visit(size_t stack_bytes) nogil
     void pystate_end_visit(pystate *me) nogil
-    void pystate_enter(pystate *me) nogil
+    void pystate_enter_visit(pystate *me) nogil
     void pystate_leave(pystate *me) nogil
 
 cdef enum:
@@ -196,7 +204,7 @@ cdef class Fiber:
         if self.context is not None:
             PyObject_GC_Track(self.context)  # what frees it expects that
         self.f = self.args = self.kw = self.context = None
-        if self.error is not None or PyObject_IS_GC(self.value):
+        if (self.error is not None or PyObject_IS_GC(self.value)) and not PyObject_GC_IsTracked(self):
             PyObject_GC_Track(self)
         if self.futures is not None:
             _tell_futures(self)
@@ -251,21 +259,41 @@ cdef void _run_body(pystate *me, Fiber f) noexcept:
         PyContext_Enter(f.context)
         try:
             if f.given_name is not None:
-                weft_set_name(f.given_name.encode())
+                weft_set_name(f.given_name.encode("utf-8", "replace"))
             if f.kw is None:
                 f.value = f.f(*f.args)
             else:
                 f.value = f.f(*f.args, **f.kw)
         finally:
-            if me.frames != NULL:
+            if me.frames != NULL and not _is_forked:
                 _leave_frames(me, NULL)
             PyContext_Exit(f.context)
     except BaseException as e:
         f.error = e
+    if _is_forked:
+        _exit_child(f.error)
     if f.given_name is not None:
         weft_set_name(b"python")
     me.body = NULL
     f.end()
+
+
+cdef void _exit_child(object error) noexcept:
+    """Ends a child that was forked in a fiber, at the end of the fiber: there is nothing to go back to."""
+    status = 0
+    try:
+        if isinstance(error, SystemExit):
+            status = 0 if error.code is None else error.code if isinstance(error.code, int) else 1
+            if not isinstance(error.code, (int, type(None))):
+                print(error.code, file=_sys.stderr)
+        elif error is not None:
+            status = 1
+            _sys.excepthook(type(error), error, error.__traceback__)
+        _sys.stdout.flush()
+        _sys.stderr.flush()
+    except BaseException:
+        status = status or 1
+    _os._exit(status & 0xFF)
 
 
 cdef Fiber _spawn(object f, tuple args, dict kw, object name, scope owner):
@@ -337,14 +365,28 @@ cdef class _ThreadPlace:
         self.place.deadline = INT64_MAX
 
 
+@cython.final
+@cython.no_gc_clear
+cdef class _EndOfThread:
+    """A value of a threading.local: blocks that a generator holds open do not outlive their thread, as with a fiber."""
+    cdef _ThreadPlace of
+
+    def __dealloc__(self):
+        _leave_frames(&self.of.place, NULL)
+
+
 cdef object _thread_places = _threading.local()
 
 
 cdef pystate *_place_of_thread() except NULL:
+    cdef _EndOfThread end
     try:
         place = _thread_places.place
     except AttributeError:
         place = _thread_places.place = _ThreadPlace()
+        end = _EndOfThread()
+        end.of = place
+        _thread_places.end = end
     return &(<_ThreadPlace>place).place
 
 
@@ -357,11 +399,11 @@ cdef pystate *_place() except NULL:
     return _place_of_thread()
 
 
-cdef int _block(int what, void *object, void *element, int64_t ns) except -1:
-    """A wait of a thread. The main thread wakes up now and then, so that signals are handled."""
+cdef int _block(pystate *lent, int what, void *object, void *element, int64_t ns) except -1:
+    """A wait of a thread. The main thread wakes up now and then, so that signals are handled, and that of a `lent` state to see stops."""
     cdef int64_t left = ns, end = 0
     cdef int s
-    if PyThread_get_thread_ident() != _main_thread or ns <= LOOK_NS:
+    if ns <= LOOK_NS or (lent == NULL and PyThread_get_thread_ident() != _main_thread):
         return pystate_block(what, object, element, ns)
     if ns != INT64_MAX:
         end = pystate_now() + ns
@@ -370,6 +412,8 @@ cdef int _block(int what, void *object, void *element, int64_t ns) except -1:
         if s != WEFT_TIMEDOUT and s != WEFT_BUSY:
             return s
         PyErr_CheckSignals()
+        if lent != NULL and lent.stops:
+            raise Cancelled()
         if ns != INT64_MAX:
             left = end - pystate_now()
             if left <= 0:
@@ -412,7 +456,7 @@ cdef int _wait_for(int what, void *object, void *element, int64_t ns) except -1:
             _send_runner()
         s = pystate_park(me, what, object, element, limit)
     else:
-        s = _block(what, object, element, limit)
+        s = _block(me if me.lent else NULL, what, object, element, limit)
     if s == WEFT_OK:
         return WEFT_OK
     if s == WEFT_TIMEDOUT or s == WEFT_BUSY:
@@ -464,6 +508,8 @@ cdef class _Frame:
         """Takes it out of the frames of its place."""
         cdef pystate *me = self.place
         cdef _Frame inner, f
+        if me == NULL:        # code that ran at the end of a child has left it already
+            return
         self.place = NULL
         if me.frames == <void *>self:
             me.frames = NULL
@@ -492,8 +538,10 @@ cdef class _Frame:
 
 cdef void _leave_frames(pystate *me, void *outer) noexcept:
     """Leaves what is inside of `outer`; NULL: all."""
-    while me.frames != outer:
-        (<_Frame>me.frames).abandon()
+    cdef _Frame f      # me.frames may have the last reference
+    while me.frames != outer and me.frames != NULL:
+        f = <_Frame>me.frames
+        f.abandon()
 
 
 @cython.final
@@ -509,6 +557,8 @@ cdef class timeout(_Frame):
         self.at = INT64_MAX
 
     def __enter__(self):
+        if self.place != NULL:
+            raise RuntimeError("weft: the block has been entered already")
         self.at = INT64_MAX if self.ns == INT64_MAX else pystate_now() + self.ns
         self.enter()
         return self
@@ -531,11 +581,11 @@ cdef set _scopes_of_threads = set()     # the runtime ends after these
 @cython.final
 cdef class scope(_Frame):
     """with weft.scope() as s: fibers of s.spawn() end before the block does; the first failure stops the others, and is raised."""
-    cdef weft_scope *handle    # without children of its own: it stops the opener
+    cdef weft_scope *handle    # without children of its own: it stops the opener; NULL: the opener is in weft.blocking()
     cdef set children
     cdef object error
     cdef weft_event empty
-    cdef bint is_waiting, is_stopped, is_own
+    cdef bint is_open, is_lent, is_waiting, is_stopped, is_own
 
     def __cinit__(self):
         self.children = set()
@@ -544,10 +594,16 @@ cdef class scope(_Frame):
     def __enter__(self):
         _need_runtime()
         self.enter()
-        cdef int s = weft_scope_open(_rt, NULL, &self.handle)
+        cdef int s = WEFT_OK
+        self.is_lent = self.place.lent
+        if not self.is_lent:       # else it might be open at the end of the call, which weft does not allow
+            s = weft_scope_open(_rt, NULL, &self.handle)
         if s != WEFT_OK:
             self.leave()
             check(s)
+        self.is_open = True
+        self.is_stopped = self.is_own = False
+        self.error = None
         if not self.place.of_fiber:
             _scopes_of_threads.add(self)
         return self
@@ -555,10 +611,11 @@ cdef class scope(_Frame):
     def spawn(self, f, /, *args, name=None, **kw):
         """Runs f(*args, **kw) as a fiber that ends with the block."""
         cdef Fiber child
-        if self.handle == NULL:
+        if not self.is_open:
             raise RuntimeError("weft.scope: the block has not been entered, or has been left")
         child = _spawn(f, args, kw, name, self)
-        self.children.add(child)
+        if not child.is_done:
+            self.children.add(child)
         if self.is_stopped:
             child.cancel()
         return child
@@ -569,7 +626,9 @@ cdef class scope(_Frame):
 
     cdef void stop(self) noexcept:
         cdef Fiber child
-        if not self.is_stopped and self.handle != NULL:
+        if not self.is_open:
+            return
+        if not self.is_stopped:
             self.place.stops += 1
             weft_scope_request_stop(self.handle)
         self.is_stopped = True
@@ -589,12 +648,14 @@ cdef class scope(_Frame):
     cdef void close(self) noexcept:
         cdef weft_scope *handle = self.handle
         self.handle = NULL
-        if handle == NULL:
+        if not self.is_open:
             return
+        self.is_open = False
         if self.is_stopped:
             self.place.stops -= 1
         _scopes_of_threads.discard(self)
-        weft_scope_close(handle)     # it has no children, so it does not wait
+        if handle != NULL:
+            weft_scope_close(handle)     # it has no children, so it does not wait
 
     cdef void abandon(self) noexcept:
         self.stop()
@@ -629,10 +690,10 @@ cdef class scope(_Frame):
 
     def __exit__(self, type, value, traceback):
         cdef pystate *me
-        if self.place == NULL:
+        if self.place == NULL or _is_forked:     # its fibers run in the parent
             return False
-        if self.place != _place():
-            raise RuntimeError("weft.scope: the block is left by another fiber than entered it")
+        if self.place != _place() or self.is_lent != self.place.lent:
+            raise RuntimeError("weft.scope: the block is left by another fiber than entered it, or on another side of weft.blocking")
         _leave_frames(self.place, <void *>self)
         is_own = self.is_stopped     # so a Cancelled is of this scope, and ends here
         if value is not None:
@@ -668,11 +729,10 @@ cdef class Channel:
     """Objects from any fibers and threads to any others, in their order. capacity 0: a send waits until a receiver takes its object."""
     cdef weft_channel *ch
 
-    def __cinit__(self, capacity=0):
-        cdef object n = capacity
-        if n < 0:
+    def __cinit__(self, Py_ssize_t capacity=0):
+        if capacity < 0:
             raise ValueError("weft.Channel: the capacity is negative")
-        check(weft_channel_create(sizeof(void *), n, NULL, NULL, &self.ch))
+        check(weft_channel_create(sizeof(void *), capacity, NULL, NULL, &self.ch))
 
     def __dealloc__(self):
         cdef PyObject *value = NULL
@@ -751,25 +811,35 @@ cdef class Event:
 cdef class Semaphore:
     """A count of permits."""
     cdef weft_semaphore s
+    cdef Py_ssize_t most       # permits that may be there: those of an acquire that is coming back are counted still
 
-    def __cinit__(self, value=1):
+    def __cinit__(self, Py_ssize_t value=1):
         check(weft_semaphore_init(&self.s, value))
+        self.most = value
+
+    cdef int take(self, int64_t ns) except -1:
+        _wait(PYSTATE_ACQUIRE, &self.s, NULL, ns)
+        self.most -= 1
+        return 0
 
     def acquire(self, timeout=None):
         """Takes a permit. TimeoutError: there was none in time."""
-        _wait(PYSTATE_ACQUIRE, &self.s, NULL, _ns(timeout))
+        self.take(_ns(timeout))
 
-    def release(self, n=1):
+    def release(self, Py_ssize_t n=1):
         if n < 1:
             raise ValueError("weft.Semaphore.release: n is less than 1")
+        if n > PY_SSIZE_T_MAX - self.most:     # which would stop the program
+            raise OverflowError("weft.Semaphore.release: more permits than it can count")
+        self.most += n
         weft_semaphore_release(&self.s, n)
 
     def __enter__(self):
-        _wait(PYSTATE_ACQUIRE, &self.s, NULL, INT64_MAX)
+        self.take(INT64_MAX)
         return self
 
     def __exit__(self, type, value, traceback):
-        weft_semaphore_release(&self.s, 1)
+        self.release()
 
 
 @cython.final
@@ -818,6 +888,7 @@ cdef uint64_t _owner() noexcept:
 @cython.final
 cdef class _RLock:
     """threading.RLock() while there is a runtime: its owner is a fiber or a thread. Not interrupted by stops, as threading's is not."""
+    cdef object __weakref__
     cdef weft_semaphore s
     cdef uint64_t owner
     cdef size_t count
@@ -852,7 +923,7 @@ cdef class _RLock:
     cdef int wait(self, int64_t ns) except -1:
         cdef pystate *me = _place()
         if not me.of_fiber or me.lent:
-            return _block(PYSTATE_ACQUIRE, &self.s, NULL, ns)
+            return _block(NULL, PYSTATE_ACQUIRE, &self.s, NULL, ns)
         if _oldest is not None:
             _send_runner()
         return pystate_park_shielded(me, PYSTATE_ACQUIRE, &self.s, NULL, ns)
@@ -914,6 +985,8 @@ cdef void _make_call(void *what) noexcept:
         c.value = c.f(*c.args, **c.kw)
     except BaseException as e:
         c.error = e
+    if _is_forked:
+        _exit_child(c.error)
 
 
 def blocking(f, /, *args, **kw):
@@ -947,6 +1020,10 @@ cdef weft_runtime *_rt = NULL
 cdef size_t _stack_bytes = PYSTATE_STACK_BYTES
 cdef bint _is_ending = False, _is_forked = False, _hooked = False
 cdef unsigned long _main_thread = _threading.main_thread().ident
+cdef uint64_t _runtimes = 0      # how many there were: the number of this one
+cdef bint _has_ender = False     # a thread is in _end_runtime()
+cdef bint _is_over = False       # the functions of atexit run
+cdef str _FORKED = "weft: this process was forked from one with fibers, so it can have none; start it anew (multiprocessing: spawn)"
 cdef object _threads_rlock = None
 cdef bint _has_pystate = pystate_init(_run_all) == 0
 
@@ -957,26 +1034,31 @@ cdef void _no_hog(void *user, const weft_hog *hog) noexcept nogil:
 
 cdef int _need_runtime() except -1:
     if _rt == NULL or _is_ending or _is_forked:
+        if _is_over or _sys.is_finalizing():
+            raise RuntimeError("weft: the program is ending, and no one would end another runtime")
         _start_runtime(0, PYSTATE_STACK_BYTES)
     return 0
 
 
 cdef int _start_runtime(unsigned workers, size_t stack_bytes) except -1:
-    global _rt, _stack_bytes, _hooked, _threads_rlock
+    global _rt, _runtimes, _stack_bytes, _hooked, _threads_rlock
     cdef weft_runtime_options o
     if PYSTATE_REFUSES != NULL:
         raise RuntimeError(f"weft: Python functions cannot be fibers here: {PYSTATE_REFUSES.decode()}")
     if _is_forked:
-        raise RuntimeError("weft: this process was forked from one with fibers, so it can have none; start it anew (multiprocessing: spawn)")
+        raise RuntimeError(_FORKED)
     if _is_ending or pystate_all.ended:
         raise RuntimeError("weft: the runtime is ending")
-    if not _has_pystate or pystate_start_watch() != 0:
+    if not _has_pystate:
+        raise RuntimeError("weft: Python functions cannot be fibers here: the thread that imported weft is none of Python's")
+    if pystate_start_watch() != 0:
         raise MemoryError("weft: no thread can be started")
     weft_runtime_options_init(&o)
     o.workers = workers
     o.stack_bytes = stack_bytes
     o.on_hog = _no_hog
     check(weft_runtime_create(&o, &_rt))
+    _runtimes += 1
     _stack_bytes = stack_bytes
     if not _hooked:
         _hooked = True
@@ -986,12 +1068,31 @@ cdef int _start_runtime(unsigned workers, size_t stack_bytes) except -1:
     return 0
 
 
-cdef bint _end_runtime(int64_t limit) except -1:
-    """Stops all fibers and waits for their end. \\returns False if some go on after `limit`."""
+cdef bint _end_runtime(uint64_t number, int64_t limit) except -1:
+    """Ends that runtime, if no one has. \\returns False if fibers go on after `limit`."""
+    global _has_ender
+    cdef int64_t begin = pystate_now()
+    # At the end of the program a thread may be in weft.run(): only one of the two ends the runtime.
+    while _has_ender:
+        if pystate_now() - begin > limit:
+            return False
+        pystate_block(PYSTATE_SLEEP, NULL, NULL, LOOK_NS // 100)
+        PyErr_CheckSignals()
+    if _rt == NULL or _runtimes != number:
+        return True
+    _has_ender = True
+    try:
+        return _stop_and_destroy(begin, limit)
+    finally:
+        _has_ender = False
+
+
+cdef bint _stop_and_destroy(int64_t begin, int64_t limit) except -1:
+    """Stops all fibers and waits for their end."""
     global _rt, _is_ending
     cdef weft_runtime *rt = _rt
     cdef Fiber f
-    cdef int64_t begin = pystate_now(), throw_at = begin + LOOK_NS
+    cdef int64_t throw_at = begin + LOOK_NS
     _is_ending = True
     while _oldest is not None:
         f = _take_oldest()
@@ -1026,31 +1127,40 @@ def run(main, /, *args, workers=None, stack_bytes=None):
     stack_bytes: address space for each fiber; None: 1 MiB, and 4 MiB on Python 3.11.
     """
     cdef Fiber f
+    cdef Py_ssize_t count = 0 if workers is None else workers
+    cdef Py_ssize_t bytes_ = PYSTATE_STACK_BYTES if stack_bytes is None else stack_bytes
+    cdef uint64_t number
     if pystate_current() != NULL or weft_self_id() != 0:
         raise RuntimeError("weft.run: a fiber cannot start a runtime; weft.spawn uses its own")
     if _rt != NULL and not _is_forked:
         raise RuntimeError("weft.run: there is a runtime already, of another weft.run or of an earlier weft.spawn")
-    if workers is not None and workers < 1:
-        raise ValueError("weft.run: workers is less than 1")
-    _start_runtime(workers or 0, PYSTATE_STACK_BYTES if stack_bytes is None else stack_bytes)
+    if workers is not None and not 0 < count < 1 << 31:
+        raise ValueError("weft.run: workers is less than 1, or too large")
+    if bytes_ < 1:
+        raise ValueError("weft.run: stack_bytes is less than 1")
+    _start_runtime(count, bytes_)
+    number = _runtimes
     try:
         f = _spawn(main, args, None, "main", None)
         f.join()
     finally:
-        _end_runtime(INT64_MAX)
+        _end_runtime(number, INT64_MAX)
     return f.result()
 
 
 def _at_exit():
-    if _is_forked or _rt == NULL:
+    global _is_over
+    _is_over = True
+    if _is_forked or (_rt == NULL and not _has_ender):
         return
-    if not _end_runtime(AT_EXIT_NS):
+    if not _end_runtime(_runtimes, AT_EXIT_NS):
         pystate_all.ended = True     # what goes on hangs when it asks for the GIL
 
 
 def _after_fork():
     global _is_forked
-    if _rt != NULL:
+    pystate_after_fork()
+    if _rt != NULL or _is_ending:
         _is_forked = True
         if _threading.RLock is _RLock:
             _threading.RLock = _threads_rlock
@@ -1068,7 +1178,7 @@ cdef void visit_leave(void *visit) noexcept nogil:
 
 
 cdef void visit_enter(void *visit) noexcept nogil:
-    pystate_enter(<pystate *>visit)
+    pystate_enter_visit(<pystate *>visit)
 
 
 cdef void visit_end(void *visit) noexcept nogil:
@@ -1158,7 +1268,8 @@ def _has_runtime():
 def _counts():
     """For tests."""
     c = pystate_all.counts
-    return {"thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued, "escalations": c.escalations}
+    return {"pystates": c.pystates, "thread_states": c.made, "runners_now": c.live, "runners": c.runners, "queued": c.queued,
+            "escalations": gate.escalations}
 
 include "_select.pxi"
 include "_coroutines.pxi"

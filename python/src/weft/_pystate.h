@@ -1,4 +1,4 @@
-/* _pystate.h - how a weft fiber carries Python: a thread state of its own, and the gate before the GIL.
+/* _pystate.h - how a weft fiber carries Python: by a thread state of its own, which its runner takes through the gate.
  *
  * A pystate is what a runner has: a weft fiber that runs Python functions one after the other. It is in one
  * of these states, and only its runner changes it.
@@ -6,7 +6,7 @@
  *     state      thread state   gate     listed in        leaves by
  *     idle       detached       no       the free list    pystate_take -> starting
  *     starting   detached       no       the live list    pystate_enter -> running
- *     queued     detached       no       the gate's line  grant -> running | patience ends -> asking
+ *     queued     detached       no       the gate's line  grant -> running | patience ends -> asking (_gate.h)
  *     asking     in take_gil    no       the gate's line  the GIL comes -> running, with the gate
  *     running    attached       mostly   the live list    pystate_leave -> parked | the list is empty -> idle
  *     parked     detached       no       the live list    pystate_enter -> running or queued
@@ -21,15 +21,13 @@
  *              fiber that is not there.
  *   PYSTATE-2  One fiber at a time uses a thread state, wherever that fiber runs. So the frames of the
  *              interpreter, which keep a pointer to it, have the right one after each migration.
- *   PYSTATE-3  The gate only decides which fiber asks for the GIL first. Its owner need not have the GIL: C
- *              code may have given it up. The first of the line, if nothing moved for a tick of the watch,
- *              asks the GIL itself and then owns the gate, whichever fiber had it. So every fiber in the
- *              line gets the GIL at last, also if a grant was lost.
- *   PYSTATE-4  owner, the live list, the list of fibers that have not begun, and all counts are written with
- *              the GIL only. The line and the free list have the gate's spinlock, which no one holds while it
- *              waits or has to get the GIL.
- *   PYSTATE-5  A pystate is never freed, so a wake that comes late finds memory. Its thread state lives until
- *              the runtime ends; then all that are idle are deleted.
+ *   PYSTATE-3  Every fiber that asks for the GIL gets it at last, if who has it gives it up when it is asked
+ *              for: a fiber takes it through the gate only (GATE-1), a lent thread state and a thread as
+ *              threads do.
+ *   PYSTATE-4  The live list, the list of fibers that have not begun, and all counts are written with the GIL
+ *              only. The free list has the gate's lock, which no one holds while it waits or has to get the GIL.
+ *   PYSTATE-5  A pystate is never freed (GATE-4). Its thread state lives until the runtime ends; then all that
+ *              are idle are deleted.
  *   PYSTATE-6  A stop of a weft fiber cannot be taken back, so a runner whose body was stopped takes no other
  *              body.
  *   PYSTATE-7  No C++ exception and no forced unwinding passes the first frame of a runner: a thread that
@@ -44,7 +42,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +49,8 @@
 #include <unistd.h>
 
 #include <weft/c.h>
+
+#include "_gate.h"
 
 /* Which internals of CPython this file knows: 3.11 to 3.13 with a GIL. */
 #if defined(Py_GIL_DISABLED)
@@ -71,84 +70,61 @@
 #define PYSTATE_C_CALL_BYTES 4096
 #define PYSTATE_STACK_BYTES (PY_VERSION_HEX < 0x030C0000 ? 4194304 : 1048576)
 
-/* Patience is one to two ticks. Chosen: about when the monitor takes the worker away, 0.6 ms. */
-#define PYSTATE_TICK_NS 500000
-#define PYSTATE_IDLE_TICKS 40  /* the watch sleeps after so many looks at an empty line; chosen: 20 ms */
-
 typedef struct pystate {
+    gate_place place;       /* the first member */
     PyThreadState* ts;
     weft_fiber* handle;     /* of the runner; its own to detach */
-    weft_event wake;        /* automatic: a grant, or the end of patience */
-    struct pystate* next;   /* in the line, or in the free list */
+    struct pystate* next;   /* in the free list */
     struct pystate* before; /* in the live list */
     struct pystate* after;
     void* body;             /* the Fiber that runs, borrowed from the runner's frame */
-    void* frames;           /* the innermost timeout or scope, borrowed */
+    void* frames;           /* the innermost timeout or scope, with a reference */
     int64_t deadline;       /* the earliest of all timeouts; INT64_MAX: none */
     uint64_t serial;        /* a number for each body: the owner of an RLock */
-    int granted;            /* under the lock, as the next one */
-    int asks;
     int away;               /* parked, so no exception can be thrown into it */
     int stops;              /* how many stops it has got that hold: of its fiber, and of its open scopes */
     int lent;               /* its thread state is on a thread of the blocking pool */
     int of_fiber;           /* and not of a thread of Python, which has only frames and a deadline here */
+    uint64_t visitor;       /* the number of the fiber of native code that visits Python; 0: a runner's */
 } pystate;
 
 typedef struct pystate_counts {
-    uint64_t made, live, runners, queued, escalations;
+    uint64_t pystates, made, live, runners, queued;
 } pystate_counts;
 
 static struct {
     PyInterpreterState* interpreter;
     weft_local current; /* pystate* of the calling fiber */
     pthread_key_t slot;
-    int has_slot;
     int ended; /* fibers were left behind at exit: a fiber that asks for the GIL now hangs */
     void (*run)(pystate* me);
     pystate* live;
     weft_event none_left;
     uint64_t bodies; /* that have begun */
     pystate_counts counts;
-    /* the gate */
-    int lock;
-    int held;
-    pystate* owner;
-    pystate *first, *last;
-    uint64_t passes;
-    pystate* idle;
-    pthread_mutex_t watch_mutex;
-    pthread_cond_t watch_wakes;
-    int watch_sleeps;
+    pystate* idle; /* the free list */
     int watch_runs;
 } pystate_all;
-
-/* ---- the lock of the gate -------------------------------------------------------------------- */
-
-static inline void pystate_lock(void) {
-    for (int tries = 0; __atomic_exchange_n(&pystate_all.lock, 1, __ATOMIC_ACQUIRE); ++tries)
-        if (tries >= 64) sched_yield(); /* the holder has lost its CPU */
-}
-static inline void pystate_unlock(void) { __atomic_store_n(&pystate_all.lock, 0, __ATOMIC_RELEASE); }
 
 /* ---- thread states --------------------------------------------------------------------------- */
 
 /* Of the calling fiber; null on a thread and in a fiber of native code. With the GIL. */
 static inline pystate* pystate_current(void) {
-    pystate* const owner = pystate_all.owner; /* mostly the caller, but C code of another may have given the GIL up */
+    pystate* const owner = (pystate*)gate.owner; /* mostly the caller, but C code of another may have given the GIL up */
     if (owner && owner->ts == PyThreadState_Get()) return owner;
     return (pystate*)weft_local_get(&pystate_all.current);
 }
 
 /* The slot of PyGILState has no public name: it is the key whose value on this thread is what
- * PyGILState says. */
-static void pystate_find_slot(void) {
+ * PyGILState says. \returns 0 if it was found */
+static int pystate_find_slot(void) {
     void* const mine = PyGILState_GetThisThreadState();
     for (pthread_key_t key = 0; mine && key < 1024; ++key)
         if (pthread_getspecific(key) == mine) {
             pystate_all.slot = key;
-            pystate_all.has_slot = 1;
-            return;
+            return 0;
         }
+    return -1;
 }
 
 static __attribute__((noinline)) void pystate_set_slot(PyThreadState* ts) { pthread_setspecific(pystate_all.slot, ts); }
@@ -180,143 +156,38 @@ static inline void pystate_detach(PyThreadState* ts) {
     PyEval_SaveThread();
 }
 
-/* ---- the gate -------------------------------------------------------------------------------- */
+/* ---- through the gate ------------------------------------------------------------------------ */
 
-/* Tells the first of the line to ask the GIL itself, if nothing has moved for a tick. It is a thread
- * of its own, since the workers may all be busy. */
-static void* pystate_watch(void* unused) {
-    uint64_t seen = 0;
-    int empty = 0;
-    (void)unused;
-    for (;;) {
-        const struct timespec tick = {0, PYSTATE_TICK_NS};
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &tick, NULL);
-        pystate_lock();
-        pystate* const first = pystate_all.first;
-        const int stuck = first && pystate_all.passes == seen && !first->asks;
-        if (stuck) first->asks = 1;
-        seen = pystate_all.passes;
-        pystate_unlock();
-        if (stuck) weft_event_set(&first->wake); /* PYSTATE-5 */
-        empty = first ? 0 : empty + 1;
-        if (empty < PYSTATE_IDLE_TICKS) continue;
-        pthread_mutex_lock(&pystate_all.watch_mutex);
-        __atomic_store_n(&pystate_all.watch_sleeps, 1, __ATOMIC_SEQ_CST);
-        /* A fiber that joins the line looks at watch_sleeps afterwards; so one of the two sees the other. */
-        while (!__atomic_load_n(&pystate_all.first, __ATOMIC_SEQ_CST) && __atomic_load_n(&pystate_all.watch_sleeps, __ATOMIC_SEQ_CST))
-            pthread_cond_wait(&pystate_all.watch_wakes, &pystate_all.watch_mutex);
-        __atomic_store_n(&pystate_all.watch_sleeps, 0, __ATOMIC_SEQ_CST);
-        pthread_mutex_unlock(&pystate_all.watch_mutex);
-        empty = 0;
-    }
-    return NULL;
-}
+static inline void gate_attach(gate_place* me) { pystate_attach(((pystate*)me)->ts); }
+static inline void gate_detach(gate_place* me) { pystate_detach(((pystate*)me)->ts); }
 
-static void pystate_wake_watch(void) {
-    pthread_mutex_lock(&pystate_all.watch_mutex);
-    __atomic_store_n(&pystate_all.watch_sleeps, 0, __ATOMIC_SEQ_CST);
-    pthread_cond_signal(&pystate_all.watch_wakes);
-    pthread_mutex_unlock(&pystate_all.watch_mutex);
-}
-
-/* Takes the first out of the line, which has the gate then. Under the lock. */
-static inline pystate* pystate_pop(void) {
-    pystate* const first = pystate_all.first;
-    if (!first) return NULL;
-    __atomic_store_n(&pystate_all.first, first->next, __ATOMIC_SEQ_CST);
-    if (!first->next) pystate_all.last = NULL;
-    first->next = NULL;
-    return first;
-}
-
-/* Waits in the line. On return the thread state is attached, and the gate is the caller's. */
-static __attribute__((noinline)) void pystate_queue(pystate* me) {
-    if (__atomic_load_n(&pystate_all.watch_sleeps, __ATOMIC_SEQ_CST)) pystate_wake_watch();
-    weft_shield not_now;
-    weft_shield_enter(&not_now, WEFT_FOREVER);
-    for (;;) {
-        /* A set of an earlier wait may come late, so the status says nothing. */
-        (void)!weft_event_wait(&me->wake, WEFT_FOREVER);
-        pystate_lock();
-        const int granted = me->granted, asks = me->asks;
-        pystate_unlock();
-        if (granted) {
-            pystate_attach(me->ts);
-            break;
-        }
-        if (!asks) continue;
-        pystate_attach(me->ts);
-        ++pystate_all.counts.escalations;
-        pystate_lock();
-        if (!me->granted) pystate_pop(); /* only the first asks, and it stays the first until it is granted the gate */
-        pystate_all.held = 1;
-        pystate_unlock();
-        break;
-    }
-    weft_shield_leave(&not_now);
-}
-
-/* Attaches the caller's thread state, through the gate. Parks; not interrupted by a stop. */
+/* Attaches the caller's thread state. Parks; not interrupted by a stop. */
 static inline void pystate_enter(pystate* me) {
-    pystate_lock();
-    if (pystate_all.held) {
-        me->granted = me->asks = 0;
-        me->next = NULL;
-        if (pystate_all.last)
-            pystate_all.last->next = me;
-        else
-            __atomic_store_n(&pystate_all.first, me, __ATOMIC_SEQ_CST);
-        pystate_all.last = me;
-        pystate_unlock();
-        pystate_queue(me);
-        ++pystate_all.counts.queued;
-    } else {
-        pystate_all.held = 1;
-        pystate_unlock();
-        pystate_attach(me->ts);
-    }
-    pystate_all.owner = me; /* PYSTATE-3: whichever fiber had it */
-    /* Only who has the GIL writes it, and the watch only compares it. */
-    __atomic_store_n(&pystate_all.passes, pystate_all.passes + 1, __ATOMIC_RELAXED);
+    if (gate_enter(&me->place)) ++pystate_all.counts.queued;
     me->away = 0;
 }
 
-/* Gives the gate to the first of the line, or to no one. */
-static inline void pystate_pass(void) {
-    pystate_lock();
-    pystate* const first = pystate_pop();
-    if (first)
-        first->granted = 1;
-    else
-        pystate_all.held = 0;
-    pystate_unlock();
-    if (first) weft_event_set(&first->wake);
-}
-
-/* Detaches the caller's thread state, and passes the gate on if it is the caller's (PYSTATE-1). */
+/* Detaches the caller's thread state (PYSTATE-1). */
 static inline void pystate_leave(pystate* me) {
-    const int owns = pystate_all.owner == me;
-    if (owns) pystate_all.owner = NULL;
     me->away = 1;
-    pystate_detach(me->ts);
-    if (owns) pystate_pass();
+    gate_leave(&me->place);
 }
 
 /* ---- runners --------------------------------------------------------------------------------- */
 
 static pystate* pystate_pop_idle(void) {
-    pystate_lock();
+    gate_lock();
     pystate* const me = pystate_all.idle;
     if (me) pystate_all.idle = me->next;
-    pystate_unlock();
+    gate_unlock();
     return me;
 }
 
 static void pystate_give(pystate* me) {
-    pystate_lock();
+    gate_lock();
     me->next = pystate_all.idle;
     pystate_all.idle = me;
-    pystate_unlock();
+    gate_unlock();
 }
 
 /* Gives it a thread state, if it has none. \returns -1 if there is no memory. */
@@ -348,8 +219,9 @@ static pystate* pystate_get(size_t stack_bytes) {
     if (!me) {
         me = (pystate*)calloc(1, sizeof *me);
         if (!me) return NULL;
-        weft_event_init(&me->wake, true);
+        weft_event_init(&me->place.wake, true);
         me->of_fiber = 1;
+        __atomic_fetch_add(&pystate_all.counts.pystates, 1, __ATOMIC_RELAXED);
     }
     if (pystate_complete(me, stack_bytes) != 0) {
         pystate_give(me);
@@ -365,6 +237,7 @@ static void pystate_list(pystate* me) {
     me->body = me->frames = NULL;
     me->deadline = INT64_MAX;
     me->lent = me->stops = 0;
+    me->visitor = 0;
     me->before = NULL;
     me->after = pystate_all.live;
     if (me->after) me->after->before = me;
@@ -398,19 +271,35 @@ static inline void pystate_renumber(PyThreadState* ts) {
     ts->id = ++last;
 }
 
-/* Nothing of a body is left for the next one: threading.local, tracing. With the GIL. */
+#ifdef PYSTATE_WORKS
+static inline int pystate_is_clean(const PyThreadState* ts) {
+#if PY_VERSION_HEX >= 0x030D0000
+    if (ts->threading_local_key || ts->threading_local_sentinel) return 0;
+#endif
+    return !(ts->dict && PyDict_GET_SIZE(ts->dict)) && !ts->c_tracefunc && !ts->c_profilefunc && !ts->async_gen_firstiter &&
+           !ts->async_gen_finalizer;
+}
+#endif
+
+/* Nothing of a body is left for the next one: threading.local, tracing, hooks. With the GIL. The code of
+ * Python that runs at the end of such a value may leave others; if it does so again and again, they stay. */
 static inline void pystate_clean(pystate* me) {
 #ifdef PYSTATE_WORKS
+    PyThreadState* const ts = me->ts;
+    for (int rounds = 0; rounds < 100 && !pystate_is_clean(ts); ++rounds) {
 #if PY_VERSION_HEX >= 0x030D0000
-    Py_CLEAR(me->ts->threading_local_key); /* the values of threading.local end with these two */
-    Py_CLEAR(me->ts->threading_local_sentinel);
+        Py_CLEAR(ts->threading_local_key); /* the values of threading.local end with these two */
+        Py_CLEAR(ts->threading_local_sentinel);
 #endif
-    if (me->ts->dict && PyDict_GET_SIZE(me->ts->dict)) {
-        PyDict_Clear(me->ts->dict);
-        pystate_renumber(me->ts);
+        if (ts->dict && PyDict_GET_SIZE(ts->dict)) {
+            PyDict_Clear(ts->dict);
+            pystate_renumber(ts);
+        }
+        if (ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
+        if (ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
+        Py_CLEAR(ts->async_gen_firstiter);
+        Py_CLEAR(ts->async_gen_finalizer);
     }
-    if (me->ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
-    if (me->ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
 #else
     (void)me;
 #endif
@@ -438,8 +327,15 @@ static int pystate_runner(void* arg) {
 
 /* ---- visits of fibers of native code --------------------------------------------------------- */
 
+/* Attaches the thread state of a visit. Parks */
+static void pystate_enter_visit(pystate* me) {
+    pystate* in_python __attribute__((cleanup(pystate_left_frame))) = me; /* PYSTATE-7 */
+    pystate_enter(me);
+    in_python = NULL;
+}
+
 /* Makes the calling fiber, which has no thread state, one that runs Python; it has the GIL then. Null:
- * no memory. Parks */
+ * no memory. The code that calls Python then sees to PYSTATE-7. Parks */
 static pystate* pystate_visit(size_t stack_bytes) {
     pystate* const me = pystate_get(stack_bytes);
     if (!me) return NULL;
@@ -448,9 +344,10 @@ static pystate* pystate_visit(size_t stack_bytes) {
         pystate_give(me);
         return NULL;
     }
-    pystate_enter(me);
+    pystate_enter_visit(me);
     pystate_list(me);
     me->away = 0;
+    me->visitor = weft_self_id();
     me->serial = ++pystate_all.bodies;
     return me;
 }
@@ -484,10 +381,10 @@ static weft_status pystate_start(weft_runtime* rt, size_t stack_bytes) {
 
 /* Deletes the thread states that no runner has; when no fiber runs. With the GIL. */
 static void pystate_delete_idle(void) {
-    pystate_lock();
+    gate_lock();
     pystate* list = pystate_all.idle;
     pystate_all.idle = NULL;
-    pystate_unlock();
+    gate_unlock();
     while (list) { /* Clear runs code of Python, which may start a runner: it finds a list without this one. */
         pystate* const me = list;
         list = me->next;
@@ -625,21 +522,34 @@ static weft_status pystate_blocking(pystate* me, void (*call)(void* what), void*
 static int pystate_init(void (*run)(pystate* me)) {
     pystate_all.interpreter = PyInterpreterState_Get();
     pystate_all.run = run;
-    pthread_mutex_init(&pystate_all.watch_mutex, NULL);
-    pthread_cond_init(&pystate_all.watch_wakes, NULL);
+    gate_sleep_init(&gate.watch);
     weft_event_init(&pystate_all.none_left, false);
-    pystate_find_slot();
+    if (pystate_find_slot() != 0) return -1;
     return weft_local_create(&pystate_all.current, NULL) == WEFT_OK ? 0 : -1;
 }
 
 /* \returns 0 if the watch runs. With the GIL. */
 static int pystate_start_watch(void) {
     if (pystate_all.watch_runs) return 0;
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, pystate_watch, NULL) != 0) return -1;
-    pthread_detach(thread);
+    if (gate_start_watch() != 0) return -1;
     pystate_all.watch_runs = 1;
     return 0;
+}
+
+/* In a forked child, which has neither the watch nor the carriers, and in which CPython has made the slot
+ * anew. The fibers of the parent never run here, but for the one that has called fork(): for weft it is a
+ * plain thread now. With the GIL. */
+static void pystate_after_fork(void) {
+    pystate* me = pystate_all.live;
+    while (me && me->ts != PyThreadState_Get()) me = me->after;
+    gate.lock = 0;
+    gate.first = gate.last = NULL;
+    gate.owner = me ? &me->place : NULL;
+    gate.held = me != NULL;
+    gate.watch_sleeps = 0;
+    gate_sleep_init(&gate.watch);
+    pystate_all.watch_runs = 0;
+    (void)pystate_find_slot();
 }
 
 #endif

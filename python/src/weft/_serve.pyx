@@ -37,8 +37,19 @@ from weft._core import Cancelled
 
 cdef extern from *:
     """
+    #include <unistd.h>
+
+    /* PYSTATE-7: a thread that CPython ends here, because the interpreter has ended, hangs in place of that. */
+    static void weft_left_call(int* in_python) {
+        while (*in_python) pause();
+    }
     /* A call of Python from code that has no GIL by its type, but has it in fact. */
-    static inline int weft_call(int (*f)(void*, void*, void*), void* a, void* b, void* c) { return f(a, b, c); }
+    static int weft_call(int (*f)(void*, void*, void*), void* a, void* b, void* c) {
+        int in_python __attribute__((cleanup(weft_left_call))) = 1;
+        const int result = f(a, b, c);
+        in_python = 0;
+        return result;
+    }
     """
     int weft_call(int (*f)(void *a, void *b, void *c) noexcept, void *a, void *b, void *c) noexcept nogil
 
