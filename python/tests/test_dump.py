@@ -84,7 +84,10 @@ def test_tells_of_fibers_together_that_wait_alike(fibers):
 
 
 def test_counts_what_has_not_begun(fibers):
+    interval = sys.getswitchinterval()
+
     def main():
+        sys.setswitchinterval(100)      # so that none begins before main() waits
         assert "not begun" not in weft.dump()
         first = weft.spawn(len, "")
         one = weft.dump()
@@ -92,10 +95,14 @@ def test_counts_what_has_not_begun(fibers):
         ten = weft.dump()
         first.cancel()
         nine = weft.dump()
+        sys.setswitchinterval(interval)
         for f in rest:
             f.join()
         return one, ten, nine, weft.dump()
-    one, ten, nine, none = fibers(main, workers=1)
+    try:
+        one, ten, nine, none = fibers(main, workers=1)
+    finally:
+        sys.setswitchinterval(interval)
     assert one.endswith("\n1 fiber of Python not begun\n") and ten.endswith("\n10 fibers of Python not begun\n")
     assert nine.endswith("\n9 fibers of Python not begun\n") and "not begun" not in none
 

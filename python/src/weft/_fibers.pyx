@@ -6,8 +6,8 @@
 # more runner to the gate if others are in the list: that one comes through if the body parks, blocks or computes. All
 # variables of this module belong to the GIL (PYSTATE-4).
 #
-# This is one file, although it is long: Cython calls functions of another module through pointers, and a wait
-# or a spawn would pay for that.
+# This is one module, although it is long: Cython calls functions of another module through pointers, and a wait
+# or a spawn would pay for that. Its last lines include select, the coroutines of asyncio, and dump.
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Clear, PyErr_SetObject, PyErr_WriteUnraisable
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
