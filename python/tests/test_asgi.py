@@ -6,6 +6,7 @@ import gc
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import weft
-from test_serve import LATE, Place, serving
+from test_serve import LATE, Place, command, serving, wait_for_line
 from weft import _fibers
 
 pytestmark = pytest.mark.skipif("weft._no_http" in sys.modules, reason="weft was built without HTTP")
@@ -623,6 +624,68 @@ def test_signals_end_a_server_that_streams(number):
                 while s.recv(65536):
                     pass
         assert p.stdout.read() == "shutdown\nended\n"
+        assert p.wait(LATE) == 0
+
+
+PROCESSES = """
+import asyncio, os, sys
+def say(what):
+    os.write(2, f"{what} {os.getpid()}\\n".encode())
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        for what in ("startup", "shutdown"):
+            await receive()
+            say(what)
+            await send({"type": f"lifespan.{what}.complete"})
+        return
+    await send({"type": "http.response.start", "status": 200})
+    await send({"type": "http.response.body", "body": str(os.getpid()).encode()})
+    if scope["path"] == "/behind":
+        await asyncio.sleep(0.1)
+        say("behind")
+"""
+
+
+def test_each_process_has_a_lifespan(tmp_path):
+    (tmp_path / "shop.py").write_text(PROCESSES)
+    with command(tmp_path, "shop", "--interface", "asgi", "--listen", "127.0.0.1:0", "--processes", "2") as p:
+        seen = {what: [] for what in ("startup", "shutdown", "behind")}
+
+        def read_to(pattern):
+            for line in p.stderr:
+                if said := re.search(r"(startup|shutdown|behind) (\d+)$", line):
+                    seen[said[1]].append(int(said[2]))
+                if found := re.search(pattern, line):
+                    return found
+            pytest.fail(f"no line has {pattern}")
+
+        place = Place(type("At", (), {"address": read_to("http://(.*)$")[1]}), [])
+        read_to("generation 1 is ready, 2 processes")
+        first = {*seen["startup"]}
+        assert len(first) == 2 and {int(place.get()[1]) for _ in range(20)} <= first
+        answered = int(place.get("/behind")[1])
+        p.send_signal(signal.SIGHUP)
+        read_to("generation 1 has ended")
+        assert {*seen["shutdown"]} == first and seen["behind"] == [answered]     # it had its grace
+        p.send_signal(signal.SIGTERM)
+        read_to("generation 2 has ended")
+        assert p.wait(LATE) == 0
+    assert len(seen["startup"]) == 4 and sorted(seen["startup"]) == sorted(seen["shutdown"])
+
+
+def test_the_command_takes_a_loop(tmp_path):
+    (tmp_path / "shop.py").write_text(
+        'import asyncio\n'
+        'class Mine(asyncio.SelectorEventLoop):\n'
+        '    pass\n'
+        'async def app(scope, receive, send):\n'
+        '    assert scope["type"] == "http"\n'
+        '    await send({"type": "http.response.start", "status": 200})\n'
+        '    await send({"type": "http.response.body", "body": type(asyncio.get_running_loop()).__name__.encode()})\n')
+    with command(tmp_path, "shop", "--interface", "asgi", "--loop", "shop:Mine", "--listen", "127.0.0.1:0") as p:
+        place = Place(type("At", (), {"address": wait_for_line(p.stderr, "http://(.*)$")[1]}), [])
+        assert place.get() == (200, b"Mine")
+        p.send_signal(signal.SIGTERM)
         assert p.wait(LATE) == 0
 
 

@@ -3,6 +3,7 @@
 The application runs on the loop's thread. What only the fiber of a request may do (read the body, write the answer) the task asks of it: it
 puts a wish into a queue, and the fiber tells what became of it by call_soon_threadsafe. docs/design/asgi.md says why it is so.
 """
+# mypy: ignore-errors
 import asyncio
 import collections
 import contextlib

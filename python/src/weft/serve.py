@@ -47,6 +47,7 @@ def arguments(words):
     p.add_argument("app", metavar="MODULE:APP", help="what answers, for example shop.main:app; without :APP it is called app")
     p.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="default: %(default)s; port 0 picks one")
     p.add_argument("--interface", choices=["plain", "wsgi", "asgi"], default="wsgi", help="default: %(default)s")
+    p.add_argument("--loop", metavar="MODULE:FUNCTION", help="for asgi: what makes the event loop, for example uvloop:new_event_loop")
     p.add_argument("--factory", action="store_true", help="APP is a function that makes the application")
     p.add_argument("--workers", type=int, metavar="N", help="threads that run fibers; default: one for each CPU")
     p.add_argument("--processes", type=number_or_none(int), metavar="N", default=1,
@@ -74,7 +75,8 @@ def run(o):
     sys.path.insert(0, os.getcwd())
     log = True if o.access_log == "-" else o.access_log
     try:
-        server = _weft.Server(find(o.app, o.factory), interface=o.interface, static=dict(pair.split("=", 1) for pair in o.static),
+        server = _weft.Server(find(o.app, o.factory), interface=o.interface, loop=find(o.loop, False) if o.loop else None,
+                              static=dict(pair.split("=", 1) for pair in o.static),
                               access_log=log, access_log_format=o.access_log_format, **options)
         server.serve(o.listen, workers=o.workers, processes=o.processes, grace=o.grace,
                      on_ready=lambda at: print(f"weft: serving {o.app} at http://{at}", file=sys.stderr, flush=True))
