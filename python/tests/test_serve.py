@@ -549,7 +549,7 @@ def environ():
     return seen[0]
 
 
-def test_the_environ_is_that_of_PEP_3333(environ):
+def test_the_environ_is_complete(environ):
     host, _, port = environ["ADDRESS"].rpartition(":")
     expected = {
         "REQUEST_METHOD": "POST", "SCRIPT_NAME": "", "PATH_INFO": "/a b\xc3\xa9//", "QUERY_STRING": "x=%20y", "CONTENT_TYPE": "text/x",

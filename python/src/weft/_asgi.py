@@ -41,15 +41,14 @@ WHOLE, GONE, STOPPED = "whole", "gone", "stopped"
 
 
 class Call:
-    """One call of the application, and what its task and its fiber tell each other.
+    """One call of the application, and what its task and its fiber tell each other."""
 
-    ASGI-1  Only the loop's thread uses `phase` and the fields below it; only the fiber uses `q` and `written`. The fiber reads `status`,
-            `headers` and `announced` after it has taken the first message of a body, and they do not change any more then.
-    ASGI-2  The loop's thread never waits for the fiber but as a task: it appends to `wishes` and sets `has_wish`.
-    ASGI-3  A fiber says by leave(), once, that it takes no more wishes; left() settles what is still there. It need not if it has
-            answered by one message (ASGI-4).
-    ASGI-4  If is_left is true, the fiber takes no wish that is appended from then on.
-    """
+    # ASGI-1  Only the loop's thread uses `phase` and the fields below it; only the fiber uses `q` and `written`. The fiber reads `status`,
+    #         `headers` and `announced` after it has taken the first message of a body, and they do not change any more then.
+    # ASGI-2  The loop's thread never waits for the fiber but as a task: it appends to `wishes` and sets `has_wish`.
+    # ASGI-3  A fiber says by leave(), once, that it takes no more wishes; left() settles what is still there. It need not if it has
+    #         answered by one message (ASGI-4).
+    # ASGI-4  If is_left is true, the fiber takes no wish that is appended from then on.
 
     def __init__(self, app, q):
         self.app, self.q = app, q
