@@ -109,3 +109,7 @@ def test_asgi():
                 assert answer.read() == b"".join(b"visit %d\n" % i for i in range(n))
         p.send_signal(signal.SIGTERM)
         assert p.wait(60) == 0
+
+
+def test_fetch_all():
+    assert printed("fetch_all.py") == f"{[n * n for n in range(10)]}\n"

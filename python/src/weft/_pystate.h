@@ -86,6 +86,7 @@ typedef struct pystate {
     int lent;               /* its thread state is on a thread of the blocking pool */
     int of_fiber;           /* and not of a thread of Python, which has only frames and a deadline here */
     uint64_t visitor;       /* the number of the fiber of native code that visits Python; 0: a runner's */
+    struct pystate* outer;  /* another visit of that fiber, which is not attached */
 } pystate;
 
 typedef struct pystate_counts {
@@ -340,6 +341,7 @@ static pystate* pystate_visit(size_t stack_bytes) {
     pystate* const me = pystate_get(stack_bytes);
     if (!me) return NULL;
     pystate_set_slot(NULL); /* PYSTATE-1: a new thread state has taken it */
+    me->outer = (pystate*)weft_local_get(&pystate_all.current);
     if (weft_local_set(&pystate_all.current, me) != WEFT_OK) {
         pystate_give(me);
         return NULL;
@@ -357,8 +359,9 @@ static void pystate_end_visit(pystate* me) {
     pystate_clean(me);
     me->body = NULL;
     pystate_unlist(me);
+    pystate* const outer = me->outer;
     pystate_leave(me);
-    (void)!weft_local_set(&pystate_all.current, NULL);
+    (void)!weft_local_set(&pystate_all.current, outer);
     pystate_give(me);
 }
 
