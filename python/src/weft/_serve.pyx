@@ -378,7 +378,7 @@ cdef int on_request(weft_http_request *q, void *route) noexcept nogil:
     cdef void *visit = visit_begin()
     cdef int s
     if visit == NULL:
-        return weft_fail(b"no memory for a thread state of Python")
+        return WEFT_ENOMEM
     s = weft_call(call_app, q, route, visit)
     if s == STREAMS:
         visit_leave(visit)
@@ -540,7 +540,7 @@ cdef int work_as_worker(weft_prefork_worker *w, void *life_of_server) noexcept n
         return s
     visit = visit_begin()
     if visit == NULL:
-        return weft_fail(b"no memory for a thread state of Python")
+        return WEFT_ENOMEM
     s = weft_call(begin_as_worker, l.python, NULL, NULL)
     visit_end(visit)
     if s == WEFT_OK:
@@ -668,7 +668,7 @@ cdef class Server:
             app = self.application = Application(app, self, loop)
         if app is not None:
             self.add(None, "/", app, interface)
-            self.add(None, "/{path...}", app, interface, is_root=True)
+            self.add(None, "/{path...}", app, interface)
 
     def __dealloc__(self):
         weft_http_destroy(self.handle)
@@ -684,7 +684,7 @@ cdef class Server:
         self.log_file = log        # keeps it open
         return _check(weft_http_log_access(self.handle, descriptor, _formats[format]))
 
-    cdef int add(self, object method, object pattern, object app, str interface, bint is_root=False) except -1:
+    cdef int add(self, object method, object pattern, object app, str interface) except -1:
         cdef Route r
         if not callable(app):
             raise TypeError(f"weft: {app!r} is not callable, so it cannot answer requests")
@@ -852,7 +852,7 @@ cdef class Server:
                 weft_http_stop(handle, ns)
 
     cdef int fail(self, weft_http_request *q, object error) noexcept:
-        """Tells of what a handler has raised. \returns the status of the handler, which makes the answer a 500."""
+        """Tells of what a handler has raised. \\returns the status of the handler, which makes the answer a 500."""
         try:
             if isinstance(error, BodyError):
                 return weft_fail(b"a body")     # the server has its own words for that

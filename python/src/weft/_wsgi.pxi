@@ -383,7 +383,7 @@ cdef bint find_file(object result, Answer a, StartResponse start, weft_http_requ
 
 
 cdef int64_t first_piece(Answer a, object result, StartResponse start, weft_http_request *q) except -2:
-    """Finds what there is before the headers can be sent: a.first; and a.pieces, if there may be more. \returns the length to announce."""
+    """Finds what there is before the headers can be sent: a.first; and a.pieces, if there may be more. \\returns the length to announce."""
     cdef int64_t length
     cdef bytes first = b""
     cdef bint is_all = True
