@@ -118,6 +118,8 @@ expect("tools/lint/parks.txt has all that park", now <= kept, "add\n" + "\n".joi
 # And all functions of the C ABI. Some park for a reason that their users never meet, such as a limit of fibers that they do not set.
 now = {name for name in run(lint, "--list-parking", c_library).stdout.split() if name.startswith("weft_")}
 expect("of the functions for C some park", len(now) > 25)
+# These park by a virtual function, which the tool does not follow.
+now |= {"weft_http_flush", "weft_http_read", "weft_http_write", "weft_http_write_file"}
 expect("tools/lint/parks.txt has the same of them", now == {name for name in kept if name.startswith("weft_")}, sorted(now))
 print(f"{len(failures)} failed")
 sys.exit(1 if failures else 0)
