@@ -43,7 +43,8 @@ def number_or_none(make):
 
 
 def arguments(words):
-    p = argparse.ArgumentParser(prog="python -m weft.serve", description="Serves an application by HTTP, each request on a fiber of its own.")
+    p = argparse.ArgumentParser(prog="python -m weft.serve", allow_abbrev=False,
+                                description="Serves an application by HTTP, each request on a fiber of its own.")
     p.add_argument("app", metavar="MODULE:APP", help="what answers, for example shop.main:app; without :APP it is called app")
     p.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="default: %(default)s; port 0 picks one")
     p.add_argument("--interface", choices=["plain", "wsgi", "asgi"], default="wsgi", help="default: %(default)s")
@@ -121,9 +122,13 @@ def main(words=None):
     words = sys.argv[1:] if words is None else words
     o = arguments(words)
     if o.chdir:
-        os.chdir(o.chdir)
+        folder = os.path.abspath(o.chdir)
+        os.chdir(folder)
+        # A process that this one starts begins in the folder. Of two words the last one counts.
+        words = [*words, "--chdir", folder]
+        sys.orig_argv += ["--chdir", folder]
     if o.reload:
-        return run_and_reload([w for w in words if w != o.chdir and w != "--chdir" and not w.startswith("--chdir=")])
+        return run_and_reload(words)
     return run(o)
 
 
