@@ -1,6 +1,7 @@
 """weft.serve: functions and WSGI programs behind the HTTP server, bodies both ways, failures, limits, the end."""
 import contextlib
 import contextvars
+import gzip
 import http.client
 import io
 import json
@@ -278,6 +279,66 @@ def test_a_request_that_outlives_its_answer():
                 use()
 
 
+def test_a_request_that_outlives_a_streamed_answer():
+    kept, seen = [], []
+
+    class Pieces:
+        def __init__(self, q):
+            self.q = q
+
+        def __iter__(self):
+            return iter([b"a", b"b"])
+
+        def close(self):
+            try:
+                seen.append((self.q.method, self.q.target, self.q.read()))
+            except RuntimeError as e:
+                seen.append((self.q.method, self.q.target, str(e)))
+
+    def app(q):
+        kept.append(q)
+        return weft.Response(Pieces(q))
+
+    with serving(app) as place:
+        assert place.ask("POST", "/x?y=1", b"body", {"X-A": "1"})[1] == b"ab"
+        assert place.ask("HEAD", "/x?y=1", headers={"X-A": "1"})[1] == b""
+    assert seen == [("POST", "/x?y=1", b"body"), ("HEAD", "/x?y=1", "weft: the request is over")]
+    for q, method in zip(kept, ("POST", "HEAD"), strict=True):
+        assert (q.method, q.path, q.query, q.header("x-A"), q.peer[0]) == (method, "/x", {"y": "1"}, "1", "127.0.0.1")
+        with pytest.raises(RuntimeError, match="over"):
+            q.read(1)
+
+
+def test_a_body_error_that_a_program_makes_is_reported():
+    def app(q):
+        raise weft.BodyError("its own")
+
+    with serving(app) as place:
+        assert place.get()[0] == 500
+    assert [str(e) for _, _, e in place.failures] == ["its own"]
+
+
+def test_a_child_that_is_forked_in_a_handler_does_not_answer():
+    def child_of(q):
+        pid = os.fork()
+        if pid == 0:
+            if q.path == "/raises":
+                raise SystemExit(3)
+            return "the child's"
+        return f"{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}"
+
+    def app(q):
+        if q.path != "/pieces":
+            return child_of(q)
+        return (child_of(q) for _ in range(2))
+
+    with serving(app) as place:
+        assert place.get("/") == (200, b"0")
+        assert place.get("/raises") == (200, b"3")
+        assert place.get("/pieces") == (200, b"00")
+    assert not place.failures
+
+
 def test_the_body_is_read_by_the_fiber_of_the_handler():
     def app(q):
         for elsewhere in (lambda: weft.spawn(q.read).result(), lambda: weft.blocking(q.read)):
@@ -309,6 +370,14 @@ def test_routes_constants_and_files_go_before_the_program(tmp_path):
     with serving(None, prepare) as place:
         assert place.get("/other")[0] == 404
         assert place.ask("POST", "/health")[0] == 405
+
+
+def test_routes_are_not_added_while_it_serves(tmp_path):
+    with serving(lambda q: "app") as place:
+        for add in (lambda s: s.route("GET", "/a", lambda q: "a"), lambda s: s.constant("/a", "a"), lambda s: s.files("/a", tmp_path)):
+            with pytest.raises(RuntimeError, match="before it serves"):
+                add(place.server)
+        assert place.get("/a") == (200, b"app")
 
 
 def test_handlers_wait_without_holding_up_others():
@@ -686,6 +755,52 @@ def test_answers_of_a_wsgi_program(tmp_path):
     assert not place.failures
 
 
+def test_headers_that_come_twice_are_joined():
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        return [repr([environ["HTTP_X"], environ["HTTP_Y"]]).encode()]
+
+    with wsgi(app) as place:
+        assert b"\r\n['1,1', ',']" in place.raw(b"GET / HTTP/1.1\r\nHost: x\r\nX: 1\r\nX: 1\r\nY:\r\nY:\r\nConnection: close\r\n\r\n")
+
+
+def test_answers_of_a_wsgi_program_that_changes_its_mind(tmp_path):
+    with gzip.open(tmp_path / "file.gz", "wb") as f:
+        f.write(b"not compressed")
+
+    class CloseFails(list):
+        def close(self):
+            raise ValueError("close")
+
+    def app(environ, start_response):
+        what = environ["PATH_INFO"]
+        write = start_response("200 OK", [])
+        if what == "/gzip":            # its descriptor has other bytes than it reads
+            return environ["wsgi.file_wrapper"](gzip.open(tmp_path / "file.gz"))
+        if what == "/replaced":
+            write(b"what is not sent")
+            try:
+                raise ValueError
+            except ValueError:
+                start_response("500 Replaced", [("Content-Length", "5")], sys.exc_info())
+            return [b"error"]
+        if what == "/close":
+            return CloseFails([b"whole"])
+        if what == "/write":
+            return (write(b"late") or b"two" if i else b"one" for i in range(2))
+        return iter([b"one", "two"])
+
+    with wsgi(app) as place:
+        assert place.get("/gzip") == (200, b"not compressed")
+        assert place.get("/replaced") == (500, b"error")
+        assert not place.failures
+        assert place.get("/close") == (200, b"whole")
+        for target in (b"/write", b"/str"):
+            assert b"two" not in place.raw(b"GET " + target + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert [str(e) for _, _, e in place.failures] == [
+        "close", "write: the first piece of the answer has gone already", "weft: a piece of an answer is bytes, not str"]
+
+
 def test_wsgi_programs_that_are_wrong():
     closed = []
 
@@ -1027,6 +1142,57 @@ def test_processes_are_refused_beside_fibers():
             server.serve(workers=n)
 
 
+def test_what_processes_give_back():
+    program = (
+        "import os, signal, threading, weft\n"
+        "def app(q):\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0: return 'the child\\'s'\n"
+        "    return f'{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}'\n"
+        "weft.serve(app, '127.0.0.1:0', processes=1 + 1, on_ready=lambda at: print('at', at, flush=True))\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "assert weft.run(lambda: 3) == 3\n"
+        "print('returned')\n")
+    with process("-c", program) as p:
+        place = Place(type("At", (), {"address": wait_for_line(p.stdout, "at (.*)$")[1]}), [])
+        assert place.get() == (200, b"0")
+        p.send_signal(signal.SIGTERM)
+        assert p.communicate(timeout=LATE)[0] == "returned\n"
+        assert p.returncode == 0
+
+
+def test_an_exception_that_ends_the_wait_ends_the_server():
+    program = (
+        "import signal, weft\n"
+        "def late(number, frame): raise ZeroDivisionError\n"
+        "signal.signal(signal.SIGALRM, late)\n"
+        "weft.spawn(int).result()\n"
+        "server = weft.Server(lambda q: 'x')\n"
+        "try:\n"
+        "    server.serve('127.0.0.1:0', on_ready=lambda at: signal.raise_signal(signal.SIGALRM))\n"
+        "except ZeroDivisionError:\n"
+        "    print('raised')\n"
+        "import socket\n"
+        "host, _, port = server.address.rpartition(':')\n"
+        "try:\n"
+        "    socket.create_connection((host, int(port)))\n"
+        "except ConnectionRefusedError:\n"
+        "    print('refused')\n")
+    with process("-c", program) as p:
+        assert p.communicate(timeout=LATE)[0] == "raised\nrefused\n"
+
+
+def test_the_command_in_another_folder(folder):
+    (folder / "shop").mkdir()          # as the module is called
+    os.rename(folder / "shop.py", folder / "shop" / "shop.py")
+    for more in (["--processes", "2"], ["--reload"]):
+        with command(folder, "shop", "--chdir", "shop", "--listen", "127.0.0.1:0", *more) as p:
+            place = Place(type("At", (), {"address": wait_for_line(p.stderr, "http://(.*)$")[1]}), [])
+            assert place.get()[0] == 200
+            p.send_signal(signal.SIGTERM)
+            assert p.wait(LATE) == 0
+
+
 def test_the_command(folder):
     with command(folder, "shop:inner.app", "--interface", "plain", "--listen", "127.0.0.1:0", "--static", "/s=static", "--access-log", "-",
                  "--access-log-format", "common", "--max-body-bytes", "3", "--request-timeout", "none") as p:
@@ -1049,6 +1215,7 @@ def test_the_command(folder):
     (["broken"], "No module named 'no_such_module'"), (["shop", "--listen", "x"], "the port is missing"), (["shop", "--static", "x"], "PREFIX=FOLDER"),
     (["shop", "--max-body-bytes", "0"], "max_body_bytes is less than 1"), (["shop", "--workers", "0"], "workers is less than 1"),
     (["shop", "--processes", "0"], "processes is less than 1"), (["shop", "--interface", "cgi"], "invalid choice"), ([], "required"),
+    (["shop", "--facto"], "unrecognized"),
 ])
 def test_the_command_refuses(folder, words, said):
     with command(folder, *words) as p:

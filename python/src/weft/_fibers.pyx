@@ -1041,7 +1041,7 @@ cdef int _need_runtime() except -1:
 
 
 cdef int _start_runtime(unsigned workers, size_t stack_bytes) except -1:
-    global _rt, _runtimes, _stack_bytes, _hooked, _threads_rlock
+    global _rt, _runtimes, _stack_bytes, _threads_rlock
     cdef weft_runtime_options o
     if PYSTATE_REFUSES != NULL:
         raise RuntimeError(f"weft: Python functions cannot be fibers here: {PYSTATE_REFUSES.decode()}")
@@ -1060,11 +1060,17 @@ cdef int _start_runtime(unsigned workers, size_t stack_bytes) except -1:
     check(weft_runtime_create(&o, &_rt))
     _runtimes += 1
     _stack_bytes = stack_bytes
+    _hook()
+    _threads_rlock, _threading.RLock = _threading.RLock, _RLock
+    return 0
+
+
+cdef int _hook() except -1:
+    global _hooked
     if not _hooked:
         _hooked = True
         _atexit.register(_at_exit)
         _os.register_at_fork(after_in_child=_after_fork)
-    _threads_rlock, _threading.RLock = _threading.RLock, _RLock
     return 0
 
 
@@ -1191,8 +1197,13 @@ cdef void *visit_of_caller() noexcept:
 
 
 cdef void visit_leave_frames(void *visit) noexcept:
-    if (<pystate *>visit).frames != NULL:
+    if (<pystate *>visit).frames != NULL and not _is_forked:
         _leave_frames(<pystate *>visit, NULL)
+
+
+cdef void end_if_forked(object error) noexcept:
+    if _is_forked:
+        _exit_child(error)
 
 
 cdef int adopt_runtime(weft_runtime *rt) except -1:
@@ -1204,6 +1215,7 @@ cdef int adopt_runtime(weft_runtime *rt) except -1:
         raise RuntimeError("weft: there is a runtime already, of another weft.run or of an earlier weft.spawn")
     if not _has_pystate or pystate_start_watch() != 0:
         raise MemoryError("weft: no thread can be started")
+    _hook()
     _rt = rt
     _threads_rlock, _threading.RLock = _threading.RLock, _RLock
     return 0

@@ -356,7 +356,9 @@ static pystate* pystate_visit(size_t stack_bytes) {
 
 /* Ends that. With the GIL, and without it afterwards. */
 static void pystate_end_visit(pystate* me) {
+    pystate* in_python __attribute__((cleanup(pystate_left_frame))) = me; /* PYSTATE-7: what is cleaned may call Python */
     pystate_clean(me);
+    in_python = NULL;
     me->body = NULL;
     pystate_unlist(me);
     pystate* const outer = me->outer;

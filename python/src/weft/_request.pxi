@@ -3,8 +3,9 @@
 
 @cython.final
 cdef class Request(Exchange):
-    """A request, as a function of weft.serve() sees it. It is read lazily; an object that outlives its answer keeps all but the body."""
-    cdef object kept           # its parts, when it is over
+    """A request, as a function of weft.serve() sees it. It is read lazily; an object that outlives its answer keeps all but the body, and
+    the parameters of the route."""
+    cdef tuple kept            # its parts, when the handler has returned
     cdef object _body
 
     def __init__(self, *args, **kw):
@@ -13,12 +14,12 @@ cdef class Request(Exchange):
     @property
     def method(self):
         """"GET" and so on, as it was sent."""
-        return method_of(self.q) if self.q != NULL else self.kept[0]
+        return method_of(self.q) if self.q != NULL else self.past()[0]
 
     @property
     def target(self):
         """The path, and '?' and the query, as they were sent."""
-        return latin1(weft_http_target(self.q)) if self.q != NULL else self.kept[1]
+        return latin1(weft_http_target(self.q)) if self.q != NULL else self.past()[1]
 
     @property
     def path(self):
@@ -27,13 +28,13 @@ cdef class Request(Exchange):
         if self.q != NULL:
             raw = latin1(weft_http_path(self.q))
         else:
-            raw = self.kept[1].partition("?")[0]
+            raw = self.past()[1].partition("?")[0]
         return _unquote(raw) if "%" in raw else raw
 
     @property
     def query_string(self):
         """What stands after '?', not decoded."""
-        return latin1(weft_http_query(self.q)) if self.q != NULL else self.kept[1].partition("?")[2]
+        return latin1(weft_http_query(self.q)) if self.q != NULL else self.past()[1].partition("?")[2]
 
     @property
     def query(self):
@@ -43,7 +44,7 @@ cdef class Request(Exchange):
     @property
     def headers(self):
         """All headers in their order: a list of (name, value)."""
-        return headers_of(self.q) if self.q != NULL else list(self.kept[2])
+        return headers_of(self.q) if self.q != NULL else list(self.past()[2])
 
     def header(self, name, default=None):
         """The first header of that name, whatever its case."""
@@ -53,7 +54,7 @@ cdef class Request(Exchange):
             key = name.encode("latin-1")
             value = weft_http_header(self.q, key)
             return latin1(value) if value.data != NULL else default
-        for known, text in self.kept[2]:
+        for known, text in self.past()[2]:
             if known.lower() == name.lower():
                 return text
         return default
@@ -70,7 +71,7 @@ cdef class Request(Exchange):
     @property
     def peer(self):
         """(address, port) of the other end of the connection; None: it had gone."""
-        return peer_of(self.q) if self.q != NULL else self.kept[3]
+        return peer_of(self.q) if self.q != NULL else self.past()[3]
 
     @property
     def body(self):
@@ -96,14 +97,18 @@ cdef class Request(Exchange):
     def __repr__(self):
         return f"<weft.Request {self.method} {self.target!r}>"
 
-    cdef void end(self) noexcept:
-        """The exchange is over. What others may still look at is copied."""
+    cdef tuple past(self):
+        if self.kept is None:
+            raise RuntimeError("weft: the request is over")
+        return self.kept
+
+    cdef void end(self, Py_ssize_t references) noexcept:
+        """What others may still look at is copied."""
         try:
-            if Py_REFCNT(self) > 1:
+            if self.kept is None and self.q != NULL and Py_REFCNT(self) > references:
                 self.kept = (self.method, self.target, self.headers, self.peer)
         except BaseException as e:
             PyErr_WriteUnraisable(e)
-            self.kept = ("", "", [], None)
         self.q = NULL
 
 
@@ -194,11 +199,12 @@ cdef int call_function(Route r, weft_http_request *q, void *visit, object contex
             length = PyBytes_GET_SIZE(body)
         streamed = streamed_by(r, request, context)
         streamed.ends = body
-        streamed.pieces = iter(body if length < 0 else (body,))
         streamed.flushes = True
         try:
+            streamed.pieces = iter(body if length < 0 else (body,))
             if length < 0:
                 length = length_of(headers)
+            request.end(2)     # until the pieces are asked for
             is_over = give_answer(q, status, headers, content_type, None, streamed, length) != STREAMS
         except BaseException:
             streamed.end()
@@ -206,4 +212,4 @@ cdef int call_function(Route r, weft_http_request *q, void *visit, object contex
         return STREAMS
     finally:
         if is_over:
-            request.end()
+            request.end(1)

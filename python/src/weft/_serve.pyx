@@ -5,7 +5,8 @@
 # the time of a handler (weft._fibers), calls it, and gives it up before it sends. What a handler sees of a request, and how its result
 # becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333); that of ASGI in _asgi.py.
 #
-# A request lives as long as its exchange: the handler, and for a streamed answer the pieces. Objects of Python that outlive it find `q` NULL.
+# A request lives as long as its exchange: the handler, and for a streamed answer the pieces. Objects of Python that outlive it find `q` NULL, and
+# so do those that others look at between the two, where there is no weft_http_request.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Copy, PyDict_SetItem
@@ -18,12 +19,13 @@ from libc.stdint cimport SIZE_MAX, int64_t, uint64_t
 from posix.strings cimport strncasecmp
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
-from weft._fibers cimport (abandon_runtime, adopt_runtime, python_is_quiet, runtime_of_caller, visit_begin, visit_end, visit_enter, visit_leave, visit_leave_frames, visit_of_caller, wait_for,
-                           wait_for_sure)
+from weft._fibers cimport (abandon_runtime, adopt_runtime, end_if_forked, python_is_quiet, runtime_of_caller, visit_begin, visit_end, visit_enter,
+                           visit_leave, visit_leave_frames, visit_of_caller, wait_for, wait_for_sure)
 from weft.c cimport *
 from weft.http cimport *
 from weft.prefork cimport *
 
+import io as _io
 import os as _os
 import signal as _signal
 import stat as _stat
@@ -113,6 +115,7 @@ class BodyError(OSError):
 
     A handler should let it out. The answer says what was wrong, whatever the handler returns.
     """
+    _is_of_server = False      # else a program has made it, and the server knows nothing of it
 
 
 @cython.freelist(64)
@@ -125,6 +128,10 @@ cdef class Exchange:
         if self.q == NULL:
             raise RuntimeError("weft: the request is over")
         return self.q
+
+    cdef void end(self, Py_ssize_t references) noexcept:
+        """The handler has returned, or the exchange is over. references: those that the caller knows of."""
+        self.q = NULL
 
     cdef bytes read_some(self, size_t most):
         """What is there of the body; b"": its end."""
@@ -144,7 +151,9 @@ cdef class Exchange:
         if s == WEFT_CANCELED:
             raise Cancelled()
         if s != WEFT_OK:
-            raise BodyError(weft_error().decode("utf-8", "replace"))
+            error = BodyError(weft_error().decode("utf-8", "replace"))
+            error._is_of_server = True
+            raise error
         return piece if got == most else piece[:got]
 
     cdef bytes read_all(self):
@@ -192,7 +201,11 @@ cdef class Answer:
 
     cdef int write_piece(self, weft_http_body *out, object piece) except -1:
         cdef int s
-        cdef bytes data = bytes_of_piece(piece)
+        cdef bytes data
+        end_if_forked(None)
+        if self.route.is_wsgi and not PyBytes_Check(piece):
+            raise TypeError(f"weft: a piece of an answer is bytes, not {type(piece).__name__}")
+        data = bytes_of_piece(piece)
         if not data and not self.flushes:
             return WEFT_OK
         visit_leave(self.exchange.visit)
@@ -226,17 +239,21 @@ cdef struct kept:
 
 cdef int write_answer(void *answer, void *out, void *unused) noexcept:
     cdef Answer a = <Answer>answer
+    cdef int s
     a.exchange.q = weft_http_request_of(<weft_http_body *>out)
     try:
         PyContext_Enter(a.context)
         try:
-            return a.write(<weft_http_body *>out)
+            s = a.write(<weft_http_body *>out)
         finally:
             visit_leave_frames(a.exchange.visit)
             PyContext_Exit(a.context)
-    except Cancelled:
-        return WEFT_CANCELED
+        end_if_forked(None)
+        return s
     except BaseException as e:
+        end_if_forked(e)
+        if isinstance(e, Cancelled):
+            return WEFT_CANCELED
         return a.route.server.fail(a.exchange.q, e)
 
 
@@ -250,8 +267,10 @@ cdef int end_answer(void *answer, void *unused, void *unused2) noexcept:
             visit_leave_frames(a.exchange.visit)
             PyContext_Exit(a.context)
     except BaseException as e:
+        end_if_forked(e)
         a.route.server.fail(NULL, e)
-    a.exchange.q = NULL
+    end_if_forked(None)
+    a.exchange.end(1)
     Py_DECREF(a)
     return 0
 
@@ -358,19 +377,24 @@ cdef class Route:
 
 cdef int call_app(void *q, void *route, void *visit) noexcept:
     cdef Route r = <Route>route
+    cdef int s
     try:
         context = PyContext_Copy(r.server.context)
         PyContext_Enter(context)
         try:
             if r.is_wsgi:
-                return call_wsgi(r, <weft_http_request *>q, visit, context)
-            return call_function(r, <weft_http_request *>q, visit, context)
+                s = call_wsgi(r, <weft_http_request *>q, visit, context)
+            else:
+                s = call_function(r, <weft_http_request *>q, visit, context)
         finally:
             visit_leave_frames(visit)
             PyContext_Exit(context)
-    except Cancelled:
-        return WEFT_CANCELED
+        end_if_forked(None)
+        return s
     except BaseException as e:
+        end_if_forked(e)
+        if isinstance(e, Cancelled):
+            return WEFT_CANCELED
         return r.server.fail(<weft_http_request *>q, e)
 
 
@@ -684,12 +708,17 @@ cdef class Server:
         self.log_file = log        # keeps it open
         return _check(weft_http_log_access(self.handle, descriptor, _formats[format]))
 
+    cdef int not_begun(self) except -1:
+        """The server looks at its routes without a lock."""
+        if self.begun:
+            raise RuntimeError("weft.Server: routes are added before it serves")
+        return 0
+
     cdef int add(self, object method, object pattern, object app, str interface) except -1:
         cdef Route r
         if not callable(app):
             raise TypeError(f"weft: {app!r} is not callable, so it cannot answer requests")
-        if self.begun:
-            raise RuntimeError("weft.Server: routes are added before it serves")
+        self.not_begun()
         r = Route()
         r.server = self
         r.app = app
@@ -706,6 +735,7 @@ cdef class Server:
 
     def constant(self, pattern, body, content_type="text/plain; charset=utf-8"):
         """GET of this pattern is always answered by these bytes, without Python."""
+        self.not_begun()
         data = body.encode() if isinstance(body, str) else bytes(body)
         pattern_bytes, type_bytes = pattern.encode(), content_type.encode()
         _check(weft_http_constant(self.handle, pattern_bytes, type_bytes, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)))
@@ -713,6 +743,7 @@ cdef class Server:
     def files(self, prefix, folder, *, index="index.html", cache=0, hidden=False):
         """Serves the files of a folder below the path prefix, without Python. cache: seconds for which a client need not ask again."""
         cdef weft_http_files_options o
+        self.not_begun()
         weft_http_files_options_init(&o)
         prefix_bytes, folder_bytes, index_bytes = prefix.rstrip("/").encode(), _os.fsencode(folder), index.encode()
         o.index = index_bytes
@@ -746,12 +777,16 @@ cdef class Server:
                 before[number] = _signal.signal(number, _Ending(self, grace))
         try:
             if _fibers._has_runtime():
-                _fibers.spawn(self._serve, at, on_ready, name="weft.serve").result()
+                fiber = _fibers.spawn(self._serve, at, on_ready, name="weft.serve")
+                try:
+                    fiber.result()
+                finally:
+                    fiber.cancel()     # if something else has ended the wait, such as the handler of a signal
+                    fiber.join()
             else:
                 _fibers.run(self._serve, at, on_ready, workers=workers)
         finally:
-            for number, old in before.items():
-                _signal.signal(number, old)
+            set_signals(before)
 
     cdef int begin(self, str address) except -1:
         self.address = address
@@ -784,12 +819,15 @@ cdef class Server:
             argv[argc] = <char *>PyBytes_AS_STRING(word)
             argc += 1
         argv[argc] = NULL
+        before = {}
         for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP, _signal.SIGUSR2):
-            _signal.signal(number, _signal.SIG_DFL)     # that of Python would wait for this thread
+            before[number] = _signal.signal(number, _signal.SIG_DFL)     # that of Python would wait for this thread
         with nogil:
             s = weft_prefork_run(argc, argv, &o, work_as_worker, &self.l, &code)
         self.routes.clear()
         _fibers._forget_runtime()
+        if not is_worker:
+            set_signals(before)
         _check(s)
         if is_worker or code != 0:
             raise SystemExit(code)
@@ -854,7 +892,7 @@ cdef class Server:
     cdef int fail(self, weft_http_request *q, object error) noexcept:
         """Tells of what a handler has raised. \\returns the status of the handler, which makes the answer a 500."""
         try:
-            if isinstance(error, BodyError):
+            if isinstance(error, BodyError) and error._is_of_server:
                 return weft_fail(b"a body")     # the server has its own words for that
             if q != NULL:
                 self.tell(latin1(weft_http_method(q)), latin1(weft_http_target(q)), error)
@@ -878,6 +916,13 @@ cdef class Server:
         words = "".join(_traceback.format_exception(error))
         print(f"weft: http: {method} {target.encode('unicode_escape').decode()}:\n{words}", end="", file=_sys.stderr, flush=True)
         return 0
+
+
+cdef int set_signals(dict handlers) except -1:
+    for number, handler in handlers.items():
+        if handler is not None:        # else it was not one of Python
+            _signal.signal(number, handler)
+    return 0
 
 
 class _Ending:

@@ -118,6 +118,7 @@ cdef dict environ_of(Server server, weft_http_request *q, Input body):
     cdef weft_piece text = weft_http_path(q)
     cdef weft_http_field f
     cdef size_t i
+    cdef Py_ssize_t n
     cdef object key, value
     cdef PyObject *there
     cdef bint has_host = False
@@ -147,8 +148,9 @@ cdef dict environ_of(Server server, weft_http_request *q, Input body):
             has_host = True
             PyDict_SetItem(environ, _HTTP_HOST, value)
             continue
+        n = len(environ)
         there = PyDict_SetDefault(environ, key, value)
-        if there != <PyObject *>value:
+        if len(environ) == n:      # `there` may be `value` all the same, as texts of one character are
             PyDict_SetItem(environ, key, <object>there + ("; " if key == _HTTP_COOKIE else ",") + value)
     if not has_host:
         del environ[_HTTP_HOST]
@@ -284,6 +286,7 @@ cdef class StartResponse:
                     raise exc_info[1].with_traceback(exc_info[2])
             finally:
                 exc_info = None
+            self.written = None        # it was for the answer that this one replaces
         elif self.status != 0:
             raise AssertionError("start_response was called twice, the second time without exc_info")
         number = number_of(status)
@@ -298,6 +301,8 @@ cdef class StartResponse:
     def write(self, data):
         if not isinstance(data, bytes):
             raise TypeError(f"write: the data is bytes, not {type(data).__name__}")
+        if self.has_gone:
+            raise AssertionError("write: the first piece of the answer has gone already")
         if self.written is None:
             self.written = []
         self.written.append(data)
@@ -350,16 +355,28 @@ cdef int call_wsgi(Route r, weft_http_request *q, void *visit, object context) e
                 give_answer(q, start.status, headers_of_start(start), None, a.first, None, 0)
             else:
                 start.has_gone = True
+                body.end(2)    # until the pieces are asked for
                 s = give_answer(q, start.status, headers_of_start(start), None, None, a, length)
         except BaseException:
             a.end()
             raise
         if s == WEFT_OK:
-            a.end()
+            try:
+                a.end()
+            except Cancelled:
+                raise
+            except BaseException as e:     # the answer is there
+                r.server.fail(q, e)
         return s
     finally:
-        if s == WEFT_OK:
-            body.q = NULL
+        body.end(1)
+
+
+cdef bint is_raw_file(object f) except -1:
+    """Whether what it reads are the bytes of its descriptor. Those of gzip have one, too."""
+    if type(f) is _io.BufferedReader or type(f) is _io.BufferedRandom:
+        f = f.raw
+    return type(f) is _io.FileIO
 
 
 cdef bint find_file(object result, Answer a, StartResponse start, weft_http_request *q) except -1:
@@ -368,6 +385,8 @@ cdef bint find_file(object result, Answer a, StartResponse start, weft_http_requ
     if not isinstance(result, FileWrapper) or start.status == 0 or start.written is not None or is_head(q):
         return False
     try:
+        if not is_raw_file(result.filelike):
+            return False
         a.descriptor = result.filelike.fileno()
         a.offset = result.filelike.tell()
         status = _os.fstat(a.descriptor)
