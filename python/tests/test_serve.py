@@ -755,6 +755,33 @@ def test_answers_of_a_wsgi_program(tmp_path):
     assert not place.failures
 
 
+def test_a_timeout_lasts_from_piece_to_piece():
+    children = []
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        if environ["PATH_INFO"] == "/scope":       # which ends at the first piece, and what is inside of it
+            with weft.timeout(LATE), weft.scope() as s, weft.timeout(LATE):
+                children.append(s.spawn(weft.sleep, LATE))
+                yield b"one"
+                children[0].join()
+                yield b"two"
+            return
+        try:
+            with weft.timeout(LATE), weft.timeout(0.05):
+                yield b"one"
+                weft.sleep(LATE)
+        except TimeoutError:
+            yield b"two"
+
+    with wsgi(app) as place:
+        for target in ("/", "/scope"):
+            assert place.get(target) == (200, b"onetwo")
+        with pytest.raises(weft.Cancelled):
+            children[0].result()
+    assert not place.failures
+
+
 def test_headers_that_come_twice_are_joined():
     def app(environ, start_response):
         start_response("200 OK", [])

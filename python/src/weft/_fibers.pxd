@@ -11,6 +11,8 @@ cdef void visit_end(void *visit) noexcept nogil
 cdef void *visit_of_caller() noexcept
 # Ends timeouts and scopes that were left open.
 cdef void visit_leave_frames(void *visit) noexcept
+# Ends scopes that were left open, and what is inside of them: native code may not return with these. Timeouts go on.
+cdef void visit_leave_scopes(void *visit) noexcept
 # In a process that was forked by a handler: ends it, since it has no connection to go back to. Else nothing.
 cdef void end_if_forked(object error) noexcept
 

@@ -1201,6 +1201,18 @@ cdef void visit_leave_frames(void *visit) noexcept:
         _leave_frames(<pystate *>visit, NULL)
 
 
+cdef void visit_leave_scopes(void *visit) noexcept:
+    cdef pystate *me = <pystate *>visit
+    cdef _Frame f = <_Frame>me.frames if me.frames != NULL and not _is_forked else None
+    cdef _Frame outermost = None
+    while f is not None:
+        if isinstance(f, scope):
+            outermost = f
+        f = f.outer
+    if outermost is not None:
+        _leave_frames(me, <void *>outermost.outer if outermost.outer is not None else NULL)
+
+
 cdef void end_if_forked(object error) noexcept:
     if _is_forked:
         _exit_child(error)

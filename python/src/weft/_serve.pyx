@@ -20,7 +20,7 @@ from posix.strings cimport strncasecmp
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
 from weft._fibers cimport (abandon_runtime, adopt_runtime, end_if_forked, python_is_quiet, runtime_of_caller, visit_begin, visit_end, visit_enter,
-                           visit_leave, visit_leave_frames, visit_of_caller, wait_for, wait_for_sure)
+                           visit_leave, visit_leave_frames, visit_leave_scopes, visit_of_caller, wait_for, wait_for_sure)
 from weft.c cimport *
 from weft.http cimport *
 from weft.prefork cimport *
@@ -377,7 +377,7 @@ cdef class Route:
 
 cdef int call_app(void *q, void *route, void *visit) noexcept:
     cdef Route r = <Route>route
-    cdef int s
+    cdef int s = WEFT_OK
     try:
         context = PyContext_Copy(r.server.context)
         PyContext_Enter(context)
@@ -387,7 +387,10 @@ cdef int call_app(void *q, void *route, void *visit) noexcept:
             else:
                 s = call_function(r, <weft_http_request *>q, visit, context)
         finally:
-            visit_leave_frames(visit)
+            if s == STREAMS:       # its first piece may come out of the middle of a block
+                visit_leave_scopes(visit)
+            else:
+                visit_leave_frames(visit)
             PyContext_Exit(context)
         end_if_forked(None)
         return s
