@@ -523,6 +523,37 @@ def test_the_end_of_the_grace_cancels_handlers():
     assert ended == ["/slow"]
 
 
+@pytest.mark.parametrize("piece", [False, True])
+def test_the_end_of_the_grace_cancels_a_handler_that_computes(piece):
+    computes = threading.Event()
+    ends = []
+
+    def compute():
+        computes.set()
+        try:
+            while True:
+                pass
+        except weft.Cancelled:
+            ends.append(1)
+            raise
+
+    def pieces():
+        yield b"one"
+        compute()
+
+    with serving(lambda q: pieces() if piece else compute()) as place:
+        host, _, port = place.server.address.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=LATE) as s:
+            s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert computes.wait(LATE)
+            place.server.stop(0)
+            with contextlib.suppress(ConnectionResetError):
+                while s.recv(65536):
+                    pass
+    assert ends == [1]
+    assert not place.failures
+
+
 def test_a_handler_stops_its_own_server():
     with serving(lambda q: place.server.stop(LATE)) as place:
         assert place.get()[0] == 204

@@ -1,4 +1,6 @@
 # _fibers.pxd - what weft._serve uses of weft._fibers: how a fiber of native code calls Python, and waits.
+from libc.stdint cimport int64_t
+
 from weft.c cimport weft_event, weft_runtime
 
 # The calling fiber gets a thread state and the GIL; NULL: no memory. Then it leaves and enters Python as often as it likes, and ends the visit
@@ -23,4 +25,9 @@ cdef bint python_is_quiet() noexcept nogil
 
 cdef weft_runtime *runtime_of_caller() except NULL
 cdef int wait_for(weft_event *e) except -1
-cdef int wait_for_sure(weft_event *e) except -1
+cdef bint wait_a_while(weft_event *e, bint for_sure) except -1
+cdef int64_t now() noexcept nogil
+
+# Raises Cancelled in the visits that were made for that host, where they run Python now.
+cdef void visit_for(void *visit, void *host) noexcept nogil
+cdef void cancel_visits(void *host) noexcept

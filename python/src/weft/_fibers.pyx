@@ -46,6 +46,7 @@ cdef extern from "_pystate.h":
         bint lent
         bint of_fiber
         uint64_t visitor
+        void *host
         pystate *after
     ctypedef struct pystate_counts:
         uint64_t pystates, made, live, runners, queued
@@ -73,7 +74,7 @@ cdef extern from "_pystate.h":
     int pystate_start(weft_runtime *rt, size_t stack_bytes)
     void pystate_clean(pystate *me)
     void pystate_delete_idle()
-    int pystate_throw(object type)
+    int pystate_throw(object type, void *host)
     bint pystate_stop(pystate *p)
     void pystate_stop_all()
     int pystate_call(int what, void *object, void *element, int64_t ns)
@@ -81,7 +82,7 @@ cdef extern from "_pystate.h":
     int pystate_park_shielded(pystate *me, int what, void *object, void *element, int64_t ns)
     int pystate_block(int what, void *object, void *element, int64_t ns)
     int pystate_blocking(pystate *me, void (*call)(void *what) noexcept, void *what)
-    int64_t pystate_now()
+    int64_t pystate_now() nogil
     pystate *pystate_visit(size_t stack_bytes) nogil
     void pystate_end_visit(pystate *me) nogil
     void pystate_enter_visit(pystate *me) nogil
@@ -1114,7 +1115,7 @@ cdef bint _stop_and_destroy(int64_t begin, int64_t limit) except -1:
         if pystate_now() - begin > limit:
             return False
         if pystate_now() > throw_at:     # fibers that compute learn of the stop at their next line
-            pystate_throw(Cancelled)
+            pystate_throw(Cancelled, NULL)
             throw_at = pystate_now() + 10 * LOOK_NS
     _rt = NULL
     with nogil:
@@ -1260,14 +1261,27 @@ cdef int wait_for(weft_event *e) except -1:
     return _wait(PYSTATE_EVENT, e, NULL, INT64_MAX)
 
 
-cdef int wait_for_sure(weft_event *e) except -1:
-    """Waits until it is set, also if the caller is stopped, or interrupted by a signal."""
-    cdef pystate *me = _place()
+cdef bint wait_a_while(weft_event *e, bint for_sure) except -1:
+    """Waits for LOOK_NS. for_sure: also if the caller is stopped, or interrupted by a signal. \\returns whether it is set."""
+    cdef pystate *me
+    if not for_sure:
+        return _wait_for(PYSTATE_EVENT, e, NULL, LOOK_NS) == WEFT_OK
+    me = _place()
     if me.of_fiber and not me.lent:
-        pystate_park_shielded(me, PYSTATE_EVENT, e, NULL, INT64_MAX)
-    else:
-        pystate_block(PYSTATE_EVENT, e, NULL, INT64_MAX)
-    return 0
+        return pystate_park_shielded(me, PYSTATE_EVENT, e, NULL, LOOK_NS) == WEFT_OK
+    return pystate_block(PYSTATE_EVENT, e, NULL, LOOK_NS) == WEFT_OK
+
+
+cdef void visit_for(void *visit, void *host) noexcept nogil:
+    (<pystate *>visit).host = host
+
+
+cdef void cancel_visits(void *host) noexcept:
+    pystate_throw(Cancelled, host)
+
+
+cdef int64_t now() noexcept nogil:
+    return pystate_now()
 
 
 def _stack_bytes_of_python():

@@ -87,6 +87,7 @@ typedef struct pystate {
     int of_fiber;           /* and not of a thread of Python, which has only frames and a deadline here */
     uint64_t visitor;       /* the number of the fiber of native code that visits Python; 0: a runner's */
     struct pystate* outer;  /* another visit of that fiber, which is not attached */
+    void* host;             /* whom it visits for; null: no one that throws */
 } pystate;
 
 typedef struct pystate_counts {
@@ -239,6 +240,7 @@ static void pystate_list(pystate* me) {
     me->deadline = INT64_MAX;
     me->lent = me->stops = 0;
     me->visitor = 0;
+    me->host = NULL;
     me->before = NULL;
     me->after = pystate_all.live;
     if (me->after) me->after->before = me;
@@ -278,7 +280,7 @@ static inline int pystate_is_clean(const PyThreadState* ts) {
     if (ts->threading_local_key || ts->threading_local_sentinel) return 0;
 #endif
     return !(ts->dict && PyDict_GET_SIZE(ts->dict)) && !ts->c_tracefunc && !ts->c_profilefunc && !ts->async_gen_firstiter &&
-           !ts->async_gen_finalizer;
+           !ts->async_gen_finalizer && !ts->async_exc;
 }
 #endif
 
@@ -300,6 +302,7 @@ static inline void pystate_clean(pystate* me) {
         if (ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
         Py_CLEAR(ts->async_gen_firstiter);
         Py_CLEAR(ts->async_gen_finalizer);
+        Py_CLEAR(ts->async_exc); /* of pystate_throw(), if it came too late */
     }
 #else
     (void)me;
@@ -404,11 +407,11 @@ static void pystate_delete_idle(void) {
     }
 }
 
-/* Raises `type` in all runners that run Python code now. With the GIL. \returns how many */
-static int pystate_throw(PyObject* type) {
+/* Raises `type` in all runners that run Python code now, or in the visitors of that host. With the GIL. \returns how many */
+static int pystate_throw(PyObject* type, void* host) {
     int n = 0;
     for (pystate* p = pystate_all.live; p; p = p->after)
-        if (!p->away && p->body) n += PyThreadState_SetAsyncExc(p->ts->thread_id, type);
+        if (!p->away && (host ? p->host == host : p->body != NULL)) n += PyThreadState_SetAsyncExc(p->ts->thread_id, type);
     return n;
 }
 

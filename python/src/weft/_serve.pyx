@@ -15,12 +15,12 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeLatin1
-from libc.stdint cimport SIZE_MAX, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, SIZE_MAX, int64_t, uint64_t
 from posix.strings cimport strncasecmp
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
-from weft._fibers cimport (abandon_runtime, adopt_runtime, end_if_forked, python_is_quiet, runtime_of_caller, visit_begin, visit_end, visit_enter,
-                           visit_leave, visit_leave_frames, visit_leave_scopes, visit_of_caller, wait_for, wait_for_sure)
+from weft._fibers cimport (abandon_runtime, adopt_runtime, cancel_visits, end_if_forked, now, python_is_quiet, runtime_of_caller, visit_begin,
+                           visit_end, visit_enter, visit_for, visit_leave, visit_leave_frames, visit_leave_scopes, visit_of_caller, wait_a_while, wait_for)
 from weft.c cimport *
 from weft.http cimport *
 from weft.prefork cimport *
@@ -75,6 +75,7 @@ cdef enum:
     COPIED_BYTES = 262144      # a body up to this is copied for sending, one that is larger is kept; chosen
     READ_BYTES = 65536         # of a body at once
     MOST_WORDS = 256           # of a command line
+    THROW_NS = 500000000       # how often a handler that computes beyond the grace is told so; chosen
 
 # ---- texts ---------------------------------------------------------------------------------------------------
 
@@ -378,6 +379,7 @@ cdef class Route:
 cdef int call_app(void *q, void *route, void *visit) noexcept:
     cdef Route r = <Route>route
     cdef int s = WEFT_OK
+    visit_for(visit, <void *>r.server)
     try:
         context = PyContext_Copy(r.server.context)
         PyContext_Enter(context)
@@ -443,6 +445,7 @@ cdef struct life:
     int64_t grace                  # of a process that is one of several
     const char *asked
     char at[256]
+    weft_event stops               # stop() was called, or it has ended
     weft_event listening, ended    # both are set with the GIL, so the waiter finds them done with
     int status, error
     char words[512]
@@ -496,6 +499,7 @@ cdef int serve_on_fiber(void *arg) noexcept nogil:
             n += 1
         l.words[n] = 0
         set_with_gil(&l.listening)
+    weft_event_set(&l.stops)
     set_with_gil(&l.ended)
     return 0
 
@@ -649,6 +653,7 @@ cdef class Server:
     cdef object application           # of ASGI; else None
     cdef life l
     cdef bint begun
+    cdef int64_t ends_at           # when the grace is over
     cdef readonly object address      # "host:port" at which it listens; None before that
 
     def __init__(self, app=None, *, interface="plain", loop=None, static=None, access_log=None, access_log_format="combined", on_error=None,
@@ -684,6 +689,7 @@ cdef class Server:
         o.user = <void *>self
         self.teller = on_error
         self.routes = []
+        self.ends_at = INT64_MAX
         _check(weft_http_create(&o, &self.handle))
         self.l.server = self.handle
         self.l.python = <void *>self
@@ -861,10 +867,11 @@ cdef class Server:
             if self.l.status == WEFT_OK:
                 if on_ready is not None:
                     on_ready(self.address)
-            wait_for(&self.l.ended)
+            wait_for(&self.l.stops)
+            self.wait_for_end(False)
         except BaseException:
             self.stop(0)
-            wait_for_sure(&self.l.ended)
+            self.wait_for_end(True)
             raise
         finally:
             self.routes.clear()    # they refer to this
@@ -876,6 +883,15 @@ cdef class Server:
             raise ValueError(self.l.words.decode("utf-8", "replace"))
         if self.l.status != WEFT_OK:
             raise RuntimeError(self.l.words.decode("utf-8", "replace"))
+
+    cdef int wait_for_end(self, bint for_sure) except -1:
+        """Waits until it has ended. Handlers that compute learn at their next line that the grace is over."""
+        cdef int64_t throw_at = 0
+        while not wait_a_while(&self.l.ended, for_sure):
+            if now() > self.ends_at and now() > throw_at:
+                cancel_visits(<void *>self)
+                throw_at = now() + THROW_NS
+        return 0
 
     def stop(self, grace=10.0):
         """Ends serve(), from any fiber or thread, and does not wait. Requests under way may take `grace` seconds; then they are stopped."""
@@ -891,6 +907,9 @@ cdef class Server:
         else:
             with nogil:
                 weft_http_stop(handle, ns)
+        if ns < INT64_MAX - now():
+            self.ends_at = min(self.ends_at, now() + ns)
+        weft_event_set(&self.l.stops)
 
     cdef int fail(self, weft_http_request *q, object error) noexcept:
         """Tells of what a handler has raised. \\returns the status of the handler, which makes the answer a 500."""
