@@ -1206,14 +1206,14 @@ def test_what_processes_give_back():
         "def app(q):\n"
         "    pid = os.fork()\n"
         "    if pid == 0: return 'the child\\'s'\n"
-        "    return f'{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])}'\n"
+        "    return f'{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])} {[v for v in os.environ if v.startswith(\"WEFT\")]}'\n"
         "weft.serve(app, '127.0.0.1:0', processes=1 + 1, on_ready=lambda at: print('at', at, flush=True))\n"
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
         "assert weft.run(lambda: 3) == 3\n"
         "print('returned')\n")
     with process("-c", program) as p:
         place = Place(type("At", (), {"address": wait_for_line(p.stdout, "at (.*)$")[1]}), [])
-        assert place.get() == (200, b"0")
+        assert place.get() == (200, b"0 []")
         p.send_signal(signal.SIGTERM)
         assert p.communicate(timeout=LATE)[0] == "returned\n"
         assert p.returncode == 0

@@ -17,6 +17,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeLatin1
 from libc.stdint cimport INT64_MAX, SIZE_MAX, int64_t, uint64_t
 from posix.strings cimport strncasecmp
+from libc.stdlib cimport getenv
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
 from weft._fibers cimport (abandon_runtime, adopt_runtime, cancel_visits, end_if_forked, now, python_is_quiet, runtime_of_caller, visit_begin,
@@ -507,6 +508,14 @@ cdef int serve_on_fiber(void *arg) noexcept nogil:
 # As one of several processes: weft.prefork starts this program again for each, and ends it.
 
 
+cdef int forget_variables() except -1:
+    """Those of a worker are no longer in the environment, but in os.environ, from which programs that this one starts may get them."""
+    for name in list(_os.environb):
+        if getenv(name) == NULL:
+            del _os.environb[name]
+    return 0
+
+
 cdef int begin_as_worker(void *server, void *unused, void *unused2) noexcept:
     cdef Server s = <Server>server
     try:
@@ -514,6 +523,7 @@ cdef int begin_as_worker(void *server, void *unused, void *unused2) noexcept:
         s.begun = True
         s.context = PyContext_CopyCurrent()
         s.begin(s.l.at.decode())
+        forget_variables()
         return WEFT_OK if s.application is None or s.application.__enter__() else WEFT_CANCELED
     except BaseException as e:
         s.fail(NULL, e)

@@ -160,15 +160,24 @@ cdef dict environ_of(Server server, weft_http_request *q, Input body):
 @cython.final
 cdef class Input(Exchange):
     """wsgi.input: the body of the request, read while it arrives."""
-    cdef bytes rest            # of a line that was read too far
+    cdef bytes rest            # what a line has read too far, from
+    cdef Py_ssize_t at
 
     cdef bytes take(self, size_t most):
+        """b"": the end."""
         cdef bytes piece
-        if self.rest:
-            piece = self.rest[:most]
-            self.rest = self.rest[most:]
-            return piece
-        return self.read_some(most)
+        if self.rest is None:
+            return self.read_some(most)
+        piece = self.rest[self.at:self.at + <Py_ssize_t>most]
+        self.pass_by(len(piece))
+        return piece
+
+    cdef int pass_by(self, Py_ssize_t n) except -1:
+        self.at += n
+        if self.at == len(self.rest):
+            self.rest = None
+            self.at = 0
+        return 0
 
     def read(self, size=-1):
         """The whole rest; or `size` bytes, and less only at the end."""
@@ -176,8 +185,7 @@ cdef class Input(Exchange):
         cdef size_t left
         cdef bytes piece
         if size is None or size < 0:
-            piece = self.rest or b""
-            self.rest = None
+            piece = b"" if self.rest is None else self.take(len(self.rest))
             return piece + self.read_all()
         pieces = []
         left = size
@@ -195,17 +203,19 @@ cdef class Input(Exchange):
         cdef Py_ssize_t end
         cdef bytes piece
         while left != 0:
-            piece = self.take(READ_BYTES)
-            if not piece:
-                break
-            end = piece.find(b"\n") + 1
+            if self.rest is None:
+                piece = self.read_some(READ_BYTES)
+                if not piece:
+                    break
+                self.rest = piece
+            end = self.rest.find(b"\n", self.at) + 1
             if end == 0:
-                end = len(piece)
-            if 0 <= left < end:
-                end = left
-            if end < len(piece):
-                self.rest = piece[end:] + (self.rest or b"")
-                piece = piece[:end]
+                end = len(self.rest)
+            if 0 <= left < end - self.at:
+                end = self.at + left
+            piece = self.rest[self.at:end]
+            end -= self.at
+            self.pass_by(end)
             pieces.append(piece)
             if left > 0:
                 left -= end
