@@ -84,7 +84,7 @@ cdef class Request(Exchange):
         """Up to so many bytes of the body, which is not kept; b"": its end. For bodies that are larger than memory should be."""
         if most < 1:
             raise ValueError("weft: read at least one byte")
-        return self.read_some(most)
+        return self.read_some(min(most, MOST_READ_BYTES))
 
     def __iter__(self):
         """The pieces of the body as they arrive."""

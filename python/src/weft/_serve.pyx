@@ -75,6 +75,7 @@ cdef enum:
     MOST_FIELDS = 32           # of an answer on the stack; more are allocated
     COPIED_BYTES = 262144      # a body up to this is copied for sending, one that is larger is kept; chosen
     READ_BYTES = 65536         # of a body at once
+    MOST_READ_BYTES = 1048576  # whatever is asked for: memory is taken for that before anything has come; chosen
     MOST_WORDS = 256           # of a command line
     THROW_NS = 500000000       # how often a handler that computes beyond the grace is told so; chosen
 
