@@ -21,7 +21,8 @@ from libc.stdlib cimport getenv
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
 from weft._fibers cimport (abandon_runtime, adopt_runtime, cancel_visits, end_if_forked, now, python_is_quiet, runtime_of_caller, visit_begin,
-                           visit_end, visit_enter, visit_for, visit_leave, visit_leave_frames, visit_leave_scopes, visit_of_caller, wait_a_while, wait_for)
+                           visit_end, visit_enter, visit_for, visit_leave, visit_leave_frames, visit_leave_scopes, visit_of_caller,
+                           wait_a_while, wait_for)
 from weft.c cimport *
 from weft.http cimport *
 from weft.prefork cimport *
