@@ -15,6 +15,9 @@ HERE = pathlib.Path(__file__).parent
 # A sanitizer that is loaded before Python is not meant for the compilers; its flags are in CC.
 TOOLS = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 CC = shlex.split(os.environ.get("CC", "cc"))
+# For tests that fork a process with other threads.
+forks = pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="a child that is forked while another thread allocates may hang in "
+                           "the allocator of AddressSanitizer, which clang 16 does not lock for a fork")
 
 
 def compile_module(source, folder, packages=None):

@@ -17,6 +17,7 @@ import zlib
 import pytest
 
 import weft
+from conftest import forks
 from weft import _fibers
 
 SOON = 0.01      # for waits that are to run out
@@ -1406,6 +1407,7 @@ def test_an_interrupt_ends_run():
     assert out == "main ends\ninterrupted\n"
 
 
+@forks
 def test_a_forked_child_has_no_fibers():
     out = in_process("import os\n"
                      "weft.spawn(len, '').join()\n"
@@ -1429,6 +1431,7 @@ def child(f):
 """
 
 
+@forks
 def test_a_child_of_fork_may_have_fibers_when_the_runtime_was_over():
     """The watch of the gate, which the child has lost, must begin anew: else the sleeps come one after the other."""
     out = in_process(FORKED + "weft.run(len, '')\n"
@@ -1444,6 +1447,7 @@ def test_a_child_of_fork_may_have_fibers_when_the_runtime_was_over():
     assert out == "True\n7\n"
 
 
+@forks
 @pytest.mark.parametrize("call", ["f(end)", "weft.blocking(f, end)"])
 def test_a_child_that_is_forked_in_a_fiber_ends_with_it(call):
     """In it the fiber waits as a thread does, and no other fiber comes."""

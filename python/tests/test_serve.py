@@ -19,6 +19,7 @@ from wsgiref.validate import validator
 import pytest
 
 import weft
+from conftest import forks
 from weft import _fibers
 
 pytestmark = pytest.mark.skipif("weft._no_http" in sys.modules, reason="weft was built without HTTP")
@@ -318,6 +319,7 @@ def test_a_body_error_that_a_program_makes_is_reported():
     assert [str(e) for _, _, e in place.failures] == ["its own"]
 
 
+@forks
 def test_a_child_that_is_forked_in_a_handler_does_not_answer():
     def child_of(q):
         pid = os.fork()
@@ -1200,6 +1202,7 @@ def test_processes_are_refused_beside_fibers():
             server.serve(workers=n)
 
 
+@forks
 def test_what_processes_give_back():
     program = (
         "import os, signal, threading, weft\n"

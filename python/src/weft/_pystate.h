@@ -87,7 +87,7 @@ typedef struct pystate {
     int of_fiber;           /* and not of a thread of Python, which has only frames and a deadline here */
     uint64_t visitor;       /* the number of the fiber of native code that visits Python; 0: a runner's */
     struct pystate* outer;  /* another visit of that fiber, which is not attached */
-    void* host;             /* whom it visits for; null: no one that throws */
+    void* host;             /* the server whose handlers it runs; null: none */
 } pystate;
 
 typedef struct pystate_counts {

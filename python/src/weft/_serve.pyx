@@ -641,7 +641,17 @@ cdef int64_t time_limit(str name, object value) except? 0:
         raise TypeError(f"weft: {name} is a number of seconds or None, not {value!r}")
     if not value > 0:
         raise ValueError(f"weft: {name} is not more than 0 seconds")
-    return <int64_t>(value * 1e9) if value < 9e9 else WEFT_FOREVER
+    return (<int64_t>(value * 1e9) or 1) if value < 9e9 else WEFT_FOREVER
+
+
+cdef int64_t grace_of(object value) except? 0:
+    return time_limit("grace", value) if value is None or value != 0 else 0
+
+
+cdef bytes without_zero(str what, str text):
+    if "\0" in text:
+        raise ValueError(f"weft: {what} has a zero byte: {text!r}")
+    return text.encode()
 
 
 @cython.final
@@ -744,8 +754,8 @@ cdef class Server:
         r.server = self
         r.app = app
         r.is_wsgi = interface == "wsgi"
-        pattern_bytes = pattern.encode()
-        method_bytes = method.encode() if method is not None else None
+        pattern_bytes = without_zero("a pattern", pattern)
+        method_bytes = without_zero("a method", method) if method is not None else None
         _check(weft_http_route(self.handle, <const char *>method_bytes if method is not None else NULL, pattern_bytes, on_request, <void *>r))
         self.routes.append(r)
         return 0
@@ -758,7 +768,7 @@ cdef class Server:
         """GET of this pattern is always answered by these bytes, without Python."""
         self.not_begun()
         data = body.encode() if isinstance(body, str) else bytes(body)
-        pattern_bytes, type_bytes = pattern.encode(), content_type.encode()
+        pattern_bytes, type_bytes = without_zero("a pattern", pattern), without_zero("a content type", content_type)
         _check(weft_http_constant(self.handle, pattern_bytes, type_bytes, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)))
 
     def files(self, prefix, folder, *, index="index.html", cache=0, hidden=False):
@@ -787,7 +797,7 @@ cdef class Server:
             raise ValueError("weft: workers is less than 1")
         if processes is not None and processes < 1:
             raise ValueError("weft: processes is less than 1")
-        time_limit("grace", grace) if grace else 0
+        grace_of(grace)
         if processes != 1:
             return self.serve_as_processes(at, processes or 0, workers or 0, grace, on_ready)
         if _fibers._runs_on_fiber():
@@ -827,7 +837,7 @@ cdef class Server:
         o.processes = processes
         o.workers = workers
         o.stack_bytes = _fibers._stack_bytes_of_python()
-        o.grace_ns = time_limit("grace", grace) if grace else 1
+        o.grace_ns = grace_of(grace) or 1
         o.on_hog = no_hog
         o.user = <void *>self
         if on_ready is not None:
@@ -907,7 +917,7 @@ cdef class Server:
 
     def stop(self, grace=10.0):
         """Ends serve(), from any fiber or thread, and does not wait. Requests under way may take `grace` seconds; then they are stopped."""
-        cdef int64_t ns = time_limit("grace", grace) if grace else 0
+        cdef int64_t ns = grace_of(grace)
         cdef void *visit = visit_of_caller()
         cdef weft_http_server *handle = self.handle
         if self.application is not None:
