@@ -1209,7 +1209,7 @@ def test_what_processes_give_back():
         "def app(q):\n"
         "    pid = os.fork()\n"
         "    if pid == 0: return 'the child\\'s'\n"
-        "    return f'{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])} {[v for v in os.environ if v.startswith(\"WEFT\")]}'\n"
+        "    return f'{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])} {[v for v in os.environ if v.startswith(\"WEFT_PREFORK\")]}'\n"
         "weft.serve(app, '127.0.0.1:0', processes=1 + 1, on_ready=lambda at: print('at', at, flush=True))\n"
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
         "assert weft.run(lambda: 3) == 3\n"
