@@ -19,10 +19,10 @@ async def asgi(scope, receive, send):
 
 
 def heavy(request):
-    """A handler that computes for some 300 us."""
+    """A handler that computes for some 500 us."""
     def fib(n):
         return n if n < 2 else fib(n - 1) + fib(n - 2)
-    fib(15)
+    fib(17)
     return b"Hello, world!"
 
 
