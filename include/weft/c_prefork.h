@@ -41,10 +41,10 @@ WEFT_API bool weft_prefork_is_worker(void);
 WEFT_API WEFT_CHECK weft_status weft_prefork_listener(weft_prefork_worker* w, weft_listener** out);
 /* The time of the options, in nanoseconds. */
 WEFT_API int64_t weft_prefork_grace(const weft_prefork_worker* w);
-/* Tells the master that this worker serves, and calls serve(arg), until which returns `stop` has ended it:
- * it is called on another fiber when the worker is to end, with false; and with true when all of the
- * program ends, so that nothing takes the place of this worker. The result of `serve`, unless the status
- * is another. Parks */
+/* Tells the master that this worker serves, and calls serve(arg). When the worker is to end, `stop` is called
+ * on another fiber, and makes serve() return: with false if another worker takes its place, with true if the
+ * whole program ends. It may be called with true after false. *result (may be null) is what serve() has
+ * returned. Parks */
 WEFT_API WEFT_CHECK weft_status weft_prefork_serve(weft_prefork_worker* w, int (*serve)(void* arg),
                                                    void (*stop)(bool program_ends, void* arg), void* arg, int* result);
 

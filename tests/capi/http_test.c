@@ -95,7 +95,7 @@ FIBER_TEST(a_request_is_seen_as_it_was_sent) {
 
 FIBER_TEST(routes_constants_files_and_what_is_not_there) {
     place p;
-    char folder[] = "/tmp/weft_http_XXXXXX", path[64];
+    char folder[] = P_tmpdir "/weft_http_XXXXXX", path[64];
     weft_http_files_options o;
     int fd;
     CHECK(mkdtemp(folder) != NULL);
@@ -234,7 +234,7 @@ static void keep_failure(const weft_http_failure* f, void* user) {
 FIBER_TEST(answers_are_written_piece_by_piece) {
     place p;
     weft_http_options o;
-    char file[] = "/tmp/weft_http_XXXXXX";
+    char file[] = P_tmpdir "/weft_http_XXXXXX";
     int seven = 7, fd = mkstemp(file);
     CHECK(fd >= 0 && write(fd, "0123456789", 10) == 10);
     weft_http_options_init(&o);

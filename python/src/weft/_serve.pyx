@@ -618,9 +618,9 @@ cdef void no_hog(void *user, const weft_hog *hog) noexcept nogil:
     pass     # Python that computes is nothing to tell of
 
 
-cdef dict _sizes = {"max_header_bytes": 0, "max_body_bytes": 0, "max_header_fields": 0, "max_query_parameters": 0, "max_connections": 0,
-                    "min_rate": 0}
-cdef dict _times = {"header_timeout": 0, "idle_timeout": 0, "body_timeout": 0, "write_timeout": 0, "request_timeout": 0, "cold_after": 0}
+# The names of limits, which are options of the command, too.
+SIZES = ("max_header_bytes", "max_body_bytes", "max_header_fields", "max_query_parameters", "max_connections", "min_rate")
+TIMES = ("header_timeout", "idle_timeout", "body_timeout", "write_timeout", "request_timeout", "cold_after")
 cdef dict _formats = {"common": WEFT_HTTP_LOG_COMMON, "combined": WEFT_HTTP_LOG_COMBINED, "json": WEFT_HTTP_LOG_JSON}
 
 
@@ -693,8 +693,8 @@ cdef class Server:
             raise TypeError("weft: on_error is not callable")
         weft_http_options_init(&o)
         for name, value in limits.items():
-            if name not in _sizes and name not in _times:
-                raise TypeError(f"weft: there is no option {name}; limits are {', '.join([*_sizes, *_times])}")
+            if name not in SIZES and name not in TIMES:
+                raise TypeError(f"weft: there is no option {name}; limits are {', '.join(SIZES + TIMES)}")
         o.max_header_bytes = size_limit("max_header_bytes", limits.get("max_header_bytes", 16384))
         o.max_body_bytes = size_limit("max_body_bytes", limits.get("max_body_bytes", 1048576))
         o.max_header_fields = size_limit("max_header_fields", limits.get("max_header_fields", 128))

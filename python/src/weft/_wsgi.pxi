@@ -48,7 +48,7 @@ cdef object _REQUEST_METHOD = "REQUEST_METHOD", _PATH_INFO = "PATH_INFO", _QUERY
 cdef object _SERVER_PROTOCOL = "SERVER_PROTOCOL", _REMOTE_ADDR = "REMOTE_ADDR", _REMOTE_PORT = "REMOTE_PORT", _wsgi_input = "wsgi.input"
 cdef object _http_1_0 = "HTTP/1.0", _http_1_1 = "HTTP/1.1", _HTTP_COOKIE = "HTTP_COOKIE", _HTTP_HOST = "HTTP_HOST"
 cdef object _REQUEST_URI = "REQUEST_URI"
-# These are in each environ, so a copy of that of the server has room for them without a look for a place.
+# Each request sets these keys. The server's part of the environ has them already, so its copy does not grow when they are set.
 cdef tuple _of_each_request = (_REQUEST_METHOD, _PATH_INFO, _QUERY_STRING, _RAW_URI, _REQUEST_URI, _SERVER_PROTOCOL, _REMOTE_ADDR, _REMOTE_PORT,
                                _wsgi_input, _HTTP_HOST)
 

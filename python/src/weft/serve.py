@@ -11,8 +11,10 @@ import time
 import weft as _weft
 
 
-SIZES = ("max_header_bytes", "max_body_bytes", "max_header_fields", "max_query_parameters", "max_connections", "min_rate")
-TIMES = ("header_timeout", "idle_timeout", "body_timeout", "write_timeout", "request_timeout", "cold_after")
+try:
+    from weft._serve import SIZES, TIMES    # type: ignore[import-not-found,unused-ignore]
+except ModuleNotFoundError:     # the library was built without HTTP, as weft.Server says
+    SIZES = TIMES = ()
 LOOK = 0.5     # seconds between two looks for changed files
 
 
