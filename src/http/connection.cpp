@@ -71,7 +71,16 @@ http_connection::http_connection(http_service& service, io::byte_stream stream, 
     service_.awake.enter(presence_);
 }
 
-http_connection::~http_connection() { service_.awake.leave(presence_); }
+http_connection::~http_connection() { leave_awake(); }
+
+void http_connection::leave_awake() noexcept {
+    if (std::exchange(is_awake_, false)) service_.awake.leave(presence_);
+}
+
+io::byte_stream http_connection::take_stream() noexcept {
+    leave_awake();  // AWAKE_STREAMS-1: a fiber that hangs it up may still touch the stream
+    return std::move(stream_);
+}
 
 http_connection::ending http_connection::run() {
     while (const auto x = wait_for_request()) {

@@ -30,8 +30,8 @@ public:
     /// \throws  weft::cancelled if a handler was stopped.
     ending run();
 
-    /// After ending::idle: the rest of the connection.
-    io::byte_stream take_stream() noexcept { return std::move(stream_); }
+    /// After ending::idle: the rest of the connection, which hang_up_idle() does not find from now on.
+    io::byte_stream take_stream() noexcept;
     time_point idle_limit() const noexcept { return idle_until_; }
 
 private:
@@ -51,6 +51,7 @@ private:
     };
 
     exchange_pool::lease wait_for_request();
+    void leave_awake() noexcept;
     std::size_t read_until_called(late_buffer& into, std::error_code& error);
     std::size_t read_until_idle_limit(late_buffer& into, std::error_code& error);
     void begin_idle() noexcept;
@@ -80,6 +81,7 @@ private:
     http_service& service_;
     io::byte_stream stream_;
     http_presence presence_;
+    bool is_awake_ = true;  // presence_ is in service_.awake
     http_sender sender_;
     lent_connection lent_;  // its peer is asked for at the first request
     bool peer_asked_ = false;

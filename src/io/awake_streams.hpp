@@ -13,8 +13,8 @@
 //  hung_up   its owner was told to end it             set_busy() -> busy
 //
 // Invariants
-//   AWAKE_STREAMS-1  A stream enters before its fiber waits, and leaves before it is destroyed. Other
-//                    fibers touch it only under mutex_.
+//   AWAKE_STREAMS-1  A stream enters before its fiber waits, and leaves before it is moved or destroyed.
+//                    Other fibers touch it only under mutex_.
 //   AWAKE_STREAMS-2  A call is not missed. It is stored before an event of the stream's source is
 //                    raised; the fiber reads the count of events before it looks whether it is
 //                    called. So it sees the call, or the event ends its wait (SOURCE-4). The call of

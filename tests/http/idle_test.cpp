@@ -83,6 +83,24 @@ TEST_P(http_idle, a_dump_while_connections_come_back_and_servers_end_stress) {
     looks.join();
 }
 
+TEST_P(http_idle, AWAKE_STREAMS_1_they_are_hung_up_while_they_give_their_fiber_up_stress) {
+    const test::seed seed;
+    auto rng = seed.of(0);
+    for (int round = 0; round < test::scaled(30); ++round) {
+        http::server s;
+        s.get("/", [](const http::request&) { return http::text(200, "root"); });
+        rt.run([&] { s.listen({.host = "127.0.0.1", .port = 0}, {.cold_after = 1ms}); });
+        auto serves = rt.spawn([&] { s.serve(); });
+        std::vector<test::raw_client> clients;
+        for (int i = 0; i < 8; ++i) clients.emplace_back(s.local().port);
+        for (auto& c : clients) EXPECT_EQ(c.ask(get("/")).body, "root");
+        std::this_thread::sleep_for(test::up_to(rng, 1500us));
+        s.stop(1min);
+        for (auto& c : clients) EXPECT_TRUE(c.ended());
+        serves.join();
+    }
+}
+
 TEST_P(http_idle, a_connection_that_has_not_spoken_yet_needs_none_either) {
     start({.cold_after = 5ms});
     auto c = connect();
