@@ -16,6 +16,7 @@
 #include <utility>
 
 #include <weft/deadline.hpp>
+#include <weft/detail/as_thread.hpp>
 #include <weft/detail/new_fiber.hpp>
 #include <weft/detail/pin.hpp>
 #include <weft/detail/spawn_forms.hpp>
@@ -82,6 +83,12 @@ struct attributes {
     /// computing or never has one (migrate::own_carrier). Not to be combined with a `move` of
     /// migrate::own_carrier: spawn() throws std::invalid_argument.
     bool run_now = false;
+    /// If true, the fiber is a thread to the code it calls, wherever it runs: errno, thread_local
+    /// objects, pthread_self() and keys are its own, and so are the locks it holds. They come from a
+    /// pool, as those of a pooled thread do (runtime_options::keep_identities). Under sanitizers and
+    /// Valgrind it gets an OS thread of its own instead, as with migrate::own_carrier. spawn() throws
+    /// std::system_error if the system refuses a thread. See docs/guide/19-as-a-thread.md.
+    bool as_thread = false;
     /// A weft::priority. If none is given: the spawner's, or normal if a plain thread spawns.
     detail::priority_choice priority = {};
     std::source_location site = std::source_location::current();
@@ -282,6 +289,19 @@ WEFT_EXPORT [[nodiscard]] std::size_t stack_remaining() noexcept;
 template <class F>
 decltype(auto) pinned(F&& f) {
     const detail::pin here;
+    return std::forward<F>(f)();
+}
+/// Calls f(). During that call the calling fiber is a thread to the code it calls, as with
+/// attributes::as_thread, and may still wait and go on on another OS thread. Calls nest. On a plain
+/// thread it only calls f().
+///
+///     auto rows = this_fiber::as_thread([&] { return query_by_a_library_in_c(database); });
+///
+/// \returns what f returns. \throws what f throws; std::system_error if the system refuses a thread.
+/// \parks under sanitizers and Valgrind, to go to an OS thread of its own and back.
+template <class F>
+decltype(auto) as_thread(F&& f) {
+    const detail::as_thread_scope here;
     return std::forward<F>(f)();
 }
 

@@ -119,6 +119,10 @@ struct runtime_options {
     /// The most threads that may run fibers: those that have a worker and those that lost one; 1
     /// to 65536, or no_limit, which is 65536. WEFT_MAX_CARRIERS overrides.
     unsigned max_carriers = 512;
+    /// Of the identities that make fibers threads (attributes::as_thread), how many are kept for the
+    /// next fibers; no_limit: all. Each takes some 9 KiB. What thread_local objects hold lives as long
+    /// as the identity. 0: each is ended with its fiber or scope, which takes some 70 us.
+    unsigned keep_identities = 256;
     /// The most threads of weft::blocking; 1 to 65536, or no_limit, which is 65536. Up to 64 are
     /// started as they are wanted; beyond that, one more is started each time calls have waited for
     /// 100 ms. The first time a call has waited for a second, one line on stderr names the calls
@@ -185,6 +189,7 @@ struct runtime_stats {
     std::uint64_t blocked = 0;  ///< those of the hand_offs in which the fiber blocked its thread
     unsigned blocking_threads = 0;  ///< threads of weft::blocking, idle ones included
     std::size_t blocking_waiting = 0;  ///< calls of weft::blocking that wait for a thread
+    unsigned identities = 0;  ///< that fibers have (attributes::as_thread), or that are kept for the next
     std::size_t stacks_in_use = 0;
     std::size_t stacks_idle = 0;
     /// stacks without a guard; an overflow of one is noticed only when its fiber ends

@@ -5,6 +5,9 @@
 //                    when it goes on, into the thread on which it goes on.
 // EXCEPTION_STATE-2  The address belongs to the current OS thread. It is asked for again after
 //                    every switch, since the thread may be another one.
+// EXCEPTION_STATE-3  The word of a thread that is a fiber's identity stays null. So the state of a fiber that
+//                    has one is never clear, and a switch from it takes the long way, which leaves the
+//                    identity. The exceptions of such a fiber stay in its identity.
 #pragma once
 
 #include "arch/thread_word.hpp"
@@ -20,6 +23,7 @@ struct exception_state {
 };
 
 WEFT_DECLARE_THREAD_WORD(weft_exception_word);
+WEFT_DECLARE_THREAD_WORD(weft_identity_word);  // the thread_identity that this thread is, or null
 
 /// Asks the C++ runtime, once per OS thread.
 exception_state* bind_exception_state() noexcept;

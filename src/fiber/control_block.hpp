@@ -52,6 +52,7 @@ namespace weft::detail {
 struct stack;
 class carrier;
 class scheduler;
+class thread_identity;
 struct control_block;
 
 /// Where a fiber is, for dumps; state_of() derives it. The values are in the order of a fiber's
@@ -83,7 +84,9 @@ enum rarity : std::uint8_t {
     rare_high = 2,  // its priority class (sched/class_turns.hpp), if it is not the normal one
     rare_low = 4,
     rare_class = rare_high | rare_low,
-    rare_place = rare_stack | rare_class,
+    // it has an identity (sched/identity); set and cleared by the fiber itself, or set before start
+    rare_identity = 64,
+    rare_place = rare_stack | rare_class | rare_identity,
     rare_inline = 8,  // max_fibers has no place for it: its spawner runs it (carrier::run_inline)
     rare_now = 32,  // attributes::run_now: its spawner gives way to it (carrier::start_now)
     rare_start = rare_place | rare_inline | rare_now,
@@ -113,8 +116,8 @@ struct fiber_core {
     std::source_location site;
     // created, runnable or running: a hint for dumps
     atomic<fiber_state> phase{fiber_state::created};
-    // the rare properties of this fiber, as bits of `rarity`; all but rare_traces are set before
-    // start
+    // the rare properties of this fiber, as bits of `rarity`; all but rare_traces and rare_identity
+    // are set before start
     atomic<std::uint8_t> rare{0};
     // Traces (CONTROL_BLOCK-6): all that follow except `spilled`, which goes with the body, and
     // `detached`.
@@ -144,6 +147,8 @@ struct fiber_room {
         // (CONTROL_BLOCK-3)
         context ctx{};
         control_block* next_chain;  // used while the block is free; see block_pool.hpp
+        // before the start, if rare_identity is set; then home->identity
+        thread_identity* identity_at_start;
     };
 };
 

@@ -52,6 +52,7 @@ runtime_stats runtime::stats() const {
     r.hand_offs = hand_offs.taken;
     r.blocked = hand_offs.blocked;
     r.blocking_threads = core_->pools().calls.threads();
+    r.identities = s.identities().count();
     r.blocking_waiting = core_->pools().calls.queued();
     const auto stacks = s.stacks().statistics();
     r.stacks_in_use = stacks.in_use;

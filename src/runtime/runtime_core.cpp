@@ -248,6 +248,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .time_slice = chosen_time_slice(options_),
                         .timer_slack = chosen_timer_slack(options_),
                         .max_carriers = chosen_max_carriers(options_, workers),
+                        .keep_identities = options_.keep_identities,
                         .torture_hand_offs = !options_.simulate && from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1).value_or(0) == 1,
                         .max_fibers = checked_max_fibers(options_),
                         .census = options_.stack_census || prints_census_,

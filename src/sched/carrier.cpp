@@ -40,8 +40,8 @@ void carrier::start_thread() {
         const alternate_stack for_overflow;
         std::fesetenv(&owner_.floating_point());  // not that of the thread that started this one
         probe_.store(thread_probe::here(), relaxed);
-        if (auto* const s = owner_.simulated()) s->begin_thread();
         set_this_carrier(this);
+        if (auto* const s = owner_.simulated()) s->begin_thread();
         live();
         set_this_carrier(nullptr);
         has_lived_.store(true, relaxed);

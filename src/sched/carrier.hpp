@@ -73,6 +73,7 @@ public:
     block_cache& blocks() noexcept { return blocks_; }
     placement& affinity() noexcept { return affinity_; }
     preempted& preemptions() noexcept { return preemptions_; }
+    std::uint64_t& choices() noexcept { return choices_; }
     /// \returns the worker it has, or had when it was last inside; null if none. A hint.
     const worker* worker_hint() noexcept { return has_worker() ? &its_worker() : nullptr; }
 
@@ -256,6 +257,7 @@ private:
     block_cache blocks_;
     atomic<std::uint64_t> born_{0}, ended_{0}, parks_{0};
     std::uint32_t inlined_ = 0;  // fibers run by run_inline()
+    std::uint64_t choices_ = 0;  // simulate/choice.hpp
     context own_;  // home: saved here whenever a fiber or a loop runs
     // has_place_: it runs a demoted fiber that counts among the few (demotion.hpp).
     atomic<bool> has_long_kernel_slice_{false}, has_place_{false};

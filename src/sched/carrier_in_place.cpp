@@ -162,6 +162,7 @@ bool carrier::can_run_inline(control_block& self) noexcept {
     if (here < span.low || here >= span.high) return false;  // inside a coroutine
     // The child may move to another carrier when it parks, and `self` with it.
     if (self.is_pinned() && !moves_on(self)) return false;
+    if (self.is_any(rare_identity)) return false;  // THREAD_IDENTITY-4
     carrier& c = *this_carrier();
     if (static_cast<std::size_t>(here - span.low) < c.owner_.options().stack_bytes / 2) return false;
     if (++c.inlined_ % turn_of_others == 0) yield(self);

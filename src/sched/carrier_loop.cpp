@@ -1,5 +1,6 @@
 // carrier_loop.cpp - how a carrier gets from one fiber to the next: its loops, and every switch.
 #include "sched/carrier_inline.hpp"
+#include "sched/identity/outside.hpp"
 #include "sched/idle/idle.hpp"
 #include "sched/inspect/park_watch.hpp"
 #include "sched/pinned.hpp"
@@ -74,7 +75,9 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     auto& f = *static_cast<control_block*>(fiber_with_own_stack);
     arrive();
     auto* const own = f.home;
+    if (f.is_any(rare_identity)) own->identity->enter();
     run_body(f);
+    if (f.is_any(rare_identity)) leave_identity(f);  // after its captures were destroyed, before its end is visible
     if (auto* const census = f.owner->census()) [[unlikely]]
         census->end(f);
     if (f.is_pinned()) let_go(f);  // after its captures were destroyed, before its end is visible
@@ -145,6 +148,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 }
 
 [[gnu::noinline]] void carrier::leave_for_loop(worker& w, control_block& self, control_block* next) noexcept {
+    const outside_identity from_here(self);
     self.phase.store(fiber_state::runnable, relaxed);  // a hint: it runs no more; the wait word says whether it waits
     if (next && (next->started() ? next->cold().word.has_left() : next->has_own_stack() && give_own_stack(*next))) {
         dispatch(w, *next);
@@ -157,6 +161,7 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
 
 // Called without a worker.
 void carrier::leave_for_home(control_block& self, afterwards how) noexcept {
+    const outside_identity from_here(self);
     self.phase.store(fiber_state::runnable, relaxed);  // a hint: it runs no more; the wait word says whether it waits
     after_ = how;
     after_what_ = &self;
@@ -264,6 +269,7 @@ bool carrier::give_own_stack(control_block& f) noexcept {
               "memory or address space is missing; ask for fewer stack_bytes, or limit the number of fibers");
     if (owner_.census()) [[unlikely]]
         stack_census::begin(*f.home);
+    if (f.is_any(rare_identity)) f.home->identity = f.identity_at_start;
     make_context(f.ctx, f.home->span, f.home->span.high, &carrier::loop_once, &f);
     if (f.cold().pins != 0 && !f.is_pinned()) pin_to(f, *this);  // migrate::before_start
     return true;

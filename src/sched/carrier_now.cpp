@@ -1,5 +1,6 @@
 // carrier_now.cpp - a fiber that begins at once, in the place of its spawner (attributes::run_now).
 #include "sched/carrier_inline.hpp"
+#include "sched/identity/outside.hpp"
 #include "sched/inspect/park_watch.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
@@ -61,6 +62,7 @@ void carrier::start_now(control_block& f) noexcept {
     worker& w = its_worker();
     static_cast<void>(w.poll_if_due());  // `f` goes first, even in the turn of another class
     give_way(w, self);
+    const outside_identity from_here(self);
     if (f.has_own_stack()) {
         give_own_stack(f);
         dispatch(w, f);

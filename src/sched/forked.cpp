@@ -8,6 +8,7 @@
 
 #include "base/fork.hpp"
 #include "base/in_quotes.hpp"
+#include "sched/identity/thread_identity.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/wait/wait.hpp"
 
@@ -38,6 +39,18 @@ public:
 
 constinit end_of_child at_the_end;
 
+// \returns the identity that the calling fiber has, or null.
+thread_identity* identity_here() noexcept {
+    auto* const f = this_fiber_block();
+    return f && f->is_any(rare_identity) ? f->home->identity : nullptr;
+}
+
+void take_slot(const coroutine_slot& from) noexcept {
+    auto& mine = this_cell().slot;
+    mine = from;
+    for (auto* d = mine.deadlines; d; d = d->outer) d->list = &mine.deadlines;
+}
+
 void become_plain() noexcept {
     carrier* const c = this_carrier();
     if (!c) return;
@@ -48,15 +61,28 @@ void become_plain() noexcept {
     // A joiner in the parent may have held the lock; neither it nor the waiters exist here.
     ::new (&f->lock) spin_lock;
     ::new (&f->cold().joiners) wait_list;
-    auto& mine = this_cell().slot;
-    mine = f->cold().slot;
-    for (auto* d = mine.deadlines; d; d = d->outer) d->list = &mine.deadlines;
+    if (f->is_any(rare_identity)) f->home->identity->enter();
+    take_slot(f->cold().slot);
+}
+
+void leave_before() noexcept {
+    if (auto* const its = identity_here()) its->leave();
+}
+void enter_behind() noexcept {
+    if (auto* const its = identity_here()) its->enter();
 }
 
 }  // namespace
 
+void leave_in_child(thread_identity& its) noexcept {
+    const auto slot = this_cell().slot;
+    its.leave();
+    take_slot(slot);
+}
+
 [[gnu::constructor(before_static_objects)]] void make_children_plain() noexcept {
-    static const bool once = (follow_forks({.in_child = become_plain}), true);
+    static const bool once = (
+        follow_forks({.before = leave_before, .in_parent = enter_behind, .in_child = become_plain}), true);
     static_cast<void>(once);
 }
 

@@ -78,6 +78,20 @@ void pin_elsewhere(control_block& f, scheduler& where) noexcept {
     }
 }
 
+void move_to_own_carrier(control_block& self) {
+    carrier& own = self.owner->spares().reserve();
+    if (self.is_pinned()) self.cold().pinned_to->count_pinned(-1);  // PINNED-7
+    pin_to(self, own);
+    self.cold().pins = 1;
+    carrier::yield(self);  // it goes on there
+}
+
+void leave_own_carrier(control_block& self) noexcept {
+    let_go(self);
+    if (self.owner->tortures()) pin_where_a_worker_is(self, *self.owner);
+    carrier::yield(self);
+}
+
 void let_go(control_block& f) noexcept {
     f.cold().pins = 0;
     if (!f.is_pinned()) return;

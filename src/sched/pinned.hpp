@@ -54,6 +54,10 @@ inline bool moves_on(const control_block& f) noexcept { return f.is_pinned() && 
 /// Pins a fiber for which moves_on() holds to another carrier. Called by the thread that alone may
 /// run the fiber.
 void pin_elsewhere(control_block& f, scheduler& where) noexcept;
+/// Moves the calling fiber, which has no pins, to a carrier that runs nothing else, and back.
+/// \throws  std::system_error (EAGAIN)
+void move_to_own_carrier(control_block& self);
+void leave_own_carrier(control_block& self) noexcept;
 /// Unpins a fiber for good, because its body has ended or it never starts.
 void let_go(control_block& f) noexcept;
 

@@ -106,6 +106,7 @@ scheduler::scheduler(scheduler_options options, driver& io)
       driver_(io),
       // Its workers trim it, so a burst of any size finds the stacks of the one before.
       stacks_({.default_bytes = options_.stack_bytes, .warm_bytes = std::numeric_limits<std::size_t>::max()}),
+      identities_(stacks_, options_.keep_identities),
       blocks_(*this),
       idle_(options_.workers),
       demoted_(options_.workers, options_.time_slice),

@@ -50,6 +50,7 @@
 #include "sched/carrier.hpp"
 #include "sched/driver.hpp"
 #include "sched/fiber_limit.hpp"
+#include "sched/identity/identity_pool.hpp"
 #include "sched/idle/idle_set.hpp"
 #include "sched/injector.hpp"
 #include "sched/inspect/stack_census.hpp"
@@ -80,6 +81,7 @@ struct scheduler_options {
     duration time_slice = std::chrono::milliseconds(5);  // zero: no fiber is preempted
     duration timer_slack = std::chrono::microseconds(100);  // idle_worker::not_too_soon()
     unsigned max_carriers = 512;
+    unsigned keep_identities = 256;  // of those that no fiber has
     bool torture_hand_offs = false;  // for tests: the monitor takes workers at random, all the time
     std::size_t max_fibers = 0;  // 0: no limit
     bool census = false;  // measure how much of its stack each fiber needs
@@ -204,6 +206,7 @@ public:
     unsigned worker_count() const noexcept { return static_cast<unsigned>(workers_.size()); }
     worker& worker_at(unsigned i) noexcept { return *workers_[i]; }
     stack_pool& stacks() noexcept { return stacks_; }
+    identity_pool& identities() noexcept { return identities_; }
     block_pool& blocks() noexcept { return blocks_; }
     driver& io() noexcept { return driver_; }
     lead& the_lead() noexcept { return lead_; }
@@ -291,6 +294,7 @@ private:
     std::fenv_t floating_point_{};
     driver& driver_;
     stack_pool stacks_;
+    identity_pool identities_;
     block_pool blocks_;
     idle_set idle_;
     injector<control_block> injected_;

@@ -17,7 +17,7 @@ inline constexpr std::size_t least_stack_bytes = std::size_t{16} << 10, most_sta
 
 /// Whether a fiber with these attributes may start on a worker's hot stack.
 inline bool has_common_stack(const attributes& a) noexcept {
-    return a.stack_bytes == 0 && a.move == migrate::always && a.preempt;
+    return a.stack_bytes == 0 && a.move == migrate::always && a.preempt && !a.as_thread;
 }
 /// Whether a fiber with these attributes may also run inside another fiber.
 inline bool is_plain(const attributes& a) noexcept { return has_common_stack(a) && !a.priority.is_made(); }

@@ -10,6 +10,7 @@
 
 #include "base/panic.hpp"
 #include "fiber/switch_point.hpp"
+#include "sched/identity/outside.hpp"
 #include "sched/pinned.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/worker_inline.hpp"
@@ -66,6 +67,7 @@ public:
         if (how_ == admission::placed && where_.limit()) where_.limit()->give();
         if (!fiber) return;
         if (fiber->has_own_stack()) let_go(*fiber);
+        if (fiber->is_any(rare_identity)) take_identity_back(*fiber);
         if (fiber->spilled) fiber->free_spilled(room);
         if (!fiber->mark.detached) scheduler::drop_handle(*fiber);
         scheduler::drop(*fiber);
@@ -100,7 +102,9 @@ void set_attributes(control_block& f, scheduler& where, const attributes& a, adm
         f.make_rare(rare_stack);
         f.cold().stack_bytes = static_cast<std::uint32_t>(a.stack_bytes ? a.stack_bytes : where.options().stack_bytes);
         f.keeps_worker.store(!a.preempt, relaxed);  // relaxed: published by the start
-        pin_new(f, where, a.move);
+        const bool is_thread = a.as_thread && fibers_can_be_threads();
+        pin_new(f, where, a.as_thread && !is_thread ? migrate::own_carrier : a.move);
+        if (is_thread) give_identity(f);
     }
 }
 

@@ -21,6 +21,7 @@
 namespace weft::detail {
 
 class slab;
+class thread_identity;
 
 // chosen: more gain nothing (docs/measurements/switch-and-stacks.md)
 inline constexpr std::size_t stack_colours = 16;
@@ -34,6 +35,8 @@ struct alignas(stack_colour_bytes) stack {
     std::byte* middle = nullptr;
     stack* next = nullptr;
     slab* home = nullptr;
+    // that of the fiber that runs on this stack, or null (sched/identity)
+    thread_identity* identity = nullptr;
     std::uint32_t slot = 0;
     std::uint32_t valgrind_id = 0;
     guard_kind guard = guard_kind::none;

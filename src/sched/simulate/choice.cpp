@@ -1,4 +1,4 @@
-// choice.cpp - a random generator per thread: xorshift64* of Vigna.
+// choice.cpp - a random generator per carrier or plain thread: xorshift64* of Vigna.
 //
 // Source: "An experimental exploration of Marsaglia's xorshift generators, scrambled". Only
 // statistical quality is needed.
@@ -6,20 +6,29 @@
 
 #include <chrono>
 
+#include "sched/carrier.hpp"
+
 namespace weft::detail {
 namespace {
 
-thread_local std::uint64_t state = 0;
+thread_local std::uint64_t state_of_thread = 0;
+
+// A fiber with an identity draws on its carrier's, too.
+std::uint64_t& state_here() noexcept {
+    auto* const c = this_carrier();
+    return c ? c->choices() : state_of_thread;
+}
 
 std::uint64_t fresh_seed() noexcept {
     const auto now = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-    const auto thread = reinterpret_cast<std::uintptr_t>(&state);  // differs from thread to thread
+    const auto thread = reinterpret_cast<std::uintptr_t>(&state_here());  // differs from thread to thread
     // Never 0, which xorshift maps to 0.
     return (now ^ (thread * 0x9e37'79b9'7f4a'7c15)) | 1;
 }
 
 // Not inlined, since a caller that parks between two calls may be on another thread at the second.
 [[gnu::noinline]] std::uint64_t next() noexcept {
+    auto& state = state_here();
     auto x = state != 0 ? state : fresh_seed();
     x ^= x >> 12;
     x ^= x << 25;
@@ -35,7 +44,7 @@ void seed_choices(std::uint64_t seed) noexcept {
     auto x = seed + 0x9e37'79b9'7f4a'7c15;
     x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;
     x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11eb;
-    state = (x ^ (x >> 31)) | 1;
+    state_here() = (x ^ (x >> 31)) | 1;
 }
 
 std::uint32_t choose(std::uint32_t n) noexcept {
