@@ -20,9 +20,10 @@ void in_runtime(unsigned workers, F&& f) {
 }
 
 // Two fibers take turns: one iteration is two switches.
-void yield(benchmark::State& state) {
-    in_runtime(1, [&] {
-        auto other = weft::spawn([](std::stop_token stop) {
+void take_turns(benchmark::State& state, const weft::attributes& how) {
+    weft::runtime rt({.workers = 1});
+    rt.run(how, [&] {
+        auto other = weft::spawn(how, [](std::stop_token stop) {
             const weft::shield until_told;
             while (!stop.stop_requested()) weft::this_fiber::yield();
         });
@@ -32,7 +33,21 @@ void yield(benchmark::State& state) {
                                benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
     });
 }
+void yield(benchmark::State& state) { take_turns(state, {}); }
 BENCHMARK(yield);
+
+// Between two fibers that are threads to the code they call.
+void yield_as_thread(benchmark::State& state) { take_turns(state, {.as_thread = true}); }
+BENCHMARK(yield_as_thread);
+
+// With an identity that another call has left, and with one that is made for the call.
+void call_as_thread(benchmark::State& state) {
+    weft::runtime rt({.workers = 1, .keep_identities = state.range(0) != 0 ? 1u : 0u});
+    rt.run([&] {
+        for (auto _ : state) weft::this_fiber::as_thread([] {});
+    });
+}
+BENCHMARK(call_as_thread)->ArgName("kept")->Arg(1)->Arg(0);
 
 // One iteration is one call beside fibers that wait, and that have nothing to give back any more.
 void trim_waiting_stacks(benchmark::State& state) {

@@ -68,16 +68,20 @@ void* switch_annotated(context& from, context& to, void* passed) noexcept;
 
 /// Saves the caller in `from` and goes on in `to`. Returns when other code switches back to `from`,
 /// possibly on another OS thread.
+/// `here`: the caller's exception state.
 /// \returns the word that was passed with that switch.
-inline void* switch_context(context& from, context& to, void* passed = nullptr) noexcept {
-    exception_state* const here = exception_state_here();
-    if (!here->empty()) [[unlikely]]
-        return switch_with_exceptions(from, to, passed, *here);
+inline void* switch_context(context& from, context& to, void* passed, exception_state& here) noexcept {
+    if (!here.empty()) [[unlikely]]
+        return switch_with_exceptions(from, to, passed, here);
 #if WEFT_UNDER_ASAN || WEFT_UNDER_TSAN
     return switch_annotated(from, to, passed);
 #else
     return weft_switch_context(&from.sp, to.sp, passed);
 #endif
+}
+
+inline void* switch_context(context& from, context& to, void* passed = nullptr) noexcept {
+    return switch_context(from, to, passed, *exception_state_here());
 }
 
 /// switch_context() for callers for which exception_state_is_clear() holds.

@@ -28,19 +28,25 @@ WEFT_DECLARE_THREAD_WORD(weft_identity_word);  // the thread_identity that this 
 /// Asks the C++ runtime, once per OS thread.
 exception_state* bind_exception_state() noexcept;
 
+/// The state of the OS thread that runs the caller; null if it was not asked for there, and in an identity
+/// (EXCEPTION_STATE-3).
+inline exception_state* known_exception_state() noexcept {
+    void* word;
+    WEFT_READ_THREAD_WORD(word, weft_exception_word);
+    return static_cast<exception_state*>(word);
+}
+
 /// The state of the OS thread that runs the caller. Must not be kept across a switch
 /// (EXCEPTION_STATE-2).
 inline exception_state* exception_state_here() noexcept {
-    void* word;
-    WEFT_READ_THREAD_WORD(word, weft_exception_word);
-    return word != nullptr ? static_cast<exception_state*>(word) : bind_exception_state();
+    auto* const known = known_exception_state();
+    return known != nullptr ? known : bind_exception_state();
 }
 
 /// Whether the state is known and empty. A hint: false may be wrong, true never is.
 inline bool exception_state_is_clear() noexcept {
-    void* word;
-    WEFT_READ_THREAD_WORD(word, weft_exception_word);
-    return word != nullptr && static_cast<exception_state*>(word)->empty();
+    const auto* const known = known_exception_state();
+    return known != nullptr && known->empty();
 }
 
 }  // namespace weft::detail

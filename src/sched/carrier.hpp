@@ -234,6 +234,8 @@ private:
     static void arrive() noexcept;
     void arrive_and_commit() noexcept;
     void leave_for_loop(worker& w, control_block& self, control_block* next) noexcept;
+    void leave_outside_identity(worker& w, control_block& self, control_block* next) noexcept;
+    void leave_stack(worker& w, control_block& self, control_block* next, exception_state& exceptions) noexcept;
     [[gnu::noinline]] void yield_otherwise(control_block& self) noexcept;
     void dispatch(worker& w, control_block& f) noexcept;
     context& resume(worker& w, control_block& f) noexcept;

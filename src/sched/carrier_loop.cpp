@@ -147,15 +147,30 @@ void carrier::go_home(afterwards how, stack* leaving) noexcept {
     arrive();
 }
 
-[[gnu::noinline]] void carrier::leave_for_loop(worker& w, control_block& self, control_block* next) noexcept {
-    const outside_identity from_here(self);
+// Goes to `next`, or to a loop if `next` is new or null.
+[[gnu::always_inline]] inline void carrier::leave_stack(worker& w, control_block& self, control_block* next,
+                                                        exception_state& exceptions) noexcept {
     self.phase.store(fiber_state::runnable, relaxed);  // a hint: it runs no more; the wait word says whether it waits
     if (next && (next->started() ? next->cold().word.has_left() : next->has_own_stack() && give_own_stack(*next))) {
         dispatch(w, *next);
-        switch_context(self.ctx, next->ctx);
+        switch_context(self.ctx, next->ctx, nullptr, exceptions);
     } else {
-        switch_context(self.ctx, fresh_loop(w, next));
+        switch_context(self.ctx, fresh_loop(w, next), nullptr, exceptions);
     }
+}
+
+// A fiber that has an identity comes here, too, since its exception state is not clear.
+[[gnu::noinline]] void carrier::leave_for_loop(worker& w, control_block& self, control_block* next) noexcept {
+    exception_state* const exceptions = known_exception_state();
+    if (!exceptions) [[unlikely]]
+        return leave_outside_identity(w, self, next);
+    leave_stack(w, self, next, *exceptions);
+    arrive();
+}
+
+[[gnu::cold]] void carrier::leave_outside_identity(worker& w, control_block& self, control_block* next) noexcept {
+    const outside_identity from_here(self);
+    leave_stack(w, self, next, *exception_state_here());
     arrive();
 }
 
