@@ -104,13 +104,15 @@ long waitid(int child, int options, child_change& change) noexcept {
     return result;
 }
 
+// Up to a time and not for one: a call that a signal ends tells what is left of its own time only, so
+// under many signals it would last for ever.
 void sleep_for(std::chrono::nanoseconds t) noexcept {
-    timespec left = time_of(t);
+    const timespec until = time_of(std::chrono::steady_clock::now().time_since_epoch() + t);
     const auto library = [&] {
-        errno = ::clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left);
+        errno = ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
         return errno == 0 ? 0 : -1;
     };
-    while (made(library, SYS_clock_nanosleep, static_cast<int>(CLOCK_MONOTONIC), 0, &left, &left) == -EINTR) {}
+    while (made(library, SYS_clock_nanosleep, static_cast<int>(CLOCK_MONOTONIC), TIMER_ABSTIME, &until, 0) == -EINTR) {}
 }
 
 }  // namespace weft::detail::direct
