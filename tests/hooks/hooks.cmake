@@ -18,7 +18,7 @@ foreach(target IN ITEMS weft weft_http weft_redis weft_prefork)
 endforeach()
 set(check_calls Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_calls" --nm "${CMAKE_NM}" --objdump "${CMAKE_OBJDUMP}")
 if(checked_libraries)
-    add_test(NAME check.calls COMMAND ${check_calls} ${checked_libraries})
+    add_test(NAME check.calls COMMAND ${check_calls} ${checked_libraries} "$<TARGET_OBJECTS:weft_c>" COMMAND_EXPAND_LISTS)
     add_test(NAME check.calls.planted COMMAND ${check_calls} $<TARGET_OBJECTS:planted>)
     string(CONCAT found "the section [^ ]+ refers to close:.* refers to pthread_mutex_lock:.* refers to pthread_mutex_unlock:"
                         ".* refers to read:.* refers to usleep:")
