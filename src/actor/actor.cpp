@@ -11,6 +11,7 @@
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "base/in_quotes.hpp"
 #include "base/panic.hpp"
 #include "sched/scheduler.hpp"
@@ -68,7 +69,7 @@ private:
         return text + " asks " + quoted(me);
     }
 
-    static inline thread_mutex lock_;
+    static inline futex_lock lock_;
     actor_core* me_;
 };
 

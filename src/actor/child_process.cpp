@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "actor/process_child.hpp"
+#include "base/direct.hpp"
 #include "io/pipe.hpp"
 
 namespace weft {
@@ -29,7 +30,7 @@ std::optional<std::string> take_variable(const char* name) {
 int taken_descriptor(std::string_view text, const char* variable, const std::string& whole) {
     int fd = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fd);
-    if (error != std::errc() || end != text.data() + text.size() || fd < 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+    if (error != std::errc() || end != text.data() + text.size() || fd < 0 || detail::direct::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         throw std::invalid_argument(std::string("weft: ") + variable + "=\"" + whole + "\": \"" + std::string(text) +
                                     "\" is not the number of an open descriptor");
     return fd;
@@ -86,7 +87,7 @@ void process_gifts::say_ready() noexcept {
     // An empty pipe has room for a byte. If the supervisor has gone, there is nobody to tell.
     constexpr std::byte word{'\n'};
     detail::write_without_signal(ready_, {&word, 1});
-    ::close(std::exchange(ready_, -1));
+    detail::direct::close(std::exchange(ready_, -1));
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "base/never_destroyed.hpp"
 #include "base/seldom.hpp"
 #include "fiber/hook.hpp"
@@ -18,7 +19,7 @@ namespace {
 using hook_function = std::function<void(const dead_letter&)>;
 
 struct letter_box {
-    detail::thread_mutex lock;
+    detail::futex_lock lock;
     // copied, to be called without the lock
     std::shared_ptr<const hook_function> hook WEFT_GUARDED_BY(lock);
     detail::atomic<std::uint64_t> count{0};

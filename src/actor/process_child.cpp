@@ -16,6 +16,7 @@
 #include <weft/scope.hpp>
 #include <weft/stop.hpp>
 
+#include "base/direct.hpp"
 #include "fiber/hook.hpp"
 #include "io/pipe.hpp"
 #include "sched/scheduler.hpp"
@@ -264,7 +265,7 @@ void process_child::take_last_word(const io::pipe_reader& from, weft::child<>& r
     struct pollfd state {
         .fd = from.native_handle(), .events = POLLIN, .revents = 0
     };
-    if (!reader.done() && ::poll(&state, 1, 0) > 0) reader.join_until(deadline_after(for_the_rest));
+    if (!reader.done() && direct::poll(&state, 1, {}) > 0) reader.join_until(deadline_after(for_the_rest));
 }
 
 /// Waits until the output has ended, or for_the_rest has passed in which the reader has waited for

@@ -1,7 +1,7 @@
 // relations.cpp - links between actors and supervisors, monitors of actors, and their names.
 //
 // Invariants
-//   RELATIONS-1  One lock guards all of them. It is a std::mutex, since they rarely change and
+//   RELATIONS-1  One lock guards all of them. It is a futex_lock, since they rarely change and
 //                memory is allocated under it. No user code runs under it.
 //   RELATIONS-2  A link is in the lists of both ends, and each entry holds the other end. Code that
 //                removes a link from one list removes it from both. It holds both ends itself, so
@@ -18,6 +18,7 @@
 
 #include "actor/actor_core.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "base/never_destroyed.hpp"
 
 namespace weft::detail {
@@ -26,7 +27,7 @@ namespace {
 using link_list = std::vector<linkable::link>;
 
 struct all_relations {
-    thread_mutex lock;
+    futex_lock lock;
     std::map<std::string, actor_core_ref, std::less<>> names WEFT_GUARDED_BY(lock);
 };
 

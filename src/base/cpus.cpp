@@ -1,11 +1,17 @@
 #include "base/cpus.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <fstream>
+#include <array>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "base/direct.hpp"
+#include "base/owned_descriptor.hpp"
 
 namespace weft::detail {
 namespace {
@@ -23,9 +29,22 @@ unsigned in_cpus(double quota, double period) noexcept {
     return quota <= 0 || period <= 0 ? 0 : static_cast<unsigned>(std::max(1.0, quota / period + 0.999));
 }
 
+/// What a file holds; nothing if it cannot be read. Not a std::ifstream, which calls read() (DIRECT-1).
+std::istringstream text_of(const fs::path& path) {
+    const owned_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    std::array<char, 1024> piece;
+    while (file.get() >= 0) {
+        const long n = direct::read(file.get(), piece.data(), piece.size());
+        if (n <= 0) break;
+        text.append(piece.data(), static_cast<std::size_t>(n));
+    }
+    return std::istringstream(std::move(text));
+}
+
 // cgroup v2: "max 100000" or "150000 100000", the microseconds of quota and of the period.
 unsigned quota_v2(const fs::path& group) {
-    std::ifstream file(group / "cpu.max");
+    auto file = text_of(group / "cpu.max");
     std::string quota;
     double period = 0;
     if (!(file >> quota >> period) || quota == "max") return 0;
@@ -35,8 +54,8 @@ unsigned quota_v2(const fs::path& group) {
 // cgroup v1: quota and period in two files; a quota of -1 means none.
 unsigned quota_v1(const fs::path& group) {
     double quota = 0, period = 0;
-    std::ifstream(group / "cpu.cfs_quota_us") >> quota;
-    std::ifstream(group / "cpu.cfs_period_us") >> period;
+    text_of(group / "cpu.cfs_quota_us") >> quota;
+    text_of(group / "cpu.cfs_period_us") >> period;
     return in_cpus(quota, period);
 }
 
@@ -81,7 +100,7 @@ unsigned quota_by(std::string_view line, const fs::path& root) {
 unsigned quota_of_groups(const group_places& where) noexcept {
     try {
         unsigned least = 0;
-        std::ifstream file(where.membership);
+        auto file = text_of(where.membership);
         for (std::string line; std::getline(file, line);)
             if (const auto q = quota_by(line, where.root)) least = least ? std::min(least, q) : q;
         return least;

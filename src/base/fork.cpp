@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 #include "base/spin_lock.hpp"
 
 namespace weft::detail {
@@ -67,12 +68,12 @@ unshared_descriptor::~unshared_descriptor() {
         const lock_guard guard(listing);
         unshared.remove(*this);
     }
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) direct::close(fd_);
 }
 
 void unshared_descriptor::close_all_in_child() noexcept WEFT_RELEASE(listing) {
     while (auto* const d = unshared.pop_front())
-        if (d->fd_ >= 0) ::close(std::exchange(d->fd_, -1));
+        if (d->fd_ >= 0) direct::close(std::exchange(d->fd_, -1));
     listing.unlock();
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/atomic.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "base/panic.hpp"
 
 namespace weft::detail {
@@ -24,7 +25,7 @@ void heavy_fence() noexcept { fence(seq_cst); }
 
 namespace {
 
-constinit thread_mutex asking_for_fences;
+constinit futex_lock asking_for_fences;
 constinit bool asked_for_fences WEFT_GUARDED_BY(asking_for_fences) = false;
 
 [[gnu::constructor(before_static_objects)]] void fences_follow_forks() noexcept { hold_across_forks<asking_for_fences>(); }

@@ -1,10 +1,9 @@
 // owned_descriptor.hpp - a descriptor that no fiber waits for, closed with its object.
 #pragma once
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <utility>
+
+#include "base/direct.hpp"
 
 namespace weft::detail {
 
@@ -18,10 +17,7 @@ public:
     }
     /// Keeps errno, in which the failure of a later call may still stand.
     ~owned_descriptor() {
-        if (fd_ < 0) return;
-        const int before = errno;
-        ::close(fd_);
-        errno = before;
+        if (fd_ >= 0) direct::close(fd_);
     }
 
     /// -1 if there is none.

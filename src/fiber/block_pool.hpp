@@ -34,6 +34,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/futex_lock.hpp"
 #include "base/intrusive_list.hpp"
 #include "base/low_water.hpp"
 #include "fiber/control_block.hpp"
@@ -124,7 +125,7 @@ private:
     void note_surplus() noexcept WEFT_REQUIRES(lock_);
 
     scheduler& owner_;
-    thread_mutex lock_;
+    futex_lock lock_;
     control_block* chains_ WEFT_GUARDED_BY(lock_) = nullptr;
     std::size_t chain_count_ WEFT_GUARDED_BY(lock_) = 0;
     control_block* loose_ WEFT_GUARDED_BY(lock_) = nullptr;  // fewer than a chain has

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/direct.hpp"
+
 namespace weft::http {
 namespace {
 
@@ -38,12 +40,13 @@ public:
 
 private:
     std::size_t write_at_once(std::string_view text) const {
-        ssize_t n;
-        do n = ::write(descriptor_, text.data(), text.size());
-        while (n < 0 && errno == EINTR);
+        long n;
+        do n = detail::direct::write(descriptor_, text.data(), text.size());
+        while (n == -EINTR);
         // A device that takes nothing and reports nothing will not take more the next time.
-        if (n == 0) errno = EIO;
-        if (n <= 0) throw std::system_error(errno, std::generic_category(), "weft: http: writing the access log");
+        if (n == 0) n = -EIO;
+        if (n < 0)
+            throw std::system_error(static_cast<int>(-n), std::generic_category(), "weft: http: writing the access log");
         return static_cast<std::size_t>(n);
     }
 

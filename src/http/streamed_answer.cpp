@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/direct.hpp"
 #include "fiber/interrupts.hpp"
 #include "http/connection.hpp"
 #include "io/operation.hpp"
@@ -31,7 +32,7 @@ void check_file(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
     if (offset > size || bytes > size - offset)
         throw std::system_error(std::make_error_code(std::errc::io_error),
                                 "weft: http: write_file(): the file has " + std::to_string(size) + " bytes");
-    if ((::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY)
+    if ((direct::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY)
         throw std::system_error(EBADF, std::generic_category(),
                                 "weft: http: write_file(): the descriptor is not open for reading");
 }

@@ -11,6 +11,7 @@
 #include <weft/fiber.hpp>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 #include "base/duration_text.hpp"
 #include "io/operation.hpp"
 #include "io/refused_here.hpp"
@@ -29,7 +30,7 @@ public:
     }
     ~passage() {
         for (const int fd : ends_)
-            if (fd >= 0) ::close(fd);
+            if (fd >= 0) direct::close(fd);
     }
     passage(const passage&) = delete;
     passage& operator=(const passage&) = delete;
@@ -39,16 +40,12 @@ public:
     /// Moves at least one byte into the pipe; 0 at the end of `from`.
     io_result fill(io_source* from) const noexcept {
         return perform(from, io_direction::read, read_wait, [this](int fd) {
-            return system_result(
-                [&] { return ::splice(fd, nullptr, ends_[1], nullptr, copy_piece, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });
+            return direct::splice(fd, ends_[1], copy_piece, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         });
     }
     io_result drain(io_source* to, std::size_t most) const noexcept {
         return perform(to, io_direction::write, write_wait, [this, most](int fd) {
-            return without_pipe_signal([&] {
-                return system_result(
-                    [&] { return ::splice(ends_[0], nullptr, fd, nullptr, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });
-            });
+            return without_pipe_signal([&] { return direct::splice(ends_[0], fd, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK); });
         });
     }
 

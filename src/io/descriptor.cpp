@@ -8,6 +8,7 @@
 
 #include <new>
 
+#include "base/direct.hpp"
 #include "io/operation.hpp"
 #include "io/pipe.hpp"
 #include "io/poll_wait.hpp"
@@ -52,7 +53,7 @@ io_result transfer(io_source* s, io_direction way, const wait_kind& kind, bool m
 
 io_result read_from(io_source* s, bool may_block, std::span<std::byte> into) noexcept {
     return transfer(s, io_direction::read, read_wait, may_block,
-                    [&](int fd) { return system_result([&] { return ::read(fd, into.data(), into.size()); }); });
+                    [&](int fd) { return direct::read(fd, into.data(), into.size()); });
 }
 
 io_result write_to(io_source* s, bool may_block, std::span<const std::byte> from) noexcept {
@@ -66,9 +67,9 @@ io_result write_to(io_source* s, bool may_block, std::span<const std::byte> from
 
 descriptor descriptor::adopt(int fd) {
     check_kind(fd);
-    const long mode = checked(system_result([&] { return ::fcntl(fd, F_GETFL); }), "weft: descriptor");
+    const long mode = checked(direct::fcntl(fd, F_GETFL), "weft: descriptor");
     if ((mode & O_NONBLOCK) == 0)
-        checked(system_result([&] { return ::fcntl(fd, F_SETFL, static_cast<int>(mode) | O_NONBLOCK); }), "weft: descriptor");
+        checked(direct::fcntl(fd, F_SETFL, mode | O_NONBLOCK), "weft: descriptor");
     if (auto* const s = make_source(fd)) return descriptor(io_handle(s), false);
     throw std::bad_alloc();
 }
@@ -77,8 +78,8 @@ descriptor descriptor::adopt(int fd) {
 // at any time.
 descriptor descriptor::borrow(int fd) {
     check_kind(fd);
-    const long mode = checked(system_result([&] { return ::fcntl(fd, F_GETFL); }), "weft: descriptor");
-    const long mine = checked(system_result([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, 3); }), "weft: descriptor");
+    const long mode = checked(direct::fcntl(fd, F_GETFL), "weft: descriptor");
+    const long mine = checked(direct::fcntl(fd, F_DUPFD_CLOEXEC, 3), "weft: descriptor");
     return descriptor(own_descriptor(static_cast<int>(mine)), (mode & O_NONBLOCK) == 0);
 }
 

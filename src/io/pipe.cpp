@@ -9,6 +9,7 @@
 #include <weft/io/pipe.hpp>
 #include <weft/io/stream.hpp>
 
+#include "base/direct.hpp"
 #include "io/operation.hpp"
 #include "io/poll_wait.hpp"
 #include "io/refused_here.hpp"
@@ -19,14 +20,14 @@
 namespace weft::detail {
 
 long write_without_signal(int fd, std::span<const std::byte> from) noexcept {
-    return without_pipe_signal([&] { return system_result([&] { return ::write(fd, from.data(), from.size()); }); });
+    return without_pipe_signal([&] { return direct::write(fd, from.data(), from.size()); });
 }
 
 namespace {
 
 io_result read_pipe(io_source* s, std::span<std::byte> into) noexcept {
     return perform(s, io_direction::read, read_wait,
-                   [&](int fd) { return system_result([&] { return ::read(fd, into.data(), into.size()); }); });
+                   [&](int fd) { return direct::read(fd, into.data(), into.size()); });
 }
 
 io_result write_pipe(io_source* s, std::span<const std::byte> from) noexcept {
@@ -45,7 +46,7 @@ std::array<int, 2> new_pipe() {
 
 io_handle own_descriptor(int fd) {
     if (auto* const s = make_source(fd)) return io_handle(s);
-    ::close(fd);
+    direct::close(fd);
     throw std::bad_alloc();
 }
 
@@ -98,7 +99,7 @@ void pipe::open() {
     try {
         reader = pipe_reader(own_descriptor(ends[0]));
     } catch (...) {
-        ::close(ends[1]);
+        direct::close(ends[1]);
         throw;
     }
     writer = pipe_writer(own_descriptor(ends[1]));

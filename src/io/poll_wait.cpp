@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/direct.hpp"
 #include "fiber/interrupts.hpp"
 #include "io/system.hpp"
 
@@ -27,7 +28,7 @@ time_point wake_time(time_point now, time_point until) noexcept {
 
 long poll_now(int fd, io_direction way) noexcept {
     pollfd wanted = poll_request(fd, way);
-    const long n = system_result([&] { return ::poll(&wanted, 1, 0); });
+    const long n = direct::poll(&wanted, 1, {});
     return n > 0 ? 0 : n == 0 ? -EAGAIN : n;
 }
 
@@ -36,10 +37,8 @@ readiness poll_descriptors(std::span<pollfd> wanted, time_point until) noexcept 
     const auto now = clock::now();
     if (now >= until) return readiness::timed_out;
     const nanoseconds left = std::max(nanoseconds(0), nanoseconds(wake_time(now, until) - now));
-    constexpr auto second = nanoseconds(std::chrono::seconds(1)).count();
-    const timespec limit{static_cast<time_t>(left.count() / second), static_cast<long>(left.count() % second)};
     // The result does not matter, since the caller tries again.
-    [[maybe_unused]] const long n = system_result([&] { return ::ppoll(wanted.data(), wanted.size(), &limit, nullptr); });
+    [[maybe_unused]] const long n = direct::poll(wanted.data(), wanted.size(), left);
     return readiness::again;
 }
 

@@ -19,6 +19,8 @@
 #include <weft/stop.hpp>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
+#include "base/futex_lock.hpp"
 #include "base/owned_descriptor.hpp"
 #include "io/blocking_calls.hpp"
 #include "io/operation.hpp"
@@ -37,19 +39,19 @@ using io::exit_status;
 
 /// 1: the child has ended. -EAGAIN: not yet.
 long take_end_of(pid_t child, exit_status& status) noexcept {
-    siginfo_t info{};
-    const long result = system_result([&] { return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG); });
+    direct::child_change end;
+    const long result = direct::waitid(child, WEXITED | WNOHANG, end);
     if (result < 0) return result;
-    if (info.si_pid == 0) return -EAGAIN;
-    status = info.si_code == CLD_EXITED ? exit_status{.code = info.si_status} : exit_status{.signal = info.si_status};
+    if (end.child == 0) return -EAGAIN;
+    status = end.code == CLD_EXITED ? exit_status{.code = end.status} : exit_status{.signal = end.status};
     return 1;
 }
 
 /// False in a forked child, and if other code has taken the exit status: the id may then belong to
 /// another process.
 bool is_our_child(pid_t child) noexcept {
-    siginfo_t info{};
-    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    direct::child_change unused;
+    return direct::waitid(child, WEXITED | WNOHANG | WNOWAIT, unused) == 0;
 }
 
 }  // namespace
@@ -82,7 +84,7 @@ public:
 private:
     // Held while the exit status is taken and while a signal is sent: once it was taken, the
     // system may give the id to an unrelated process.
-    thread_mutex lock_;
+    futex_lock lock_;
     atomic<bool> is_known_{false};
     exit_status status_;  // written once, before is_known_
 };
@@ -117,7 +119,7 @@ struct standard_stream {
             owned_descriptor reader(ends[0]), writer(ends[1]);
             childs = std::move(what == child_does::read ? reader : writer);
             ours = std::move(what == child_does::read ? writer : reader);
-            ::fcntl(childs.get(), F_SETFL, 0);  // programs do not expect non-blocking streams
+            detail::direct::fcntl(childs.get(), F_SETFL);  // programs do not expect non-blocking streams
         }
     }
 };
@@ -156,7 +158,7 @@ std::vector<owned_descriptor> out_of_the_way(const std::vector<int>& given) {
     std::vector<owned_descriptor> all;
     const int above = first_given + static_cast<int>(given.size());
     for (const int fd : given) {
-        const long copy = system_result([&] { return ::fcntl(fd, F_DUPFD_CLOEXEC, above); });
+        const long copy = detail::direct::fcntl(fd, F_DUPFD_CLOEXEC, above);
         if (copy < 0) fail(copy, "weft: descriptor for a child process");
         all.emplace_back(static_cast<int>(copy));
     }
@@ -230,7 +232,7 @@ pid_t spawn(std::vector<std::string> words, const process_options& o, const chil
 detail::io_handle pidfd_of(pid_t child) {
     const long fd = system_result([&] { return ::syscall(SYS_pidfd_open, child, 0); });
     if (fd < 0) return {};
-    ::fcntl(static_cast<int>(fd), F_SETFL, O_NONBLOCK);
+    detail::direct::fcntl(static_cast<int>(fd), F_SETFL, O_NONBLOCK);
     return detail::own_descriptor(static_cast<int>(fd));
 }
 

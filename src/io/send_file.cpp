@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/direct.hpp"
 #include "io/operation.hpp"
 #include "io/without_pipe_signal.hpp"
 
@@ -30,7 +31,7 @@ std::uint64_t send_by_system(io_source* to, int file, std::uint64_t offset, std:
         const auto most = static_cast<std::size_t>(std::min(bytes - sent, piece_of_file));
         const auto moved = perform(to, io_direction::write, write_wait, [&](int fd) {
             auto from = static_cast<off_t>(offset + sent);
-            return without_pipe_signal([&] { return system_result([&] { return ::sendfile(fd, file, &from, most); }); });
+            return without_pipe_signal([&] { return direct::sendfile(fd, file, from, most); });
         });
         error = moved.error ? moved.error : moved.count == 0 ? file_error() : std::error_code();
         if (error) break;

@@ -28,7 +28,9 @@
 #include <string>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "io/operation.hpp"
 #include "io/refused_here.hpp"
 #include "io/reporting.hpp"
@@ -50,7 +52,7 @@ using signal_set = std::uint64_t;
 constexpr signal_set bit(int number) noexcept { return signal_set{1} << (number - 1); }
 
 // Rarely locked; held for a few system calls.
-detail::thread_mutex table_lock;
+detail::futex_lock table_lock;
 
 struct slot {
     atomic<signal_set> wanted{0};
@@ -75,7 +77,7 @@ void on_signal(int number) {
         s.marked.fetch_or(bit(number), detail::release);
         constexpr std::uint64_t one = 1;
         // `event` was stored before `wanted`.
-        [[maybe_unused]] const auto n = ::write(s.event.load(detail::relaxed), &one, sizeof one);
+        [[maybe_unused]] const auto n = detail::direct::write(s.event.load(detail::relaxed), &one, sizeof one);
     }
     running.fetch_sub(1, detail::seq_cst);  // SIGNAL-2; pairs with ~signals()
     errno = kept;
@@ -172,7 +174,7 @@ detail::io_handle make_event() {
     const long fd = detail::system_result([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
     if (fd < 0) throw std::system_error(detail::failure(fd), "weft: eventfd");
     if (auto* const s = detail::make_source(static_cast<int>(fd))) return detail::io_handle(s);
-    ::close(static_cast<int>(fd));
+    detail::direct::close(static_cast<int>(fd));
     throw std::bad_alloc();
 }
 
@@ -224,7 +226,7 @@ int signals::wait(std::error_code& error) {
         }
         const auto woken = detail::perform(event_.get(), detail::io_direction::read, signal_wait, [](int fd) {
             std::uint64_t count = 0;
-            return detail::system_result([&] { return ::read(fd, &count, sizeof count); });
+            return detail::direct::read(fd, &count, sizeof count);
         });
         error = woken.error;
         if (error) return 0;

@@ -7,26 +7,27 @@
 #include <algorithm>
 #include <array>
 
-#include "arch/system_call.hpp"
+#include "base/direct.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::detail {
 namespace {
 
+// Without a call in between where that can be (direct.hpp): most of a server's calls are these two.
+long receive(int fd, std::span<std::byte> into) noexcept {
 #if WEFT_CALLS_DIRECTLY
-long receive(int fd, std::span<std::byte> into) noexcept {
     return system_call(SYS_recvfrom, fd, system_argument(into.data()), static_cast<long>(into.size()), 0, 0, 0);
-}
-long send(int fd, std::span<const std::byte> from) noexcept {
-    return system_call(SYS_sendto, fd, system_argument(from.data()), static_cast<long>(from.size()), MSG_NOSIGNAL, 0, 0);
-}
 #else
-long receive(int fd, std::span<std::byte> into) noexcept {
-    return system_result([&] { return ::recv(fd, into.data(), into.size(), 0); });
+    return direct::recv(fd, into.data(), into.size(), 0);
+#endif
 }
 long send(int fd, std::span<const std::byte> from) noexcept {
-    return system_result([&] { return ::send(fd, from.data(), from.size(), MSG_NOSIGNAL); });
-}
+#if WEFT_CALLS_DIRECTLY
+    return system_call(SYS_sendto, fd, system_argument(from.data()), static_cast<long>(from.size()), MSG_NOSIGNAL, 0, 0);
+#else
+    return direct::send(fd, from.data(), from.size(), MSG_NOSIGNAL);
 #endif
+}
 
 /// Converts the part of `pieces` after the first `done` bytes into iovecs, as far as they fit.
 /// Returns how many.
@@ -79,7 +80,7 @@ io_result try_receive_some(io_source* s, std::span<std::byte> into) noexcept {
 
 io_result peek_some(io_source* s, std::span<std::byte> into) noexcept {
     return perform(s, io_direction::read, read_wait,
-                   [&](int fd) { return system_result([&] { return ::recv(fd, into.data(), into.size(), MSG_PEEK); }); });
+                   [&](int fd) { return direct::recv(fd, into.data(), into.size(), MSG_PEEK); });
 }
 
 std::error_code wait_readable(io_source* s) noexcept {
@@ -127,7 +128,7 @@ io_result send_pieces(io_source* s, std::span<const std::span<const std::byte>> 
         message.msg_iovlen = remaining(pieces, done, parts);
         if (message.msg_iovlen == 0) return {done, {}};
         const auto r = perform(s, io_direction::write, write_wait,
-                               [&](int fd) { return system_result([&] { return ::sendmsg(fd, &message, MSG_NOSIGNAL); }); });
+                               [&](int fd) { return direct::sendmsg(fd, message, MSG_NOSIGNAL); });
         if (r.error) return {done, r.error};
         done += r.count;
     }

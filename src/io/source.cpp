@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "base/direct.hpp"
 #include "base/fork.hpp"
 #include "io/current.hpp"
 #include "io/engine.hpp"
@@ -81,7 +82,7 @@ void io_source::close_descriptor() noexcept {
         from->unpin();
     }
     // Its failures concern files only; on Linux the descriptor is gone in every case.
-    ::close(fd_);
+    direct::close(fd_);
     const auto before = life_.fetch_or(gone_bit, acq_rel);  // pairs with drop()
     if (before & dropped_bit) recycle(*this);              // SOURCE-2
 }

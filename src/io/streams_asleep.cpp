@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 
 namespace weft::detail {
 namespace {
 
-constinit thread_mutex servers_lock;
+constinit futex_lock servers_lock;
 constinit streams_asleep* newest_server WEFT_GUARDED_BY(servers_lock) = nullptr;
 
 [[gnu::constructor(before_static_objects)]] void servers_follow_forks() noexcept {  // FORK-3

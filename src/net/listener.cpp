@@ -13,6 +13,7 @@
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
 
+#include "base/direct.hpp"
 #include "base/fork.hpp"
 #include "base/seldom.hpp"
 #include "io/reporting.hpp"
@@ -68,7 +69,7 @@ bool lost_in_the_queue(std::error_code e) noexcept {
 constexpr unsigned refused_after = 1000;
 
 long accept_one(int fd) noexcept {
-    return detail::system_result([&] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+    return detail::direct::accept(fd, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 /// The handle for what accept_one() has returned. An error: there is no memory for it.
@@ -108,10 +109,10 @@ std::error_code prepare(int fd) noexcept {
     if (!error) error = check_option(fd, SO_ACCEPTCONN, 1, std::errc::invalid_argument);
     if (!error) error = detail::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (error) return error;
-    const long flags = detail::system_result([&] { return ::fcntl(fd, F_GETFL); });
+    const long flags = detail::direct::fcntl(fd, F_GETFL);
     if (flags < 0) return detail::failure(flags);
-    long r = detail::system_result([&] { return ::fcntl(fd, F_SETFL, static_cast<int>(flags) | O_NONBLOCK); });
-    if (r >= 0) r = detail::system_result([&] { return ::fcntl(fd, F_SETFD, FD_CLOEXEC); });
+    long r = detail::direct::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    if (r >= 0) r = detail::direct::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return r < 0 ? detail::failure(r) : std::error_code();
 }
 

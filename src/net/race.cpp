@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "base/direct.hpp"
 #include "io/current.hpp"
 #include "io/poll_wait.hpp"
 #include "sched/wait/wait.hpp"
@@ -63,7 +64,7 @@ void connect_race::start(const socket_address& to) {
     auto s = make_tcp_socket(to.family(), use::here);
     if (s.error) return fail(s.error);
     const int fd = s.handle.native();
-    const long r = system_result([&] { return ::connect(fd, to.get(), to.size); });
+    const long r = direct::connect(fd, to.get(), to.size);
     if (r < 0 && r != -EINPROGRESS && r != -EINTR) return fail(failure(r));
     running_.push_back({.handle = std::move(s.handle)});
 }
@@ -88,7 +89,7 @@ connect_race::progress connect_race::look_at(attempt& a) noexcept {
     a.seen = a.handle.get()->events(io_direction::write);  // before looking (SOURCE-4)
     const int fd = a.handle.native();
     pollfd wanted = poll_request(fd, io_direction::write);
-    if (system_result([&] { return ::poll(&wanted, 1, 0); }) <= 0) return progress::pending;
+    if (direct::poll(&wanted, 1, {}) <= 0) return progress::pending;
     int problem = 0;
     socklen_t size = sizeof problem;
     const long r = system_result([&] { return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size); });

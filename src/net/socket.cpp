@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include "base/direct.hpp"
 #include "base/fork.hpp"
 #include "io/refused_here.hpp"
 #include "io/source_pool.hpp"
@@ -28,7 +29,7 @@ new_socket make_unix_socket() noexcept { return make_socket(AF_UNIX, 0, fork_cou
 
 new_socket adopt(int fd, unsigned forks_then) noexcept {
     if (io_source* const s = make_source(fd, forks_then)) return {io_handle(s), {}};
-    ::close(fd);
+    direct::close(fd);
     return {{}, std::make_error_code(std::errc::not_enough_memory)};
 }
 

@@ -11,6 +11,7 @@
 
 #include <weft/fiber.hpp>
 
+#include "base/direct.hpp"
 #include "io/socket_io.hpp"
 #include "net/socket.hpp"
 
@@ -85,7 +86,7 @@ io::byte_stream connect_unix(const std::string& path) {
     // A Unix socket connects at once or not at all: readiness does not tell when the queue of the
     // server has room again.
     for (auto pause = 1ms;; pause = std::min(2 * pause, 50ms)) {  // chosen: a busy server accepts within some ms
-        const long r = system_result([&] { return ::connect(fd, reinterpret_cast<const sockaddr*>(&to.name), to.size); });
+        const long r = direct::connect(fd, reinterpret_cast<const sockaddr*>(&to.name), to.size);
         if (r == 0) break;
         if (r != -EAGAIN && r != -EINTR) fail(failure(r));
         this_fiber::sleep_for(pause);

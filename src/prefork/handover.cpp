@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/direct.hpp"
+
 namespace weft::prefork {
 namespace {
 
@@ -20,7 +22,10 @@ constexpr std::size_t longest = 64 << 20;  // chosen: far more than the beginnin
 // Nobody can change the text after this.
 constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void fail(const char* what, long error) {
+    throw std::system_error(static_cast<int>(-error), std::generic_category(), what);
+}
+[[noreturn]] void fail(const char* what) { fail(what, -errno); }
 
 class writer {
 public:
@@ -75,7 +80,7 @@ private:
 
 std::string all_of(int file) {
     struct stat is {};
-    const int seals = ::fcntl(file, F_GET_SEALS);
+    const long seals = detail::direct::fcntl(file, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_WRITE) == 0 || ::fstat(file, &is) != 0 || static_cast<std::size_t>(is.st_size) > longest)
         throw std::runtime_error("weft: prefork: descriptor " + std::to_string(file) + " is not what a master leaves");
     std::string text(static_cast<std::size_t>(is.st_size), '\0');
@@ -109,11 +114,12 @@ detail::owned_descriptor handover::written() const {
     detail::owned_descriptor file(::memfd_create("weft-prefork-handover", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file.get() < 0) fail("weft: prefork: a file in memory");
     for (std::string_view rest = w.text(); !rest.empty();) {
-        const auto n = ::write(file.get(), rest.data(), rest.size());
-        if (n < 0 && errno != EINTR) fail("weft: prefork: a file in memory");
+        const auto n = detail::direct::write(file.get(), rest.data(), rest.size());
+        if (n < 0 && n != -EINTR) fail("weft: prefork: a file in memory", n);
         if (n > 0) rest.remove_prefix(static_cast<std::size_t>(n));
     }
-    if (::fcntl(file.get(), F_ADD_SEALS, all_seals) != 0) fail("weft: prefork: a file in memory");
+    const long sealed = detail::direct::fcntl(file.get(), F_ADD_SEALS, all_seals);
+    if (sealed < 0) fail("weft: prefork: a file in memory", sealed);
     return file;
 }
 

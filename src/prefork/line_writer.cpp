@@ -13,11 +13,13 @@
 
 #include <weft/blocking.hpp>
 
+#include "base/direct.hpp"
+
 namespace weft::prefork {
 namespace {
 
 constexpr std::size_t most_bytes = 1 << 20;  // chosen: some thousand lines, or 16 of the longest
-constexpr int look_for_a_stop = 50;  // chosen: ms; a stop of the master is not held up by more
+constexpr std::chrono::milliseconds look_for_a_stop(50);  // chosen: a stop of the master is not held up by more
 
 /// Blocks its thread, until there is room or a stop is asked for. Pieces of PIPE_BUF find room when
 /// poll() says so, and lines up to that are not mixed with those of other processes.
@@ -26,9 +28,9 @@ void write_line(int to, std::string_view text, const std::stop_token& stop) {
         struct pollfd state {
             .fd = to, .events = POLLOUT, .revents = 0
         };
-        if (::poll(&state, 1, look_for_a_stop) <= 0) continue;
-        const auto n = ::write(to, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
-        if (n < 0 && errno != EAGAIN && errno != EINTR) return;  // nobody reads it
+        if (detail::direct::poll(&state, 1, look_for_a_stop) <= 0) continue;
+        const auto n = detail::direct::write(to, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+        if (n < 0 && n != -EAGAIN && n != -EINTR) return;  // nobody reads it
         if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
     }
 }

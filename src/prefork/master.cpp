@@ -25,6 +25,7 @@
 #include <weft/runtime.hpp>
 #include <weft/stop.hpp>
 
+#include "base/direct.hpp"
 #include "base/in_quotes.hpp"
 #include "fiber/hook.hpp"
 #include "prefork/generation.hpp"
@@ -59,7 +60,7 @@ struct life_line {
         reader = detail::owned_descriptor(ends[0]);
         writer = detail::owned_descriptor(ends[1]);
     }
-    void say_the_program_ends() const noexcept { [[maybe_unused]] const auto n = ::write(writer.get(), "\n", 1); }
+    void say_the_program_ends() const noexcept { [[maybe_unused]] const auto n = detail::direct::write(writer.get(), "\n", 1); }
 };
 
 class master {
@@ -128,7 +129,7 @@ private:
             spare_ports_.push_back({at, std::move(listener)});
             return;
         }
-        ::close(d.number);
+        detail::direct::close(d.number);
         say("descriptor " + std::to_string(d.number) + " of LISTEN_FDS" +
             (d.name.empty() ? "" : ", " + detail::in_quotes(d.name)) + ", is no listening TCP socket; it is closed");
     }

@@ -11,6 +11,8 @@
 
 #include <weft/net/resolve.hpp>
 
+#include "base/direct.hpp"
+
 namespace weft::prefork {
 namespace {
 
@@ -45,7 +47,7 @@ std::vector<given_descriptor> take_given_descriptors() {
     for (int fd = first_given; fd < first_given + n; ++fd) {
         const auto name = names.substr(0, names.find(':'));
         names.remove_prefix(std::min(name.size() + 1, names.size()));
-        if (::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) all.push_back({.number = fd, .name = std::string(name)});
+        if (detail::direct::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) all.push_back({.number = fd, .name = std::string(name)});
     }
     for (const char* const variable : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) ::unsetenv(variable);
     return all;

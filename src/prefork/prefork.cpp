@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "base/cpus.hpp"
+#include "base/direct.hpp"
 #include "prefork/role.hpp"
 
 namespace weft::prefork {
@@ -102,7 +103,7 @@ std::optional<handover> take_handover(const std::string& text) {
     if (process != ::getpid() || error != std::errc() || end != what.data() + what.size()) return std::nullopt;
     const detail::owned_descriptor held(file);
     auto left = handover::read(file, process);
-    for (const int fd : left.descriptors()) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    for (const int fd : left.descriptors()) detail::direct::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return left;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 
 namespace weft::prefork {
 namespace {
@@ -37,7 +38,7 @@ sigset_t set_of_masters() noexcept {
 }
 
 void set_close_on_exec(std::span<const int> descriptors, bool on) noexcept {
-    for (const int fd : descriptors) ::fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0);
+    for (const int fd : descriptors) detail::direct::fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/futex_lock.hpp"
 #include "base/in_quotes.hpp"
 #include "runtime/runtime_core.hpp"
 #include "sched/simulate/simulator.hpp"
@@ -41,7 +42,7 @@ public:
     }
 
 private:
-    thread_mutex lock_;
+    futex_lock lock_;
     std::string text_ WEFT_GUARDED_BY(lock_);
 };
 

@@ -16,6 +16,7 @@
 #include "arch/sanitizer.hpp"
 #include "base/cpus.hpp"
 #include "base/exiting.hpp"
+#include "base/futex_lock.hpp"
 #include "base/in_words.hpp"
 #include "base/never_destroyed.hpp"
 #include "io/current.hpp"
@@ -283,7 +284,7 @@ namespace {
 // Keeps the core for ever, so that a leak checker does not report what fibers that cannot go on
 // hold. The objects for which they wait may be destroyed (note_abandoned_fibers()).
 void keep_for_good(runtime_core& core) {
-    static thread_mutex lock;
+    static futex_lock lock;
     static never_destroyed<std::vector<runtime_core*>> kept;
     const lock_guard guard(lock);
     (*kept).push_back(&core);

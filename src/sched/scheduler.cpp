@@ -14,6 +14,7 @@
 
 #include <weft/stop.hpp>
 
+#include "base/direct.hpp"
 #include "base/in_quotes.hpp"
 #include "sched/inspect/park_watch.hpp"
 #include "sched/pinned.hpp"
@@ -309,7 +310,7 @@ bool scheduler::drain(time_point until) noexcept {
     auto nap = std::chrono::microseconds(50);  // chosen: a cold path, at shutdown only
     while (live() != 0) {
         if (clock::now() >= until || (simulator_ && simulator_->has_given_up())) return false;
-        std::this_thread::sleep_for(nap);
+        direct::sleep_for(nap);
         if (nap < std::chrono::milliseconds(10)) nap *= 2;
     }
     return true;

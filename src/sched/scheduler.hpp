@@ -46,6 +46,7 @@
 #include <weft/simulation.hpp>
 
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "fiber/block_pool.hpp"
 #include "sched/carrier.hpp"
 #include "sched/driver.hpp"
@@ -313,7 +314,7 @@ private:
     atomic<bool> all_stopped_{false};
     atomic<bool> looks_at_starts_;
     atomic<std::uint32_t> observers_{0};  // read at each fiber's end, seldom written
-    thread_mutex holding_;  // one for_each_seized() at a time: WAIT_WORD-7
+    futex_lock holding_;  // one for_each_seized() at a time: WAIT_WORD-7
     alignas(64) lead lead_;
     atomic<worker*> napper_{nullptr};
     atomic<std::int64_t> thefts_pay_at_{0};  // seldom written

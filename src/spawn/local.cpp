@@ -22,6 +22,7 @@
 
 #include "base/exiting.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "base/never_destroyed.hpp"
 #include "base/spin_lock.hpp"
 #include "sched/worker_inline.hpp"
@@ -162,7 +163,7 @@ local_table& made_table_here() {
 
 /// Which slots are taken by keys.
 struct slot_store {
-    thread_mutex lock;
+    futex_lock lock;
     std::vector<std::size_t> free WEFT_GUARDED_BY(lock);
     std::size_t used WEFT_GUARDED_BY(lock) = 0;
     std::uint64_t last_id WEFT_GUARDED_BY(lock) = 0;

@@ -52,7 +52,7 @@ WEFT_NOT_INSTRUMENTED bool faults_in_a_child(std::byte* page) noexcept {
     if (child < 0) return false;
     if (child == 0) touch_and_exit(page);
     int status = 1;
-    while (::waitpid(static_cast<pid_t>(child), &status, __WALL) < 0 && errno == EINTR) {}
+    while (::syscall(SYS_wait4, child, &status, __WALL, nullptr) < 0 && errno == EINTR) {}
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
 }
 

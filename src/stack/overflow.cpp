@@ -14,7 +14,9 @@
 #include <csignal>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "base/in_quotes.hpp"
 #include "stack/guard.hpp"
 #include "stack/high_water.hpp"
@@ -24,7 +26,7 @@ namespace weft::detail {
 namespace {
 
 constinit atomic<overflow_namer> namer_in_use{nullptr};
-constinit thread_mutex installing;
+constinit futex_lock installing;
 constinit int reports WEFT_GUARDED_BY(installing) = 0;
 constinit bool is_beneath WEFT_GUARDED_BY(installing) = false;  // OVERFLOW-2
 // Written while our handler is not installed and so does not read it (OVERFLOW-1), and by the
@@ -44,7 +46,7 @@ public:
         auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, base).ptr;
         add(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
     }
-    void print() const noexcept { static_cast<void>(!::write(STDERR_FILENO, text_.data(), used_)); }
+    void print() const noexcept { direct::write(STDERR_FILENO, text_.data(), used_); }
 
 private:
     std::array<char, 640> text_;

@@ -16,7 +16,9 @@
 #include "arch/interrupted.hpp"
 #include "arch/sanitizer.hpp"
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "stack/sampled_stack.hpp"
 #include "stack/stack_map.hpp"
 
@@ -31,8 +33,8 @@ constexpr std::size_t most = 64;  // chosen: as much as a reader looks at
 constinit atomic<std::uint64_t> request{idle};
 constinit std::array<void*, most> addresses = {};  // RUNNING_STACK-2
 constinit std::size_t count = 0;  // RUNNING_STACK-2
-constinit thread_mutex asking;
-constinit thread_mutex claiming;
+constinit futex_lock asking;
+constinit futex_lock claiming;
 // how many users each signal has
 constinit std::array<int, 65> users WEFT_GUARDED_BY(claiming) = {};
 
@@ -80,7 +82,7 @@ bool is_ours(int number) noexcept {
 [[gnu::constructor(before_static_objects)]] void running_stacks_follow_forks() noexcept {
     hold_across_forks<claiming>();
     follow_forks({.in_child = [] {
-        ::new (&asking) thread_mutex;
+        ::new (&asking) futex_lock;
         request.store(idle, relaxed);  // relaxed: the child has no other thread
     }});
 }
@@ -94,7 +96,7 @@ bool await_answer(pid_t thread, time_point until) noexcept {
             if (request.compare_exchange_strong(still, idle, relaxed, relaxed)) return false;
         }
         // chosen: a cold path, and the thread may have to wait for a CPU
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        direct::sleep_for(std::chrono::microseconds(200));
     }
     return true;
 }

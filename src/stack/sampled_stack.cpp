@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 #include "base/fork.hpp"
 
 namespace weft::detail {
@@ -77,11 +78,12 @@ constexpr bool can_be_code(std::uint64_t address) noexcept { return address >= 4
 // \returns false if `until` has passed first, or the thread has ended.
 bool await_record(int event, time_point until) noexcept {
     for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now());
         pollfd waits{.fd = event, .events = POLLIN, .revents = 0};
-        const int n = ::poll(&waits, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000)));
+        using namespace std::chrono_literals;
+        const long n = direct::poll(&waits, 1, std::clamp<std::chrono::milliseconds>(left, 0s, 1s));
         if (n > 0) return (waits.revents & POLLIN) != 0;
-        if (left <= 0 || (n < 0 && errno != EINTR)) return false;
+        if (left <= 0s || (n < 0 && n != -EINTR)) return false;
     }
 }
 

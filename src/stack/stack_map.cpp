@@ -10,6 +10,7 @@
 #include "base/atomic.hpp"
 #include "base/exiting.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "stack/guard.hpp"
 
 namespace weft::detail {
@@ -25,7 +26,7 @@ struct stack_map_entry {
 namespace {
 
 constinit atomic<stack_map_entry*> newest{nullptr};
-constinit thread_mutex writers;
+constinit futex_lock writers;
 constinit stack_map_entry* unused_entries WEFT_GUARDED_BY(writers) = nullptr;
 
 stack_map_entry* free_entry() noexcept WEFT_REQUIRES(writers) {

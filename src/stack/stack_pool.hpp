@@ -26,6 +26,7 @@
 #include <cstddef>
 
 #include "base/atomic.hpp"
+#include "base/futex_lock.hpp"
 #include "base/low_water.hpp"
 #include "stack/slab.hpp"
 
@@ -128,7 +129,7 @@ private:
     void note_surplus() noexcept WEFT_REQUIRES(mutex_);
 
     stack_options options_;
-    mutable thread_mutex mutex_;
+    mutable futex_lock mutex_;
     std::array<size_class, largest_class - smallest_class + 1> classes_ WEFT_GUARDED_BY(mutex_){};
     slab* slabs_ WEFT_GUARDED_BY(mutex_) = nullptr;
     // unlinked slabs that wait to be unmapped (STACK_POOL-3)

@@ -10,7 +10,8 @@
 
 namespace weft::detail {
 
-/// A std::mutex: for what plain threads share, or where a fiber must not park.
+/// A std::mutex: for what plain threads share, or where a fiber must not park. For templates of public
+/// headers, which the user compiles; sources have base/futex_lock.hpp (DIRECT-1).
 class WEFT_CAPABILITY("mutex") thread_mutex {
 public:
     constexpr thread_mutex() noexcept = default;

@@ -9,9 +9,10 @@
 #include <cstring>
 #include <limits>
 
-#include "arch/system_call.hpp"
 #include "arch/valgrind.hpp"
+#include "base/direct.hpp"
 #include "base/panic.hpp"
+#include "base/system_call.hpp"
 #include "io/source.hpp"
 #include "io/system.hpp"
 
@@ -112,7 +113,7 @@ void epoll_engine::wake() noexcept {
     if (wake_pending_.exchange(true, acq_rel)) return;  // EPOLL_ENGINE-2; pairs with poll()
     constexpr std::uint64_t one = 1;
     // The write fails only after 2^64 - 1 wakes.
-    [[maybe_unused]] const long n = system_result([&] { return ::write(wake_fd_.get(), &one, sizeof one); });
+    [[maybe_unused]] const long n = direct::write(wake_fd_.get(), &one, sizeof one);
 }
 
 long epoll_engine::add(int fd, io_source& source) noexcept {

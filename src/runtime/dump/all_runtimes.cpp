@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "runtime/dump/debug_layout.hpp"
 #include "sched/simulate/simulator.hpp"
 
 namespace weft::detail {
 namespace {
 
-constinit thread_mutex list_lock;
+constinit futex_lock list_lock;
 constinit listed_runtime* first WEFT_GUARDED_BY(list_lock) = nullptr;  // the newest is first
 
 [[gnu::constructor(before_static_objects)]] void lists_follow_forks() noexcept {  // FORK-3

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/direct.hpp"
+
 namespace weft::detail {
 namespace {
 
@@ -45,7 +47,7 @@ public:
             void* const at = ::mmap(nullptr, static_cast<std::size_t>(s.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
             if (at != MAP_FAILED) bytes_ = {static_cast<const std::byte*>(at), static_cast<std::size_t>(s.st_size)};
         }
-        ::close(fd);
+        direct::close(fd);
     }
     ~mapped_file() {
         if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());

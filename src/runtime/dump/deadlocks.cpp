@@ -10,6 +10,7 @@
 
 #include <weft/runtime.hpp>
 
+#include "base/direct.hpp"
 #include "base/in_quotes.hpp"
 #include "fiber/hook.hpp"
 #include "runtime/dump/all_runtimes.hpp"
@@ -106,7 +107,7 @@ void deadlock_reporter::look() noexcept {
     if (from < not_before_) return;
     try {
         if (!among_those_seen(stacks::left_out, duration::zero()).empty()) {
-            std::this_thread::sleep_for(time_to_act);
+            direct::sleep_for(time_to_act);
             for (const auto& d : among_those_seen(stacks::shown, time_to_act)) {
                 auto ids = ids_of(d);
                 if (std::ranges::find(told_, ids) != told_.end()) continue;

@@ -23,7 +23,9 @@
 #include <weft/dump.hpp>
 
 #include "base/atomic.hpp"
+#include "base/direct.hpp"
 #include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "runtime/dump/dump_socket.hpp"
 #include "sched/new_thread.hpp"
@@ -40,7 +42,7 @@ constinit atomic<bool> was_signalled{false};  // DUMP_SERVICE-2
 void wake(int descriptor) noexcept {
     constexpr std::uint64_t once = 1;
     // If the counter is full, the thread is awake anyway.
-    [[maybe_unused]] const auto n = ::write(descriptor, &once, sizeof once);
+    [[maybe_unused]] const auto n = direct::write(descriptor, &once, sizeof once);
 }
 
 extern "C" void on_dump_signal(int) {
@@ -62,7 +64,7 @@ template <class Write>
 bool write_all(std::string_view text, Write&& write_some) noexcept {
     while (!text.empty()) {
         const auto n = write_some(text);
-        if (n < 0 && errno == EINTR) continue;
+        if (n == -EINTR) continue;
         if (n <= 0) return false;
         text.remove_prefix(static_cast<std::size_t>(n));
     }
@@ -106,7 +108,7 @@ private:
              --tries) {
             if (::bind(fd, here.get(), here.bytes) == 0) return ::listen(fd, 4) == 0;
             if (errno != EADDRINUSE || ending_.load(relaxed)) break;
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            direct::sleep_for(std::chrono::milliseconds(10));
         }
         std::fprintf(stderr, "weft: weft dump %d will find nobody: %s\n", static_cast<int>(::getpid()), std::strerror(errno));
         return false;
@@ -118,10 +120,11 @@ private:
         for (;;) {
             if (number() != 0) unblock(number());
             std::array<pollfd, 2> wanted = {{{wake_.get(), POLLIN, 0}, {listens ? listener_.get() : -1, POLLIN, 0}}};
-            if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) return say_that_nobody_answers("poll");
+            const long n = direct::poll(wanted.data(), wanted.size(), std::chrono::nanoseconds(-1));
+            if (n < 0 && n != -EINTR) return say_that_nobody_answers("poll", n);
             if (ending_.load(acquire)) return;  // pairs with the destructor
             std::uint64_t times = 0;
-            if (::read(wake_.get(), &times, sizeof times) == sizeof times && was_signalled.exchange(false, relaxed)) print();
+            if (direct::read(wake_.get(), &times, sizeof times) == sizeof times && was_signalled.exchange(false, relaxed)) print();
             if (listens) listens = answer_next();
         }
     }
@@ -134,15 +137,15 @@ private:
         ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
     }
 
-    static void say_that_nobody_answers(const char* call) noexcept {
+    static void say_that_nobody_answers(const char* call, long error) noexcept {
         std::fprintf(stderr, "weft: weft dump %d will find nobody any more: %s: %s\n", static_cast<int>(::getpid()), call,
-                     std::strerror(errno));
+                     std::strerror(static_cast<int>(-error)));
     }
 
     static void print() noexcept {
         try {
             write_all(made(dump_format::text),
-                      [](std::string_view rest) { return ::write(STDERR_FILENO, rest.data(), rest.size()); });
+                      [](std::string_view rest) { return direct::write(STDERR_FILENO, rest.data(), rest.size()); });
         } catch (const std::exception& e) {
             std::fprintf(stderr, "weft: no dump: %s\n", e.what());
         }
@@ -150,14 +153,14 @@ private:
 
     // \returns false if the system refuses the call, as it would do again at once.
     bool answer_next() noexcept {
-        const unshared_descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (peer.get() >= 0) {
-            answer(peer);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        const long fd = direct::accept(listener_.get(), SOCK_CLOEXEC);
+        if (fd >= 0) {
+            answer(unshared_descriptor(static_cast<int>(fd)));
+        } else if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM) {
             // chosen: the peer still waits, and the lack of resources lasts
-            std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-            say_that_nobody_answers("accept4");
+            direct::sleep_for(std::chrono::milliseconds(100));
+        } else if (fd != -EAGAIN && fd != -EINTR && fd != -ECONNABORTED) {
+            say_that_nobody_answers("accept4", fd);
             return false;
         }
         return true;
@@ -168,14 +171,14 @@ private:
         ::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &peer_patience, sizeof peer_patience);
         ::setsockopt(peer.get(), SOL_SOCKET, SO_SNDTIMEO, &peer_patience, sizeof peer_patience);
         std::array<char, 16> request;
-        const auto n = ::recv(peer.get(), request.data(), request.size(), 0);
+        const auto n = direct::recv(peer.get(), request.data(), request.size(), 0);
         if (n <= 0) return;
         const std::string_view words(request.data(), static_cast<std::size_t>(n));
         try {
             const auto text = words == "json\n"   ? made(dump_format::json)
                               : words == "text\n" ? made(dump_format::text)
                                                   : std::string();
-            write_all(text, [&](std::string_view rest) { return ::send(peer.get(), rest.data(), rest.size(), MSG_NOSIGNAL); });
+            write_all(text, [&](std::string_view rest) { return direct::send(peer.get(), rest.data(), rest.size(), MSG_NOSIGNAL); });
         } catch (const std::exception& e) {
             std::fprintf(stderr, "weft: no dump: %s\n", e.what());
         }
@@ -193,7 +196,7 @@ private:
     std::thread thread_;
 };
 
-constinit thread_mutex service_lock;
+constinit futex_lock service_lock;
 constinit unsigned service_users WEFT_GUARDED_BY(service_lock) = 0;
 constinit dump_server* server WEFT_GUARDED_BY(service_lock) = nullptr;  // DUMP_SERVICE-1
 

@@ -17,6 +17,8 @@
 #include <typeinfo>
 #include <vector>
 
+#include "base/futex_lock.hpp"
+
 namespace weft::detail {
 
 struct control_block;
@@ -45,7 +47,7 @@ private:
     // for all of them.
     using key = std::tuple<std::string_view, std::uint_least32_t, std::uint_least32_t, std::size_t>;
 
-    mutable thread_mutex lock_;
+    mutable futex_lock lock_;
     std::map<key, entry> all_ WEFT_GUARDED_BY(lock_);
 };
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "base/direct.hpp"
+
 namespace weft::detail {
 namespace {
 
@@ -44,7 +46,7 @@ void alarm::wait() noexcept {
     fence(seq_cst);
     std::uint64_t times;
     if (!rung_.load(relaxed))
-        while (::read(timer_.get(), &times, sizeof times) < 0 && errno == EINTR) {}
+        while (direct::read(timer_.get(), &times, sizeof times) == -EINTR) {}
     // pairs with ring()
     rung_.exchange(false, acquire);
 }

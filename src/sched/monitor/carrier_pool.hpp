@@ -38,6 +38,7 @@
 #include <vector>
 
 #include "base/atomic.hpp"
+#include "base/futex_lock.hpp"
 #include "sched/monitor/niceness.hpp"
 
 namespace weft::detail {
@@ -99,11 +100,11 @@ private:
     const int hog_nice_;
     const int usual_nice_ = nice_here();  // the nice value of the runtime's threads
 
-    thread_mutex making_;
+    futex_lock making_;
     // was made, but its thread was refused
     carrier* unstarted_ WEFT_GUARDED_BY(making_) = nullptr;
 
-    thread_mutex lock_;
+    futex_lock lock_;
     bool is_over_ WEFT_GUARDED_BY(lock_) = false;
     // reserved for all carriers
     std::vector<carrier*> spares_ WEFT_GUARDED_BY(lock_);
