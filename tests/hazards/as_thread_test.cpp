@@ -23,9 +23,6 @@ using namespace std::chrono_literals;
 namespace weft::test {
 namespace {
 
-#define WEFT_NEEDS_IDENTITIES()                                                                                                  \
-    if (sanitized) GTEST_SKIP() << "fibers have an OS thread of their own under sanitizers"
-
 std::atomic<int> destroyed{0};
 
 struct counts_its_end {
@@ -82,36 +79,6 @@ TEST_F(as_thread, calls_the_function_and_nests) {
             EXPECT_TRUE(std::current_exception());
         }
         EXPECT_FALSE(std::current_exception());
-    });
-}
-
-TEST_F(as_thread, THREAD_IDENTITY_6_what_is_kept_per_thread_goes_on_to_the_next_fiber_and_ends_with_the_runtime) {
-    WEFT_NEEDS_IDENTITIES();
-    {
-        watched_runtime rt({.workers = 1});
-        rt.run([&] {
-            spawn({.as_thread = true}, keep_values).join();
-            EXPECT_EQ(rt.stats().identities, 1u);
-            spawn({.as_thread = true}, [] { EXPECT_EQ(counted.value, 1); }).join();
-            this_fiber::as_thread([] { EXPECT_EQ(counted.value, 1); });
-            EXPECT_EQ(rt.stats().identities, 1u);
-        });
-        EXPECT_EQ(destroyed, 0);
-    }
-    EXPECT_EQ(destroyed, 101);
-}
-
-TEST_F(as_thread, with_keep_identities_0_each_ends_with_its_fiber_or_call) {
-    WEFT_NEEDS_IDENTITIES();
-    watched_runtime rt({.workers = 2, .keep_identities = 0});
-    rt.run([&] {
-        for (int i = 1; i <= 3; ++i) {
-            spawn({.as_thread = true}, keep_values).join();
-            EXPECT_EQ(destroyed, i * 101);
-        }
-        this_fiber::as_thread(keep_values);
-        EXPECT_EQ(destroyed, 404);
-        EXPECT_EQ(rt.stats().identities, 0u);
     });
 }
 
@@ -215,8 +182,57 @@ TEST_F(as_thread, fibers_fork_inside_and_their_children_start_threads_and_runtim
     });
 }
 
+TEST_F(as_thread, the_same_seed_decides_the_same_in_a_simulation) {
+    const auto order = [] {
+        watched_runtime rt({.simulate = simulation{.seed = 11}});
+        return rt.run([] {
+            std::string said;
+            with_scope([&](scope& s) {
+                for (int i = 0; i < 6; ++i)
+                    s.spawn({.as_thread = i % 2 == 0}, [&said, i] {
+                        for (int n = 0; n < 4; ++n) {
+                            said += static_cast<char>('0' + i);
+                            this_fiber::yield();
+                        }
+                    });
+            });
+            return said;
+        });
+    };
+    EXPECT_EQ(order(), order());
+}
+
+#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // fibers have an OS thread of their own there
+
+TEST_F(as_thread, THREAD_IDENTITY_6_what_is_kept_per_thread_goes_on_to_the_next_fiber_and_ends_with_the_runtime) {
+    {
+        watched_runtime rt({.workers = 1});
+        rt.run([&] {
+            spawn({.as_thread = true}, keep_values).join();
+            EXPECT_EQ(rt.stats().identities, 1u);
+            spawn({.as_thread = true}, [] { EXPECT_EQ(counted.value, 1); }).join();
+            this_fiber::as_thread([] { EXPECT_EQ(counted.value, 1); });
+            EXPECT_EQ(rt.stats().identities, 1u);
+        });
+        EXPECT_EQ(destroyed, 0);
+    }
+    EXPECT_EQ(destroyed, 101);
+}
+
+TEST_F(as_thread, with_keep_identities_0_each_ends_with_its_fiber_or_call) {
+    watched_runtime rt({.workers = 2, .keep_identities = 0});
+    rt.run([&] {
+        for (int i = 1; i <= 3; ++i) {
+            spawn({.as_thread = true}, keep_values).join();
+            EXPECT_EQ(destroyed, i * 101);
+        }
+        this_fiber::as_thread(keep_values);
+        EXPECT_EQ(destroyed, 404);
+        EXPECT_EQ(rt.stats().identities, 0u);
+    });
+}
+
 TEST_F(as_thread, knows_the_thread_locals_of_libraries_that_are_opened_later) {
-    WEFT_NEEDS_IDENTITIES();
     watched_runtime rt(2u);
     rt.run([] {
         fiber<> waits;
@@ -240,27 +256,12 @@ TEST_F(as_thread, knows_the_thread_locals_of_libraries_that_are_opened_later) {
     });
 }
 
-TEST_F(as_thread, the_same_seed_decides_the_same_in_a_simulation) {
-    const auto order = [] {
-        watched_runtime rt({.simulate = simulation{.seed = 11}});
-        return rt.run([] {
-            std::string said;
-            with_scope([&](scope& s) {
-                for (int i = 0; i < 6; ++i)
-                    s.spawn({.as_thread = i % 2 == 0}, [&said, i] {
-                        for (int n = 0; n < 4; ++n) {
-                            said += static_cast<char>('0' + i);
-                            this_fiber::yield();
-                        }
-                    });
-            });
-            return said;
-        });
-    };
-    EXPECT_EQ(order(), order());
-}
+#endif
 
-using as_thread_death = as_thread;
+class as_thread_death : public as_thread {
+protected:
+    as_thread_death() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
 
 TEST_F(as_thread_death, a_coroutine_that_ends_the_call_in_another_fiber_stops_the_program) {
     EXPECT_DEATH(

@@ -70,14 +70,16 @@ as_thread_scope::as_thread_scope() : fiber_(this_fiber_block()) {
 
 as_thread_scope::~as_thread_scope() {
     if (has_ == kept::nothing) return;
-    if (this_fiber_block() != fiber_ && !fiber_->owner->is_inherited())
+    control_block& self = *fiber_;
+    if (self.owner->is_inherited()) {  // a forked child, which stays on its only thread
+        if (has_ == kept::identity) with_exceptions([&] { leave_in_child(*self.home->identity); });
+        return;
+    }
+    if (this_fiber_block() != fiber_)
         panic("a scope of this_fiber::as_thread ends in another fiber",
               "a coroutine that suspends inside one goes on in the same fiber");
-    control_block& self = *fiber_;
     if (has_ == kept::own_carrier)
         leave_own_carrier(self);
-    else if (self.owner->is_inherited())
-        with_exceptions([&] { leave_in_child(*self.home->identity); });
     else
         leave_identity(self);
 }
