@@ -35,7 +35,8 @@ http_service::http_service(const http::router& r, http::server_options o)
       exchanges({.max_header_bytes = options.max_header_bytes,
                  .max_body_bytes = options.max_body_bytes,
                  .max_header_fields = options.max_header_fields,
-                 .max_query_parameters = options.max_query_parameters}) {}
+                 .max_query_parameters = options.max_query_parameters}),
+      log_(options.on_access.target<batched_log>()) {}
 
 http_service::place http_service::wait_for_place() {
     unique_lock lock(mutex_);
@@ -105,7 +106,13 @@ void http_service::report(const http::cut_short& c) const noexcept try {
 void http_service::report(const http::access& a) const noexcept {
     if (options.on_access)
         call_hook(
-            "on_access", [&] { options.on_access(a); }, &hook_failures);
+            "on_access", [&] { log_ ? log_->add(a) : options.on_access(a); }, &hook_failures);
+}
+
+void http_service::write_log() const noexcept {
+    if (log_)
+        call_hook(
+            "on_access", [&] { log_->write_out(); }, &hook_failures);
 }
 
 }  // namespace weft::detail
