@@ -97,4 +97,7 @@ std::size_t held_bytes(const http::headers& of) noexcept {
     return of.text_.capacity() + of.entries_.capacity() * sizeof(http::headers::entry);
 }
 
+/// What store() has stored, and then each field that was added and does not lie in that.
+std::string_view stored_text(const http::headers& of) noexcept { return of.text_; }
+
 }  // namespace weft::detail

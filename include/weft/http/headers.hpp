@@ -41,6 +41,7 @@ class headers;
 
 namespace weft::detail {
 WEFT_EXPORT std::size_t held_bytes(const http::headers& of) noexcept;
+WEFT_EXPORT std::string_view stored_text(const http::headers& of) noexcept;
 }  // namespace weft::detail
 
 namespace weft::http {
@@ -119,6 +120,7 @@ public:
 
 private:
     friend std::size_t detail::held_bytes(const headers& of) noexcept;
+    friend std::string_view detail::stored_text(const headers& of) noexcept;
 
     static constexpr std::uint32_t widest_gap = 255;
 

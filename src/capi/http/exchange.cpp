@@ -149,6 +149,10 @@ weft_http_field weft_http_header_at(const weft_http_request* q, size_t i) {
     return {f.name.data(), f.name.size(), f.value.data(), f.value.size()};
 }
 
+weft_piece weft_http_head(const weft_http_request* q) {
+    return q ? piece_of(weft::detail::stored_text(q->asked.headers())) : weft_piece{};
+}
+
 weft_piece weft_http_peer_host(const weft_http_request* q) {
     if (!q || q->asked.peer().host.empty()) return {};
     return piece_of(q->asked.peer().host);
