@@ -44,6 +44,8 @@ public:
         if (error && error != std::errc::invalid_argument) throw std::system_error(error, "weft: http: access_log()");
     }
 
+    bool shows_duration() const noexcept { return append_ != append_common_line && append_ != append_combined_line; }
+
     void write_one(const http::access& a) {
         std::string line = line_(a);
         line += '\n';
@@ -163,6 +165,7 @@ batched_log::batched_log(int descriptor, std::function<std::string(const http::a
     : to_(std::make_shared<log_writer>(descriptor, std::move(line))) {}
 
 void batched_log::operator()(const http::access& a) const { to_->write_one(a); }
+bool batched_log::shows_duration() const noexcept { return to_->shows_duration(); }
 void batched_log::add(const http::access& a) const { to_->add(a); }
 void batched_log::write_out() const { to_->write_out(true); }
 

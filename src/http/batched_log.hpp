@@ -24,6 +24,9 @@ class batched_log {
 public:
     batched_log(int descriptor, std::function<std::string(const http::access&)> line);
 
+    /// Whether its lines say how long an answer has taken; false: access::duration may be zero.
+    bool shows_duration() const noexcept;
+
     /// Writes one line at once, for programs that call the hook by themselves.
     ///
     /// \parks  while a pipe or a terminal is full.

@@ -220,7 +220,7 @@ http_connection::next_step http_connection::answer_arriving(exchange& x) {
 
 http_connection::next_step http_connection::answer(exchange& x, arriving_body* body) {
     const bool logged = static_cast<bool>(service_.options.on_access);
-    const auto begin = logged ? clock::now() : time_point();
+    const auto begin = service_.times_answers ? clock::now() : time_point();
     const auto response = handle(x.request);
     if (is_broken_) return next_step::vanish;
     framing f{.minor_version = std::as_const(x.request).parts().minor_version, .head_only = x.request.method() == "HEAD"};
@@ -233,9 +233,10 @@ http_connection::next_step http_connection::answer(exchange& x, arriving_body* b
     delivery d{.status = response.status, .bytes = has_body(response, f) ? response.body.size() : 0};
     const auto next = streams ? stream(x, response, f, body, d) : send(x, response, f);
     if (logged) {
+        const auto taken = service_.times_answers ? clock::now() - begin : clock::duration::zero();
         has_reported_ = true;
-        service_.report(http::access{
-            .asked = x.request, .peer = lent_.peer, .status = d.status, .bytes = d.bytes, .duration = clock::now() - begin});
+        service_.report(
+            http::access{.asked = x.request, .peer = lent_.peer, .status = d.status, .bytes = d.bytes, .duration = taken});
     }
     if (next != next_step::go_on) return next;
     return f.keep_alive ? next_step::go_on : next_step::close;

@@ -16,6 +16,8 @@ namespace {
 // For all servers: clients decide how often a hook is called that fails.
 seldom hook_failures;
 
+const batched_log* log_of(const http::server_options& o) noexcept { return o.on_access.target<batched_log>(); }
+
 void print(std::string line) {
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), stderr);
@@ -36,7 +38,8 @@ http_service::http_service(const http::router& r, http::server_options o)
                  .max_body_bytes = options.max_body_bytes,
                  .max_header_fields = options.max_header_fields,
                  .max_query_parameters = options.max_query_parameters}),
-      log_(options.on_access.target<batched_log>()) {}
+      times_answers(options.on_access && (!log_of(options) || log_of(options)->shows_duration())),
+      log_(log_of(options)) {}
 
 http_service::place http_service::wait_for_place() {
     unique_lock lock(mutex_);

@@ -101,6 +101,9 @@ public:
     void report(const http::cut_short& c) const noexcept;
     void report(const http::access& a) const noexcept;
 
+    /// Whether what is reported of an answer has to have its duration.
+    const bool times_answers;
+
     /// Writes the lines of the access log that were reported; if it collects any, which others do not.
     /// Parks as batched_log::write_out().
     void write_log() const noexcept;
