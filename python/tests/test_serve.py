@@ -826,6 +826,15 @@ def test_headers_that_come_twice_are_joined():
         assert b"\r\n['1,1', ',']" in place.raw(b"GET / HTTP/1.1\r\nHost: x\r\nX: 1\r\nX: 1\r\nY:\r\nY:\r\nConnection: close\r\n\r\n")
 
 
+def test_start_response_without_headers_is_refused():
+    def app(environ, start_response):
+        start_response("200 OK")
+
+    with wsgi(app) as place:
+        assert place.get()[0] == 500
+        assert "takes a status and headers" in str(place.failures[0][2])
+
+
 REPEATED = [f"{line}\r\n{fields}\r\n".encode() + body for line, fields, body in [
     ("GET / HTTP/1.1", "Host: a\r\nX-Secret: one\r\n", b""),
     ("GET / HTTP/1.1", "Host: a\r\nX-Secret: two\r\n", b""),

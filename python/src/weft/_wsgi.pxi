@@ -397,16 +397,26 @@ cdef int number_of(object status) noexcept:
     return number
 
 
+cdef object _nothing = object()
+
+
 @cython.final
 @cython.freelist(64)
 cdef class StartResponse:
+    """start_response(status, headers, exc_info), and the function write(data) that it returns: one object for both, since nearly no program
+    calls the second."""
     cdef int status            # 0: it was not called
     cdef list headers
     cdef list written          # by the function that it returns, which PEP 3333 keeps for old programs
     cdef bint has_gone         # with the first piece
 
-    def __call__(self, status, headers, exc_info=None):
+    def __call__(self, status, headers=_nothing, exc_info=None):
         cdef int number
+        if headers is _nothing:
+            if self.status == 0:
+                raise TypeError("start_response takes a status and headers")
+            self.write(status)
+            return None
         if exc_info is not None:
             try:
                 if self.has_gone:
@@ -423,9 +433,9 @@ cdef class StartResponse:
             raise TypeError(f"start_response: the headers are a list, not {type(headers).__name__}")
         self.status = number
         self.headers = headers
-        return self.write
+        return self
 
-    def write(self, data):
+    cdef int write(self, object data) except -1:
         if not isinstance(data, bytes):
             raise TypeError(f"write: the data is bytes, not {type(data).__name__}")
         if self.has_gone:
@@ -433,6 +443,7 @@ cdef class StartResponse:
         if self.written is None:
             self.written = []
         self.written.append(data)
+        return 0
 
 # ---- the call ------------------------------------------------------------------------------------------------
 
