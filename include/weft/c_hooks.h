@@ -22,6 +22,11 @@ typedef struct weft_parking {
  * little longer. WEFT_ESTATE: the lock check (weft::lockcheck) is loaded, which uses the hook. */
 WEFT_API WEFT_CHECK weft_status weft_set_park_hook(void (*about_to_park)(const weft_parking* what));
 
+/* As weft_set_park_hook(), for a hook that nearly always has nothing to say: `concerns` is called first, under
+ * the same rules, and the hook only if it returns true. So most waits do without what the hook is told.
+ * Both are null, or neither. */
+WEFT_API WEFT_CHECK weft_status weft_set_park_check(bool (*concerns)(void), void (*about_to_park)(const weft_parking* what));
+
 #ifdef __cplusplus
 }
 #endif

@@ -138,6 +138,9 @@ typedef struct weft_http_field {
 } weft_http_field;
 /* The i-th header in order of arrival; all null if there are not so many. */
 WEFT_API weft_http_field weft_http_header_at(const weft_http_request* q, size_t i);
+/* The head as it has arrived, from the method on, and maybe further bytes. What else is asked of two requests
+ * to one server, but for their peers and their bodies, is the same where this is the same. */
+WEFT_API weft_piece weft_http_head(const weft_http_request* q);
 /* The address of the other end of the connection; null `data` if it had gone already. */
 WEFT_API weft_piece weft_http_peer_host(const weft_http_request* q);
 WEFT_API uint16_t weft_http_peer_port(const weft_http_request* q);

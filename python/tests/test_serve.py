@@ -1,11 +1,13 @@
 """weft.serve: functions and WSGI programs behind the HTTP server, bodies both ways, failures, limits, the end."""
 import contextlib
 import contextvars
+import gc
 import gzip
 import http.client
 import io
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -822,6 +824,75 @@ def test_headers_that_come_twice_are_joined():
 
     with wsgi(app) as place:
         assert b"\r\n['1,1', ',']" in place.raw(b"GET / HTTP/1.1\r\nHost: x\r\nX: 1\r\nX: 1\r\nY:\r\nY:\r\nConnection: close\r\n\r\n")
+
+
+def test_start_response_without_headers_is_refused():
+    def app(environ, start_response):
+        start_response("200 OK")
+
+    with wsgi(app) as place:
+        assert place.get()[0] == 500
+        assert "takes a status and headers" in str(place.failures[0][2])
+
+
+REPEATED = [f"{line}\r\n{fields}\r\n".encode() + body for line, fields, body in [
+    ("GET / HTTP/1.1", "Host: a\r\nX-Secret: one\r\n", b""),
+    ("GET / HTTP/1.1", "Host: a\r\nX-Secret: two\r\n", b""),
+    ("GET /%41?b=c HTTP/1.1", "Host: a\r\nX-Secret: one\r\n", b""),
+    ("HEAD / HTTP/1.1", "Host: a\r\nX-Secret: one\r\n", b""),
+    ("GET http://other/ HTTP/1.1", "Host: a\r\nX-Secret: one\r\n", b""),
+    ("GET http://another/ HTTP/1.1", "Host: a\r\nX-Secret: one\r\n", b""),
+    ("GET / HTTP/1.0", "Host: a\r\nConnection: keep-alive\r\n", b""),
+    ("GET / HTTP/1.0", "Connection: keep-alive\r\n", b""),
+    ("GET / HTTP/1.1", "Host: a\r\nConnection: keep-alive\r\n", b""),
+    ("GET / HTTP/1.1", "Host: a\r\nX-Secret: one\r\nX-Long: " + "x" * 5000 + "\r\n", b""),
+    ("POST / HTTP/1.1", "Host: a\r\nContent-Length: 3\r\n", b"abc"),
+    ("POST / HTTP/1.1", "Host: a\r\nContent-Length: 3\r\n", b"def"),
+    ("PUT /x HTTP/1.1", "Host: a\r\nTransfer-Encoding: chunked\r\n", b"3\r\nabc\r\n0\r\n\r\n"),
+]]
+
+
+def test_requests_that_repeat_a_head_share_no_environ():
+    seen = []
+
+    def app(environ, start_response):
+        seen.append(dict(environ) | {"wsgi.input": environ["wsgi.input"].read()})
+        environ.clear()
+        environ["HTTP_X_SECRET"] = "of the program"
+        start_response("200 OK", [("Content-Length", "0")])
+        return []
+
+    def ask(connection, data):
+        connection.sendall(data)
+        answer = b""
+        while not answer.endswith(b"\r\n\r\n"):
+            answer += connection.recv(4096)
+        assert answer.startswith(b"HTTP/1.1 200")
+        return seen.pop()
+
+    order = random.Random(1)
+    with wsgi(app) as place:
+        def connect():
+            host, _, port = place.server.address.rpartition(":")
+            return socket.create_connection((host, int(port)), timeout=LATE)
+
+        expected = {}
+        for data in REPEATED:      # the first of its connection is like no other
+            with connect() as connection:
+                expected[data] = ask(connection, data)
+        with connect() as one, connect() as other:
+            for _ in range(200):
+                data, connection = order.choice(REPEATED), order.choice((one, other))
+                for _ in range(order.choice((1, 1, 3))):
+                    assert ask(connection, data) == expected[data] | {"REMOTE_PORT": str(connection.getsockname()[1])}
+    with wsgi(app) as place, connect() as connection:      # the port of the client is another, but may be in its place
+        port = place.server.address.rpartition(":")[2]
+        for _ in range(3):
+            assert ask(connection, REPEATED[0])["SERVER_PORT"] == port
+        assert [d for d in gc.get_objects() if type(d) is dict and d.get("HTTP_X_SECRET") == "one"]
+    seen.clear()
+    expected.clear()
+    assert not [d for d in gc.get_objects() if type(d) is dict and d.get("HTTP_X_SECRET") == "one"]
 
 
 def test_answers_of_a_wsgi_program_that_changes_its_mind(tmp_path):

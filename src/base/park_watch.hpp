@@ -24,6 +24,12 @@ struct parking_fiber {
 /// with a lock of weft's held, so it must be short and must not call weft.
 using park_watcher = void (*)(const parking_fiber&) noexcept;
 
+/// Whether the watcher has to hear of a wait of the calling fiber; under the same rules.
+using park_filter = bool (*)();
+
+/// Null: it hears of all. Set before the watcher.
+inline atomic<park_filter> filter_of_parks{nullptr};
+
 /// Looked up when a runtime starts.
 inline atomic<park_watcher> watcher_of_parks{nullptr};
 

@@ -7,41 +7,141 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
+#include <climits>
 #include <mutex>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "base/direct.hpp"
+#include "http/batched_log.hpp"
+#include "http/log_lines.hpp"
+#include "io/operation.hpp"
 
-namespace weft::http {
+namespace weft::detail {
 namespace {
 
-class line_writer {
+// chosen: some 500 lines; who adds one to that much writes first
+constexpr std::size_t most_kept = 64 * 1024;
+
+/// The function that appends what `line` returns; null: `line` is one of the program's own.
+line_appender appender_of(const std::function<std::string(const http::access&)>& line) noexcept {
+    const auto* const known = line.target<std::string (*)(const http::access&)>();
+    if (!known) return nullptr;
+    if (*known == http::common_log_line) return append_common_line;
+    if (*known == http::combined_log_line) return append_combined_line;
+    return *known == http::json_log_line ? append_json_line : nullptr;
+}
+
+}  // namespace
+
+class log_writer {
 public:
-    explicit line_writer(int descriptor) : descriptor_(descriptor) {
+    log_writer(int descriptor, std::function<std::string(const http::access&)> line)
+        : descriptor_(descriptor), line_(std::move(line)), append_(appender_of(line_)) {
         std::error_code error;
         waiting_ = io::descriptor::borrow(descriptor, error);
         // A file cannot be waited for.
         if (error && error != std::errc::invalid_argument) throw std::system_error(error, "weft: http: access_log()");
     }
 
-    void write(std::string line) {
+    bool shows_duration() const noexcept { return append_ != append_common_line && append_ != append_combined_line; }
+
+    void write_one(const http::access& a) {
+        std::string line = line_(a);
         line += '\n';
-        const std::lock_guard guard(lock_);
-        if (is_torn_) line.insert(line.begin(), '\n');
-        for (std::string_view rest = line; !rest.empty();) {
-            rest.remove_prefix(waiting_.is_open() ? waiting_.write_some(rest) : write_at_once(rest));
-            is_torn_ = true;
+        std::string_view rest = line;
+        const std::lock_guard writing(write_lock_);
+        write(rest);
+    }
+
+    void add(const http::access& a) {
+        if (append_line(a)) write_out(false);
+    }
+
+    void write_out(bool lets_others_add) {
+        {
+            const std::lock_guard guard(lock_);
+            if (added_.empty() || (is_written_ && lets_others_add)) return;
+            is_written_ = true;
         }
-        is_torn_ = false;
+        if (lets_others_add) let_others_run();
+        const std::lock_guard writing(write_lock_);
+        while (take_lines()) {
+            std::string_view rest = taken_;
+            try {
+                write(rest);
+            } catch (const std::system_error&) {  // a line by itself is lost then, too
+                keep({});
+                throw;
+            } catch (...) {  // a stop of this fiber; the lines of others are not its own
+                const auto begun = is_torn_ ? rest.find('\n') + 1 : 0;
+                keep(rest.substr(begun));
+                throw;
+            }
+        }
     }
 
 private:
+    /// \returns whether there is too much.
+    bool append_line(const http::access& a) {
+        const std::lock_guard guard(lock_);
+        const auto before = added_.size();
+        try {
+            if (append_)
+                append_(added_, a, second_);
+            else
+                added_ += line_(a);
+            added_ += '\n';
+        } catch (...) {
+            added_.resize(before);
+            throw;
+        }
+        return added_.size() >= most_kept;
+    }
+
+    /// \returns  false: there is nothing, and the next line needs somebody to write it.
+    bool take_lines() {
+        const std::lock_guard guard(lock_);
+        is_written_ = !added_.empty();
+        taken_.clear();
+        taken_.swap(added_);
+        return is_written_;
+    }
+
+    /// For the next call of write_out().
+    void keep(std::string_view lines) {
+        const std::lock_guard guard(lock_);
+        is_written_ = false;
+        added_.insert(0, lines);
+    }
+
+    /// Takes from `rest` what it has written, with write_lock_ held.
+    void write(std::string_view& rest) {
+        if (is_torn_) is_torn_ = write_some("\n") != 1;
+        while (!rest.empty()) {
+            const auto n = write_some(rest.substr(0, length_of_write(rest)));
+            is_torn_ = rest[n - 1] != '\n';
+            rest.remove_prefix(n);
+        }
+    }
+
+    /// Up to PIPE_BUF bytes a pipe takes whole, so that other processes can write to it, too. A longer
+    /// line is a write of its own.
+    std::size_t length_of_write(std::string_view lines) const noexcept {
+        if (!waiting_.is_open() || lines.size() <= PIPE_BUF) return lines.size();
+        auto end = lines.rfind('\n', PIPE_BUF - 1);
+        if (end == std::string_view::npos) end = lines.find('\n');
+        return end + 1;
+    }
+
+    std::size_t write_some(std::string_view text) {
+        return waiting_.is_open() ? waiting_.write_some(text) : write_at_once(text);
+    }
+
     std::size_t write_at_once(std::string_view text) const {
         long n;
-        do n = detail::direct::write(descriptor_, text.data(), text.size());
+        do n = direct::write(descriptor_, text.data(), text.size());
         while (n == -EINTR);
         // A device that takes nothing and reports nothing will not take more the next time.
         if (n == 0) n = -EIO;
@@ -52,15 +152,32 @@ private:
 
     int descriptor_;
     io::descriptor waiting_;
-    weft::mutex lock_;
-    bool is_torn_ = false;  // the last line may have no end
+    std::function<std::string(const http::access&)> line_;
+    line_appender append_;  // null: line_ makes the lines
+    weft::mutex write_lock_;  // held while something is written; taken before lock_
+    bool is_torn_ = false;    // the last line that was written has no end
+    std::string taken_;       // is being written
+    weft::mutex lock_;        // guards what follows
+    std::string added_;
+    log_second second_;
+    bool is_written_ = false;  // a fiber has begun write_out()
 };
 
-}  // namespace
+batched_log::batched_log(int descriptor, std::function<std::string(const http::access&)> line)
+    : to_(std::make_shared<log_writer>(descriptor, std::move(line))) {}
+
+void batched_log::operator()(const http::access& a) const { to_->write_one(a); }
+bool batched_log::shows_duration() const noexcept { return to_->shows_duration(); }
+void batched_log::add(const http::access& a) const { to_->add(a); }
+void batched_log::write_out() const { to_->write_out(true); }
+
+}  // namespace weft::detail
+
+namespace weft::http {
 
 std::function<void(const access&)> access_log(int descriptor, std::function<std::string(const access&)> line) {
     if (!line) throw std::invalid_argument("weft: http: access_log() without a function that makes the line");
-    return [to = std::make_shared<line_writer>(descriptor), line = std::move(line)](const access& a) { to->write(line(a)); };
+    return detail::batched_log(descriptor, std::move(line));
 }
 
 }  // namespace weft::http

@@ -87,6 +87,7 @@ http_connection::ending http_connection::run() {
         if (!peer_asked_) ask_peer();
         x->request.parts().peer.lend(&lent_);
         const auto next = serve_burst(*x);
+        write_log();
         if (next == next_step::go_on) continue;
         if (next == next_step::close && !peer_is_done(*x)) linger();
         return ending::over;
@@ -219,7 +220,7 @@ http_connection::next_step http_connection::answer_arriving(exchange& x) {
 
 http_connection::next_step http_connection::answer(exchange& x, arriving_body* body) {
     const bool logged = static_cast<bool>(service_.options.on_access);
-    const auto begin = logged ? clock::now() : time_point();
+    const auto begin = service_.times_answers ? clock::now() : time_point();
     const auto response = handle(x.request);
     if (is_broken_) return next_step::vanish;
     framing f{.minor_version = std::as_const(x.request).parts().minor_version, .head_only = x.request.method() == "HEAD"};
@@ -231,9 +232,12 @@ http_connection::next_step http_connection::answer(exchange& x, arriving_body* b
         f.keep_alive &= body->is_over();
     delivery d{.status = response.status, .bytes = has_body(response, f) ? response.body.size() : 0};
     const auto next = streams ? stream(x, response, f, body, d) : send(x, response, f);
-    if (logged)
-        service_.report(http::access{
-            .asked = x.request, .peer = lent_.peer, .status = d.status, .bytes = d.bytes, .duration = clock::now() - begin});
+    if (logged) {
+        const auto taken = service_.times_answers ? clock::now() - begin : clock::duration::zero();
+        has_reported_ = true;
+        service_.report(
+            http::access{.asked = x.request, .peer = lent_.peer, .status = d.status, .bytes = d.bytes, .duration = taken});
+    }
     if (next != next_step::go_on) return next;
     return f.keep_alive ? next_step::go_on : next_step::close;
 }
@@ -278,6 +282,7 @@ http_connection::next_step http_connection::refuse(exchange& x, int status, std:
     const auto next = send(x, http::text(status, std::move(body)), {.keep_alive = false});
     service_.report(
         http::access{.asked = service_.nothing_asked, .peer = lent_.peer, .status = status, .bytes = bytes, .duration = {}});
+    has_reported_ = true;
     return next == next_step::go_on ? next_step::close : next;
 }
 
@@ -288,6 +293,17 @@ http_connection::next_step http_connection::send(exchange& x, const http::respon
     if (x.out.size() + body.size() > flush_bytes) return send_out(x, body);
     x.out.append(body);
     return next_step::go_on;
+}
+
+http_connection::next_step http_connection::flush(exchange& x) {
+    const auto next = x.out.empty() ? next_step::go_on : send_out(x, {});
+    write_log();
+    return next;
+}
+
+/// The lines of answers that have left. So no answer waits for the log, but the next request does.
+void http_connection::write_log() noexcept {
+    if (std::exchange(has_reported_, false)) service_.write_log();
 }
 
 /// Sends the buffer, and then the body.

@@ -68,7 +68,8 @@ private:
     next_step send(exchange& x, const http::response& r, framing f);
     next_step stream(exchange& x, const http::response& r, framing f, arriving_body* body, delivery& d);
     void give_stream_up(const exchange& x, const streamed_answer& s, std::exception_ptr why);
-    next_step flush(exchange& x) { return x.out.empty() ? next_step::go_on : send_out(x, {}); }
+    next_step flush(exchange& x);
+    void write_log() noexcept;
     next_step send_out(exchange& x, std::string_view body);
     void cut_short(const exchange& x, sent how, std::size_t total) noexcept;
     next_step receive(exchange& x);
@@ -94,6 +95,7 @@ private:
     bool was_idle_;  // when run() began, and not since
     bool gives_fiber_up_ = false;
     bool is_in_answer_ = false;  // the output buffer begins with the rest of an answer
+    bool has_reported_ = false;  // to the access log, since write_log()
     bool is_broken_ = false;  // an answer was not sent whole
     decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};

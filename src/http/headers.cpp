@@ -25,6 +25,11 @@ void headers::add(std::string_view name, std::string_view value) {
     add(detail::checked_field{name, value});
 }
 
+void headers::reserve(std::size_t fields, std::size_t bytes) {
+    entries_.reserve(entries_.size() + fields);
+    text_.reserve(text_.size() + bytes);
+}
+
 void headers::add(detail::checked_field f) {
     if (f.name.size() > longest_name) throw std::invalid_argument("weft: a header name of 16 MiB or more");
     const auto begin = text_.size();
@@ -96,5 +101,8 @@ namespace weft::detail {
 std::size_t held_bytes(const http::headers& of) noexcept {
     return of.text_.capacity() + of.entries_.capacity() * sizeof(http::headers::entry);
 }
+
+/// What store() has stored, and then each field that was added and does not lie in that.
+std::string_view stored_text(const http::headers& of) noexcept { return of.text_; }
 
 }  // namespace weft::detail

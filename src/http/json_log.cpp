@@ -1,14 +1,16 @@
 // json_log.cpp - the access log as lines of JSON.
 #include <weft/http/log.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
 
 #include "base/in_quotes.hpp"
+#include "http/log_lines.hpp"
 
-namespace weft::http {
+namespace weft::detail {
 namespace {
 
 void append_unit(std::string& line, unsigned unit) {
@@ -39,7 +41,12 @@ void take_hidden(std::string& line, std::string_view& text) {
 void append_text(std::string& line, std::string_view text) {
     line += '"';
     while (!text.empty()) {
-        const auto n = detail::printable_length(text);
+        const auto* const other = std::find_if_not(text.data(), text.data() + text.size(), is_plain);
+        const auto plain = static_cast<std::size_t>(other - text.data());
+        line.append(text.substr(0, plain));
+        text.remove_prefix(plain);
+        if (text.empty()) break;
+        const auto n = printable_length(text);
         if (n == 0) {
             take_hidden(line, text);
             continue;
@@ -52,15 +59,17 @@ void append_text(std::string& line, std::string_view text) {
 }
 
 /// The current time as RFC 3339 has it, to the millisecond.
-std::string timestamp() {
+void append_timestamp(std::string& line, log_second& known) {
     std::timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
-    std::tm t{};
-    ::gmtime_r(&now.tv_sec, &t);
-    std::array<char, 96> room;
-    const int n = std::snprintf(room.data(), room.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", t.tm_year + 1900, t.tm_mon + 1,
-                                t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, static_cast<int>(now.tv_nsec / 1'000'000));
-    return {room.data(), static_cast<std::size_t>(n)};
+    line += known.text(now.tv_sec, [](log_second::room& room, const std::tm& t) {
+        const int n = std::snprintf(room.data(), room.size(), "%04d-%02d-%02dT%02d:%02d:%02d.", t.tm_year + 1900, t.tm_mon + 1,
+                                    t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec);
+        return static_cast<std::size_t>(n);
+    });
+    const auto ms = now.tv_nsec / 1'000'000;
+    for (const auto unit : {100, 10, 1}) line += static_cast<char>('0' + ms / unit % 10);
+    line += 'Z';
 }
 
 std::string in_milliseconds(std::chrono::nanoseconds d) {
@@ -73,21 +82,34 @@ std::string in_milliseconds(std::chrono::nanoseconds d) {
 
 }  // namespace
 
-std::string json_log_line(const access& a) {
-    std::string line = "{\"time\":\"" + timestamp() + '"';
+void append_json_line(std::string& to, const http::access& a, log_second& second) {
+    to += "{\"time\":\"";
+    append_timestamp(to, second);
+    to += '"';
     const auto add = [&](std::string_view name, std::string_view value) {
         if (value.empty()) return;
-        line.append(",\"").append(name).append("\":");
-        append_text(line, value);
+        to.append(",\"").append(name).append("\":");
+        append_text(to, value);
     };
     add("peer", a.peer.host.empty() ? std::string() : to_string(a.peer));
     add("method", a.asked.method());
     if (!a.asked.method().empty()) add("target", a.asked.target());
-    line.append(",\"status\":").append(std::to_string(a.status)).append(",\"bytes\":").append(std::to_string(a.bytes));
-    line.append(",\"duration_ms\":").append(in_milliseconds(a.duration));
+    to.append(",\"status\":").append(std::to_string(a.status)).append(",\"bytes\":").append(std::to_string(a.bytes));
+    to.append(",\"duration_ms\":").append(in_milliseconds(a.duration));
     add("referer", a.asked.header("Referer"));
     add("user_agent", a.asked.header("User-Agent"));
-    return line += '}';
+    to += '}';
+}
+
+}  // namespace weft::detail
+
+namespace weft::http {
+
+std::string json_log_line(const access& a) {
+    std::string line;
+    detail::log_second now;
+    detail::append_json_line(line, a, now);
+    return line;
 }
 
 }  // namespace weft::http

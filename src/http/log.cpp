@@ -1,61 +1,136 @@
 // log.cpp - how log lines are formatted.
 #include <weft/http/log.hpp>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <ctime>
 
 #include "base/in_quotes.hpp"
+#include "http/log_lines.hpp"
 
-namespace weft::http {
+namespace weft::detail {
 namespace {
 
-void append_quoted(std::string& line, std::string_view text) {
-    detail::add_printable(text, [&](std::string_view piece) {
-        if (piece == "\"")
-            line += "\\x22";
-        else if (piece == "\\")
-            line += "\\x5c";
+/// Writes pieces one after the other into memory with room for all of them; an append() for each would
+/// check the room each time, and cost more than the rest of a line.
+class line_writer {
+public:
+    explicit line_writer(char* at) noexcept : at_(at) {}
+    [[gnu::always_inline]] line_writer& operator<<(std::string_view piece) noexcept {
+        at_ = std::copy(piece.begin(), piece.end(), at_);
+        return *this;
+    }
+    line_writer& operator<<(std::size_t number) noexcept {
+        at_ = std::to_chars(at_, at_ + longest_number, number).ptr;
+        return *this;
+    }
+    /// Takes up to longest_escape bytes for each.
+    line_writer& quoted(std::string_view text) noexcept {
+        while (!text.empty()) {
+            const auto n = is_plain(text.front()) ? 1 : std::max<std::size_t>(printable_length(text), 1);
+            if (is_plain(text.front()))
+                *at_++ = text.front();
+            else
+                escaped(text.substr(0, n));
+            text.remove_prefix(n);
+        }
+        return *this;
+    }
+    char* end() const noexcept { return at_; }
+
+    static constexpr std::size_t longest_number = 20, longest_escape = 4;
+
+private:
+    void escaped(std::string_view character) noexcept {
+        if (character == "\"")
+            *this << "\\x22";
+        else if (character == "\\")
+            *this << "\\x5c";
         else
-            line += piece;
+            add_printable(character, [this](std::string_view piece) { *this << piece; });
+    }
+
+    char* at_;
+};
+
+/// The constant parts of a line, its time, and its numbers.
+constexpr std::size_t rest_of_line = 80 + 3 * line_writer::longest_number;
+
+std::string_view time_of_day(log_second& known) {
+    return known.text(std::time(nullptr), [](log_second::room& room, const std::tm& t) {
+        static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+        const int n = std::snprintf(room.data(), room.size(), "%02d/%s/%04d:%02d:%02d:%02d +0000", t.tm_mday,
+                                    months[static_cast<std::size_t>(t.tm_mon)], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+        return static_cast<std::size_t>(n);
     });
 }
 
-std::string time_of_day() {
-    static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const auto now = std::time(nullptr);
-    std::tm t{};
-    ::gmtime_r(&now, &t);
-    std::array<char, 64> room;
-    const int n = std::snprintf(room.data(), room.size(), "%02d/%s/%04d:%02d:%02d:%02d +0000", t.tm_mday,
-                                months[static_cast<std::size_t>(t.tm_mon)], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
-    return {room.data(), static_cast<std::size_t>(n)};
+std::string_view text_or_dash(std::string_view text) noexcept { return text.empty() ? "-" : text; }
+
+std::size_t room_of_common(const http::access& a) noexcept {
+    return rest_of_line + a.peer.host.size() + line_writer::longest_escape * (a.asked.method().size() + a.asked.target().size());
+}
+
+void write_common(line_writer& to, const http::access& a, log_second& second) {
+    to << text_or_dash(a.peer.host) << " - - [" << time_of_day(second) << "] \"";
+    if (a.asked.method().empty()) {
+        to << "-";
+    } else {
+        to.quoted(a.asked.method()) << " ";
+        to.quoted(a.asked.target()) << " HTTP/1." << static_cast<std::size_t>(a.asked.parts().minor_version);
+    }
+    to << "\" " << static_cast<std::size_t>(a.status) << " ";
+    if (a.bytes == 0)
+        to << "-";
+    else
+        to << a.bytes;
+}
+
+/// Calls write(), which writes up to `room` bytes.
+template <class Write>
+void append(std::string& to, std::size_t room, Write&& write) {
+    const auto before = to.size();
+    to.resize(before + room);
+    line_writer w(to.data() + before);
+    write(w);
+    to.resize(static_cast<std::size_t>(w.end() - to.data()));
 }
 
 }  // namespace
 
+void append_common_line(std::string& to, const http::access& a, log_second& second) {
+    append(to, room_of_common(a), [&](line_writer& w) { write_common(w, a, second); });
+}
+
+void append_combined_line(std::string& to, const http::access& a, log_second& second) {
+    const auto referer = text_or_dash(a.asked.header("Referer")), agent = text_or_dash(a.asked.header("User-Agent"));
+    append(to, room_of_common(a) + line_writer::longest_escape * (referer.size() + agent.size()), [&](line_writer& w) {
+        write_common(w, a, second);
+        w << " \"";
+        w.quoted(referer) << "\" \"";
+        w.quoted(agent) << "\"";
+    });
+}
+
+}  // namespace weft::detail
+
+namespace weft::http {
+
 std::string printable(std::string_view text) { return detail::printable(text); }
 
 std::string common_log_line(const access& a) {
-    std::string line = a.peer.host.empty() ? "-" : a.peer.host;
-    line.append(" - - [").append(time_of_day()).append("] \"");
-    if (a.asked.method().empty()) {
-        line += '-';
-    } else {
-        append_quoted(line, a.asked.method() + ' ' + a.asked.target());
-        line.append(" HTTP/1.").append(std::to_string(a.asked.parts().minor_version));
-    }
-    return line.append("\" ").append(std::to_string(a.status)).append(" ").append(a.bytes == 0 ? "-" : std::to_string(a.bytes));
+    std::string line;
+    detail::log_second now;
+    detail::append_common_line(line, a, now);
+    return line;
 }
 
 std::string combined_log_line(const access& a) {
-    auto line = common_log_line(a);
-    for (const std::string_view name : {"Referer", "User-Agent"}) {
-        const auto value = a.asked.header(name);
-        line += " \"";
-        append_quoted(line, value.empty() ? "-" : value);
-        line += '"';
-    }
+    std::string line;
+    detail::log_second now;
+    detail::append_combined_line(line, a, now);
     return line;
 }
 

@@ -147,6 +147,7 @@ void server_life::serve() {
             if (!service_->wait_until_empty()) connections.request_stop();
         });
     });
+    service_->write_log();  // BATCHED_LOG-1
 }
 
 void server_life::accept_until_stopped(scope& connections) {

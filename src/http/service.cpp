@@ -16,6 +16,8 @@ namespace {
 // For all servers: clients decide how often a hook is called that fails.
 seldom hook_failures;
 
+const batched_log* log_of(const http::server_options& o) noexcept { return o.on_access.target<batched_log>(); }
+
 void print(std::string line) {
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), stderr);
@@ -35,7 +37,9 @@ http_service::http_service(const http::router& r, http::server_options o)
       exchanges({.max_header_bytes = options.max_header_bytes,
                  .max_body_bytes = options.max_body_bytes,
                  .max_header_fields = options.max_header_fields,
-                 .max_query_parameters = options.max_query_parameters}) {}
+                 .max_query_parameters = options.max_query_parameters}),
+      times_answers(options.on_access && (!log_of(options) || log_of(options)->shows_duration())),
+      log_(log_of(options)) {}
 
 http_service::place http_service::wait_for_place() {
     unique_lock lock(mutex_);
@@ -105,7 +109,13 @@ void http_service::report(const http::cut_short& c) const noexcept try {
 void http_service::report(const http::access& a) const noexcept {
     if (options.on_access)
         call_hook(
-            "on_access", [&] { options.on_access(a); }, &hook_failures);
+            "on_access", [&] { log_ ? log_->add(a) : options.on_access(a); }, &hook_failures);
+}
+
+void http_service::write_log() const noexcept {
+    if (log_)
+        call_hook(
+            "on_access", [&] { log_->write_out(); }, &hook_failures);
 }
 
 }  // namespace weft::detail

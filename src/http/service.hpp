@@ -22,6 +22,7 @@
 #include <weft/mutex.hpp>
 
 #include "base/atomic.hpp"
+#include "http/batched_log.hpp"
 #include "http/body_intake.hpp"
 #include "http/exchange.hpp"
 #include "io/awake_streams.hpp"
@@ -100,9 +101,17 @@ public:
     void report(const http::cut_short& c) const noexcept;
     void report(const http::access& a) const noexcept;
 
+    /// Whether what is reported of an answer has to have its duration.
+    const bool times_answers;
+
+    /// Writes the lines of the access log that were reported; if it collects any, which others do not.
+    /// Parks as batched_log::write_out().
+    void write_log() const noexcept;
+
 private:
     void leave() noexcept;
 
+    const batched_log* const log_;  // the on_access of options, if it is one that access_log() has made
     weft::mutex mutex_;
     weft::condition_variable changed_;
     std::size_t places_taken_ WEFT_GUARDED_BY(mutex_) = 0;

@@ -4,6 +4,9 @@
 #include <weft/c_hooks.h>
 #include <weft/c_scheduler.h>
 
+static bool concerns_nothing(void) { return false; }
+static void hears_nothing(const weft_parking* what) { (void)what; }
+
 static int body(void* arg) { return arg == NULL ? 0 : 1; }
 static void start(void* arg, weft_resume* r) {
     (void)arg;
@@ -243,6 +246,9 @@ ANYWHERE_TEST(functions_without_a_status_ignore_a_null_handle) {
     weft_local_destroy(NULL);
     weft_scheduler_destroy(NULL);
     CHECK_STATUS(weft_set_park_hook(NULL), WEFT_OK);
+    CHECK_STATUS(weft_set_park_check(NULL, NULL), WEFT_OK);
+    CHECK_STATUS(weft_set_park_check(concerns_nothing, NULL), WEFT_EINVAL);
+    CHECK_STATUS(weft_set_park_check(NULL, hears_nothing), WEFT_EINVAL);
     CHECK_STATUS(weft_yield(), WEFT_OK); /* nothing of it has left a trace */
 }
 

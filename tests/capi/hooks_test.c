@@ -30,6 +30,33 @@ static int receives_and_sleeps(void* ch) {
     return v;
 }
 
+static int asked;
+
+static bool concerns_second(void) {
+    add_to(&asked, 1);
+    return get_of(&asked) == 2;
+}
+
+static int sleeps_twice(void* unused) {
+    (void)unused;
+    CHECK_STATUS(weft_sleep(MILLISECOND), WEFT_OK);
+    CHECK_STATUS(weft_sleep(MILLISECOND), WEFT_OK);
+    return 0;
+}
+
+TEST(the_hook_hears_of_the_waits_that_concern_it) {
+    weft_fiber* f = NULL;
+    weft_runtime* r = check_make_runtime(1);
+    heard = asked = 0;
+    CHECK_STATUS(weft_set_park_check(concerns_second, hears), WEFT_OK);
+    CHECK_STATUS(weft_spawn(r, sleeps_twice, NULL, NULL, &f), WEFT_OK);
+    CHECK_EQ(check_join(f), 0);
+    CHECK_STATUS(weft_set_park_hook(NULL), WEFT_OK);
+    CHECK_EQ(get_of(&asked), 2);
+    CHECK_EQ(get_of(&heard), 1);
+    weft_runtime_destroy(r);
+}
+
 TEST(the_hook_hears_of_each_wait_and_its_reason) {
     int round;
     for (round = 0; round < 2; ++round) { /* before the first runtime or after it: both work */

@@ -77,6 +77,7 @@ static int look(weft_http_request* q, void* user) {
     CHECK_EQ(weft_http_header_count(q), 2);
     CHECK(first.name_size == 4 && memcmp(first.name, "Host", 4) == 0 && first.value_size == 1);
     CHECK(weft_http_header_at(q, 2).name == NULL);
+    CHECK(weft_http_head(q).size > 44 && memcmp(weft_http_head(q).data, "GET /users/a%20b?x=1&y=2 HTTP/1.1\r\nHost: x\r\n", 44) == 0);
     CHECK_EQ(weft_http_minor_version(q), 1);
     CHECK_EQ(weft_http_body_left(q), 0);
     CHECK(has(weft_http_peer_host(q), "127.0.0.1"));
@@ -459,6 +460,7 @@ TEST(bad_input_is_named) {
     CHECK(weft_http_query(NULL).data == NULL && weft_http_header(NULL, "a").data == NULL);
     CHECK(weft_http_header_at(NULL, 0).name == NULL && weft_http_path_parameter(NULL, "a").data == NULL);
     CHECK_EQ(weft_http_header_count(NULL), 0);
+    CHECK(weft_http_head(NULL).data == NULL);
     CHECK_EQ(weft_http_body_left(NULL), 0);
     CHECK_EQ(weft_http_minor_version(NULL), 0);
     CHECK(weft_http_peer_host(NULL).data == NULL && weft_http_peer_port(NULL) == 0);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -17,6 +18,8 @@
 #include <sstream>
 #include <thread>
 
+#include "http/batched_log.hpp"
+#include "http/log_lines.hpp"
 #include "http/support/served.hpp"
 
 namespace {
@@ -224,6 +227,121 @@ TEST_P(http_access_log, ends_a_line_that_a_stop_has_cut_short) {
     }
     ::close(ends[0]);
     ::close(ends[1]);
+}
+
+/// A pipe of which each read returns what one write has written.
+struct pipe_of_packets {
+    int ends[2];
+    pipe_of_packets() {
+        if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK | O_DIRECT) != 0 || ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 18) < 0) std::abort();
+    }
+    ~pipe_of_packets() {
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    std::string next() const {
+        std::string text(1 << 16, ' ');
+        text.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
+        return text;
+    }
+};
+
+void add_to(const detail::batched_log& log, std::string target) {
+    const auto q = logged_request(std::move(target));
+    log.add({.asked = q, .peer = logged_peer, .status = 200, .bytes = 0, .duration = {}});
+}
+
+std::string target_of(const http::access& a) { return a.asked.target(); }
+
+TEST(batched_log, BATCHED_LOG_1_fibers_that_add_at_one_time_share_a_write) {
+    runtime one(runtime_options{.workers = 1});
+    const pipe_of_packets to;
+    const detail::batched_log log(to.ends[1], target_of);
+    one.run([&] {
+        with_scope([&](scope& writers) {
+            for (const char* line : {"a", "b", "c"})
+                writers.spawn([&, line] {
+                    add_to(log, line);
+                    log.write_out();
+                });
+        });
+        add_to(log, "d");
+        log.write_out();
+    });
+    EXPECT_EQ(lines_of(to.next()), (std::set<std::string>{"a", "b", "c"}));
+    EXPECT_EQ(to.next(), "d\n");
+    EXPECT_EQ(to.next(), "");
+}
+
+TEST_P(http_access_log, BATCHED_LOG_1_a_stopped_writer_leaves_its_lines_to_the_next) {
+    const pipe_of_packets to;
+    while (::write(to.ends[1], "#", 1) > 0) {}
+    const detail::batched_log log(to.ends[1], target_of);
+    std::string text;
+    rt.run([&] {
+        auto writer = spawn([&] {
+            add_to(log, "first");
+            log.write_out();
+        });
+        writer.request_stop();
+        EXPECT_THROW(writer.join(), fiber_cancelled);
+        while (to.next() == "#") {}
+        add_to(log, "second");
+        log.write_out();
+        text = to.next();
+    });
+    EXPECT_EQ(text, "first\nsecond\n");
+}
+
+TEST_P(http_access_log, writes_no_more_at_once_than_a_pipe_takes_whole) {
+    const pipe_of_packets to;
+    const detail::batched_log log(to.ends[1], target_of);
+    const std::string long_line(3000, 'x'), short_line(1000, 'y');
+    rt.run([&] {
+        for (const auto& line : {long_line, short_line, long_line}) add_to(log, line);
+        log.write_out();
+    });
+    EXPECT_EQ(to.next(), long_line + '\n' + short_line + '\n');
+    EXPECT_EQ(to.next(), long_line + '\n');
+}
+
+TEST_P(http_access_log, writes_by_itself_when_very_much_was_added) {
+    const pipe_of_packets to;
+    const detail::batched_log log(to.ends[1], target_of);
+    rt.run([&] {
+        for (int i = 0; i < 30; ++i) add_to(log, std::string(3000, 'x'));
+    });
+    EXPECT_EQ(to.next(), std::string(3000, 'x') + '\n');
+}
+
+TEST(log_line, is_escaped_from_the_first_byte_that_needs_it_to_the_end) {
+    for (int byte = 0; byte < 256; ++byte) {
+        const std::string text{'a', static_cast<char>(byte), 'b', '"', 'c'};
+        const bool is_plain = byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+        char escaped[8];
+        std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned>(byte));
+        const auto q = logged_request(text);
+        const auto line = http::common_log_line({.asked = q, .peer = logged_peer, .status = 200, .bytes = 0, .duration = {}});
+        const auto shown = is_plain ? std::string(1, static_cast<char>(byte)) : std::string(escaped);
+        EXPECT_NE(line.find("\"GET a" + shown + "b\\x22c HTTP/1.1\" 200 -"), std::string::npos) << line;
+    }
+}
+
+TEST(log_second, makes_the_text_of_each_second_once) {
+    detail::log_second known;
+    int made = 0;
+    const auto text_of = [&](std::time_t second) {
+        return std::string(known.text(second, [&](detail::log_second::room& room, const std::tm& t) {
+            ++made;
+            return static_cast<std::size_t>(std::snprintf(room.data(), room.size(), "%02d:%02d", t.tm_min, t.tm_sec));
+        }));
+    };
+    EXPECT_EQ(text_of(0), "00:00");
+    EXPECT_EQ(text_of(0), "00:00");
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(text_of(61), "01:01");
+    EXPECT_EQ(text_of(60), "01:00");
+    EXPECT_EQ(made, 3);
 }
 
 }  // namespace

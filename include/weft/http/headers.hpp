@@ -41,6 +41,7 @@ class headers;
 
 namespace weft::detail {
 WEFT_EXPORT std::size_t held_bytes(const http::headers& of) noexcept;
+WEFT_EXPORT std::string_view stored_text(const http::headers& of) noexcept;
 }  // namespace weft::detail
 
 namespace weft::http {
@@ -92,6 +93,8 @@ public:
     /// \throws  std::invalid_argument, which names the field, if the name is not a token or has 16 MiB
     ///          or more, or the value holds a control byte.
     void add(std::string_view name, std::string_view value);
+    /// Takes memory for so many further fields, with so many bytes of names and values.
+    void reserve(std::size_t fields, std::size_t bytes);
     void add(detail::checked_field f);
     /// As add(), if `f` lies in `stored`, which store() has stored.
     void add_stored(detail::checked_field f, std::string_view stored);
@@ -119,6 +122,7 @@ public:
 
 private:
     friend std::size_t detail::held_bytes(const headers& of) noexcept;
+    friend std::string_view detail::stored_text(const headers& of) noexcept;
 
     static constexpr std::uint32_t widest_gap = 255;
 

@@ -66,11 +66,14 @@ WEFT_EXPORT [[nodiscard]] std::string json_log_line(const access&);
 ///
 ///     app.listen(at, {.on_access = weft::http::access_log(STDOUT_FILENO, weft::http::json_log_line)});
 ///
-/// Lines of the servers and fibers that share one hook are never mixed, and one that a stop has cut
-/// short is ended before the next. A file should be open with O_APPEND: then several processes may
-/// share it, because a line is one write. The hook parks while a pipe or a terminal is full, which
-/// holds its connection back; writing to a file on a slow disk blocks the thread. What cannot be
-/// written is a std::system_error, which the server prints.
+/// A server writes a line when its answer has left, together with the lines of other answers that
+/// leave at about that time; the lines of all are written when serve() returns. A program that calls
+/// the hook by itself gets its line written at once. Lines of the servers and fibers that share one
+/// hook are never mixed, and one that a stop has cut short is ended before the next. A file should be
+/// open with O_APPEND: then several processes may share it, because a write has whole lines; one to a
+/// pipe has at most PIPE_BUF bytes, or one line. While a pipe or a terminal is full the fibers that
+/// write park, which holds their connections back; writing to a file on a slow disk blocks the
+/// thread. What cannot be written is a std::system_error, which the server prints.
 ///
 /// \lifetime  the caller keeps the descriptor open while the server runs.
 /// \throws  std::system_error if it is no open descriptor; std::invalid_argument without a

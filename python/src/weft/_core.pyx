@@ -4,14 +4,16 @@ import os as _os
 
 from weft.c cimport (WEFT_BUSY, WEFT_CANCELED, WEFT_CLOSED, WEFT_EINVAL, WEFT_ENOMEM, WEFT_ESYSTEM, WEFT_OK, WEFT_TIMEDOUT, weft_error,
                    weft_error_errno, weft_status_name, weft_version)
-from weft.hooks cimport weft_parking, weft_set_park_hook
+from weft.hooks cimport c_bool, weft_parking, weft_set_park_check
 
 cdef extern from *:
     """
     #include <stdio.h>
     #include <stdlib.h>
 
-    static int weft_holds_gil(void) { return PyGILState_Check(); }
+    #include <stdbool.h>
+
+    static bool weft_holds_gil(void) { return PyGILState_Check(); }
 
     static void weft_refuse_to_park(const weft_parking *what) {
         fprintf(stderr, "weft: fatal: fiber %llu \\"%.*s\\" waits (%.*s) while it holds the GIL, so no Python code can run; "
@@ -21,7 +23,7 @@ cdef extern from *:
         abort();
     }
     """
-    int weft_holds_gil() noexcept nogil
+    c_bool weft_holds_gil() noexcept nogil
     void weft_refuse_to_park(const weft_parking *what) noexcept nogil
 
 
@@ -73,14 +75,9 @@ cdef int check(int status) except -1 nogil:
         raise _exception_of(status)
 
 
-cdef void _about_to_park(const weft_parking *what) noexcept nogil:
-    if weft_holds_gil():
-        weft_refuse_to_park(what)
-
-
 cdef unsigned int _version = weft_version()
 version_info = (_version // 1000000, _version // 1000 % 1000, _version % 1000)
 
 # A library that watches parks itself, such as the lock check, keeps the hook; then there is no check.
 if _os.environ.get("WEFT_GIL_CHECK", "on") != "off":
-    weft_set_park_hook(_about_to_park)
+    weft_set_park_check(weft_holds_gil, weft_refuse_to_park)

@@ -33,6 +33,8 @@
  *   PYSTATE-7  No C++ exception and no forced unwinding passes the first frame of a runner: a thread that
  *              CPython ends there, because the interpreter has ended, hangs in place of that (as CPython 3.14
  *              does itself).
+ *   PYSTATE-8  The thread states of pystates, and no others, have an id of PYSTATE_FIRST_ID or more, and the
+ *              address of their pystate for thread_id. So the attached one says which pystate runs.
  */
 #ifndef WEFT_PYSTATE_H
 #define WEFT_PYSTATE_H
@@ -86,7 +88,6 @@ typedef struct pystate {
     int lent;               /* its thread state is on a thread of the blocking pool */
     int of_fiber;           /* and not of a thread of Python, which has only frames and a deadline here */
     uint64_t visitor;       /* the number of the fiber of native code that visits Python; 0: a runner's */
-    struct pystate* outer;  /* another visit of that fiber, which is not attached */
     void* host;             /* the server whose handlers it runs; null: none */
 } pystate;
 
@@ -96,7 +97,6 @@ typedef struct pystate_counts {
 
 static struct {
     PyInterpreterState* interpreter;
-    weft_local current; /* pystate* of the calling fiber */
     pthread_key_t slot;
     int ended; /* fibers were left behind at exit: a fiber that asks for the GIL now hangs */
     void (*run)(pystate* me);
@@ -110,11 +110,23 @@ static struct {
 
 /* ---- thread states --------------------------------------------------------------------------- */
 
+/* CPython counts thread states from 0 on. */
+#define PYSTATE_FIRST_ID ((uint64_t)1 << 62)
+
 /* Of the calling fiber; null on a thread and in a fiber of native code. With the GIL. */
 static inline pystate* pystate_current(void) {
-    pystate* const owner = (pystate*)gate.owner; /* mostly the caller, but C code of another may have given the GIL up */
-    if (owner && owner->ts == PyThreadState_Get()) return owner;
-    return (pystate*)weft_local_get(&pystate_all.current);
+#ifdef PYSTATE_WORKS
+    const PyThreadState* const ts = PyThreadState_Get();
+    if (ts->id >= PYSTATE_FIRST_ID) return (pystate*)(uintptr_t)ts->thread_id; /* PYSTATE-8 */
+#endif
+    return NULL;
+}
+
+/* asyncio and contextvars keep a pointer to what they have found in a thread state, under the id of that; so
+ * an id is used once. */
+static inline void pystate_number(PyThreadState* ts) {
+    static uint64_t next = PYSTATE_FIRST_ID;
+    ts->id = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
 }
 
 /* The slot of PyGILState has no public name: it is the key whose value on this thread is what
@@ -199,6 +211,8 @@ static int pystate_complete(pystate* me, size_t stack_bytes) {
     if (!me->ts) return -1;
 #ifdef PYSTATE_WORKS
     pystate_unbind(me->ts);
+    if (PyGILState_GetThisThreadState() == me->ts) pystate_set_slot(NULL); /* PYSTATE-1: it has taken an empty one */
+    pystate_number(me->ts);
     /* Not that of the thread that makes it: sys._current_frames() has one entry for each number. */
     me->ts->thread_id = (unsigned long)(uintptr_t)me;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -214,8 +228,7 @@ static int pystate_complete(pystate* me, size_t stack_bytes) {
     return 0;
 }
 
-/* A pystate whose thread state is ready; null: no memory. On a fiber without the GIL its slot may be set
- * afterwards. */
+/* A pystate whose thread state is ready; null: no memory. */
 static pystate* pystate_get(size_t stack_bytes) {
     pystate* me = pystate_pop_idle();
     if (!me) {
@@ -267,13 +280,6 @@ static void pystate_unlist(pystate* me) {
     if (--pystate_all.counts.live == 0) weft_event_set(&pystate_all.none_left);
 }
 
-/* asyncio keeps a pointer to what it has in the dictionary of a thread state, under the number of that.
- * CPython counts thread states from 0 on. With the GIL. */
-static inline void pystate_renumber(PyThreadState* ts) {
-    static uint64_t last = (uint64_t)1 << 62;
-    ts->id = ++last;
-}
-
 #ifdef PYSTATE_WORKS
 static inline int pystate_is_clean(const PyThreadState* ts) {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -296,7 +302,7 @@ static inline void pystate_clean(pystate* me) {
 #endif
         if (ts->dict && PyDict_GET_SIZE(ts->dict)) {
             PyDict_Clear(ts->dict);
-            pystate_renumber(ts);
+            pystate_number(ts);
         }
         if (ts->c_tracefunc) PyEval_SetTrace(NULL, NULL);
         if (ts->c_profilefunc) PyEval_SetProfile(NULL, NULL);
@@ -317,13 +323,11 @@ static void pystate_left_frame(pystate** in_python) {
 static int pystate_runner(void* arg) {
     pystate* const me = (pystate*)arg;
     pystate* in_python __attribute__((cleanup(pystate_left_frame))) = me;
-    (void)!weft_local_set(&pystate_all.current, me);
     pystate_enter(me);
     pystate_all.run(me);
     pystate_unlist(me);
     weft_detach(me->handle);
     pystate_leave(me);
-    (void)!weft_local_set(&pystate_all.current, NULL);
     in_python = NULL;
     pystate_give(me);
     return 0;
@@ -343,12 +347,6 @@ static void pystate_enter_visit(pystate* me) {
 static pystate* pystate_visit(size_t stack_bytes) {
     pystate* const me = pystate_get(stack_bytes);
     if (!me) return NULL;
-    pystate_set_slot(NULL); /* PYSTATE-1: a new thread state has taken it */
-    me->outer = (pystate*)weft_local_get(&pystate_all.current);
-    if (weft_local_set(&pystate_all.current, me) != WEFT_OK) {
-        pystate_give(me);
-        return NULL;
-    }
     pystate_enter_visit(me);
     pystate_list(me);
     me->away = 0;
@@ -364,9 +362,7 @@ static void pystate_end_visit(pystate* me) {
     in_python = NULL;
     me->body = NULL;
     pystate_unlist(me);
-    pystate* const outer = me->outer;
     pystate_leave(me);
-    (void)!weft_local_set(&pystate_all.current, outer);
     pystate_give(me);
 }
 
@@ -504,7 +500,6 @@ static int pystate_on_pool(void* arg) {
     const pystate_loan* const loan = (const pystate_loan*)arg;
     pystate* const me = loan->me;
     pystate* in_python __attribute__((cleanup(pystate_left_frame))) = me;
-    (void)!weft_local_set(&pystate_all.current, me);
     pystate_attach(me->ts);
     me->lent = 1;
     me->away = 0;
@@ -512,7 +507,6 @@ static int pystate_on_pool(void* arg) {
     me->away = 1;
     me->lent = 0;
     pystate_detach(me->ts);
-    (void)!weft_local_set(&pystate_all.current, NULL);
     in_python = NULL;
     return 0;
 }
@@ -532,8 +526,7 @@ static int pystate_init(void (*run)(pystate* me)) {
     pystate_all.run = run;
     gate_sleep_init(&gate.watch);
     weft_event_init(&pystate_all.none_left, false);
-    if (pystate_find_slot() != 0) return -1;
-    return weft_local_create(&pystate_all.current, NULL) == WEFT_OK ? 0 : -1;
+    return pystate_find_slot();
 }
 
 /* \returns 0 if the watch runs. With the GIL. */

@@ -654,6 +654,9 @@ cdef bytes without_zero(str what, str text):
     return text.encode()
 
 
+cdef uint64_t _servers = 0
+
+
 @cython.final
 cdef class Server:
     """An HTTP server, which serves once. weft.serve() makes and runs one in one call.
@@ -674,9 +677,15 @@ cdef class Server:
     cdef object context, base, teller, log_file, on_ready
     cdef object application           # of ASGI; else None
     cdef life l
+    cdef uint64_t number           # no other server of this process has it
     cdef bint begun
     cdef int64_t ends_at           # when the grace is over
     cdef readonly object address      # "host:port" at which it listens; None before that
+
+    def __cinit__(self, *args, **kw):
+        global _servers
+        _servers += 1
+        self.number = _servers
 
     def __init__(self, app=None, *, interface="plain", loop=None, static=None, access_log=None, access_log_format="combined", on_error=None,
                  **limits):
@@ -856,6 +865,7 @@ cdef class Server:
         with nogil:
             s = weft_prefork_run(argc, argv, &o, work_as_worker, &self.l, &code)
         self.routes.clear()
+        forget_clients(self.number)
         _fibers._forget_runtime()
         if not is_worker:
             set_signals(before)
@@ -897,6 +907,7 @@ cdef class Server:
             raise
         finally:
             self.routes.clear()    # they refer to this
+            forget_clients(self.number)
         if self.l.status == WEFT_CANCELED:
             raise Cancelled()
         if self.l.status == WEFT_ESYSTEM:

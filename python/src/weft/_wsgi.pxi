@@ -52,52 +52,120 @@ cdef object _REQUEST_URI = "REQUEST_URI"
 cdef tuple _of_each_request = (_REQUEST_METHOD, _PATH_INFO, _QUERY_STRING, _RAW_URI, _REQUEST_URI, _SERVER_PROTOCOL, _REMOTE_ADDR, _REMOTE_PORT,
                                _wsgi_input, _HTTP_HOST)
 
-# Addresses of clients repeat with each request of a connection.
+# Of clients, by the ports of their connections. Their addresses repeat with each request, and mostly so do their headers: where two heads
+# of one client have had the same headers, the environ of the second is kept, and copied for those that follow.
 cdef enum:
-    PEERS = 256
+    CLIENTS = 512              # chosen
     LONGEST_HOST = 46
+    LONGEST_HEAD = 4096        # chosen: heads that are longer are not compared
 
-cdef struct peer_entry:
+cdef struct client:
     char host[LONGEST_HOST]
-    size_t size
+    size_t host_size
     unsigned port
     PyObject *host_text        # NULL: the entry is free
     PyObject *port_text
+    uint64_t server            # its number
+    char *head                 # that of the last request which was not as the one before
+    size_t head_size, room
+    PyObject *environ          # of that head; NULL: it came once
 
-cdef peer_entry _peers[PEERS]
+cdef client _clients[CLIENTS]
+
+cdef enum likeness:
+    OTHER, SAME_HEADERS, SAME_HEAD
 
 
-cdef int set_peer(dict environ, weft_http_request *q) except -1:
+cdef void forget_client(client *c) noexcept:
+    cdef PyObject *host = c.host_text
+    cdef PyObject *port = c.port_text
+    cdef PyObject *environ = c.environ
+    c.host_text = c.port_text = c.environ = NULL
+    c.head_size = 0
+    if environ != NULL:
+        Py_DECREF(<object>environ)
+    if host != NULL:
+        Py_DECREF(<object>host)
+        Py_DECREF(<object>port)
+
+
+cdef void forget_clients(uint64_t server) noexcept:
+    cdef size_t i
+    for i in range(CLIENTS):
+        if _clients[i].server == server:
+            forget_client(&_clients[i])
+            PyMem_RawFree(_clients[i].head)
+            _clients[i].head = NULL
+            _clients[i].room = 0
+
+
+cdef client *client_of(weft_http_request *q) except? NULL:
+    """NULL: it has gone, or has a strange address."""
     cdef weft_piece host = weft_http_peer_host(q)
     cdef unsigned port = weft_http_peer_port(q)
-    cdef peer_entry *e = &_peers[port % PEERS]
-    if host.data == NULL:                  # it has gone
-        del environ[_REMOTE_ADDR]
-        del environ[_REMOTE_PORT]
-        return 0
-    if e.host_text == NULL or e.port != port or e.size != host.size or memcmp(e.host, host.data, host.size) != 0:
-        host_text, port_text = latin1(host), str(port)
-        if host.size > LONGEST_HOST:
-            PyDict_SetItem(environ, _REMOTE_ADDR, host_text)
-            PyDict_SetItem(environ, _REMOTE_PORT, port_text)
-            return 0
-        Py_INCREF(host_text)
-        Py_INCREF(port_text)
-        if e.host_text != NULL:
-            Py_DECREF(<object>e.host_text)
-            Py_DECREF(<object>e.port_text)
-        e.host_text, e.port_text = <PyObject *>host_text, <PyObject *>port_text
-        e.port, e.size = port, host.size
-        memcpy(e.host, host.data, host.size)
-    PyDict_SetItem(environ, _REMOTE_ADDR, <object>e.host_text)
-    PyDict_SetItem(environ, _REMOTE_PORT, <object>e.port_text)
+    cdef client *c = &_clients[(port >> 1) % CLIENTS]     # those of one host mostly have even numbers, or odd ones
+    if host.data == NULL or host.size > LONGEST_HOST:
+        return NULL
+    if c.host_text != NULL and c.port == port and c.host_size == host.size and memcmp(c.host, host.data, host.size) == 0:
+        return c
+    host_text, port_text = latin1(host), str(port)
+    forget_client(c)
+    Py_INCREF(host_text)
+    Py_INCREF(port_text)
+    c.host_text, c.port_text = <PyObject *>host_text, <PyObject *>port_text
+    c.port, c.host_size = port, host.size
+    memcpy(c.host, host.data, host.size)
+    return c
+
+
+cdef size_t line_size(const void *head, size_t size) noexcept:
+    """Of the first line."""
+    cdef const char *end = <const char *>memchr(head, c'\n', size)
+    return end - <const char *>head + 1 if end != NULL else size
+
+
+cdef likeness compare(client *c, uint64_t server, weft_piece head) noexcept:
+    cdef size_t line, known_line
+    if c.head_size == 0 or c.server != server:
+        return OTHER
+    if c.head_size == head.size and memcmp(c.head, head.data, head.size) == 0:
+        return SAME_HEAD
+    line, known_line = line_size(head.data, head.size), line_size(c.head, c.head_size)
+    if head.size - line != c.head_size - known_line or memcmp(c.head + known_line, <const char *>head.data + line, head.size - line) != 0:
+        return OTHER
+    return SAME_HEADERS
+
+
+cdef int remember(client *c, uint64_t server, weft_piece head, object environ) except -1:
+    """environ: None, if the head came once."""
+    cdef PyObject *before = c.environ
+    cdef char *memory
+    if c.room < head.size:
+        memory = <char *>PyMem_RawMalloc(head.size)
+        if memory == NULL:
+            raise MemoryError()
+        PyMem_RawFree(c.head)
+        c.head, c.room = memory, head.size
+    memcpy(c.head, head.data, head.size)
+    c.head_size, c.server = head.size, server
+    if environ is not None:
+        Py_INCREF(environ)
+    c.environ = <PyObject *>environ if environ is not None else NULL
+    if before != NULL:
+        Py_DECREF(<object>before)
     return 0
+
+
+cdef bint is_comparable(weft_http_request *q, weft_piece head) noexcept:
+    """Whether its headers say all of the rest, as they do not where the target names a host."""
+    cdef size_t method = weft_http_method(q).size
+    return method + 1 < head.size <= LONGEST_HEAD and (<const char *>head.data)[method + 1] == c'/'
 
 
 def environ_of_server(address):
     """The part of the environ that all requests share, and places for what each has."""
     host, _, port = address.rpartition(":")
-    return dict.fromkeys(_of_each_request) | {
+    return {key: None for key in _of_each_request} | {
         "SERVER_NAME": host.strip("[]"),
         "SERVER_PORT": port,
         "SERVER_SOFTWARE": "weft",
@@ -113,15 +181,10 @@ def environ_of_server(address):
     }
 
 
-cdef dict environ_of(Server server, weft_http_request *q, Input body):
-    cdef dict environ = PyDict_Copy(server.base)
+cdef int set_line(dict environ, weft_http_request *q) except -1:
+    """What the first line of the head says."""
     cdef weft_piece text = weft_http_path(q)
-    cdef weft_http_field f
-    cdef size_t i
-    cdef Py_ssize_t n
-    cdef object key, value
-    cdef PyObject *there
-    cdef bint has_host = False
+    cdef object value
     PyDict_SetItem(environ, _REQUEST_METHOD, method_of(q))
     if memchr(text.data, c'%', text.size) != NULL:
         value = _unquote_to_bytes(bytes_of(text)).decode("latin-1")
@@ -136,8 +199,31 @@ cdef dict environ_of(Server server, weft_http_request *q, Input body):
     text = weft_http_query(q)
     PyDict_SetItem(environ, _QUERY_STRING, latin1(text) if text.size else _empty)
     PyDict_SetItem(environ, _SERVER_PROTOCOL, _http_1_1 if weft_http_minor_version(q) else _http_1_0)
-    set_peer(environ, q)
-    PyDict_SetItem(environ, _wsgi_input, body)
+    return 0
+
+
+cdef int set_peer(dict environ, weft_http_request *q) except -1:
+    cdef weft_piece host = weft_http_peer_host(q)
+    cdef client *c = client_of(q)
+    if c != NULL:
+        PyDict_SetItem(environ, _REMOTE_ADDR, <object>c.host_text)
+        PyDict_SetItem(environ, _REMOTE_PORT, <object>c.port_text)
+    elif host.data != NULL:
+        PyDict_SetItem(environ, _REMOTE_ADDR, latin1(host))
+        PyDict_SetItem(environ, _REMOTE_PORT, str(weft_http_peer_port(q)))
+    else:                                  # it has gone
+        del environ[_REMOTE_ADDR]
+        del environ[_REMOTE_PORT]
+    return 0
+
+
+cdef int set_headers(dict environ, weft_http_request *q) except -1:
+    cdef weft_http_field f
+    cdef size_t i
+    cdef Py_ssize_t n
+    cdef object key, value
+    cdef PyObject *there
+    cdef bint has_host = False
     for i in range(weft_http_header_count(q)):
         f = weft_http_header_at(q, i)
         key = key_of(f.name, f.name_size)
@@ -154,6 +240,37 @@ cdef dict environ_of(Server server, weft_http_request *q, Input body):
             PyDict_SetItem(environ, key, <object>there + ("; " if key == _HTTP_COOKIE else ",") + value)
     if not has_host:
         del environ[_HTTP_HOST]
+    return 0
+
+
+cdef dict environ_of_head(Server server, weft_http_request *q):
+    cdef dict environ = PyDict_Copy(server.base)
+    set_line(environ, q)
+    set_peer(environ, q)
+    set_headers(environ, q)
+    return environ
+
+
+cdef dict environ_of(Server server, weft_http_request *q, Input body):
+    """Between a look at a client and its use no code of Python may run, since another request may change what is known of it."""
+    cdef weft_piece head = weft_http_head(q)
+    cdef client *c = client_of(q) if is_comparable(q, head) else NULL
+    cdef likeness how = compare(c, server.number, head) if c != NULL else OTHER
+    cdef dict environ, known = None
+    if how != OTHER and c.environ != NULL:
+        known = <dict>c.environ
+        environ = PyDict_Copy(known)
+        if how != SAME_HEAD:
+            set_line(environ, q)
+    else:
+        environ = environ_of_head(server, q)
+        if how != OTHER:
+            known = PyDict_Copy(environ)
+        if is_comparable(q, head):
+            c = client_of(q)
+            if c != NULL:
+                remember(c, server.number, head, known)
+    PyDict_SetItem(environ, _wsgi_input, body)
     return environ
 
 
@@ -280,16 +397,26 @@ cdef int number_of(object status) noexcept:
     return number
 
 
+cdef object _nothing = object()
+
+
 @cython.final
 @cython.freelist(64)
 cdef class StartResponse:
+    """start_response(status, headers, exc_info), and the function write(data) that it returns: one object for both, since nearly no program
+    calls the second."""
     cdef int status            # 0: it was not called
     cdef list headers
     cdef list written          # by the function that it returns, which PEP 3333 keeps for old programs
     cdef bint has_gone         # with the first piece
 
-    def __call__(self, status, headers, exc_info=None):
+    def __call__(self, status, headers=_nothing, exc_info=None):
         cdef int number
+        if headers is _nothing:
+            if self.status == 0:
+                raise TypeError("start_response takes a status and headers")
+            self.write(status)
+            return None
         if exc_info is not None:
             try:
                 if self.has_gone:
@@ -306,9 +433,9 @@ cdef class StartResponse:
             raise TypeError(f"start_response: the headers are a list, not {type(headers).__name__}")
         self.status = number
         self.headers = headers
-        return self.write
+        return self
 
-    def write(self, data):
+    cdef int write(self, object data) except -1:
         if not isinstance(data, bytes):
             raise TypeError(f"write: the data is bytes, not {type(data).__name__}")
         if self.has_gone:
@@ -316,6 +443,7 @@ cdef class StartResponse:
         if self.written is None:
             self.written = []
         self.written.append(data)
+        return 0
 
 # ---- the call ------------------------------------------------------------------------------------------------
 

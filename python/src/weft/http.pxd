@@ -70,6 +70,7 @@ cdef extern from "<weft/c_http.h>" nogil:
     weft_piece weft_http_header(const weft_http_request *q, const char *name)
     size_t weft_http_header_count(const weft_http_request *q)
     weft_http_field weft_http_header_at(const weft_http_request *q, size_t i)
+    weft_piece weft_http_head(const weft_http_request *q)
     weft_piece weft_http_peer_host(const weft_http_request *q)
     uint16_t weft_http_peer_port(const weft_http_request *q)
     int64_t weft_http_body_left(const weft_http_request *q)

@@ -5,7 +5,7 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
-#include "arch/system_call.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::detail {
 namespace {

@@ -64,13 +64,22 @@ weft_status answer(const char* function, weft_http_request* q, int status, const
     if (status < 200 || status > 999) return refuse(function, "the status is not 200 to 999");
     if (q->answer) return fail(WEFT_ESTATE, std::string(function) + ": the request has an answer already");
     return guarded([&]() -> weft_status {
-        http::response r{.status = status};
-        for (const auto& f : std::span(fields, n_fields)) {
+        const std::span all(fields, n_fields);
+        std::size_t bytes = 0;
+        for (const auto& f : all) {
             if (!f.name || (!f.value && f.value_size != 0)) return refuse(function, "a field has a null name or value");
-            r.headers.add({f.name, f.name_size}, {f.value, f.value_size});
+            bytes += f.name_size + f.value_size;
         }
-        set_body(r);
-        q->answer = std::move(r);
+        auto& r = q->answer.emplace();
+        try {
+            r.status = status;
+            r.headers.reserve(n_fields, bytes);
+            for (const auto& f : all) r.headers.add({f.name, f.name_size}, {f.value, f.value_size});
+            set_body(r);
+        } catch (...) {
+            q->answer.reset();
+            throw;
+        }
         return WEFT_OK;
     });
 }
@@ -147,6 +156,10 @@ weft_http_field weft_http_header_at(const weft_http_request* q, size_t i) {
     if (!q || i >= q->asked.headers().size()) return {};
     const auto f = q->asked.headers()[i];
     return {f.name.data(), f.name.size(), f.value.data(), f.value.size()};
+}
+
+weft_piece weft_http_head(const weft_http_request* q) {
+    return q ? piece_of(weft::detail::stored_text(q->asked.headers())) : weft_piece{};
 }
 
 weft_piece weft_http_peer_host(const weft_http_request* q) {

@@ -19,9 +19,9 @@
 
 #include "arch/kernel_thread.hpp"
 #include "arch/sanitizer.hpp"
-#include "arch/system_call.hpp"
 #include "arch/thread_pointer.hpp"
 #include "arch/valgrind.hpp"
+#include "base/system_call.hpp"
 #include "sched/carrier.hpp"
 #include "stack/stack_pool.hpp"
 

@@ -40,8 +40,9 @@ void find_park_watcher() noexcept {
     looked.store(true, release);  // pairs with the load
 }
 
-bool watch_parks(park_watcher watcher) noexcept {
+bool watch_parks(park_watcher watcher, park_filter filter) noexcept {
     if (found_watcher()) return false;
+    filter_of_parks.store(filter, relaxed);  // as the watcher; a wait meanwhile may see the filter of another one
     watcher_of_parks.store(watcher, relaxed);  // a function that exists since the program was loaded
     return true;
 }
@@ -49,6 +50,8 @@ bool watch_parks(park_watcher watcher) noexcept {
 void tell_watcher(const control_block& self, const wait_kind& kind) noexcept {
     const auto watcher = watcher_of_parks.load(relaxed);
     if (!watcher) return;  // taken away since is_watched()
+    const auto concerns = filter_of_parks.load(relaxed);
+    if (concerns && !concerns()) return;
     watcher({.name = self.name(),
              .id = id_of(self),
              .file = self.site.file_name(),

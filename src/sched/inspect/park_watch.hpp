@@ -12,9 +12,9 @@ namespace weft::detail {
 /// Looks once whether a library that watches parks is loaded. Called before the first fiber starts.
 void find_park_watcher() noexcept;
 
-/// Makes `watcher` the function that is told of each wait; null: none. \returns false, and does
-/// nothing, if a library that watches parks is loaded.
-WEFT_EXPORT bool watch_parks(park_watcher watcher) noexcept;
+/// Makes `watcher` the function that is told of each wait for which `filter` returns true; null: none,
+/// or of all. \returns false, and does nothing, if a library that watches parks is loaded.
+WEFT_EXPORT bool watch_parks(park_watcher watcher, park_filter filter) noexcept;
 
 inline bool is_watched() noexcept { return watcher_of_parks.load(relaxed) != nullptr; }
 
