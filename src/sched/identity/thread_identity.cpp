@@ -218,8 +218,9 @@ private:
     return pthread_self();
 }
 
-/// Whether the C library takes an identity for a thread of its own.
-bool is_another_thread(thread_identity& i) noexcept {
+/// Whether the C library takes an identity for a thread of its own. Not inlined, since scripts/check_calls names
+/// it.
+[[gnu::noinline]] bool is_another_thread(thread_identity& i) noexcept {
     owned_lock lock;
     const auto self = self_here();
     const int before = take_errno(1);
