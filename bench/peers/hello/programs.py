@@ -70,6 +70,8 @@ SERVERS = {
     "uvicorn": uvicorn,
     "weft-heavy-1": lambda port, workers: weft(heavy, "plain", port, 2),
     "weft-heavy-2": lambda port, workers: weft(heavy, "plain", port, 1, processes=2),
+    "weft-heavy-interpreters-1": lambda port, workers: weft("programs:heavy", "plain", port, 2, interpreters=1),
+    "weft-heavy-interpreters-2": lambda port, workers: weft("programs:heavy", "plain", port, 2, interpreters=2),
 }
 
 if __name__ == "__main__":

@@ -162,22 +162,22 @@ _OnError = Callable[[str, str, BaseException], object]
 class Server:
     @property
     def address(self) -> str | None: ...
-    def __init__(self, app: Callable[..., Any] | None = None, *, interface: _Interface = "plain",
+    def __init__(self, app: Callable[..., Any] | str | None = None, *, interface: _Interface = "plain", interpreters: int | None = None, factory: bool = False,
                  loop: Callable[[], AbstractEventLoop] | None = None, static: Mapping[str, str | PathLike[str]] | None = None, access_log: _Log = None, access_log_format: _LogFormat = "combined",
                  on_error: _OnError | None = None, max_header_bytes: int | None = 16384, max_body_bytes: int | None = 1048576,
                  max_header_fields: int | None = 128, max_query_parameters: int | None = 1000, max_connections: int | None = 100000,
                  min_rate: int | None = 1024, header_timeout: float | None = 10, idle_timeout: float | None = 60,
                  body_timeout: float | None = 30, write_timeout: float | None = 30, request_timeout: float | None = None,
                  cold_after: float | None = 1) -> None: ...
-    def route(self, method: str | None, pattern: str, function: Callable[[Request], _Answer]) -> None: ...
+    def route(self, method: str | None, pattern: str, function: Callable[[Request], _Answer] | str) -> None: ...
     def constant(self, pattern: str, body: str | bytes, content_type: str = "text/plain; charset=utf-8") -> None: ...
     def files(self, prefix: str, folder: str | PathLike[str], *, index: str = "index.html", cache: float = 0, hidden: bool = False) -> None: ...
     def serve(self, at: str = "127.0.0.1:8080", *, workers: int | None = None, processes: int | None = 1, grace: float = 10.0,
               on_ready: Callable[[str], object] | None = None) -> None: ...
     def stop(self, grace: float = 10.0) -> None: ...
 
-def serve(app: Callable[..., Any], at: str = "127.0.0.1:8080", *, interface: _Interface = "plain", workers: int | None = None,
-          processes: int | None = 1, grace: float = 10.0, on_ready: Callable[[str], object] | None = None,
+def serve(app: Callable[..., Any] | str, at: str = "127.0.0.1:8080", *, interface: _Interface = "plain", workers: int | None = None,
+          processes: int | None = 1, interpreters: int | None = None, factory: bool = False, grace: float = 10.0, on_ready: Callable[[str], object] | None = None,
           static: Mapping[str, str | PathLike[str]] | None = None, access_log: _Log = None, access_log_format: _LogFormat = "combined",
           on_error: _OnError | None = None, max_header_bytes: int | None = 16384, max_body_bytes: int | None = 1048576,
           max_header_fields: int | None = 128, max_query_parameters: int | None = 1000, max_connections: int | None = 100000,

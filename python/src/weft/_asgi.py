@@ -15,7 +15,7 @@ import time
 from urllib.parse import unquote_to_bytes
 
 from weft._core import Cancelled
-from weft._fibers import Event as FiberEvent
+from weft._fibers import Event as FiberEvent, _may_have_daemons
 from weft._serve import BodyError, Response, asgi_body_goes_on, asgi_parts
 
 READ_BYTES = 65536     # of a body at once
@@ -484,7 +484,7 @@ class Application:
 
     def __enter__(self):
         """\\returns whether to serve: not if it was stopped before that."""
-        self.thread = threading.Thread(target=self.run, name="weft asgi", daemon=True)
+        self.thread = threading.Thread(target=self.run, name="weft asgi", daemon=_may_have_daemons())
         self.thread.start()
         try:
             self.started.wait()

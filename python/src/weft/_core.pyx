@@ -13,7 +13,13 @@ cdef extern from *:
 
     #include <stdbool.h>
 
-    static bool weft_holds_gil(void) { return PyGILState_Check(); }
+    static bool weft_holds_gil(void) {
+    #if PY_VERSION_HEX >= 0x030D0000
+        return PyThreadState_GetUnchecked() != NULL; /* PyGILState_Check() is always true beside other interpreters */
+    #else
+        return PyGILState_Check();
+    #endif
+    }
 
     static void weft_refuse_to_park(const weft_parking *what) {
         fprintf(stderr, "weft: fatal: fiber %llu \\"%.*s\\" waits (%.*s) while it holds the GIL, so no Python code can run; "

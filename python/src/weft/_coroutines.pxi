@@ -159,7 +159,7 @@ cdef object _own_loop():
         made.close()
         return _loop
     _loop, _loop_pid, _loop_thread = made, pid, None
-    thread = _threading.Thread(target=_run_loop, args=(made,), name="weft.run_coroutine", daemon=True)
+    thread = _threading.Thread(target=_run_loop, args=(made,), name="weft.run_coroutine", daemon=_may_have_daemons())
     if not _loop_hooked:
         _loop_hooked = True
         _atexit.register(_end_loop_at_exit)

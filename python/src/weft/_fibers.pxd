@@ -22,6 +22,11 @@ cdef void end_if_forked(object error) noexcept
 cdef int adopt_runtime(weft_runtime *rt) except -1
 cdef int abandon_runtime() except -1
 cdef bint python_is_quiet() noexcept nogil
+# For one that goes on without this interpreter, on a plain thread: waits for all fibers of Python here, and deletes their thread states.
+cdef int leave_runtime() except -1
+
+# So many interpreters more, or less, run fibers in this one's runtime.
+cdef int count_interpreters(Py_ssize_t n) except -1
 
 cdef weft_runtime *runtime_of_caller() except NULL
 cdef int wait_for(weft_event *e) except -1

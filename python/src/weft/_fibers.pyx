@@ -33,6 +33,8 @@ cdef extern from "Python.h":
     bint PyObject_IS_GC(object o)
     bint PyObject_GC_IsTracked(object o)
     unsigned long PyThread_get_thread_ident()
+    void *PyInterpreterState_Get()
+    void *PyInterpreterState_Main()
     Py_ssize_t PY_SSIZE_T_MAX
 
 cdef extern from "_pystate.h":
@@ -73,6 +75,7 @@ cdef extern from "_pystate.h":
     pystate *pystate_current()
     int pystate_start(weft_runtime *rt, size_t stack_bytes)
     void pystate_clean(pystate *me)
+    void pystate_clean_thread()
     void pystate_delete_idle()
     int pystate_throw(object type, void *host)
     bint pystate_stop(pystate *p)
@@ -277,6 +280,23 @@ cdef void _run_body(pystate *me, Fiber f) noexcept:
         weft_set_name(b"python")
     me.body = NULL
     f.end()
+
+
+cdef size_t _others = 0          # interpreters that a server has, with which CPython cannot finish
+
+
+cdef int count_interpreters(Py_ssize_t n) except -1:
+    global _others
+    _others += n
+    return 0
+
+
+cdef int _exit_now(int status) except -1:
+    try:
+        _sys.stdout.flush()
+        _sys.stderr.flush()
+    finally:
+        _os._exit(status)
 
 
 cdef void _exit_child(object error) noexcept:
@@ -1094,10 +1114,9 @@ cdef bint _end_runtime(uint64_t number, int64_t limit) except -1:
         _has_ender = False
 
 
-cdef bint _stop_and_destroy(int64_t begin, int64_t limit) except -1:
-    """Stops all fibers and waits for their end."""
-    global _rt, _is_ending
-    cdef weft_runtime *rt = _rt
+cdef bint _stop_fibers(int64_t begin, int64_t limit) except -1:
+    """Stops all fibers and waits for their end. \\returns False if some go on after `limit`."""
+    global _is_ending
     cdef Fiber f
     cdef int64_t throw_at = begin + LOOK_NS
     _is_ending = True
@@ -1117,6 +1136,14 @@ cdef bint _stop_and_destroy(int64_t begin, int64_t limit) except -1:
         if pystate_now() > throw_at:     # fibers that compute learn of the stop at their next line
             pystate_throw(Cancelled, NULL)
             throw_at = pystate_now() + 10 * LOOK_NS
+    return True
+
+
+cdef bint _stop_and_destroy(int64_t begin, int64_t limit) except -1:
+    global _rt, _is_ending
+    cdef weft_runtime *rt = _rt
+    if not _stop_fibers(begin, limit):
+        return False
     _rt = NULL
     with nogil:
         weft_runtime_destroy(rt)
@@ -1162,6 +1189,9 @@ def _at_exit():
         return
     if not _end_runtime(_runtimes, AT_EXIT_NS):
         pystate_all.ended = True     # what goes on hangs when it asks for the GIL
+        if _others:
+            print("weft: the program ends at once, with status 1: an interpreter runs code that does not end", file=_sys.stderr)
+            _exit_now(1)
 
 
 def _after_fork():
@@ -1248,6 +1278,18 @@ cdef int abandon_runtime() except -1:
     return 0
 
 
+cdef int leave_runtime() except -1:
+    abandon_runtime()
+    _stop_fibers(pystate_now(), INT64_MAX)
+    _end_loop(INT64_MAX)
+    while pystate_all.counts.made != 0:      # a fiber that has left the live list has its thread state for a moment more
+        pystate_delete_idle()
+        pystate_block(PYSTATE_SLEEP, NULL, NULL, LOOK_NS // 100)
+    pystate_clean_thread()
+    _forget_runtime()
+    return 0
+
+
 cdef bint python_is_quiet() noexcept nogil:
     return pystate_all.counts.live == 0
 
@@ -1293,6 +1335,11 @@ def _forget_runtime():
     global _rt, _is_ending
     _rt = NULL
     _is_ending = False
+
+
+def _may_have_daemons():
+    """Interpreters with a GIL of their own may have no threads that are."""
+    return PyInterpreterState_Get() == PyInterpreterState_Main()
 
 
 def _runs_on_fiber():

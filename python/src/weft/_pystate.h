@@ -315,6 +315,14 @@ static inline void pystate_clean(pystate* me) {
 #endif
 }
 
+/* The same for the calling thread, before its interpreter ends: the modules that such values need are still there. */
+static void pystate_clean_thread(void) {
+    pystate mine;
+    memset(&mine, 0, sizeof mine);
+    mine.ts = PyThreadState_Get();
+    pystate_clean(&mine);
+}
+
 /* PYSTATE-7: runs if the thread is ended by pthread_exit() while the body is in Python. */
 static void pystate_left_frame(pystate** in_python) {
     if (*in_python) pystate_hang();

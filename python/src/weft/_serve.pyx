@@ -3,7 +3,8 @@
 #
 # The server of weft/c_http.h reads, parses, limits and writes on all cores, without the GIL. A connection's fiber gets a thread state for
 # the time of a handler (weft._fibers), calls it, and gives it up before it sends. What a handler sees of a request, and how its result
-# becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333); that of ASGI in _asgi.py.
+# becomes an answer, stands in _request.pxi (functions of a request) and _wsgi.pxi (PEP 3333); that of ASGI in _asgi.py. How a request
+# reaches a function of another interpreter stands in _interpreters.pxi.
 #
 # A request lives as long as its exchange: the handler, and for a streamed answer the pieces. Objects of Python that outlive it find `q` NULL, and
 # so do those that others look at between the two, where there is no weft_http_request.
@@ -20,9 +21,9 @@ from posix.strings cimport strncasecmp
 from libc.stdlib cimport getenv
 from libc.string cimport memchr, memcmp, memcpy, strncmp
 
-from weft._fibers cimport (abandon_runtime, adopt_runtime, cancel_visits, end_if_forked, now, python_is_quiet, runtime_of_caller, visit_begin,
-                           visit_end, visit_enter, visit_for, visit_leave, visit_leave_frames, visit_leave_scopes, visit_of_caller,
-                           wait_a_while, wait_for)
+from weft._fibers cimport (abandon_runtime, adopt_runtime, cancel_visits, count_interpreters, end_if_forked, leave_runtime, now,
+                           python_is_quiet, runtime_of_caller, visit_begin, visit_end, visit_enter, visit_for, visit_leave,
+                           visit_leave_frames, visit_leave_scopes, visit_of_caller, wait_a_while, wait_for)
 from weft.c cimport *
 from weft.http cimport *
 from weft.prefork cimport *
@@ -239,6 +240,7 @@ cdef inline bytes bytes_of_piece(object piece):
 cdef struct kept:
     void *visit
     void *answer               # an Answer, with a reference
+    interpreter *here          # of that Answer; NULL: the main one
 
 
 cdef int write_answer(void *answer, void *out, void *unused) noexcept:
@@ -293,6 +295,8 @@ cdef void on_end(void *user) noexcept nogil:
     visit_enter(k.visit)
     weft_call(end_answer, k.answer, NULL, NULL)
     visit_end(k.visit)
+    if k.here != NULL:
+        interpreters_give(k.here)
     PyMem_RawFree(k)
 
 
@@ -344,6 +348,7 @@ cdef int give_answer(weft_http_request *q, int status, list headers, object cont
             raise MemoryError()
         k.visit = streamed.exchange.visit
         k.answer = <void *>streamed
+        k.here = streamed.route.here
         Py_INCREF(streamed)
         s = weft_http_stream(q, status, fields, n, length, on_write, on_end, k)
         if s != WEFT_OK:
@@ -367,6 +372,7 @@ cdef Answer streamed_by(Route r, Exchange exchange, object context):
 include "_request.pxi"
 include "_wsgi.pxi"
 include "_asgi.pxi"
+include "_interpreters.pxi"
 
 # ---- handlers ------------------------------------------------------------------------------------------------
 
@@ -377,6 +383,7 @@ cdef class Route:
     cdef Server server
     cdef object app
     cdef bint is_wsgi
+    cdef interpreter *here     # whose it is; NULL: of the main one
 
 
 cdef int call_app(void *q, void *route, void *visit) noexcept:
@@ -406,7 +413,8 @@ cdef int call_app(void *q, void *route, void *visit) noexcept:
         return r.server.fail(<weft_http_request *>q, e)
 
 
-cdef int on_request(weft_http_request *q, void *route) noexcept nogil:
+cdef int answer_by(weft_http_request *q, void *route) noexcept nogil:
+    """STREAMS: the answer goes on, and on_end() will be called."""
     cdef void *visit = visit_begin()
     cdef int s
     if visit == NULL:
@@ -414,9 +422,14 @@ cdef int on_request(weft_http_request *q, void *route) noexcept nogil:
     s = weft_call(call_app, q, route, visit)
     if s == STREAMS:
         visit_leave(visit)
-        return WEFT_OK
-    visit_end(visit)
+    else:
+        visit_end(visit)
     return s
+
+
+cdef int on_request(weft_http_request *q, void *route) noexcept nogil:
+    cdef int s = answer_by(q, route)
+    return WEFT_OK if s == STREAMS else s
 
 
 cdef void on_error_hook(const weft_http_failure *f, void *user) noexcept nogil:
@@ -452,6 +465,7 @@ cdef struct life:
     weft_event listening, ended    # both are set with the GIL, so the waiter finds them done with
     int status, error
     char words[512]
+    interpreters *spread           # NULL: there are none but the main one
 
 
 cdef int set_event(void *event, void *unused, void *unused2) noexcept:
@@ -493,6 +507,8 @@ cdef int serve_on_fiber(void *arg) noexcept nogil:
         else:
             l.status = weft_call(begin_on_fiber, l.python, NULL, NULL)
             visit_end(visit)
+    if l.status == WEFT_OK and l.spread != NULL:
+        interpreters_go(l.spread, l.at)
     if l.status == WEFT_OK:
         l.status = weft_http_serve(l.server)
     if l.status != WEFT_OK:
@@ -502,6 +518,8 @@ cdef int serve_on_fiber(void *arg) noexcept nogil:
             n += 1
         l.words[n] = 0
         set_with_gil(&l.listening)
+    if l.spread != NULL:
+        interpreters_end(l.spread)
     weft_event_set(&l.stops)
     set_with_gil(&l.ended)
     return 0
@@ -663,6 +681,8 @@ cdef class Server:
 
     app: answers what no route does; None: that is 404. interface: "plain", a function of a Request, "wsgi" (PEP 3333), or
     "asgi" (ASGI 3; HTTP and lifespan). loop: for ASGI, a function that makes the event loop.
+    interpreters: from CPython 3.13 on, so many interpreters with a GIL of their own run the app, which is named then, as "module:app"
+    (factory=True: as a function that makes it), and so are the function of a route and the loop.
     static: {path prefix: folder}, served without Python. access_log: True (standard output), a path, a file or a descriptor, which gets a
     line for each answer in the access_log_format "common", "combined" or "json". on_error(method, target, exception) is called for a request
     that failed; by default its traceback goes to standard error.
@@ -676,6 +696,8 @@ cdef class Server:
     cdef list routes
     cdef object context, base, teller, log_file, on_ready
     cdef object application           # of ASGI; else None
+    cdef Spread spread                # None: no interpreters but this one
+    cdef bint is_factory
     cdef life l
     cdef uint64_t number           # no other server of this process has it
     cdef bint begun
@@ -687,8 +709,8 @@ cdef class Server:
         _servers += 1
         self.number = _servers
 
-    def __init__(self, app=None, *, interface="plain", loop=None, static=None, access_log=None, access_log_format="combined", on_error=None,
-                 **limits):
+    def __init__(self, app=None, *, interface="plain", interpreters=None, factory=False, loop=None, static=None, access_log=None,
+                 access_log_format="combined", on_error=None, **limits):
         cdef weft_http_options o
         if self.handle != NULL:
             raise RuntimeError("weft.Server: it was made already")
@@ -700,6 +722,10 @@ cdef class Server:
             raise ValueError(f'weft: the access_log_format is "common", "combined" or "json", not {access_log_format!r}')
         if on_error is not None and not callable(on_error):
             raise TypeError("weft: on_error is not callable")
+        if interpreters is not None:
+            self.spread_over(interpreters, on_error, loop)
+        elif factory:
+            raise ValueError("weft: factory is for interpreters=N; elsewhere the app is what the factory returns")
         weft_http_options_init(&o)
         for name, value in limits.items():
             if name not in SIZES and name not in TIMES:
@@ -724,18 +750,34 @@ cdef class Server:
         _check(weft_http_create(&o, &self.handle))
         self.l.server = self.handle
         self.l.python = <void *>self
+        self.l.spread = self.spread.all if self.spread is not None else NULL
         self.set_log(access_log, access_log_format)
         for prefix, folder in (static or {}).items():
             self.files(prefix, folder)
-        if interface == "asgi" and app is not None:
+        if interface == "asgi" and app is not None and self.spread is None:
             from weft._asgi import Application
             app = self.application = Application(app, self, loop)
         if app is not None:
-            self.add(None, "/", app, interface)
-            self.add(None, "/{path...}", app, interface)
+            self.add(None, "/", app, interface, factory, loop)
+            self.add(None, "/{path...}", app, interface, factory, loop)
 
     def __dealloc__(self):
         weft_http_destroy(self.handle)
+
+    cdef int spread_over(self, object n, object on_error, object loop) except -1:
+        from weft._interpreters import refusal
+        if isinstance(n, bool) or not isinstance(n, int):
+            raise TypeError(f"weft: interpreters is an int or None, not {n!r}")
+        if n < 1:
+            raise ValueError("weft: interpreters is less than 1")
+        if loop is not None and not isinstance(loop, str):
+            raise TypeError(f'weft: with interpreters=N the loop is named, as "module:function"; this is {loop!r}')
+        if on_error is not None:
+            raise ValueError("weft: on_error cannot be given to another interpreter; with interpreters=N failures are printed")
+        if refusal() is not None:
+            raise ValueError(refusal())
+        self.spread = Spread(n)
+        return 0
 
     cdef int set_log(self, object log, str format) except -1:
         if log is None or log is False:
@@ -754,19 +796,26 @@ cdef class Server:
             raise RuntimeError("weft.Server: routes are added before it serves")
         return 0
 
-    cdef int add(self, object method, object pattern, object app, str interface) except -1:
+    cdef int add(self, object method, object pattern, object app, str interface, bint is_factory=False, object loop=None) except -1:
         cdef Route r
-        if not callable(app):
+        cdef weft_http_handler handler = on_request
+        cdef void *user
+        if self.spread is None and not callable(app):
             raise TypeError(f"weft: {app!r} is not callable, so it cannot answer requests")
         self.not_begun()
-        r = Route()
-        r.server = self
-        r.app = app
-        r.is_wsgi = interface == "wsgi"
+        if self.spread is not None:
+            handler, user = on_spread_request, self.spread.user_of(app, is_factory, interface, loop)
+        else:
+            r = Route()
+            r.server = self
+            r.app = app
+            r.is_wsgi = interface == "wsgi"
+            user = <void *>r
         pattern_bytes = without_zero("a pattern", pattern)
         method_bytes = without_zero("a method", method) if method is not None else None
-        _check(weft_http_route(self.handle, <const char *>method_bytes if method is not None else NULL, pattern_bytes, on_request, <void *>r))
-        self.routes.append(r)
+        _check(weft_http_route(self.handle, <const char *>method_bytes if method is not None else NULL, pattern_bytes, handler, user))
+        if self.spread is None:
+            self.routes.append(r)
         return 0
 
     def route(self, method, pattern, function):
@@ -807,6 +856,8 @@ cdef class Server:
         if processes is not None and processes < 1:
             raise ValueError("weft: processes is less than 1")
         grace_of(grace)
+        if self.spread is not None and processes != 1:
+            raise ValueError("weft: interpreters are those of one process; leave out interpreters, or processes")
         if processes != 1:
             return self.serve_as_processes(at, processes or 0, workers or 0, grace, on_ready)
         if _fibers._runs_on_fiber():
@@ -887,9 +938,19 @@ cdef class Server:
         cdef weft_runtime *rt = runtime_of_caller()
         if self.begun:
             raise RuntimeError("weft.Server: it serves once")
-        asked = at.encode()
         self.begun = True
         self.context = PyContext_CopyCurrent()
+        if self.spread is None:
+            return self._listen(rt, at, on_ready)
+        try:
+            self.spread.begin(self.handle)
+            self._listen(rt, at, on_ready)
+        finally:
+            self.spread.end()
+        self.spread.raise_failure()
+
+    cdef int _listen(self, weft_runtime *rt, str at, object on_ready) except -1:
+        asked = at.encode()
         self.l.asked = asked
         weft_event_init(&self.l.listening, False)
         weft_event_init(&self.l.ended, False)
@@ -916,6 +977,7 @@ cdef class Server:
             raise ValueError(self.l.words.decode("utf-8", "replace"))
         if self.l.status != WEFT_OK:
             raise RuntimeError(self.l.words.decode("utf-8", "replace"))
+        return 0
 
     cdef int wait_for_end(self, bint for_sure) except -1:
         """Waits until it has ended. Handlers that compute learn at their next line that the grace is over."""
@@ -942,6 +1004,8 @@ cdef class Server:
                 weft_http_stop(handle, ns)
         if ns < INT64_MAX - now():
             self.ends_at = min(self.ends_at, now() + ns)
+        if self.spread is not None:
+            interpreters_stop(self.spread.all, self.ends_at)
         weft_event_set(&self.l.stops)
 
     cdef int fail(self, weft_http_request *q, object error) noexcept:

@@ -1,6 +1,5 @@
 """The command python -m weft.serve MODULE:APP, which runs weft.serve(). The function itself is one of weft._serve."""
 import argparse
-import importlib
 import os
 import signal
 import subprocess
@@ -9,32 +8,13 @@ import threading
 import time
 
 import weft as _weft
-
+from weft._application import find
 
 try:
     from weft._serve import SIZES, TIMES    # type: ignore[import-not-found,unused-ignore]
 except ModuleNotFoundError:     # the library was built without HTTP, as weft.Server says
     SIZES = TIMES = ()
 LOOK = 0.5     # seconds between two looks for changed files
-
-
-def find(name, make):
-    """The application that MODULE:APP names."""
-    module, colon, names = name.partition(":")
-    if not module or (colon and not names):
-        raise SystemExit(f"weft.serve: {name!r} is not MODULE:APP, for example shop.main:app")
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as e:
-        if e.name != module and not module.startswith(f"{e.name}."):
-            raise
-        raise SystemExit(f"weft.serve: there is no module {e.name!r} in {os.getcwd()} or on the path of Python") from None
-    for part in (names or "app").split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            raise SystemExit(f"weft.serve: {module} has no {names or 'app'}") from None
-    return found() if make else found
 
 
 def number_or_none(make):
@@ -55,6 +35,8 @@ def arguments(words):
     p.add_argument("--workers", type=int, metavar="N", help="threads that run fibers; default: one for each CPU")
     p.add_argument("--processes", type=number_or_none(int), metavar="N", default=1,
                    help='processes, each with a GIL of its own; "none": one for each CPU; default: 1')
+    p.add_argument("--interpreters", type=int, metavar="N",
+                   help="interpreters of one process, each with a GIL of its own, from CPython 3.13 on; default: none but the main one")
     p.add_argument("--grace", type=float, metavar="SECONDS", default=10, help="time of requests under way at the end; default: 10")
     p.add_argument("--static", action="append", default=[], metavar="PREFIX=FOLDER", help="serves the files of a folder; may be repeated")
     p.add_argument("--access-log", metavar="FILE", help='"-" is standard output; default: none')
@@ -75,12 +57,14 @@ def arguments(words):
 
 def run(o):
     options = {name: getattr(o, name) for name in (*SIZES, *TIMES) if hasattr(o, name)}
+    options |= {"interface": o.interface, "static": dict(pair.split("=", 1) for pair in o.static),
+                "access_log": True if o.access_log == "-" else o.access_log, "access_log_format": o.access_log_format}
     sys.path.insert(0, os.getcwd())
-    log = True if o.access_log == "-" else o.access_log
     try:
-        server = _weft.Server(find(o.app, o.factory), interface=o.interface, loop=find(o.loop, False) if o.loop else None,
-                              static=dict(pair.split("=", 1) for pair in o.static),
-                              access_log=log, access_log_format=o.access_log_format, **options)
+        if o.interpreters is None:
+            server = _weft.Server(find(o.app, o.factory), loop=find(o.loop, False) if o.loop else None, **options)
+        else:
+            server = _weft.Server(o.app, interpreters=o.interpreters, factory=o.factory, loop=o.loop, **options)
         server.serve(o.listen, workers=o.workers, processes=o.processes, grace=o.grace,
                      on_ready=lambda at: print(f"weft: serving {o.app} at http://{at}", file=sys.stderr, flush=True))
     except (OSError, ValueError) as e:
