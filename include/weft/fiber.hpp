@@ -86,8 +86,9 @@ struct attributes {
     /// If true, the fiber is a thread to the code it calls, wherever it runs: errno, thread_local
     /// objects, pthread_self() and keys are its own, and so are the locks it holds. They come from a
     /// pool, as those of a pooled thread do (runtime_options::keep_identities). Under sanitizers and
-    /// Valgrind it gets an OS thread of its own instead, as with migrate::own_carrier. spawn() throws
-    /// std::system_error if the system refuses a thread. See docs/guide/19-as-a-thread.md.
+    /// Valgrind, and with a C library that weft does not know, it gets an OS thread of its own instead,
+    /// as with migrate::own_carrier. spawn() throws std::system_error if the system refuses a thread.
+    /// See docs/guide/19-as-a-thread.md.
     bool as_thread = false;
     /// A weft::priority. If none is given: the spawner's, or normal if a plain thread spawns.
     detail::priority_choice priority = {};
@@ -298,7 +299,7 @@ decltype(auto) pinned(F&& f) {
 ///     auto rows = this_fiber::as_thread([&] { return query_by_a_library_in_c(database); });
 ///
 /// \returns what f returns. \throws what f throws; std::system_error if the system refuses a thread.
-/// \parks under sanitizers and Valgrind, to go to an OS thread of its own and back.
+/// \parks where attributes::as_thread means an OS thread of its own, to go there and back.
 template <class F>
 decltype(auto) as_thread(F&& f) {
     const detail::as_thread_scope here;

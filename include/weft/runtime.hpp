@@ -121,7 +121,8 @@ struct runtime_options {
     unsigned max_carriers = 512;
     /// Of the identities that make fibers threads (attributes::as_thread), how many are kept for the
     /// next fibers; no_limit: all. Each takes some 9 KiB. What thread_local objects hold lives as long
-    /// as the identity. 0: each is ended with its fiber or scope, which takes some 70 us.
+    /// as the identity. 0: each is ended with its fiber or scope, which takes some 70 us, and as long as
+    /// destructors of thread_local objects take.
     unsigned keep_identities = 256;
     /// The most threads of weft::blocking; 1 to 65536, or no_limit, which is 65536. Up to 64 are
     /// started as they are wanted; beyond that, one more is started each time calls have waited for

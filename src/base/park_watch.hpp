@@ -18,6 +18,7 @@ struct parking_fiber {
     const char* file;  // where it was spawned
     unsigned line;  // 0: unknown
     std::string_view reason;
+    bool is_thread;  // it has an identity, and so it owns the locks that it holds
 };
 
 /// The function that such a library exports as weft_about_to_park. It runs on the fiber, possibly

@@ -225,7 +225,7 @@ mode chosen_mode() noexcept {
 }  // namespace
 
 void about_to_park(const detail::parking_fiber& f) noexcept {
-    if (held_here().empty()) [[likely]]
+    if (held_here().empty() || f.is_thread) [[likely]]
         return;
     static const mode how = chosen_mode();
     if (how == mode::off) return;

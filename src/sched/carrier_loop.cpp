@@ -77,7 +77,8 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     auto* const own = f.home;
     if (f.is_any(rare_identity)) own->identity->enter();
     run_body(f);
-    if (f.is_any(rare_identity)) leave_identity(f);  // after its captures were destroyed, before its end is visible
+    // After its captures were destroyed, before its end is visible. A forked child ends in body_ended().
+    if (f.is_any(rare_identity) && !f.owner->is_inherited()) leave_identity(f);
     if (auto* const census = f.owner->census()) [[unlikely]]
         census->end(f);
     if (f.is_pinned()) let_go(f);  // after its captures were destroyed, before its end is visible

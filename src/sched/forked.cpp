@@ -39,18 +39,6 @@ public:
 
 constinit end_of_child at_the_end;
 
-// \returns the identity that the calling fiber has, or null.
-thread_identity* identity_here() noexcept {
-    auto* const f = this_fiber_block();
-    return f && f->is_any(rare_identity) ? f->home->identity : nullptr;
-}
-
-void take_slot(const coroutine_slot& from) noexcept {
-    auto& mine = this_cell().slot;
-    mine = from;
-    for (auto* d = mine.deadlines; d; d = d->outer) d->list = &mine.deadlines;
-}
-
 void become_plain() noexcept {
     carrier* const c = this_carrier();
     if (!c) return;
@@ -61,28 +49,16 @@ void become_plain() noexcept {
     // A joiner in the parent may have held the lock; neither it nor the waiters exist here.
     ::new (&f->lock) spin_lock;
     ::new (&f->cold().joiners) wait_list;
-    if (f->is_any(rare_identity)) f->home->identity->enter();
-    take_slot(f->cold().slot);
-}
-
-void leave_before() noexcept {
-    if (auto* const its = identity_here()) its->leave();
-}
-void enter_behind() noexcept {
-    if (auto* const its = identity_here()) its->enter();
+    if (f->is_any(rare_identity)) f->home->identity->become_thread_of_child();
+    auto& mine = this_cell().slot;
+    mine = f->cold().slot;
+    for (auto* d = mine.deadlines; d; d = d->outer) d->list = &mine.deadlines;
 }
 
 }  // namespace
 
-void leave_in_child(thread_identity& its) noexcept {
-    const auto slot = this_cell().slot;
-    its.leave();
-    take_slot(slot);
-}
-
 [[gnu::constructor(before_static_objects)]] void make_children_plain() noexcept {
-    static const bool once = (
-        follow_forks({.before = leave_before, .in_parent = enter_behind, .in_child = become_plain}), true);
+    static const bool once = (follow_forks({.in_child = become_plain}), true);
     static_cast<void>(once);
 }
 

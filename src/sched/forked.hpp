@@ -5,20 +5,14 @@
 // waits, the thread sleeps, and free functions find no runtime. When the function that was the
 // fiber's body ends, the process ends, since there is no caller to return to.
 //
-// A fiber that has an identity forks outside of it: the C library takes the thread that calls fork() for
-// the only one of the child, and the stacks of all others for free. The child is inside the identity then.
+// The C library takes the thread that calls fork() for the only one of the child, and the memory of all others
+// for free. If the fiber has an identity, that is the identity, which the child never leaves.
 #pragma once
 
 namespace weft::detail {
 
-class thread_identity;
-
 /// Registers what becomes of a carrier's thread in a forked child. Called before the first carrier
 /// starts; once is enough.
 void make_children_plain() noexcept;
-
-/// Makes the thread of a forked child, which has entered the identity of the fiber that called fork(), the
-/// carrier's own thread again. It stays inside the same deadlines and shields.
-void leave_in_child(thread_identity& its) noexcept;
 
 }  // namespace weft::detail

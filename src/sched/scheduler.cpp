@@ -264,6 +264,7 @@ void scheduler::give_back(control_block& f) noexcept {
 
 void scheduler::tidy(control_block& f) noexcept {
     if (f.cold().slot.shields) panic("a fiber ends within a shield of its own", printable_text(f.name()).view());
+    if (f.is_any(rare_identity)) panic("a fiber ends within a call of this_fiber::as_thread", printable_text(f.name()).view());
     if (f.mark.has_stop_source) f.cold().stop_source.reset();
     if (f.stop.load(relaxed) != stop_stage::none) {
         f.cold().stops.store(0, relaxed);

@@ -152,33 +152,55 @@ TEST_F(as_thread, fibers_fork_inside_and_their_children_start_threads_and_runtim
                 std::thread([] { WEFT_CHILD_MUST(counted.value == 0); }).join();
                 WEFT_CHILD_MUST(weft::run([] { return spawn({.as_thread = true}, [] { return 7; }).join(); }) == 7);
                 WEFT_CHILD_MUST(!runtime::current());
+                WEFT_CHILD_MUST(::setgid(::getgid()) == 0);  // tells every thread, and waits for it
                 this_fiber::sleep_for(1ms);
+                // The grandchild is a child of a plain thread.
+                WEFT_CHILD_MUST(in_child([] { std::thread([] { WEFT_CHILD_MUST(counted.value == 0); }).join(); }) == 0);
             });
         };
         spawn({.as_thread = true}, [&] {
             counted.value = 5;
             EXPECT_EQ(child(), 0);
             EXPECT_EQ(counted.value, 5);
+            counted.value = 0;
         }).join();
         with_timeout(1min, [&] {
             this_fiber::as_thread([&] {
                 counted.value = 6;
                 EXPECT_EQ(child(), 0);
                 EXPECT_EQ(counted.value, 6);
+                counted.value = 0;
             });
         });
-        // A child that leaves the call in which it was forked.
+    });
+}
+
+TEST_F(as_thread, a_forked_child_leaves_the_call_or_ends_with_its_fiber) {
+    watched_runtime rt(2u);
+    rt.run([] {
         pid_t forked = -1;
         with_timeout(1min, [&] {
             this_fiber::as_thread([&] { forked = fork_now(); });
-            if (forked == 0) {
-                hang_no_longer_than(most_seconds);
-                std::thread([] {}).join();
-                this_fiber::sleep_for(1ms);
-                ::_exit(0);
-            }
+            if (forked != 0) return;
+            hang_no_longer_than(most_seconds);
+            std::thread([] {}).join();
+            this_fiber::sleep_for(1ms);
+            ::_exit(in_child([] { std::thread([] {}).join(); }));
         });
         EXPECT_EQ(end_of(forked), 0);
+        spawn({.as_thread = true}, [&] {
+            forked = fork_now();
+            if (forked == 0) hang_no_longer_than(most_seconds);
+        }).join();
+        EXPECT_EQ(end_of(forked), 0) << "its fiber has returned in the child";
+        auto fails = spawn({.as_thread = true}, [&] {
+            forked = fork_now();
+            if (forked != 0) return;
+            hang_no_longer_than(most_seconds);
+            throw std::runtime_error("in the child");
+        });
+        fails.join();
+        EXPECT_EQ(end_of(forked), 1);
     });
 }
 
@@ -203,6 +225,59 @@ TEST_F(as_thread, the_same_seed_decides_the_same_in_a_simulation) {
 }
 
 #if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // fibers have an OS thread of their own there
+
+struct waits_at_its_end {
+    weft::mutex* held = nullptr;
+    ~waits_at_its_end() {
+        if (!held) return;
+        EXPECT_FALSE(runtime::current()) << "it runs on a plain thread";
+        const std::lock_guard lock(*held);
+        this_fiber::yield();
+        this_fiber::sleep_for(1ms);
+        EXPECT_EQ(run([] { return spawn([] { return 3; }).join(); }), 3);
+        ++destroyed;
+    }
+};
+thread_local waits_at_its_end waiting;
+
+TEST_F(as_thread, destructors_of_thread_locals_may_wait_as_a_plain_thread_does) {
+    weft::mutex lock;
+    for (const unsigned kept : {0u, 8u}) {
+        destroyed = 0;
+        {
+            watched_runtime rt({.workers = 2, .keep_identities = kept});
+            rt.run([&] {
+                auto holds = spawn([&] {
+                    const std::lock_guard hold(lock);
+                    this_fiber::sleep_for(5ms);
+                });
+                this_fiber::yield();
+                spawn({.as_thread = true}, [&] { waiting.held = &lock; }).join();
+                holds.join();
+            });
+        }
+        EXPECT_EQ(destroyed, 1);
+    }
+}
+
+TEST_F(as_thread, THREAD_IDENTITY_5_thousands_are_made_whatever_number_the_kernel_gives_them) {
+    watched_runtime rt({.workers = 1, .keep_identities = 0});
+    rt.run([] {
+        for (int i = 0; i < 3000; ++i) this_fiber::as_thread([] {});
+    });
+}
+
+TEST_F(as_thread, of_a_thread_that_the_program_has_detached_ends_before_its_memory) {
+    watched_runtime rt({.workers = 1, .keep_identities = 0});
+    rt.run([] {
+        for (int i = 0; i < 20; ++i)
+            this_fiber::as_thread([] {
+                counted.value = 1;
+                pthread_detach(self_here());
+            });
+    });
+    EXPECT_EQ(destroyed, 20);
+}
 
 TEST_F(as_thread, THREAD_IDENTITY_6_what_is_kept_per_thread_goes_on_to_the_next_fiber_and_ends_with_the_runtime) {
     {
@@ -275,8 +350,25 @@ TEST_F(as_thread_death, a_coroutine_that_ends_the_call_in_another_fiber_stops_th
                 spawn([&] { c(); }).join();
             });
         }(),
-        "a scope of this_fiber::as_thread ends in another fiber");
+        "a call of this_fiber::as_thread ends in another fiber");
 }
+
+#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN
+TEST_F(as_thread_death, a_fiber_that_ends_while_its_coroutine_is_inside_a_call_stops_the_program) {
+    EXPECT_DEATH(
+        [] {
+            run([] {
+                coroutine<int()> c([](auto& yield) {
+                    this_fiber::as_thread([&] { yield(1); });
+                    return 2;
+                });
+                spawn([&] { c(); }).join();
+                this_fiber::yield();
+            });
+        }(),
+        "a fiber ends within a call of this_fiber::as_thread");
+}
+#endif
 
 }  // namespace
 }  // namespace weft::test

@@ -52,7 +52,7 @@ expect("yield is reported under torture", said.stderr.count("parks (yield)") == 
 said = run("two_across_a_park")
 expect("all locks are named", len(re.findall("pthread mutex 0x", said.stderr)) == 2, said.stderr)
 
-for deed in ("released_before", "of_weft", "not_got", "in_a_condition_variable", "beside_a_hand_off", "by_other_threads"):
+for deed in ("released_before", "of_weft", "not_got", "in_a_condition_variable", "beside_a_hand_off", "by_other_threads", "of_a_fiber_that_is_a_thread"):
     said = run(deed)
     expect(f"{deed}: is left alone", said.returncode == 0 and said.stderr == "", said.stderr)
 

@@ -148,6 +148,8 @@ void by_other_threads() {
     holder.join();
 }
 
+void of_a_fiber_that_is_a_thread() { weft::this_fiber::as_thread(mutex_across_a_park); }
+
 const std::map<std::string, std::function<void()>> deeds{
     {"mutex_across_a_park", mutex_across_a_park},
     {"recursive_across_a_park", recursive_across_a_park},
@@ -165,6 +167,7 @@ const std::map<std::string, std::function<void()>> deeds{
     {"in_a_condition_variable", in_a_condition_variable},
     {"beside_a_hand_off", beside_a_hand_off},
     {"by_other_threads", by_other_threads},
+    {"of_a_fiber_that_is_a_thread", of_a_fiber_that_is_a_thread},
 };
 
 // Before a runtime of this program's starts, which would be asked first.

@@ -7,6 +7,7 @@
 
 namespace weft::detail {
 
+class thread_identity;
 struct control_block;
 
 class [[nodiscard]] WEFT_EXPORT as_thread_scope {
@@ -19,9 +20,9 @@ public:
 private:
     enum class kept : std::uint8_t { nothing, identity, own_carrier };
 
-    // null on a plain thread, and in a fiber that is a thread already
-    control_block* fiber_;
-    kept has_ = kept::nothing;
+    control_block* fiber_;  // null on a plain thread
+    thread_identity* its_ = nullptr;
+    kept has_ = kept::nothing;  // of what the destructor gives back
 };
 
 }  // namespace weft::detail

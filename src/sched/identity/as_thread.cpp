@@ -5,7 +5,6 @@
 
 #include "arch/exception_state.hpp"
 #include "base/panic.hpp"
-#include "sched/forked.hpp"
 #include "sched/identity/outside.hpp"
 #include "sched/pinned.hpp"
 #include "sched/scheduler.hpp"
@@ -55,13 +54,16 @@ bool fibers_can_be_threads() {
 }
 
 as_thread_scope::as_thread_scope() : fiber_(this_fiber_block()) {
-    if (!fiber_ || fiber_->is_any(rare_identity)) return;
+    if (!fiber_) return;
     control_block& self = *fiber_;
-    if (fibers_can_be_threads()) {
-        self.home->identity = &self.owner->identities().take();
+    if (self.is_any(rare_identity)) {
+        its_ = self.home->identity;
+    } else if (fibers_can_be_threads()) {
+        its_ = &self.owner->identities().take();
+        self.home->identity = its_;
         self.make_rare(rare_identity);
         has_ = kept::identity;
-        with_exceptions([&] { self.home->identity->enter(); });
+        with_exceptions([&] { its_->enter(); });
     } else if (!self.owner->simulated() && self.cold().pins == 0) {
         move_to_own_carrier(self);
         has_ = kept::own_carrier;
@@ -69,19 +71,12 @@ as_thread_scope::as_thread_scope() : fiber_(this_fiber_block()) {
 }
 
 as_thread_scope::~as_thread_scope() {
-    if (has_ == kept::nothing) return;
-    control_block& self = *fiber_;
-    if (self.owner->is_inherited()) {  // a forked child, which stays on its only thread
-        if (has_ == kept::identity) with_exceptions([&] { leave_in_child(*self.home->identity); });
-        return;
-    }
-    if (this_fiber_block() != fiber_)
-        panic("a scope of this_fiber::as_thread ends in another fiber",
+    if (!fiber_ || fiber_->owner->is_inherited()) return;  // a forked child stays on its only thread
+    if (this_fiber_block() != fiber_ || (its_ && fiber_->home->identity != its_))
+        panic("a call of this_fiber::as_thread ends in another fiber, or before one inside it",
               "a coroutine that suspends inside one goes on in the same fiber");
-    if (has_ == kept::own_carrier)
-        leave_own_carrier(self);
-    else
-        leave_identity(self);
+    if (has_ == kept::identity) leave_identity(*fiber_);
+    if (has_ == kept::own_carrier) leave_own_carrier(*fiber_);
 }
 
 }  // namespace weft::detail

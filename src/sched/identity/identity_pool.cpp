@@ -14,7 +14,7 @@ identity_pool::~identity_pool() {
 
 thread_identity& identity_pool::take() {
     if (auto* const i = pop()) return *i;
-    auto made = std::make_unique<thread_identity>(stacks_);
+    auto made = std::make_unique<thread_identity>(stacks_, shape_here());
     count_.fetch_add(1, relaxed);
     return *made.release();
 }

@@ -17,7 +17,7 @@ public:
     identity_pool(const identity_pool&) = delete;
     identity_pool& operator=(const identity_pool&) = delete;
 
-    /// Takes the one that was given last, or makes one.
+    /// Takes the one that was given last, or makes one. Called where identities_here() are.
     /// \throws  std::system_error, std::bad_alloc
     thread_identity& take();
     /// Keeps it, or ends it if enough are kept: then the caller blocks for some 70 us, and for as long as

@@ -10,17 +10,18 @@
 #include <sys/rseq.h>
 #endif
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
-#include <new>
 #include <system_error>
 
 #include "arch/kernel_thread.hpp"
 #include "arch/sanitizer.hpp"
 #include "arch/thread_pointer.hpp"
 #include "arch/valgrind.hpp"
+#include "base/direct.hpp"
+#include "base/futex_lock.hpp"
 #include "base/system_call.hpp"
 #include "sched/carrier.hpp"
 #include "stack/stack_pool.hpp"
@@ -29,16 +30,11 @@ namespace weft::detail {
 namespace {
 
 // chosen: destructors of thread_local objects run on it; only touched pages cost memory
-constexpr std::size_t first_stack_bytes = std::size_t{64} << 10;
-// The C library puts the program's thread_local objects on this stack, too.
-constexpr std::size_t most_stack_bytes = std::size_t{16} << 20;
+constexpr std::size_t stack_bytes = std::size_t{64} << 10;
 
 // THREAD_IDENTITY-5
 constexpr std::uint32_t first_number = std::uint32_t{1} << 29, past_numbers = std::uint32_t{1} << 30;
 constinit atomic<std::uint32_t> numbers_used{0};
-
-// Above the block of a thread of any C library that weft knows.
-constexpr std::size_t most_block_bytes = 4096;
 
 /// Signals that come to a thread while it is made are for other threads.
 class without_signals {
@@ -48,6 +44,7 @@ public:
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
+    const sigset_t& before() const noexcept { return before_; }
     ~without_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
     without_signals(const without_signals&) = delete;
     without_signals& operator=(const without_signals&) = delete;
@@ -55,35 +52,6 @@ public:
 private:
     sigset_t before_;
 };
-
-/// Attributes of a thread that uses `span` as its stack.
-class thread_attributes {
-public:
-    explicit thread_attributes(stack_span span) noexcept {
-        pthread_attr_init(&its_);
-        error = pthread_attr_setstack(&its_, span.low, static_cast<std::size_t>(span.high - span.low));
-    }
-    ~thread_attributes() { pthread_attr_destroy(&its_); }
-    thread_attributes(const thread_attributes&) = delete;
-    thread_attributes& operator=(const thread_attributes&) = delete;
-
-    const pthread_attr_t* get() const noexcept { return &its_; }
-    int error;
-
-private:
-    pthread_attr_t its_;
-};
-
-/// Finds the one 32-bit word of a block that holds `number`. \returns null if there is none, or more than one.
-std::byte* find_number(std::byte* block, std::byte* end, std::uint32_t number) noexcept {
-    std::byte* found = nullptr;
-    for (auto* at = block; at + sizeof number <= end; at += sizeof number) {
-        if (std::memcmp(at, &number, sizeof number) != 0) continue;
-        if (found) return nullptr;
-        found = at;
-    }
-    return found;
-}
 
 /// Tells users of restartable sequences that the kernel does not follow this thread: it never did it with the
 /// kernel threads that run the identity.
@@ -99,18 +67,21 @@ void end_restartable_sequences([[maybe_unused]] std::uintptr_t base) noexcept {
 
 // ---- its own thread
 
-/// Runs on the new thread. Its stack holds its block as well.
+/// Runs on the new thread.
 bool thread_identity::learn() noexcept {
     base_ = thread_pointer();
     weft_identity_word = this;
     carrier_word_ = &weft_carrier_word;
-    auto* const block = reinterpret_cast<std::byte*>(pthread_self());
-    const auto* const low = home_->span.low;
-    auto* const high = home_->span.high;
-    if (block < low || block >= high) return false;
-    auto* const end = block + std::min(most_block_bytes, static_cast<std::size_t>(high - block));
-    number_ = find_number(block, end, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
-    return number_ != nullptr;
+    number_ = reinterpret_cast<std::byte*>(pthread_self()) + shape_.number_at;
+    const auto number = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+    return std::memcmp(number_, &number, sizeof number) == 0;
+}
+
+/// Makes it an ordinary thread, in which destructors run.
+void thread_identity::become_plain() noexcept {
+    set_this_carrier(nullptr);
+    weft_identity_word = nullptr;
+    pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
 }
 
 void* thread_identity::live(void* self) noexcept {
@@ -118,7 +89,8 @@ void* thread_identity::live(void* self) noexcept {
     i.is_known_ = i.learn();
     if (i.is_known_) {
         weft_rest_thread(&i.sp_, &i.has_kernel_thread_);
-        return nullptr;  // in the kernel thread that end() has made
+        i.become_plain();  // in the kernel thread that end() has made
+        return nullptr;
     }
     i.has_kernel_thread_.store(0, release);  // pairs with the constructor
     system_call(SYS_futex, system_argument(&i.has_kernel_thread_), FUTEX_WAKE, 1, 0, 0, 0);
@@ -127,18 +99,12 @@ void* thread_identity::live(void* self) noexcept {
 
 // ---- making and ending
 
-thread_identity::thread_identity(stack_pool& stacks) : stacks_(stacks) {
+thread_identity::thread_identity(stack_pool& stacks, const thread_shape& shape) : shape_(shape), stacks_(stacks) {
     const auto number = first_number + numbers_used.fetch_add(1, relaxed);  // relaxed: it only differs from others
-    int error = number < past_numbers && number >= first_number ? EINVAL : EAGAIN;
+    if (number >= past_numbers || number < first_number)
+        throw std::system_error(EAGAIN, std::system_category(), "weft: 536,870,912 identities were made (as_thread)");
     const without_signals blocked;
-    for (auto bytes = first_stack_bytes; error == EINVAL && bytes <= most_stack_bytes; bytes *= 2) {
-        home_ = stacks.take(bytes);
-        if (!home_) throw std::bad_alloc();
-        const thread_attributes attributes(home_->span);
-        error = attributes.error ? attributes.error : pthread_create(&thread_, attributes.get(), live, this);
-        if (error != 0) stacks.give(std::exchange(home_, nullptr));
-    }
-    if (error != 0) throw std::system_error(error, std::system_category(), "weft: no identity for a fiber (as_thread)");
+    start_thread_on(stacks, stack_bytes + shape.taken_bytes, home_, thread_, live, this);
     // The kernel clears the word when the thread has ended, and wakes a futex that is not private. Pairs with
     // live() where the thread does it.
     while (has_kernel_thread_.load(acquire) != 0)
@@ -154,16 +120,59 @@ thread_identity::thread_identity(stack_pool& stacks) : stacks_(stacks) {
 
 bool thread_identity::end() noexcept {
     const without_signals blocked;
+    signals_ = blocked.before();
     if (weft_revive_thread(sp_, number_, base_) < 0) return false;
-    pthread_join(thread_, nullptr);
+    if (pthread_join(thread_, nullptr) != 0) await_kernel_thread();
     stacks_.give(home_);
     return true;
 }
 
+/// The program has detached the thread, so that only the kernel tells of its end.
+void thread_identity::await_kernel_thread() const noexcept {
+    for (;;) {
+        std::uint32_t number;
+        std::memcpy(&number, number_, sizeof number);
+        if (number == 0) return;
+        system_call(SYS_futex, system_argument(number_), FUTEX_WAIT, static_cast<long>(number), 0, 0, 0);
+    }
+}
+
 void thread_identity::end_for_certain() noexcept {
-    // chosen: a system that has no thread to give is busy
-    constexpr timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
-    while (!end()) system_call(SYS_nanosleep, system_argument(&pause), 0, 0, 0, 0, 0);
+    // chosen: a system that has no thread to give is busy, and a second is long
+    constexpr auto pause = std::chrono::milliseconds(10);
+    constexpr int tries_in_silence = 100;
+    for (int tries = 1; !end(); ++tries) {
+        if (tries == tries_in_silence)
+            std::fprintf(stderr,
+                         "weft: a runtime waits for its end: the system has no thread in which thread_local objects of a fiber "
+                         "(as_thread) could end\n");
+        direct::sleep_for(pause);
+    }
+}
+
+// ---- forks
+
+#ifdef RSEQ_SIG
+namespace {
+
+/// In a forked child the kernel still writes to the area of the carrier, whose memory is free for other threads.
+void leave_restartable_sequences_of(std::uintptr_t base) noexcept {
+    constexpr unsigned flag = 1;  // RSEQ_FLAG_UNREGISTER
+    constexpr long first_size = 32;
+    const auto area = static_cast<long>(base) + __rseq_offset;
+    for (const long bytes : {first_size, static_cast<long>(__rseq_size)})
+        if (system_call(SYS_rseq, area, bytes, flag, RSEQ_SIG, 0, 0) == 0) return;
+}
+
+}  // namespace
+#endif
+
+void thread_identity::become_thread_of_child() noexcept {
+#ifdef RSEQ_SIG
+    leave_restartable_sequences_of(carrier_base_);
+#endif
+    set_this_carrier(nullptr);
+    weft_identity_word = nullptr;
 }
 
 // ---- entering
@@ -188,6 +197,8 @@ constexpr identity_support not_allowed{false, "the kernel does not let the threa
 constexpr identity_support unknown_library{false, "weft does not know the threads of this C library"};
 
 constinit atomic<const identity_support*> found{&untested};
+constinit thread_shape shape_of_threads;  // written before `found`
+constinit futex_lock trying;
 
 /// An error-checking mutex tells its owner from other threads by the number in their blocks.
 class owned_lock {
@@ -234,13 +245,15 @@ private:
     return is_apart && stays && is_kept && pthread_equal(self_here(), self) != 0;
 }
 
-const identity_support& try_one() {
+const identity_support& try_one(thread_shape& shape) {
     if (WEFT_UNDER_ASAN || WEFT_UNDER_TSAN) return sanitized;
     if (running_on_valgrind()) return under_valgrind;
     if (!thread_pointer_can_be_set()) return not_allowed;
     stack_pool stacks;
+    shape = find_thread_shape(stacks);
+    if (shape.number_at == thread_shape::no_number) return unknown_library;
     try {
-        thread_identity one(stacks);
+        thread_identity one(stacks, shape);
         const bool is_right = is_another_thread(one);
         one.end_for_certain();
         return is_right ? there : unknown_library;
@@ -253,11 +266,16 @@ const identity_support& try_one() {
 }  // namespace
 
 const identity_support& identities_here() {
-    // Threads that race here find the same answer; no local static, since the process may fork (FORK-3).
     if (const auto* const known = found.load(acquire); known != &untested) return *known;  // pairs with the store
-    const auto& answer = try_one();
+    thread_shape shape;
+    const auto& answer = try_one(shape);
+    const lock_guard guard(trying);  // no local static, since the process may fork (FORK-3)
+    if (const auto* const known = found.load(relaxed); known != &untested) return *known;  // under the lock
+    shape_of_threads = shape;
     found.store(&answer, release);  // pairs with the load
     return answer;
 }
+
+const thread_shape& shape_here() noexcept { return shape_of_threads; }
 
 }  // namespace weft::detail

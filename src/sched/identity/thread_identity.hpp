@@ -17,13 +17,13 @@
 //                      carrier, the one that runs the fiber.
 //   THREAD_IDENTITY-2  Code that may leave the fiber's stack runs under the carrier's own thread pointer, and
 //                      all other code of the fiber under that of the identity. So a carrier leaves the
-//                      identity before each switch from such a fiber (carrier::outside), and enters it again
+//                      identity before each switch from such a fiber (outside_identity), and enters it again
 //                      behind the switch, on whichever carrier.
 //   THREAD_IDENTITY-3  weft_carrier_word of the identity is stored before the thread pointer, so a signal
-//                      handler that comes in between finds the carrier under either. No other word of weft's
-//                      for threads is used under an identity, or it is null there.
-//   THREAD_IDENTITY-4  A fiber with an identity runs no other fiber inside itself (CARRIER-3), and begins and
-//                      ends on a stack of its own unless the identity is that of a scope.
+//                      handler that comes in between finds the carrier under either. It is null again before
+//                      destructors run at the end. weft_exception_word of an identity is null.
+//   THREAD_IDENTITY-4  A fiber with an identity runs no other fiber inside itself (CARRIER-3). A fiber that
+//                      begins with one has a stack of its own.
 //   THREAD_IDENTITY-5  The number in the block, by which the C library knows the owner of a lock, is above
 //                      every number of the kernel's and below the bits of a futex, and is used once.
 //   THREAD_IDENTITY-6  An identity goes back to the pool as it is, like a thread of a thread pool: the next
@@ -31,20 +31,19 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <cstdint>
 
 #include "base/atomic.hpp"
+#include "sched/identity/thread_shape.hpp"
 
 namespace weft::detail {
-
-class stack_pool;
-struct stack;
 
 class thread_identity {
 public:
     /// \throws  std::system_error  if the system refuses a thread or memory.
-    explicit thread_identity(stack_pool& stacks);
+    thread_identity(stack_pool& stacks, const thread_shape& shape);
     /// end() has been called.
     ~thread_identity() = default;
     thread_identity(const thread_identity&) = delete;
@@ -61,16 +60,17 @@ public:
     /// Tries until the system has a thread.
     void end_for_certain() noexcept;
 
-    /// What a debugger sets the thread pointer to.
-    std::uintptr_t base() const noexcept { return base_; }
+    /// Called in a forked child, inside the identity: the C library takes it for the only thread, and that is
+    /// what it is from now on.
+    void become_thread_of_child() noexcept;
 
     thread_identity* next = nullptr;  // in the pool
 
 private:
-    friend struct debug_layout;
-
     static void* live(void* self) noexcept;
     bool learn() noexcept;
+    void become_plain() noexcept;
+    void await_kernel_thread() const noexcept;
 
     std::uintptr_t base_ = 0;  // the thread pointer of this thread
     std::uintptr_t carrier_base_ = 0;  // while it is entered: that of the carrier
@@ -79,6 +79,8 @@ private:
     void* sp_ = nullptr;
     atomic<std::uint32_t> has_kernel_thread_{1};  // written by the kernel
     bool is_known_ = false;  // learn() has found everything
+    sigset_t signals_;  // of the thread that ends it
+    const thread_shape& shape_;
     stack_pool& stacks_;
     stack* home_ = nullptr;
     pthread_t thread_{};
@@ -91,5 +93,7 @@ struct identity_support {
 /// Whether fibers can be threads in this process. The first call makes an identity, and tries it.
 /// \throws  std::system_error  if the system refuses a thread or memory for that.
 const identity_support& identities_here();
+/// What threads look like, once identities_here() says that there are identities.
+const thread_shape& shape_here() noexcept;
 
 }  // namespace weft::detail

@@ -56,7 +56,8 @@ void tell_watcher(const control_block& self, const wait_kind& kind) noexcept {
              .id = id_of(self),
              .file = self.site.file_name(),
              .line = static_cast<unsigned>(self.site.line()),
-             .reason = kind.name});
+             .reason = kind.name,
+             .is_thread = self.is_any(rare_identity)});
 }
 
 }  // namespace weft::detail
