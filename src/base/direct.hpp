@@ -14,6 +14,8 @@
 #include <chrono>
 #include <cstddef>
 
+#include <weft/detail/export.hpp>
+
 #include "base/futex_lock.hpp"
 
 struct msghdr;
@@ -23,25 +25,25 @@ struct timespec;
 
 namespace weft::detail::direct {
 
-long read(int fd, void* into, std::size_t bytes) noexcept;
-long write(int fd, const void* from, std::size_t bytes) noexcept;
-long close(int fd) noexcept;
+WEFT_EXPORT long read(int fd, void* into, std::size_t bytes) noexcept;
+WEFT_EXPORT long write(int fd, const void* from, std::size_t bytes) noexcept;
+WEFT_EXPORT long close(int fd) noexcept;
 /// For the commands that take a number, or nothing.
-long fcntl(int fd, int command, long argument = 0) noexcept;
+WEFT_EXPORT long fcntl(int fd, int command, long argument = 0) noexcept;
 
-long recv(int fd, void* into, std::size_t bytes, int flags) noexcept;
-long send(int fd, const void* from, std::size_t bytes, int flags) noexcept;
-long sendmsg(int fd, const msghdr& message, int flags) noexcept;
-long connect(int fd, const sockaddr* to, std::size_t size) noexcept;
+WEFT_EXPORT long recv(int fd, void* into, std::size_t bytes, int flags) noexcept;
+WEFT_EXPORT long send(int fd, const void* from, std::size_t bytes, int flags) noexcept;
+WEFT_EXPORT long sendmsg(int fd, const msghdr& message, int flags) noexcept;
+WEFT_EXPORT long connect(int fd, const sockaddr* to, std::size_t size) noexcept;
 /// Without the address of the peer.
-long accept(int fd, int flags) noexcept;
+WEFT_EXPORT long accept(int fd, int flags) noexcept;
 
 /// Moves what the one has at its position to the position of the other.
-long splice(int from, int to, std::size_t bytes, unsigned flags) noexcept;
-long sendfile(int to, int from, long& offset, std::size_t bytes) noexcept;
+WEFT_EXPORT long splice(int from, int to, std::size_t bytes, unsigned flags) noexcept;
+WEFT_EXPORT long sendfile(int to, int from, long& offset, std::size_t bytes) noexcept;
 
 /// \param most  how long it may wait; negative: for ever.
-long poll(pollfd* wanted, std::size_t count, std::chrono::nanoseconds most) noexcept;
+WEFT_EXPORT long poll(pollfd* wanted, std::size_t count, std::chrono::nanoseconds most) noexcept;
 
 /// What waitid() tells of a child.
 struct child_change {
@@ -49,9 +51,9 @@ struct child_change {
     int code = 0;   // CLD_EXITED and so on
     int status = 0;
 };
-long waitid(int child, int options, child_change& change) noexcept;
+WEFT_EXPORT long waitid(int child, int options, child_change& change) noexcept;
 
 /// Blocks its thread for as long, whatever signals come.
-void sleep_for(std::chrono::nanoseconds) noexcept;
+WEFT_EXPORT void sleep_for(std::chrono::nanoseconds) noexcept;
 
 }  // namespace weft::detail::direct

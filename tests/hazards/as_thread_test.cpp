@@ -31,21 +31,6 @@ struct counts_its_end {
 };
 thread_local counts_its_end counted;
 
-pthread_key_t counting_key() {
-    static const pthread_key_t key = [] {
-        pthread_key_t k{};
-        pthread_key_create(&k, [](void*) { destroyed += 100; });
-        return k;
-    }();
-    return key;
-}
-
-void keep_values() {
-    counted.value = 1;
-    pthread_setspecific(counting_key(), &destroyed);
-    this_fiber::yield();
-}
-
 // pthread_self() is declared const, so that a compiler may keep its answer.
 [[gnu::noinline]] pthread_t self_here() {
     asm volatile("" ::: "memory");
@@ -225,6 +210,21 @@ TEST_F(as_thread, the_same_seed_decides_the_same_in_a_simulation) {
 }
 
 #if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // fibers have an OS thread of their own there
+
+pthread_key_t counting_key() {
+    static const pthread_key_t key = [] {
+        pthread_key_t k{};
+        pthread_key_create(&k, [](void*) { destroyed += 100; });
+        return k;
+    }();
+    return key;
+}
+
+void keep_values() {
+    counted.value = 1;
+    pthread_setspecific(counting_key(), &destroyed);
+    this_fiber::yield();
+}
 
 struct waits_at_its_end {
     weft::mutex* held = nullptr;
