@@ -84,11 +84,12 @@ struct attributes {
     /// migrate::own_carrier: spawn() throws std::invalid_argument.
     bool run_now = false;
     /// If true, the fiber is a thread to the code it calls, wherever it runs: errno, thread_local
-    /// objects, pthread_self() and keys are its own, and so are the locks it holds. They come from a
-    /// pool, as those of a pooled thread do (runtime_options::keep_identities). Under sanitizers and
-    /// Valgrind, and with a C library that weft does not know, it gets an OS thread of its own instead,
-    /// as with migrate::own_carrier. spawn() throws std::system_error if the system refuses a thread.
-    /// See docs/guide/19-as-a-thread.md.
+    /// objects, pthread_self() and keys belong to the fiber, and it owns the locks it takes. A later
+    /// fiber may find the values that an earlier one left in thread_local objects, as in a pool of
+    /// threads (runtime_options::keep_identities). Under sanitizers and Valgrind, and with a C library
+    /// that weft does not know, the fiber gets an OS thread of its own instead, as with
+    /// migrate::own_carrier. spawn() throws std::system_error if the system refuses a thread. See
+    /// docs/guide/19-as-a-thread.md.
     bool as_thread = false;
     /// A weft::priority. If none is given: the spawner's, or normal if a plain thread spawns.
     detail::priority_choice priority = {};

@@ -119,10 +119,10 @@ struct runtime_options {
     /// The most threads that may run fibers: those that have a worker and those that lost one; 1
     /// to 65536, or no_limit, which is 65536. WEFT_MAX_CARRIERS overrides.
     unsigned max_carriers = 512;
-    /// Of the identities that make fibers threads (attributes::as_thread), how many are kept for the
-    /// next fibers; no_limit: all. Each takes some 9 KiB. What thread_local objects hold lives as long
-    /// as the identity. 0: each is ended with its fiber or scope, which takes some 70 us, and as long as
-    /// destructors of thread_local objects take.
+    /// How many identities that no fiber has are kept for the next fibers; no_limit: all. An identity
+    /// is what makes a fiber a thread (attributes::as_thread). Each takes some 9 KiB, and thread_local
+    /// objects live as long as their identity. 0: an identity ends with its fiber or with its call of
+    /// this_fiber::as_thread, which then takes as long as the destructors of its thread_local objects.
     unsigned keep_identities = 256;
     /// The most threads of weft::blocking; 1 to 65536, or no_limit, which is 65536. Up to 64 are
     /// started as they are wanted; beyond that, one more is started each time calls have waited for

@@ -9,11 +9,11 @@
 namespace weft::detail {
 
 extern "C" {
-/// Ends the kernel thread of the caller, a thread of the C library, and leaves all else of the thread as it
-/// is: `*save_sp` is the stack pointer, `*number` becomes 0, and a futex_wait() of other threads on `number`
-/// that is not private ends, when the kernel thread uses neither any more. Returns in the kernel thread that
-/// weft_revive_thread() makes.
-[[gnu::visibility("hidden")]] void weft_rest_thread(void** save_sp, void* number) noexcept;
+/// Ends the kernel thread of the caller, a thread of the C library, and leaves all else of that thread
+/// as it is. Stores the stack pointer in `*save_sp`. When the kernel thread has stopped using the stack,
+/// the kernel stores 0 in `*running` and wakes one thread that waits there on a futex that is not
+/// private. Returns later, in the kernel thread that weft_revive_thread() makes.
+[[gnu::visibility("hidden")]] void weft_rest_thread(void** save_sp, void* running) noexcept;
 /// Makes a kernel thread that returns from weft_rest_thread(). `number` is where the C library keeps the
 /// kernel's number of the thread, and `base` the thread pointer.
 /// \returns  the kernel's number of the new thread, or a negated error.

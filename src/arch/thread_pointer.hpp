@@ -24,8 +24,8 @@ inline std::uintptr_t thread_pointer() noexcept {
 
 #if defined(__x86_64__)
 
-/// Whether a program may set %fs by an instruction: the kernel allows it since Linux 5.9, where the
-/// processor knows it. It takes 13 ns, a system call 170 ns.
+/// Whether a program may set %fs by the instruction wrfsbase: on Linux 5.9 or later, if the processor has it.
+/// The instruction takes 13 ns, a system call 170 ns.
 [[gnu::visibility("hidden")]] extern bool thread_pointer_is_set_by_instruction;
 
 /// By arch_prctl(). \returns  whether the kernel has done it.
@@ -39,7 +39,7 @@ inline void set_thread_pointer(std::uintptr_t value) noexcept {
     }
 }
 
-/// Whether set_thread_pointer() works here. Called once, when it must be known.
+/// Whether set_thread_pointer() works here. Called when a process first wants an identity.
 inline bool thread_pointer_can_be_set() noexcept {
     return thread_pointer_is_set_by_instruction || set_thread_pointer_by_system_call(thread_pointer());
 }

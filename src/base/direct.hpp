@@ -1,8 +1,8 @@
 // direct.hpp - the C library's calls that may block, made directly.
 //
-// DIRECT-1  No code of weft's libraries calls one of these functions of the C library by its name, or
-//           a function that would: somebody may stand before it, for whom a fiber's call is a reason
-//           to park. Those that follow take the system call; futex_lock.hpp is the lock.
+// DIRECT-1  No code of weft's libraries calls one of these functions of the C library by name, or calls
+//           a function that does. A library may stand before them and park the fiber that calls. Use
+//           the functions below, which make the system call themselves, and futex_lock for std::mutex.
 //
 // tests/hooks shows it: scripts/check_calls lists the names that the compiled libraries use, and says
 // which of them may stay and why; own_calls.cpp stands before them all and watches who calls.
@@ -38,7 +38,7 @@ WEFT_EXPORT long connect(int fd, const sockaddr* to, std::size_t size) noexcept;
 /// Without the address of the peer.
 WEFT_EXPORT long accept(int fd, int flags) noexcept;
 
-/// Moves what the one has at its position to the position of the other.
+/// Moves bytes from the current position of `from` to that of `to`.
 WEFT_EXPORT long splice(int from, int to, std::size_t bytes, unsigned flags) noexcept;
 WEFT_EXPORT long sendfile(int to, int from, long& offset, std::size_t bytes) noexcept;
 
@@ -53,7 +53,7 @@ struct child_change {
 };
 WEFT_EXPORT long waitid(int child, int options, child_change& change) noexcept;
 
-/// Blocks its thread for as long, whatever signals come.
+/// Blocks the calling thread for this long; signals do not shorten it.
 WEFT_EXPORT void sleep_for(std::chrono::nanoseconds) noexcept;
 
 }  // namespace weft::detail::direct

@@ -1,17 +1,19 @@
-// futex_lock.hpp - mutual exclusion of threads, where who waits sleeps.
+// futex_lock.hpp - a lock for threads; a thread that waits for it sleeps.
 //
-// What std::mutex does, and before which no library can stand: a fiber may wait here in the midst of
-// a visit to the scheduler, where it cannot park (DIRECT-1, docs/design/hooks.md). Four bytes.
+// It does what std::mutex does, but no library can stand before it. A thread may wait here in the midst
+// of a visit to the scheduler, where a fiber cannot park (DIRECT-1, docs/design/hooks.md). Four bytes.
 //
 // Invariants
-//   FUTEX_LOCK-1  Who changes word_ from `free` holds the lock, until it stores `free`.
+//   FUTEX_LOCK-1  The thread that changes word_ from `free` holds the lock until it stores `free`.
 //   FUTEX_LOCK-2  That change acquires what the previous holder's unlock() released.
-//   FUTEX_LOCK-3  Nobody sleeps while word_ is `taken`: who is about to sleep makes it `crowded`
-//                 first, and who has slept takes the lock as `crowded`, because others may sleep
-//                 still. unlock() wakes one if it was `crowded`.
+//   FUTEX_LOCK-3  While threads sleep, word_ is `crowded`, or unlock() is about to wake one of them, or a
+//                 thread that was woken is about to store `crowded`. So a thread stores `crowded` before
+//                 it sleeps, and a thread that has slept takes the lock as `crowded`, because others may
+//                 still sleep. unlock() wakes one thread if word_ was `crowded`.
 //
-// Not promised: fairness. The last use of the word by unlock() is to wake somebody, as that of the C
-// library's mutex: the next holder may end the word's life before, if its memory stays readable.
+// Not promised: fairness.
+// Lifetime: the next holder may destroy the lock while unlock() still has a thread to wake. As with the
+// C library's mutex, the memory must stay mapped until unlock() has returned.
 #pragma once
 
 #include <weft/thread_safety.hpp>

@@ -5,9 +5,10 @@
 // system.
 //
 // Invariants
-//   BATCHED_LOG-1  A line that was added is written by the fiber that has added it or by one that writes at
-//                 that time, or the write has failed. A fiber that is stopped while it writes leaves the
-//                 lines that it has not begun to the next one, and the server calls write_out() at its end.
+//   BATCHED_LOG-1  A line that was added is written by the fiber that added it, or by another fiber that
+//                  writes. If a write fails, the lines that the fiber had taken are lost. If a fiber is
+//                  stopped while it writes, a line that it has begun stays cut, and the next fiber that
+//                  writes takes the others; the server calls write_out() once more at its end.
 #pragma once
 
 #include <functional>
@@ -32,11 +33,13 @@ public:
     /// \parks  while a pipe or a terminal is full.
     void operator()(const http::access&) const;
 
-    /// \parks  if very much has been added that nobody has written yet.
-    void add(const http::access&) const;
-    /// Writes what was added, unless another fiber does.
+    /// Adds a line. If 64 KiB or more then wait to be written, writes them.
     ///
-    /// \parks  lets others run first; while a pipe or a terminal is full.
+    /// \parks  while it writes, as write_out() does.
+    void add(const http::access&) const;
+    /// Writes the lines that were added, unless another fiber is about to.
+    ///
+    /// \parks  first, so that other fibers can add lines; then while a pipe or a terminal is full.
     void write_out() const;
 
 private:

@@ -1,6 +1,6 @@
-/* _interpreters.h - what the interpreters of one server share, and the life of one, from a thread of the main interpreter.
+/* _interpreters.h - what the interpreters of one server share, and how a thread of the main interpreter runs one.
  *
- * The server is native and one. A request goes to the place with the fewest under way, and stays there: its handler,
+ * There is one server, which is native. A request goes to the interpreter with the fewest requests under way, and stays there: its handler,
  * the pieces of its answer and its thread state are of that interpreter. Nothing of Python is in this memory, but
  * pointers that only their interpreter looks behind.
  *
@@ -12,11 +12,11 @@
  *
  * Invariants
  *   INTERPRETERS-1  `answer` and `routes` are written before `loaded` is set, and read after the server has waited for it.
- *   INTERPRETERS-2  under_way counts the requests that interpreters_take() gave the place and that interpreters_give()
- *                   has not taken back. Two that choose at the same time do not both take a place for one that
- *                   was counted once: the count is exchanged for one more only if it is still the one that was seen.
- *   INTERPRETERS-3  A place is gone when its interpreter has ended. Then no code of its copies of the modules runs
- *                   any more, but the watch of its gate, which sleeps.
+ *   INTERPRETERS-2  under_way is the number of requests that interpreters_take() gave to the interpreter and
+ *                   interpreters_give() has not taken back. Two threads that choose at the same time cannot both
+ *                   add 1 to the same count: the exchange succeeds only if the count is still the one that was read.
+ *   INTERPRETERS-3  "gone" is set after the interpreter has ended. From then on no code of its copies of the modules
+ *                   runs, except the watch thread of its gate, which sleeps.
  */
 #ifndef WEFT_INTERPRETERS_H
 #define WEFT_INTERPRETERS_H
@@ -37,7 +37,7 @@ typedef struct interpreter {
     int (*answer)(weft_http_request* q, struct interpreter* here, size_t program); /* of the copy of _serve that it has */
     void** routes;     /* the Route of each program */
     long under_way;    /* INTERPRETERS-2 */
-    char* failure;     /* why it is gone; null: it should be */
+    char* failure;     /* why the interpreter ended early; null: it ended as it should */
     weft_event loaded; /* or gone */
     weft_event serves; /* or gone */
     weft_event gone;
@@ -106,7 +106,7 @@ static interpreter* interpreters_take(interpreters* all) {
 
 static inline void interpreters_give(interpreter* here) { __atomic_fetch_sub(&here->under_way, 1, __ATOMIC_RELAXED); }
 
-/* `at`: see there. */
+/* Tells the interpreters where the server listens (null: it never will), and waits until they serve. */
 static void interpreters_go(interpreters* all, const char* at) {
     all->at = at;
     weft_event_set(&all->goes);
@@ -132,10 +132,10 @@ static void interpreters_end(interpreters* all) {
 /* ---- the life of one ------------------------------------------------------------------------- */
 
 #if PY_VERSION_HEX >= 0x030D0000
-/* One interpreter is made or ended at a time: what CPython does then is tested least beside itself. */
+/* Only one interpreter is made or ended at a time: CPython's tests hardly cover doing both at once. */
 static pthread_mutex_t interpreter_turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* A text of our own; null: no memory. */
+/* A copy of the text; null: no memory. */
 static char* interpreter_keep(const char* text) {
     const size_t n = strlen(text) + 1;
     char* const kept = (char*)PyMem_RawMalloc(n);
@@ -143,7 +143,7 @@ static char* interpreter_keep(const char* text) {
     return kept;
 }
 
-/* What `failure` is among these globals. */
+/* The value of the variable "failure" in these globals. */
 static char* interpreter_failure(PyObject* globals) {
     PyObject* const words = PyDict_GetItemString(globals, "failure"); /* borrowed */
     if (!words || words == Py_None) return NULL;
@@ -180,7 +180,7 @@ static char* interpreter_run(const char* code) {
     }
     Py_XDECREF(done);
     Py_XDECREF(globals);
-    PyEval_SaveThread(); /* no one waits with a GIL */
+    PyEval_SaveThread(); /* gives the GIL up: a thread must not wait for the lock while it has a GIL */
     pthread_mutex_lock(&interpreter_turn);
     PyEval_RestoreThread(its);
     Py_EndInterpreter(its);

@@ -9,7 +9,7 @@
 
         .text
 
-// void weft_rest_thread(void** save_sp x0, void* number x1)
+// void weft_rest_thread(void** save_sp x0, void* running x1)
         .globl  weft_rest_thread
         .hidden weft_rest_thread
         .type   weft_rest_thread, %function

@@ -15,7 +15,7 @@
 
         .text
 
-// void weft_rest_thread(void** save_sp %rdi, void* number %rsi)
+// void weft_rest_thread(void** save_sp %rdi, void* running %rsi)
         .globl  weft_rest_thread
         .hidden weft_rest_thread
         .type   weft_rest_thread, @function

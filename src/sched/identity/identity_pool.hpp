@@ -17,7 +17,8 @@ public:
     identity_pool(const identity_pool&) = delete;
     identity_pool& operator=(const identity_pool&) = delete;
 
-    /// Takes the one that was given last, or makes one. Called where identities_here() are.
+    /// Takes the identity that was given last, or makes one. Called only if identities_here() says that
+    /// there are identities.
     /// \throws  std::system_error, std::bad_alloc
     thread_identity& take();
     /// Keeps it, or ends it if enough are kept: then the caller blocks for some 70 us, and for as long as

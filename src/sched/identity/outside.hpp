@@ -1,4 +1,4 @@
-// outside.hpp - leaves the identity of a fiber while a carrier leaves the fiber's stack.
+// outside.hpp - how a fiber gets and loses its identity, and how a carrier leaves it during a switch.
 #pragma once
 
 #include "fiber/control_block.hpp"
@@ -26,7 +26,8 @@ private:
     thread_identity* const its_;
 };
 
-/// Whether identities_here(); says on stderr once if not. \throws as identities_here() does
+/// Whether fibers can have identities in this process. If not, one line on stderr says so, once.
+/// \throws as identities_here() does
 bool fibers_can_be_threads();
 /// Gives an identity to a fiber that has not started. \throws std::system_error, std::bad_alloc
 void give_identity(control_block& f);

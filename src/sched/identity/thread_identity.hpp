@@ -17,8 +17,8 @@
 //                      carrier, the one that runs the fiber.
 //   THREAD_IDENTITY-2  Code that may leave the fiber's stack runs under the carrier's own thread pointer, and
 //                      all other code of the fiber under that of the identity. So a carrier leaves the
-//                      identity before each switch from such a fiber (outside_identity), and enters it again
-//                      behind the switch, on whichever carrier.
+//                      identity before each switch from such a fiber (outside_identity), and the carrier that
+//                      resumes the fiber enters it after the switch.
 //   THREAD_IDENTITY-3  weft_carrier_word of the identity is stored before the thread pointer, so a signal
 //                      handler that comes in between finds the carrier under either. It is null again before
 //                      destructors run at the end. weft_exception_word of an identity is null.
@@ -44,7 +44,7 @@ class thread_identity {
 public:
     /// \throws  std::system_error  if the system refuses a thread or memory.
     thread_identity(stack_pool& stacks, const thread_shape& shape);
-    /// end() has been called.
+    /// Only after end() has returned true.
     ~thread_identity() = default;
     thread_identity(const thread_identity&) = delete;
     thread_identity& operator=(const thread_identity&) = delete;
