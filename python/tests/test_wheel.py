@@ -31,8 +31,8 @@ def test_seed_L16_the_wheel_has_all_that_users_need(wheel):
     names = {re.sub(r"\.cpython-[^.]*\.so$", ".so", n) for n in zipfile.ZipFile(wheel).namelist()}
     package = {n for n in names if n.startswith("weft/")}
     assert package == {f"weft/{n}" for n in (
-        "__init__.py", "__init__.pyi", "py.typed", "_core.so", "_fibers.so", "_serve.so", "_no_http.py", "_application.py", "_asgi.py", "_interpreters.py", "serve.py", "libweft_c.so.0", "__init__.pxd",
-        "_core.pxd", "_fibers.pxd", "c.pxd", "hooks.pxd", "http.pxd", "prefork.pxd", "scheduler.pxd", "typed.pxd",
+        "__init__.py", "__init__.pyi", "py.typed", "_core.so", "_fibers.so", "_serve.so", "_no_http.py", "_application.py", "_asgi.py",
+        "_interpreters.py", "serve.py", "libweft_c.so.0", "__init__.pxd", "_core.pxd", "_fibers.pxd", "c.pxd", "hooks.pxd", "http.pxd", "prefork.pxd", "scheduler.pxd", "typed.pxd",
         *(f"include/weft/{h}" for h in ("c.h", "c_scheduler.h", "c_hooks.h", "c_http.h", "c_prefork.h")))}
     assert any(n.endswith("/licenses/LICENSE") for n in names)
 
