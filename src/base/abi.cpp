@@ -11,8 +11,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/direct.hpp"
-
 namespace weft::detail {
 namespace {
 
@@ -33,7 +31,7 @@ const char* file_of(const copy_of_weft& copy) noexcept {
                   "weft: fatal: two copies of weft call each other's functions: %s in %.300s and %s in %.300s "
                   "(link the shared library everywhere, or hide the names of static ones: guide, chapter 16)\n",
                   other.version, file_of(other), this_copy.version, file_of(this_copy));
-    if (direct::write(STDERR_FILENO, line, std::strlen(line)) < 0) ::_exit(126);
+    if (::write(STDERR_FILENO, line, std::strlen(line)) < 0) ::_exit(126);
     ::_exit(127);
 }
 

@@ -116,6 +116,24 @@ TEST_F(as_thread, goes_with_every_other_attribute) {
     });
 }
 
+TEST_F(as_thread, coroutines_that_wait_are_called_as_ever) {
+    watched_runtime rt({.workers = 2, .time_slice = 0ns, .migration = migration_policy::torture});
+    rt.run([] {
+        this_fiber::as_thread([] {
+            const auto self = self_here();
+            coroutine<int()> c([&](auto& yield) {
+                for (int n = 0;; ++n) {
+                    this_fiber::yield();
+                    EXPECT_TRUE(pthread_equal(self_here(), self));
+                    yield(n);
+                }
+            });
+            for (int n = 0; n < 100; ++n) EXPECT_EQ(c(), n);
+            EXPECT_TRUE(pthread_equal(self_here(), self));
+        });
+    });
+}
+
 TEST_F(as_thread, waits_are_stopped_as_ever) {
     watched_runtime rt(2u);
     rt.run([] {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <weft/coroutine.hpp>
 #include <weft/scope.hpp>
 
 #include "support/random.hpp"
@@ -133,7 +132,7 @@ TEST_P(as_thread_under_torture, fibers_move_meanwhile) {
 }
 #endif
 
-TEST_P(as_thread_under_torture, fibers_spawn_join_and_call_coroutines_as_ever) {
+TEST_P(as_thread_under_torture, fibers_spawn_and_join_as_ever) {
     rt.run([] {
         this_fiber::as_thread([] {
             const pthread_t self = self_here();
@@ -141,13 +140,6 @@ TEST_P(as_thread_under_torture, fibers_spawn_join_and_call_coroutines_as_ever) {
                 EXPECT_EQ(spawn([i] { return i; }).join(), i);
                 EXPECT_EQ(spawn({.run_now = true}, [i] { return i; }).join(), i);
                 EXPECT_FALSE(pthread_equal(spawn({.as_thread = true}, [] { return self_here(); }).join(), self));
-                coroutine<int()> c([](auto& yield) {
-                    for (int n = 0;; ++n) {
-                        park(static_cast<unsigned>(n));
-                        yield(n);
-                    }
-                });
-                for (int n = 0; n < 4; ++n) EXPECT_EQ(c(), n);
                 EXPECT_TRUE(pthread_equal(self_here(), self));
             }
         });
