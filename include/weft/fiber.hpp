@@ -304,7 +304,7 @@ decltype(auto) pinned(F&& f) {
 template <class F>
 decltype(auto) as_thread(F&& f) {
     const detail::as_thread_scope here;
-    return std::forward<F>(f)();
+    return detail::call_apart(std::forward<F>(f));
 }
 
 }  // namespace this_fiber

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include <weft/detail/export.hpp>
 
@@ -24,5 +25,13 @@ private:
     thread_identity* its_ = nullptr;
     kept has_ = kept::nothing;  // of what the destructor gives back
 };
+
+/// Calls f() in a function of its own. A compiler keeps the addresses of thread_local objects and of errno
+/// within a function, and those that the caller has used belong to another thread.
+template <class F>
+[[gnu::noinline]] decltype(auto) call_apart(F&& f) {
+    asm volatile("" : : : "memory");  // so that no optimizer looks through it
+    return std::forward<F>(f)();
+}
 
 }  // namespace weft::detail
