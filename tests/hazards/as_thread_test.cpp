@@ -147,6 +147,57 @@ TEST_F(as_thread, waits_are_stopped_as_ever) {
     });
 }
 
+TEST_F(as_thread, the_same_seed_decides_the_same_in_a_simulation) {
+    const auto order = [] {
+        watched_runtime rt({.simulate = simulation{.seed = 11}});
+        return rt.run([] {
+            std::string said;
+            with_scope([&](scope& s) {
+                for (int i = 0; i < 6; ++i)
+                    s.spawn({.as_thread = i % 2 == 0}, [&said, i] {
+                        for (int n = 0; n < 4; ++n) {
+                            said += static_cast<char>('0' + i);
+                            this_fiber::yield();
+                        }
+                    });
+            });
+            return said;
+        });
+    };
+    EXPECT_EQ(order(), order());
+}
+
+#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // fibers have an OS thread of their own there
+
+pthread_key_t counting_key() {
+    static const pthread_key_t key = [] {
+        pthread_key_t k{};
+        pthread_key_create(&k, [](void*) { destroyed += 100; });
+        return k;
+    }();
+    return key;
+}
+
+void keep_values() {
+    counted.value = 1;
+    pthread_setspecific(counting_key(), &destroyed);
+    this_fiber::yield();
+}
+
+struct waits_at_its_end {
+    weft::mutex* held = nullptr;
+    ~waits_at_its_end() {
+        if (!held) return;
+        EXPECT_FALSE(runtime::current()) << "it runs on a plain thread";
+        const std::lock_guard lock(*held);
+        this_fiber::yield();
+        this_fiber::sleep_for(1ms);
+        EXPECT_EQ(run([] { return spawn([] { return 3; }).join(); }), 3);
+        ++destroyed;
+    }
+};
+thread_local waits_at_its_end waiting;
+
 TEST_F(as_thread, fibers_fork_inside_and_their_children_start_threads_and_runtimes) {
     watched_runtime rt(2u);
     rt.run([] {
@@ -206,57 +257,6 @@ TEST_F(as_thread, a_forked_child_leaves_the_call_or_ends_with_its_fiber) {
         EXPECT_EQ(end_of(forked), 1);
     });
 }
-
-TEST_F(as_thread, the_same_seed_decides_the_same_in_a_simulation) {
-    const auto order = [] {
-        watched_runtime rt({.simulate = simulation{.seed = 11}});
-        return rt.run([] {
-            std::string said;
-            with_scope([&](scope& s) {
-                for (int i = 0; i < 6; ++i)
-                    s.spawn({.as_thread = i % 2 == 0}, [&said, i] {
-                        for (int n = 0; n < 4; ++n) {
-                            said += static_cast<char>('0' + i);
-                            this_fiber::yield();
-                        }
-                    });
-            });
-            return said;
-        });
-    };
-    EXPECT_EQ(order(), order());
-}
-
-#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // fibers have an OS thread of their own there
-
-pthread_key_t counting_key() {
-    static const pthread_key_t key = [] {
-        pthread_key_t k{};
-        pthread_key_create(&k, [](void*) { destroyed += 100; });
-        return k;
-    }();
-    return key;
-}
-
-void keep_values() {
-    counted.value = 1;
-    pthread_setspecific(counting_key(), &destroyed);
-    this_fiber::yield();
-}
-
-struct waits_at_its_end {
-    weft::mutex* held = nullptr;
-    ~waits_at_its_end() {
-        if (!held) return;
-        EXPECT_FALSE(runtime::current()) << "it runs on a plain thread";
-        const std::lock_guard lock(*held);
-        this_fiber::yield();
-        this_fiber::sleep_for(1ms);
-        EXPECT_EQ(run([] { return spawn([] { return 3; }).join(); }), 3);
-        ++destroyed;
-    }
-};
-thread_local waits_at_its_end waiting;
 
 TEST_F(as_thread, destructors_of_thread_locals_may_wait_as_a_plain_thread_does) {
     weft::mutex lock;
