@@ -52,7 +52,10 @@ std::string_view text_in(const std::array<char, 16>& room, long n) { return {roo
 TEST(direct, refused_calls_return_the_error) {
     char byte = 0;
     long offset = 0;
-    const msghdr message{};
+    iovec part{.iov_base = &byte, .iov_len = 1};
+    msghdr message{};
+    message.msg_iov = &part;  // an emulator does not ask the kernel about a message of no parts
+    message.msg_iovlen = 1;
     const sockaddr_un nobody{};
     EXPECT_EQ(direct::read(-1, &byte, 1), -EBADF);
     EXPECT_EQ(direct::write(-1, &byte, 1), -EBADF);
