@@ -1,7 +1,7 @@
 // kernel_thread.hpp - ends the kernel's part of a thread and gives it another one.
 //
-// To the C library a thread is a block of memory, with its thread_local objects, and a stack. To the kernel it
-// is a task that executes. The first can exist without the second.
+// To the C library a thread is a block of memory, with its thread_local objects, and a stack. To the kernel
+// it is a task that executes. The first can exist without the second.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 // waits, the thread sleeps, and free functions find no runtime. When the function that was the
 // fiber's body ends, the process ends, since there is no caller to return to.
 //
-// The C library takes the thread that calls fork() for the only one of the child, and the memory of all others
-// for free. If the fiber has an identity, that is the identity, which the child never leaves.
+// The C library treats the thread that calls fork() as the only thread of the child, and gives the memory of
+// all others to new threads. If the fiber has an identity, the identity is that thread, and remains it.
 #pragma once
 
 namespace weft::detail {

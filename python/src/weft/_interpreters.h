@@ -1,8 +1,8 @@
-/* _interpreters.h - what the interpreters of one server share, and how a thread of the main interpreter runs one.
+/* _interpreters.h - what the interpreters of one server share, and how a thread of the main one runs one.
  *
- * There is one server, which is native. A request goes to the interpreter with the fewest requests under way, and stays there: its handler,
- * the pieces of its answer and its thread state are of that interpreter. Nothing of Python is in this memory, but
- * pointers that only their interpreter looks behind.
+ * There is one server, which is native. A request goes to the interpreter with the fewest requests under way,
+ * and stays there: its handler, the pieces of its answer and its thread state are of that interpreter. This
+ * memory holds no object of Python, only pointers that no interpreter but their own dereferences.
  *
  *     place      by                                      then
  *     loading    its thread, which imports the program   loaded, with `answer` and `routes`, or gone, with `failure`
@@ -11,7 +11,8 @@
  *     leaving    its fibers have ended                   gone
  *
  * Invariants
- *   INTERPRETERS-1  `answer` and `routes` are written before `loaded` is set, and read after the server has waited for it.
+ *   INTERPRETERS-1  `answer` and `routes` are written before `loaded` is set, and read after the server has
+ *                   waited for it.
  *   INTERPRETERS-2  under_way is the number of requests that interpreters_take() gave to the interpreter and
  *                   interpreters_give() has not taken back. Two threads that choose at the same time cannot both
  *                   add 1 to the same count: the exchange succeeds only if the count is still the one that was read.

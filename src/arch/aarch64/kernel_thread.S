@@ -1,10 +1,13 @@
-// kernel_thread.S - ends the kernel's part of an aarch64 thread and gives it another one (arch/kernel_thread.hpp).
+// kernel_thread.S - ends the kernel's part of an aarch64 thread and gives it another one.
+//
+// arch/kernel_thread.hpp is the contract.
 #if defined(__aarch64__)
 
 #define WEFT_SYS_CLONE 220
 #define WEFT_SYS_EXIT 93
 #define WEFT_SYS_SET_TID_ADDRESS 96
-// VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID: what pthread_create() asks for
+// VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID: the flags that
+// pthread_create() uses
 #define WEFT_CLONE_THREAD 0x3d0f00
 
         .text

@@ -1,4 +1,6 @@
-// kernel_thread.S - ends the kernel's part of an x86-64 thread and gives it another one (arch/kernel_thread.hpp).
+// kernel_thread.S - ends the kernel's part of an x86-64 thread and gives it another one.
+//
+// arch/kernel_thread.hpp is the contract.
 #if defined(__x86_64__)
 
 #if defined(__CET__) && (__CET__ & 1)
@@ -10,7 +12,8 @@
 #define WEFT_SYS_CLONE 56
 #define WEFT_SYS_EXIT 60
 #define WEFT_SYS_SET_TID_ADDRESS 218
-// VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID: what pthread_create() asks for
+// VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID: the flags that
+// pthread_create() uses
 #define WEFT_CLONE_THREAD 0x3d0f00
 
         .text

@@ -54,7 +54,7 @@ public:
     [[gnu::noinline]] void enter() noexcept;
     [[gnu::noinline]] void leave() noexcept;
 
-    /// Ends it as a thread. Destructors of the program's thread_local objects run meanwhile, on another thread.
+    /// Ends it as a thread, and waits: destructors of the program's thread_local objects run on that thread.
     /// \returns  false if the system refuses a thread; then nothing has changed.
     [[nodiscard]] bool end() noexcept;
     /// Tries until the system has a thread.
