@@ -110,7 +110,8 @@ TEST_F(as_thread, goes_with_every_other_attribute) {
         // At the limit of fibers: those that are threads wait for a place, the others run in their spawner.
         this_fiber::as_thread([&] {
             std::vector<fiber<bool>> some;
-            for (int i = 0; i < 20; ++i) some.push_back(spawn([] { return true; }));
+            const auto mine = self_here();  // THREAD_IDENTITY-4: none runs inside this fiber
+            for (int i = 0; i < 20; ++i) some.push_back(spawn([mine] { return !pthread_equal(self_here(), mine); }));
             for (auto& f : some) EXPECT_TRUE(f.join());
         });
     });
