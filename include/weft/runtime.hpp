@@ -124,6 +124,12 @@ struct runtime_options {
     /// objects live as long as their identity. 0: an identity ends with its fiber or with its call of
     /// this_fiber::as_thread, which then takes as long as the destructors of its thread_local objects.
     unsigned keep_identities = 256;
+    /// Whether calls that block park in fibers that are threads (attributes::as_thread): read(), poll(),
+    /// sleep(), pthread_mutex_lock() and their like, made by the program or by any library below it.
+    /// They need libweft_hooks.so, linked or loaded before the program; without it one line on stderr
+    /// says so, and the calls block. WEFT_HOOKS, 0 or 1, overrides. See
+    /// docs/guide/20-libraries-that-block.md.
+    bool hooks = false;
     /// The most threads of weft::blocking; 1 to 65536, or no_limit, which is 65536. Up to 64 are
     /// started as they are wanted; beyond that, one more is started each time calls have waited for
     /// 100 ms. The first time a call has waited for a second, one line on stderr names the calls

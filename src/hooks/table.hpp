@@ -1,0 +1,28 @@
+// table.hpp - what weft has handed to this library, and who is concerned by it.
+//
+// TABLE-1  A call that begins in a fiber keeps the table that it found. weft takes the table away only after
+//          the last runtime has ended, so no fiber is left in a call.
+#pragma once
+
+#include "base/atomic.hpp"
+#include "base/hook_table.hpp"
+
+namespace weft::hooks {
+
+using detail::hook_call;
+using detail::hook_table;
+
+/// Null: no runtime with hooks has started.
+inline detail::atomic<const hook_table*> table{nullptr};
+
+/// Whether this address is in an object file that is to be left alone.
+bool is_left_alone(const void* caller) noexcept;
+
+/// The table, if the calling fiber is to park in calls from `caller`; else null, and the call is plain.
+[[gnu::always_inline]] inline const hook_table* table_for(const void* caller) noexcept {
+    // Pairs with weft_take_hooks().
+    const auto* const t = table.load(detail::acquire);
+    return t && t->in_fiber() && !is_left_alone(caller) ? t : nullptr;
+}
+
+}  // namespace weft::hooks
