@@ -3,6 +3,7 @@
 // The tests call what the library of hooks calls (base/hook_table.hpp), so they need no library and run under the sanitizers.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/wait.h>
 
 #include <random>
 #include <string>
@@ -98,10 +99,14 @@ TEST_F(hooked, seed_HOOKED_DESCRIPTOR_2_each_waiter_of_a_number_gets_its_own_eve
             auto writer = spawn([&] { EXPECT_TRUE(wait_until_ready(ends[0], POLLOUT) & POLLOUT); });
             auto hang_up = spawn([&] { EXPECT_TRUE(wait_until_ready(ends[0], POLLRDHUP) & POLLRDHUP); });
             this_fiber::yield();
-            if (i % 2) EXPECT_EQ(::send(ends[1], "x", 1, 0), 1);
+            if (i % 2) {
+                EXPECT_EQ(::send(ends[1], "x", 1, 0), 1);
+            }
             std::string room(std::size_t{1} << 20, '\0');
             while (::recv(ends[1], room.data(), room.size(), MSG_DONTWAIT) > 0) continue;
-            if (i % 2 == 0) EXPECT_EQ(::send(ends[1], "x", 1, 0), 1);
+            if (i % 2 == 0) {
+                EXPECT_EQ(::send(ends[1], "x", 1, 0), 1);
+            }
             writer.join();
             reader.join();
             second_reader.join();
@@ -119,7 +124,9 @@ TEST_F(hooked, seed_HOOKED_DESCRIPTOR_3_a_number_that_was_closed_behind_our_back
             int last = -1;
             for (int i = 0; i < scaled(100); ++i) {
                 const auto ends = socket_pair();
-                if (last >= 0) EXPECT_EQ(ends[0], last) << "the system gives the lowest number";
+                if (last >= 0) {
+                    EXPECT_EQ(ends[0], last) << "the system gives the lowest number";
+                }
                 last = ends[0];
                 auto writer = spawn([&] { EXPECT_EQ(::send(ends[1], "x", 1, 0), 1); });
                 EXPECT_EQ(wait_until_ready(ends[0], POLLIN), POLLIN);
@@ -251,6 +258,33 @@ TEST_F(hooked, fibers_of_two_runtimes_wait_for_one_descriptor) {
     });
     close_all({ends[0], ends[1]});
 }
+
+#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // they do not know of threads that a child starts
+TEST_F(hooked, seed_HOOKED_DESCRIPTOR_5_a_child_begins_anew) {
+    const auto ends = socket_pair();
+    const auto waits_and_reads = [&ends] {
+        char byte = 0;
+        in_runtime({.workers = 1}, [&] {
+            auto writer = spawn([&] { static_cast<void>(::send(ends[1], "x", 1, 0)); });
+            wait_until_ready(ends[0], POLLIN);
+            writer.join();
+        });
+        return ::recv(ends[0], &byte, 1, 0) == 1;
+    };
+    EXPECT_TRUE(waits_and_reads());
+    runtime rt({.workers = 1});
+    auto waits = rt.spawn([&] { EXPECT_EQ(wait_for(ends[0], POLLPRI), -ECANCELED); });
+    rt.run([] { this_fiber::sleep_for(1ms); });  // it is in the list
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(waits_and_reads() ? 0 : 1);
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    waits.request_stop();
+    waits.join();
+    close_all({ends[0], ends[1]});
+}
+#endif
 
 TEST_F(hooked, sleeps_take_virtual_time) {
     runtime rt({.simulate = simulation{.seed = 1}});

@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <memory>
@@ -16,7 +17,6 @@
 #include <thread>
 
 #include "io/hooked/waits.hpp"
-#include "io_fixture.hpp"
 
 using namespace std::chrono_literals;
 
@@ -135,7 +135,8 @@ void the_end_of_a_process(scene& s) {
 
 /// A call of a library that waits for one end of a socket, or for both.
 void a_hooked_call(scene& s, std::vector<short> events) {
-    const auto ends = socket_pair();
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     const std::string much(std::size_t{1} << 16, 'x');
     while ((events.front() & POLLOUT) && ::send(ends[0], much.data(), much.size(), MSG_DONTWAIT) > 0) continue;
     std::vector<pollfd> wanted;
@@ -143,7 +144,8 @@ void a_hooked_call(scene& s, std::vector<short> events) {
     const detail::hook_call call{.name = "poll", .caller = nullptr};
     long result = -1;
     s.wait_for_signal(
-        [&, room = std::vector<char>(1 << 20)]() mutable {
+        [&] {
+            std::vector<char> room(1 << 20);
             EXPECT_EQ(::send(ends[1], "x", 1, MSG_DONTWAIT), 1);
             while (::recv(ends[1], room.data(), room.size(), MSG_DONTWAIT) > 0) continue;
         },
