@@ -15,6 +15,7 @@
 #include "base/futex_lock.hpp"
 #include "io/hooked/waits.hpp"
 #include "runtime/dump/code_names.hpp"
+#include "sync/address_wait.hpp"
 
 namespace weft {
 namespace detail {
@@ -28,12 +29,12 @@ constinit const hook_table table{
     .elsewhere = hooked_elsewhere,
     .pause = hooked_pause,
     .closing = hooked_closing,
-    .lock_wait = nullptr,
-    .lock_wake = nullptr,
-    .parked_for_locks = nullptr,
-    .condition_wait = nullptr,
-    .condition_wake = nullptr,
-    .parked_for_conditions = nullptr,
+    .lock_wait = lock_wait,
+    .lock_wake = lock_wake,
+    .parked_for_locks = &parked_for_locks,
+    .condition_wait = condition_wait,
+    .condition_wake = condition_wake,
+    .parked_for_conditions = &parked_for_conditions,
 };
 
 futex_lock lock;
