@@ -2,23 +2,21 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
-#include <system_error>
+#include <string_view>
+#include <utility>
 
 #include <weft/detail/annotated_locks.hpp>
-#include <weft/hooks.hpp>
 
 #include "base/exiting.hpp"
 #include "base/fork.hpp"
 #include "base/futex_lock.hpp"
 #include "io/hooked/waits.hpp"
-#include "runtime/dump/code_names.hpp"
 #include "sync/address_wait.hpp"
 
-namespace weft {
-namespace detail {
+namespace weft::detail {
 namespace {
 
 constinit const hook_table table{
@@ -45,6 +43,14 @@ atomic<const hook_library*> library{nullptr};
 
 hook_taker found_taker() noexcept { return reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks")); }
 
+void print_audit() {
+    try {
+        std::fputs(hooks_in_words().c_str(), stderr);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "weft: no report of hooked calls: %s\n", e.what());
+    }
+}
+
 // If weft is a library that is closed, its table goes with it.
 [[gnu::destructor]] void take_table_back() noexcept {
     if (!library.load(relaxed) || !library_is_closed()) return;  // nobody waits by then
@@ -69,68 +75,12 @@ bool begin_hooks() noexcept {
         std::fputs("weft: runtime_options::hooks has no effect, since libweft_hooks.so is of another version of weft\n", stderr);
         return false;
     }
-    library.store(found, release);  // pairs with used_library()
+    library.store(found, release);  // pairs with library_of_hooks()
+    if (const char* const audit = std::getenv("WEFT_HOOKS_AUDIT"); audit && std::string_view(audit) == "1")
+        std::atexit(print_audit);
     return true;
 }
 
-}  // namespace detail
+const hook_library* library_of_hooks() noexcept { return library.load(acquire); }  // pairs with begin_hooks()
 
-namespace hooks {
-namespace {
-
-using namespace detail;
-
-const hook_library* used_library() noexcept { return library.load(acquire); }  // pairs with begin_hooks()
-
-/// The parts of "libpq.so.5.15:pqSocketPoll+0x5a" and the like.
-site site_of(const hook_count& c, code_names& names) {
-    site s{.call = c.name, .object_file = {}, .function = {}, .calls = c.calls, .parks = c.parks, .blocks = c.blocks};
-    Dl_info where{};
-    if (c.caller && ::dladdr(c.caller, &where) != 0 && where.dli_fname) {
-        const std::string_view path = where.dli_fname;
-        s.object_file = path.substr(path.rfind('/') + 1);
-    }
-    if (c.caller) s.function = names.of_caller(c.caller);
-    return s;
-}
-
-void do_in_library(int (*const hook_library::*what)(const char*), std::string_view file, const char* name) {
-    const auto* const found = used_library();
-    const int error = found ? (found->*what)(std::string(file).c_str()) : EPERM;
-    if (error != 0)
-        throw std::system_error(error, std::generic_category(),
-                                "weft::hooks::" + std::string(name) + "(\"" + std::string(file) + "\")");
-}
-
-}  // namespace
-
-bool active() noexcept { return used_library() != nullptr; }
-
-std::vector<site> report() {
-    struct {
-        std::vector<site> sites;
-        code_names names;
-        std::exception_ptr failure;
-    } seen;
-    if (const auto* const found = used_library())
-        found->for_each_count(
-            [](const hook_count& c, void* what) {
-                auto& s = *static_cast<decltype(seen)*>(what);
-                try {
-                    s.sites.push_back(site_of(c, s.names));
-                } catch (...) {
-                    s.failure = std::current_exception();
-                }
-            },
-            &seen);
-    if (seen.failure) std::rethrow_exception(seen.failure);
-    std::ranges::sort(seen.sites, std::greater(), &site::calls);
-    return std::move(seen.sites);
-}
-
-void leave_alone(std::string_view file) { do_in_library(&hook_library::leave_alone, file, "leave_alone"); }
-
-void adopt(std::string_view file) { do_in_library(&hook_library::adopt, file, "adopt"); }
-
-}  // namespace hooks
-}  // namespace weft
+}  // namespace weft::detail

@@ -19,10 +19,10 @@
 namespace weft::detail {
 namespace {
 
-constexpr wait_kind hooked_read_wait{.name = "hooked read", .ends = ended_by::outside};
-constexpr wait_kind hooked_write_wait{.name = "hooked write", .ends = ended_by::outside};
-constexpr wait_kind hooked_poll_wait{.name = "hooked poll", .ends = ended_by::outside};
-constexpr wait_kind hooked_sleep_wait{.name = "hooked sleep", .ends = ended_by::outside};
+constexpr wait_kind hooked_read_wait{.name = "hooked read", .ends = ended_by::outside, .shows_call = true};
+constexpr wait_kind hooked_write_wait{.name = "hooked write", .ends = ended_by::outside, .shows_call = true};
+constexpr wait_kind hooked_poll_wait{.name = "hooked poll", .ends = ended_by::outside, .shows_call = true};
+constexpr wait_kind hooked_sleep_wait{.name = "hooked sleep", .ends = ended_by::outside, .shows_call = true};
 
 using request = std::span<const pollfd>;
 
