@@ -1,0 +1,48 @@
+#include "sync/address_wait.hpp"
+
+#include <array>
+#include <chrono>
+
+#include "sched/simulate/simulator.hpp"
+#include "sync/parking_lot.hpp"
+
+namespace weft::detail {
+
+constinit atomic<std::uint32_t> parked_for_locks{0}, parked_for_conditions{0};
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr wait_kind hooked_lock_wait{.name = "pthread lock"};
+constexpr wait_kind hooked_condition_wait{.name = "pthread condition"};
+
+// chosen: more buckets than CPUs, so that two seldom meet at one
+constexpr std::size_t bucket_count = 256;
+
+// They may be used before the constructors of other files have run.
+constinit std::array<parking_bucket, bucket_count> lock_buckets, condition_buckets;
+constinit parking_lot locks{lock_buckets, parked_for_locks};
+constinit parking_lot conditions{condition_buckets, parked_for_conditions};
+
+time_point time_of(std::int64_t until) noexcept { return until == hook_never ? never : time_point(duration(until)); }
+
+duration look_after(duration d) noexcept { return simulator_here() ? parking::no_look : d; }  // PARKING_LOT-5
+
+}  // namespace
+
+int lock_wait(int (*attempt)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
+    return locks.wait_for_lock({hooked_lock_wait, call.object, time_of(until), look_after(1ms)}, attempt, what);
+}
+
+void lock_wake(const void* lock) noexcept { locks.wake_oldest(lock); }
+
+int condition_wait(void (*give_up)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
+    return conditions.wait_for_condition({hooked_condition_wait, call.object, time_of(until), look_after(100ms)}, give_up, what);
+}
+
+void condition_wake(const void* condition, bool all) noexcept {
+    all ? conditions.wake_all(condition) : conditions.wake_oldest(condition);
+}
+
+}  // namespace weft::detail
