@@ -95,10 +95,7 @@ private:
 /// What a call gives that has moved so many bytes and then met an error.
 inline long part_or(std::size_t done, long error) noexcept { return done > 0 ? static_cast<long>(done) : error; }
 
-/// The error of a preadv2() that cannot say whether it would block, by the file or by the kernel. EINVAL may
-/// be the file's word on something else: then the plain call says it again.
-inline bool is_unsure(long error) noexcept {
-    return error == -EOPNOTSUPP || error == -ENOSYS || error == -EINVAL || error == -ESPIPE;
-}
+/// The error of a preadv2() that cannot say whether it would block, by the file or by the kernel.
+inline bool is_unsure(long error) noexcept { return error == -EOPNOTSUPP || error == -ENOSYS || error == -ESPIPE; }
 
 }  // namespace weft::hooks
