@@ -87,7 +87,9 @@ void note_read(notes& n, const way_to_read& way, int fd, std::size_t bytes = 100
     if (r > 0) n.data("it is", {into.data(), static_cast<std::size_t>(r)});
 }
 
-void put(int fd, std::string_view bytes) { ASSERT_EQ(::syscall(SYS_write, fd, bytes.data(), bytes.size()), static_cast<long>(bytes.size())); }
+void put(int fd, std::string_view bytes) {
+    ASSERT_EQ(::syscall(SYS_write, fd, bytes.data(), bytes.size()), static_cast<long>(bytes.size()));
+}
 
 const kind sockets[] = {kind::unix_stream, kind::unix_datagram, kind::unix_packets, kind::tcp};
 
@@ -98,7 +100,9 @@ TEST(hooked_reads, of_what_is_there) {
             for (const auto& way : ways_of_sockets) {
                 const pair_of_descriptors ends(k);
                 put(ends[1], "some bytes");
-                if (k == kind::tcp) n.takes(0ms, "arrives", [&] { return ::syscall(SYS_recvfrom, ends[0], nullptr, 0, MSG_PEEK, nullptr, nullptr); });
+                if (k == kind::tcp)
+                    n.takes(0ms, "arrives",
+                            [&] { return ::syscall(SYS_recvfrom, ends[0], nullptr, 0, MSG_PEEK, nullptr, nullptr); });
                 note_read(n, way, ends[0], 4);
                 if (k == kind::unix_stream || k == kind::tcp) note_read(n, way, ends[0]);
             }

@@ -84,7 +84,8 @@ notes::notes(caller c) : caller_(c), thread_(static_cast<pid_t>(::syscall(SYS_ge
 
 void notes::operator()(std::string_view what, long result) {
     const int error = errno;
-    lines_.push_back(std::string(what) + " = " + std::to_string(result) + (result < 0 ? std::string(" ") + ::strerrorname_np(error) : ""));
+    lines_.push_back(std::string(what) + " = " + std::to_string(result) +
+                     (result < 0 ? std::string(" ") + ::strerrorname_np(error) : ""));
 }
 
 void notes::data(std::string_view what, std::string_view bytes) { lines_.push_back(std::string(what) + ": " + printable(bytes)); }
