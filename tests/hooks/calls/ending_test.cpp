@@ -384,7 +384,6 @@ TEST(hooked_ends, who_waits_is_told_that_the_descriptor_is_closed) {
 TEST(hooked_ends, who_waits_is_told_by_each_call_that_closes) {
     runtime({.workers = 1, .hooks = true}).run([] {
         for (int way = 0; way < 4; ++way) {
-            SCOPED_TRACE(way);
             const pair_of_descriptors ends(kind::unix_stream), ready(kind::unix_stream);
             constexpr int number = 333;
             EXPECT_EQ(::dup2(ends[0], number), number);
@@ -407,7 +406,7 @@ TEST(hooked_ends, who_waits_is_told_by_each_call_that_closes) {
                 EXPECT_EQ(::close_range(number, number, 0), 0);
             }
             f.join();
-            EXPECT_TRUE(has_ended);
+            EXPECT_TRUE(has_ended) << way;
             if (way == 1 || way == 2) ::close(number);
         }
     });
