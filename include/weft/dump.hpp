@@ -22,6 +22,13 @@
 
 namespace weft {
 
+/// A call of unmodified code that parks instead of blocking (docs/guide/20-libraries-that-block.md).
+struct hooked_call_snapshot {
+    std::string_view name;  ///< of the function: "read"
+    int descriptor = -1;  ///< -1: it has none, or several
+    const void* caller = nullptr;  ///< the return address
+};
+
 /// What a dump knows of one fiber. See take_snapshot() and docs/guide/14-looking-inside.md.
 struct fiber_snapshot {
     fiber_id id;
@@ -34,6 +41,7 @@ struct fiber_snapshot {
     /// What it waits at: the address of the mutex, the channel's core, the fiber it joins; may be
     /// null.
     const void* object = nullptr;
+    std::optional<hooked_call_snapshot> call;  ///< if it waits in one
     /// The fibers whose move it waits for: the mutex's holder, the fiber it joins, a scope's
     /// children (64 at most).
     std::vector<fiber_id> owners;

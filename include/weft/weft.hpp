@@ -32,6 +32,7 @@
 #include <weft/exit_reason.hpp>
 #include <weft/fiber.hpp>
 #include <weft/generator.hpp>
+#include <weft/hooks.hpp>
 #include <weft/io/buffered_reader.hpp>
 #include <weft/io/byte_listener.hpp>
 #include <weft/io/byte_stream.hpp>

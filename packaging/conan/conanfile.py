@@ -78,6 +78,8 @@ class weft_recipe(ConanFile):
         self.describe("weft_reductions", "reductions", "weft").cxxflags = ["-finstrument-functions"]
         self.describe("weft_prefork", "prefork", "weft")
         self.describe("weft_lockcheck", "lockcheck")   # stands before the system's lock functions, and knows nothing of weft
+        hooks = self.describe("weft_hooks", "hooks")   # stands before the system's functions that block, and knows nothing of weft
+        hooks.sharedlinkflags = hooks.exelinkflags = ["-Wl,--no-as-needed"]   # programs name none of its functions
         self.describe("weft_c", "c")   # has the core inside, unless that is shared
         if self.options.http:
             compression = [] if self.options.system else ["zlib::zlib", "zstd::zstd"]

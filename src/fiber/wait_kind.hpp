@@ -54,6 +54,7 @@ struct wait_kind {
     ended_by ends = ended_by::fibers;
     holder_finder* holders = nullptr;  // null: none are known
     holder_place held_at = {};
+    bool shows_call = false;  // the object is a hook_call of base/hook_table.hpp, on the fiber's stack
     [[no_unique_address]] in_one_place once = {};
 };
 

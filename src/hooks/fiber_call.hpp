@@ -65,9 +65,9 @@ public:
         note_park();
         return table_.lock_wait(attempt, what, until, call_);
     }
-    int condition_wait(void (*release)(void*), void* what, std::int64_t until) noexcept {
+    int condition_wait(void (*unlock)(void*), void* what, std::int64_t until) noexcept {
         note_park();
-        return table_.condition_wait(release, what, until, call_);
+        return table_.condition_wait(unlock, what, until, call_);
     }
 
     /// The call that follows may block the thread.

@@ -89,11 +89,12 @@ private:
 
 void run_blocking(task& call, std::stop_source* stop) { run_blocking_in(pool_for::calls, call, stop); }
 
-void run_blocking_in(pool_for what, task& call, std::stop_source* stop) {
-    check_interrupt();
+call_end run_blocking_to_its_end(pool_for what, task& call, std::stop_source* stop) {
     auto* const pool = current_blocking_pool(what);
-    if (!pool) return call.run();
-
+    if (!pool) {
+        call.run();
+        return call_end::returned;
+    }
     waited_call job(call);
     const bool was_queued = pool->submit(job) == blocking_pool::submitted::queued;
     auto how = job.wait_for_end(interruptible::yes, was_queued ? deadline_after(pool->notice_after()) : never);
@@ -101,17 +102,26 @@ void run_blocking_in(pool_for what, task& call, std::stop_source* stop) {
         pool->notice_delay(job);
         how = job.wait_for_end(interruptible::yes);
     }
-    if (how != wait_end::notified) {
-        if (!pool->withdraw(job)) {
-            if (stop) stop->request_stop();
-            (void)job.wait_for_end(interruptible::no);
-        }
-        check_interrupt();
-        throw cancelled();
+    if (how == wait_end::notified) return job.refused() ? call_end::refused : call_end::returned;
+    if (pool->withdraw(job)) return call_end::withdrawn;
+    if (stop) stop->request_stop();
+    (void)job.wait_for_end(interruptible::no);
+    return job.refused() ? call_end::refused : call_end::returned_interrupted;
+}
+
+void run_blocking_in(pool_for what, task& call, std::stop_source* stop) {
+    check_interrupt();
+    switch (run_blocking_to_its_end(what, call, stop)) {
+        case call_end::returned: return;
+        case call_end::refused:
+            check_interrupt();
+            throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                                    "weft: no thread for a blocking call");
+        case call_end::withdrawn:
+        case call_end::returned_interrupted: break;
     }
-    if (job.refused())
-        throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
-                                "weft: no thread for a blocking call");
+    check_interrupt();
+    throw cancelled();
 }
 
 void run_blocking_detached(std::unique_ptr<task> call) { run_blocking_detached_in(pool_for::calls, std::move(call)); }

@@ -1,6 +1,7 @@
 // blocking_calls.hpp - weft::blocking() on a chosen pool, for this layer and those above.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <type_traits>
@@ -11,6 +12,14 @@
 #include "io/current.hpp"
 
 namespace weft::detail {
+
+/// How a call of run_blocking_to_its_end() has ended. withdrawn: it has not begun and never will, because
+/// the caller was interrupted. refused: there was no thread.
+enum class call_end : std::uint8_t { returned, returned_interrupted, withdrawn, refused };
+/// Runs the call on the pool, or in place on a plain thread, and waits for it. An interrupt of the caller
+/// withdraws a call that has not begun; one that has begun is waited for, after `stop` was stopped.
+/// \throws  std::system_error, std::bad_alloc  if the pool has no thread and can start none
+call_end run_blocking_to_its_end(pool_for what, task& call, std::stop_source* stop = nullptr);
 
 /// Do what run_blocking() and run_blocking_detached() do, on the given pool.
 void run_blocking_in(pool_for what, task& call, std::stop_source* stop);

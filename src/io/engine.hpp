@@ -24,6 +24,7 @@
 //             source's lock and unparks waiters: these may call wake(), add() and remove() at once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/atomic.hpp"
@@ -50,6 +51,16 @@ public:
     /// Whether the close of the last descriptor of a file does what remove() does.
     virtual bool forgets_at_close() const noexcept { return false; }
 
+    enum class once : bool { added, changed };
+    /// Reports the first of these events (as those of poll(2); errors always count) of `fd` to
+    /// hooked_descriptor::on_event(), from any thread of the runtime. `changed`: the engine was asked
+    /// before for this number.
+    /// \returns 0, or a negated errno: -EEXIST, -ENOENT if it was `added` or `changed` wrongly; -EPERM
+    ///     for a descriptor that cannot be polled.
+    virtual long report_once(int fd, short events, once how) noexcept = 0;
+    /// A bit that no other engine of the process has at the moment; 0 if there are too many engines.
+    std::uint32_t hooked_bit() const noexcept { return hooked_bit_; }
+
     /// Called under the lock of a source that names this engine (ENGINE-2).
     void pin() noexcept { pins_.fetch_add(1, relaxed); }
     /// Called without that lock.
@@ -64,6 +75,7 @@ protected:
 
 private:
     atomic<unsigned> pins_{0};
+    const std::uint32_t hooked_bit_;
 };
 
 /// The engine of a runtime. \throws std::system_error

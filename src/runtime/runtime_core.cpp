@@ -21,6 +21,7 @@
 #include "base/never_destroyed.hpp"
 #include "io/current.hpp"
 #include "runtime/chosen_signal.hpp"
+#include "runtime/hooks.hpp"
 #include "sched/monitor/niceness.hpp"
 #include "sched/monitor/preemption.hpp"
 #include "sched/simulate/simulator.hpp"
@@ -250,6 +251,7 @@ runtime_core::runtime_core(runtime& facade, runtime_options options)
                         .timer_slack = chosen_timer_slack(options_),
                         .max_carriers = chosen_max_carriers(options_, workers),
                         .keep_identities = options_.keep_identities,
+                        .hooked = from_environment("WEFT_HOOKS", 0, 1).value_or(options_.hooks ? 1 : 0) == 1 && begin_hooks(),
                         .torture_hand_offs = !options_.simulate && from_environment("WEFT_TORTURE_HAND_OFFS", 0, 1).value_or(0) == 1,
                         .max_fibers = checked_max_fibers(options_),
                         .census = options_.stack_census || prints_census_,

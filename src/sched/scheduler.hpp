@@ -83,6 +83,7 @@ struct scheduler_options {
     duration timer_slack = std::chrono::microseconds(100);  // idle_worker::not_too_soon()
     unsigned max_carriers = 512;
     unsigned keep_identities = 256;  // of those that no fiber has
+    bool hooked = false;  // calls that block park in fibers that are threads (base/hook_table.hpp)
     bool torture_hand_offs = false;  // for tests: the monitor takes workers at random, all the time
     std::size_t max_fibers = 0;  // 0: no limit
     bool census = false;  // measure how much of its stack each fiber needs
@@ -222,6 +223,8 @@ public:
     bool has_worker(const carrier&) const noexcept;
     /// Makes a pinned fiber runnable, one that is new or was waiting (pinned.hpp).
     void ready_pinned(control_block&) noexcept;
+    /// Whether calls that block park in its fibers that are threads (base/hook_table.hpp).
+    bool is_hooked() const noexcept { return options_.hooked; }
     /// For tests: whether fibers move to another carrier after each park (PINNED-7).
     bool tortures() const noexcept { return options_.migration == migration_policy::torture; }
     /// Moves fibers that moves_on() allows away from a carrier that has lost its worker (PINNED-7).

@@ -8,6 +8,7 @@ FILE gets the exported names. Programs are the examples and the guide's: their o
 built. What they take from a static library must be exported by a shared one.
 """
 import argparse
+import importlib.machinery
 import pathlib
 import re
 import subprocess
@@ -16,7 +17,10 @@ import sys
 # Names of weft:: as the compiler spells them (the Itanium C++ ABI), of weft_ and of the version itself.
 OURS = re.compile(r"weft_\w+|WEFT_(C_)?[\d.]+|_Z(GV|T[ISVT]|Thn\d+_|Tv\d+_n\d+_)?N[KRO]*4weft[0-9a-z].+")
 # Functions of others that a library is made to stand before.
-REPLACED = {"libweft_lockcheck": re.compile(r"pthread_(mutex|rwlock|spin)_\w+"), "libweft_reductions": re.compile(r"__cyg_profile_func_(enter|exit)")}
+CALLS = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check_calls"
+HOOKED = importlib.machinery.SourceFileLoader("check_calls", str(CALLS)).load_module().INTERPOSED
+REPLACED = {"libweft_lockcheck": re.compile(r"pthread_(mutex|rwlock|spin)_\w+"), "libweft_reductions": re.compile(r"__cyg_profile_func_(enter|exit)"),
+            "libweft_hooks": re.compile("|".join(HOOKED))}
 # The C ABI (docs/design/capi.md): the number of its SONAME, and what its headers declare.
 C_LIBRARY, C_ABI = "libweft_c", "0"
 DECLARED = re.compile(r"WEFT_API\s+(?:WEFT_CHECK\s+)?[^;]*?\b(weft_\w+)\(")

@@ -49,7 +49,7 @@ add_test(NAME check.without_monitor.seed_R13 COMMAND Python3::Interpreter "${CMA
 set_tests_properties(check.without_monitor.seed_R13 PROPERTIES TIMEOUT 900 PROCESSORS 2 LABELS check)
 
 # The edge of the libraries (docs/design/abi.md), at the shared libraries of the same objects.
-set(shared_libraries $<TARGET_FILE:weft_lockcheck> $<TARGET_FILE:weft_c>)
+set(shared_libraries $<TARGET_FILE:weft_lockcheck> $<TARGET_FILE:weft_hooks> $<TARGET_FILE:weft_c>)
 set(static_libraries)
 foreach(target IN ITEMS weft weft_http weft_redis weft_prefork weft_reductions)
     if(TARGET ${target}_shared)
@@ -72,7 +72,7 @@ set_tests_properties(package.recipes PROPERTIES TIMEOUT 30 LABELS package)
 if(NOT WEFT_INSTALL)
     return()
 endif()
-set(components prefork reductions lockcheck c)
+set(components prefork reductions lockcheck hooks c)
 foreach(component IN ITEMS http redis)
     if(WEFT_BUILD_${component})
         list(APPEND components ${component})

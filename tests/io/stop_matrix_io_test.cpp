@@ -6,12 +6,17 @@
 #include <weft/io/signal.hpp>
 #include <weft/latch.hpp>
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+
+#include "io/hooked/waits.hpp"
 
 using namespace std::chrono_literals;
 
@@ -128,8 +133,47 @@ void the_end_of_a_process(scene& s) {
     s.wait_for_signal([&] { child.signal(SIGKILL); }, [&] { EXPECT_EQ(child.wait().signal, SIGKILL); });
 }
 
+/// A call of a library that waits for one end of a socket, or for both.
+void a_hooked_call(scene& s, std::vector<short> events) {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    const std::string much(std::size_t{1} << 16, 'x');
+    while ((events.front() & POLLOUT) && ::send(ends[0], much.data(), much.size(), MSG_DONTWAIT) > 0) continue;
+    std::vector<pollfd> wanted;
+    for (const short e : events) wanted.push_back({.fd = ends[0], .events = e, .revents = 0});
+    const detail::hook_call call{.name = "poll", .caller = nullptr};
+    long result = -1;
+    s.wait_for_signal(
+        [&] {
+            std::vector<char> room(1 << 20);
+            EXPECT_EQ(::send(ends[1], "x", 1, MSG_DONTWAIT), 1);
+            while (::recv(ends[1], room.data(), room.size(), MSG_DONTWAIT) > 0) continue;
+        },
+        [&] { result = detail::hooked_wait(wanted.data(), wanted.size(), detail::hook_never, call); });
+    for (const int fd : ends) {
+        detail::hooked_closing(fd);
+        ::close(fd);
+    }
+    s.reported(std::error_code(static_cast<int>(-result), std::system_category()));
+}
+
+void a_hooked_read(scene& s) { a_hooked_call(s, {POLLIN}); }
+void a_hooked_write(scene& s) { a_hooked_call(s, {POLLOUT}); }
+void a_hooked_poll(scene& s) { a_hooked_call(s, {POLLIN, POLLPRI}); }
+
+void a_hooked_sleep(scene& s) {
+    const detail::hook_call call{.name = "sleep", .caller = nullptr};
+    s.about_to_wait();
+    const long result = detail::hooked_sleep(detail::hooked_now() + s.delay().count(), call);
+    s.reported(result == -ETIME ? std::error_code() : std::error_code(static_cast<int>(-result), std::system_category()));
+}
+
 std::vector<park_point> of_calls() {
     return {
+        {"a_hooked_read", a_hooked_read, outcome::throws, outcome::untried},
+        {"a_hooked_write", a_hooked_write, outcome::throws, outcome::untried},
+        {"a_hooked_poll", a_hooked_poll, outcome::throws, outcome::untried},
+        {"a_hooked_sleep", a_hooked_sleep, outcome::throws, outcome::untried},
         {"the_end_of_a_process", the_end_of_a_process},
         {"a_blocking_call_that_has_begun", a_blocking_call_that_has_begun, outcome::throws_late, outcome::on_entry_only},
         {"a_blocking_call_that_has_not_begun", a_blocking_call_that_has_not, outcome::throws, outcome::untried},

@@ -119,16 +119,16 @@ message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_red
         return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}", *options)
 
     off, bare = installation("off", "off", "http", "redis"), installation("auto", "auto", "http", "redis")
-    for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork reductions lockcheck c",
+    for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork reductions lockcheck hooks c",
                   "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis"):
         well, said = ask(off, asked)
         expect(f"find_package(weft {asked}) succeeds without http and redis", well and "core=TRUE http=FALSE redis=FALSE" in said, said)
     for folder, asked, sentence in (
-            (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, prefork, reductions, lockcheck, c"),
+            (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, prefork, reductions, lockcheck, hooks, c"),
             (off, "core redis", "component redis was not built: WEFT_REDIS was OFF; here are"),
             (bare, "weft http", "component http was not built: libboost-dev (1.74 or later), zlib1g-dev (1.2.11 or later), libzstd-dev (1.4 or later), or pkg-config to find them, was missing; here are"),
             (bare, "redis", "component redis was not built: libhiredis-dev, or pkg-config to find it, was missing; here are"),
-            (bare, "htpt", "weft has no component htpt; here are: core, prefork, reductions, lockcheck, c")):
+            (bare, "htpt", "weft has no component htpt; here are: core, prefork, reductions, lockcheck, hooks, c")):
         well, said = ask(folder, f"REQUIRED COMPONENTS {asked}")
         expect(f"COMPONENTS {asked}: '{sentence}'", not well and sentence in said, said)
 

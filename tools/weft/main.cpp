@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
     bench::add_bench(*program.add_subcommand("bench", "Measure weft with the workloads of its seeds"), benchmarks);
     dump::dump_options dumps;
     dump::add_dump(*program.add_subcommand("dump", "Show the fibers of a process"), dumps);
+    dump::dump_options hooks;
+    dump::add_hooks(*program.add_subcommand("hooks", "Show which calls of libraries have parked in the fibers of a process"), hooks);
     reload::reload_options reloads;
     reload::add_reload(*program.add_subcommand("reload", "Let a master process replace its worker processes"), reloads);
     program.add_subcommand("version", "Print the version")->callback([] { std::cout << "weft " WEFT_VERSION << std::endl; });

@@ -18,7 +18,7 @@ class weft_user(ConanFile):
 
     def generate(self):
         built = self.dependencies["weft"].options
-        components = ["prefork", "reductions", "lockcheck", "c"] + [name for name in ("http", "redis") if built.get_safe(name)]
+        components = ["prefork", "reductions", "lockcheck", "hooks", "c"] + [name for name in ("http", "redis") if built.get_safe(name)]
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["COMPONENTS"] = ",".join(components)
         toolchain.user_presets_path = False   # it would be written beside this file

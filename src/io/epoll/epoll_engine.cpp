@@ -13,6 +13,7 @@
 #include "base/direct.hpp"
 #include "base/panic.hpp"
 #include "base/system_call.hpp"
+#include "io/hooked/descriptor.hpp"
 #include "io/source.hpp"
 #include "io/system.hpp"
 
@@ -20,6 +21,8 @@ namespace weft::detail {
 namespace {
 
 using std::chrono::nanoseconds;
+
+constexpr std::uint64_t hooked = 1;  // EPOLL_ENGINE-3
 
 /// The time left until `until`; negative: forever.
 nanoseconds time_left(time_point until) noexcept {
@@ -89,11 +92,15 @@ unsigned epoll_engine::poll(time_point until) noexcept {
     const long n = wait_for_events(until);
     wake_pending_.exchange(false, acq_rel);  // EPOLL_ENGINE-2; pairs with wake()
     unsigned woken = 0;
-    for (long i = 0; i < n; ++i) {
-        const epoll_event& e = ready_[static_cast<std::size_t>(i)];
-        if (auto* const source = static_cast<io_source*>(e.data.ptr)) woken += source->on_event(decode(e.events));
-    }
+    for (long i = 0; i < n; ++i) woken += report(ready_[static_cast<std::size_t>(i)]);
     return woken;
+}
+
+unsigned epoll_engine::report(const epoll_event& e) noexcept {
+    if (e.data.u64 & hooked) [[unlikely]]  // EPOLL_ENGINE-3
+        return hooked_descriptor::on_event(static_cast<int>(e.data.u64 >> 1), static_cast<short>(e.events), *this);
+    auto* const source = static_cast<io_source*>(e.data.ptr);
+    return source ? source->on_event(decode(e.events)) : 0;
 }
 
 long epoll_engine::wait_for_events(time_point until) noexcept {
@@ -116,15 +123,30 @@ void epoll_engine::wake() noexcept {
     [[maybe_unused]] const long n = direct::write(wake_fd_.get(), &one, sizeof one);
 }
 
+long epoll_engine::control(int what, int fd, const epoll_event& wanted) noexcept {
+    return system_result([&] { return ::epoll_ctl(epoll_fd_.get(), what, fd, const_cast<epoll_event*>(&wanted)); });
+}
+
 long epoll_engine::add(int fd, io_source& source) noexcept {
-    epoll_event wanted{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &source}};
-    return system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_ADD, fd, &wanted); });
+    const epoll_event wanted{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &source}};
+    auto* const calls = hooked_descriptor::existing(fd);
+    if (!calls) [[likely]]
+        return control(EPOLL_CTL_ADD, fd, wanted);
+    return calls->adopted_by(*this, [&](bool taken_over) {  // HOOKED_DESCRIPTOR-4
+        const long r = control(EPOLL_CTL_ADD, fd, wanted);
+        return r == -EEXIST && taken_over ? control(EPOLL_CTL_MOD, fd, wanted) : r;
+    });
 }
 
 void epoll_engine::remove(int fd) noexcept {
-    epoll_event unused{};
     // It may fail harmlessly if `fd` was removed already.
-    [[maybe_unused]] const long r = system_result([&] { return ::epoll_ctl(epoll_fd_.get(), EPOLL_CTL_DEL, fd, &unused); });
+    [[maybe_unused]] const long r = control(EPOLL_CTL_DEL, fd, {});
+}
+
+long epoll_engine::report_once(int fd, short events, once how) noexcept {
+    const epoll_event wanted{.events = static_cast<std::uint32_t>(static_cast<unsigned short>(events)) | EPOLLONESHOT,
+                             .data = {.u64 = static_cast<std::uint64_t>(fd) << 1 | hooked}};
+    return control(how == once::added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, wanted);
 }
 
 }  // namespace weft::detail

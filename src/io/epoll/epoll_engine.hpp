@@ -8,6 +8,8 @@
 //                   cleared, so the poll() that clears it ends for both wakers. The clearing
 //                   exchange reads the value of the waker's exchange, so what the waker wrote
 //                   before is visible after poll().
+//   EPOLL_ENGINE-3  The data of a registration is the address of a source, which is even; null for
+//                   wake_fd_; or the number of a descriptor of hooked calls, times two, plus one.
 #pragma once
 
 #include <sys/epoll.h>
@@ -31,6 +33,7 @@ public:
 
     long add(int fd, io_source& source) noexcept override;
     void remove(int fd) noexcept override;
+    long report_once(int fd, short events, once how) noexcept override;
     bool forgets_at_close() const noexcept override { return true; }
 
 private:
@@ -38,6 +41,8 @@ private:
     static constexpr std::size_t batch = 256;
 
     long wait_for_events(time_point until) noexcept;
+    unsigned report(const epoll_event&) noexcept;
+    long control(int what, int fd, const epoll_event& wanted) noexcept;
 
     const unshared_descriptor epoll_fd_, wake_fd_;
     // Used by poll(), so by one thread at a time.

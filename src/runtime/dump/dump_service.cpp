@@ -28,6 +28,7 @@
 #include "base/futex_lock.hpp"
 #include "runtime/chosen_signal.hpp"
 #include "runtime/dump/dump_socket.hpp"
+#include "runtime/hooks.hpp"
 #include "sched/new_thread.hpp"
 
 namespace weft::detail {
@@ -175,13 +176,19 @@ private:
         if (n <= 0) return;
         const std::string_view words(request.data(), static_cast<std::size_t>(n));
         try {
-            const auto text = words == "json\n"   ? made(dump_format::json)
-                              : words == "text\n" ? made(dump_format::text)
-                                                  : std::string();
+            const auto text = answer_to(words);
             write_all(text, [&](std::string_view rest) { return direct::send(peer.get(), rest.data(), rest.size(), MSG_NOSIGNAL); });
         } catch (const std::exception& e) {
             std::fprintf(stderr, "weft: no dump: %s\n", e.what());
         }
+    }
+
+    static std::string answer_to(std::string_view request) {
+        if (request == "text\n") return made(dump_format::text);
+        if (request == "json\n") return made(dump_format::json);
+        if (request == "hooks\n") return hooks_in_words();
+        if (request == "hooks-json\n") return hooks_as_json();
+        return {};
     }
 
     static bool may_ask(int peer) noexcept {

@@ -1,7 +1,8 @@
 // dump_socket.hpp - the unix socket at which a process is asked for dumps.
 //
-// The socket is abstract: it has no file, so nothing is left behind. A request is one line, `text`
-// or `json`. The answer is the dump, up to the end of the connection. Only the process's own user
+// The socket is abstract: it has no file, so nothing is left behind. A request is one line: `text`
+// or `json` for a dump, `hooks` or `hooks-json` for the report of hooked calls. The answer is that text,
+// up to the end of the connection. Only the process's own user
 // and root get an answer.
 #pragma once
 

@@ -63,8 +63,8 @@ private:
 // objects are listed below the group.
 auto kind_of(const fiber_snapshot& f, stack_views& stacks) {
     return std::tuple(std::string_view(f.site.file_name()), f.site.line(), f.state, f.waits_for,
-                      f.owners.empty() ? nullptr : f.object, std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value),
-                      stacks.compared(f));
+                      f.call ? f.call->caller : nullptr, f.owners.empty() ? nullptr : f.object,
+                      std::vector<std::uint64_t>(f.thread != 0 ? 1 : 0, f.id.value), stacks.compared(f));
 }
 
 // The largest group comes last, so that rare cases are seen first; otherwise in the order found.
@@ -181,6 +181,7 @@ private:
         if (f.waits_for == "nothing") return;
         to_ << " for " << f.waits_for;
         if (object) to_ << " at " << object;
+        if (f.call) write(*f.call);
         if (f.owners.empty()) return;
         to_ << " of ";
         for (std::size_t i = 0; i < f.owners.size() && i < most_shown; ++i) {
@@ -188,6 +189,13 @@ private:
             write_fiber(f.owners[i]);
         }
         if (f.owners.size() > most_shown) to_ << " and " << f.owners.size() - most_shown << " more";
+    }
+
+    void write(const hooked_call_snapshot& c) {
+        to_ << ": " << c.name << '(';
+        if (c.descriptor >= 0) to_ << c.descriptor;
+        to_ << ')';
+        if (c.caller) to_ << " in " << names_.of_caller(c.caller);
     }
 
     void write_times(const group& g) {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "arch/left_stack.hpp"
+#include "base/hook_table.hpp"
 #include "io/streams_asleep.hpp"
 #include "runtime/dump/all_runtimes.hpp"
 #include "runtime/dump/wait_cycles.hpp"
@@ -70,13 +71,23 @@ std::vector<void*> stack_of(const control_block& f) {
     return std::vector<void*>(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(n));
 }
 
+// The fiber is held, and the call lies on its stack.
+std::optional<hooked_call_snapshot> call_of(const wait_cell& cell) {
+    const auto* const call = static_cast<const hook_call*>(cell.object.load(relaxed));
+    if (!call) return std::nullopt;
+    return hooked_call_snapshot{call->name, call->descriptor, call->caller};
+}
+
 // The fiber is held.
 void look_at_wait(const control_block& f, seen_fiber& seen, time_point now, stacks which) {
     const auto& cell = f.cold();
     seen.ticket = cell.word.last_ticket();
     seen.what.state = name(fiber_state::waiting);
     seen.what.waits_for = cell.waits_for().name;
-    seen.what.object = cell.object.load(relaxed);
+    if (cell.waits_for().shows_call)
+        seen.what.call = call_of(cell);
+    else
+        seen.what.object = cell.object.load(relaxed);
     seen.what.external = cell.waits_for().ends == ended_by::outside;
     seen.what.waited = std::chrono::duration_cast<std::chrono::milliseconds>(elapsed_since(cell.since.load(relaxed), now));
     seen.holders = holders_of(f);

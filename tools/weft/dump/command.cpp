@@ -73,22 +73,31 @@ private:
     ucred who_ = {};
 };
 
-void run(const dump_options& options) {
-    connection there(options.process);
-    there.ask(options.json ? "json\n" : "text\n");
+void print_answer(int process, std::string_view request) {
+    connection there(process);
+    there.ask(request);
     const auto text = there.answer();
     std::cout << text << std::flush;
 }
 
-}  // namespace
-
-void add_dump(CLI::App& command, dump_options& options) {
+void add_options(CLI::App& command, dump_options& options) {
     command.add_option("PID", options.process, "a process started with WEFT_INSPECT=1, or with runtime_options::inspect or dump_signal")
         ->required()
         ->check(CLI::Range(1, 1 << 22))
         ->type_name("");
     command.add_flag("--json", options.json, "as one JSON object");
-    command.callback([&options] { run(options); });
+}
+
+}  // namespace
+
+void add_dump(CLI::App& command, dump_options& options) {
+    add_options(command, options);
+    command.callback([&options] { print_answer(options.process, options.json ? "json\n" : "text\n"); });
+}
+
+void add_hooks(CLI::App& command, dump_options& options) {
+    add_options(command, options);
+    command.callback([&options] { print_answer(options.process, options.json ? "hooks-json\n" : "hooks\n"); });
 }
 
 }  // namespace dump

@@ -1,4 +1,4 @@
-// command.hpp - `weft dump PID`: asks a process for its fibers.
+// command.hpp - `weft dump PID` and `weft hooks PID`: ask a process for its fibers, or for its hooked calls.
 #pragma once
 
 namespace CLI {
@@ -14,5 +14,7 @@ struct dump_options {
 
 /// Adds PID and --json; the command then prints the dump. \throws std::runtime_error if the process does not answer
 void add_dump(CLI::App& command, dump_options&);
+/// The same for the report of hooked calls.
+void add_hooks(CLI::App& command, dump_options&);
 
 }  // namespace dump

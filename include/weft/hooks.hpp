@@ -1,0 +1,47 @@
+// hooks.hpp - what was done in the calls of unmodified libraries that park instead of blocking.
+//
+// With runtime_options::hooks and libweft_hooks.so, calls that block park in fibers that are threads
+// (attributes::as_thread, this_fiber::as_thread). See docs/guide/20-libraries-that-block.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <weft/detail/export.hpp>
+#include <weft/detail/requirements.hpp>
+
+namespace weft::hooks {
+
+/// One place in the code of the program or of a library that calls a function which may block.
+struct site {
+    std::string call;         ///< the function that it calls: "poll"
+    std::string object_file;  ///< the library or program that the place is in: "libpq.so.5.15"
+    std::string function;     ///< "pqSocketPoll+0x5a"; without symbols only the offset in the file
+    std::uint64_t calls = 0;   ///< by fibers that are threads
+    std::uint64_t parks = 0;   ///< waits in which the thread ran other fibers
+    /// Calls that were made as they are because the hooks cannot wait in their place, such as reads of
+    /// files. They may have blocked their thread.
+    std::uint64_t blocks = 0;
+};
+
+/// \returns whether libweft_hooks.so is there and a runtime with hooks has been made.
+[[nodiscard]] WEFT_EXPORT bool active() noexcept;
+
+/// \returns all places that fibers have called from in this process, those with the most calls first;
+///          empty if the hooks are not active.
+[[nodiscard]] WEFT_EXPORT std::vector<site> report();
+
+/// Calls from a library, or from the program, block from now on as they would without hooks.
+/// \param library  a file name, "libpq.so.5", or a whole path; the program's own is "".
+/// \throws std::system_error  no_such_file_or_directory: none of that name is loaded;
+///         operation_not_permitted: the hooks are not active
+WEFT_EXPORT void leave_alone(std::string_view library);
+
+/// Makes the calls of a library reach the hooks although its search order hides them, as that of a
+/// library that was opened with RTLD_DEEPBIND does.
+/// \throws std::system_error  as leave_alone(); or what the system says of changing the library's tables
+WEFT_EXPORT void adopt(std::string_view library);
+
+}  // namespace weft::hooks

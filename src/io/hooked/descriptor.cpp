@@ -1,0 +1,141 @@
+#include "io/hooked/descriptor.hpp"
+
+#include <weft/detail/annotated_locks.hpp>
+
+#include <poll.h>
+
+#include <cerrno>
+#include <new>
+
+#include "io/engine.hpp"
+
+namespace weft::detail {
+namespace {
+
+constexpr unsigned per_chunk = 256, chunks = 4096;  // chosen: the most descriptors that Linux gives unless it is told otherwise
+
+atomic<hooked_descriptor*> all[chunks];
+
+short events_of(const waiter& w) noexcept { return static_cast<short>(reinterpret_cast<std::intptr_t>(w.slot)); }
+
+bool concerns(const waiter& w, short events) noexcept { return (events & (POLLERR | POLLHUP | events_of(w))) != 0; }
+
+}  // namespace
+
+hooked_descriptor* hooked_descriptor::existing(int fd) noexcept {
+    const auto n = static_cast<unsigned>(fd);
+    if (n >= per_chunk * chunks) return nullptr;
+    auto* const chunk = all[n / per_chunk].load(acquire);  // pairs with of()
+    return chunk ? &chunk[n % per_chunk] : nullptr;
+}
+
+hooked_descriptor* hooked_descriptor::of(int fd) noexcept {
+    if (auto* const found = existing(fd)) return found;
+    const auto n = static_cast<unsigned>(fd);
+    if (n >= per_chunk * chunks) return nullptr;
+    auto* const fresh = new (std::nothrow) hooked_descriptor[per_chunk];
+    if (!fresh) return nullptr;
+    hooked_descriptor* there = nullptr;
+    // pairs with existing()
+    if (all[n / per_chunk].compare_exchange_strong(there, fresh, acq_rel, acquire)) return &fresh[n % per_chunk];
+    delete[] fresh;
+    return &there[n % per_chunk];
+}
+
+long hooked_descriptor::arm(int fd, short events, io_engine& mine) noexcept {
+    const bool was_added = (added_to_ & mine.hooked_bit()) != 0;
+    using how = io_engine::once;
+    if (was_added && !closed_.load(relaxed)) {  // a hint
+        const long r = mine.report_once(fd, events, how::changed);
+        if (r != -ENOENT) return r;
+    }
+    closed_.store(false, relaxed);
+    long r = mine.report_once(fd, events, how::added);
+    if (r == -EEXIST && was_added) r = mine.report_once(fd, events, how::changed);  // HOOKED_DESCRIPTOR-4
+    if (r == 0) added_to_ |= mine.hooked_bit();
+    return r;
+}
+
+bool hooked_descriptor::forget(const io_engine& e) noexcept {
+    const bool was_added = (added_to_ & e.hooked_bit()) != 0;
+    added_to_ &= ~e.hooked_bit();
+    return was_added;
+}
+
+long hooked_descriptor::enlist(waiter& w, int fd, short events, io_engine& mine) noexcept {
+    w.slot = reinterpret_cast<void*>(static_cast<std::intptr_t>(events));
+    const lock_guard guard(lock_);
+    short wanted = events;
+    for (const auto* other = waiters_.front(); other; other = waiters_.next(*other)) wanted |= events_of(*other);
+    waiters_.push_back(w);  // HOOKED_DESCRIPTOR-1
+    const long r = arm(fd, wanted, mine);
+    if (r != 0) waiters_.remove(w);
+    return r;
+}
+
+void hooked_descriptor::delist(waiter& w) noexcept {
+    const lock_guard guard(lock_);
+    waiters_.remove(w);
+}
+
+// Not analysed: the lock is taken in a loop.
+void hooked_descriptor::closing() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    closed_.store(true, relaxed);  // a hint
+    constexpr int most_tries = 1000;  // chosen: a holder that runs makes two system calls at most
+    for (int i = 0; !lock_.try_lock(); ++i) {
+        if (i == most_tries) return;
+        cpu_relax();
+    }
+    wait_list woken;
+    take_all(woken);
+    lock_.unlock();
+    unpark_all(woken);
+}
+
+unsigned hooked_descriptor::on_event(int fd, short events, io_engine& from) noexcept {
+    auto* const d = existing(fd);
+    if (!d) return 0;
+    wait_list woken;
+    {
+        const lock_guard guard(d->lock_);
+        short left = 0;
+        for (waiter *w = d->waiters_.front(), *next = nullptr; w; w = next) {
+            next = d->waiters_.next(*w);
+            if (!concerns(*w, events)) {
+                left |= events_of(*w);
+                continue;
+            }
+            d->waiters_.remove(*w);
+            if (w->claim()) woken.push_back(*w);
+        }
+        if (left != 0 && d->arm(fd, left, from) != 0) d->take_all(woken);  // HOOKED_DESCRIPTOR-2
+    }
+    unsigned n = 0;
+    for (; waiter* const w = woken.pop_front(); ++n) w->unpark();
+    return n;
+}
+
+// ---- forks (HOOKED_DESCRIPTOR-5)
+
+// Not analysed, as renew_all().
+void hooked_descriptor::renew() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    // Memory is written only if necessary.
+    if (lock_.try_lock()) {
+        const bool is_as_new = added_to_ == 0 && waiters_.empty();
+        lock_.unlock();
+        if (is_as_new) return;
+    }
+    ::new (this) hooked_descriptor;
+}
+
+void hooked_descriptor::renew_all() noexcept {
+    for (auto& chunk : all)
+        if (auto* const first = chunk.load(relaxed))  // this is the only thread
+            for (unsigned i = 0; i < per_chunk; ++i) first[i].renew();
+}
+
+void hooked_descriptor::follow_forks_from_the_start() noexcept {  // FORK-3
+    follow_forks({.in_child = renew_all});
+}
+
+}  // namespace weft::detail

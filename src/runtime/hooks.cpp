@@ -1,0 +1,86 @@
+#include "runtime/hooks.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include <weft/detail/annotated_locks.hpp>
+
+#include "base/exiting.hpp"
+#include "base/fork.hpp"
+#include "base/futex_lock.hpp"
+#include "io/hooked/waits.hpp"
+#include "sync/address_wait.hpp"
+
+namespace weft::detail {
+namespace {
+
+constinit const hook_table table{
+    .in_fiber = is_in_hooked_fiber,
+    .now = hooked_now,
+    .wait = hooked_wait,
+    .sleep = hooked_sleep,
+    .elsewhere = hooked_elsewhere,
+    .pause = hooked_pause,
+    .closing = hooked_closing,
+    .lock_wait = lock_wait,
+    .lock_wake = lock_wake,
+    .parked_for_locks = &parked_for_locks,
+    .condition_wait = condition_wait,
+    .condition_wake = condition_wake,
+    .parked_for_conditions = &parked_for_conditions,
+};
+
+futex_lock lock;
+bool has_looked WEFT_GUARDED_BY(lock) = false;
+atomic<const hook_library*> library{nullptr};
+
+[[gnu::constructor(before_static_objects)]] void hold_lock() noexcept { hold_across_forks<lock>(); }  // FORK-3
+
+hook_taker found_taker() noexcept { return reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks")); }
+
+void print_audit() {
+    try {
+        std::fputs(hooks_in_words().c_str(), stderr);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "weft: no report of hooked calls: %s\n", e.what());
+    }
+}
+
+// If weft is a library that is closed, its table goes with it.
+[[gnu::destructor]] void take_table_back() noexcept {
+    if (!library.load(relaxed) || !library_is_closed()) return;  // nobody waits by then
+    if (const auto take = found_taker()) take(hook_version, nullptr);
+}
+
+}  // namespace
+
+bool begin_hooks() noexcept {
+    const lock_guard guard(lock);
+    if (std::exchange(has_looked, true)) return library.load(relaxed) != nullptr;
+    const auto take = found_taker();
+    if (!take) {
+        std::fputs(
+            "weft: runtime_options::hooks has no effect, since libweft_hooks.so is not loaded: link weft::hooks, or start the "
+            "program with LD_PRELOAD=libweft_hooks.so\n",
+            stderr);
+        return false;
+    }
+    const auto* const found = take(hook_version, &table);
+    if (!found) {
+        std::fputs("weft: runtime_options::hooks has no effect, since libweft_hooks.so is of another version of weft\n", stderr);
+        return false;
+    }
+    library.store(found, release);  // pairs with library_of_hooks()
+    if (const char* const audit = std::getenv("WEFT_HOOKS_AUDIT"); audit && std::string_view(audit) == "1")
+        std::atexit(print_audit);
+    return true;
+}
+
+const hook_library* library_of_hooks() noexcept { return library.load(acquire); }  // pairs with begin_hooks()
+
+}  // namespace weft::detail
