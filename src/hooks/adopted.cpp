@@ -77,9 +77,9 @@ public:
     template <class F>
     void for_each_slot(F f) const {
         if (!symbols_ || !names_) return;
-        for (const auto& table : {calls_, others_})
-            for (std::size_t i = 0; table.first && i < table.count; ++i) {
-                const auto& r = table.first[i];
+        for (const auto& all : {calls_, others_})
+            for (std::size_t i = 0; all.first && i < all.count; ++i) {
+                const auto& r = all.first[i];
                 if (!is_address(r) || r.r_addend != 0) continue;
                 const auto& symbol = symbols_[ELF64_R_SYM(r.r_info)];
                 f(names_ + symbol.st_name, reinterpret_cast<void**>(base_ + r.r_offset));

@@ -81,8 +81,7 @@ long waitid_in(fiber_call& call, idtype_t kind, id_t id, siginfo_t* change, int 
             r = wait_by(call, static_cast<int>(id), look, plain);
         } else {
             const auto pid = static_cast<pid_t>(id);
-            const process_descriptor process(table.load(detail::acquire),
-                                             static_cast<pid_t>(id));  // pairs with weft_take_hooks()
+            const process_descriptor process(table.load(detail::acquire), pid);  // pairs with weft_take_hooks()
             r = wait_by(call, process.get(), look, plain);
         }
         if (r == 0) return 0;  // the plain call has written
