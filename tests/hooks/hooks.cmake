@@ -59,3 +59,13 @@ if(TARGET weft_cli)
              $<TARGET_FILE:hooks_reads> $<TARGET_FILE:weft_hooks> $<TARGET_FILE:hooks_other_version>)
     set_tests_properties(hooks.command PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT})
 endif()
+
+# The same calls on a thread and in fibers whose calls park.
+if(TARGET weft AND TARGET weft_hooks)
+    file(GLOB calls_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/calls/*.cpp")
+    add_executable(hooks_calls_test ${calls_sources})
+    weft_compile_options(hooks_calls_test LENIENT)
+    target_precompile_headers(hooks_calls_test REUSE_FROM weft_test_pch)
+    target_link_libraries(hooks_calls_test PRIVATE weft_test_support weft_hooks util)
+    weft_discover(hooks_calls_test TEST_PREFIX calls.)
+endif()
