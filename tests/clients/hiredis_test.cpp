@@ -46,7 +46,6 @@ struct hiredis_client {
     };
 
     static std::string refusal_of(long number) { return "unknown command 'NONSENSE_" + std::to_string(number) + "'"; }
-    static bool says(std::string_view message, int error) { return message.find(std::strerror(error)) != std::string::npos; }
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(hiredis, clients, hiredis_client);

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <memory>
 
 #include "clients/support/contract.hpp"
@@ -107,7 +108,6 @@ struct libcurl_client {
     };
 
     static std::string refusal_of(long number) { return "there is no " + std::to_string(number); }
-    static bool says(std::string_view message, int error) { return message.find(std::strerror(error)) != std::string::npos; }
 };
 
 /// What the library does once for a process, before its first thread.

@@ -78,7 +78,6 @@ struct libmariadb_client {
     };
 
     static std::string refusal_of(long number) { return "Unknown column 'nonsense_" + std::to_string(number) + "'"; }
-    static bool says(std::string_view message, int error) { return message.find(std::strerror(error)) != std::string::npos; }
 };
 
 /// What the library does once for a process, before its first thread and behind its last.

@@ -85,7 +85,6 @@ struct libpq_client {
     static std::string refusal_of(long number) {
         return "invalid input syntax for type bigint: \"nonsense " + std::to_string(number) + "\"";
     }
-    static bool says(std::string_view message, int error) { return message.find(std::strerror(error)) != std::string::npos; }
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(libpq, clients, libpq_client);
