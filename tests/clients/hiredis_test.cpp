@@ -2,6 +2,7 @@
 #include <hiredis/hiredis.h>
 #include <sys/resource.h>
 
+#include <cstring>
 #include <memory>
 
 #include "clients/support/contract.hpp"
@@ -46,6 +47,7 @@ struct hiredis_client {
     };
 
     static std::string refusal_of(long number) { return "unknown command 'NONSENSE_" + std::to_string(number) + "'"; }
+    static std::string interruption(int error) { return std::strerror(error); }
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(hiredis, clients, hiredis_client);

@@ -108,6 +108,7 @@ struct libcurl_client {
     };
 
     static std::string refusal_of(long number) { return "there is no " + std::to_string(number); }
+    static std::string interruption(int) { return ::curl_easy_strerror(CURLE_BAD_FUNCTION_ARGUMENT); }  // of any error of poll()
 };
 
 /// What the library does once for a process, before its first thread.

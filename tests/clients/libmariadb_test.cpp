@@ -78,6 +78,7 @@ struct libmariadb_client {
     };
 
     static std::string refusal_of(long number) { return "Unknown column 'nonsense_" + std::to_string(number) + "'"; }
+    static std::string interruption(int) { return "Lost connection to server during query"; }
 };
 
 /// What the library does once for a process, before its first thread and behind its last.

@@ -2,6 +2,7 @@
 #include <libpq-fe.h>
 #include <signal.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -85,6 +86,7 @@ struct libpq_client {
     static std::string refusal_of(long number) {
         return "invalid input syntax for type bigint: \"nonsense " + std::to_string(number) + "\"";
     }
+    static std::string interruption(int error) { return std::strerror(error); }
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(libpq, clients, libpq_client);
