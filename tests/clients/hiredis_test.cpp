@@ -26,7 +26,9 @@ struct hiredis_client {
             if (!context_) throw call_failed("no memory");
             if (context_->err) throw call_failed(context_->errstr);
         }
-        std::string echo(long number, std::string_view text) { return ask({"ECHO", std::to_string(number) + ' ' + std::string(text)}); }
+        std::string echo(long number, std::string_view text) {
+            return ask({"ECHO", std::to_string(number) + ' ' + std::string(text)});
+        }
         std::string refusal(long number) { return ask({"NONSENSE_" + std::to_string(number)}); }
         void wait_long() { ask({"BLPOP", "nothing", "60"}); }
 
@@ -36,7 +38,8 @@ struct hiredis_client {
             std::vector<std::size_t> lengths;
             for (const auto& word : words) pointers.push_back(word.data()), lengths.push_back(word.size());
             const std::unique_ptr<void, void (*)(void*)> answer(
-                redisCommandArgv(context_.get(), static_cast<int>(words.size()), pointers.data(), lengths.data()), freeReplyObject);
+                redisCommandArgv(context_.get(), static_cast<int>(words.size()), pointers.data(), lengths.data()),
+                freeReplyObject);
             if (!answer) throw call_failed(context_->errstr);
             const auto* const reply = static_cast<const redisReply*>(answer.get());
             return reply->str ? std::string(reply->str, reply->len) : std::string();
@@ -79,12 +82,15 @@ TEST_F(hiredis, a_thousand_fibers_wait_at_once_timing) {
     for (int tries = 0; tries < 3 && (best >= 2.3 || carriers > 4); ++tries) {
         watched_runtime rt({.workers = 2, .on_hog = [](const hog_report&) {}, .hooks = true});
         latch connected(waiters), go(1);
-        auto fibers = in_fibers(rt, [&](int) {
-            hiredis_client::connection c(server);
-            connected.count_down();
-            go.wait();
-            EXPECT_EQ(c.ask({"BLPOP", "nothing", "2"}), "");
-        }, waiters);
+        auto fibers = in_fibers(
+            rt,
+            [&](int) {
+                hiredis_client::connection c(server);
+                connected.count_down();
+                go.wait();
+                EXPECT_EQ(c.ask({"BLPOP", "nothing", "2"}), "");
+            },
+            waiters);
         connected.wait();
         const auto begun = std::chrono::steady_clock::now();
         go.count_down();

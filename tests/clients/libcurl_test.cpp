@@ -40,14 +40,15 @@ struct libcurl_client {
     private:
         const working_folder folder_{run_as::the_same_user};
         const std::uint16_t port_ = free_port(), tls_port_ = free_port();
-        server_process process_{{WEFT_PYTHON, WEFT_ECHO_SERVER, std::to_string(port_), std::to_string(tls_port_), certificate(),
-                                 folder_ / "key.pem"},
-                                folder_ / "server.log"};
+        server_process process_{
+            {WEFT_PYTHON, WEFT_ECHO_SERVER, std::to_string(port_), std::to_string(tls_port_), certificate(), folder_ / "key.pem"},
+            folder_ / "server.log"};
     };
 
     class connection {
     public:
-        explicit connection(const server& to) : server_(to), handle_(::curl_easy_init(), ::curl_easy_cleanup), headers_(nullptr, ::curl_slist_free_all) {
+        explicit connection(const server& to)
+            : server_(to), handle_(::curl_easy_init(), ::curl_easy_cleanup), headers_(nullptr, ::curl_slist_free_all) {
             if (!handle_) throw call_failed("no memory");
             headers_.reset(::curl_slist_append(nullptr, "Expect:"));
             set(CURLOPT_NOSIGNAL, 1L);
@@ -82,7 +83,8 @@ struct libcurl_client {
         }
         template <class Value>
         void set(CURLoption option, Value value) {
-            if (const CURLcode failed = ::curl_easy_setopt(handle_.get(), option, value)) throw call_failed(::curl_easy_strerror(failed));
+            if (const CURLcode failed = ::curl_easy_setopt(handle_.get(), option, value))
+                throw call_failed(::curl_easy_strerror(failed));
         }
         void perform(const std::string& path) {
             answer_.clear();

@@ -36,11 +36,12 @@ struct libmariadb_client {
         const working_folder folder_{run_as::the_same_user};
         const std::uint16_t port_ = free_port();
         // Without tables of users it needs no more than an empty folder. As root it must be told so.
-        server_process process_{{WEFT_MARIADB_SERVER, "--no-defaults", "--user=root", "--skip-grant-tables", "--datadir=" + (folder_ / "data"),
-                                 "--port=" + std::to_string(port_), "--bind-address=127.0.0.1", "--socket=" + (folder_ / "socket"),
-                                 "--pid-file=" + (folder_ / "pid"), "--max-connections=250", "--innodb-log-file-size=4M",
-                                 "--innodb-buffer-pool-size=8M", "--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve"},
-                                folder_ / "mariadbd.log"};
+        server_process process_{
+            {WEFT_MARIADB_SERVER, "--no-defaults", "--user=root", "--skip-grant-tables", "--datadir=" + (folder_ / "data"),
+             "--port=" + std::to_string(port_), "--bind-address=127.0.0.1", "--socket=" + (folder_ / "socket"),
+             "--pid-file=" + (folder_ / "pid"), "--max-connections=250", "--innodb-log-file-size=4M",
+             "--innodb-buffer-pool-size=8M", "--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve"},
+            folder_ / "mariadbd.log"};
     };
 
     class connection {

@@ -20,8 +20,8 @@ struct libpq_client {
     public:
         server() {
             std::ofstream(folder_ / "password") << "secret\n";
-            run_program({WEFT_POSTGRES_PROGRAMS "/initdb", "--pgdata", folder_ / "data", "--username", "tester", "--auth", "scram-sha-256",
-                         "--pwfile", folder_ / "password", "--encoding", "UTF8", "--locale", "C", "--no-sync"},
+            run_program({WEFT_POSTGRES_PROGRAMS "/initdb", "--pgdata", folder_ / "data", "--username", "tester", "--auth",
+                         "scram-sha-256", "--pwfile", folder_ / "password", "--encoding", "UTF8", "--locale", "C", "--no-sync"},
                         folder_ / "initdb.log", run_as::an_unprivileged_user);
             make_certificate(folder_ / "key.pem", certificate(), run_as::an_unprivileged_user);
             start();
@@ -41,9 +41,9 @@ struct libpq_client {
 
         const working_folder folder_{run_as::an_unprivileged_user};
         const std::uint16_t port_ = free_port();
-        server_process process_{{WEFT_POSTGRES_PROGRAMS "/postgres", "-D", folder_ / "data", "-p", std::to_string(port_), "-k", "", "-c",
-                                 "listen_addresses=127.0.0.1", "-c", "max_connections=250", "-c", "fsync=off", "-c", "ssl=on", "-c",
-                                 "ssl_cert_file=" + certificate(), "-c", "ssl_key_file=" + (folder_ / "key.pem")},
+        server_process process_{{WEFT_POSTGRES_PROGRAMS "/postgres", "-D", folder_ / "data", "-p", std::to_string(port_), "-k",
+                                 "", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=250", "-c", "fsync=off", "-c",
+                                 "ssl=on", "-c", "ssl_cert_file=" + certificate(), "-c", "ssl_key_file=" + (folder_ / "key.pem")},
                                 folder_ / "postgres.log",
                                 {.user = run_as::an_unprivileged_user, .last_signal = SIGQUIT}};
     };
@@ -75,8 +75,9 @@ struct libpq_client {
         result ask(const char* statement, const std::vector<std::string>& values) {
             std::vector<const char*> pointers;
             for (const auto& each : values) pointers.push_back(each.c_str());
-            result answer(::PQexecParams(connection_.get(), statement, static_cast<int>(values.size()), nullptr, pointers.data(), nullptr,
-                                         nullptr, 0), ::PQclear);
+            result answer(::PQexecParams(connection_.get(), statement, static_cast<int>(values.size()), nullptr, pointers.data(),
+                                         nullptr, nullptr, 0),
+                          ::PQclear);
             if (::PQresultStatus(answer.get()) != PGRES_TUPLES_OK) throw call_failed(::PQerrorMessage(connection_.get()));
             return answer;
         }

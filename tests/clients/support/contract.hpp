@@ -94,8 +94,8 @@ public:
 
 private:
     const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-    std::array<soak::series, 3> figures_{soak::series{"memory", " KiB", 8192, 0.1, {}}, {"descriptors", "", 40, 0, {}},
-                                         {"threads", "", 8, 0, {}}};
+    std::array<soak::series, 3> figures_{
+        soak::series{"memory", " KiB", 8192, 0.1, {}}, {"descriptors", "", 40, 0, {}}, {"threads", "", 8, 0, {}}};
 };
 
 inline runtime_options client_runtime() {
@@ -120,8 +120,8 @@ protected:
         }
         const std::string_view text = from.any(random);
         const std::string answer = to.echo(number, text), expected = std::to_string(number) + ' ' + std::string(text);
-        EXPECT_TRUE(answer == expected) << answer.substr(0, 100) << " instead of " << expected.substr(0, 100) << "; " << answer.size()
-                                        << " and " << expected.size() << " bytes";
+        EXPECT_TRUE(answer == expected) << answer.substr(0, 100) << " instead of " << expected.substr(0, 100) << "; "
+                                        << answer.size() << " and " << expected.size() << " bytes";
     }
     /// \returns the message with which f fails.
     template <class F>
@@ -194,8 +194,8 @@ TYPED_TEST_P(clients, every_answer_is_right_soak) {
     figures.expect_flat();
 
     const auto stats = rt.stats();
-    std::printf("%ld calls on %ld connections, %ld of them moved; %llu parks, %llu hand-offs (%llu blocked), %u carriers\n", made.load(),
-                connections.load(), moves.load(), static_cast<unsigned long long>(stats.parks),
+    std::printf("%ld calls on %ld connections, %ld of them moved; %llu parks, %llu hand-offs (%llu blocked), %u carriers\n",
+                made.load(), connections.load(), moves.load(), static_cast<unsigned long long>(stats.parks),
                 static_cast<unsigned long long>(stats.hand_offs), static_cast<unsigned long long>(stats.blocked), stats.carriers);
     EXPECT_GT(moves, made / 100) << "hardly any call has parked";
     std::uint64_t parks = 0;
@@ -255,11 +255,14 @@ TYPED_TEST_P(clients, a_stop_ends_a_call) {
     waiting.request_stop();
     waiting.join();
 
-    auto next = this->in_fibers(rt, [&](int) {
-        auto random = this->seed_.of(0);
-        connection c(server);
-        this->call(c, random, this->texts_);
-    }, 1);
+    auto next = this->in_fibers(
+        rt,
+        [&](int) {
+            auto random = this->seed_.of(0);
+            connection c(server);
+            this->call(c, random, this->texts_);
+        },
+        1);
     this->join(next);
 }
 
@@ -273,7 +276,8 @@ TYPED_TEST_P(clients, a_deadline_ends_a_call) {
         {
             connection c(server);
             this->call(c, random, this->texts_);
-            const std::string said = with_timeout(std::chrono::milliseconds(50 + i), [&] { return this->fails_in_a_long_call(c); });
+            const std::string said =
+                with_timeout(std::chrono::milliseconds(50 + i), [&] { return this->fails_in_a_long_call(c); });
             EXPECT_NE(said.find(TypeParam::interruption(ETIMEDOUT)), std::string::npos) << said;
         }
         connection c(server);

@@ -64,8 +64,8 @@ pid_t start_program(const std::vector<std::string>& words, const std::string& lo
 
 std::string failure_of(const std::vector<std::string>& words, int status, const std::string& log) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127) return words[0] + " cannot be started";
-    return words[0] + " has ended with " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) + ":\n" +
-           end_of(log);
+    return words[0] + " has ended with " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) +
+           ":\n" + end_of(log);
 }
 
 void give(const std::string& path, run_as owner) {
@@ -122,9 +122,10 @@ void run_program(const std::vector<std::string>& words, const std::string& log, 
 }
 
 void make_certificate(const std::string& key, const std::string& certificate, run_as owner) {
-    run_program({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-                 "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate},
-                certificate + ".log");
+    run_program(
+        {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+         "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate},
+        certificate + ".log");
     std::filesystem::permissions(key, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     give(key, owner);
     give(certificate, owner);
