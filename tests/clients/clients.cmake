@@ -20,6 +20,8 @@ add_library(clients_support STATIC EXCLUDE_FROM_ALL clients/support/server_proce
 weft_compile_options(clients_support)
 target_include_directories(clients_support PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 
+add_custom_target(weft_client_tests)   # for make soak-hooks
+
 # weft_client_test(library target program...)
 function(weft_client_test library target)
     set(missing)
@@ -38,6 +40,7 @@ function(weft_client_test library target)
     set(test clients_${library}_test)
     add_executable(${test} clients/${library}_test.cpp)
     weft_compile_options(${test} LENIENT)
+    add_dependencies(weft_client_tests ${test})
     target_link_libraries(${test} PRIVATE clients_support weft_test_support weft_hooks ${target})
     if(WEFT_POSTGRES)
         cmake_path(GET WEFT_POSTGRES PARENT_PATH programs)
