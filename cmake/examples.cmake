@@ -65,6 +65,14 @@ if(WEFT_TESTS)
             endif()
         endforeach()
     endif()
+    if(TARGET example_clients)   # tests/clients has it ask real servers
+        add_test(NAME example.clients_wrong_url COMMAND example_clients gopher://127.0.0.1)
+        set_tests_properties(example.clients_wrong_url PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION
+                             "^clients: the URL must begin with redis://[^\n]*\n$")
+        add_test(NAME example.clients_no_server COMMAND example_clients redis://127.0.0.1:1 --calls 10)   # of TCP's port service multiplexer
+        set_tests_properties(example.clients_no_server PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION
+                             "^0 right answers, 10 failures, .*the first failure: hiredis: Connection refused\n$")
+    endif()
     add_test(NAME example.ring COMMAND example_ring 64 1000)
     set_tests_properties(example.ring PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION "^[0-9]+, [0-9]+\n$")
 endif()

@@ -16,6 +16,11 @@ weft_compile_options(clients_support)
 target_include_directories(clients_support PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 
 add_custom_target(weft_client_tests)   # for make soak-hooks
+set(WEFT_CLIENTS_EXAMPLE)
+if(WEFT_EXAMPLES AND TARGET CLI11::CLI11 AND TARGET PkgConfig::hiredis AND TARGET PkgConfig::libpq AND TARGET PkgConfig::libmariadb
+   AND TARGET PkgConfig::libcurl)   # as cmake/examples.cmake builds it, which comes later
+    set(WEFT_CLIENTS_EXAMPLE "${PROJECT_BINARY_DIR}/examples/clients")
+endif()
 
 # weft_client_test(library target program...)
 function(weft_client_test library target)
@@ -43,6 +48,10 @@ function(weft_client_test library target)
     endif()
     target_compile_definitions(${test} PRIVATE WEFT_MARIADB_SERVER="${WEFT_MARIADB_SERVER}" WEFT_PYTHON="${Python3_EXECUTABLE}"
                                                WEFT_ECHO_SERVER="${CMAKE_CURRENT_SOURCE_DIR}/clients/echo_server.py")
+    if(WEFT_CLIENTS_EXAMPLE)
+        add_dependencies(${test} example_clients)
+        target_compile_definitions(${test} PRIVATE WEFT_CLIENTS_EXAMPLE="${WEFT_CLIENTS_EXAMPLE}")
+    endif()
     set(common WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}" DISCOVERY_TIMEOUT 60)
     set(once PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT} LABELS clients)
     gtest_discover_tests(${test} ${common} TEST_FILTER "-*timing*" ${once})

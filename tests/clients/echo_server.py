@@ -1,6 +1,6 @@
 """echo_server.py PORT [TLS_PORT CERTIFICATE KEY] - an HTTP/1.1 server that tests can kill: it answers with what was posted.
 
-POST /echo gives the body back. GET /refused/N answers 404 with a text that names N. GET /never is not answered.
+POST /echo gives the body back; so does GET, which has none. GET /refused/N answers 404 with a text that names N. GET /never is not answered.
 """
 import asyncio
 import ssl
@@ -36,7 +36,7 @@ class Connection(asyncio.Protocol):
         body = bytes(self.received[head_ends + 4:end])
         del self.received[:end]
         path = lines[0].split(" ")[1]
-        if path == "/echo":
+        if path.startswith("/echo"):
             self.write("200 OK", body)
         elif path.startswith("/refused/"):
             self.write("404 Not Found", b"there is no " + path.rpartition("/")[2].encode())

@@ -105,5 +105,12 @@ TEST_F(hiredis, a_thousand_fibers_wait_at_once_timing) {
     EXPECT_LE(carriers, 4u);
 }
 
+#ifdef WEFT_CLIENTS_EXAMPLE
+TEST(hiredis_example, asks_the_server) {
+    const hiredis_client::server server;
+    expect_example_to_ask(server.url());
+}
+#endif
+
 }  // namespace
 }  // namespace weft::test

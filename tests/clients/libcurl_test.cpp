@@ -123,5 +123,12 @@ class library_life : public testing::Environment {
 INSTANTIATE_TYPED_TEST_SUITE_P(libcurl_http, clients, libcurl_client<scheme::http>);
 INSTANTIATE_TYPED_TEST_SUITE_P(libcurl_https, clients, libcurl_client<scheme::https>);
 
+#ifdef WEFT_CLIENTS_EXAMPLE
+TEST(libcurl_example, asks_the_server) {
+    const libcurl_client<scheme::http>::server server;
+    expect_example_to_ask(server.url("/echo?%d"));
+}
+#endif
+
 }  // namespace
 }  // namespace weft::test

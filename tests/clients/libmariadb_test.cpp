@@ -91,5 +91,12 @@ class library_life : public testing::Environment {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(libmariadb, clients, libmariadb_client);
 
+#ifdef WEFT_CLIENTS_EXAMPLE
+TEST(libmariadb_example, asks_the_server) {
+    const libmariadb_client::server server;
+    expect_example_to_ask("mysql://tester:secret@127.0.0.1:" + std::to_string(server.port()));
+}
+#endif
+
 }  // namespace
 }  // namespace weft::test

@@ -36,6 +36,10 @@ struct libpq_client {
                    " user=tester password=secret dbname=postgres sslmode=verify-full sslrootcert=" + certificate();
         }
 
+        std::string url() const {
+            return "postgres://tester:secret@127.0.0.1:" + std::to_string(port_) + "/postgres?sslmode=require";
+        }
+
     private:
         std::string certificate() const { return folder_ / "certificate.pem"; }
 
@@ -91,6 +95,13 @@ struct libpq_client {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(libpq, clients, libpq_client);
+
+#ifdef WEFT_CLIENTS_EXAMPLE
+TEST(libpq_example, asks_the_server) {
+    const libpq_client::server server;
+    expect_example_to_ask(server.url());
+}
+#endif
 
 }  // namespace
 }  // namespace weft::test

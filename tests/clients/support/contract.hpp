@@ -290,4 +290,14 @@ REGISTER_TYPED_TEST_SUITE_P(clients, every_answer_is_right_soak,
                             a_server_that_is_killed_fails_each_call_and_serves_again_when_restarted, a_stop_ends_a_call,
                             a_deadline_ends_a_call);
 
+#ifdef WEFT_CLIENTS_EXAMPLE
+/// examples/clients asks this server.
+inline void expect_example_to_ask(const std::string& url) {
+    const working_folder folder(run_as::the_same_user);
+    const std::string said =
+        run_program({WEFT_CLIENTS_EXAMPLE, url, "--fibers", "30", "--calls", "300", "--limit", "60000"}, folder / "log");
+    EXPECT_NE(said.find("300 right answers, 0 failures"), std::string::npos) << said;
+}
+#endif
+
 }  // namespace weft::test

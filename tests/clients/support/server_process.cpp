@@ -115,10 +115,11 @@ void server_process::kill() {
     child_ = -1;
 }
 
-void run_program(const std::vector<std::string>& words, const std::string& log, run_as user) {
+std::string run_program(const std::vector<std::string>& words, const std::string& log, run_as user) {
     const pid_t child = start_program(words, log, user, SIGKILL);
     int status = 0;
     if (::waitpid(child, &status, 0) != child || status != 0) throw std::runtime_error(failure_of(words, status, log));
+    return end_of(log);
 }
 
 void make_certificate(const std::string& key, const std::string& certificate, run_as owner) {

@@ -66,8 +66,8 @@ private:
     pid_t child_ = -1;
 };
 
-/// Runs a program to its end. \throws std::runtime_error with the end of its log, if that is not 0
-void run_program(const std::vector<std::string>& words, const std::string& log, run_as user = run_as::the_same_user);
+/// Runs a program to its end. \returns the end of its log \throws std::runtime_error with that, if the program does not end with 0
+std::string run_program(const std::vector<std::string>& words, const std::string& log, run_as user = run_as::the_same_user);
 
 /// Makes a key and a certificate for localhost and 127.0.0.1, signed by itself.
 void make_certificate(const std::string& key, const std::string& certificate, run_as owner = run_as::the_same_user);
