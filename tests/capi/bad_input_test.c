@@ -117,6 +117,7 @@ static const struct row rows[] = {
     LISTED(group_init_of_null),
     LISTED(group_wait_of_null),
     LISTED(event_wait_of_null),
+    LISTED(as_thread_without_a_function),
     LISTED(blocking_without_a_function),
     LISTED(await_without_start),
     LISTED(coroutine_without_a_body),
