@@ -44,3 +44,12 @@ foreach(kind IN ITEMS shared inside)
     set_tests_properties(hooks.own_calls.${kind} PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT})
 endforeach()
 target_compile_definitions(hooks_inside PRIVATE WEFT_INSIDE=1)
+
+# Locks and conditions of the threads library, by fibers and threads.
+if(TARGET weft_hooks)
+    add_executable(hooks_locks_test hooks/locks.cpp hooks/crowds_at_locks.cpp)
+    weft_compile_options(hooks_locks_test LENIENT)
+    target_precompile_headers(hooks_locks_test REUSE_FROM weft_test_pch)
+    target_link_libraries(hooks_locks_test PRIVATE weft_test_support weft_hooks)
+    weft_discover(hooks_locks_test)
+endif()
