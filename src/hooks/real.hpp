@@ -1,0 +1,63 @@
+// real.hpp - the C library's own functions, which this library hides.
+//
+// A call that is not a fiber's goes to the C library's function and not straight to the kernel. A thread
+// that waits in read() can be cancelled there (pthread_cancel()), and fcntl(), select() and lockf() are
+// more than a system call.
+//
+// REAL-1  The function is looked up before main(), and at the first call if that is earlier. While the
+//         loader looks it up, and where there is nothing to find, as in a static program, get() is null
+//         and the caller makes the system call itself.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/atomic.hpp"
+
+namespace weft::hooks {
+
+/// dlsym() for what lies behind this library. \returns null if there is no such function, or if the calling
+/// thread is in a look-up already.
+void* look_up(const char* name) noexcept;
+
+/// The name of a function, as an argument of a template.
+template <std::size_t Size>
+struct function_name {
+    consteval explicit(false) function_name(const char (&s)[Size]) { std::copy_n(s, Size, text); }
+    char text[Size] = {};
+};
+
+/// \tparam F  the type of the function.
+template <function_name Name, class F>
+class real_function {
+public:
+    /// \returns  null: REAL-1.
+    static F* get() noexcept {
+        static_cast<void>(&is_looked_up_early);  // makes it exist
+        // relaxed: the function was there before its address
+        void* const f = found.load(detail::relaxed);
+        if (!f) [[unlikely]]
+            return as_function(look_up_and_keep());
+        return as_function(f);
+    }
+
+private:
+    static F* as_function(void* f) noexcept { return f == &absent ? nullptr : reinterpret_cast<F*>(f); }
+
+    [[gnu::noinline, gnu::cold]] static void* look_up_and_keep() noexcept {
+        void* const f = look_up(Name.text);
+        if (f) found.store(f, detail::relaxed);  // by any thread the same
+        return f ? f : &absent;
+    }
+
+    static bool look_up_early() noexcept {
+        if (look_up_and_keep() == &absent) found.store(&absent, detail::relaxed);  // before main() nobody is in a look-up
+        return true;
+    }
+
+    static inline constinit detail::atomic<void*> found{nullptr};
+    static inline constinit char absent = 0;
+    static inline const bool is_looked_up_early = look_up_early();
+};
+
+}  // namespace weft::hooks
