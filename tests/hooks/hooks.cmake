@@ -69,3 +69,12 @@ if(TARGET weft AND TARGET weft_hooks)
     target_link_libraries(hooks_calls_test PRIVATE weft_test_support weft_hooks util)
     weft_discover(hooks_calls_test TEST_PREFIX calls.)
 endif()
+
+# Locks and conditions of the threads library, by fibers and threads.
+if(TARGET weft_hooks)
+    add_executable(hooks_locks_test hooks/locks.cpp hooks/crowds_at_locks.cpp)
+    weft_compile_options(hooks_locks_test LENIENT)
+    target_precompile_headers(hooks_locks_test REUSE_FROM weft_test_pch)
+    target_link_libraries(hooks_locks_test PRIVATE weft_test_support weft_hooks)
+    weft_discover(hooks_locks_test)
+endif()
