@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -103,6 +103,11 @@ soak-python: setup setup-python ## Python functions as fibers, everything at onc
 	$(call configure,release)
 	cmake --build --preset release --target weft_python --parallel $(JOBS)
 	PYTHONPATH=build/release/python PYTHONDONTWRITEBYTECODE=1 build/tools/python/bin/python python/tests/soak.py $(or $(MINUTES),20) $(SEED)
+
+soak-hooks: setup ## client libraries in fibers, unmodified, with real servers, for MINUTES=30, or for CALLS=1000000 in all; SEED=n
+	$(call configure,release)
+	cmake --build --preset release --target weft_client_tests --parallel $(JOBS)
+	tests/clients/soak build/release/tests $(if $(CALLS),--calls $(CALLS),--minutes $(or $(MINUTES),30)) $(if $(SEED),--seed $(SEED))
 
 chaos: setup ## kills actors at random in a tree of supervisors for SECONDS=60
 	$(call configure,release)

@@ -21,3 +21,12 @@ else()
         COMMAND ${CMAKE_COMMAND} -E echo "weft_bench_uring needs liburing-dev (2.3 or later), libcli11-dev and nlohmann-json3-dev: make setup setup-uring"
         COMMAND ${CMAKE_COMMAND} -E false)
 endif()
+
+# bench/hooks compares ways to use a client library that blocks: bench/hooks/run.
+file(GLOB hooks_bench_sources CONFIGURE_DEPENDS "bench/hooks/*.cpp")
+weft_buildable(bench_hooks "${hooks_bench_sources}" weft_hooks weft_redis PkgConfig::hiredis CLI11::CLI11)
+if(WEFT_BUILD_bench_hooks)
+    add_executable(weft_bench_hooks ${hooks_bench_sources})
+    weft_compile_options(weft_bench_hooks)
+    target_link_libraries(weft_bench_hooks PRIVATE weft_redis weft_hooks PkgConfig::hiredis CLI11::CLI11)
+endif()

@@ -158,6 +158,7 @@ typedef struct weft_runtime_options {
     int32_t at_limit;          /* WEFT_AT_LIMIT_... */
     bool inspect;              /* answer `weft dump PID` */
     bool torture_migration;    /* for tests: fibers change their thread whenever they may */
+    bool hooks;                /* calls that block park in fibers that are threads (libweft_hooks.so) */
     const char* name;          /* begins the names of its threads; null: "weft" */
     void* user;                /* the first argument of the functions below */
     /* A failure that no join takes, called on the fiber that failed or where its handle is dropped.
@@ -232,6 +233,7 @@ typedef struct weft_attributes {
     int32_t priority;   /* WEFT_PRIORITY_... */
     bool no_preempt;    /* it keeps its worker however long it computes or blocks */
     bool run_now;       /* it begins at once, and the spawner goes on when it first waits or ends */
+    bool as_thread;     /* it is a thread to the code it calls: weft_as_thread() for its whole life */
 } weft_attributes;
 WEFT_SIZED(weft_attributes)
 
@@ -451,6 +453,11 @@ WEFT_API WEFT_CHECK weft_status weft_event_wait(weft_event* e, int64_t timeout_n
  * call that has begun is waited for, and then a stop is reported in place of its result.
  * WEFT_EFAILED as weft_join(). Parks */
 WEFT_API WEFT_CHECK weft_status weft_blocking(weft_body f, void* arg, int* result);
+/* Runs f(arg) on the calling fiber, which is a thread to the code it calls meanwhile: errno, thread-local
+ * variables, keys and the owners of locks follow the fiber, and with the option `hooks` calls that block
+ * park. On a plain thread, or inside another such call, f simply runs. `result` may be null.
+ * WEFT_EFAILED as weft_join(); WEFT_ESYSTEM if the system refuses a thread. May park */
+WEFT_API WEFT_CHECK weft_status weft_as_thread(weft_body f, void* arg, int* result);
 /* Calls start(arg, r), which begins some work, and waits until weft_resume_with(r, ...) is called,
  * from anywhere, during start or later. The status is the one given there, and *value (may be null)
  * the value if that is WEFT_OK.

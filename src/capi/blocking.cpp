@@ -1,6 +1,7 @@
 // blocking.cpp - code that blocks or calls back, in C.
 #include <weft/blocking.hpp>
 
+#include <weft/fiber.hpp>
 #include <weft/io/descriptor.hpp>
 
 #include <exception>
@@ -34,6 +35,24 @@ weft_status weft_blocking(weft_body f, void* arg, int* result) {
         int value = 0;
         std::exception_ptr failure;
         weft::blocking([&] {
+            try {
+                value = body_call{f, arg, failures()}();
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        });
+        if (failure) return failure_of_body(failure);
+        if (result) *result = value;
+        return WEFT_OK;
+    });
+}
+
+weft_status weft_as_thread(weft_body f, void* arg, int* result) {
+    if (!f) return refuse("weft_as_thread", "the function is null");
+    return guarded([&]() -> weft_status {
+        int value = 0;
+        std::exception_ptr failure;
+        weft::this_fiber::as_thread([&] {
             try {
                 value = body_call{f, arg, failures()}();
             } catch (...) {

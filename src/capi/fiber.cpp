@@ -38,6 +38,7 @@ weft_status read_attributes(const char* function, const weft_attributes* given, 
     into.stack_bytes = a.stack_bytes;
     into.preempt = !a.no_preempt;
     into.run_now = a.run_now;
+    into.as_thread = a.as_thread;
     switch (a.migrate) {
         case WEFT_MIGRATE_ALWAYS: into.move = migrate::always; break;
         case WEFT_MIGRATE_BEFORE_START: into.move = migrate::before_start; break;

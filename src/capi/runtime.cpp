@@ -68,6 +68,7 @@ runtime_options options_of(const weft_runtime_options& o) {
     r.hog_nice = o.hog_nice;
     r.dump_signal = o.dump_signal;
     r.inspect = o.inspect;
+    r.hooks = o.hooks;
     if (o.torture_migration) r.migration = migration_policy::torture;
     if (o.name) r.name = o.name;
     if (o.on_unhandled)

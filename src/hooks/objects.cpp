@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/atomic.hpp"
 #include "hooks/table.hpp"
@@ -54,6 +55,24 @@ int leave_if_meant(dl_phdr_info* object, std::size_t, void* what) {
     return 1;
 }
 
+struct find {
+    std::string_view wanted;
+    std::optional<found_object> found;
+};
+
+int look_at(dl_phdr_info* object, std::size_t, void* what) {
+    auto& f = *static_cast<find*>(what);
+    if (!is_meant(object->dlpi_name, f.wanted)) return 0;
+    f.found.emplace().path = object->dlpi_name;
+    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+        const auto& part = object->dlpi_phdr[i];
+        if (part.p_type != PT_GNU_RELRO) continue;
+        f.found->read_only_from = object->dlpi_addr + part.p_vaddr;
+        f.found->read_only_to = f.found->read_only_from + part.p_memsz;
+    }
+    return 1;
+}
+
 }  // namespace
 
 bool is_left_alone(const void* caller) noexcept {
@@ -70,6 +89,10 @@ int leave_alone(const char* object_file) {
     return s.result;
 }
 
-int adopt(const char*) { return ENOSYS; }
+std::optional<found_object> find_object(const char* name) {
+    find f{name, {}};
+    ::dl_iterate_phdr(look_at, &f);
+    return std::move(f.found);
+}
 
 }  // namespace weft::hooks

@@ -248,7 +248,8 @@ http::response http_connection::handle(http::request& q) {
     try {
         std::optional<deadline_frame> frame;
         if (until != never) frame.emplace(until);
-        auto response = service_.routes.handle(q);
+        auto response = service_.options.as_threads ? this_fiber::as_thread([&] { return service_.routes.handle(q); })
+                                                    : service_.routes.handle(q);
         if (response.status >= 200 && response.status <= 999) return response;
         throw std::out_of_range("weft: no final status: " + std::to_string(response.status));
     } catch (const cancelled&) {

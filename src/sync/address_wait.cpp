@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 
+#include "base/fork.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sync/parking_lot.hpp"
 
@@ -24,6 +25,13 @@ constexpr std::size_t bucket_count = 256;
 constinit std::array<parking_bucket, bucket_count> lock_buckets, condition_buckets;
 constinit parking_lot locks{lock_buckets, parked_for_locks};
 constinit parking_lot conditions{condition_buckets, parked_for_conditions};
+
+[[gnu::constructor(before_static_objects)]] void address_waits_follow_forks() noexcept {
+    follow_forks({.in_child = [] {
+        locks.forget_all();
+        conditions.forget_all();
+    }});
+}
 
 time_point time_of(std::int64_t until) noexcept { return until == hook_never ? never : time_point(duration(until)); }
 

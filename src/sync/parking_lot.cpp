@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <memory>
+
+#include <weft/detail/annotated_locks.hpp>
 
 #include "fiber/wake_all.hpp"
 #include "sched/wait/wait.hpp"
@@ -111,6 +114,11 @@ void parking_lot::wake_all(const void* address) noexcept {
             if (auto* const w = p->address == address ? claim(*p) : nullptr) claimed.push_back(*w);
     }
     unpark_all(claimed);
+}
+
+void parking_lot::forget_all() noexcept {
+    for (auto& b : buckets_) std::construct_at(&b);  // a lock may be held by a thread that is not here
+    parked_.store(0, relaxed);  // the only thread
 }
 
 }  // namespace weft::detail

@@ -101,6 +101,9 @@ public:
     void wake_oldest(const void* address) noexcept;
     void wake_all(const void* address) noexcept;
 
+    /// In a forked child, which has none of the fibers.
+    void forget_all() noexcept;
+
 private:
     class guest;
 

@@ -61,6 +61,7 @@ ROW(acquire_of_null, weft_semaphore_acquire(NULL, WEFT_FOREVER))
 ROW(group_init_of_null, weft_wait_group_init(NULL, 1))
 ROW(group_wait_of_null, weft_wait_group_wait(NULL, WEFT_FOREVER))
 ROW(event_wait_of_null, weft_event_wait(NULL, WEFT_FOREVER))
+ROW(as_thread_without_a_function, weft_as_thread(NULL, NULL, NULL))
 ROW(blocking_without_a_function, weft_blocking(NULL, NULL, NULL))
 ROW(await_without_start, weft_await_callback(NULL, NULL, NULL, NULL))
 ROW(coroutine_without_a_body, weft_coroutine_create(NULL, NULL, 0, (weft_coroutine**)(void*)room))
@@ -116,6 +117,7 @@ static const struct row rows[] = {
     LISTED(group_init_of_null),
     LISTED(group_wait_of_null),
     LISTED(event_wait_of_null),
+    LISTED(as_thread_without_a_function),
     LISTED(blocking_without_a_function),
     LISTED(await_without_start),
     LISTED(coroutine_without_a_body),

@@ -51,6 +51,44 @@ ANYWHERE_TEST(a_blocking_call_can_fail) {
     CHECK(strstr(weft_error(), "no such file") == NULL);
 }
 
+struct state_of_a_thread {
+    pthread_t self;
+};
+
+static int is_a_thread(void* state) {
+    struct state_of_a_thread* s = (struct state_of_a_thread*)state;
+    s->self = pthread_self();
+    errno = EDOM;
+    IGNORE(weft_yield());
+    CHECK_EQ(errno, EDOM);
+    CHECK(pthread_equal(s->self, pthread_self()));
+    return 19;
+}
+
+ANYWHERE_TEST(a_call_as_a_thread_keeps_what_is_per_thread) {
+    struct state_of_a_thread s;
+    int result = 0;
+    CHECK_STATUS(weft_as_thread(is_a_thread, &s, &result), WEFT_OK);
+    CHECK_EQ(result, 19);
+    CHECK_STATUS(weft_as_thread(is_a_thread, &s, NULL), WEFT_OK);
+}
+
+FIBER_TEST(a_fiber_is_a_thread_for_its_life) {
+    struct state_of_a_thread s;
+    weft_attributes a;
+    weft_fiber* f = NULL;
+    weft_attributes_init(&a);
+    a.as_thread = true;
+    CHECK_STATUS(weft_spawn(NULL, is_a_thread, &s, &a, &f), WEFT_OK);
+    CHECK_EQ(check_join(f), 19);
+}
+
+ANYWHERE_TEST(a_call_as_a_thread_can_fail) {
+    char words[] = "no such row";
+    CHECK_STATUS(weft_as_thread(fails, words, NULL), WEFT_EFAILED);
+    CHECK_CONTAINS(weft_error(), "no such row");
+}
+
 static int blocks(void* pipe_end) {
     char byte = 0;
     CHECK_EQ(read(*(int*)pipe_end, &byte, 1), 1);

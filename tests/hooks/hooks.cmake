@@ -45,6 +45,21 @@ foreach(kind IN ITEMS shared inside)
 endforeach()
 target_compile_definitions(hooks_inside PRIVATE WEFT_INSIDE=1)
 
+# What a user sees of the hooks from outside.
+if(TARGET weft_cli)
+    add_executable(hooks_reads hooks/reads.cpp)
+    add_library(hooks_other_version SHARED EXCLUDE_FROM_ALL hooks/other_version.cpp)
+    foreach(target IN ITEMS hooks_reads hooks_other_version)
+        weft_compile_options(${target})
+    endforeach()
+    set_target_properties(hooks_reads PROPERTIES ENABLE_EXPORTS ON)   # its function has a name
+    target_link_libraries(hooks_reads PRIVATE weft)
+    add_dependencies(hooks_reads hooks_other_version weft_hooks)
+    add_test(NAME hooks.command COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hooks/check_command.py" $<TARGET_FILE:weft_cli>
+             $<TARGET_FILE:hooks_reads> $<TARGET_FILE:weft_hooks> $<TARGET_FILE:hooks_other_version>)
+    set_tests_properties(hooks.command PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT})
+endif()
+
 # The same calls on a thread and in fibers whose calls park.
 if(TARGET weft AND TARGET weft_hooks)
     file(GLOB calls_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/calls/*.cpp")
@@ -53,4 +68,13 @@ if(TARGET weft AND TARGET weft_hooks)
     target_precompile_headers(hooks_calls_test REUSE_FROM weft_test_pch)
     target_link_libraries(hooks_calls_test PRIVATE weft_test_support weft_hooks util)
     weft_discover(hooks_calls_test TEST_PREFIX calls.)
+endif()
+
+# Locks and conditions of the threads library, by fibers and threads.
+if(TARGET weft_hooks)
+    add_executable(hooks_locks_test hooks/locks.cpp hooks/crowds_at_locks.cpp)
+    weft_compile_options(hooks_locks_test LENIENT)
+    target_precompile_headers(hooks_locks_test REUSE_FROM weft_test_pch)
+    target_link_libraries(hooks_locks_test PRIVATE weft_test_support weft_hooks)
+    weft_discover(hooks_locks_test)
 endif()

@@ -34,6 +34,31 @@ TEST_P(http_server, answers) {
     EXPECT_EQ(c.ask("BREW / HTTP/1.1\r\nHost: a\r\n\r\n").status, 405);
 }
 
+thread_local int kept_by_a_library = 0;
+
+// Not inlined: a compiler keeps the address of a thread_local object.
+[[gnu::noinline]] void keep(int n) { kept_by_a_library = n; }
+[[gnu::noinline]] int kept() {
+    asm volatile("");
+    return kept_by_a_library;
+}
+
+TEST_P(http_server, handlers_are_threads_if_they_shall_be) {
+    app.get("/kept/{n}", [](const http::request& q) {
+        const int mine = std::stoi(std::string(q.path("n")));
+        keep(mine);
+        for (int i = 0; i < 5; ++i) this_fiber::sleep_for(100us);  // others run here meanwhile
+        return http::text(kept() == mine ? 200 : 500, "");
+    });
+    start({.as_threads = true});
+    std::vector<test::raw_client> clients;
+    for (int i = 0; i < 16; ++i) clients.push_back(connect());
+    for (int round = 0; round < 5; ++round) {
+        for (int i = 0; i < 16; ++i) clients[static_cast<std::size_t>(i)].send(get("/kept/" + std::to_string(i + 1)));
+        for (auto& c : clients) EXPECT_EQ(c.receive().status, 200);
+    }
+}
+
 TEST_P(http_server, keeps_a_connection_for_a_thousand_requests) {
     start();
     auto c = connect();

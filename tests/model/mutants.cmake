@@ -47,6 +47,19 @@ elseif(SOURCE STREQUAL "src/sync/mutex.cpp")
            [[owned_by(self) | (::model::mutant("MUTEX-5 take") ? 0 : crowded_if_waited_for(s)), acquire]])
     mutate([[owned_by(next->cell()) | crowded_if_waited_for(s)]]
            [[owned_by(next->cell()) | (::model::mutant("MUTEX-5 hand over") ? 0 : crowded_if_waited_for(s))]])
+elseif(SOURCE STREQUAL "src/sync/parking_lot.cpp")
+    mutate([[        me.publish(w);
+        fence(seq_cst);  // pairs with is_counted_after_release() (PARKING_LOT-2)
+        const int before = attempt(what);]] [[        if (!::model::mutant("PARKING_LOT-2 place")) me.publish(w);
+        fence(seq_cst);
+        const int before = attempt(what);
+        if (::model::mutant("PARKING_LOT-2 place")) me.publish(w);]])
+    leave_out("PARKING_LOT-3" [[wake_oldest(p.object);  // PARKING_LOT-3]])
+    mutate([[    me.publish(w);
+    give_up(what);  // PARKING_LOT-6]] [[    if (!::model::mutant("PARKING_LOT-6")) me.publish(w);
+    give_up(what);
+    if (::model::mutant("PARKING_LOT-6")) me.publish(w);]])
+    leave_out("PARKING_LOT-2 count" [[lot.parked_.fetch_add(1, relaxed);  // PARKING_LOT-2: ordered by the fence before the attempt]])
 elseif(SOURCE STREQUAL "src/actor/mailbox.cpp")
     mutate([[if (!r || !r->any) append(m);]] [[if (!r || (!r->any && !::model::mutant("MAILBOX-1"))) append(m);]])
     mutate([[oldest_ && oldest_ == cursor_ ?]] [[oldest_ && oldest_ == cursor_ && !::model::mutant("MAILBOX-2") ?]])

@@ -8,7 +8,7 @@ set(WEFT_MODEL_SOURCES
     src/sync/shared_mutex.cpp src/sync/waiting_room.cpp)
 set(WEFT_MODEL_MUTATED src/actor/mailbox.cpp src/actor/mailbox_receive.cpp src/sync/cell.cpp
     src/sync/cell_graph.cpp src/sync/cell_read.cpp src/sync/channel_core.cpp src/sync/dataflow.cpp
-    src/sync/mutex.cpp src/sync/select.cpp python/src/weft/_gate.h)
+    src/sync/mutex.cpp src/sync/parking_lot.cpp src/sync/select.cpp python/src/weft/_gate.h)
 
 # The checker itself takes nearly all the time and touches no memory of the tests, so sanitizers leave it alone (measured:
 # five times faster); the tests and the code under test are instrumented as everywhere.

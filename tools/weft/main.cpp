@@ -7,6 +7,7 @@
 #include "command_line.hpp"
 #include "dump/command.hpp"
 #include "reload/command.hpp"
+#include "run/command.hpp"
 
 int main(int argc, char** argv) {
     CLI::App program("weft: stackful fibers for C++20", "weft");
@@ -24,6 +25,8 @@ int main(int argc, char** argv) {
     dump::add_dump(*program.add_subcommand("dump", "Show the fibers of a process"), dumps);
     dump::dump_options hooks;
     dump::add_hooks(*program.add_subcommand("hooks", "Show which calls of libraries have parked in the fibers of a process"), hooks);
+    run::run_options runs;
+    run::add_run(*program.add_subcommand("run", "Start a program in which calls that block park in fibers"), runs);
     reload::reload_options reloads;
     reload::add_reload(*program.add_subcommand("reload", "Let a master process replace its worker processes"), reloads);
     program.add_subcommand("version", "Print the version")->callback([] { std::cout << "weft " WEFT_VERSION << std::endl; });

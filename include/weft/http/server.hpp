@@ -54,6 +54,9 @@ struct server_options {
     std::size_t min_rate = 1024;
     /// For a handler, as with_timeout(); then 503, and on_error is called.
     std::chrono::nanoseconds request_timeout = no_limit;
+    /// Whether handlers run in this_fiber::as_thread: a client library that keeps something per thread may
+    /// be used in them, and with runtime_options::hooks one that blocks.
+    bool as_threads = false;
     /// When this many are open, further ones wait to be accepted. Must not be zero.
     std::size_t max_connections = 100000;
 

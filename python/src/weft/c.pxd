@@ -80,6 +80,7 @@ cdef extern from "<weft/c.h>" nogil:
         int32_t at_limit
         bint inspect
         bint torture_migration
+        bint hooks
         const char *name
         void *user
         void (*on_unhandled)(void *user, const weft_fiber_info *fiber, weft_status s, const char *words) noexcept nogil
@@ -110,6 +111,7 @@ cdef extern from "<weft/c.h>" nogil:
         int32_t priority
         bint no_preempt
         bint run_now
+        bint as_thread
     ctypedef struct weft_scope_options:
         size_t size
         size_t limit
@@ -226,6 +228,7 @@ cdef extern from "<weft/c.h>" nogil:
     void weft_event_reset(weft_event *e)
     weft_status weft_event_wait(weft_event *e, int64_t timeout_ns)
     weft_status weft_blocking(weft_body f, void *arg, int *result)
+    weft_status weft_as_thread(weft_body f, void *arg, int *result)
     weft_status weft_await_callback(void (*start)(void *arg, weft_resume *r) noexcept nogil, void (*on_cancel)(void *arg) noexcept nogil, void *arg, void**value)
     void weft_resume_with(weft_resume *r, weft_status s, void *value)
     void weft_resume_drop(weft_resume *r)

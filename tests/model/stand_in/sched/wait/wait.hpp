@@ -92,6 +92,12 @@ public:
         return cell_.outcome == outcome_stopped ? wait_end::stopped : wait_end::notified;
     }
 
+    bool abandon() noexcept {
+        if (!cell_.word.claim(ticket_)) return false;
+        cell_.word.end_claimed();
+        return true;
+    }
+
 private:
     wait_cell& cell_;
     atomic<std::uint32_t>& signal_;

@@ -1,0 +1,74 @@
+"""Checks `weft run --hooks`, `weft hooks PID`, WEFT_HOOKS_AUDIT and what a dump says of hooked calls.
+
+    check_command.py WEFT READS LIBRARY OTHER_VERSION
+
+READS is tests/hooks/reads.cpp, LIBRARY is libweft_hooks.so, OTHER_VERSION a library that refuses the table.
+"""
+import json
+import os
+import subprocess
+import sys
+import time
+
+weft, reads, library, other_version = sys.argv[1:]
+failures = []
+
+
+def expect(what, fact, said=""):
+    print(("ok      " if fact else "FAILED  ") + what)
+    if not fact:
+        failures.append(what)
+        print(said)
+
+
+def run(*words, given="", **variables):
+    return subprocess.run(words, input=given, text=True, capture_output=True, env={**os.environ, **variables}, timeout=60)
+
+
+def main():
+    r = run(reads, given="abc", WEFT_HOOKS="1")
+    expect("without the library one line says so, and the calls block", r.returncode == 0 and "read 3" in r.stdout and "plain" in r.stdout
+           and r.stderr.count("\n") == 1 and "libweft_hooks.so is not loaded" in r.stderr, r)
+    r = run(reads, given="abc", LD_PRELOAD=library)
+    expect("the library alone changes nothing", r.returncode == 0 and "plain" in r.stdout and r.stderr == "", r)
+    r = run(reads, given="abc", LD_PRELOAD=other_version, WEFT_HOOKS="1")
+    expect("a library of another version is refused", r.returncode == 0 and "plain" in r.stdout and "another version" in r.stderr, r)
+    r = run(reads, given="abc", WEFT_HOOKS="2")
+    expect("WEFT_HOOKS is 0 or 1", r.returncode != 0 and "WEFT_HOOKS must be a number from 0 to 1" in r.stderr, r)
+
+    r = run(weft, "run", "--hooks", "--audit", reads, given="abc")
+    expect("weft run --hooks", r.returncode == 0 and "read 3" in r.stdout and "hooked" in r.stdout, r)
+    expect("--audit prints the place of each call", "hooks: reads" in r.stderr.replace("hooks_reads", "reads") and "reads_to_the_end+0x" in r.stderr
+           and " 4 calls" in r.stderr, r.stderr)
+    for words, said in ((["run", "--hooks"], "which program"), (["run", reads], "--hooks"), (["run", "--hooks", "/none/such"], "No such file"),
+                        (["hooks", "1"], "does not serve dumps"), (["hooks"], "PID is required")):
+        r = run(weft, *words)
+        expect(f"weft {' '.join(words)} is refused", r.returncode != 0 and said in r.stderr, r)
+
+    with subprocess.Popen([weft, "run", "--hooks", reads], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "WEFT_INSPECT": "1"}) as child:
+        try:
+            expect("the other fiber runs while the reader waits", child.stdout.readline() == "hooked\n")
+            until = time.monotonic() + 30
+            while True:   # the fiber may be about to wait
+                said = run(weft, "hooks", str(child.pid)).stdout
+                if " 1 parks" in said or time.monotonic() > until:
+                    break
+            expect("weft hooks PID names the place", "reads_to_the_end+0x" in said and " 1 calls" in said and " 1 parks" in said, said)
+            as_json = run(weft, "hooks", str(child.pid), "--json").stdout
+            sites = json.loads(as_json)
+            expect("and as JSON", sites["active"] and any(s["call"] == "read" and s["parks"] == 1 for s in sites["sites"]), as_json)
+            said = run(weft, "dump", str(child.pid)).stdout
+            expect("a dump shows the call", "waiting for hooked read: read(0) in reads_to_the_end+0x" in said, said)
+            as_json = run(weft, "dump", str(child.pid), "--json").stdout
+            calls = [f["call"] for r in json.loads(as_json)["runtimes"] for f in r["fibers"] if "call" in f]
+            expect("and as JSON", len(calls) == 1 and calls[0]["name"] == "read" and calls[0]["descriptor"] == 0, as_json)
+            child.stdin.write("x")
+            child.stdin.close()
+            expect("it reads on", child.stdout.readline() == "read 1\n")
+        finally:
+            child.kill()
+
+
+main()
+sys.exit(1 if failures else 0)
