@@ -65,7 +65,7 @@ int lock(pthread_mutex_t* m, const time_limit& limit, const char* name, const vo
     const auto* const t = table_for(caller);
     if (!t) return lock_plainly(m, limit);
     if (type_of(m) == PTHREAD_MUTEX_ERRORCHECK && is_owned_by_caller(m)) return EDEADLK;
-    return fiber_call(*t, name, caller, -1, m).lock_wait(attempt, m, until(limit, *t));
+    return fiber_call(*t, name, caller, -1, m, &m->__data.__owner).lock_wait(attempt, m, until(limit, *t));
 }
 
 int unlock(pthread_mutex_t* m) noexcept {

@@ -50,8 +50,8 @@ int lock_shared(pthread_rwlock_t* l, const time_limit& limit, const char* name, 
     const auto* const t = table_for(caller);
     if (!t) return lock_plainly<Way>(l, limit);
     if (l->__data.__cur_writer == number_of_caller()) return EDEADLK;
-    const int r =
-        fiber_call(*t, name, caller, -1, writes ? place_of_writers(l) : l).lock_wait(attempt_at<Way>, l, until(limit, *t));
+    const int r = fiber_call(*t, name, caller, -1, writes ? place_of_writers(l) : l, &l->__data.__cur_writer)
+                      .lock_wait(attempt_at<Way>, l, until(limit, *t));
     if (r == 0 && !writes) tell_of_release(l);  // the next reader may read as well
     return r;
 }

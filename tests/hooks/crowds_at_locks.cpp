@@ -1,6 +1,7 @@
 // crowds_at_locks.cpp - many fibers and threads at locks and conditions of the threads library, with hooks.
 #include <gtest/gtest.h>
 
+#include <weft/dump.hpp>
 #include <weft/hooks.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <random>
 #include <shared_mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -264,6 +266,39 @@ TEST(crowd_at_locks, a_stop_does_not_end_the_wait) {
     c.notify_one();
     f.join();
     EXPECT_EQ(got, 2);
+}
+
+TEST(crowd_at_locks, LOCK_OWNERS_1_who_waits_for_whom_is_told) {
+    weft::runtime rt({.workers = 2, .hooks = true});
+    std::mutex a;
+    std::timed_mutex b;
+    std::atomic<bool> is_over{false}, has_a{false}, has_b{false};
+    auto one = start_as_thread(rt, [&] {
+        const std::lock_guard guard(a);
+        has_a = true;
+        while (!has_b) weft::this_fiber::yield();
+        while (!is_over)
+            if (b.try_lock_for(100ms)) b.unlock();
+    });
+    auto two = start_as_thread(rt, [&] {
+        const std::lock_guard guard(b);
+        has_b = true;
+        while (!has_a) weft::this_fiber::yield();
+        a.lock();
+        a.unlock();
+    });
+    std::string told;
+    while (told.find("wait for one another") == std::string::npos) {
+        std::ostringstream text;
+        for (const auto& d : weft::find_deadlocks()) text << d;
+        told = text.str();
+    }
+    is_over = true;
+    one.join();
+    two.join();
+    const auto has = [&](std::string_view words) { return told.find(words) != std::string::npos; };
+    EXPECT_TRUE(has("waits for pthread lock of fiber")) << told;
+    EXPECT_TRUE(has("pthread_mutex_lock(0x")) << told;
 }
 
 // The owner of a lock, a thread_local and an address of errno stay the fiber's while it moves. With WEFT_TORTURE_HAND_OFFS=1 carriers
