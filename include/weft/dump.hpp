@@ -27,6 +27,7 @@ struct hooked_call_snapshot {
     std::string_view name;  ///< of the function: "read"
     int descriptor = -1;  ///< -1: it has none, or several
     const void* caller = nullptr;  ///< the return address
+    const void* object = nullptr;  ///< the lock or the condition that it waits for
 };
 
 /// What a dump knows of one fiber. See take_snapshot() and docs/guide/14-looking-inside.md.

@@ -31,6 +31,8 @@ struct hook_call {
     const void* caller;           // the return address
     int descriptor = -1;          // of a call that has one
     const void* object = nullptr;  // of a call that waits for a lock or a condition
+    // of a lock: where the threads library keeps the number of who has it
+    const volatile int* owner = nullptr;
 };
 
 /// Times are nanoseconds of hook_table::now(); this one never comes.

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "hooks/conditions.hpp"
+#include "hooks/entry.hpp"
 #include "hooks/mutexes.hpp"
 
 namespace weft::hooks {
@@ -32,11 +33,11 @@ extern "C" {
 #pragma GCC visibility push(default)
 int mtx_lock(mtx_t* m) {
     using namespace weft::hooks;
-    return as_thrd(lock(inner(m), time_limit::none(), "mtx_lock", __builtin_return_address(0)));
+    return as_thrd(lock(inner(m), time_limit::none(), "mtx_lock", WEFT_CALLER));
 }
 int mtx_timedlock(mtx_t* __restrict m, const timespec* __restrict at) {
     using namespace weft::hooks;
-    return as_thrd(lock(inner(m), {CLOCK_REALTIME, at}, "mtx_timedlock", __builtin_return_address(0)));
+    return as_thrd(lock(inner(m), {CLOCK_REALTIME, at}, "mtx_timedlock", WEFT_CALLER));
 }
 int mtx_unlock(mtx_t* m) {
     using namespace weft::hooks;
@@ -44,11 +45,11 @@ int mtx_unlock(mtx_t* m) {
 }
 int cnd_wait(cnd_t* c, mtx_t* m) {
     using namespace weft::hooks;
-    return as_thrd(wait(inner(c), inner(m), time_limit::none(), "cnd_wait", __builtin_return_address(0)));
+    return as_thrd(wait(inner(c), inner(m), time_limit::none(), "cnd_wait", WEFT_CALLER));
 }
 int cnd_timedwait(cnd_t* __restrict c, mtx_t* __restrict m, const timespec* __restrict at) {
     using namespace weft::hooks;
-    return as_thrd(wait(inner(c), inner(m), at, "cnd_timedwait", __builtin_return_address(0)));
+    return as_thrd(wait(inner(c), inner(m), at, "cnd_timedwait", WEFT_CALLER));
 }
 int cnd_signal(cnd_t* c) {
     using namespace weft::hooks;

@@ -2,24 +2,15 @@
 
 #include <cerrno>
 
-#include "hooks/fiber_call.hpp"
+#include "hooks/entry.hpp"
 #include "hooks/mutexes.hpp"
-#include "hooks/system_function.hpp"
 
 namespace weft::hooks {
 namespace {
 
 // glibc keeps functions for conditions of another shape under these names, for programs that were linked before 2003.
 // Where it does not, there is no such version.
-constexpr const char* version = "GLIBC_2.3.2";
-
-constinit system_function<int(pthread_cond_t*, pthread_mutex_t*)> system_wait("pthread_cond_wait", version);
-constinit system_function<int(pthread_cond_t*, pthread_mutex_t*, const timespec*)> system_timedwait("pthread_cond_timedwait",
-                                                                                                    version);
-constinit system_function<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> system_clockwait(
-    "pthread_cond_clockwait");
-constinit system_function<int(pthread_cond_t*)> system_signal("pthread_cond_signal", version);
-constinit system_function<int(pthread_cond_t*)> system_broadcast("pthread_cond_broadcast", version);
+constexpr function_name version = "GLIBC_2.3.2";
 
 // The C library's names for these bits are private. They are part of what processes share.
 constexpr unsigned shared_bit = 1, monotonic_bit = 2;
@@ -63,24 +54,25 @@ void wake_fibers(const pthread_cond_t* c, bool all) noexcept {
 int wait(pthread_cond_t* c, pthread_mutex_t* m, const time_limit& limit, const char* name, const void* caller) {
     if (const auto* const t = table_at(c, m, limit, caller)) return park_at(*t, c, m, limit, name, caller);
     tell_of_release_to_come(m);
-    return limit.at ? system_clockwait(c, m, limit.clock, limit.at) : system_wait(c, m);
+    return limit.at ? call_real_only<"pthread_cond_clockwait">(c, m, limit.clock, limit.at)
+                    : call_real_only<"pthread_cond_wait", version>(c, m);
 }
 
 int wait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* at, const char* name, const void* caller) {
     const time_limit limit{clock_of(c), at};
     if (const auto* const t = table_at(c, m, limit, caller)) return park_at(*t, c, m, limit, name, caller);
     tell_of_release_to_come(m);
-    return system_timedwait(c, m, at);
+    return call_real_only<"pthread_cond_timedwait", version>(c, m, at);
 }
 
 int wake_one(pthread_cond_t* c) noexcept {
-    const int r = system_signal(c);
+    const int r = call_real_only<"pthread_cond_signal", version>(c);
     wake_fibers(c, false);
     return r;
 }
 
 int wake_all(pthread_cond_t* c) noexcept {
-    const int r = system_broadcast(c);
+    const int r = call_real_only<"pthread_cond_broadcast", version>(c);
     wake_fibers(c, true);
     return r;
 }
@@ -90,14 +82,14 @@ int wake_all(pthread_cond_t* c) noexcept {
 extern "C" {
 #pragma GCC visibility push(default)
 int pthread_cond_wait(pthread_cond_t* __restrict c, pthread_mutex_t* __restrict m) {
-    return weft::hooks::wait(c, m, weft::hooks::time_limit::none(), "pthread_cond_wait", __builtin_return_address(0));
+    return weft::hooks::wait(c, m, weft::hooks::time_limit::none(), "pthread_cond_wait", WEFT_CALLER);
 }
 int pthread_cond_timedwait(pthread_cond_t* __restrict c, pthread_mutex_t* __restrict m, const timespec* __restrict at) {
-    return weft::hooks::wait(c, m, at, "pthread_cond_timedwait", __builtin_return_address(0));
+    return weft::hooks::wait(c, m, at, "pthread_cond_timedwait", WEFT_CALLER);
 }
 int pthread_cond_clockwait(pthread_cond_t* __restrict c, pthread_mutex_t* __restrict m, clockid_t clock,
                            const timespec* __restrict at) {
-    return weft::hooks::wait(c, m, weft::hooks::time_limit{clock, at}, "pthread_cond_clockwait", __builtin_return_address(0));
+    return weft::hooks::wait(c, m, weft::hooks::time_limit{clock, at}, "pthread_cond_clockwait", WEFT_CALLER);
 }
 int pthread_cond_signal(pthread_cond_t* c) noexcept { return weft::hooks::wake_one(c); }
 int pthread_cond_broadcast(pthread_cond_t* c) noexcept { return weft::hooks::wake_all(c); }

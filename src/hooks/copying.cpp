@@ -57,6 +57,7 @@ long sendfile_in(fiber_call& call, int to, int from, off_t* offset, std::size_t 
         if (r == 0) break;
         if (r > 0) {
             done += static_cast<std::size_t>(r);
+            if (to_pipe) break;  // it is given what fits
             continue;
         }
         if (r != -EAGAIN) return part_or(done, r);

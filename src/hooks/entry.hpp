@@ -46,12 +46,18 @@ long direct(long number, A a = {}, B b = {}, C c = {}, D d = {}, E e = {}, F f =
 [[gnu::noinline]] long give(long result) noexcept;
 
 /// The C library's function, or `otherwise()` where it cannot be found (REAL-1). It may be cancelled.
-template <function_name Name, class F, class Otherwise, class... Arguments>
+template <function_name Name, class F, function_name Version = "", class Otherwise, class... Arguments>
 [[gnu::always_inline]] inline auto call_real_or(Otherwise otherwise, Arguments... arguments) {
-    F* const f = real_function<Name, F>::get();
+    F* const f = real_function<Name, F, Version>::get();
     if (!f) [[unlikely]]
         return static_cast<std::invoke_result_t<F*, Arguments...>>(otherwise());
     return f(arguments...);
+}
+
+/// As call_real_or(), for a function that returns an error, and for which there is nothing else.
+template <function_name Name, function_name Version = "", class... Arguments>
+[[gnu::always_inline]] inline int call_real_only(Arguments... arguments) {
+    return call_real_or<Name, int(Arguments...), Version>([] { return ENOSYS; }, arguments...);
 }
 
 /// As call_real_or(), for what is this system call.

@@ -31,9 +31,9 @@ void begin_share() noexcept;
 class fiber_call {
 public:
     /// \param name  a constant: the function's.
-    fiber_call(const hook_table& t, const char* name, const void* caller, int descriptor = -1,
-               const void* object = nullptr) noexcept
-        : table_(t), count_(count_of(caller, name)), call_{name, caller, descriptor, object} {
+    fiber_call(const hook_table& t, const char* name, const void* caller, int descriptor = -1, const void* object = nullptr,
+               const volatile int* owner = nullptr) noexcept
+        : table_(t), count_(count_of(caller, name)), call_{name, caller, descriptor, object, owner} {
         count_.calls.fetch_add(1, detail::relaxed);
     }
     /// A fiber that never parks lets others run from time to time.

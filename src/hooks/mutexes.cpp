@@ -3,17 +3,10 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "hooks/fiber_call.hpp"
-#include "hooks/system_function.hpp"
+#include "hooks/entry.hpp"
 
 namespace weft::hooks {
 namespace {
-
-constinit system_function<int(pthread_mutex_t*)> system_lock("pthread_mutex_lock");
-constinit system_function<int(pthread_mutex_t*)> system_trylock("pthread_mutex_trylock");
-constinit system_function<int(pthread_mutex_t*, const timespec*)> system_timedlock("pthread_mutex_timedlock");
-constinit system_function<int(pthread_mutex_t*, clockid_t, const timespec*)> system_clocklock("pthread_mutex_clocklock");
-constinit system_function<int(pthread_mutex_t*)> system_unlock("pthread_mutex_unlock");
 
 // The C library's names for these bits of the kind are private. It may change none of them, since programs
 // contain them in their initializers of mutexes, and processes share mutexes.
@@ -36,11 +29,12 @@ void tell_of_inheriting() noexcept {
 }
 
 int lock_plainly(pthread_mutex_t* m, const time_limit& limit) noexcept {
-    if (!limit.at) return system_lock(m);
-    return limit.clock == CLOCK_REALTIME ? system_timedlock(m, limit.at) : system_clocklock(m, limit.clock, limit.at);
+    if (!limit.at) return call_real_only<"pthread_mutex_lock">(m);
+    return limit.clock == CLOCK_REALTIME ? call_real_only<"pthread_mutex_timedlock">(m, limit.at)
+                                         : call_real_only<"pthread_mutex_clocklock">(m, limit.clock, limit.at);
 }
 
-int attempt(void* m) noexcept { return system_trylock(static_cast<pthread_mutex_t*>(m)); }
+int attempt(void* m) noexcept { return call_real_only<"pthread_mutex_trylock">(static_cast<pthread_mutex_t*>(m)); }
 
 }  // namespace
 
@@ -50,9 +44,9 @@ bool is_for_fibers(const pthread_mutex_t* m) noexcept {
 
 int number_of_caller() noexcept {
     pthread_mutex_t mine = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-    system_lock(&mine);
+    call_real_only<"pthread_mutex_lock">(&mine);
     const int number = mine.__data.__owner;
-    system_unlock(&mine);
+    call_real_only<"pthread_mutex_unlock">(&mine);
     return number;
 }
 
@@ -67,15 +61,15 @@ int lock(pthread_mutex_t* m, const time_limit& limit, const char* name, const vo
         return lock_plainly(m, limit);
     }
     // Whoever finds it free needs no look at who is calling.
-    if (const int r = system_trylock(m); r != EBUSY) return r;
+    if (const int r = call_real_only<"pthread_mutex_trylock">(m); r != EBUSY) return r;
     const auto* const t = table_for(caller);
     if (!t) return lock_plainly(m, limit);
     if (type_of(m) == PTHREAD_MUTEX_ERRORCHECK && is_owned_by_caller(m)) return EDEADLK;
-    return fiber_call(*t, name, caller, -1, m).lock_wait(attempt, m, until(limit, *t));
+    return fiber_call(*t, name, caller, -1, m, &m->__data.__owner).lock_wait(attempt, m, until(limit, *t));
 }
 
 int unlock(pthread_mutex_t* m) noexcept {
-    const int r = system_unlock(m);
+    const int r = call_real_only<"pthread_mutex_unlock">(m);
     if (r == 0) tell_of_release(m);  // by its address only: the mutex may be gone
     return r;
 }
@@ -88,14 +82,14 @@ extern "C" {
 #pragma GCC visibility push(default)
 int pthread_mutex_lock(pthread_mutex_t* m) noexcept {
     // relaxed: it is looked at again
-    if (!weft::hooks::table.load(weft::detail::relaxed)) return weft::hooks::system_lock(m);
-    return weft::hooks::lock(m, time_limit::none(), "pthread_mutex_lock", __builtin_return_address(0));
+    if (!weft::hooks::table.load(weft::detail::relaxed)) return weft::hooks::call_real_only<"pthread_mutex_lock">(m);
+    return weft::hooks::lock(m, time_limit::none(), "pthread_mutex_lock", WEFT_CALLER);
 }
 int pthread_mutex_timedlock(pthread_mutex_t* __restrict m, const timespec* __restrict at) noexcept {
-    return weft::hooks::lock(m, {CLOCK_REALTIME, at}, "pthread_mutex_timedlock", __builtin_return_address(0));
+    return weft::hooks::lock(m, {CLOCK_REALTIME, at}, "pthread_mutex_timedlock", WEFT_CALLER);
 }
 int pthread_mutex_clocklock(pthread_mutex_t* __restrict m, clockid_t clock, const timespec* __restrict at) noexcept {
-    return weft::hooks::lock(m, {clock, at}, "pthread_mutex_clocklock", __builtin_return_address(0));
+    return weft::hooks::lock(m, {clock, at}, "pthread_mutex_clocklock", WEFT_CALLER);
 }
 int pthread_mutex_unlock(pthread_mutex_t* m) noexcept { return weft::hooks::unlock(m); }
 #pragma GCC visibility pop

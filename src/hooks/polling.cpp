@@ -26,6 +26,7 @@ long ppoll_now(pollfd* wanted, nfds_t count, std::int64_t ns) noexcept {
 }
 
 long poll_until(fiber_call& call, pollfd* wanted, nfds_t count, std::int64_t ns) {
+    count = static_cast<unsigned>(count);  // as the kernel takes it
     const long r = ppoll_now(wanted, count, 0);
     if (r != 0 || ns == 0) return r;
     const auto until = after(call.now(), ns);

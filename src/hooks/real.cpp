@@ -13,10 +13,11 @@ namespace {
 
 // The loader takes the object file that it searches behind from the return address of dlsym(), so the call must
 // not be the last thing that this function does.
-[[gnu::noinline]] void* look_up(const char* name) noexcept {
+[[gnu::noinline]] void* look_up(const char* name, const char* version) noexcept {
     if (is_looking) return nullptr;
     is_looking = true;
-    void* const found = ::dlsym(RTLD_NEXT, name);
+    void* found = *version ? ::dlvsym(RTLD_NEXT, name, version) : nullptr;
+    if (!found) found = ::dlsym(RTLD_NEXT, name);
     is_looking = false;
     return found;
 }

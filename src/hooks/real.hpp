@@ -16,9 +16,10 @@
 
 namespace weft::hooks {
 
-/// dlsym() for what lies behind this library. \returns null if there is no such function, or if the calling
-/// thread is in a look-up already.
-void* look_up(const char* name) noexcept;
+/// dlsym() for what lies behind this library. Where there are functions of this name of several versions, it is that
+/// of `version`; empty: the newest. \returns null if there is no such function, or if the calling thread is in a
+/// look-up already.
+void* look_up(const char* name, const char* version) noexcept;
 
 /// The name of a function, as an argument of a template.
 template <std::size_t Size>
@@ -28,7 +29,7 @@ struct function_name {
 };
 
 /// \tparam F  the type of the function.
-template <function_name Name, class F>
+template <function_name Name, class F, function_name Version = "">
 class real_function {
 public:
     /// \returns  null: REAL-1.
@@ -45,7 +46,7 @@ private:
     static F* as_function(void* f) noexcept { return f == &absent ? nullptr : reinterpret_cast<F*>(f); }
 
     [[gnu::noinline, gnu::cold]] static void* look_up_and_keep() noexcept {
-        void* const f = look_up(Name.text);
+        void* const f = look_up(Name.text, Version.text);
         if (f) found.store(f, detail::relaxed);  // by any thread the same
         return f ? f : &absent;
     }

@@ -115,9 +115,11 @@ private:
             const word in = asked(0, at), out = asked(1, at), other = asked(2, at);
             for (word all = in | out | other; all; all &= all - 1) {
                 const auto bit = static_cast<unsigned>(std::countr_zero(all));
+                const int fd = static_cast<int>(at * word_bits + bit);
+                if (at > 0 && flags_of(fd) < 0) continue;  // the kernel's table has no place for it, so nobody has complained
                 const auto is_in = [bit](word set) { return (set >> bit & 1) != 0; };
                 const int events = (is_in(in) ? POLLIN : 0) | (is_in(out) ? POLLOUT : 0) | (is_in(other) ? POLLPRI : 0);
-                wanted_[wanted_count_++] = {static_cast<int>(at * word_bits + bit), static_cast<short>(events), 0};
+                wanted_[wanted_count_++] = {fd, static_cast<short>(events), 0};
             }
         }
         return true;

@@ -13,17 +13,16 @@
 #include <cstring>
 
 #include "base/foreign_release.hpp"
-#include "hooks/fiber_call.hpp"
-#include "hooks/system_function.hpp"
+#include "hooks/entry.hpp"
 #include "hooks/time_limit.hpp"
 
 namespace weft::hooks {
 namespace {
 
-constinit system_function<int(sem_t*)> system_sem_wait("sem_wait"), system_sem_trywait("sem_trywait"),
-    system_sem_post("sem_post");
-constinit system_function<int(sem_t*, const timespec*)> system_sem_timedwait("sem_timedwait");
-constinit system_function<int(sem_t*, clockid_t, const timespec*)> system_sem_clockwait("sem_clockwait");
+template <function_name Name, class... Arguments>
+[[gnu::always_inline]] inline int call_system(Arguments... arguments) {
+    return call_real_or<Name, int(Arguments...)>([] { return give(-ENOSYS); }, arguments...);
+}
 
 constinit detail::atomic<std::uint32_t> waiting{0};
 
@@ -37,7 +36,7 @@ bool is_shared(const sem_t* s) noexcept {
 /// \returns 0 or an error; errno stays as it was.
 int attempt(void* s) noexcept {
     const int before = errno;
-    if (system_sem_trywait(static_cast<sem_t*>(s)) == 0) return 0;
+    if (call_system<"sem_trywait">(static_cast<sem_t*>(s)) == 0) return 0;
     const int error = errno;
     errno = before;
     return error == EAGAIN ? EBUSY : error;
@@ -59,12 +58,6 @@ int take_in_fiber(sem_t* s, const time_limit& limit, const char* name, const voi
     return r == EBUSY ? park_for(*t, s, limit, name, caller) : r;
 }
 
-int as_result(int error) noexcept {
-    if (error == 0) return 0;
-    errno = error;
-    return -1;
-}
-
 }  // namespace
 }  // namespace weft::hooks
 
@@ -73,22 +66,22 @@ extern "C" {
 #pragma GCC visibility push(default)
 int sem_wait(sem_t* s) {
     using namespace weft::hooks;
-    const int r = take_in_fiber(s, time_limit::none(), "sem_wait", __builtin_return_address(0));
-    return r < 0 ? system_sem_wait(s) : as_result(r);
+    const int r = take_in_fiber(s, time_limit::none(), "sem_wait", WEFT_CALLER);
+    return r < 0 ? call_system<"sem_wait">(s) : static_cast<int>(give(-r));
 }
 int sem_timedwait(sem_t* __restrict s, const timespec* __restrict at) {
     using namespace weft::hooks;
-    const int r = take_in_fiber(s, {CLOCK_REALTIME, at}, "sem_timedwait", __builtin_return_address(0));
-    return r < 0 ? system_sem_timedwait(s, at) : as_result(r);
+    const int r = take_in_fiber(s, {CLOCK_REALTIME, at}, "sem_timedwait", WEFT_CALLER);
+    return r < 0 ? call_system<"sem_timedwait">(s, at) : static_cast<int>(give(-r));
 }
 int sem_clockwait(sem_t* __restrict s, clockid_t clock, const timespec* __restrict at) {
     using namespace weft::hooks;
-    const int r = take_in_fiber(s, {clock, at}, "sem_clockwait", __builtin_return_address(0));
-    return r < 0 ? system_sem_clockwait(s, clock, at) : as_result(r);
+    const int r = take_in_fiber(s, {clock, at}, "sem_clockwait", WEFT_CALLER);
+    return r < 0 ? call_system<"sem_clockwait">(s, clock, at) : static_cast<int>(give(-r));
 }
 int sem_post(sem_t* s) noexcept {
     using namespace weft::hooks;
-    const int r = system_sem_post(s);
+    const int r = call_system<"sem_post">(s);
     if (r != 0) return r;
     // Pairs with weft_take_hooks().
     const auto* const t = table.load(weft::detail::acquire);

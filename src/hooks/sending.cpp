@@ -27,10 +27,10 @@ long send_message(fiber_call& call, int fd, const msghdr& message, int flags, lo
         rest.skip(bytes);
         return rest.empty();
     };
-    if (sent > 0 && taken(sent)) return 0;
+    if (sent > 0 && taken(sent)) return static_cast<long>(sent);
     return send_on(
         call, fd, flags, r, [&](int f) { return send_pieces(fd, m, rest, f); }, taken,
-        [&] { return send_pieces(fd, m, rest, flags); });
+        [&] { return send_pieces(fd, m, rest, flags); }, sent);
 }
 
 long send_rest(fiber_call& call, int fd, pieces rest, long first) noexcept {
@@ -99,8 +99,7 @@ long send_messages(fiber_call& call, int fd, mmsghdr* messages, unsigned count, 
             auto& last = messages[done - 1];
             const auto all = size_of(last.msg_hdr);
             if (last.msg_len == all) continue;
-            const long sent = send_message(call, fd, last.msg_hdr, flags | MSG_NOSIGNAL, -EAGAIN, last.msg_len);
-            if (sent > 0) last.msg_len += static_cast<unsigned>(sent);
+            last.msg_len = static_cast<unsigned>(send_message(call, fd, last.msg_hdr, flags, -EAGAIN, last.msg_len));
         }
         const auto& m = messages[done - 1];
         if (m.msg_len != size_of(m.msg_hdr)) break;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 
@@ -12,6 +13,16 @@
 #include "hooks/fiber_call.hpp"
 
 namespace weft::hooks {
+
+/// Some descriptors say again and again that they are ready and are not: a socket with messages in its queue of errors,
+/// or one whose peer's queue is full. A call that has met so many of these wakes lets others run for a while. Chosen.
+inline constexpr unsigned wakes_before_pause = 16;
+
+/// \returns  0 if the caller shall look again; else as hook_table::sleep().
+inline long pause(fiber_call& call, std::int64_t until) noexcept {
+    const long r = call.sleep(std::min(until, after(call.now(), millisecond)));
+    return r == -ETIME && call.now() < until ? 0 : r;
+}
 
 /// The waits of one call for one descriptor, all within the socket's own limit.
 class descriptor_wait {
@@ -23,8 +34,8 @@ public:
     long park() noexcept {
         if (wakes_ == 0) until_ = end_of_wait(call_, fd_, way_);
         long r = 0;
-        if (++wakes_ % patience == 0) r = call_.sleep(std::min(until_, after(call_.now(), millisecond)));
-        if (r == 0 || (r == -ETIME && call_.now() < until_)) {
+        if (++wakes_ % wakes_before_pause == 0) r = pause(call_, until_);
+        if (r == 0) {
             const pollfd wanted{fd_, way_.events, 0};
             r = call_.wait(&wanted, 1, until_);
         }
@@ -55,10 +66,6 @@ public:
     void begin_again() noexcept { wakes_ = 0; }
 
 private:
-    // Some descriptors say again and again that they are ready and are not: a socket with messages in its queue of
-    // errors, or one whose peer's queue is full. Chosen.
-    static constexpr unsigned patience = 16;
-
     fiber_call& call_;
     const int fd_;
     const direction& way_;
@@ -95,10 +102,7 @@ private:
 /// What a call gives that has moved so many bytes and then met an error.
 inline long part_or(std::size_t done, long error) noexcept { return done > 0 ? static_cast<long>(done) : error; }
 
-/// The error of a preadv2() that cannot say whether it would block, by the file or by the kernel. EINVAL may
-/// be the file's word on something else: then the plain call says it again.
-inline bool is_unsure(long error) noexcept {
-    return error == -EOPNOTSUPP || error == -ENOSYS || error == -EINVAL || error == -ESPIPE;
-}
+/// The error of a preadv2() that cannot say whether it would block, by the file or by the kernel.
+inline bool is_unsure(long error) noexcept { return error == -EOPNOTSUPP || error == -ENOSYS || error == -ESPIPE; }
 
 }  // namespace weft::hooks

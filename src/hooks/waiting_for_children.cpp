@@ -80,8 +80,8 @@ long waitid_in(fiber_call& call, idtype_t kind, id_t id, siginfo_t* change, int 
             if (is_nonblocking(static_cast<int>(id))) return plain();
             r = wait_by(call, static_cast<int>(id), look, plain);
         } else {
-            const auto pid = static_cast<pid_t>(id);
-            const process_descriptor process(table.load(detail::acquire), pid);  // pairs with weft_take_hooks()
+            const auto* const t = table.load(detail::acquire);  // pairs with weft_take_hooks()
+            const process_descriptor process(t, static_cast<pid_t>(id));
             r = wait_by(call, process.get(), look, plain);
         }
         if (r == 0) return 0;  // the plain call has written

@@ -22,6 +22,11 @@
 //             the wake() has ended.
 //   ENGINE-5  An engine holds no lock of its own while it calls on_event(), which takes the
 //             source's lock and unparks waiters: these may call wake(), add() and remove() at once.
+//             The same holds for hooked_descriptor::on_event(), whose waiters may call report_once().
+//   ENGINE-6  If a descriptor has one of the events of a report_once(), or gets one later, there is one
+//             call of hooked_descriptor::on_event() for its number, and none more until the next
+//             report_once(). Each engine watches a number for a source or for hooked calls, not for both:
+//             add() takes a number over from hooked calls (hooked_descriptor::adopted_by()).
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ void carrier::loop_once(void* fiber_with_own_stack) noexcept {
     auto& f = *static_cast<control_block*>(fiber_with_own_stack);
     arrive();
     auto* const own = f.home;
-    if (f.is_any(rare_identity)) own->identity->enter();
+    if (f.is_any(rare_identity)) begin_identity(f);
     run_body(f);
     // After its captures were destroyed, before its end is visible. A forked child ends in body_ended().
     if (f.is_any(rare_identity) && !f.owner->is_inherited()) leave_identity(f);

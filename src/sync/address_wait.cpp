@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/fork.hpp"
+#include "sched/identity/lock_owners.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sync/parking_lot.hpp"
 
@@ -15,8 +16,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr wait_kind hooked_lock_wait{.name = "pthread lock"};
-constexpr wait_kind hooked_condition_wait{.name = "pthread condition"};
+/// The fiber that has the lock; none if a plain thread has it, or several have.
+std::size_t owner_of(const void* object, std::span<const wait_cell*> into) noexcept {
+    const auto& call = *static_cast<const hook_call*>(object);
+    return only_holder(call.owner ? lock_owner(static_cast<std::uint32_t>(*call.owner)) : nullptr, into);
+}
+
+constexpr wait_kind hooked_lock_wait{.name = "pthread lock", .holders = owner_of, .shows_call = true};
+constexpr wait_kind hooked_condition_wait{.name = "pthread condition", .shows_call = true};
 
 // chosen: more buckets than CPUs, so that two seldom meet at one
 constexpr std::size_t bucket_count = 256;
@@ -40,13 +47,14 @@ duration look_after(duration d) noexcept { return simulator_here() ? parking::no
 }  // namespace
 
 int lock_wait(int (*attempt)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
-    return locks.wait_for_lock({hooked_lock_wait, call.object, time_of(until), look_after(1ms)}, attempt, what);
+    return locks.wait_for_lock({hooked_lock_wait, &call, call.object, time_of(until), look_after(1ms)}, attempt, what);
 }
 
 void lock_wake(const void* lock) noexcept { locks.wake_oldest(lock); }
 
 int condition_wait(void (*give_up)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
-    return conditions.wait_for_condition({hooked_condition_wait, call.object, time_of(until), look_after(100ms)}, give_up, what);
+    return conditions.wait_for_condition({hooked_condition_wait, &call, call.object, time_of(until), look_after(100ms)}, give_up,
+                                         what);
 }
 
 void condition_wake(const void* condition, bool all) noexcept {

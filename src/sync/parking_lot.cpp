@@ -63,7 +63,7 @@ parking_bucket& parking_lot::bucket_of(const void* address) noexcept {
 }
 
 int parking_lot::wait_for_lock(const parking& p, int (*attempt)(void*), void* what) noexcept {
-    guest me(*this, p.object);
+    guest me(*this, p.address);
     for (auto look = p.first_look;;) {
         const auto now = clock::now();
         if (now >= p.until) return ETIMEDOUT;
@@ -74,7 +74,7 @@ int parking_lot::wait_for_lock(const parking& p, int (*attempt)(void*), void* wh
         if (before != EBUSY && w.abandon()) return before;
         const bool woken = w.park() == wait_end::notified;
         if (before != EBUSY) {
-            wake_oldest(p.object);  // PARKING_LOT-3
+            wake_oldest(p.address);  // PARKING_LOT-3
             return before;
         }
         if (const int after = attempt(what); after != EBUSY) return after;
@@ -83,7 +83,7 @@ int parking_lot::wait_for_lock(const parking& p, int (*attempt)(void*), void* wh
 }
 
 int parking_lot::wait_for_condition(const parking& p, void (*give_up)(void*), void* what) noexcept {
-    guest me(*this, p.object);
+    guest me(*this, p.address);
     wait w({.kind = p.kind,
             .object = p.object,
             .deadline = end_of_wait(p, clock::now(), p.first_look),

@@ -72,7 +72,8 @@ struct parking {
     static constexpr auto no_look = duration::max();
 
     const wait_kind& kind;
-    const void* object;
+    const void* object;   // of the wait, for dumps
+    const void* address;  // of the lock or the condition
     time_point until = never;
     duration first_look = no_look;  // PARKING_LOT-5
 };

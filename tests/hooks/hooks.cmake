@@ -59,3 +59,22 @@ if(TARGET weft_cli)
              $<TARGET_FILE:hooks_reads> $<TARGET_FILE:weft_hooks> $<TARGET_FILE:hooks_other_version>)
     set_tests_properties(hooks.command PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT})
 endif()
+
+# The same calls on a thread and in fibers whose calls park.
+if(TARGET weft AND TARGET weft_hooks)
+    file(GLOB calls_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/calls/*.cpp")
+    add_executable(hooks_calls_test ${calls_sources})
+    weft_compile_options(hooks_calls_test LENIENT)
+    target_precompile_headers(hooks_calls_test REUSE_FROM weft_test_pch)
+    target_link_libraries(hooks_calls_test PRIVATE weft_test_support weft_hooks util)
+    weft_discover(hooks_calls_test TEST_PREFIX calls.)
+endif()
+
+# Locks and conditions of the threads library, by fibers and threads.
+if(TARGET weft_hooks)
+    add_executable(hooks_locks_test hooks/locks.cpp hooks/crowds_at_locks.cpp)
+    weft_compile_options(hooks_locks_test LENIENT)
+    target_precompile_headers(hooks_locks_test REUSE_FROM weft_test_pch)
+    target_link_libraries(hooks_locks_test PRIVATE weft_test_support weft_hooks)
+    weft_discover(hooks_locks_test)
+endif()

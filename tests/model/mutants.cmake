@@ -54,7 +54,7 @@ elseif(SOURCE STREQUAL "src/sync/parking_lot.cpp")
         fence(seq_cst);
         const int before = attempt(what);
         if (::model::mutant("PARKING_LOT-2 place")) me.publish(w);]])
-    leave_out("PARKING_LOT-3" [[wake_oldest(p.object);  // PARKING_LOT-3]])
+    leave_out("PARKING_LOT-3" [[wake_oldest(p.address);  // PARKING_LOT-3]])
     mutate([[    me.publish(w);
     give_up(what);  // PARKING_LOT-6]] [[    if (!::model::mutant("PARKING_LOT-6")) me.publish(w);
     give_up(what);

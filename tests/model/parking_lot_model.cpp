@@ -43,9 +43,9 @@ struct hooked {
         if (foreign_lock::try_take(&lock) != 0) park();
     }
     void park(weft::detail::duration first_look = parking::no_look) {
-        model::check(
-            lot.wait_for_lock({parking_lot_wait, &lock, weft::detail::never, first_look}, foreign_lock::try_take, &lock) == 0,
-            "it waits until it has the lock");
+        model::check(lot.wait_for_lock({parking_lot_wait, &lock, &lock, weft::detail::never, first_look}, foreign_lock::try_take,
+                                       &lock) == 0,
+                     "it waits until it has the lock");
     }
     void give() {
         lock.give();
@@ -186,7 +186,8 @@ model::result one_waits_for_a_condition(const model::options& o) {
         t.thread([&] {
             mutex.take();
             while (!holds.get()) {
-                static_cast<void>(condition.lot.wait_for_condition({parking_lot_wait, &condition}, hooked::give, &mutex));
+                static_cast<void>(
+                    condition.lot.wait_for_condition({parking_lot_wait, &condition, &condition}, hooked::give, &mutex));
                 mutex.take();
             }
             mutex.give();
@@ -218,7 +219,8 @@ TEST(parking_lot, PARKING_LOT_6_a_signal_for_one_wakes_one_of_two_and_the_next_w
             t.thread([&] {
                 mutex.take();
                 while (tokens.get() == 0) {
-                    static_cast<void>(condition.lot.wait_for_condition({parking_lot_wait, &condition}, hooked::give, &mutex));
+                    static_cast<void>(
+                        condition.lot.wait_for_condition({parking_lot_wait, &condition, &condition}, hooked::give, &mutex));
                     mutex.take();
                 }
                 tokens.set(tokens.get() - 1);

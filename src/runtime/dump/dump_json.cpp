@@ -59,6 +59,10 @@ private:
         if (f.call) {
             to_ << ",\"call\":{\"name\":\"" << f.call->name << '"';
             if (f.call->descriptor >= 0) to_ << ",\"descriptor\":" << f.call->descriptor;
+            if (f.call->object) {
+                to_ << ",\"object\":";
+                address(f.call->object);
+            }
             to_ << ",\"caller\":";
             text(names_.of_caller(f.call->caller));
             to_ << '}';

@@ -194,6 +194,7 @@ private:
     void write(const hooked_call_snapshot& c) {
         to_ << ": " << c.name << '(';
         if (c.descriptor >= 0) to_ << c.descriptor;
+        if (c.object) to_ << c.object;
         to_ << ')';
         if (c.caller) to_ << " in " << names_.of_caller(c.caller);
     }

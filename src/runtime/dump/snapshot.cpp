@@ -75,7 +75,7 @@ std::vector<void*> stack_of(const control_block& f) {
 std::optional<hooked_call_snapshot> call_of(const wait_cell& cell) {
     const auto* const call = static_cast<const hook_call*>(cell.object.load(relaxed));
     if (!call) return std::nullopt;
-    return hooked_call_snapshot{call->name, call->descriptor, call->caller};
+    return hooked_call_snapshot{call->name, call->descriptor, call->caller, call->object};
 }
 
 // The fiber is held.

@@ -5,6 +5,7 @@
 
 #include "arch/exception_state.hpp"
 #include "base/panic.hpp"
+#include "sched/identity/lock_owners.hpp"
 #include "sched/identity/outside.hpp"
 #include "sched/pinned.hpp"
 #include "sched/scheduler.hpp"
@@ -31,6 +32,12 @@ void give_identity(control_block& f) {
     f.make_rare(rare_identity);
 }
 
+void begin_identity(control_block& self) noexcept {
+    auto& its = *self.home->identity;
+    set_lock_owner(its.number(), self.cold());
+    its.enter();
+}
+
 void take_identity_back(control_block& f) noexcept {
     unmark(f);
     f.owner->identities().give(*f.identity_at_start);
@@ -39,6 +46,7 @@ void take_identity_back(control_block& f) noexcept {
 void leave_identity(control_block& self) noexcept {
     auto& its = *std::exchange(self.home->identity, nullptr);
     unmark(self);
+    clear_lock_owner(its.number(), self.cold());
     with_exceptions([&] { its.leave(); });
     self.owner->identities().give(its);
 }
@@ -63,6 +71,7 @@ as_thread_scope::as_thread_scope() : fiber_(this_fiber_block()) {
         self.home->identity = its_;
         self.make_rare(rare_identity);
         has_ = kept::identity;
+        set_lock_owner(its_->number(), self.cold());
         with_exceptions([&] { its_->enter(); });
     } else if (!self.owner->simulated() && self.cold().pins == 0) {
         move_to_own_carrier(self);

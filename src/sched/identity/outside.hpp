@@ -31,6 +31,8 @@ private:
 bool fibers_can_be_threads();
 /// Gives an identity to a fiber that has not started. \throws std::system_error, std::bad_alloc
 void give_identity(control_block& f);
+/// Enters the identity of the calling fiber, which has just started.
+void begin_identity(control_block& self) noexcept;
 /// Takes the identity from a fiber that has not entered it.
 void take_identity_back(control_block& f) noexcept;
 /// Leaves the identity of the calling fiber for good, and gives it back to the pool.

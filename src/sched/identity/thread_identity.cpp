@@ -32,8 +32,6 @@ namespace {
 // chosen: destructors of thread_local objects run on it; only touched pages cost memory
 constexpr std::size_t stack_bytes = std::size_t{64} << 10;
 
-// THREAD_IDENTITY-5
-constexpr std::uint32_t first_number = std::uint32_t{1} << 29, past_numbers = std::uint32_t{1} << 30;
 constinit atomic<std::uint32_t> numbers_used{0};
 
 /// Signals that come to a thread while it is made are for other threads.
@@ -100,8 +98,8 @@ void* thread_identity::live(void* self) noexcept {
 // ---- making and ending
 
 thread_identity::thread_identity(stack_pool& stacks, const thread_shape& shape) : shape_(shape), stacks_(stacks) {
-    const auto number = first_number + numbers_used.fetch_add(1, relaxed);  // relaxed: it only differs from others
-    if (number >= past_numbers || number < first_number)
+    const auto number = first_identity_number + numbers_used.fetch_add(1, relaxed);  // relaxed: it only differs from others
+    if (number >= past_identity_numbers || number < first_identity_number)
         throw std::system_error(EAGAIN, std::system_category(), "weft: 536,870,912 identities were made (as_thread)");
     const without_signals blocked;
     start_thread_on(stacks, stack_bytes + shape.taken_bytes, home_, thread_, live, this);
@@ -118,6 +116,12 @@ thread_identity::thread_identity(stack_pool& stacks, const thread_shape& shape) 
     std::memcpy(number_, &number, sizeof number);
 }
 
+std::uint32_t thread_identity::number() const noexcept {
+    std::uint32_t number;
+    std::memcpy(&number, number_, sizeof number);
+    return number;
+}
+
 bool thread_identity::end() noexcept {
     const without_signals blocked;
     signals_ = blocked.before();
@@ -129,12 +133,8 @@ bool thread_identity::end() noexcept {
 
 /// The program has detached the thread, so that only the kernel tells of its end.
 void thread_identity::await_kernel_thread() const noexcept {
-    for (;;) {
-        std::uint32_t number;
-        std::memcpy(&number, number_, sizeof number);
-        if (number == 0) return;
-        system_call(SYS_futex, system_argument(number_), FUTEX_WAIT, static_cast<long>(number), 0, 0, 0);
-    }
+    while (const auto now = number())
+        system_call(SYS_futex, system_argument(number_), FUTEX_WAIT, static_cast<long>(now), 0, 0, 0);
 }
 
 void thread_identity::end_for_certain() noexcept {

@@ -40,6 +40,9 @@
 
 namespace weft::detail {
 
+// THREAD_IDENTITY-5
+inline constexpr std::uint32_t first_identity_number = std::uint32_t{1} << 29, past_identity_numbers = std::uint32_t{1} << 30;
+
 class thread_identity {
 public:
     /// \throws  std::system_error  if the system refuses a thread or memory.
@@ -59,6 +62,9 @@ public:
     [[nodiscard]] bool end() noexcept;
     /// Tries until the system has a thread.
     void end_for_certain() noexcept;
+
+    /// By which the C library knows it as the owner of a lock.
+    std::uint32_t number() const noexcept;
 
     /// Called in a forked child, inside the identity: the C library takes it for the only thread, and that is
     /// what it is from now on.

@@ -1,0 +1,73 @@
+// pthread_lock_bench.cpp - what the hooks add to a lock of the threads library: to a thread, beside a runtime with hooks, and in a fiber.
+//
+// Run it with and without LD_PRELOAD=libweft_hooks.so. The cases are in this order because a runtime with hooks
+// leaves its table to the library of hooks.
+#include <weft/runtime.hpp>
+
+#include <pthread.h>
+
+#include <benchmark/benchmark.h>
+
+namespace {
+
+void lock_and_unlock(benchmark::State& state) {
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    for (auto _ : state) {
+        pthread_mutex_lock(&m);
+        pthread_mutex_unlock(&m);
+    }
+}
+
+void signal_nobody(benchmark::State& state) {
+    pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    for (auto _ : state) pthread_cond_signal(&c);
+}
+
+void pthread_mutex(benchmark::State& state) { lock_and_unlock(state); }
+BENCHMARK(pthread_mutex);
+void pthread_cond_signal(benchmark::State& state) { signal_nobody(state); }
+BENCHMARK(pthread_cond_signal);
+
+void pthread_mutex_beside_a_runtime(benchmark::State& state) {
+    const weft::runtime rt({.workers = 1, .hooks = true});
+    lock_and_unlock(state);
+}
+BENCHMARK(pthread_mutex_beside_a_runtime);
+void pthread_cond_signal_beside_a_runtime(benchmark::State& state) {
+    const weft::runtime rt({.workers = 1, .hooks = true});
+    signal_nobody(state);
+}
+BENCHMARK(pthread_cond_signal_beside_a_runtime);
+
+void pthread_mutex_in_a_fiber(benchmark::State& state) {
+    weft::runtime rt({.workers = 1, .hooks = true});
+    rt.spawn({.as_thread = true}, [&] { lock_and_unlock(state); }).join();
+}
+BENCHMARK(pthread_mutex_in_a_fiber);
+
+/// Two fibers at one mutex, which each holds across a yield: one wait by address for each turn.
+void pthread_mutex_contended_by_fibers(benchmark::State& state) {
+    weft::runtime rt({.workers = 1, .hooks = true});
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    bool ends = false;  // under the mutex
+    const auto turn = [&] {
+        pthread_mutex_lock(&m);
+        weft::this_fiber::yield();
+        const bool last = ends;
+        pthread_mutex_unlock(&m);
+        return last;
+    };
+    auto other = rt.spawn({.as_thread = true}, [&] {
+        while (!turn()) {}
+    });
+    rt.spawn({.as_thread = true}, [&] {
+          for (auto _ : state) turn();
+          pthread_mutex_lock(&m);
+          ends = true;
+          pthread_mutex_unlock(&m);
+      }).join();
+    other.join();
+}
+BENCHMARK(pthread_mutex_contended_by_fibers);
+
+}  // namespace
