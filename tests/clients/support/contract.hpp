@@ -33,6 +33,7 @@
 #include <weft/latch.hpp>
 #include <weft/runtime.hpp>
 
+#include "clients/support/client_runtime.hpp"
 #include "clients/support/server_process.hpp"
 #include "soak/support/flatness.hpp"
 #include "support/eventually.hpp"
@@ -97,10 +98,6 @@ private:
     std::array<soak::series, 3> figures_{
         soak::series{"memory", " KiB", 8192, 0.1, {}}, {"descriptors", "", 40, 0, {}}, {"threads", "", 8, 0, {}}};
 };
-
-inline runtime_options client_runtime() {
-    return {.workers = 4, .on_hog = [](const hog_report&) {}, .hooks = true, .migration = migration_policy::torture};
-}
 
 template <class Client>
 class clients : public testing::Test {
