@@ -163,7 +163,7 @@ TEST_F(hooked, readers_of_one_descriptor_are_woken_one_at_a_time) {
 
 // What the kernel keeps of a signal mask belongs to the thread.
 TEST_F(hooked, a_fiber_does_not_leave_its_thread_with_other_signals_blocked) {
-    in_runtime({.workers = 1}, [] {
+    in_runtime({.workers = 1, .time_slice = 0ns}, [] {
         const auto ends = socket_pair();
         const hook_call call{.name = "poll", .caller = nullptr};
         sigset_t more, before;
