@@ -63,3 +63,9 @@ weft_client_test(hiredis PkgConfig::hiredis WEFT_REDIS_SERVER)
 weft_client_test(libpq PkgConfig::libpq WEFT_POSTGRES WEFT_OPENSSL)
 weft_client_test(libmariadb PkgConfig::libmariadb WEFT_MARIADB_SERVER)
 weft_client_test(libcurl PkgConfig::libcurl WEFT_OPENSSL Python3_EXECUTABLE)
+
+# The users service on top of three of them at once.
+if(TARGET clients_hiredis_test AND TARGET clients_libpq_test AND TARGET clients_libmariadb_test AND TARGET users_service)
+    weft_client_test(service users_service WEFT_REDIS_SERVER)
+    target_link_libraries(clients_service_test PRIVATE PkgConfig::hiredis PkgConfig::libpq PkgConfig::libmariadb)
+endif()

@@ -1,93 +1,9 @@
 // libmariadb_test.cpp - libmariadb, as it is, in fibers; with a MariaDB of the test's own.
-#include <mysql.h>
-
-#include <filesystem>
-#include <memory>
-
 #include "clients/support/contract.hpp"
-#include "redis/support/redis_server.hpp"
+#include "clients/support/libmariadb_client.hpp"
 
 namespace weft::test {
 namespace {
-
-struct libmariadb_client {
-    static constexpr const char* library = "libmariadb";
-
-    class server {
-    public:
-        server() {
-            std::filesystem::create_directory(folder_ / "data");
-            start();
-        }
-        void start() {
-            process_.start([this] {
-                try {
-                    const connection c(*this);
-                    return true;
-                } catch (const call_failed&) {
-                    return false;
-                }
-            });
-        }
-        void kill() { process_.kill(); }
-        unsigned port() const noexcept { return port_; }
-
-    private:
-        const working_folder folder_{run_as::the_same_user};
-        const std::uint16_t port_ = free_port();
-        // Without tables of users it needs no more than an empty folder. As root it must be told so.
-        server_process process_{
-            {WEFT_MARIADB_SERVER, "--no-defaults", "--user=root", "--skip-grant-tables", "--datadir=" + (folder_ / "data"),
-             "--port=" + std::to_string(port_), "--bind-address=127.0.0.1", "--socket=" + (folder_ / "socket"),
-             "--pid-file=" + (folder_ / "pid"), "--max-connections=250", "--innodb-log-file-size=4M",
-             "--innodb-buffer-pool-size=8M", "--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve"},
-            folder_ / "mariadbd.log"};
-    };
-
-    class connection {
-    public:
-        explicit connection(const server& to) : connection_(::mysql_init(nullptr), ::mysql_close) {
-            if (!connection_) throw call_failed("no memory");
-            if (!::mysql_real_connect(connection_.get(), "127.0.0.1", "tester", "secret", nullptr, to.port(), nullptr, 0)) fail();
-        }
-        std::string echo(long number, std::string_view text) {
-            const result rows = ask("select " + std::to_string(number) + ", '" + std::string(text) + "'");
-            const MYSQL_ROW row = ::mysql_fetch_row(rows.get());
-            if (!row) fail();
-            return std::string(row[0]) + ' ' + row[1];
-        }
-        std::string refusal(long number) {
-            const std::string statement = "select nonsense_" + std::to_string(number);
-            if (::mysql_query(connection_.get(), statement.c_str()) == 0) return "not refused";
-            if (::mysql_errno(connection_.get()) != unknown_column) fail();
-            return ::mysql_error(connection_.get());
-        }
-        void wait_long() { ask("select sleep(60)"); }
-
-    private:
-        using result = std::unique_ptr<MYSQL_RES, void (*)(MYSQL_RES*)>;
-        static constexpr unsigned unknown_column = 1054;
-
-        [[noreturn]] void fail() const { throw call_failed(::mysql_error(connection_.get())); }
-        result ask(const std::string& statement) {
-            if (::mysql_real_query(connection_.get(), statement.data(), statement.size()) != 0) fail();
-            result rows(::mysql_store_result(connection_.get()), ::mysql_free_result);
-            if (!rows) fail();
-            return rows;
-        }
-        std::unique_ptr<MYSQL, void (*)(MYSQL*)> connection_;
-    };
-
-    static std::string refusal_of(long number) { return "Unknown column 'nonsense_" + std::to_string(number) + "'"; }
-    static std::string interruption(int) { return "Lost connection to server during query"; }
-};
-
-/// What the library does once for a process, before its first thread and behind its last.
-class library_life : public testing::Environment {
-    void SetUp() override { ASSERT_EQ(::mysql_library_init(0, nullptr, nullptr), 0); }
-    void TearDown() override { ::mysql_library_end(); }
-};
-[[maybe_unused]] const auto* const life = testing::AddGlobalTestEnvironment(new library_life);
 
 INSTANTIATE_TYPED_TEST_SUITE_P(libmariadb, clients, libmariadb_client);
 
