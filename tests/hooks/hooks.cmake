@@ -77,4 +77,7 @@ if(TARGET weft_hooks)
     target_precompile_headers(hooks_locks_test REUSE_FROM weft_test_pch)
     target_link_libraries(hooks_locks_test PRIVATE weft_test_support weft_hooks)
     weft_discover(hooks_locks_test)
+    add_test(NAME hooks.locks.hand_offs COMMAND hooks_locks_test --gtest_filter=*torture*)
+    set_tests_properties(hooks.locks.hand_offs PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT} LABELS stress
+                                                          ENVIRONMENT WEFT_TORTURE_HAND_OFFS=1)
 endif()

@@ -320,7 +320,7 @@ TEST(address_wait, is_told_in_dumps) {
     });
 }
 
-TEST(address_wait, a_forked_child_has_nobody_to_wake) {
+TEST(address_wait, who_forks_leaves_nobody_to_wake) {
     weft::run([] {
         address_lock l;
         l.lock();
