@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -88,6 +89,11 @@ long splice(int from, int to, std::size_t bytes, unsigned flags) noexcept {
 long sendfile(int to, int from, long& offset, std::size_t bytes) noexcept {
     static_assert(std::is_same_v<off_t, long>);
     return made([&] { return ::sendfile(to, from, &offset, bytes); }, SYS_sendfile, to, from, &offset, bytes);
+}
+
+long epoll_ctl(int epoll, int what, int fd, const epoll_event* wanted) noexcept {
+    auto* const event = const_cast<epoll_event*>(wanted);
+    return made([&] { return ::epoll_ctl(epoll, what, fd, event); }, SYS_epoll_ctl, epoll, what, fd, event);
 }
 
 long poll(pollfd* wanted, std::size_t count, std::chrono::nanoseconds most) noexcept {

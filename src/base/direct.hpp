@@ -18,6 +18,7 @@
 
 #include "base/futex_lock.hpp"
 
+struct epoll_event;
 struct msghdr;
 struct pollfd;
 struct sockaddr;
@@ -41,6 +42,9 @@ WEFT_EXPORT long accept(int fd, int flags) noexcept;
 /// Moves bytes from the current position of `from` to that of `to`.
 WEFT_EXPORT long splice(int from, int to, std::size_t bytes, unsigned flags) noexcept;
 WEFT_EXPORT long sendfile(int to, int from, long& offset, std::size_t bytes) noexcept;
+
+/// The kernel does not write to `wanted`. Nobody stands before this one, but it leaves errno as it was, too.
+WEFT_EXPORT long epoll_ctl(int epoll, int what, int fd, const epoll_event* wanted) noexcept;
 
 /// \param most  how long it may wait; negative: for ever.
 WEFT_EXPORT long poll(pollfd* wanted, std::size_t count, std::chrono::nanoseconds most) noexcept;

@@ -48,11 +48,14 @@ struct hook_table {
     //   -ETIME       `until` has passed
     //   -ECANCELED   the fiber is to stop
     //   -ETIMEDOUT   a deadline of the fiber has passed
+    // Where the fiber may not leave its thread, as in a signal handler or with other signals blocked than
+    // usual, they block the thread in its place, and pause() does nothing (sched/inspect/leaving.hpp).
     // The last two also come at once, without a wait, while the stop or the deadline stands.
 
     /// Parks until one of the descriptors may be ready for its events.
     /// \returns  also -EPERM if they cannot be waited for: the caller makes the plain call, which blocks;
-    ///           -EOPNOTSUPP in a simulation.
+    ///           -EBADF if the only one was closed or replaced meanwhile: its number may belong to another
+    ///           file by now; -EOPNOTSUPP in a simulation.
     long (*wait)(const pollfd* wanted, std::size_t count, std::int64_t until, const hook_call&) noexcept;
     /// Parks until `until`. \returns -ETIME in the ordinary case.
     long (*sleep)(std::int64_t until, const hook_call&) noexcept;
@@ -75,6 +78,9 @@ struct hook_table {
     /// After a release: wakes the fiber that has waited longest for the lock at this address. From any
     /// thread. Needless while *parked_for_locks, read by a seq_cst load after the release, is 0.
     void (*lock_wake)(const void* lock) noexcept;
+    /// The same for sem_post(), which a signal handler may call in the midst of anything: wakes if that is
+    /// possible here. If not, the fiber looks by itself some milliseconds later.
+    void (*semaphore_wake)(const void* semaphore) noexcept;
     const atomic<std::uint32_t>* parked_for_locks;
 
     /// Calls release(what) once the fiber is sure to be woken by condition_wake(), and parks. Stops do not

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <mutex>
 
 #include "base/atomic.hpp"
 #include "hooks/objects.hpp"
@@ -118,6 +119,8 @@ int store(void** slot, void* value, const found_object& in) noexcept {
 }  // namespace
 
 int adopt(const char* object_file) {
+    static constinit std::mutex one_at_a_time;  // two would undo each other's protection of a page
+    const std::lock_guard guard(one_at_a_time);
     const auto found = find_object(object_file);
     if (!found) return ENOENT;
     Dl_info self{};

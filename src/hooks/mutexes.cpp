@@ -78,12 +78,17 @@ int unlock(pthread_mutex_t* m) noexcept {
 
 using weft::hooks::time_limit;
 
+/// Apart, so that the function that nearly everybody calls needs no frame.
+[[gnu::noinline]] static int lock_beside_runtime(pthread_mutex_t* m, const void* caller) noexcept {
+    return weft::hooks::lock(m, time_limit::none(), "pthread_mutex_lock", caller);
+}
+
 extern "C" {
 #pragma GCC visibility push(default)
 int pthread_mutex_lock(pthread_mutex_t* m) noexcept {
     // relaxed: it is looked at again
     if (!weft::hooks::table.load(weft::detail::relaxed)) return weft::hooks::call_real_only<"pthread_mutex_lock">(m);
-    return weft::hooks::lock(m, time_limit::none(), "pthread_mutex_lock", WEFT_CALLER);
+    return lock_beside_runtime(m, WEFT_CALLER);
 }
 int pthread_mutex_timedlock(pthread_mutex_t* __restrict m, const timespec* __restrict at) noexcept {
     return weft::hooks::lock(m, {CLOCK_REALTIME, at}, "pthread_mutex_timedlock", WEFT_CALLER);

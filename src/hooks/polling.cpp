@@ -12,7 +12,10 @@ namespace weft::hooks {
 
 long park_for(fiber_call& call, const pollfd* wanted, std::size_t count, std::int64_t until) noexcept {
     for (std::size_t i = 0; i < count; ++i)
-        if (wanted[i].fd >= 0) return call.wait(wanted, count, until);
+        if (wanted[i].fd >= 0) {
+            const long r = call.wait(wanted, count, until);
+            return r == -EBADF ? 0 : r;  // the next look tells what has the number
+        }
     return call.sleep(until);
 }
 

@@ -85,7 +85,7 @@ int sem_post(sem_t* s) noexcept {
     if (r != 0) return r;
     // Pairs with weft_take_hooks().
     const auto* const t = table.load(weft::detail::acquire);
-    if (t && weft::detail::is_counted_after_release(waiting)) t->lock_wake(s);
+    if (t && weft::detail::is_counted_after_release(waiting)) t->semaphore_wake(s);
     return 0;
 }
 #pragma GCC visibility pop

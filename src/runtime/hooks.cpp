@@ -29,6 +29,7 @@ constinit const hook_table table{
     .closing = hooked_closing,
     .lock_wait = lock_wait,
     .lock_wake = lock_wake,
+    .semaphore_wake = semaphore_wake,
     .parked_for_locks = &parked_for_locks,
     .condition_wait = condition_wait,
     .condition_wake = condition_wake,

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "sched/monitor/preemption.hpp"
+#include "sched/inspect/leaving.hpp"
 #include "sched/new_thread.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sched/worker_inline.hpp"
@@ -40,6 +41,7 @@ void carrier::start_thread() {
         const alternate_stack for_overflow;
         std::fesetenv(&owner_.floating_point());  // not that of the thread that started this one
         probe_.store(thread_probe::here(), relaxed);
+        usual_signals_ = signals_blocked_here();
         set_this_carrier(this);
         if (auto* const s = owner_.simulated()) s->begin_thread();
         live();

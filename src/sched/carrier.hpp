@@ -129,6 +129,8 @@ public:
     /// Ordered by the fences of a worker that is about to sleep.
     bool has_pinned() const noexcept { return !pinned_.empty(); }
     tenure<worker>& hold() noexcept { return hold_; }
+    /// The signals that its thread blocked when it began; for its own thread.
+    std::uint64_t usual_signals() const noexcept { return usual_signals_; }
     /// \returns the fiber whose code runs here. A hint but for its own thread and the monitor
     /// (HANDOFF-3).
     control_block* current() const noexcept { return current_.load(relaxed); }
@@ -274,6 +276,7 @@ private:
     atomic<bool> is_reserved_{false};
     atomic<thread_probe> probe_{thread_probe()};
     const unsigned number_;  // for its thread's name
+    std::uint64_t usual_signals_ = 0;  // written and read by its thread
     std::thread thread_;
 };
 

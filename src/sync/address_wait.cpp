@@ -1,10 +1,14 @@
 #include "sync/address_wait.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 
+#include "base/direct.hpp"
 #include "base/fork.hpp"
 #include "sched/identity/lock_owners.hpp"
+#include "sched/inspect/leaving.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sync/parking_lot.hpp"
 
@@ -44,15 +48,40 @@ time_point time_of(std::int64_t until) noexcept { return until == hook_never ? n
 
 duration look_after(duration d) noexcept { return simulator_here() ? parking::no_look : d; }  // PARKING_LOT-5
 
+// Where a fiber may not leave its thread the thread waits in its place, and looks now and then.
+
+int block_for_lock(int (*attempt)(void*), void* what, time_point until) noexcept {
+    for (duration pause = 50us;; pause = std::min<duration>(2 * pause, 1ms)) {
+        if (const int r = attempt(what); r != EBUSY) return r;
+        if (clock::now() >= until) return ETIMEDOUT;
+        direct::sleep_for(pause);
+    }
+}
+
+int block_for_condition(void (*give_up)(void*), void* what, time_point until) noexcept {
+    give_up(what);
+    direct::sleep_for(1ms);
+    return clock::now() >= until ? ETIMEDOUT : 0;
+}
+
 }  // namespace
 
 int lock_wait(int (*attempt)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
+    if (!may_leave_thread()) return block_for_lock(attempt, what, time_of(until));
     return locks.wait_for_lock({hooked_lock_wait, &call, call.object, time_of(until), look_after(1ms)}, attempt, what);
 }
 
 void lock_wake(const void* lock) noexcept { locks.wake_oldest(lock); }
 
+// Between visits a wake-up begins and ends a visit of its own, and on a plain thread it goes by a queue without
+// locks: either may be done in the midst of other code. PARKING_LOT-5 has what is left.
+void semaphore_wake(const void* semaphore) noexcept {
+    auto* const c = this_carrier();
+    if (!c || !tenure<worker>::holder(c->hold()).is_inside()) locks.try_to_wake_oldest(semaphore);
+}
+
 int condition_wait(void (*give_up)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
+    if (!may_leave_thread()) return block_for_condition(give_up, what, time_of(until));
     return conditions.wait_for_condition({hooked_condition_wait, &call, call.object, time_of(until), look_after(100ms)}, give_up,
                                          what);
 }

@@ -99,9 +99,27 @@ void parking_lot::wake_oldest(const void* address) noexcept {
     waiter* oldest = nullptr;
     {
         const lock_guard guard(b.lock);
-        for (auto* p = b.places.front(); p && !oldest; p = b.places.next(*p))
-            if (p->address == address) oldest = claim(*p);
+        oldest = claim_oldest(b, address);
     }
+    if (oldest) oldest->unpark();
+}
+
+waiter* parking_lot::claim_oldest(parking_bucket& b, const void* address) noexcept {
+    for (auto* p = b.places.front(); p; p = b.places.next(*p))
+        if (auto* const w = p->address == address ? claim(*p) : nullptr) return w;
+    return nullptr;
+}
+
+// Not analysed: the lock is taken in a loop.
+void parking_lot::try_to_wake_oldest(const void* address) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    auto& b = bucket_of(address);
+    constexpr int most_tries = 1000;  // chosen: a holder that runs needs less
+    for (int i = 0; !b.lock.try_lock(); ++i) {
+        if (i == most_tries) return;
+        cpu_relax();
+    }
+    waiter* const oldest = claim_oldest(b, address);
+    b.lock.unlock();
     if (oldest) oldest->unpark();
 }
 

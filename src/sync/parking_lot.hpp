@@ -100,6 +100,9 @@ public:
 
     /// From any thread, also in a visit.
     void wake_oldest(const void* address) noexcept;
+    /// The same, but it does nothing if the bucket's lock is not to be had soon: the caller may be a signal
+    /// handler that has interrupted its holder.
+    void try_to_wake_oldest(const void* address) noexcept;
     void wake_all(const void* address) noexcept;
 
     /// In a forked child, which has none of the fibers.
@@ -109,6 +112,7 @@ private:
     class guest;
 
     parking_bucket& bucket_of(const void* address) noexcept;
+    static waiter* claim_oldest(parking_bucket& b, const void* address) noexcept WEFT_REQUIRES(b.lock);
 
     const std::span<parking_bucket> buckets_;
     atomic<std::uint32_t>& parked_;

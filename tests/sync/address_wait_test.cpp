@@ -6,6 +6,7 @@
 
 #include <weft/deadline.hpp>
 #include <weft/scope.hpp>
+#include <weft/simulation.hpp>
 
 #include <cerrno>
 
@@ -273,6 +274,32 @@ TEST(address_wait, a_condition_has_a_limit_of_time) {
         EXPECT_GE(looks, 1);
         EXPECT_EQ(c.wait(l, in(-1ms)), ETIMEDOUT);
     });
+}
+
+TEST(address_wait, PARKING_LOT_5_takes_virtual_time_in_a_simulation) {
+    const auto from_system = std::chrono::steady_clock::now();
+    const weft::runtime_options simulated{.simulate = weft::simulation{.seed = 1}};
+    weft::run(
+        [] {
+            address_lock l;
+            address_condition c;
+            l.lock();
+            const auto from = weft::now();
+            EXPECT_EQ(l.lock_until(in(1h)), ETIMEDOUT);
+            EXPECT_EQ(c.wait(l, in(1h)), ETIMEDOUT);  // nothing wakes it before
+            EXPECT_GE(weft::now() - from, 2h);
+            l.unlock();
+        },
+        simulated);
+    EXPECT_LT(std::chrono::steady_clock::now() - from_system, 1h);
+    EXPECT_THROW(weft::run(
+                     [] {
+                         address_lock l;
+                         l.lock();
+                         l.lock();  // no look keeps it from being found
+                     },
+                     simulated),
+                 weft::simulation_failed);
 }
 
 TEST(address_wait, is_told_in_dumps) {

@@ -124,14 +124,17 @@ void epoll_engine::wake() noexcept {
 }
 
 long epoll_engine::control(int what, int fd, const epoll_event& wanted) noexcept {
-    return system_result([&] { return ::epoll_ctl(epoll_fd_.get(), what, fd, const_cast<epoll_event*>(&wanted)); });
+    return direct::epoll_ctl(epoll_fd_.get(), what, fd, &wanted);
 }
 
 long epoll_engine::add(int fd, io_source& source) noexcept {
     const epoll_event wanted{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &source}};
-    auto* const calls = hooked_descriptor::existing(fd);
-    if (!calls) [[likely]]
-        return control(EPOLL_CTL_ADD, fd, wanted);
+    auto* calls = hooked_descriptor::existing(fd);
+    if (!calls) [[likely]] {
+        const long r = control(EPOLL_CTL_ADD, fd, wanted);
+        calls = hooked_descriptor::existing(fd);
+        if (r != -EEXIST || !calls) return r;  // else it was waited for meanwhile, by a number that was not in use
+    }
     return calls->adopted_by(*this, [&](bool taken_over) {  // HOOKED_DESCRIPTOR-4
         const long r = control(EPOLL_CTL_ADD, fd, wanted);
         return r == -EEXIST && taken_over ? control(EPOLL_CTL_MOD, fd, wanted) : r;

@@ -18,6 +18,10 @@ atomic<hooked_descriptor*> all[chunks];
 
 short events_of(const waiter& w) noexcept { return static_cast<short>(reinterpret_cast<std::intptr_t>(w.slot)); }
 
+constexpr std::intptr_t one_at_a_time_bit = 1 << 16;  // beside the events
+
+bool is_one_at_a_time(const waiter& w) noexcept { return (reinterpret_cast<std::intptr_t>(w.slot) & one_at_a_time_bit) != 0; }
+
 bool concerns(const waiter& w, short events) noexcept { return (events & (POLLERR | POLLHUP | events_of(w))) != 0; }
 
 }  // namespace
@@ -44,6 +48,7 @@ hooked_descriptor* hooked_descriptor::of(int fd) noexcept {
 
 long hooked_descriptor::arm(int fd, short events, io_engine& mine) noexcept {
     const bool was_added = (added_to_ & mine.hooked_bit()) != 0;
+    armed_ = events;
     using how = io_engine::once;
     if (was_added && !closed_.load(relaxed)) {  // a hint
         const long r = mine.report_once(fd, events, how::changed);
@@ -62,11 +67,12 @@ bool hooked_descriptor::forget(const io_engine& e) noexcept {
     return was_added;
 }
 
-long hooked_descriptor::enlist(waiter& w, int fd, short events, io_engine& mine) noexcept {
-    w.slot = reinterpret_cast<void*>(static_cast<std::intptr_t>(events));
+long hooked_descriptor::enlist(waiter& w, int fd, short events, share how, io_engine& mine) noexcept {
+    const auto word = static_cast<std::intptr_t>(static_cast<unsigned short>(events));
+    w.slot = reinterpret_cast<void*>(how == one_at_a_time ? word | one_at_a_time_bit : word);
     const lock_guard guard(lock_);
-    short wanted = events;
-    for (const auto* other = waiters_.front(); other; other = waiters_.next(*other)) wanted |= events_of(*other);
+    // Perhaps more than is waited for, which an event tells.
+    const auto wanted = static_cast<short>(waiters_.empty() ? events : armed_ | events);
     waiters_.push_back(w);  // HOOKED_DESCRIPTOR-1
     const long r = arm(fd, wanted, mine);
     if (r != 0) waiters_.remove(w);
@@ -87,9 +93,16 @@ void hooked_descriptor::closing() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
         cpu_relax();
     }
     wait_list woken;
-    take_all(woken);
+    take_all_as_closed(woken);
     lock_.unlock();
     unpark_all(woken);
+}
+
+void hooked_descriptor::take_all_as_closed(wait_list& into) noexcept {
+    while (waiter* const w = waiters_.claim_front()) {
+        w->cell().outcome = closed;
+        into.push_back(*w);
+    }
 }
 
 unsigned hooked_descriptor::on_event(int fd, short events, io_engine& from) noexcept {
@@ -98,17 +111,23 @@ unsigned hooked_descriptor::on_event(int fd, short events, io_engine& from) noex
     wait_list woken;
     {
         const lock_guard guard(d->lock_);
-        short left = 0;
+        bool some_are_left = false, has_woken_one = false;
+        short left = 0;  // their events, which may be none but errors
+        const bool wakes_all = (events & (POLLERR | POLLHUP)) != 0;
         for (waiter *w = d->waiters_.front(), *next = nullptr; w; w = next) {
             next = d->waiters_.next(*w);
-            if (!concerns(*w, events)) {
+            const bool waits_its_turn = !wakes_all && has_woken_one && is_one_at_a_time(*w);
+            if (!concerns(*w, events) || waits_its_turn) {
+                some_are_left = true;
                 left |= events_of(*w);
                 continue;
             }
             d->waiters_.remove(*w);
-            if (w->claim()) woken.push_back(*w);
+            if (!w->claim()) continue;
+            woken.push_back(*w);
+            has_woken_one = has_woken_one || is_one_at_a_time(*w);
         }
-        if (left != 0 && d->arm(fd, left, from) != 0) d->take_all(woken);  // HOOKED_DESCRIPTOR-2
+        if (some_are_left && d->arm(fd, left, from) != 0) claim_all(d->waiters_, woken);  // HOOKED_DESCRIPTOR-2
     }
     unsigned n = 0;
     for (; waiter* const w = woken.pop_front(); ++n) w->unpark();

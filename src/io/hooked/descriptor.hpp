@@ -45,14 +45,21 @@ public:
     /// The same, but null if nobody has waited for the number yet.
     static hooked_descriptor* existing(int fd) noexcept;
 
+    /// Whether an event wakes all that wait for it, or the first of those that wait for one at a time: the
+    /// number is then armed again at once, so that the event comes again unless it was used up.
+    enum share : bool { all_at_once, one_at_a_time };
+    /// The outcome of a wait that closing() or adopted_by() has ended.
+    static constexpr wait_outcome closed = 1;
+
     /// Links `w`, and has the engine report the first of these events (as those of poll(2)) of `fd`, which is
     /// the number of this entry. Called in the visit of the wait.
     /// \returns  0; or the negated error with which the kernel refused, and then `w` is not linked: -EEXIST
     ///           if the engine watches the number for itself.
-    long enlist(waiter& w, int fd, short events, io_engine& mine) noexcept;
+    long enlist(waiter& w, int fd, short events, share how, io_engine& mine) noexcept;
     void delist(waiter& w) noexcept;
 
-    /// The number is closed or replaced: wakes all waiters. Does its best: a caller that has interrupted the
+    /// The number is closed or replaced: ends all waits, so that no caller goes on with the next file of
+    /// the number. Does its best: a caller that has interrupted the
     /// holder of the lock, as a signal handler may, wakes nobody, which HOOKED_DESCRIPTOR-3 allows.
     void closing() noexcept;
 
@@ -64,7 +71,7 @@ public:
         lock_.lock();
         const bool taken_over = forget(e);
         const long result = add(taken_over);
-        take_all(woken);
+        take_all_as_closed(woken);
         lock_.unlock();
         unpark_all(woken);
         return result;
@@ -76,7 +83,7 @@ public:
 private:
     long arm(int fd, short events, io_engine& mine) noexcept WEFT_REQUIRES(lock_);
     bool forget(const io_engine&) noexcept WEFT_REQUIRES(lock_);
-    void take_all(wait_list& into) noexcept WEFT_REQUIRES(lock_) { claim_all(waiters_, into); }
+    void take_all_as_closed(wait_list& into) noexcept WEFT_REQUIRES(lock_);
     void renew() noexcept;
     static void renew_all() noexcept;
     [[gnu::constructor(before_static_objects)]] static void follow_forks_from_the_start() noexcept;
@@ -85,7 +92,8 @@ private:
     // A bit for each engine to which the number was added for hooked calls.
     std::uint32_t added_to_ WEFT_GUARDED_BY(lock_) = 0;
     atomic<bool> closed_{false};  // a hint: the number was closed since it was armed last
-    wait_list waiters_ WEFT_GUARDED_BY(lock_);  // slot: the events that the waiter waits for
+    wait_list waiters_ WEFT_GUARDED_BY(lock_);  // slot: the events that the waiter waits for, and its share
+    short armed_ WEFT_GUARDED_BY(lock_) = 0;  // the events that were asked for last
 };
 
 }  // namespace weft::detail

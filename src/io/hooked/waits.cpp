@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <span>
@@ -12,6 +13,7 @@
 #include "io/engine.hpp"
 #include "io/hooked/descriptor.hpp"
 #include "io/system.hpp"
+#include "sched/inspect/leaving.hpp"
 #include "sched/scheduler.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sched/wait/wait.hpp"
@@ -26,6 +28,8 @@ constexpr wait_kind hooked_sleep_wait{.name = "hooked sleep", .ends = ended_by::
 
 using request = std::span<const pollfd>;
 
+constexpr long looks_again = 1;  // beside results of the kernel
+
 const wait_kind& kind_of(request wanted) noexcept {
     constexpr short for_reading = POLLIN | POLLPRI | POLLRDNORM | POLLRDHUP;
     if (wanted.size() != 1) return hooked_poll_wait;
@@ -35,9 +39,9 @@ const wait_kind& kind_of(request wanted) noexcept {
 
 long code_of(std::errc why) noexcept { return why == std::errc::timed_out ? -ETIMEDOUT : -ECANCELED; }
 
-long result_of(wait_end how) noexcept {
+long result_of(wait_end how, wait_outcome which) noexcept {
     switch (how) {
-        case wait_end::notified: return 0;
+        case wait_end::notified: return which == hooked_descriptor::closed ? -EBADF : 0;
         case wait_end::timed_out: return -ETIME;
         case wait_end::stopped:
         case wait_end::stopped_by_token: break;
@@ -65,6 +69,7 @@ template <std::size_t Most>
 [[gnu::noinline]] long wait_for(request wanted, time_point until, io_engine& mine, const hook_call& call) noexcept {
     for (const auto& p : wanted)
         if (p.fd >= 0 && !hooked_descriptor::of(p.fd)) return -EPERM;  // allocates, so it comes before the wait
+    const auto how_many = wanted.size() == 1 ? hooked_descriptor::one_at_a_time : hooked_descriptor::all_at_once;
 
     waiters<Most> mine_of;
     wait w({.kind = kind_of(wanted), .object = &call, .deadline = until});
@@ -73,15 +78,16 @@ template <std::size_t Most>
     for (; listed < wanted.size() && refused == 0; ++listed) {
         const auto& p = wanted[listed];
         waiter& me = mine_of.make(listed, w);
-        if (p.fd >= 0) refused = hooked_descriptor::existing(p.fd)->enlist(me, p.fd, p.events, mine);
+        if (p.fd >= 0) refused = hooked_descriptor::existing(p.fd)->enlist(me, p.fd, p.events, how_many, mine);
     }
+    if (refused == -EBADF) refused = looks_again;  // closed already: the caller finds that
     const bool gives_up = refused != 0 && w.abandon();
     const auto how = gives_up ? wait_end::notified : w.park();
     // A waiter that was claimed has left its list, but those of the other descriptors have not.
     if (gives_up || how != wait_end::notified || wanted.size() > 1)
         for (std::size_t i = 0; i < listed; ++i)
             if (wanted[i].fd >= 0) hooked_descriptor::existing(wanted[i].fd)->delist(mine_of[i]);
-    return gives_up ? refused : result_of(how);
+    return gives_up ? refused : result_of(how, w.index());
 }
 
 /// An epoll of its own for one wait: for many descriptors, and for those that the engine watches for weft.
@@ -119,7 +125,7 @@ private:
     }
     long control(int what, int fd, short events) const noexcept {
         epoll_event e{.events = static_cast<std::uint32_t>(static_cast<unsigned short>(events)), .data = {.fd = fd}};
-        return system_result([&] { return ::epoll_ctl(number(), what, fd, &e); });
+        return direct::epoll_ctl(number(), what, fd, &e);
     }
 
     const long fd_;
@@ -127,10 +133,10 @@ private:
 
 [[gnu::noinline]] long wait_nested(request wanted, time_point until, io_engine& mine, const hook_call& call) noexcept {
     nested_epoll all;
-    if (const long r = all.add(wanted); r != 0) return r == -EBADF ? 0 : -EPERM;  // closed meanwhile: the caller looks
+    if (const long r = all.add(wanted); r != 0) return r == -EBADF ? looks_again : r;
     const pollfd ready{.fd = all.number(), .events = POLLIN, .revents = 0};
     const long r = wait_for<1>({&ready, 1}, until, mine, call);
-    return r == 0 || r == -ETIME || r == -ECANCELED || r == -ETIMEDOUT ? r : -EPERM;
+    return r == -EEXIST ? -EPERM : r;
 }
 
 }  // namespace
@@ -153,7 +159,7 @@ long hooked_wait(const pollfd* wanted, std::size_t count, std::int64_t until, co
     if (simulator_here()) return -EOPNOTSUPP;
     if (const long r = interrupted_before_hooked_wait(); r != 0) return r;
     auto* const mine = current_io();
-    if (!mine || mine->hooked_bit() == 0) return -EPERM;
+    if (!mine || mine->hooked_bit() == 0 || !may_leave_thread()) return -EPERM;
     const auto limit = time_of_hook(until);
     const request all{wanted, count};
     long r = count <= 1      ? wait_for<1>(all, limit, *mine, call)
@@ -166,15 +172,20 @@ long hooked_wait(const pollfd* wanted, std::size_t count, std::int64_t until, co
         case -ETIME:
         case -ECANCELED:
         case -ETIMEDOUT: return r;
-        case -EBADF: return 0;  // closed meanwhile: the caller looks again, and finds that
+        case -EBADF: return count == 1 ? r : 0;
+        case looks_again: return 0;
         default: return -EPERM;
     }
 }
 
 long hooked_sleep(std::int64_t until, const hook_call& call) noexcept {
     if (const long r = interrupted_before_hooked_wait(); r != 0) return r;
+    if (!may_leave_thread()) {
+        direct::sleep_for(std::max(duration::zero(), time_of_hook(until) - clock::now()));
+        return -ETIME;
+    }
     wait w({.kind = hooked_sleep_wait, .object = &call, .deadline = time_of_hook(until)});
-    return result_of(w.park());
+    return result_of(w.park(), 0);
 }
 
 namespace {
@@ -194,6 +205,10 @@ private:
 
 long hooked_elsewhere(void (*call)(void*), void* what, const hook_call&) noexcept {
     if (const long r = interrupted_before_hooked_wait(); r != 0) return r;
+    if (!may_leave_thread()) {
+        call(what);
+        return 0;
+    }
     plain_call job(call, what);
     try {
         switch (run_blocking_to_its_end(pool_for::look_ups, job)) {
@@ -208,10 +223,13 @@ long hooked_elsewhere(void (*call)(void*), void* what, const hook_call&) noexcep
 }
 
 void hooked_pause() noexcept {
-    if (auto* const self = this_fiber_block()) carrier::yield(*self);
+    if (auto* const self = this_fiber_block(); self && may_leave_thread()) carrier::yield(*self);
 }
 
 void hooked_closing(int descriptor) noexcept {
+    // In a visit nobody can be woken; only a signal handler comes here then.
+    const auto* const c = this_carrier();
+    if (c && tenure<worker>::holder(this_carrier()->hold()).is_inside()) return;
     if (auto* const d = hooked_descriptor::existing(descriptor)) d->closing();
 }
 
