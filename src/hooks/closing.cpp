@@ -1,7 +1,8 @@
 // closing.cpp - close() and what else ends a descriptor: those who wait for it are told.
 //
-// CLOSING-1  They are told before, so that nobody takes the number's next file for the one that they knew; and after,
-//            since one that looked in between saw the old file still there, and waits for it.
+// CLOSING-1  They are told before, never after: then the number may belong to another file, and to those who wait for
+//            that. Who begins to wait in between waits for the old file, as a thread would.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,15 +20,8 @@ auto tell_and(unsigned first, unsigned last, const End& end) {
     const hook_table* const t = table.load(detail::acquire);
     if (!t) [[likely]]
         return end();
-    const auto tell = [&] {
-        for (unsigned fd = first; fd <= last; ++fd) t->closing(static_cast<int>(fd));
-    };
-    tell();
-    const auto result = end();
-    const int error = errno;
-    tell();
-    errno = error;
-    return result;
+    for (unsigned fd = first; fd <= last; ++fd) t->closing(static_cast<int>(fd));
+    return end();
 }
 
 template <class End>
@@ -36,7 +30,13 @@ auto tell_and(int fd, const End& end) {
     return tell_and(static_cast<unsigned>(fd), static_cast<unsigned>(fd), end);
 }
 
-constexpr unsigned cloexec_only = 1u << 2;  // CLOSE_RANGE_CLOEXEC
+/// Whether dup2() will give `to` another file: else nobody is told.
+bool replaces(int from, int to) noexcept {
+    return from != to && (!table.load(detail::relaxed) || flags_of(from) >= 0);
+}  // a hint
+
+// Flags of close_range() with which something is closed: none, or CLOSE_RANGE_UNSHARE.
+constexpr int closes = 1 << 1;
 
 }  // namespace
 }  // namespace weft::hooks
@@ -55,12 +55,12 @@ int dup2(int from, int to) noexcept {
         return call_real_or<"dup2", int(int, int)>(
             [&] { return give(from == to ? (flags_of(from) < 0 ? -EBADF : to) : direct(SYS_dup3, from, to, 0)); }, from, to);
     };
-    return from == to ? plain() : tell_and(to, plain);
+    return replaces(from, to) ? tell_and(to, plain) : plain();
 }
 
 int dup3(int from, int to, int flags) noexcept {
     const auto plain = [&] { return call_real<"dup3", int(int, int, int), SYS_dup3>(from, to, flags); };
-    return from == to ? plain() : tell_and(to, plain);
+    return flags & ~O_CLOEXEC || !replaces(from, to) ? plain() : tell_and(to, plain);
 }
 
 int close_range(unsigned first, unsigned last, int flags) noexcept {
@@ -68,7 +68,7 @@ int close_range(unsigned first, unsigned last, int flags) noexcept {
         return call_real<"close_range", int(unsigned, unsigned, int), SYS_close_range>(first, last, flags);
     };
     // Pairs with weft_take_hooks().
-    if (first > last || (static_cast<unsigned>(flags) & cloexec_only) || !table.load(weft::detail::acquire)) return plain();
+    if (first > last || flags & ~closes || !table.load(weft::detail::acquire)) return plain();
     return tell_and(first, static_cast<unsigned>(std::min<unsigned long>(last, bound_of_descriptors())), plain);
 }
 #pragma GCC visibility pop

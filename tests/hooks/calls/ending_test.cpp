@@ -351,6 +351,7 @@ TEST(hooked_ends, a_stop_keeps_a_look_up_from_beginning) {
     });
 }
 
+// It does not read from the number's next file, which it has not asked for.
 TEST(hooked_ends, who_waits_is_told_that_the_descriptor_is_closed) {
     runtime({.workers = 1, .hooks = true}).run([] {
         for (const bool is_replaced : {false, true}) {
@@ -361,11 +362,9 @@ TEST(hooked_ends, who_waits_is_told_that_the_descriptor_is_closed) {
                 char c = 0;
                 a.result = ::read(ends[0], &c, 1);
                 a.error = errno;
-                if (is_replaced) {
-                    EXPECT_EQ(c, 'n');
-                }
             });
             await_park(before);
+            for (int i = 0; i < 10; ++i) this_fiber::yield();
             if (is_replaced) {
                 EXPECT_EQ(::syscall(SYS_write, other[1], "new", 3), 3);
                 EXPECT_EQ(::dup2(other[0], ends[0]), ends[0]);
@@ -373,10 +372,8 @@ TEST(hooked_ends, who_waits_is_told_that_the_descriptor_is_closed) {
                 ends.close(0);
             }
             f.join();
-            EXPECT_EQ(a.result, is_replaced ? 1 : -1);
-            if (!is_replaced) {
-                EXPECT_EQ(a.error, EBADF);
-            }
+            EXPECT_EQ(a.result, -1);
+            EXPECT_EQ(a.error, EBADF);
         }
     });
 }
