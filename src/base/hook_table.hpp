@@ -66,8 +66,8 @@ struct hook_table {
     /// Lets others run, if the caller has made many calls that did not park. May park.
     void (*pause)() noexcept;
 
-    /// A descriptor is about to be closed, or replaced: wakes those who wait for it. From any thread, also
-    /// from a thread that runs no fiber, and in a visit.
+    /// A descriptor is about to be closed, or replaced: ends the waits for it. From any thread, also in a
+    /// signal handler, which may be unable to: then they last, as those of threads do.
     void (*closing)(int descriptor) noexcept;
 
     // Locks of the threads library, by address (sync/address_wait.hpp).

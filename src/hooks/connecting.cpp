@@ -74,7 +74,9 @@ private:
 long connect_in(fiber_call& call, int fd, const sockaddr* to, socklen_t size) noexcept {
     const long flags = flags_of(fd);
     const long family = flags < 0 ? flags : socket_option(fd, SO_DOMAIN);
-    if (flags < 0 || (flags & O_NONBLOCK) || family < 0) return direct(SYS_connect, fd, to, size);
+    // That of a datagram socket does not wait, and others may use the socket meanwhile.
+    const bool waits = family >= 0 && socket_option(fd, SO_TYPE) != SOCK_DGRAM;
+    if (flags < 0 || (flags & O_NONBLOCK) || !waits) return direct(SYS_connect, fd, to, size);
     connecting c(call, fd, to, size, flags);
     return family == AF_UNIX ? c.locally() : c.far_away(family == AF_INET || family == AF_INET6);
 }

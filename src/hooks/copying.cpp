@@ -62,7 +62,13 @@ long sendfile_in(fiber_call& call, int to, int from, off_t* offset, std::size_t 
         }
         if (r != -EAGAIN) return part_or(done, r);
         if (const long refused = wait.refusal(); refused != 0) return done > 0 ? static_cast<long>(done) : plain();
-        if (const long ended = wait.park(); ended != 0) return part_or(done, ended);
+        const long ended = wait.park();
+        if (ended == -EPERM) {
+            call.note_block();
+            const long rest = direct(SYS_sendfile, to, from, offset, bytes - done);
+            return rest < 0 ? part_or(done, rest) : static_cast<long>(done) + rest;
+        }
+        if (ended != 0) return part_or(done, ended);
     }
     return static_cast<long>(done);
 }

@@ -40,8 +40,11 @@ long receive(fiber_call& call, int fd, int flags, const Attempt& attempt, const 
         return whole(flags);
     }
     long done = r;
-    while (wait.park() == 0 && !is_at_its_end(fd)) {  // RECEIVING-1
-        r = try_it();
+    for (;;) {
+        const long ended = wait.park();
+        if (ended == -EPERM) call.note_block();
+        if ((ended != 0 && ended != -EPERM) || is_at_its_end(fd)) break;  // RECEIVING-1
+        r = ended == 0 ? try_it() : attempt(flags);
         if (r == -EAGAIN) continue;
         if (r <= 0) break;
         done += r;
@@ -121,7 +124,8 @@ long receive_messages(fiber_call& call, int fd, mmsghdr* messages, unsigned coun
         const auto attempt = [&] {
             return direct(SYS_recvmmsg, fd, messages + done, count - done, flags | MSG_DONTWAIT, nullptr);
         };
-        const long r = wait.until_done(attempt, attempt);
+        const long r = wait.until_done(
+            attempt, [&] { return direct(SYS_recvmmsg, fd, messages + done, count - done, flags | MSG_WAITFORONE, nullptr); });
         if (r < 0)
             error = r;
         else

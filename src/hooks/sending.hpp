@@ -31,9 +31,11 @@ long send_on(fiber_call& call, int fd, int flags, long r, const Attempt& attempt
         if (flags & MSG_DONTWAIT) return part_or(done, -EAGAIN);
         if (const long refused = wait.refusal(); refused != 0) return part_or(done, refused);
         const long ended = wait.park();
-        if (ended == -EPERM && done == 0) {
+        if (ended == -EPERM) {
             call.note_block();
-            return plain();
+            if (done == 0) return plain();
+            r = attempt(flags);
+            return r < 0 ? static_cast<long>(done) : static_cast<long>(done) + r;
         }
         if (ended != 0) return part_or(done, ended);
         const short now = ready_now(fd, POLLOUT);

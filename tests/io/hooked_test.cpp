@@ -3,6 +3,7 @@
 // The tests call what the library of hooks calls (base/hook_table.hpp), so they need no library and run under the sanitizers.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <random>
@@ -117,6 +118,76 @@ TEST_F(hooked, seed_HOOKED_DESCRIPTOR_2_each_waiter_of_a_number_gets_its_own_eve
     });
 }
 
+// Who waits for a hang-up only, beside one that reads.
+TEST_F(hooked, seed_HOOKED_DESCRIPTOR_2_a_waiter_without_events_stays_armed) {
+    in_runtime({.workers = 1}, [] {
+        const auto ends = socket_pair();
+        auto hang_up = spawn([&] { EXPECT_EQ(wait_until_ready(ends[0], 0), POLLHUP); });
+        auto reader = spawn([&] { EXPECT_EQ(wait_until_ready(ends[0], POLLIN), POLLIN); });
+        this_fiber::yield();
+        EXPECT_EQ(::send(ends[1], "x", 1, 0), 1);
+        reader.join();
+        close_all({ends[1]});
+        hang_up.join();
+        close_all({ends[0]});
+    });
+}
+
+// A byte wakes one of those that read, and what it leaves the next.
+TEST_F(hooked, readers_of_one_descriptor_are_woken_one_at_a_time) {
+    in_runtime({.workers = 1}, [] {
+        constexpr int readers = 50;
+        int ends[2];
+        ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+        int wakes = 0, read = 0;
+        std::vector<fiber<>> all;
+        for (int i = 0; i < readers; ++i)
+            all.push_back(spawn([&] {
+                char byte = 0;
+                while (::read(ends[0], &byte, 1) != 1) {
+                    ASSERT_EQ(wait_for(ends[0], POLLIN), 0);
+                    ++wakes;
+                }
+                ++read;
+            }));
+        this_fiber::yield();
+        for (int i = 0; i < readers; ++i) {
+            EXPECT_EQ(::write(ends[1], "x", 1), 1);
+            while (read == i) this_fiber::sleep_for(50us);
+        }
+        for (auto& f : all) f.join();
+        EXPECT_LT(wakes, 10 * readers) << "all that wait, each time, would be some 1,275";
+        close_all({ends[0], ends[1]});
+    });
+}
+
+// What the kernel keeps of a signal mask belongs to the thread.
+TEST_F(hooked, a_fiber_does_not_leave_its_thread_with_other_signals_blocked) {
+    in_runtime({.workers = 1, .time_slice = 0ns}, [] {
+        const auto ends = socket_pair();
+        const hook_call call{.name = "poll", .caller = nullptr};
+        sigset_t more, before;
+        ::sigemptyset(&more);
+        ::sigaddset(&more, SIGUSR1);
+        ::pthread_sigmask(SIG_BLOCK, &more, &before);
+        EXPECT_EQ(wait_for(ends[0], POLLIN), -EPERM);
+        bool has_run = false;
+        auto other = spawn([&] { has_run = true; });
+        const auto begun = detail::hooked_now();
+        EXPECT_EQ(detail::hooked_sleep(begun + 2'000'000, call), -ETIME);
+        EXPECT_GE(detail::hooked_now() - begun, 2'000'000);
+        detail::hooked_pause();
+        int ran_here = 0;
+        EXPECT_EQ(detail::hooked_elsewhere([](void* n) { *static_cast<int*>(n) = ::gettid(); }, &ran_here, call), 0);
+        EXPECT_EQ(ran_here, ::gettid());
+        EXPECT_FALSE(has_run);
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        other.join();
+        EXPECT_EQ(wait_for(ends[0], POLLIN, 1ms), -ETIME);
+        close_all({ends[0], ends[1]});
+    });
+}
+
 // As libraries do it: weft hears nothing of the close, or only of the close.
 TEST_F(hooked, seed_HOOKED_DESCRIPTOR_3_a_number_that_was_closed_behind_our_back_serves_its_next_file) {
     in_runtime({.workers = 1}, [] {
@@ -162,7 +233,7 @@ TEST_F(hooked, a_close_wakes_those_that_wait) {
     in_runtime({.workers = 1}, [] {
         const auto ends = socket_pair();
         auto closer = spawn([&] { close_all({ends[0]}); });
-        EXPECT_EQ(wait_for(ends[0], POLLIN), 0) << "to look again";
+        EXPECT_EQ(wait_for(ends[0], POLLIN), -EBADF) << "whatever has the number now";
         EXPECT_EQ(events_now(ends[0], POLLIN), POLLNVAL);
         EXPECT_EQ(wait_for(ends[0], POLLIN), 0) << "and again, which finds that there is no such number";
         closer.join();

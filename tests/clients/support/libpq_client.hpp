@@ -34,9 +34,11 @@ struct libpq_client {
         }
         void kill() { process_.kill(); }
 
+        /// What is named none is not there: files in the home of whoever runs the test do not count.
         std::string address() const {
             return "host=localhost hostaddr=127.0.0.1 port=" + std::to_string(port_) +
-                   " user=tester password=secret dbname=postgres sslmode=verify-full sslrootcert=" + certificate();
+                   " user=tester password=secret dbname=postgres sslmode=verify-full sslrootcert=" + certificate() +
+                   " sslcert=" + (folder_ / "none") + " sslcrl=" + (folder_ / "none") + " passfile=" + (folder_ / "none");
         }
 
         std::string url() const {

@@ -105,7 +105,7 @@ TEST(hooked_connections, that_are_refused) {
     });
 }
 
-TEST(hooked_connections, that_wait) {
+TEST(hooked_connections, CONNECTING_1_that_wait) {
     expect_alike(in_fiber::park, [](notes& n) {
         full_listener full;
         const int fd = tcp();

@@ -381,7 +381,7 @@ TEST(hooked_ends, who_waits_is_told_that_the_descriptor_is_closed) {
     });
 }
 
-TEST(hooked_ends, who_waits_is_told_by_each_call_that_closes) {
+TEST(hooked_ends, CLOSING_1_who_waits_is_told_by_each_call_that_closes) {
     runtime({.workers = 1, .hooks = true}).run([] {
         for (int way = 0; way < 4; ++way) {
             const pair_of_descriptors ends(kind::unix_stream), ready(kind::unix_stream);

@@ -284,7 +284,7 @@ TEST(hooked_polls, selects_tell_what_is_left_of_the_time) {
 }
 
 // Sets that are larger than fd_set, and counts that are larger than the sets.
-TEST(hooked_polls, selects_of_large_numbers) {
+TEST(hooked_polls, SELECTING_1_selects_of_large_numbers) {
     rlimit old{};
     ::getrlimit(RLIMIT_NOFILE, &old);
     if (old.rlim_cur < 3000) {

@@ -222,7 +222,7 @@ TEST(hooked_reads, that_wait_for_all) {
     });
 }
 
-TEST(hooked_reads, of_a_reset_in_the_midst_of_waiting_for_all) {
+TEST(hooked_reads, RECEIVING_1_of_a_reset_in_the_midst_of_waiting_for_all) {
     expect_alike(in_fiber::park, [](notes& n) {
         pair_of_descriptors ends(kind::tcp);
         std::string into(10, '\0');

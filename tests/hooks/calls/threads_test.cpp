@@ -152,7 +152,7 @@ bool is_cancelled_in(const point& p, endless& e) {
     return result == PTHREAD_CANCELED;
 }
 
-TEST(hooked_threads, can_be_cancelled_where_they_wait) {
+TEST(hooked_threads, ENTRY_1_can_be_cancelled_where_they_wait) {
     endless e;
     for (const auto& p : points) EXPECT_TRUE(is_cancelled_in(p, e)) << p.name;
     const runtime rt({.workers = 1, .hooks = true});
