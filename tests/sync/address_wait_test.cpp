@@ -32,7 +32,9 @@ void await_parked_for_locks(std::uint32_t n) {
 class address_lock {
 public:
     void lock() {
-        if (!try_lock()) EXPECT_EQ(lock_until(hook_never), 0);
+        if (!try_lock()) {
+            EXPECT_EQ(lock_until(hook_never), 0);
+        }
     }
     bool try_lock() { return attempt(this) == 0; }
     int lock_until(std::int64_t until) {
