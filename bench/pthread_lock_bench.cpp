@@ -45,29 +45,4 @@ void pthread_mutex_in_a_fiber(benchmark::State& state) {
 }
 BENCHMARK(pthread_mutex_in_a_fiber);
 
-/// Two fibers at one mutex, which each holds across a yield: one wait by address for each turn.
-void pthread_mutex_contended_by_fibers(benchmark::State& state) {
-    weft::runtime rt({.workers = 1, .hooks = true});
-    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-    bool ends = false;  // under the mutex
-    const auto turn = [&] {
-        pthread_mutex_lock(&m);
-        weft::this_fiber::yield();
-        const bool last = ends;
-        pthread_mutex_unlock(&m);
-        return last;
-    };
-    auto other = rt.spawn({.as_thread = true}, [&] {
-        while (!turn()) {}
-    });
-    rt.spawn({.as_thread = true}, [&] {
-          for (auto _ : state) turn();
-          pthread_mutex_lock(&m);
-          ends = true;
-          pthread_mutex_unlock(&m);
-      }).join();
-    other.join();
-}
-BENCHMARK(pthread_mutex_contended_by_fibers);
-
 }  // namespace
