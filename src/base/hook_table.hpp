@@ -77,7 +77,9 @@ struct hook_table {
     int (*lock_wait)(int (*attempt)(void*), void* what, std::int64_t until, const hook_call&) noexcept;
     /// After a release: wakes the fiber that has waited longest for the lock at this address. From any
     /// thread. Needless while *parked_for_locks, read by a seq_cst load after the release, is 0.
-    void (*lock_wake)(const void* lock) noexcept;
+    /// \returns  whether that fiber was woken before and found the lock taken again: then the caller, if it
+    ///           is a fiber, pauses, or it might take the lock again for ever.
+    bool (*lock_wake)(const void* lock) noexcept;
     /// The same for sem_post(), which a signal handler may call in the midst of anything: wakes if that is
     /// possible here. If not, the fiber looks by itself some milliseconds later.
     void (*semaphore_wake)(const void* semaphore) noexcept;

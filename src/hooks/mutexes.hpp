@@ -34,7 +34,7 @@ int number_of_caller() noexcept;
     // Pairs with weft_take_hooks().
     const auto* const t = table.load(detail::acquire);
     if (t && detail::is_counted_after_release(*t->parked_for_locks)) [[unlikely]]
-        t->lock_wake(address);
+        if (t->lock_wake(address) && t->in_fiber()) t->pause();
 }
 
 }  // namespace weft::hooks

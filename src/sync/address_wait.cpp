@@ -71,7 +71,7 @@ int lock_wait(int (*attempt)(void*), void* what, std::int64_t until, const hook_
     return locks.wait_for_lock({hooked_lock_wait, &call, call.object, time_of(until), look_after(1ms)}, attempt, what);
 }
 
-void lock_wake(const void* lock) noexcept { locks.wake_oldest(lock); }
+bool lock_wake(const void* lock) noexcept { return locks.wake_oldest(lock); }
 
 // Between visits a wake-up begins and ends a visit of its own, and on a plain thread it goes by a queue without
 // locks: either may be done in the midst of other code. PARKING_LOT-5 has what is left.
@@ -87,7 +87,10 @@ int condition_wait(void (*give_up)(void*), void* what, std::int64_t until, const
 }
 
 void condition_wake(const void* condition, bool all) noexcept {
-    all ? conditions.wake_all(condition) : conditions.wake_oldest(condition);
+    if (all)
+        conditions.wake_all(condition);
+    else
+        static_cast<void>(conditions.wake_oldest(condition));
 }
 
 }  // namespace weft::detail

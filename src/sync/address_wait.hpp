@@ -10,7 +10,7 @@ namespace weft::detail {
 /// As hook_table::lock_wait(); call.object is the address.
 int lock_wait(int (*attempt)(void*), void* what, std::int64_t until, const hook_call& call) noexcept;
 /// As hook_table::lock_wake().
-void lock_wake(const void* lock) noexcept;
+bool lock_wake(const void* lock) noexcept;
 /// As hook_table::semaphore_wake().
 void semaphore_wake(const void* semaphore) noexcept;
 /// As hook_table::condition_wait(); call.object is the address.

@@ -44,8 +44,9 @@ public:
     guest& operator=(const guest&) = delete;
 
     /// Makes `w` the wait that a waker ends.
-    void publish(wait& w) noexcept {
+    void publish(wait& w, bool was_overtaken = false) noexcept {
         const lock_guard guard(bucket_.lock);
+        mine_.was_overtaken = was_overtaken;
         mine_.now.emplace(w.cell(), w.ticket());
         if (!mine_.linked()) bucket_.places.push_back(mine_);  // PARKING_LOT-4
     }
@@ -64,11 +65,12 @@ parking_bucket& parking_lot::bucket_of(const void* address) noexcept {
 
 int parking_lot::wait_for_lock(const parking& p, int (*attempt)(void*), void* what) noexcept {
     guest me(*this, p.address);
+    bool was_overtaken = false;
     for (auto look = p.first_look;;) {
         const auto now = clock::now();
         if (now >= p.until) return ETIMEDOUT;
         wait w({.kind = p.kind, .object = p.object, .deadline = end_of_wait(p, now, look), .may_stop = interruptible::no});
-        me.publish(w);
+        me.publish(w, was_overtaken);
         fence(seq_cst);  // pairs with is_counted_after_release() (PARKING_LOT-2)
         const int before = attempt(what);
         if (before != EBUSY && w.abandon()) return before;
@@ -78,6 +80,7 @@ int parking_lot::wait_for_lock(const parking& p, int (*attempt)(void*), void* wh
             return before;
         }
         if (const int after = attempt(what); after != EBUSY) return after;
+        was_overtaken = was_overtaken || woken;
         look = woken ? p.first_look : twice(look);
     }
 }
@@ -94,19 +97,22 @@ int parking_lot::wait_for_condition(const parking& p, void (*give_up)(void*), vo
     return !woken && p.until != never && clock::now() >= p.until ? ETIMEDOUT : 0;
 }
 
-void parking_lot::wake_oldest(const void* address) noexcept {
+bool parking_lot::wake_oldest(const void* address) noexcept {
     auto& b = bucket_of(address);
-    waiter* oldest = nullptr;
+    parking_place* oldest = nullptr;
+    bool was_overtaken = false;
     {
         const lock_guard guard(b.lock);
         oldest = claim_oldest(b, address);
+        was_overtaken = oldest && oldest->was_overtaken;
     }
-    if (oldest) oldest->unpark();
+    if (oldest) oldest->now->unpark();
+    return was_overtaken;
 }
 
-waiter* parking_lot::claim_oldest(parking_bucket& b, const void* address) noexcept {
+parking_place* parking_lot::claim_oldest(parking_bucket& b, const void* address) noexcept {
     for (auto* p = b.places.front(); p; p = b.places.next(*p))
-        if (auto* const w = p->address == address ? claim(*p) : nullptr) return w;
+        if (p->address == address && claim(*p)) return p;
     return nullptr;
 }
 
@@ -118,9 +124,9 @@ void parking_lot::try_to_wake_oldest(const void* address) noexcept WEFT_NO_THREA
         if (i == most_tries) return;
         cpu_relax();
     }
-    waiter* const oldest = claim_oldest(b, address);
+    parking_place* const oldest = claim_oldest(b, address);
     b.lock.unlock();
-    if (oldest) oldest->unpark();
+    if (oldest) oldest->now->unpark();
 }
 
 void parking_lot::wake_all(const void* address) noexcept {

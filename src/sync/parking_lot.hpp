@@ -25,7 +25,9 @@
 //                  while its own attempt succeeded, or failed for good, wakes the next one: of a semaphore
 //                  two units may have come.
 //   PARKING_LOT-4  The oldest is woken first. Who was woken and found the lock taken again still has its
-//                  place, so it is the first again. It cannot be handed the lock, since that is not weft's.
+//                  place, so it is the first again. It cannot be handed the lock, since that is not weft's. But
+//                  a fiber that wakes one that was overtaken before gives way to it: it might take the
+//                  lock again before the other runs, each time.
 //   PARKING_LOT-5  A release that nobody tells of is noticed late, and never missed: who waits for a lock
 //                  looks again after 1 ms, and then after twice as long each time, up to 128 ms; after a
 //                  wake-up in vain it begins again. So it is late by no more than it has waited already. In
@@ -60,6 +62,7 @@ struct parking_place : list_hook<parking_place> {
 
     const void* const address;
     std::optional<waiter> now;  // PARKING_LOT-1
+    bool was_overtaken = false;  // as `now`: it was woken, and found the lock taken again (PARKING_LOT-4)
 };
 
 struct alignas(64) parking_bucket {  // a cache line each
@@ -99,7 +102,8 @@ public:
     int wait_for_condition(const parking&, void (*give_up)(void*), void* what) noexcept;
 
     /// From any thread, also in a visit.
-    void wake_oldest(const void* address) noexcept;
+    /// \returns  whether the one that it has woken was overtaken before.
+    bool wake_oldest(const void* address) noexcept;
     /// The same, but it does nothing if the bucket's lock is not to be had soon: the caller may be a signal
     /// handler that has interrupted its holder.
     void try_to_wake_oldest(const void* address) noexcept;
@@ -112,7 +116,7 @@ private:
     class guest;
 
     parking_bucket& bucket_of(const void* address) noexcept;
-    static waiter* claim_oldest(parking_bucket& b, const void* address) noexcept WEFT_REQUIRES(b.lock);
+    static parking_place* claim_oldest(parking_bucket& b, const void* address) noexcept WEFT_REQUIRES(b.lock);
 
     const std::span<parking_bucket> buckets_;
     atomic<std::uint32_t>& parked_;

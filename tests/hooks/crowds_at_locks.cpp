@@ -38,6 +38,28 @@ void join_all(std::vector<weft::fiber<void>>& all) {
     all.clear();
 }
 
+// One takes the mutex again as soon as it has given it up, and always waits with it: the other would find it taken each time.
+TEST(crowd_at_locks, a_fiber_that_was_overtaken_gets_its_turn) {
+    weft::runtime rt({.workers = 1, .hooks = true});
+    std::mutex m;
+    std::atomic<bool> has_had_it{false};
+    std::vector<weft::fiber<void>> all;
+    all.push_back(start_as_thread(rt, [&] {
+        while (!has_had_it) {
+            const std::lock_guard guard(m);
+            weft::this_fiber::yield();
+        }
+    }));
+    all.push_back(start_as_thread(rt, [&] {
+        for (int i = 0; i < 100; ++i) {
+            const std::lock_guard guard(m);
+            weft::this_fiber::yield();
+        }
+        has_had_it = true;
+    }));
+    join_all(all);
+}
+
 // Each holds the mutex while it waits in weft, so that it needs a carrier to go on: those that wait for the mutex must not have them all.
 TEST(crowd_at_locks, who_holds_a_mutex_across_a_park_gets_a_carrier) {
     weft::runtime rt({.workers = 2, .max_carriers = 2, .hooks = true});

@@ -48,12 +48,12 @@ elseif(SOURCE STREQUAL "src/sync/mutex.cpp")
     mutate([[owned_by(next->cell()) | crowded_if_waited_for(s)]]
            [[owned_by(next->cell()) | (::model::mutant("MUTEX-5 hand over") ? 0 : crowded_if_waited_for(s))]])
 elseif(SOURCE STREQUAL "src/sync/parking_lot.cpp")
-    mutate([[        me.publish(w);
+    mutate([[        me.publish(w, was_overtaken);
         fence(seq_cst);  // pairs with is_counted_after_release() (PARKING_LOT-2)
-        const int before = attempt(what);]] [[        if (!::model::mutant("PARKING_LOT-2 place")) me.publish(w);
+        const int before = attempt(what);]] [[        if (!::model::mutant("PARKING_LOT-2 place")) me.publish(w, was_overtaken);
         fence(seq_cst);
         const int before = attempt(what);
-        if (::model::mutant("PARKING_LOT-2 place")) me.publish(w);]])
+        if (::model::mutant("PARKING_LOT-2 place")) me.publish(w, was_overtaken);]])
     leave_out("PARKING_LOT-3" [[wake_oldest(p.address);  // PARKING_LOT-3]])
     mutate([[    me.publish(w);
     give_up(what);  // PARKING_LOT-6]] [[    if (!::model::mutant("PARKING_LOT-6")) me.publish(w);
