@@ -20,6 +20,25 @@ struct brought {
     void* value;
 };
 
+/// Calls the body through by(call), and says how it has ended.
+template <class By>
+weft_status call_by(body_call body, int* result, By by) {
+    return guarded([&]() -> weft_status {
+        int value = 0;
+        std::exception_ptr failure;
+        by([&] {
+            try {
+                value = body();
+            } catch (...) {
+                failure = std::current_exception();
+            }
+        });
+        if (failure) return failure_of_body(failure);
+        if (result) *result = value;
+        return WEFT_OK;
+    });
+}
+
 }  // namespace
 }  // namespace weft::capi
 
@@ -31,38 +50,12 @@ using namespace weft::capi;
 
 weft_status weft_blocking(weft_body f, void* arg, int* result) {
     if (!f) return refuse("weft_blocking", "the function is null");
-    return guarded([&]() -> weft_status {
-        int value = 0;
-        std::exception_ptr failure;
-        weft::blocking([&] {
-            try {
-                value = body_call{f, arg, failures()}();
-            } catch (...) {
-                failure = std::current_exception();
-            }
-        });
-        if (failure) return failure_of_body(failure);
-        if (result) *result = value;
-        return WEFT_OK;
-    });
+    return call_by(body_call{f, arg, failures()}, result, [](const auto& call) { weft::blocking(call); });
 }
 
 weft_status weft_as_thread(weft_body f, void* arg, int* result) {
     if (!f) return refuse("weft_as_thread", "the function is null");
-    return guarded([&]() -> weft_status {
-        int value = 0;
-        std::exception_ptr failure;
-        weft::this_fiber::as_thread([&] {
-            try {
-                value = body_call{f, arg, failures()}();
-            } catch (...) {
-                failure = std::current_exception();
-            }
-        });
-        if (failure) return failure_of_body(failure);
-        if (result) *result = value;
-        return WEFT_OK;
-    });
+    return call_by(body_call{f, arg, failures()}, result, [](const auto& call) { weft::this_fiber::as_thread(call); });
 }
 
 weft_status weft_await_callback(void (*start)(void* arg, weft_resume* r), void (*on_cancel)(void* arg), void* arg, void** value) {
