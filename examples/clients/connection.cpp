@@ -42,12 +42,19 @@ address parse(const std::string& url, std::uint16_t usual_port) {
 
 }  // namespace
 
+void check(const std::string& url) {
+    const auto is_one = [&](auto... schemes) { return (url.starts_with(schemes) || ...); };
+    if (!is_page(url) && !is_one("redis://", "postgres://", "postgresql://", "mysql://"))
+        throw std::invalid_argument("the URL must begin with redis://, postgres://, mysql://, http:// or https://");
+    if (is_one("redis://", "mysql://")) static_cast<void>(parse(url, 1));
+}
+
 std::unique_ptr<connection> connect(const std::string& url) {
+    check(url);
     if (url.starts_with("redis://")) return connect_by_hiredis(parse(url, 6379));
     if (url.starts_with("postgres://") || url.starts_with("postgresql://")) return connect_by_libpq(url);
     if (url.starts_with("mysql://")) return connect_by_libmariadb(parse(url, 3306));
-    if (is_page(url)) return connect_by_libcurl(url);
-    throw std::invalid_argument("the URL must begin with redis://, postgres://, mysql://, http:// or https://");
+    return connect_by_libcurl(url);
 }
 
 bool answers(const std::string& url, const std::string& answer, int number) {

@@ -24,6 +24,9 @@ public:
 /// \throws failure; std::invalid_argument: there is no such scheme, or the rest of the URL is wrong
 std::unique_ptr<connection> connect(const std::string& url);
 
+/// Whether connect() would understand the URL. \throws std::invalid_argument if not
+void check(const std::string& url);
+
 /// Whether such an answer is to that question. A page is no answer to a number, so each that came is right.
 bool answers(const std::string& url, const std::string& answer, int number);
 

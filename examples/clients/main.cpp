@@ -64,6 +64,7 @@ void one_call(pool& connections, const options& wanted, counts& all, int number)
 }
 
 int run(const options& wanted) {
+    clients::check(wanted.url);  // rather than in each fiber
     weft::runtime rt({.workers = wanted.workers, .hooks = true});
     counts all{.left = wanted.calls};
     const auto begun = std::chrono::steady_clock::now();
