@@ -36,13 +36,13 @@ constinit const hook_table table{
     .parked_for_conditions = &parked_for_conditions,
 };
 
-futex_lock lock;
-bool has_looked WEFT_GUARDED_BY(lock) = false;
+futex_lock hooks_lock;
+bool has_looked WEFT_GUARDED_BY(hooks_lock) = false;
 atomic<const hook_library*> library{nullptr};
 
-[[gnu::constructor(before_static_objects)]] void hold_lock() noexcept { hold_across_forks<lock>(); }  // FORK-3
+[[gnu::constructor(before_static_objects)]] void hold_lock() noexcept { hold_across_forks<hooks_lock>(); }  // FORK-3
 
-hook_taker found_taker() noexcept { return reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks")); }
+hook_taker found_hook_taker() noexcept { return reinterpret_cast<hook_taker>(::dlsym(RTLD_DEFAULT, "weft_take_hooks")); }
 
 void print_audit() {
     try {
@@ -55,15 +55,15 @@ void print_audit() {
 // If weft is a library that is closed, its table goes with it.
 [[gnu::destructor]] void take_table_back() noexcept {
     if (!library.load(relaxed) || !library_is_closed()) return;  // nobody waits by then
-    if (const auto take = found_taker()) take(hook_version, nullptr);
+    if (const auto take = found_hook_taker()) take(hook_version, nullptr);
 }
 
 }  // namespace
 
 bool begin_hooks() noexcept {
-    const lock_guard guard(lock);
+    const lock_guard guard(hooks_lock);
     if (std::exchange(has_looked, true)) return library.load(relaxed) != nullptr;
-    const auto take = found_taker();
+    const auto take = found_hook_taker();
     if (!take) {
         std::fputs(
             "weft: runtime_options::hooks has no effect, since libweft_hooks.so is not loaded: link weft::hooks, or start the "

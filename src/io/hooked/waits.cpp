@@ -26,34 +26,34 @@ constexpr wait_kind hooked_write_wait{.name = "hooked write", .ends = ended_by::
 constexpr wait_kind hooked_poll_wait{.name = "hooked poll", .ends = ended_by::outside, .shows_call = true};
 constexpr wait_kind hooked_sleep_wait{.name = "hooked sleep", .ends = ended_by::outside, .shows_call = true};
 
-using request = std::span<const pollfd>;
+using wanted_set = std::span<const pollfd>;
 
 constexpr long looks_again = 1;  // beside results of the kernel
 
-const wait_kind& kind_of(request wanted) noexcept {
+const wait_kind& kind_of(wanted_set wanted) noexcept {
     constexpr short for_reading = POLLIN | POLLPRI | POLLRDNORM | POLLRDHUP;
     if (wanted.size() != 1) return hooked_poll_wait;
     const bool reads = (wanted[0].events & for_reading) != 0, writes = (wanted[0].events & POLLOUT) != 0;
     return reads == writes ? hooked_poll_wait : reads ? hooked_read_wait : hooked_write_wait;
 }
 
-long code_of(std::errc why) noexcept { return why == std::errc::timed_out ? -ETIMEDOUT : -ECANCELED; }
+long code_of_interrupt(std::errc why) noexcept { return why == std::errc::timed_out ? -ETIMEDOUT : -ECANCELED; }
 
-long result_of(wait_end how, wait_outcome which) noexcept {
+long result_of_hooked_wait(wait_end how, wait_outcome which) noexcept {
     switch (how) {
         case wait_end::notified: return which == hooked_descriptor::closed ? -EBADF : 0;
         case wait_end::timed_out: return -ETIME;
         case wait_end::stopped:
         case wait_end::stopped_by_token: break;
     }
-    return code_of(interrupt_reason());
+    return code_of_interrupt(interrupt_reason());
 }
 
 /// Room for the waiters of one wait, which is as large as the wait is.
 template <std::size_t Most>
-class waiters {
+class waiters_of_wait {
 public:
-    waiters() noexcept {}  // the room needs no values
+    waiters_of_wait() noexcept {}  // the room needs no values
     waiter& make(std::size_t i, wait& w) noexcept { return *::new (&room_[i]) waiter(w.cell(), w.ticket()); }
     waiter& operator[](std::size_t i) noexcept { return *std::launder(reinterpret_cast<waiter*>(&room_[i])); }
 
@@ -66,12 +66,12 @@ private:
 
 // A class of its own for each size: the frame of a call that waits for one descriptor is small.
 template <std::size_t Most>
-[[gnu::noinline]] long wait_for(request wanted, time_point until, io_engine& mine, const hook_call& call) noexcept {
+[[gnu::noinline]] long wait_for(wanted_set wanted, time_point until, io_engine& mine, const hook_call& call) noexcept {
     for (const auto& p : wanted)
         if (p.fd >= 0 && !hooked_descriptor::of(p.fd)) return -EPERM;  // allocates, so it comes before the wait
     const auto how_many = wanted.size() == 1 ? hooked_descriptor::one_at_a_time : hooked_descriptor::all_at_once;
 
-    waiters<Most> mine_of;
+    waiters_of_wait<Most> mine_of;
     wait w({.kind = kind_of(wanted), .object = &call, .deadline = until});
     long refused = 0;
     std::size_t listed = 0;
@@ -87,7 +87,7 @@ template <std::size_t Most>
     if (gives_up || how != wait_end::notified || wanted.size() > 1)
         for (std::size_t i = 0; i < listed; ++i)
             if (wanted[i].fd >= 0) hooked_descriptor::existing(wanted[i].fd)->delist(mine_of[i]);
-    return gives_up ? refused : result_of(how, w.index());
+    return gives_up ? refused : result_of_hooked_wait(how, w.index());
 }
 
 /// An epoll of its own for one wait: for many descriptors, and for those that the engine watches for weft.
@@ -103,7 +103,7 @@ public:
     nested_epoll& operator=(const nested_epoll&) = delete;
 
     /// \returns  0 or a negated error.
-    long add(request wanted) noexcept {
+    long add(wanted_set wanted) noexcept {
         if (fd_ < 0) return fd_;
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             if (wanted[i].fd < 0) continue;
@@ -117,7 +117,7 @@ public:
     int number() const noexcept { return static_cast<int>(fd_); }
 
 private:
-    static short all_events(request wanted, int fd) noexcept {
+    static short all_events(wanted_set wanted, int fd) noexcept {
         short r = 0;
         for (const auto& p : wanted)
             if (p.fd == fd) r |= p.events;
@@ -131,7 +131,7 @@ private:
     const long fd_;
 };
 
-[[gnu::noinline]] long wait_nested(request wanted, time_point until, io_engine& mine, const hook_call& call) noexcept {
+[[gnu::noinline]] long wait_nested(wanted_set wanted, time_point until, io_engine& mine, const hook_call& call) noexcept {
     nested_epoll all;
     if (const long r = all.add(wanted); r != 0) return r == -EBADF ? looks_again : r;
     const pollfd ready{.fd = all.number(), .events = POLLIN, .revents = 0};
@@ -151,7 +151,7 @@ std::int64_t hooked_now() noexcept { return std::chrono::nanoseconds(clock::now(
 
 long interrupted_before_hooked_wait() noexcept {
     const auto why = pending_interrupt();
-    return why ? code_of(*why) : 0;
+    return why ? code_of_interrupt(*why) : 0;
 }
 
 long hooked_wait(const pollfd* wanted, std::size_t count, std::int64_t until, const hook_call& call) noexcept {
@@ -161,7 +161,7 @@ long hooked_wait(const pollfd* wanted, std::size_t count, std::int64_t until, co
     auto* const mine = current_io();
     if (!mine || mine->hooked_bit() == 0 || !may_leave_thread()) return -EPERM;
     const auto limit = time_of_hook(until);
-    const request all{wanted, count};
+    const wanted_set all{wanted, count};
     long r = count <= 1      ? wait_for<1>(all, limit, *mine, call)
              : count <= few  ? wait_for<few>(all, limit, *mine, call)
              : count <= many ? wait_for<many>(all, limit, *mine, call)
@@ -185,7 +185,7 @@ long hooked_sleep(std::int64_t until, const hook_call& call) noexcept {
         return -ETIME;
     }
     wait w({.kind = hooked_sleep_wait, .object = &call, .deadline = time_of_hook(until)});
-    return result_of(w.park(), 0);
+    return result_of_hooked_wait(w.park(), 0);
 }
 
 namespace {
@@ -214,7 +214,7 @@ long hooked_elsewhere(void (*call)(void*), void* what, const hook_call&) noexcep
         switch (run_blocking_to_its_end(pool_for::look_ups, job)) {
             case call_end::returned:
             case call_end::returned_interrupted: return 0;
-            case call_end::withdrawn: return code_of(interrupt_reason());
+            case call_end::withdrawn: return code_of_interrupt(interrupt_reason());
             case call_end::refused: break;
         }
     } catch (const std::exception&) {  // no memory, no thread

@@ -13,9 +13,9 @@ constexpr unsigned free_bits = 3;    // a cell is aligned, and an address of a p
 constexpr unsigned rest_at = 48 - free_bits;
 
 // relaxed: hints, and the cell is an address to compare
-constinit std::array<atomic<std::uint64_t>, std::size_t{1} << index_bits> slots;
+constinit std::array<atomic<std::uint64_t>, std::size_t{1} << index_bits> owner_slots;
 
-atomic<std::uint64_t>& slot_of(std::uint32_t number) noexcept { return slots[number & (slots.size() - 1)]; }
+atomic<std::uint64_t>& owner_slot_of(std::uint32_t number) noexcept { return owner_slots[number & (owner_slots.size() - 1)]; }
 
 std::uint64_t rest_of(std::uint32_t number) noexcept {
     return std::uint64_t{(number - first_identity_number) >> index_bits} << rest_at;
@@ -26,17 +26,19 @@ std::uint64_t pack(std::uint32_t number, const wait_cell& cell) noexcept {
 
 }  // namespace
 
-void set_lock_owner(std::uint32_t number, const wait_cell& cell) noexcept { slot_of(number).store(pack(number, cell), relaxed); }
+void set_lock_owner(std::uint32_t number, const wait_cell& cell) noexcept {
+    owner_slot_of(number).store(pack(number, cell), relaxed);
+}
 
 void clear_lock_owner(std::uint32_t number, const wait_cell& cell) noexcept {
     auto mine = pack(number, cell);
-    static_cast<void>(slot_of(number).compare_exchange_strong(mine, 0, relaxed, relaxed));
+    static_cast<void>(owner_slot_of(number).compare_exchange_strong(mine, 0, relaxed, relaxed));
 }
 
 const wait_cell* lock_owner(std::uint32_t number) noexcept {
     if (number < first_identity_number || number >= past_identity_numbers) return nullptr;
     constexpr auto cell_bits = (std::uint64_t{1} << rest_at) - 1;
-    const auto word = slot_of(number).load(relaxed);
+    const auto word = owner_slot_of(number).load(relaxed);
     if ((word & ~cell_bits) != rest_of(number)) return nullptr;
     return reinterpret_cast<const wait_cell*>((word & cell_bits) << free_bits);
 }
