@@ -119,7 +119,7 @@ parking_place* parking_lot::claim_oldest(parking_bucket& b, const void* address)
 // Not analysed: the lock is taken in a loop.
 void parking_lot::try_to_wake_oldest(const void* address) noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     auto& b = bucket_of(address);
-    constexpr int most_tries = 1000;  // chosen: a holder that runs needs less
+    constexpr int most_tries = 32;  // chosen: about a microsecond, in which a holder that runs gives it up
     for (int i = 0; !b.lock.try_lock(); ++i) {
         if (i == most_tries) return;
         cpu_relax();

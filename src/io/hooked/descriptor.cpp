@@ -87,7 +87,7 @@ void hooked_descriptor::delist(waiter& w) noexcept {
 // Not analysed: the lock is taken in a loop.
 void hooked_descriptor::closing() noexcept WEFT_NO_THREAD_SAFETY_ANALYSIS {
     closed_.store(true, relaxed);  // a hint
-    constexpr int most_tries = 1000;  // chosen: a holder that runs makes two system calls at most
+    constexpr int most_tries = 100;  // chosen: some microseconds; a holder that runs makes two system calls at most
     for (int i = 0; !lock_.try_lock(); ++i) {
         if (i == most_tries) return;
         cpu_relax();
