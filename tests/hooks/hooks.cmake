@@ -72,7 +72,7 @@ endif()
 
 # Locks and conditions of the threads library, by fibers and threads.
 if(TARGET weft_hooks)
-    add_executable(hooks_locks_test hooks/locks.cpp hooks/crowds_at_locks.cpp)
+    add_executable(hooks_locks_test hooks/locks.cpp hooks/crowds_at_locks.cpp hooks/handlers.cpp)
     weft_compile_options(hooks_locks_test LENIENT)
     target_precompile_headers(hooks_locks_test REUSE_FROM weft_test_pch)
     target_link_libraries(hooks_locks_test PRIVATE weft_test_support weft_hooks)
