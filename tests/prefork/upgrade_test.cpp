@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/under_sanitizer.hpp"
 #include "prefork/handover.hpp"
 #include "prefork/support/listening_socket.hpp"
 #include "prefork/support/load.hpp"
@@ -217,6 +218,7 @@ TEST_F(prefork_upgrade_forks, lines_that_have_begun_are_passed_on) {
     });
 }
 
+#if !WEFT_UNDER_TSAN  // it keeps signals back until the thread calls something, and the exec loses those
 TEST_F(prefork_upgrade_forks, signals_meanwhile_are_not_lost) {
     const auto seed = std::random_device()();
     std::cout << "seed " << seed << '\n';
@@ -233,6 +235,7 @@ TEST_F(prefork_upgrade_forks, signals_meanwhile_are_not_lost) {
         }
     });
 }
+#endif
 
 TEST_F(prefork_upgrade_forks, workers_that_end_meanwhile_are_replaced) {
     const auto seed = std::random_device()();
