@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <limits>
 
+#include <weft/detail/clock.hpp>
+
 #include "base/atomic.hpp"
 
 struct pollfd;
@@ -37,6 +39,10 @@ struct hook_call {
 
 /// Times are nanoseconds of hook_table::now(); this one never comes.
 inline constexpr std::int64_t hook_never = std::numeric_limits<std::int64_t>::max();
+
+inline time_point time_of_hook(std::int64_t until) noexcept {
+    return until == hook_never ? never : time_point(std::chrono::nanoseconds(until));
+}
 
 struct hook_table {
     /// Whether the caller is a fiber whose calls are to park (HOOK_TABLE-1). From any thread.

@@ -129,6 +129,8 @@ public:
     /// Ordered by the fences of a worker that is about to sleep.
     bool has_pinned() const noexcept { return !pinned_.empty(); }
     tenure<worker>& hold() noexcept { return hold_; }
+    /// Whether it is in a visit; for its own thread.
+    bool is_inside() noexcept { return holder().is_inside(); }
     /// The signals that its thread blocked when it began; for its own thread.
     std::uint64_t usual_signals() const noexcept { return usual_signals_; }
     /// \returns the fiber whose code runs here. A hint but for its own thread and the monitor

@@ -44,8 +44,6 @@ constinit parking_lot conditions{condition_buckets, parked_for_conditions};
     }});
 }
 
-time_point time_of(std::int64_t until) noexcept { return until == hook_never ? never : time_point(duration(until)); }
-
 duration look_after(duration d) noexcept { return simulator_here() ? parking::no_look : d; }  // PARKING_LOT-5
 
 // Where a fiber may not leave its thread the thread waits in its place, and looks now and then.
@@ -67,8 +65,8 @@ int block_for_condition(void (*give_up)(void*), void* what, time_point until) no
 }  // namespace
 
 int lock_wait(int (*attempt)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
-    if (!may_leave_thread()) return block_for_lock(attempt, what, time_of(until));
-    return locks.wait_for_lock({hooked_lock_wait, &call, call.object, time_of(until), look_after(1ms)}, attempt, what);
+    if (!may_leave_thread()) return block_for_lock(attempt, what, time_of_hook(until));
+    return locks.wait_for_lock({hooked_lock_wait, &call, call.object, time_of_hook(until), look_after(1ms)}, attempt, what);
 }
 
 bool lock_wake(const void* lock) noexcept { return locks.wake_oldest(lock); }
@@ -77,12 +75,12 @@ bool lock_wake(const void* lock) noexcept { return locks.wake_oldest(lock); }
 // locks: either may be done in the midst of other code. PARKING_LOT-5 has what is left.
 void semaphore_wake(const void* semaphore) noexcept {
     auto* const c = this_carrier();
-    if (!c || !tenure<worker>::holder(c->hold()).is_inside()) locks.try_to_wake_oldest(semaphore);
+    if (!c || !c->is_inside()) locks.try_to_wake_oldest(semaphore);
 }
 
 int condition_wait(void (*give_up)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
-    if (!may_leave_thread()) return block_for_condition(give_up, what, time_of(until));
-    return conditions.wait_for_condition({hooked_condition_wait, &call, call.object, time_of(until), look_after(100ms)}, give_up,
+    if (!may_leave_thread()) return block_for_condition(give_up, what, time_of_hook(until));
+    return conditions.wait_for_condition({hooked_condition_wait, &call, call.object, time_of_hook(until), look_after(100ms)}, give_up,
                                          what);
 }
 

@@ -61,7 +61,8 @@ bool event::wait_until_over(detail::time_point until, const std::stop_token* tok
     auto& r = room();
     if (kind_ == manual && r.lock.rests_in(set_already)) return true;
     r.lock.lock();
-    if (r.lock.state() == unset) return r.wait_locked({.kind = event_wait, .object = this, .deadline = until}, token);
+    if (r.lock.state() == unset)
+        return r.wait_locked({.kind = event_wait, .object = this, .deadline = until}, token);
     r.lock.unlock_in(after_a_wait(kind_));
     return true;
 }

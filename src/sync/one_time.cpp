@@ -93,7 +93,8 @@ bool one_time::await_done(time_point until, const std::stop_token* token) const 
     if (is_done()) return true;
     auto& s = state_.as<one_time_state>();
     s.room.lock.lock();
-    if (s.room.lock.state() != done) return s.room.wait_locked({.kind = ivar_wait, .object = this, .deadline = until}, token);
+    if (s.room.lock.state() != done)
+        return s.room.wait_locked({.kind = ivar_wait, .object = this, .deadline = until}, token);
     s.room.lock.unlock();
     return true;
 }

@@ -217,7 +217,7 @@ std::multiset<std::string> called_by(std::string_view library) {
 #if WEFT_INSIDE
 int is_inside() {
     auto* const c = weft::detail::this_carrier();
-    return c && weft::detail::tenure<weft::detail::worker>::holder(c->hold()).is_inside() ? 1 : 0;
+    return c && c->is_inside() ? 1 : 0;
 }
 
 unsigned calls_in_visits() {

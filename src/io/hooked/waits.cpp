@@ -139,20 +139,21 @@ private:
     return r == -EEXIST ? -EPERM : r;
 }
 
+/// Why the caller may not begin a wait, as hook_table says; 0 if it may.
+long interrupted_before_hooked_wait() noexcept {
+    const auto why = pending_interrupt();
+    return why ? code_of_interrupt(*why) : 0;
+}
+
 }  // namespace
 
 bool is_in_hooked_fiber() noexcept {
     auto* const self = this_fiber_block();
     return self && self->is_any(rare_identity) && self->owner->is_hooked() &&
-           !tenure<worker>::holder(this_carrier()->hold()).is_inside();
+           !this_carrier()->is_inside();
 }
 
 std::int64_t hooked_now() noexcept { return std::chrono::nanoseconds(clock::now().time_since_epoch()).count(); }
-
-long interrupted_before_hooked_wait() noexcept {
-    const auto why = pending_interrupt();
-    return why ? code_of_interrupt(*why) : 0;
-}
 
 long hooked_wait(const pollfd* wanted, std::size_t count, std::int64_t until, const hook_call& call) noexcept {
     constexpr std::size_t few = 4, many = 64;
@@ -228,8 +229,7 @@ void hooked_pause() noexcept {
 
 void hooked_closing(int descriptor) noexcept {
     // In a visit nobody can be woken; only a signal handler comes here then.
-    const auto* const c = this_carrier();
-    if (c && tenure<worker>::holder(this_carrier()->hold()).is_inside()) return;
+    if (auto* const c = this_carrier(); c && c->is_inside()) return;
     if (auto* const d = hooked_descriptor::existing(descriptor)) d->closing();
 }
 

@@ -311,7 +311,7 @@ void switch_now() noexcept {
     auto* const c = this_carrier();
     auto* const self = c ? c->current() : nullptr;
     auto* const s = self ? self->owner->simulated() : nullptr;
-    if (!s || tenure<worker>::holder(c->hold()).is_inside()) return;
+    if (!s || c->is_inside()) return;
     if (s->is_switch()) carrier::yield(*self);
 }
 
