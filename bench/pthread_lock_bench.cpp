@@ -1,7 +1,7 @@
-// pthread_lock_bench.cpp - what the hooks add to a lock of the threads library: to a thread, beside a runtime with hooks, and in a fiber.
+// pthread_lock_bench.cpp - what the hooks add to a lock of the threads library.
 //
-// Run it with and without LD_PRELOAD=libweft_hooks.so. The cases are in this order because a runtime with hooks
-// leaves its table to the library of hooks.
+// Run it with and without LD_PRELOAD=libweft_hooks.so. The cases are in this order because a runtime with
+// hooks leaves its table to the library of hooks.
 #include <weft/runtime.hpp>
 
 #include <pthread.h>

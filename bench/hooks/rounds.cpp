@@ -1,7 +1,8 @@
 // rounds.cpp - one way to use Redis from many waiters at once, measured as a whole: `weft_bench_hooks WAY`.
 //
-// Each of the connections sends GET and waits for the answer, so many times. It prints the CPU time of this process per
-// request, the time that passed, and how many threads there were. bench/hooks/run compares the ways.
+// Each of the connections sends GET and waits for the answer, so many times. It prints the CPU time of this
+// process per request, the time that passed, and how many threads there were. bench/hooks/run compares the
+// ways.
 #include <sys/resource.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// connection.hpp - a connection to a server, by a client library that was written for threads and blocks in each call.
+// connection.hpp - a connection to a server, by a client library that was written for threads.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ public:
     virtual std::string ask(int number) = 0;
 };
 
-/// \param url  redis://host:port, postgres://user:password@host:port/database, mysql://user:password@host:port/database, http://... or
+/// \param url  redis://host:port, postgres://user:password@host:port/database,
+///             mysql://user:password@host:port/database, http://... or
 ///        https://...; a request for the number 7 goes to what stands for %d in it, if that is there.
 /// \throws failure; std::invalid_argument: there is no such scheme, or the rest of the URL is wrong
 std::unique_ptr<connection> connect(const std::string& url);

@@ -1,7 +1,7 @@
 // main.cpp - asks a server many questions from many fibers, by a client library that blocks.
 //
-// The libraries are used as in a program with a thread for each connection. They park because the fibers are threads (as_thread), the
-// runtime has hooks, and the program is linked with weft::hooks.
+// The libraries are used as in a program with a thread for each connection. They park because the fibers are
+// threads (as_thread), the runtime has hooks, and the program is linked with weft::hooks.
 #include <weft/weft.hpp>
 
 #include <algorithm>

@@ -19,7 +19,7 @@ namespace weft::detail {
 #if defined(__x86_64__) && !(defined(WEFT_MODEL) && WEFT_MODEL)
     signal_fence();  // FOREIGN_RELEASE-1
 #else
-    fence(seq_cst);  // pairs with the fence of who waits (PARKING_LOT-2)
+    fence(seq_cst);  // pairs with the fence of the fiber that waits (PARKING_LOT-2)
 #endif
     return count.load(relaxed) != 0;  // ordered by the fence
 }

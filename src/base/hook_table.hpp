@@ -33,7 +33,7 @@ struct hook_call {
     const void* caller;           // the return address
     int descriptor = -1;          // of a call that has one
     const void* object = nullptr;  // of a call that waits for a lock or a condition
-    // of a lock: where the threads library keeps the number of who has it
+    // of a lock: where the threads library keeps the number of its owner
     const volatile int* owner = nullptr;
 };
 
@@ -86,8 +86,8 @@ struct hook_table {
     /// \returns  whether that fiber was woken before and found the lock taken again: then the caller, if it
     ///           is a fiber, pauses, or it might take the lock again for ever.
     bool (*lock_wake)(const void* lock) noexcept;
-    /// The same for sem_post(), which a signal handler may call in the midst of anything: wakes if that is
-    /// possible here. If not, the fiber looks by itself some milliseconds later.
+    /// What sem_post() calls in place of lock_wake(). A signal handler may call it at any point: it wakes if
+    /// that is possible here. If not, the fiber looks by itself some milliseconds later.
     void (*semaphore_wake)(const void* semaphore) noexcept;
     const atomic<std::uint32_t>* parked_for_locks;
 

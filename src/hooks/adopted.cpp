@@ -104,7 +104,8 @@ private:
     table calls_, others_;
 };
 
-/// Stores into a slot; a page that the loader has made read-only is so again afterwards. \returns 0 or an error.
+/// Stores into a slot; a page that the loader has made read-only is so again afterwards.
+/// \returns 0 or an error
 int store(void** slot, void* value, const found_object& in) noexcept {
     const auto size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto first = reinterpret_cast<std::uintptr_t>(slot) & ~(size - 1);

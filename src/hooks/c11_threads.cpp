@@ -1,5 +1,7 @@
-// c11_threads.cpp - C11's mutexes and conditions. In the C library they are those of the threads library, and its
-// functions for them call one another inside, where no hook stands.
+// c11_threads.cpp - the mutexes and conditions of C11.
+//
+// In the C library they are those of the threads library, and its functions for them call one another inside,
+// where no hook stands.
 #include <pthread.h>
 #include <threads.h>
 

@@ -1,7 +1,8 @@
-// closing.cpp - close() and what else ends a descriptor: those who wait for it are told.
+// closing.cpp - close() and the other calls that end a descriptor: the fibers that wait for it are told.
 //
-// CLOSING-1  They are told before, never after: then the number may belong to another file, and to those who wait for
-//            that. Who begins to wait in between waits for the old file, as a thread would.
+// CLOSING-1  The fibers are told before the descriptor ends, and never afterwards: by then the number may
+//            belong to another file, for which other fibers wait. A fiber that begins to wait in between
+//            waits for the old file, as a thread would.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -30,10 +31,11 @@ auto tell_and(int fd, const End& end) {
     return tell_and(static_cast<unsigned>(fd), static_cast<unsigned>(fd), end);
 }
 
-/// Whether dup2() will give `to` another file: else nobody is told.
+/// Whether dup2() will give `to` another file. If not, no fiber is told.
 bool replaces(int from, int to) noexcept {
+    // relaxed: a hint
     return from != to && (!table.load(detail::relaxed) || flags_of(from) >= 0);
-}  // a hint
+}
 
 // Flags of close_range() with which something is closed: none, or CLOSE_RANGE_UNSHARE.
 constexpr int closes = 1 << 1;

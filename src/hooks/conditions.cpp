@@ -8,8 +8,8 @@
 namespace weft::hooks {
 namespace {
 
-// glibc keeps functions for conditions of another shape under these names, for programs that were linked before 2003.
-// Where it does not, there is no such version.
+// glibc keeps functions for conditions of another shape under these names, for programs that were linked
+// before 2003. Where it does not, there is no such version.
 constexpr function_name version = "GLIBC_2.3.2";
 
 // The C library's names for these bits are private. They are part of what processes share.
@@ -37,15 +37,15 @@ int park_at(const hook_table& t, pthread_cond_t* c, pthread_mutex_t* m, const ti
     return locked != 0 ? locked : r;
 }
 
-/// The system's function gives the mutex up without a word. The fiber that is woken before finds it taken most
-/// likely; it looks again soon (PARKING_LOT-5).
+/// The system's function gives the mutex up without a word. The fiber that is woken before finds it taken
+/// most likely; it looks again soon (PARKING_LOT-5).
 void tell_of_release_to_come(const pthread_mutex_t* m) noexcept { tell_of_release(m); }
 
-/// After the system's function: who was woken by that may have ended the condition.
+/// Called after the system's function: a thread that this has woken may have ended the condition.
 void wake_fibers(const pthread_cond_t* c, bool all) noexcept {
     // Pairs with weft_take_hooks().
     const auto* const t = table.load(detail::acquire);
-    // relaxed: the mutex orders who signals with those who wait (PARKING_LOT-6)
+    // relaxed: the mutex orders the signal and the waits (PARKING_LOT-6)
     if (t && t->parked_for_conditions->load(detail::relaxed) != 0) t->condition_wake(c, all);
 }
 

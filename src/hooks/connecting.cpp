@@ -1,7 +1,7 @@
 // connecting.cpp - connect() and accept().
 //
-// CONNECTING-1  A descriptor that waits gets O_NONBLOCK for the time of a system call, and has it back before the
-//               fiber parks. Nobody else uses a socket that is not connected.
+// CONNECTING-1  A descriptor that waits gets O_NONBLOCK for the time of a system call, and has it back before
+//               the fiber parks. Nobody else uses a socket that is not connected.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -21,8 +21,8 @@ public:
     connecting(fiber_call& call, int fd, const sockaddr* to, socklen_t size, long flags) noexcept
         : call_(call), fd_(fd), to_(to), size_(size), flags_(flags) {}
 
-    /// For local sockets, which are connected at once unless the queue of the other side is full. Nothing tells when it
-    /// has room again.
+    /// For local sockets, which are connected at once unless the queue of the other side is full. Nothing
+    /// tells when it has room again.
     long locally() noexcept {
         const auto until = end_of_wait(call_, fd_, outward);
         for (std::int64_t pause = millisecond;; pause = std::min(2 * pause, 20 * millisecond)) {
@@ -34,7 +34,8 @@ public:
         }
     }
 
-    /// \param is_asked_again  the result is that of a second connect(), which also ends the state of "in progress".
+    /// \param is_asked_again  the result is that of a second connect(), which also ends the state of "in
+    ///                        progress".
     long far_away(bool is_asked_again) noexcept {
         const long first = attempt();
         if (first != -EINPROGRESS && first != -EALREADY) return first;

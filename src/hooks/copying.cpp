@@ -1,7 +1,7 @@
 // copying.cpp - sendfile() and splice().
 //
-// A socket that waits cannot be asked for one call that does not. So it is waited for first, and then gets no more at
-// a time than it has room for.
+// A socket that waits cannot be asked for one call that does not. So it is waited for first, and then gets no
+// more at a time than it has room for.
 #include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <sys/sendfile.h>

@@ -63,7 +63,7 @@ long socket_option(int fd, int option) noexcept {
 }
 
 void note_option(int level, int option) noexcept {
-    // relaxed: who sets an option for another thread's call tells that thread by other means
+    // relaxed: a thread that sets an option for the call of another one tells it so by other means
     if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO)) limits_are_set.store(true, relaxed);
 }
 

@@ -1,8 +1,8 @@
 // entry.hpp - how each hooked function begins and ends.
 //
-// ENTRY-1  An entry is called from code that knows nothing of weft, at any time: before main(), by the loader, in a
-//          signal handler, by a thread that is about to be cancelled. If it is no fiber's call it reads one
-//          word, and is the C library's function.
+// ENTRY-1  An entry is called from code that knows nothing of weft, at any time: before main(), by the
+//          loader, in a signal handler, by a thread that is about to be cancelled. If it is no fiber's call
+//          it reads one word, and is the C library's function.
 // ENTRY-2  errno is written in one place, behind the last park of a call, and only by calls that fail.
 //
 // A fiber's call is no cancellation point, since no thread but the carrier could be cancelled there.

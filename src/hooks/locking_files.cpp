@@ -1,7 +1,9 @@
-// locking_files.cpp - flock(), fcntl() and lockf(): nothing tells when a lock of a file is free, so it is tried now and then.
+// locking_files.cpp - flock(), fcntl() and lockf().
 //
-// Two processes that wait for each other's fcntl() locks are not told so by EDEADLK: the kernel looks only at those that
-// wait in it.
+// Nothing tells when a lock of a file is free, so it is tried now and then.
+//
+// Two processes that wait for each other's fcntl() locks are not told so by EDEADLK: the kernel looks only at
+// those that wait in it.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -102,7 +104,8 @@ int flock(int fd, int what) noexcept {
         [&] { return static_cast<int>(give(direct(SYS_flock, fd, what))); });
 }
 
-// What is passed is a number or an address, or nothing: as the C library, it is taken for an address and handed on.
+// What is passed is a number or an address, or nothing: as the C library, it is taken for an address and
+// handed on.
 int fcntl(int fd, int command, ...) {
     va_list more;
     va_start(more, command);

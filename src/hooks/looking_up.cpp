@@ -1,10 +1,10 @@
 // looking_up.cpp - getaddrinfo() and its kin: the C library's own, on a thread that runs no fiber.
 //
-// Their sockets and files are opened inside the C library, where nothing stands before its calls. The arguments stay on
-// the fiber's stack, so a call that has begun is waited for whatever happens.
+// Their sockets and files are opened inside the C library, where nothing stands before its calls. The
+// arguments stay on the fiber's stack, so a call that has begun is waited for whatever happens.
 //
-// gethostbyname() gives a result that its next call overwrites. In a fiber that is the fiber's next call: the result
-// belongs to its identity, and another fiber's call, which may run at the same time, leaves it alone.
+// gethostbyname() gives a result that its next call overwrites. In a fiber that is the fiber's next call: the
+// result belongs to its identity, and another fiber's call, which may run at the same time, leaves it alone.
 #include <netdb.h>
 #include <sys/socket.h>
 

@@ -60,7 +60,7 @@ int lock(pthread_mutex_t* m, const time_limit& limit, const char* name, const vo
         if ((kind_of(m) & inherits_bit) != 0 && table_for(caller)) tell_of_inheriting();
         return lock_plainly(m, limit);
     }
-    // Whoever finds it free needs no look at who is calling.
+    // If the mutex is free, it does not matter whether a fiber calls.
     if (const int r = call_real_only<"pthread_mutex_trylock">(m); r != EBUSY) return r;
     const auto* const t = table_for(caller);
     if (!t) return lock_plainly(m, limit);

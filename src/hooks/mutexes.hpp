@@ -1,10 +1,12 @@
-// mutexes.hpp - how a fiber waits for a mutex of the threads library; conditions and C11's mutexes use it, too.
+// mutexes.hpp - how a fiber waits for a mutex of the threads library.
+//
+// Conditions and the mutexes of C11 use it, too.
 //
 // Plain threads call the system's functions, which sleep. A fiber tries, and parks by the mutex's address.
-// Everybody who releases a mutex looks whether fibers are parked.
+// Every release of a mutex looks whether fibers are parked.
 //
-// Not for fibers, whose call is plain: mutexes that other processes may share, and robust, priority-inheriting
-// and priority-protected ones. The kernel, or another process, takes part in these.
+// Not for fibers, whose call is plain: mutexes that other processes may share, and robust,
+// priority-inheriting and priority-protected ones. The kernel, or another process, takes part in these.
 #pragma once
 
 #include <pthread.h>

@@ -14,7 +14,8 @@ long park_for(fiber_call& call, const pollfd* wanted, std::size_t count, std::in
     for (std::size_t i = 0; i < count; ++i)
         if (wanted[i].fd >= 0) {
             const long r = call.wait(wanted, count, until);
-            // The next look tells what has the number. Who closes it has said so before, and may not have done it yet.
+            // The next look tells which file has the number. The fibers are told before the close, which may
+            // be yet to come (CLOSING-1).
             return r == -EBADF ? pause(call, until) : r;
         }
     return call.sleep(until);

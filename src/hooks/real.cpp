@@ -11,8 +11,8 @@ namespace {
 
 }  // namespace
 
-// The loader takes the object file that it searches behind from the return address of dlsym(), so the call must
-// not be the last thing that this function does.
+// The loader takes the object file that it searches behind from the return address of dlsym(), so the call
+// must not be the last thing that this function does.
 [[gnu::noinline]] void* look_up(const char* name, const char* version) noexcept {
     if (is_looking) return nullptr;
     is_looking = true;

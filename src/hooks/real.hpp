@@ -16,9 +16,9 @@
 
 namespace weft::hooks {
 
-/// dlsym() for what lies behind this library. Where there are functions of this name of several versions, it is that
-/// of `version`; empty: the newest. \returns null if there is no such function, or if the calling thread is in a
-/// look-up already.
+/// dlsym() for what lies behind this library. Where there are functions of this name of several versions, it
+/// is that of `version`; empty: the newest. \returns null if there is no such function, or if the calling
+/// thread is in a look-up already.
 void* look_up(const char* name, const char* version) noexcept;
 
 /// The name of a function, as an argument of a template.

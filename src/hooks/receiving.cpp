@@ -1,7 +1,7 @@
 // receiving.cpp - recv() and its kin.
 //
-// RECEIVING-1  With MSG_WAITALL a stream is read until all is there, or it has ended. What ends it is left for the next
-//              call to report if a part was read.
+// RECEIVING-1  With MSG_WAITALL a stream is read until all is there, or it has ended. What ends it is left
+//              for the next call to report if a part was read.
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

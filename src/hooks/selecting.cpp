@@ -1,7 +1,7 @@
 // selecting.cpp - select() and pselect().
 //
-// SELECTING-1  The sets that the kernel overwrites are copies until the call succeeds; a call that fails leaves the
-//              caller's as they were, and asks again with what was asked.
+// SELECTING-1  The sets that the kernel overwrites are copies until the call succeeds; a call that fails
+//              leaves the caller's as they were, and asks again with what was asked.
 #include <signal.h>
 #include <sys/select.h>
 
@@ -41,7 +41,8 @@ class selection {
 public:
     selection(fiber_call& call, int count, fd_set* in, fd_set* out, fd_set* other) noexcept
         : call_(call), users_{in, out, other} {
-        // Programs ask for as many as there could be, with sets that are smaller: the kernel reads no further than its table.
+        // Programs ask for as many as there could be, with sets that are smaller: the kernel reads no further
+        // than its table.
         if (count > FD_SETSIZE) count = static_cast<int>(std::min(static_cast<unsigned long>(count), bound_of_descriptors()));
         count_ = count;
         words_ = (static_cast<std::size_t>(count_) + word_bits - 1) / word_bits;

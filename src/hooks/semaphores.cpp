@@ -1,8 +1,9 @@
-// semaphores.cpp - how a fiber waits for a semaphore (sem_wait). std::counting_semaphore does not come by here: it waits by a
-// system call of its own.
+// semaphores.cpp - how a fiber waits for a semaphore (sem_wait).
 //
-// sem_post() may be called by a handler of a signal, which may have interrupted weft itself. So it looks for fibers
-// only while some wait for a semaphore.
+// std::counting_semaphore does not come by here: it waits by a system call of its own.
+//
+// sem_post() may be called by a handler of a signal, which may have interrupted weft itself. So it looks for
+// fibers only while some wait for a semaphore.
 //
 // Invariants
 //   SEMAPHORES-1  A fiber counts itself in `waiting` before it is counted among the parked. So what holds

@@ -45,7 +45,7 @@ long send_on(fiber_call& call, int fd, int flags, long r, const Attempt& attempt
     }
 }
 
-/// The same for plain bytes, as write() sends them.
+/// Does what send_on() does, for plain bytes, as write() sends them.
 long send_rest(fiber_call& call, int fd, pieces rest, long first) noexcept;
 
 /// As sendmsg(). `sent` bytes of it are gone already, and with them what goes with the message.

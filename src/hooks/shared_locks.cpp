@@ -1,7 +1,7 @@
 // shared_locks.cpp - how a fiber waits for a read-write lock of the threads library (pthread_rwlock_*).
 //
-// Fibers that want to read park by the lock's address, and those that want to write by the address after it. Who
-// releases wakes one of each; a reader that gets the lock after it has parked wakes the next reader.
+// Fibers that want to read park by the lock's address, and those that want to write by the address after it.
+// A release wakes one of each; a reader that gets the lock after it has parked wakes the next reader.
 // A lock that prefers writers does not know of those that are parked, so readers pass them.
 #include <pthread.h>
 

@@ -67,7 +67,7 @@ long clock_nanosleep_in(fiber_call& call, clockid_t clock, int flags, const time
         [&] { return call_real<"nanosleep", int(const timespec*, timespec*), SYS_nanosleep>(time, rest); });
 }
 
-/// The same without the C library.
+/// What sleep() does, without the C library.
 unsigned plain_sleep(unsigned seconds) noexcept {
     timespec t{static_cast<time_t>(seconds), 0};
     return give(direct(SYS_nanosleep, &t, &t)) < 0 ? static_cast<unsigned>(t.tv_sec) : 0;

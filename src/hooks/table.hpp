@@ -1,4 +1,4 @@
-// table.hpp - what weft has handed to this library, and who is concerned by it.
+// table.hpp - what weft has handed to this library, and which calls it concerns.
 //
 // TABLE-1  A call that begins in a fiber keeps the table that it found. weft takes the table away only after
 //          the last runtime has ended, so no fiber is left in a call.

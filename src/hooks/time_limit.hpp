@@ -19,10 +19,11 @@ struct time_limit {
     static constexpr time_limit none() noexcept { return {CLOCK_REALTIME, nullptr}; }
 };
 
-/// Whether the C library would wait so long. If not, its function says what is wrong, or does not wait at all.
+/// Whether the C library would wait so long. If not, its function says what is wrong, or does not wait at
+/// all.
 bool is_proper(const time_limit& l) noexcept;
 
-/// The same time by the clock of waits.
+/// \returns the time at which the limit ends, by the clock of waits.
 std::int64_t until(const time_limit& l, const detail::hook_table& t) noexcept;
 
 }  // namespace weft::hooks

@@ -14,8 +14,9 @@
 
 namespace weft::hooks {
 
-/// Some descriptors say again and again that they are ready and are not: a socket with messages in its queue of errors,
-/// or one whose peer's queue is full. A call that has met so many of these wakes lets others run for a while. Chosen.
+/// Some descriptors say again and again that they are ready and are not: a socket with messages in its queue
+/// of errors, or one whose peer's queue is full. A call that has met so many of these wakes lets others run
+/// for a while. Chosen.
 inline constexpr unsigned wakes_before_pause = 16;
 
 /// \returns  0 if the caller shall look again; else as hook_table::sleep().

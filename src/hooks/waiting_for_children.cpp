@@ -1,7 +1,7 @@
 // waiting_for_children.cpp - waitpid() and its kin.
 //
-// One child that is to end is waited for by a descriptor of it. Nothing in the kernel can be waited for that tells of
-// any child, or of one that is stopped: these calls are plain, and block.
+// One child that is to end is waited for by a descriptor of it. Nothing in the kernel can be waited for that
+// tells of any child, or of one that is stopped: these calls are plain, and block.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

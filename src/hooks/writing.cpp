@@ -1,4 +1,4 @@
-// writing.cpp - write() and its kin: all is written before they return, as if the descriptor were waited for by a thread.
+// writing.cpp - write() and its kin: all is written before they return.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -52,8 +52,8 @@ using namespace weft::hooks;
 
 extern "C" {
 #pragma GCC visibility push(default)
-// Of a socket with SOCK_SEQPACKET write() marks the end of a record (MSG_EOR), which send() does not. No protocol of
-// the Internet and no local socket looks at it.
+// Of a socket with SOCK_SEQPACKET write() marks the end of a record (MSG_EOR), which send() does not. No
+// protocol of the Internet and no local socket looks at it.
 ssize_t write(int fd, const void* from, std::size_t bytes) {
     return enter(
         "write", WEFT_CALLER, fd,

@@ -22,7 +22,8 @@
 //             the wake() has ended.
 //   ENGINE-5  An engine holds no lock of its own while it calls on_event(), which takes the
 //             source's lock and unparks waiters: these may call wake(), add() and remove() at once.
-//             The same holds for hooked_descriptor::on_event(), whose waiters may call report_once().
+//             Nor does it hold one while it calls hooked_descriptor::on_event(), whose waiters may call
+//             report_once().
 //   ENGINE-6  If a descriptor has one of the events of a report_once(), or gets one later, there is one
 //             call of hooked_descriptor::on_event() for its number, and none more until the next
 //             report_once(). Each engine watches a number for a source or for hooked calls, not for both:

@@ -71,8 +71,8 @@ int lock_wait(int (*attempt)(void*), void* what, std::int64_t until, const hook_
 
 bool lock_wake(const void* lock) noexcept { return locks.wake_oldest(lock); }
 
-// Between visits a wake-up begins and ends a visit of its own, and on a plain thread it goes by a queue without
-// locks: either may be done in the midst of other code. PARKING_LOT-5 has what is left.
+// Between visits a wake-up begins and ends a visit of its own, and on a plain thread it goes by a queue
+// without locks: either may be done in the midst of other code. PARKING_LOT-5 has what is left.
 void semaphore_wake(const void* semaphore) noexcept {
     auto* const c = this_carrier();
     if (!c || !c->is_inside()) locks.try_to_wake_oldest(semaphore);

@@ -38,7 +38,7 @@ public:
             const lock_guard guard(bucket_.lock);
             bucket_.places.remove(mine_);
         }
-        lot_.parked_.fetch_sub(1, relaxed);  // who still sees it looks into the bucket in vain
+        lot_.parked_.fetch_sub(1, relaxed);  // a waker that still sees it looks into the bucket in vain
     }
     guest(const guest&) = delete;
     guest& operator=(const guest&) = delete;

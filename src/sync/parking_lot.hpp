@@ -1,7 +1,7 @@
 // parking_lot.hpp - where fibers wait by the address of an object that has no room for waiters.
 //
 // The object is a lock or a condition of the threads library. weft does not know its words: it can try the
-// lock, and it hears of releases from those who release (base/foreign_release.hpp). A fiber that waits has a
+// lock, and hooks tell it of releases (base/foreign_release.hpp). A fiber that waits has a
 // place in the bucket of the address, and keeps it until it goes. For each of its waits, one after the other,
 // it puts the waiter of that wait into the place.
 //
@@ -15,26 +15,27 @@
 //   PARKING_LOT-1  A place is linked and unlinked, gets its waiter, and has it claimed under its bucket's
 //                  lock. Its owner leaves the frame only after it has unlinked the place. A waiter of a wait
 //                  that is over stays where it is; a claim of it fails (WAIT_WORD-3).
-//   PARKING_LOT-2  No release is missed by those who are told of. Who waits counts itself and puts its waiter
-//                  into its place; then come a seq_cst fence and an attempt to take the lock; then it parks.
-//                  Who releases does so; then come a full fence and a load of the count; then it wakes, if
-//                  the count is not 0. So the attempt sees the release or the load sees the count (Dekker).
+//   PARKING_LOT-2  No release that weft is told of is missed. A fiber that waits counts itself and puts its
+//                  waiter into its place; then come a seq_cst fence and an attempt to take the lock; then it
+//                  parks. After a release come a full fence and a load of the count; then a wake-up, if the
+//                  count is not 0. So the attempt sees the release or the load sees the count (Dekker).
 //                  In the second case the bucket's lock orders the two: the waker finds the waiter, or the
 //                  waiter comes later and its attempt sees the release.
-//   PARKING_LOT-3  A wake-up is used or passed on. Who was woken tries the lock afterwards. Who was claimed
-//                  while its own attempt succeeded, or failed for good, wakes the next one: of a semaphore
-//                  two units may have come.
-//   PARKING_LOT-4  The oldest is woken first. Who was woken and found the lock taken again still has its
-//                  place, so it is the first again. It cannot be handed the lock, since that is not weft's. But
-//                  a fiber that wakes one that was overtaken before gives way to it: it might take the
-//                  lock again before the other runs, each time.
-//   PARKING_LOT-5  A release that nobody tells of is noticed late, and never missed: who waits for a lock
-//                  looks again after 1 ms, and then after twice as long each time, up to 128 ms; after a
-//                  wake-up in vain it begins again. So it is late by no more than it has waited already. In
-//                  a simulation nobody looks, or time would pass for that and a deadlock would not show.
-//   PARKING_LOT-6  Who waits for a condition has its waiter in its place, and is counted, before it gives
-//                  the mutex up. So a signal by one that has had the mutex since then finds it; the mutex
-//                  orders them, and no fence is needed.
+//   PARKING_LOT-3  A wake-up is used or passed on. A fiber that was woken tries the lock afterwards. One that
+//                  was claimed while its own attempt succeeded, or failed for good, wakes the next one: of a
+//                  semaphore two units may have come.
+//   PARKING_LOT-4  The oldest is woken first. A fiber that was woken and found the lock taken again still has
+//                  its place, so it is the first again. It cannot be handed the lock, since that is not
+//                  weft's. But a fiber that wakes one that was overtaken before gives way to it: it might
+//                  take the lock again before the other runs, each time.
+//   PARKING_LOT-5  A release that weft is not told of is noticed late, and never missed: a fiber that waits
+//                  for a lock looks again after 1 ms, and then after twice as long each time, up to 128 ms;
+//                  after a wake-up in vain it begins again. So it is late by no more than it has waited
+//                  already. In a simulation nobody looks, or time would pass for that and a deadlock would
+//                  not show.
+//   PARKING_LOT-6  A fiber that waits for a condition has its waiter in its place, and is counted, before it
+//                  gives the mutex up. So a signal by one that has had the mutex since then finds it; the
+//                  mutex orders them, and no fence is needed.
 //
 // Every wait is a `wait` that no stop ends. In it, before park(), runs the attempt or the release: a function
 // of the C library that does not block. No bucket's lock is held meanwhile.
@@ -83,7 +84,7 @@ struct parking {
 
 class parking_lot {
 public:
-    /// `parked` counts those who are in the lot. The number of buckets is a power of two, at most 2^16.
+    /// `parked` counts the fibers in the lot. The number of buckets is a power of two, at most 2^16.
     constexpr parking_lot(std::span<parking_bucket> buckets, atomic<std::uint32_t>& parked) noexcept
         : buckets_(buckets), parked_(parked) {}
     parking_lot(const parking_lot&) = delete;
@@ -104,8 +105,8 @@ public:
     /// From any thread, also in a visit.
     /// \returns  whether the one that it has woken was overtaken before.
     bool wake_oldest(const void* address) noexcept;
-    /// The same, but it does nothing if the bucket's lock is not to be had soon: the caller may be a signal
-    /// handler that has interrupted its holder.
+    /// Does what wake_oldest() does, or nothing if the bucket's lock is not to be had soon: the caller may be
+    /// a signal handler that has interrupted its holder.
     void try_to_wake_oldest(const void* address) noexcept;
     void wake_all(const void* address) noexcept;
 

@@ -1,5 +1,6 @@
-# Unmodified client libraries in fibers (docs/guide/20-libraries-that-block.md), each against real servers of the test's own. A sanitizer knows no
-# fibers that are threads. A library or a server that is not there is named, and its tests do not exist.
+# Unmodified client libraries in fibers (docs/guide/20-libraries-that-block.md), each against real servers of
+# the test's own. With a sanitizer no fiber has an identity. A library or a server that is not there is named,
+# and its tests do not exist.
 if(NOT TARGET weft_hooks)
     return()
 endif()

@@ -1,4 +1,4 @@
-// libcurl_test.cpp - libcurl's easy interface, as it is, in fibers: http and https; with a server of the test's own.
+// libcurl_test.cpp - libcurl's easy interface in fibers: http and https, with a server of the test's own.
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>

@@ -1,6 +1,7 @@
 // service_test.cpp - the users service with stores that use client libraries which block, as they are.
 //
-// The handlers and the stores are straight lines, as for any other store; the server runs the handlers as threads.
+// The handlers and the stores are straight lines, as for any other store; the server runs the handlers as
+// threads.
 #include <weft/http/server.hpp>
 #include <weft/ivar.hpp>
 #include <weft/pool.hpp>

@@ -38,7 +38,8 @@ void join_all(std::vector<weft::fiber<void>>& all) {
     all.clear();
 }
 
-// One takes the mutex again as soon as it has given it up, and always waits with it: the other would find it taken each time.
+// One takes the mutex again as soon as it has given it up, and always waits with it: the other would find it
+// taken each time.
 TEST(crowd_at_locks, a_fiber_that_was_overtaken_gets_its_turn) {
     weft::runtime rt({.workers = 1, .hooks = true});
     std::mutex m;
@@ -60,7 +61,8 @@ TEST(crowd_at_locks, a_fiber_that_was_overtaken_gets_its_turn) {
     join_all(all);
 }
 
-// Each holds the mutex while it waits in weft, so that it needs a carrier to go on: those that wait for the mutex must not have them all.
+// Each holds the mutex while it waits in weft, so that it needs a carrier to go on: those that wait for the
+// mutex must not have them all.
 TEST(crowd_at_locks, who_holds_a_mutex_across_a_park_gets_a_carrier) {
     weft::runtime rt({.workers = 2, .max_carriers = 2, .hooks = true});
     std::mutex m;
@@ -323,8 +325,8 @@ TEST(crowd_at_locks, LOCK_OWNERS_1_who_waits_for_whom_is_told) {
     EXPECT_TRUE(has("pthread_mutex_lock(0x")) << told;
 }
 
-// The owner of a lock, a thread_local and an address of errno stay the fiber's while it moves. With WEFT_TORTURE_HAND_OFFS=1 carriers
-// change under it, too.
+// The owner of a lock, a thread_local and an address of errno stay the fiber's while it moves. With
+// WEFT_TORTURE_HAND_OFFS=1 carriers change under it, too.
 TEST(crowd_at_locks, under_torture_stress) {
     const auto s = seed();
     std::printf("WEFT_SEED=%u\n", s);

@@ -1,4 +1,4 @@
-// handlers.cpp - hooked calls in signal handlers: they must not take the fiber away from the thread that runs the handler.
+// handlers.cpp - hooked calls in signal handlers, which must leave the fiber on its thread.
 #include <gtest/gtest.h>
 
 #include <weft/fiber.hpp>

@@ -1,5 +1,5 @@
-// locks.cpp - each function for locks and conditions of the threads library, by a plain thread and in a fiber with hooks: the same
-// results, errno and times.
+// locks.cpp - each function for locks and conditions of the threads library, by a plain thread and in a fiber
+// with hooks: the same results, errno and times.
 #include <gtest/gtest.h>
 
 #include <weft/hooks.hpp>

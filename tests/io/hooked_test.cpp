@@ -1,6 +1,7 @@
-// hooked_test.cpp - how the calls of unmodified libraries wait for descriptors: numbers that are closed, used again, or weft's own.
+// hooked_test.cpp - how the calls of unmodified libraries wait for descriptors.
 //
-// The tests call what the library of hooks calls (base/hook_table.hpp), so they need no library and run under the sanitizers.
+// The tests call what the library of hooks calls (base/hook_table.hpp), so they need no library and run under
+// the sanitizers.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -118,7 +119,7 @@ TEST_F(hooked, seed_HOOKED_DESCRIPTOR_2_each_waiter_of_a_number_gets_its_own_eve
     });
 }
 
-// Who waits for a hang-up only, beside one that reads.
+// One fiber waits for a hang-up only, beside one that reads.
 TEST_F(hooked, seed_HOOKED_DESCRIPTOR_2_a_waiter_without_events_stays_armed) {
     in_runtime({.workers = 1}, [] {
         const auto ends = socket_pair();

@@ -1,5 +1,5 @@
-// parking_lot_model.cpp - src/sync/parking_lot as it is shipped, under every schedule: a lock and a condition that are not weft's, whose
-// users tell of their releases.
+// parking_lot_model.cpp - src/sync/parking_lot as it is shipped, under every schedule: a lock and a condition
+// that are not weft's, whose users tell of their releases.
 #include "sync/parking_lot.hpp"
 
 #include <array>
@@ -19,7 +19,8 @@ using weft::detail::parking_lot;
 
 constexpr weft::detail::wait_kind parking_lot_wait{.name = "parking lot"};
 
-// A semaphore of the threads library: a mutex if it has one unit. It takes and releases with as little order as that library does.
+// A semaphore of the threads library: a mutex if it has one unit. It takes and releases with as little order
+// as that library does.
 struct foreign_lock {
     explicit foreign_lock(int n) : units(n) {}
 
@@ -131,7 +132,8 @@ TEST(parking_lot, PARKING_LOT_1_PARKING_LOT_2_PARKING_LOT_4_three_users_of_a_mut
     expect_holds(users_of_a_mutex(3, 1, three_threads));
 }
 
-// The first unit comes before anybody is counted, so that its wake-up is saved. One waiter takes it, and may be claimed for the second.
+// The first unit comes before anybody is counted, so that its wake-up is saved. One waiter takes it, and may
+// be claimed for the second.
 model::result two_units_for_two(const model::options& o) {
     return model::explore(o, [](model::execution& t) {
         const parties all;

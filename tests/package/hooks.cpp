@@ -1,4 +1,4 @@
-// hooks.cpp - an outside user of weft::hooks, which is linked beside weft: what sleeps in the C library sleeps in its fiber.
+// hooks.cpp - an outside user of weft::hooks, which is linked beside weft.
 #include <unistd.h>
 
 #include <weft/fiber.hpp>

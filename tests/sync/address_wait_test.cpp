@@ -1,4 +1,4 @@
-// address_wait_test.cpp - waiting by address, for locks and conditions that are not weft's: order, limits of time, releases that nobody tells of.
+// address_wait_test.cpp - waiting by address, for locks and conditions that are not weft's.
 #include "sync/address_wait.hpp"
 
 #include <sys/wait.h>

@@ -13,8 +13,8 @@
 // Invariants
 //   HOOKED_DESCRIPTOR-1  A waiter is linked before the number is armed for its events, and both happen under
 //                        the lock. So an event that the kernel reports after that finds the waiter.
-//   HOOKED_DESCRIPTOR-2  An event disarms the number. Whoever handles it arms the number again, under the
-//                        same hold of the lock, for the waiters that the event does not concern. So as long
+//   HOOKED_DESCRIPTOR-2  An event disarms the number. The thread that handles the event arms the number
+//                        again, under the same hold of the lock, for the waiters that stay linked. So as long
 //                        as a waiter is linked, the engine that armed for it, or one that handled an event
 //                        since then, has the number armed for its events. If that fails, all are woken.
 //   HOOKED_DESCRIPTOR-3  An event only makes callers try again. One that comes for an earlier file of the
@@ -42,7 +42,7 @@ class hooked_descriptor {
 public:
     /// The entry of a number; null if the number is too large, or there is no memory.
     static hooked_descriptor* of(int fd) noexcept;
-    /// The same, but null if nobody has waited for the number yet.
+    /// The entry of a number; null if no fiber has waited for it yet.
     static hooked_descriptor* existing(int fd) noexcept;
 
     /// Whether an event wakes all that wait for it, or the first of those that wait for one at a time: the
@@ -59,8 +59,8 @@ public:
     void delist(waiter& w) noexcept;
 
     /// The number is closed or replaced: ends all waits, so that no caller goes on with the next file of
-    /// the number. Does its best: a caller that has interrupted the
-    /// holder of the lock, as a signal handler may, wakes nobody, which HOOKED_DESCRIPTOR-3 allows.
+    /// the number. A caller that has interrupted the holder of the lock, as a signal handler may, ends none:
+    /// then the waits last, as those of threads do.
     void closing() noexcept;
 
     /// Calls add(taken_over), by which the engine begins to watch the number for a source of its own.

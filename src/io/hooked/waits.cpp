@@ -108,7 +108,7 @@ public:
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             if (wanted[i].fd < 0) continue;
             long r = control(EPOLL_CTL_ADD, wanted[i].fd, wanted[i].events);
-            // The same number twice, which poll(2) allows.
+            // One number may be wanted twice, as poll(2) allows.
             if (r == -EEXIST) r = control(EPOLL_CTL_MOD, wanted[i].fd, all_events(wanted.first(i + 1), wanted[i].fd));
             if (r != 0) return r;
         }

@@ -2,8 +2,7 @@
 //
 // The socket is abstract: it has no file, so nothing is left behind. A request is one line: `text`
 // or `json` for a dump, `hooks` or `hooks-json` for the report of hooked calls. The answer is that text,
-// up to the end of the connection. Only the process's own user
-// and root get an answer.
+// up to the end of the connection. Only the process's own user and root get an answer.
 #pragma once
 
 #include <sys/socket.h>

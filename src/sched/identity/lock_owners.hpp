@@ -3,9 +3,9 @@
 // For dumps and reports of deadlocks. Fibers with identities have numbers of their own (THREAD_IDENTITY-5).
 //
 // Invariants
-//   LOCK_OWNERS-1  A slot is one word, with the fiber's cell and the rest of its number; so a reader that finds the
-//                  number finds its cell. Where two numbers share a slot, the later one has it, and the other
-//                  one's fiber is not known.
+//   LOCK_OWNERS-1  A slot is one word, with the fiber's cell and the rest of its number; so a reader that
+//                  finds the number finds its cell. Where two numbers share a slot, the later one has it, and
+//                  the other one's fiber is not known.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// client_runtime.hpp - the runtime of these tests: each park moves the fiber, and hogs, which a busy machine makes, are not printed.
+// client_runtime.hpp - the runtime of these tests: each park moves the fiber, and hogs are not printed.
 #pragma once
 
 #include <weft/runtime.hpp>

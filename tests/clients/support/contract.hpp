@@ -1,13 +1,16 @@
-// contract.hpp - what every client library that was written for threads must do in fibers, against a real server of the test's own.
+// contract.hpp - what every client library that was written for threads must do in fibers.
 //
-// A client is a type with
-//   server             starts one in its constructor; kill(), start(); is_hooked_as: a part of the library's file name
-//   connection(server const&)                          an open connection, or call_failed
-//   connection::echo(long number, string_view text)    asks the server for "number text", and returns its answer
-//   connection::refusal(long number)                   asks for what the server refuses, and returns what it says
-//   refusal_of(long number)                            what it must say, at least
-//   connection::wait_long()                            asks for what takes the server a minute
-//   interruption(int error)                            what the library says, at least, of a wait that has ended with this errno
+// Each is tried against a real server of the test's own. A client is a type with
+//   server                      starts one in its constructor; kill(), start(); is_hooked_as: a part of the
+//                               library's file name
+//   connection(server const&)   an open connection, or call_failed
+//   connection::echo(long number, string_view text)
+//                               asks the server for "number text", and returns its answer
+//   connection::refusal(long number)
+//                               asks for what the server refuses, and returns what it says
+//   refusal_of(long number)     what it must say, at least
+//   connection::wait_long()     asks for what takes the server a minute
+//   interruption(int error)     what the library says, at least, of a wait that has ended with this errno
 #pragma once
 
 #include <gtest/gtest.h>
@@ -72,7 +75,8 @@ private:
 /// Which thread of the kernel runs the caller, which is another one behind every park that moves the fiber.
 [[gnu::noinline]] inline pid_t kernel_thread() { return ::gettid(); }
 
-/// Memory, descriptors and threads of the process, taken from time to time while a soak lasts, and judged at its end.
+/// Memory, descriptors and threads of the process, taken from time to time while a soak lasts, and judged at
+/// its end.
 class flat_figures {
 public:
     void take() {
@@ -95,7 +99,8 @@ public:
 
 private:
     const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-    // malloc's arenas, one for each of some threads, grow to their sizes for some minutes: +11 MiB in the second and third (measured).
+    // malloc's arenas, one for each of some threads, grow to their sizes for some minutes: +11 MiB in the
+    // second and third (measured).
     std::array<soak::series, 3> figures_{
         soak::series{"memory", " KiB", 16384, 0.2, {}}, {"descriptors", "", 40, 0, {}}, {"threads", "", 8, 0, {}}};
 };

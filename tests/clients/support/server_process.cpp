@@ -38,7 +38,8 @@ std::string end_of(const std::string& log) {
     return text.size() > 2000 ? text.substr(text.size() - 2000) : text;
 }
 
-/// What is the child's, between fork and exec. The signal that it gets when its parent ends is set last: a change of the user unsets it.
+/// What is the child's, between fork and exec. The signal that it gets when its parent ends is set last: a
+/// change of the user unsets it.
 [[noreturn]] void become(char** words, const char* log, const std::optional<account>& user, int last_signal, pid_t parent) {
     const int in = ::open("/dev/null", O_RDONLY), out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (in < 0 || out < 0 || ::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(out, 2) < 0) ::_exit(126);

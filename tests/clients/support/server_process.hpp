@@ -1,4 +1,5 @@
-// server_process.hpp - a real server for one test: a child process with a temporary folder, which ends with the test whatever happens.
+// server_process.hpp - a real server for one test: a child process with a temporary folder, which ends with
+// the test whatever happens.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +17,8 @@ struct call_failed : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Whose programs servers run as: root's, which some servers refuse, or somebody's without rights. Who is not root runs them as himself.
+/// The user that a server runs as: root, which some servers refuse, or one without rights. A test that is not
+/// run by root runs the servers as its own user.
 enum class run_as { the_same_user, an_unprivileged_user };
 
 /// A folder of its own below that for temporary files, removed at the end.
@@ -66,7 +68,8 @@ private:
     pid_t child_ = -1;
 };
 
-/// Runs a program to its end. \returns the end of its log \throws std::runtime_error with that, if the program does not end with 0
+/// Runs a program to its end. \returns the end of its log \throws std::runtime_error with that, if the
+/// program does not end with 0
 std::string run_program(const std::vector<std::string>& words, const std::string& log, run_as user = run_as::the_same_user);
 
 /// Makes a key and a certificate for localhost and 127.0.0.1, signed by itself.

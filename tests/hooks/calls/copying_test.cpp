@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "hooks/calls/row.hpp"
 
 namespace weft::test {
@@ -12,7 +14,7 @@ namespace {
 
 /// A file of so many bytes, opened for reading.
 int file_of(std::string_view bytes) {
-    char path[] = "/tmp/hooked_copies.XXXXXX";
+    char path[] = P_tmpdir "/hooked_copies.XXXXXX";
     const int fd = ::mkstemp(path);
     ::unlink(path);
     EXPECT_EQ(::syscall(SYS_write, fd, bytes.data(), bytes.size()), static_cast<long>(bytes.size()));

@@ -1,4 +1,4 @@
-// ending_test.cpp - what ends the waits of hooked calls from outside: stops, deadlines, and descriptors that are closed.
+// ending_test.cpp - what ends the waits of hooked calls: stops, deadlines, and closed descriptors.
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 #include <weft/deadline.hpp>
@@ -43,7 +44,7 @@ struct idle_things {
         }
         connecting = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         epoll = ::epoll_create1(EPOLL_CLOEXEC);
-        char path[] = "/tmp/hooked_ends.XXXXXX";
+        char path[] = P_tmpdir "/hooked_ends.XXXXXX";
         file = ::mkstemp(path);
         EXPECT_EQ(::syscall(SYS_write, file, "some bytes", 10), 10);
         ::lseek(file, 0, SEEK_SET);
@@ -410,7 +411,8 @@ TEST(hooked_ends, CLOSING_1_who_waits_is_told_by_each_call_that_closes) {
     });
 }
 
-// Nothing tells of a number that is closed by a direct system call and used again. The next wait for it must still hear of the new file.
+// Nothing tells of a number that is closed by a direct system call and used again. The next wait for it must
+// still hear of the new file.
 TEST(hooked_ends, a_number_that_is_used_again_unseen_is_waited_for_anew) {
     runtime({.workers = 1, .hooks = true}).run([] {
         spawn({.as_thread = true}, [] {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 
 #include "hooks/calls/row.hpp"
 
@@ -16,7 +17,7 @@ class locked_file {
 public:
     enum class by { flock, range };
     explicit locked_file(by how) : holder_(0) {
-        char path[] = "/tmp/hooked_locks.XXXXXX";
+        char path[] = P_tmpdir "/hooked_locks.XXXXXX";
         fd = ::mkstemp(path);
         path_ = path;
         int told[2];

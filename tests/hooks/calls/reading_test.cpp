@@ -11,6 +11,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "hooks/calls/row.hpp"
@@ -415,7 +416,7 @@ TEST(hooked_reads, of_counters_timers_and_terminals) {
         });
         expect_alike(in_fiber::park, [&](notes& n) {
             const int fd = ::inotify_init1(IN_CLOEXEC);
-            char folder[] = "/tmp/hooked_reads.XXXXXX";
+            char folder[] = P_tmpdir "/hooked_reads.XXXXXX";
             ASSERT_NE(::mkdtemp(folder), nullptr);
             n("watch", ::inotify_add_watch(fd, folder, IN_DELETE_SELF));
             n.later([&] { ::rmdir(folder); });
@@ -443,7 +444,7 @@ TEST(hooked_reads, of_files) {
     for (const auto& way : ways_of_files) {
         SCOPED_TRACE(way.name);
         expect_alike(in_fiber::go_on, [&](notes& n) {
-            char path[] = "/tmp/hooked_reads.XXXXXX";
+            char path[] = P_tmpdir "/hooked_reads.XXXXXX";
             const int fd = ::mkstemp(path);
             ::unlink(path);
             put(fd, std::string(5000, 'x') + "the end");

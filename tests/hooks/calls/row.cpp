@@ -99,7 +99,8 @@ void notes::later(std::function<void()> action) {
 }
 
 void notes::await_wait(std::uint64_t waits_before) const {
-    // A thread may sleep for other reasons as well, and then the row has not waited: it is alike all the same.
+    // A thread may sleep for other reasons as well, and then the row has not waited: it is alike all the
+    // same.
     const auto end = std::chrono::steady_clock::now() + 20s;  // then the row fails
     for (int seen = 0; seen < 3 && std::chrono::steady_clock::now() < end;) {
         std::this_thread::sleep_for(1ms);

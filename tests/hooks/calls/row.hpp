@@ -1,7 +1,7 @@
-// row.hpp - the same calls on a plain thread and in fibers whose calls park: results, errors, data and times must be alike.
+// row.hpp - the same calls on a plain thread and in fibers whose calls park must be alike.
 //
-// A row is a function that makes calls of one kind and notes what they give. It runs on a thread, in a fiber on the only
-// worker, and in a fiber that changes its thread at each park.
+// A row is a function that makes calls of one kind and notes what they give. It runs on a thread, in a fiber
+// on the only worker, and in a fiber that changes its thread at each park.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// threads_test.cpp - threads that run no fiber beneath the hooks: they can be cancelled in each call where the C library lets them.
+// threads_test.cpp - threads that run no fiber can be cancelled beneath the hooks as ever.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>

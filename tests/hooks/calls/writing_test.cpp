@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 #include "hooks/calls/row.hpp"
@@ -364,7 +365,7 @@ TEST(hooked_writes, to_counters_files_and_terminals) {
             ::close(fd);
         });
         expect_alike(in_fiber::anything, [&](notes& n) {
-            char path[] = "/tmp/hooked_writes.XXXXXX";
+            char path[] = P_tmpdir "/hooked_writes.XXXXXX";
             const int fd = ::mkstemp(path);
             ::unlink(path);
             const std::string all = much();
