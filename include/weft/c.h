@@ -9,7 +9,8 @@
  *   2  "Parks" in a comment: the calling fiber may wait there, and may go on on another thread. On a
  *      plain thread the same call sleeps. No other function switches fibers. errno and thread-local
  *      variables belong to a thread, so their values are lost in a call that parks; a lock of the
- *      thread, such as a pthread mutex, must not be held there.
+ *      thread, such as a pthread mutex, must not be held there. In weft_as_thread() they belong to
+ *      the fiber, and a lock may be held.
  *   3  If a fiber was asked to stop, or a deadline that it has set has passed, every call that parks
  *      returns WEFT_CANCELED, again and again, until the body returns. What was interrupted has not
  *      happened, unless its comment says otherwise. The body gives back what it holds and returns.
@@ -158,7 +159,6 @@ typedef struct weft_runtime_options {
     int32_t at_limit;          /* WEFT_AT_LIMIT_... */
     bool inspect;              /* answer `weft dump PID` */
     bool torture_migration;    /* for tests: fibers change their thread whenever they may */
-    bool hooks;                /* calls that block park in fibers that are threads (libweft_hooks.so) */
     const char* name;          /* begins the names of its threads; null: "weft" */
     void* user;                /* the first argument of the functions below */
     /* A failure that no join takes, called on the fiber that failed or where its handle is dropped.
@@ -168,6 +168,7 @@ typedef struct weft_runtime_options {
     /* Called on a thread of its own, for the first ten hogs and then once per second. Null: one line
      * on stderr. */
     void (*on_hog)(void* user, const weft_hog* hog);
+    bool hooks; /* calls that block park in fibers that are threads (libweft_hooks.so) */
 } weft_runtime_options;
 WEFT_SIZED(weft_runtime_options)
 

@@ -80,8 +80,8 @@ void semaphore_wake(const void* semaphore) noexcept {
 
 int condition_wait(void (*give_up)(void*), void* what, std::int64_t until, const hook_call& call) noexcept {
     if (!may_leave_thread()) return block_for_condition(give_up, what, time_of_hook(until));
-    return conditions.wait_for_condition({hooked_condition_wait, &call, call.object, time_of_hook(until), look_after(100ms)}, give_up,
-                                         what);
+    return conditions.wait_for_condition({hooked_condition_wait, &call, call.object, time_of_hook(until), look_after(100ms)},
+                                         give_up, what);
 }
 
 void condition_wake(const void* condition, bool all) noexcept {

@@ -80,11 +80,11 @@ cdef extern from "<weft/c.h>" nogil:
         int32_t at_limit
         bint inspect
         bint torture_migration
-        bint hooks
         const char *name
         void *user
         void (*on_unhandled)(void *user, const weft_fiber_info *fiber, weft_status s, const char *words) noexcept nogil
         void (*on_hog)(void *user, const weft_hog *hog) noexcept nogil
+        bint hooks
     ctypedef struct weft_stats:
         size_t size
         uint64_t fibers

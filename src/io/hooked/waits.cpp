@@ -149,8 +149,7 @@ long interrupted_before_hooked_wait() noexcept {
 
 bool is_in_hooked_fiber() noexcept {
     auto* const self = this_fiber_block();
-    return self && self->is_any(rare_identity) && self->owner->is_hooked() &&
-           !this_carrier()->is_inside();
+    return self && self->is_any(rare_identity) && self->owner->is_hooked() && !this_carrier()->is_inside();
 }
 
 std::int64_t hooked_now() noexcept { return std::chrono::nanoseconds(clock::now().time_since_epoch()).count(); }
