@@ -17,8 +17,6 @@
 #include <cstdint>
 #include <limits>
 
-#include <weft/detail/clock.hpp>
-
 #include "base/atomic.hpp"
 
 struct pollfd;
@@ -40,10 +38,6 @@ struct hook_call {
 /// Times are nanoseconds of hook_table::now(); this one never comes.
 inline constexpr std::int64_t hook_never = std::numeric_limits<std::int64_t>::max();
 
-inline time_point time_of_hook(std::int64_t until) noexcept {
-    return until == hook_never ? never : time_point(std::chrono::nanoseconds(until));
-}
-
 struct hook_table {
     /// Whether the caller is a fiber whose calls are to park (HOOK_TABLE-1). From any thread.
     bool (*in_fiber)() noexcept;
@@ -54,9 +48,9 @@ struct hook_table {
     //   -ETIME       `until` has passed
     //   -ECANCELED   the fiber is to stop
     //   -ETIMEDOUT   a deadline of the fiber has passed
+    // The last two also come at once, without a wait, while the stop or the deadline stands.
     // Where the fiber may not leave its thread, as in a signal handler or with other signals blocked than
     // usual, they block the thread in its place, and pause() does nothing (sched/inspect/leaving.hpp).
-    // The last two also come at once, without a wait, while the stop or the deadline stands.
 
     /// Parks until one of the descriptors may be ready for its events.
     /// \returns  also -EPERM if they cannot be waited for: the caller makes the plain call, which blocks;

@@ -7,6 +7,7 @@
 
 #include "base/direct.hpp"
 #include "base/fork.hpp"
+#include "base/hook_time.hpp"
 #include "sched/identity/lock_owners.hpp"
 #include "sched/inspect/leaving.hpp"
 #include "sched/simulate/simulator.hpp"

@@ -8,6 +8,7 @@
 #include <new>
 #include <span>
 
+#include "base/hook_time.hpp"
 #include "io/blocking_calls.hpp"
 #include "io/current.hpp"
 #include "io/engine.hpp"
