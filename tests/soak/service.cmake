@@ -24,12 +24,12 @@ target_include_directories(service_soak PRIVATE "${PROJECT_SOURCE_DIR}/examples/
 target_link_libraries(service_soak PRIVATE weft weft_redis weft_http)
 add_dependencies(service_soak service_soak_server)
 
-# A short form of what `make soak` runs; and the same with a fault planted in the server, which it must find.
+# A short form of what `make soak` runs; and the same with faults planted in the server, which it must find.
 # The first has the machine to itself: its own hogs are crowd enough, and it is judged by how few threads and how little memory it needs.
 add_test(NAME soak.service COMMAND service_soak $<TARGET_FILE:service_soak_server> --seconds 20)
 set_tests_properties(soak.service PROPERTIES TIMEOUT 300 LABELS soak RUN_SERIAL TRUE)
 if(NOT WEFT_SANITIZE)   # the verdict is the same program everywhere
-    foreach(fault IN ITEMS fiber descriptor memory thread answer line straggler)
+    foreach(fault IN ITEMS leak mistake straggler)
         add_test(NAME soak.finds_a_planted_${fault} COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/soak/check_fault.py"
                  $<TARGET_FILE:service_soak> $<TARGET_FILE:service_soak_server> ${fault})
         set_tests_properties(soak.finds_a_planted_${fault} PROPERTIES TIMEOUT 180 LABELS soak)

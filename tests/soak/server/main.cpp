@@ -52,7 +52,7 @@ void allow_descriptors(std::size_t n) {
 class site {
 public:
     site(const std::string& store, const options& o, std::size_t connections)
-        : data_(users::open_store(store), soak::fault_from(o.fault), o.every), service_(app_, data_) {
+        : data_(users::open_store(store), soak::faults_from(o.fault), o.every), service_(app_, data_) {
         soak::add_soak_routes(app_, data_);
         app_.listen({.host = "127.0.0.1", .port = 0}, {.header_timeout = std::chrono::milliseconds(o.header_ms),
                                                        .idle_timeout = std::chrono::milliseconds(o.idle_ms),

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -37,17 +38,33 @@ void park(std::chrono::seconds deaf) {
     weft::this_fiber::sleep_for(deaf);
 }
 
-}  // namespace
-
-fault fault_from(const std::string& name) {
+fault fault_from(std::string_view name) {
     for (const auto& [known, f] : faults)
         if (known == name) return f;
-    throw std::invalid_argument("no such fault: " + name);
+    throw std::invalid_argument("no such fault: " + std::string(name));
+}
+
+}  // namespace
+
+std::vector<fault> faults_from(std::string_view names) {
+    std::vector<fault> found;
+    for (;;) {
+        const auto comma = names.find(',');
+        found.push_back(fault_from(names.substr(0, comma)));
+        if (comma == names.npos) return found;
+        names.remove_prefix(comma + 1);
+    }
 }
 
 bool faulty_store::commit() {
-    if (fault_ == fault::none || operations_.fetch_add(1) % every_ != every_ - 1) return false;
-    switch (fault_) {
+    if (operations_.fetch_add(1) % every_ != every_ - 1) return false;
+    bool wrong = false;
+    for (const auto f : faults_) wrong |= commit(f);
+    return wrong;
+}
+
+bool faulty_store::commit(fault f) {
+    switch (f) {
         case fault::none: break;
         case fault::fiber: weft::spawn_detached({.name = "planted"}, [] { weft::this_fiber::sleep_for(24h); }); break;
         case fault::descriptor: (void)!::open("/dev/null", O_RDONLY | O_CLOEXEC); break;

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <weft/fiber.hpp>
@@ -16,14 +17,14 @@ namespace soak {
 
 enum class fault { none, fiber, descriptor, memory, thread, answer, line, straggler };
 
-/// \throws  std::invalid_argument
-fault fault_from(const std::string& name);
+/// The faults that `names` lists, with commas between them. \throws  std::invalid_argument
+std::vector<fault> faults_from(std::string_view names);
 
-/// A store that hands everything on; every `every`-th operation it commits its fault.
+/// A store that hands everything on; every `every`-th operation it commits its faults.
 class faulty_store final : public users::store {
 public:
-    faulty_store(std::unique_ptr<users::store> real, fault f, std::uint64_t every)
-        : real_(std::move(real)), fault_(f), every_(every) {}
+    faulty_store(std::unique_ptr<users::store> real, std::vector<fault> faults, std::uint64_t every)
+        : real_(std::move(real)), faults_(std::move(faults)), every_(every) {}
 
     std::optional<users::user> get(std::string_view id) override;
     void put(const users::user&) override;
@@ -32,9 +33,10 @@ public:
 private:
     /// \returns  whether this operation is to answer wrongly.
     bool commit();
+    static bool commit(fault);
 
     const std::unique_ptr<users::store> real_;
-    const fault fault_;
+    const std::vector<fault> faults_;
     const std::uint64_t every_;
     std::atomic<std::uint64_t> operations_{0};
 };

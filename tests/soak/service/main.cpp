@@ -91,6 +91,7 @@ void load_and_look(const plan& p, const service (&services)[2], redis_keeper& re
         redis.harm();
         while (figures.seconds() < static_cast<double>(p.length.count()) || figures.points() < fewest_points) {
             weft::this_fiber::sleep_for(p.between_quiet_points());
+            if (p.until_found && f.wrong.count() != 0 && f.reports.count() != 0) break;
             look_in_peace(g, redis, figures);
         }
         redis.spare();
@@ -134,10 +135,10 @@ int soak_it(const plan& p) {
             taken = figures.taken();
             print_totals(server, found, figures);
         });
-        v.flat(taken);
+        if (!p.until_found) v.flat(taken);
         if (const auto bad_end = server.end(p.patience_at_end())) v.failed("end", *bad_end);
     }
-    if (found.n.cold == 0 || found.n.most_asleep == 0)
+    if (!p.until_found && (found.n.cold == 0 || found.n.most_asleep == 0))
         v.failed("cold connections", "none was asked, so this has shown nothing of them");
     v.none("answers", found.wrong);
     v.none("reports", found.reports);
@@ -159,7 +160,9 @@ int main(int argc, char** argv) {
     program.add_option("--minutes", minutes, "how long");
     program.add_option("--seconds", seconds, "how long, if no minutes are given")->capture_default_str();
     program.add_option("--seed", p.seed, "repeats the choices of a run, not its interleaving");
-    program.add_option("--fault", p.fault, "planted in the server, which the verdict must name");
+    program.add_option("--fault", p.fault,
+                       "planted in the server, which the verdict must name; several with commas between them");
+    program.add_flag("--until-found", p.until_found, "ends after a wrong answer and an unexpected line, and judges no figures");
     program.add_option("--every", p.every, "operations between two such faults")->capture_default_str();
     CLI11_PARSE(program, argc, argv);
     p.length = std::chrono::seconds(minutes > 0 ? static_cast<long>(minutes * 60) : seconds);

@@ -17,7 +17,8 @@ struct plan {
     std::string server;                   ///< the program
     std::chrono::seconds length{20};
     std::uint64_t seed = 1;
-    std::string fault = "none";           ///< planted in the server
+    std::string fault = "none";           ///< planted in the server; several with commas between them
+    bool until_found = false;             ///< ends as soon as an answer was wrong and a line was not to be expected
     std::uint64_t every = 1000;           ///< operations between two such faults
 
     /// In a soak of some minutes everything takes its own time; in a short one more often, so that it happens at all.
