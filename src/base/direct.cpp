@@ -21,8 +21,10 @@ namespace {
 
 template <class T>
 long register_of(T value) noexcept {
-    if constexpr (std::is_pointer_v<T>) return system_argument(value);
-    else return static_cast<long>(value);
+    if constexpr (std::is_pointer_v<T>)
+        return system_argument(value);
+    else
+        return static_cast<long>(value);
 }
 
 /// The system call. `library` is the same by the C library, and is compiled under a sanitizer only.
@@ -72,6 +74,18 @@ long send(int fd, const void* from, std::size_t bytes, int flags) noexcept {
 
 long sendmsg(int fd, const msghdr& message, int flags) noexcept {
     return made([&] { return ::sendmsg(fd, &message, flags); }, SYS_sendmsg, fd, &message, flags);
+}
+
+long recvmsg(int fd, msghdr& message, int flags) noexcept {
+    return made([&] { return ::recvmsg(fd, &message, flags); }, SYS_recvmsg, fd, &message, flags);
+}
+
+long sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) noexcept {
+    return made([&] { return ::sendmmsg(fd, messages, count, flags); }, SYS_sendmmsg, fd, messages, count, flags);
+}
+
+long recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags) noexcept {
+    return made([&] { return ::recvmmsg(fd, messages, count, flags, nullptr); }, SYS_recvmmsg, fd, messages, count, flags);
 }
 
 long connect(int fd, const sockaddr* to, std::size_t size) noexcept {

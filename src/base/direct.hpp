@@ -19,6 +19,7 @@
 #include "base/futex_lock.hpp"
 
 struct epoll_event;
+struct mmsghdr;
 struct msghdr;
 struct pollfd;
 struct sockaddr;
@@ -35,6 +36,11 @@ WEFT_EXPORT long fcntl(int fd, int command, long argument = 0) noexcept;
 WEFT_EXPORT long recv(int fd, void* into, std::size_t bytes, int flags) noexcept;
 WEFT_EXPORT long send(int fd, const void* from, std::size_t bytes, int flags) noexcept;
 WEFT_EXPORT long sendmsg(int fd, const msghdr& message, int flags) noexcept;
+WEFT_EXPORT long recvmsg(int fd, msghdr& message, int flags) noexcept;
+/// Several messages. \returns how many; the rest is as it was.
+WEFT_EXPORT long sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) noexcept;
+/// Without a time limit: flags has MSG_DONTWAIT, or the descriptor is non-blocking.
+WEFT_EXPORT long recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags) noexcept;
 WEFT_EXPORT long connect(int fd, const sockaddr* to, std::size_t size) noexcept;
 /// Without the address of the peer.
 WEFT_EXPORT long accept(int fd, int flags) noexcept;

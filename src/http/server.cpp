@@ -5,8 +5,10 @@
 #include <string>
 
 #include <weft/net/tcp.hpp>
+#include <weft/net/unix.hpp>
 
 #include "http/server_life.hpp"
+#include "net/host.hpp"
 
 namespace weft::http {
 namespace {
@@ -70,7 +72,11 @@ server& server::use(middleware around) {
 
 void server::listen(const net::endpoint& at, server_options options) {
     check(options);
-    state_->life.listen([&] { return tcp::listener(at); }, std::move(options));
+    const auto open = [&]() -> io::byte_listener {
+        if (detail::is_unix(at.host)) return unix_socket::listener(unix_socket::address::of(at));
+        return tcp::listener(at);
+    };
+    state_->life.listen(open, std::move(options));
 }
 
 void server::listen(io::byte_listener on, server_options options) {

@@ -1,5 +1,6 @@
 #include <weft/net/endpoint.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -30,6 +31,12 @@ endpoint checked(std::string_view text, std::string_view host, std::string_view 
 }  // namespace
 
 endpoint endpoint::parse(std::string_view text) {
+    if (detail::is_unix(text)) {
+        if (text == "unix:@") refuse(text, "the name is missing");
+        if (std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; }))
+            refuse(text, "the path has a control byte");
+        return {.host = std::string(text), .port = 0};
+    }
     if (text.starts_with('[')) {
         const auto close = text.find(']');
         if (close == std::string_view::npos) refuse(text, "the bracket is not closed");
@@ -45,6 +52,7 @@ endpoint endpoint::parse(std::string_view text) {
 }
 
 std::string to_string(const endpoint& e) {
+    if (detail::is_unix(e.host)) return e.host;
     const bool brackets = e.host.find(':') != std::string::npos;
     return (brackets ? '[' + e.host + ']' : e.host) + ':' + std::to_string(e.port);
 }

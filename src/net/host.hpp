@@ -18,6 +18,9 @@ inline bool is_host(std::string_view text) noexcept {
                                [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f && c != '[' && c != ']'; });
 }
 
+/// Whether the endpoint is a Unix socket (unix_address.hpp). `unix` alone is a name like another.
+inline bool is_unix(std::string_view host) noexcept { return host.starts_with("unix:/") || host.starts_with("unix:@"); }
+
 inline constexpr std::string_view not_a_host = "the host has a space, a bracket or a control byte";
 
 /// to_string(), but quoted if the host is invalid, so that the result is one line that no byte cuts

@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -70,13 +71,19 @@ answer look_up_elsewhere(std::string host, std::uint16_t port) {
         detail::blocking_detached_in(detail::pool_for::look_ups, [host = std::move(host), port, resume] {
             try {
                 resume(look_up(host, port));
-            } catch (...) { resume(std::current_exception()); }
+            } catch (...) {
+                resume(std::current_exception());
+            }
         });
     });
 }
 
 std::vector<endpoint> resolve_or(std::string_view host, std::uint16_t port, std::error_code& error) {
     error.clear();
+    if (detail::is_unix(host)) {
+        error = {EAFNOSUPPORT, std::system_category()};  // a user of TCP was given a Unix socket
+        return {};
+    }
     if (!detail::is_host(host)) {
         error = {bad_host, resolve_category()};
         return {};
@@ -115,7 +122,9 @@ std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::er
         return resolve_or(host, port, error);
     } catch (const cancelled&) {
         error = detail::interrupt_error(detail::interrupt_reason());
-    } catch (const std::system_error& e) { error = e.code(); }
+    } catch (const std::system_error& e) {
+        error = e.code();
+    }
     return {};
 }
 

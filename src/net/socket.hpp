@@ -16,8 +16,10 @@ struct new_socket {
 /// handed_on: another process may get it, as listeners are passed to a successor.
 enum class use : bool { here, handed_on };
 new_socket make_tcp_socket(int family, use) noexcept;
-/// A new non-blocking Unix socket for a stream, or an error.
-new_socket make_unix_socket() noexcept;
+/// A new non-blocking Unix socket of this type, or an error.
+new_socket make_unix_socket(int type, use) noexcept;
+/// A new non-blocking socket for UDP, or an error.
+new_socket make_udp_socket(int family) noexcept;
 
 /// A handle for a new descriptor; on failure the descriptor is closed. `forks_then` is that of
 /// make_source().

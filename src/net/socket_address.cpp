@@ -10,6 +10,7 @@
 
 #include "io/system.hpp"
 #include "net/host.hpp"
+#include "net/unix_address.hpp"
 
 namespace weft::detail {
 namespace {
@@ -86,6 +87,7 @@ net::endpoint to_endpoint(const socket_address& from) {
         std::memcpy(&a, &from.storage, sizeof a);
         return {.host = v4_text(reinterpret_cast<const unsigned char*>(&a.sin_addr)), .port = ntohs(a.sin_port)};
     }
+    if (from.family() == AF_UNIX) return unix_endpoint(from);
     if (from.family() != AF_INET6) return {};
     sockaddr_in6 a;
     std::memcpy(&a, &from.storage, sizeof a);

@@ -1,52 +1,29 @@
 // stream.cpp - tcp::stream over the socket operations of the I/O layer, except connect().
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 
 #include <weft/net/tcp.hpp>
 
 #include "io/reporting.hpp"
 #include "io/socket_io.hpp"
 #include "net/socket.hpp"
+#include "net/stream_forms.hpp"
 
 namespace weft::tcp {
 namespace {
 
-using detail::io_result;
+using detail::count_or_throw;
 using detail::io_source;
+using detail::read_through;
+using detail::report_try;
+using detail::throw_if;
+using detail::with_descriptor;
 
 constexpr const char* reading = "weft: read";
 constexpr const char* writing = "weft: write";
-
-std::optional<std::size_t> report_try(io_result r, std::error_code& error) noexcept {
-    const bool would_wait = r.error == std::errc::operation_would_block;
-    error = would_wait ? std::error_code() : r.error;
-    return would_wait ? std::nullopt : std::optional(r.count);
-}
-
-std::optional<std::size_t> count_or_throw(io_result r, const char* what) {
-    std::error_code error;
-    const auto count = report_try(r, error);
-    if (error) detail::throw_io_error(error, what);
-    return count;
-}
-
-void throw_if(std::error_code error, const char* what) {
-    if (error) detail::throw_io_error(error, what);
-}
-
-/// Calls f with the descriptor, unless the stream is closed.
-template <class F>
-std::error_code with_descriptor(io_source* s, F&& f) noexcept {
-    const detail::operation_guard guard(s);
-    if (!guard) return detail::closed_error();
-    return f(s->descriptor());
-}
 
 /// With `reset`, closing drops what is not sent and resets the connection.
 std::error_code set_linger(io_source* s, bool reset) noexcept {
@@ -55,31 +32,6 @@ std::error_code set_linger(io_source* s, bool reset) noexcept {
         const long r = detail::system_result([&] { return ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &how, sizeof how); });
         return r < 0 ? detail::failure(r) : std::error_code();
     });
-}
-
-/// Reads piece by piece: looks at the bytes that are there, then takes those that belong to the
-/// result.
-io_result read_through(io_source* s, std::string_view delimiter, std::size_t max, std::string& text) {
-    if (delimiter.empty()) return {0, std::make_error_code(std::errc::invalid_argument)};
-    // chosen: a long header line needs two looks
-    std::array<std::byte, 512> piece;
-    while (text.size() < max) {
-        const auto room = std::min(piece.size(), max - text.size());
-        const auto seen = detail::peek_some(s, std::span(piece).first(room));
-        if (seen.error || seen.count == 0) return seen;
-        const auto before = text.size();
-        text.append(reinterpret_cast<const char*>(piece.data()), seen.count);
-        const auto found = text.find(delimiter, before - std::min(before, delimiter.size() - 1));
-        const bool complete = found != std::string::npos;
-        if (complete) text.resize(found + delimiter.size());
-        const auto taken = detail::receive_all(s, std::span(piece).first(text.size() - before));
-        if (taken.error) {
-            text.resize(before + taken.count);
-            return taken;
-        }
-        if (complete) return {text.size(), {}};
-    }
-    return {text.size(), std::make_error_code(std::errc::message_size)};
 }
 
 }  // namespace
@@ -150,14 +102,7 @@ void stream::abort() noexcept {
     close();
 }
 
-std::size_t stream::unacknowledged() const noexcept {
-    int n = 0;
-    const auto error = with_descriptor(handle_.get(), [&](int fd) {
-        const long r = detail::system_result([&] { return ::ioctl(fd, SIOCOUTQ, &n); });
-        return r < 0 ? detail::failure(r) : std::error_code();
-    });
-    return !error && n > 0 ? static_cast<std::size_t>(n) : 0;
-}
+std::size_t stream::unacknowledged() const noexcept { return detail::queued_to_send(handle_.get()); }
 
 void stream::shutdown(side which) {
     std::error_code error;

@@ -1,97 +1,160 @@
-// unix_stream.cpp - connects a Unix socket, and moves bytes as every socket does.
-#include "net/unix_stream.hpp"
-
+// unix_stream.cpp - unix_socket::stream over the socket operations of the I/O layer.
 #include <sys/socket.h>
-#include <sys/un.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <stdexcept>
-
-#include <weft/fiber.hpp>
+#include <weft/net/unix.hpp>
 
 #include "base/direct.hpp"
+#include "io/reporting.hpp"
 #include "io/socket_io.hpp"
-#include "net/socket.hpp"
+#include "net/stream_forms.hpp"
+#include "net/unix_address.hpp"
+#include "net/unix_messages.hpp"
 
-namespace weft::detail {
-
+namespace weft::unix_socket {
 namespace {
 
-std::optional<std::size_t> tried(io_result r, std::error_code& error) noexcept {
-    const bool would_wait = r.error == std::errc::operation_would_block;
-    error = would_wait ? std::error_code() : r.error;
-    return would_wait ? std::nullopt : std::optional(r.count);
-}
+using detail::count_or_throw;
+using detail::read_through;
+using detail::report_try;
+using detail::throw_if;
 
-struct unix_address {
-    sockaddr_un name{};
-    socklen_t size = 0;
-};
-
-unix_address address_of(const std::string& path) {
-    unix_address a;
-    a.name.sun_family = AF_UNIX;
-    // The system wants a zero behind the path.
-    if (path.empty() || path.size() >= sizeof a.name.sun_path || path.find('\0') != std::string::npos)
-        throw std::invalid_argument("weft: the path of a Unix socket has 1 to " + std::to_string(sizeof a.name.sun_path - 1) +
-                                    " bytes and no zero byte");
-    std::ranges::copy(path, a.name.sun_path);
-    a.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
-    return a;
-}
+constexpr const char* reading = "weft: read";
+constexpr const char* writing = "weft: write";
 
 }  // namespace
 
-std::size_t unix_stream::read_some(std::span<std::byte> into) {
-    return value_or_throw(receive_some(handle_.get(), into), "weft: read");
+owned_descriptor::~owned_descriptor() {
+    if (fd_ >= 0) detail::direct::close(fd_);
 }
 
-std::size_t unix_stream::read_some(std::span<std::byte> into, std::error_code& error) {
-    return report(receive_some(handle_.get(), into), error);
+stream stream::connect(const address& to, std::error_code& error) { return stream(detail::connect_to(to, SOCK_STREAM, error)); }
+
+stream stream::connect(const address& to) {
+    std::error_code error;
+    stream s = connect(to, error);
+    if (error) detail::throw_io_error(error, ("weft: connect to " + to_string(to.endpoint())).c_str());
+    return s;
 }
 
-std::optional<std::size_t> unix_stream::try_read_some(std::span<std::byte> into, std::error_code& error) {
-    return tried(try_receive_some(handle_.get(), into), error);
+std::pair<stream, stream> pair() {
+    auto [one, other] = detail::socket_pair(SOCK_STREAM);
+    return {stream(std::move(one)), stream(std::move(other))};
 }
 
-void unix_stream::wait_readable(std::error_code& error) { error = detail::wait_readable(handle_.get()); }
-
-std::size_t unix_stream::write_some(std::span<const std::byte> from) {
-    return value_or_throw(send_some(handle_.get(), from), "weft: write");
+std::size_t stream::read_some(std::span<std::byte> into) {
+    return value_or_throw(detail::receive_some(handle_.get(), into), reading);
+}
+std::size_t stream::read_some(std::span<std::byte> into, std::error_code& error) {
+    return report(detail::receive_some(handle_.get(), into), error);
 }
 
-std::size_t unix_stream::write_some(std::span<const std::byte> from, std::error_code& error) {
-    return report(send_some(handle_.get(), from), error);
+void stream::read_exact(std::span<std::byte> into) {
+    value_or_throw(detail::receive_all(handle_.get(), into), "weft: read to a given length");
+}
+std::size_t stream::read_exact(std::span<std::byte> into, std::error_code& error) {
+    return report(detail::receive_all(handle_.get(), into), error);
 }
 
-std::optional<std::size_t> unix_stream::try_write_some(std::span<const std::byte> from, std::error_code& error) {
-    return tried(try_send_some(handle_.get(), from), error);
+std::string stream::read_until(std::string_view delimiter, std::size_t max) {
+    std::string text;
+    value_or_throw(read_through(handle_.get(), delimiter, max, text), "weft: read to a delimiter");
+    return text;
+}
+std::string stream::read_until(std::string_view delimiter, std::size_t max, std::error_code& error) {
+    std::string text;
+    report(read_through(handle_.get(), delimiter, max, text), error);
+    return text;
 }
 
-std::size_t unix_stream::write_all(std::span<const std::span<const std::byte>> pieces, std::error_code& error) {
-    return report(send_pieces(handle_.get(), pieces), error);
+void stream::wait_readable() { throw_if(detail::wait_readable(handle_.get()), reading); }
+void stream::wait_readable(std::error_code& error) { error = detail::wait_readable(handle_.get()); }
+
+std::size_t stream::write_some(std::span<const std::byte> from) {
+    return value_or_throw(detail::send_some(handle_.get(), from), writing);
+}
+std::size_t stream::write_some(std::span<const std::byte> from, std::error_code& error) {
+    return report(detail::send_some(handle_.get(), from), error);
 }
 
-void unix_stream::shutdown(io::side which, std::error_code& error) { error = shut_down(handle_.get(), which); }
-
-io::byte_stream connect_unix(const std::string& path) {
-    using namespace std::chrono_literals;
-    const auto to = address_of(path);
-    auto made = make_unix_socket();
-    const auto fail = [&](std::error_code e) { throw_io_error(e, ("weft: connect to " + path).c_str()); };
-    if (made.error) fail(made.error);
-    const int fd = made.handle.native();
-    // A Unix socket connects at once or not at all: readiness does not tell when the queue of the
-    // server has room again.
-    for (auto pause = 1ms;; pause = std::min(2 * pause, 50ms)) {  // chosen: a busy server accepts within some ms
-        const long r = direct::connect(fd, reinterpret_cast<const sockaddr*>(&to.name), to.size);
-        if (r == 0) break;
-        if (r != -EAGAIN && r != -EINTR) fail(failure(r));
-        this_fiber::sleep_for(pause);
-    }
-    return unix_stream(std::move(made.handle));
+void stream::write_all(std::span<const std::byte> from) { value_or_throw(detail::send_all(handle_.get(), from), writing); }
+std::size_t stream::write_all(std::span<const std::byte> from, std::error_code& error) {
+    return report(detail::send_all(handle_.get(), from), error);
 }
 
-}  // namespace weft::detail
+void stream::write_all(std::span<const std::span<const std::byte>> pieces) {
+    value_or_throw(detail::send_pieces(handle_.get(), pieces), writing);
+}
+std::size_t stream::write_all(std::span<const std::span<const std::byte>> pieces, std::error_code& error) {
+    return report(detail::send_pieces(handle_.get(), pieces), error);
+}
+
+std::optional<std::size_t> stream::try_read_some(std::span<std::byte> into) {
+    return count_or_throw(detail::try_receive_some(handle_.get(), into), reading);
+}
+std::optional<std::size_t> stream::try_read_some(std::span<std::byte> into, std::error_code& error) noexcept {
+    return report_try(detail::try_receive_some(handle_.get(), into), error);
+}
+
+std::optional<std::size_t> stream::try_write_some(std::span<const std::byte> from) {
+    return count_or_throw(detail::try_send_some(handle_.get(), from), writing);
+}
+std::optional<std::size_t> stream::try_write_some(std::span<const std::byte> from, std::error_code& error) noexcept {
+    return report_try(detail::try_send_some(handle_.get(), from), error);
+}
+
+std::size_t stream::unacknowledged() const noexcept { return detail::queued_to_send(handle_.get()); }
+
+void stream::shutdown(side which) {
+    std::error_code error;
+    shutdown(which, error);
+    throw_if(error, "weft: shutdown");
+}
+
+void stream::shutdown(side which, std::error_code& error) noexcept { error = detail::shut_down(handle_.get(), which); }
+
+net::endpoint stream::local() const {
+    const detail::operation_guard guard(handle_.get());
+    return detail::local_endpoint(guard ? handle_.get()->descriptor() : -1);
+}
+
+net::endpoint stream::remote() const {
+    const detail::operation_guard guard(handle_.get());
+    return detail::remote_endpoint(guard ? handle_.get()->descriptor() : -1);
+}
+
+net::endpoint stream::local(std::error_code& error) const {
+    return detail::reporting(error, [&] { return local(); });
+}
+
+net::endpoint stream::remote(std::error_code& error) const {
+    return detail::reporting(error, [&] { return remote(); });
+}
+
+std::size_t stream::send(std::span<const std::byte> bytes, std::span<const int> descriptors) {
+    return value_or_throw(detail::send_with_descriptors(handle_.get(), bytes, descriptors), writing);
+}
+std::size_t stream::send(std::span<const std::byte> bytes, std::span<const int> descriptors, std::error_code& error) {
+    return report(detail::send_with_descriptors(handle_.get(), bytes, descriptors), error);
+}
+
+received stream::receive(std::span<std::byte> into, std::size_t max_descriptors, std::error_code& error) {
+    return detail::receive_with_descriptors(handle_.get(), into, max_descriptors, error).got;
+}
+received stream::receive(std::span<std::byte> into, std::size_t max_descriptors) {
+    std::error_code error;
+    auto got = receive(into, max_descriptors, error);
+    throw_if(error, reading);
+    return got;
+}
+
+unix_socket::credentials stream::credentials(std::error_code& error) const noexcept {
+    return detail::peer_of(handle_.get(), error);
+}
+unix_socket::credentials stream::credentials() const {
+    std::error_code error;
+    const auto c = credentials(error);
+    throw_if(error, "weft: credentials");
+    return c;
+}
+
+}  // namespace weft::unix_socket

@@ -9,9 +9,8 @@
 
 #include <weft/deadline.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/net/unix.hpp>
 #include <weft/stop.hpp>
-
-#include "net/unix_stream.hpp"
 
 namespace weft::detail::redis {
 
@@ -74,7 +73,7 @@ io::byte_stream connect_tcp(const net::endpoint& server, std::chrono::nanosecond
 
 io::byte_stream connect(const settings& of) {
     if (!of.url.path.empty())
-        return of.options.connect ? of.options.connect({.host = of.url.path, .port = 0}) : connect_unix(of.url.path);
+        return of.options.connect ? of.options.connect({.host = of.url.path, .port = 0}) : unix_socket::stream::connect({.path = of.url.path});
     const net::endpoint server{.host = of.url.host, .port = of.url.port};
     return of.options.connect ? of.options.connect(server) : connect_tcp(server, of.options.silence_timeout);
 }

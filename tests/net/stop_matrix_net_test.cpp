@@ -3,9 +3,13 @@
 
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/net/unix.hpp>
 #include <weft/select.hpp>
 
+#include <unistd.h>
+
 #include <array>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -73,6 +77,59 @@ park_point accepting(std::string name, std::function<void(scene&, tcp::listener&
 /// On this machine a connection is made at once.
 park_point at_once(std::string name, std::function<void(scene&)> what) {
     return {.name = std::move(name), .park = std::move(what), .waits = park_point::waits::no};
+}
+
+/// A Unix socket whose queue is full until somebody accepts after the delay; `connects` gets its address.
+park_point connecting(std::string name, std::function<void(scene&, const unix_socket::address&)> connects) {
+    return {std::move(name), [=](scene& s) {
+                static std::atomic<unsigned> next{0};
+                const unix_socket::address at{.abstract = "weft-matrix-" + std::to_string(::getpid()) + "-" +
+                                                          std::to_string(next.fetch_add(1))};
+                std::vector<unix_socket::stream> queued;
+                auto l = s.prepare([&] {
+                    unix_socket::listener made(at, {.backlog = 0});
+                    queued.push_back(unix_socket::stream::connect(at));
+                    return made;
+                });
+                s.wait_for_signal(
+                    [&] {
+                        const shield until_the_end;
+                        l.accept();
+                    },
+                    [&] { connects(s, at); });
+            }};
+}
+
+/// The other side sends a packet after the delay.
+park_point receiving(std::string name, std::function<void(scene&, unix_socket::packets&)> receives) {
+    return {std::move(name), [=](scene& s) {
+                auto ends = s.prepare(unix_socket::packet_pair);
+                s.wait_for_signal([&] { ends.second.send("abcd"); }, [&] { receives(s, ends.first); });
+            }};
+}
+
+std::vector<park_point> of_unix_sockets() {
+    return {
+        connecting("connect_to_a_full_queue", [](scene&, const unix_socket::address& at) { unix_socket::stream::connect(at); }),
+        connecting("connect_to_a_full_queue_by_error_code",
+                   [](scene& s, const unix_socket::address& at) {
+                       std::error_code error;
+                       unix_socket::stream::connect(at, error);
+                       s.reported(error);
+                   }),
+        receiving("receive_a_packet",
+                  [](scene&, unix_socket::packets& p) {
+                      std::array<std::byte, 8> room;
+                      EXPECT_EQ(p.receive(room).count, 4u);
+                  }),
+        receiving("receive_a_packet_by_error_code",
+                  [](scene& s, unix_socket::packets& p) {
+                      std::array<std::byte, 8> room;
+                      std::error_code error;
+                      p.receive(room, 0, error);
+                      s.reported(error);
+                  }),
+    };
 }
 
 std::vector<park_point> of_streams() {
@@ -156,6 +213,8 @@ std::vector<park_point> of_streams() {
     };
 }
 
+INSTANTIATE_TEST_SUITE_P(of_unix_sockets, interruption_of_a_stream, ::testing::ValuesIn(rows_of(of_unix_sockets())),
+                         [](const auto& each) { return name_of(each.param); });
 INSTANTIATE_TEST_SUITE_P(all, interruption_of_a_stream, ::testing::ValuesIn(rows_of(of_streams())),
                          [](const auto& each) { return name_of(each.param); });
 

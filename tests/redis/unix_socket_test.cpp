@@ -16,9 +16,9 @@
 
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
+#include <weft/net/unix.hpp>
 #include <weft/runtime.hpp>
 
-#include "net/unix_stream.hpp"
 #include "redis/support/redis_server.hpp"
 
 namespace {
@@ -111,10 +111,12 @@ TEST(redis_unix_socket, a_full_queue_of_the_server_is_waited_for) {
     const folder here;
     const deaf_server server(here.socket());
     weft::run([&] {
-        std::vector<weft::io::byte_stream> queued;
-        const auto fill = [&] { weft::with_timeout(50ms, [&] { queued.push_back(weft::detail::connect_unix(here.socket())); }); };
+        std::vector<weft::unix_socket::stream> queued;
+        const auto fill = [&] {
+            weft::with_timeout(50ms, [&] { queued.push_back(weft::unix_socket::stream::connect({.path = here.socket()})); });
+        };
         EXPECT_THROW(for (int i = 0; i < 100; ++i) fill(), weft::timeout_error) << "a stop or a deadline ends the wait";
-        auto waits = weft::spawn([&] { return weft::detail::connect_unix(here.socket()).is_open(); });
+        auto waits = weft::spawn([&] { return weft::unix_socket::stream::connect({.path = here.socket()}).is_open(); });
         server.accept_one();
         EXPECT_TRUE(waits.join());
     });

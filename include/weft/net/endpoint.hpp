@@ -12,7 +12,8 @@
 namespace weft::net {
 
 /// A host and a port: `weft::net::endpoint::parse("example.org:80")`, or
-/// `{.host = "::1", .port = 80}`.
+/// `{.host = "::1", .port = 80}`. Or a Unix socket: the host is `unix:/path` or `unix:@name`, and the
+/// port 0. http::server listens there; TCP refuses it with address_family_not_supported.
 struct WEFT_EXPORT endpoint {
     /// A name, an IPv4 address, or an IPv6 address without brackets; empty: every address of this
     /// machine when listening, loopback when connecting or resolving. A text with a space, a
@@ -20,7 +21,7 @@ struct WEFT_EXPORT endpoint {
     std::string host;
     std::uint16_t port = 0;  ///< 0: listen on any free port
 
-    /// Parses `host:port`, `[ipv6]:port` or `:port`.
+    /// Parses `host:port`, `[ipv6]:port`, `:port`, `unix:/path` or `unix:@name`.
     ///
     /// \throws  std::invalid_argument with one line that quotes the text and says what is wrong
     ///          with it.
