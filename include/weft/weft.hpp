@@ -56,6 +56,7 @@
 #include <weft/net/resolve.hpp>
 #include <weft/net/sessions.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/net/udp.hpp>
 #include <weft/net/unix.hpp>
 #include <weft/no_limit.hpp>
 #include <weft/once.hpp>

@@ -3,6 +3,7 @@
 
 #include <weft/net/resolve.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/net/udp.hpp>
 #include <weft/net/unix.hpp>
 #include <weft/select.hpp>
 
@@ -106,6 +107,45 @@ park_point receiving(std::string name, std::function<void(scene&, unix_socket::p
                 auto ends = s.prepare(unix_socket::packet_pair);
                 s.wait_for_signal([&] { ends.second.send("abcd"); }, [&] { receives(s, ends.first); });
             }};
+}
+
+/// The other side sends a datagram after the delay.
+park_point receiving_datagrams(std::string name, std::function<void(scene&, udp::socket&)> receives) {
+    return {std::move(name), [=](scene& s) {
+                const net::endpoint any{.host = "127.0.0.1", .port = 0};
+                auto here = s.prepare([&] { return udp::socket(any); });
+                s.wait_for_signal([&] { udp::socket(any).send_to(udp::address(here.local()), "abcd"); },
+                                  [&] { receives(s, here); });
+            }};
+}
+
+std::vector<park_point> of_udp() {
+    return {
+        receiving_datagrams("receive_a_datagram",
+                            [](scene&, udp::socket& here) {
+                                std::array<std::byte, 8> room;
+                                EXPECT_EQ(here.receive(room).data.size(), 4u);
+                            }),
+        receiving_datagrams("receive_a_datagram_by_error_code",
+                            [](scene& s, udp::socket& here) {
+                                std::array<std::byte, 8> room;
+                                std::error_code error;
+                                here.receive(room, error);
+                                s.reported(error);
+                            }),
+        receiving_datagrams("receive_a_batch",
+                            [](scene&, udp::socket& here) {
+                                udp::batch room(2);
+                                EXPECT_EQ(here.receive(room).size(), 1u);
+                            }),
+        receiving_datagrams("receive_a_batch_by_error_code",
+                            [](scene& s, udp::socket& here) {
+                                udp::batch room(2);
+                                std::error_code error;
+                                here.receive(room, error);
+                                s.reported(error);
+                            }),
+    };
 }
 
 std::vector<park_point> of_unix_sockets() {
@@ -213,6 +253,8 @@ std::vector<park_point> of_streams() {
     };
 }
 
+INSTANTIATE_TEST_SUITE_P(of_udp, interruption_of_a_stream, ::testing::ValuesIn(rows_of(of_udp())),
+                         [](const auto& each) { return name_of(each.param); });
 INSTANTIATE_TEST_SUITE_P(of_unix_sockets, interruption_of_a_stream, ::testing::ValuesIn(rows_of(of_unix_sockets())),
                          [](const auto& each) { return name_of(each.param); });
 INSTANTIATE_TEST_SUITE_P(all, interruption_of_a_stream, ::testing::ValuesIn(rows_of(of_streams())),

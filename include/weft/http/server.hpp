@@ -122,8 +122,8 @@ public:
     /// exception is made outside of it.
     server& use(middleware around);
 
-    /// Opens the port; connections queue up from now on. May be called once per server, unless it
-    /// throws.
+    /// Opens the port, or the Unix socket (`unix:/path`); connections queue up from now on. May be
+    /// called once per server, unless it throws.
     ///
     /// \throws  std::system_error whose what() names the endpoint; std::invalid_argument naming the
     ///          option; std::logic_error if the server listens already.
