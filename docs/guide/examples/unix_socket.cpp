@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <span>
+#include <string>
 
 int main() {
     weft::run([] {
