@@ -21,7 +21,7 @@ int refuse(const CLI::App& program, std::string reason) {
 }  // namespace
 
 void add_serve(CLI::App& command, serve_options& options) {
-    command.add_option("--listen", options.listen, "address and port; port 0 picks one")
+    command.add_option("--listen", options.listen, "address and port, or unix:/path; port 0 picks one")
         ->type_name("HOST:PORT")->capture_default_str();
     command.add_option("--store", options.store, "an SQLite file, made if it is not there, or a Redis server")
         ->type_name("FILE|redis://H:P")->capture_default_str();

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <iostream>
 #include <stdexcept>
+#include <string>
 
 #include <weft/fiber.hpp>
 #include <weft/io/limits.hpp>
@@ -14,6 +15,13 @@
 #include "user_json.hpp"
 
 namespace users {
+
+namespace {
+
+/// A URL where there is one: a Unix socket has none.
+std::string shown(const weft::net::endpoint& at) { return (at.host.starts_with("unix:") ? "" : "http://") + to_string(at); }
+
+}  // namespace
 
 site::site(const serve_options& options) : data_(open_store(options.store)), service_(app_, *data_) {
     app_.listen(weft::net::endpoint::parse(options.listen), {.max_body_bytes = longest_user_json});
@@ -34,7 +42,7 @@ void serve(const serve_options& options) {
             requests.wait();
             here.stop(std::chrono::nanoseconds::zero());
         });
-        std::cout << "listening on http://" << to_string(here.local()) << std::endl;  // flushed: scripts wait for it
+        std::cout << "listening on " << shown(here.local()) << std::endl;  // flushed: scripts wait for it
         here.serve();
     }, {.workers = options.workers});
 }
@@ -46,7 +54,7 @@ void serve_with_processes(const serve_options& options) {
         .processes = *options.processes,
         .listen = {weft::net::endpoint::parse(options.listen)},
         .grace = options.grace,
-        .on_ready = [](auto at) { std::cout << "listening on http://" << to_string(at.front()) << std::endl; },
+        .on_ready = [](auto at) { std::cout << "listening on " << shown(at.front()) << std::endl; },
         .runtime = {.workers = options.workers},
     };
     const int code = weft::prefork::run(static_cast<int>(options.words.size()), options.words.data(), how, [&](weft::prefork::worker& w) {
