@@ -25,6 +25,7 @@ std::uint16_t parse_port(std::string_view text, std::string_view digits) {
 
 endpoint checked(std::string_view text, std::string_view host, std::string_view digits) {
     if (!detail::is_host(host)) refuse(text, detail::not_a_host);
+    if (detail::is_unix(host)) refuse(text, "a Unix socket stands in no brackets and has no port");
     return {.host = std::string(host), .port = parse_port(text, digits)};
 }
 

@@ -325,6 +325,7 @@ TEST_F(unix_socket_test, endpoints_name_unix_sockets_and_tcp_refuses_them) {
     }
     EXPECT_THROW(static_cast<void>(net::endpoint::parse("unix:@")), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(net::endpoint::parse("unix:/a\nb")), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(net::endpoint::parse("[unix:/a]:80")), std::invalid_argument);
     EXPECT_EQ(net::endpoint::parse("unix:80").port, 80) << "a host of that name";
 }
 
