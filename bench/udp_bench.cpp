@@ -1,7 +1,7 @@
-// udp_bench.cpp - datagrams of 64 and 1,200 bytes over loopback, sent and received in batches: weft::udp beside the bare calls.
+// udp_bench.cpp - datagrams over loopback, sent and received in batches: weft::udp beside the bare calls.
 //
-// One iteration sends 64 datagrams and receives them. items_per_second counts datagrams by the CPU time of the process, so that what the
-// runtime does beside them counts, too.
+// One iteration sends 64 datagrams of 64 or 1,200 bytes and receives them. items_per_second counts
+// datagrams by the CPU time of the process, so that what the runtime does beside them counts, too.
 #include <benchmark/benchmark.h>
 
 #include <netinet/in.h>

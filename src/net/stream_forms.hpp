@@ -1,4 +1,4 @@
-// stream_forms.hpp - what the operations of tcp::stream and unix_socket::stream have in common besides io/socket_io.hpp.
+// stream_forms.hpp - what tcp::stream and unix_socket::stream do alike besides io/socket_io.hpp.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,8 @@ using detail::set_option;
 using detail::throw_if;
 using detail::with_descriptor;
 
-/// An option that has a form for each family. A socket for IPv6 sends and receives IPv4, too, so it takes both.
+/// An option that has a form for each family. A socket for IPv6 also sends and receives IPv4, so it
+/// takes both.
 std::error_code set_both(int fd, bool v6, int v4_option, int v6_option, int value) noexcept {
     const auto on_v4 = set_option(fd, IPPROTO_IP, v4_option, value);
     if (!v6) return on_v4;

@@ -1,4 +1,4 @@
-// unix_messages.hpp - bytes with descriptors through a Unix socket, for streams and packets; connecting; who is there.
+// unix_messages.hpp - bytes with descriptors through a Unix socket; connecting; the process at the other end.
 #pragma once
 
 #include <cstddef>
