@@ -29,6 +29,7 @@
 #include <weft/runtime.hpp>
 #include <weft/scope.hpp>
 
+#include "hazards/support/forked.hpp"
 #include "hazards/support/refusal.hpp"
 #include "io/support/file_place.hpp"
 #include "io/support/random_files.hpp"
@@ -255,6 +256,30 @@ TEST_F(file_engine, FILE_ENGINE_4_runtimes_come_and_go) {
     for (int i = 0; i < 10; ++i) weft::run([&] { file::write_whole(place / "a", std::to_string(i)); });
     EXPECT_EQ(file::read_whole(place / "a"), "9");
     EXPECT_FALSE(has_thread("weft/files"));
+}
+
+TEST(file_engine_that_forks, FILE_ENGINE_4_a_child_has_neither_the_ring_nor_the_thread_and_reads_all_the_same) {
+    const file_place place;
+    make_signed_blocks(place / "a", 8);
+    weft::run([&] {
+        const auto f = file::open(place / "a");
+        ::posix_fadvise(f.native_handle(), 0, 0, POSIX_FADV_DONTNEED);
+        const auto child = ::fork();
+        if (child == 0) {
+            hang_no_longer_than(most_seconds);
+            WEFT_CHILD_MUST(f.read_all().size() == 8 * block);
+            file::write_whole(place / "of child", "x");
+            WEFT_CHILD_MUST(!has_thread("weft/files"));
+#if !WEFT_UNDER_ASAN && !WEFT_UNDER_TSAN  // whose children start no threads
+            runtime own({.workers = 1});
+            own.run([&] { WEFT_CHILD_MUST(file::read_whole(place / "of child") == "x"); });
+            WEFT_CHILD_MUST(has_thread("weft/files") == ring_is_here());
+#endif
+            ::_exit(0);
+        }
+        EXPECT_EQ(end_of(child), 0);
+        EXPECT_EQ(file::read_whole(place / "of child"), "x") << "the parent goes on";
+    });
 }
 
 // ---- without io_uring
