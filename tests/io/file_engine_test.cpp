@@ -164,7 +164,7 @@ void storm(const std::string& path, std::size_t blocks, bool direct, const seed&
     const auto one_reader = [&](unsigned who) {
         auto random = s.of(who);
         aligned_block mine;
-        for (int i = 0; i < scaled(60, 4); ++i) {
+        for (int i = 0; i < scaled(30, 2); ++i) {
             const auto number = below(random, static_cast<unsigned>(blocks));
             std::ranges::fill(mine.bytes(), std::byte{0});
             std::error_code failed;
@@ -200,7 +200,7 @@ void storm(const std::string& path, std::size_t blocks, bool direct, const seed&
 void stopped_readers(const std::string& path, std::size_t blocks, const seed& s) {
     auto random = s.of(1000);
     const auto f = file::open(path);
-    for (int round = 0; round < scaled(40, 4); ++round) {
+    for (int round = 0; round < scaled(20, 2); ++round) {
         ::posix_fadvise(f.native_handle(), 0, 0, POSIX_FADV_DONTNEED);
         std::vector<fiber<void>> readers;
         for (unsigned i = 0; i < 32; ++i)

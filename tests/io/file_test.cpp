@@ -237,7 +237,7 @@ TEST_P(files, names_are_listed_changed_and_removed) {
 
 TEST_P(files, stress_random_programs_agree_with_memory_and_pread) {
     const seed s;
-    on_caller([&] { random_file_program(place / "random", s.of(0)).run(scaled(400, 4)); });
+    on_caller([&] { random_file_program(place / "random", s.of(0)).run(scaled(200, 2)); });
 }
 
 // ---- what needs a fiber
