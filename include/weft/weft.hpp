@@ -38,7 +38,9 @@
 #include <weft/io/byte_stream.hpp>
 #include <weft/io/copy.hpp>
 #include <weft/io/descriptor.hpp>
+#include <weft/io/directory.hpp>
 #include <weft/io/duplex.hpp>
+#include <weft/io/file.hpp>
 #include <weft/io/limits.hpp>
 #include <weft/io/pipe.hpp>
 #include <weft/io/process.hpp>

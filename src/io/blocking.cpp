@@ -31,7 +31,7 @@ public:
 
     /// \parks    until the call has ended.
     /// \returns  notified; timed_out if `until` has passed; or why the wait was interrupted.
-    wait_end wait_for_end(interruptible may_stop, time_point until = never) noexcept {
+    wait_end wait_for_end(const wait_kind& kind, const void* object, interruptible may_stop, time_point until = never) noexcept {
         for (;;) {
             lock_.lock();
             if (ending_ != ending::none) {
@@ -39,7 +39,7 @@ public:
                 return wait_end::notified;
             }
             const wait_end how =
-                wait_on(lock_, waiters_, {.kind = blocking_wait, .object = this, .deadline = until, .may_stop = may_stop});
+                wait_on(lock_, waiters_, {.kind = kind, .object = object, .deadline = until, .may_stop = may_stop});
             if (how != wait_end::notified) return how;
         }
     }
@@ -89,7 +89,7 @@ private:
 
 void run_blocking(task& call, std::stop_source* stop) { run_blocking_in(pool_for::calls, call, stop); }
 
-call_end run_blocking_to_its_end(pool_for what, task& call, std::stop_source* stop) {
+call_end run_blocking_to_its_end(pool_for what, task& call, std::stop_source* stop, const call_wait* shown) {
     auto* const pool = current_blocking_pool(what);
     if (!pool) {
         call.run();
@@ -97,15 +97,17 @@ call_end run_blocking_to_its_end(pool_for what, task& call, std::stop_source* st
     }
     waited_call job(call);
     const bool was_queued = pool->submit(job) == blocking_pool::submitted::queued;
-    auto how = job.wait_for_end(interruptible::yes, was_queued ? deadline_after(pool->notice_after()) : never);
+    const call_wait usual{.kind = blocking_wait, .after_interrupt = blocking_wait, .object = &job};
+    const auto& [kind, after_interrupt, object] = shown ? *shown : usual;
+    auto how = job.wait_for_end(kind, object, interruptible::yes, was_queued ? deadline_after(pool->notice_after()) : never);
     if (how == wait_end::timed_out) {
         pool->notice_delay(job);
-        how = job.wait_for_end(interruptible::yes);
+        how = job.wait_for_end(kind, object, interruptible::yes);
     }
     if (how == wait_end::notified) return job.refused() ? call_end::refused : call_end::returned;
     if (pool->withdraw(job)) return call_end::withdrawn;
     if (stop) stop->request_stop();
-    (void)job.wait_for_end(interruptible::no);
+    (void)job.wait_for_end(after_interrupt, object, interruptible::no);
     return job.refused() ? call_end::refused : call_end::returned_interrupted;
 }
 

@@ -410,6 +410,7 @@ blocking_pools::blocking_pools(unsigned most_threads)
     : calls({.max_threads = std::min(64u, most_threads), .most_threads = most_threads}),
       look_ups({.thread_name = "weft-look-up", .what = "a look-up of a name", .option = ""}),
       starts(
-          {.max_threads = 16, .most_threads = 64, .thread_name = "weft-start", .what = "the start of a process", .option = ""}) {}
+          {.max_threads = 16, .most_threads = 64, .thread_name = "weft-start", .what = "the start of a process", .option = ""}),
+      files({.thread_name = "weft-files", .what = "an operation on a file", .option = ""}) {}
 
 }  // namespace weft::detail

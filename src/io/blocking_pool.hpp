@@ -112,6 +112,7 @@ struct blocking_pools {
     blocking_pool calls;  // for weft::blocking()
     blocking_pool look_ups;  // for look-ups of names
     blocking_pool starts;  // for starts of child processes
+    blocking_pool files;  // for operations on files that no ring makes
 };
 
 }  // namespace weft::detail

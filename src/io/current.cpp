@@ -21,12 +21,15 @@ void set_io_context_lookup(io_context_lookup f) noexcept { lookup.store(f, relea
 
 io_engine* current_io() noexcept { return current().engine; }
 
+file_engine* current_files() noexcept { return current().files; }
+
 blocking_pool* current_blocking_pool(pool_for what) noexcept {
     auto* const pools = current().pools;
     if (!pools) return nullptr;
     switch (what) {
         case pool_for::look_ups: return &pools->look_ups;
         case pool_for::starts: return &pools->starts;
+        case pool_for::files: return &pools->files;
         case pool_for::calls: break;
     }
     return &pools->calls;

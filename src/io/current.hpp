@@ -6,17 +6,20 @@
 namespace weft::detail {
 
 class io_engine;
+class file_engine;
 class blocking_pool;
 struct blocking_pools;
 
 /// Calls of the program may take long, and other calls then wait for them. The calls of weft have
 /// pools of their own and do not.
-enum class pool_for { calls, look_ups, starts };
+enum class pool_for { calls, look_ups, starts, files };
 
-/// What the calling fiber's runtime lends to I/O. Both are null on plain threads.
+/// What the calling fiber's runtime lends to I/O. All are null on plain threads and in
+/// simulated runtimes.
 struct io_context {
     io_engine* engine = nullptr;
     blocking_pools* pools = nullptr;
+    file_engine* files = nullptr;
 };
 
 using io_context_lookup = io_context (*)() noexcept;
@@ -25,6 +28,7 @@ using io_context_lookup = io_context (*)() noexcept;
 void set_io_context_lookup(io_context_lookup) noexcept;
 
 io_engine* current_io() noexcept;
+file_engine* current_files() noexcept;
 blocking_pool* current_blocking_pool(pool_for what = pool_for::calls) noexcept;
 
 }  // namespace weft::detail

@@ -19,20 +19,11 @@ constexpr std::uint64_t piece_of_file = 256 * 1024;
 
 std::error_code file_error() noexcept { return std::make_error_code(std::errc::io_error); }
 
-/// The system cannot send this file, or not into this descriptor.
-bool is_no_sendfile(std::error_code e) noexcept {
-    return e == std::errc::invalid_argument || e == std::errc::function_not_supported || e == std::errc::operation_not_permitted;
-}
-
-std::uint64_t send_by_system(io_source* to, int file, std::uint64_t offset, std::uint64_t bytes,
+std::uint64_t send_by_system(io_source& to, int file, std::uint64_t offset, std::uint64_t bytes,
                              std::error_code& error) noexcept {
     std::uint64_t sent = 0;
     while (sent < bytes) {
-        const auto most = static_cast<std::size_t>(std::min(bytes - sent, piece_of_file));
-        const auto moved = perform(to, io_direction::write, write_wait, [&](int fd) {
-            auto from = static_cast<off_t>(offset + sent);
-            return without_pipe_signal([&] { return direct::sendfile(fd, file, from, most); });
-        });
+        const auto moved = send_piece(to, file, offset + sent, std::min(bytes - sent, piece_of_file));
         error = moved.error ? moved.error : moved.count == 0 ? file_error() : std::error_code();
         if (error) break;
         sent += moved.count;
@@ -59,10 +50,21 @@ std::uint64_t send_by_copy(io::byte_stream& to, int file, std::uint64_t offset, 
 
 }  // namespace
 
+bool is_no_sendfile(std::error_code e) noexcept {
+    return e == std::errc::invalid_argument || e == std::errc::function_not_supported || e == std::errc::operation_not_permitted;
+}
+
+io_result send_piece(io_source& to, int file, std::uint64_t offset, std::uint64_t most) noexcept {
+    return perform(&to, io_direction::write, write_wait, [&](int fd) {
+        auto from = static_cast<off_t>(offset);
+        return without_pipe_signal([&] { return direct::sendfile(fd, file, from, static_cast<std::size_t>(most)); });
+    });
+}
+
 std::uint64_t send_file(io::byte_stream& to, int file, std::uint64_t offset, std::uint64_t bytes, std::error_code& error) {
     error.clear();
     if (auto* const s = source_of(to)) {
-        const auto sent = send_by_system(s, file, offset, bytes, error);
+        const auto sent = send_by_system(*s, file, offset, bytes, error);
         if (!is_no_sendfile(error)) return sent;
         error.clear();
         return sent + send_by_copy(to, file, offset + sent, bytes - sent, error);

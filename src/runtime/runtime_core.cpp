@@ -37,7 +37,7 @@ namespace {
 
 io_context io_here() noexcept {
     auto* const core = current_runtime();
-    return core && !core->fibers().simulated() ? io_context{&core->engine(), &core->pools()} : io_context{};
+    return core && !core->fibers().simulated() ? io_context{&core->engine(), &core->pools(), &core->files()} : io_context{};
 }
 
 }  // namespace

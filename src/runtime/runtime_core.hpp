@@ -8,6 +8,7 @@
 
 #include "io/blocking_pool.hpp"
 #include "io/engine.hpp"
+#include "io/files/file_engine.hpp"
 #include "runtime/dump/all_runtimes.hpp"
 #include "runtime/dump/deadlocks.hpp"
 #include "runtime/dump/dump_service.hpp"
@@ -39,6 +40,7 @@ public:
     scheduler& fibers() noexcept { return *scheduler_; }
     io_engine& engine() noexcept { return *engine_; }
     blocking_pools& pools() noexcept { return pools_; }
+    file_engine& files() noexcept { return files_; }
     runtime& facade() noexcept { return facade_; }
     const runtime_options& options() const noexcept { return options_; }
     /// The destructor runs because a fiber of this runtime has called exit(), so no thread outside
@@ -62,6 +64,7 @@ private:
     const stack_signal stack_signal_;
     const std::unique_ptr<io_engine> engine_ = make_io_engine();
     blocking_pools pools_;
+    file_engine files_;
     bool prints_census_ = false;
     deadlock_reporter deadlocks_{options_};
     // Its threads use the members above, so it is destroyed before them.

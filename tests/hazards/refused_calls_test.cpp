@@ -58,7 +58,8 @@ const refused_call calls[] = {
     {"getrandom", {SYS_getrandom}},
     {"statx", {SYS_statx}},
     {"futex_waitv", {449}},
-    {"io_uring", {425, 426, 427}},  // weft makes none of these calls yet (docs/design/engines.md)
+    {"io_uring", {425, 426, 427}},
+    {"preadv2", {SYS_preadv2, SYS_pwritev2}},
     {"openat2", {437}},
     {"faccessat2", {439}},
     {"clock_gettime", {SYS_clock_gettime}},
@@ -98,6 +99,7 @@ void smoke(then what) {
                 }));
             for (int i = 0; i < 300; ++i) WEFT_MUST(many[static_cast<std::size_t>(i)].join() == i);
             WEFT_MUST(blocking([] { return 7; }) == 7);
+            WEFT_MUST(io::file::read_whole("/proc/self/comm").size() > 1);
         });
         rt.run([] {
             tcp::listener listener({.host = "127.0.0.1", .port = 0});

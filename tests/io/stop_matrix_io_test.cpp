@@ -2,13 +2,16 @@
 #include "support/stop_matrix.hpp"
 
 #include <weft/blocking.hpp>
+#include <weft/io/file.hpp>
 #include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/latch.hpp>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <memory>
@@ -17,6 +20,7 @@
 #include <thread>
 
 #include "io/hooked/waits.hpp"
+#include "io/support/file_place.hpp"
 
 using namespace std::chrono_literals;
 
@@ -168,8 +172,40 @@ void a_hooked_sleep(scene& s) {
     s.reported(result == -ETIME ? std::error_code() : std::error_code(static_cast<int>(-result), std::system_category()));
 }
 
+/// A FIFO is opened for reading when it has a writer. The other side stays until the first is open.
+void a_fifo_that_is_opened(scene& s, void (*open)(scene& s, const std::string& path)) {
+    const file_place place;
+    const std::string path = place / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::atomic<int> other_side{-1};
+    const auto end_wait = [&] { other_side = ::open(path.c_str(), O_RDWR | O_CLOEXEC); };
+    struct closes {
+        std::atomic<int>& fd;
+        ~closes() {
+            if (fd >= 0) ::close(fd);
+        }
+    } const at_the_end{other_side};
+    s.wait_for_signal(end_wait, [&] { open(s, path); });
+}
+
+void a_file_that_is_opened(scene& s) {
+    a_fifo_that_is_opened(s, [](scene&, const std::string& path) { EXPECT_TRUE(io::file::open(path).is_open()); });
+}
+
+void a_file_that_is_opened_by_error_code(scene& s) {
+    a_fifo_that_is_opened(s, [](scene& of, const std::string& path) {
+        std::error_code error;
+        const auto f = io::file::open(path, io::file::read, error);
+        of.reported(error);
+    });
+}
+
 std::vector<park_point> of_calls() {
+    // Without a ring an open that has begun cannot be cancelled; its result is returned.
+    const auto of_open = ring_is_here() ? outcome::throws : outcome::on_entry_only;
     return {
+        {"a_file_that_is_opened", a_file_that_is_opened, of_open, outcome::on_entry_only},
+        {"a_file_that_is_opened_by_error_code", a_file_that_is_opened_by_error_code, of_open, outcome::on_entry_only},
         {"a_hooked_read", a_hooked_read, outcome::throws, outcome::untried},
         {"a_hooked_write", a_hooked_write, outcome::throws, outcome::untried},
         {"a_hooked_poll", a_hooked_poll, outcome::throws, outcome::untried},

@@ -63,8 +63,10 @@ private:
                 to_ << ",\"object\":";
                 address(f.call->object);
             }
-            to_ << ",\"caller\":";
-            text(names_.of_caller(f.call->caller));
+            if (f.call->caller) {
+                to_ << ",\"caller\":";
+                text(names_.of_caller(f.call->caller));
+            }
             to_ << '}';
         }
         if (f.waited) to_ << ",\"waited_ms\":" << f.waited->count();
