@@ -1,0 +1,7 @@
+// tls.hpp - TLS connections, from weft::tls.
+#pragma once
+
+#include <weft/tls/certificate.hpp>
+#include <weft/tls/context.hpp>
+#include <weft/tls/error.hpp>
+#include <weft/tls/stream.hpp>
