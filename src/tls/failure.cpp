@@ -79,8 +79,8 @@ tls_failure take_tls_failure(const SSL& of) {
     if (ERR_GET_REASON(first) == ERR_R_MALLOC_FAILURE) return {std::make_error_code(std::errc::not_enough_memory), {}};
     if (ERR_GET_LIB(first) != ERR_LIB_SSL) return {errc::broken, first ? words_of(first) : std::string()};
     const auto code = of_reason(ERR_GET_REASON(first));
-    const bool says_all = code != errc::broken && code != errc::refused_by_peer;
-    return {code, says_all ? std::string() : words_of(first)};
+    if (code == errc::refused_by_peer) return {code, SSL_alert_desc_string_long(ERR_GET_REASON(first) - first_alert)};
+    return {code, code == errc::broken ? words_of(first) : std::string()};
 }
 
 void throw_bad_option(const std::string& what) { throw std::invalid_argument("weft: tls::context: " + what); }
