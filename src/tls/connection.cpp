@@ -174,7 +174,7 @@ void tls_connection::shutdown(io::side which, std::error_code& error) {
         say_end();
     }
     if (which != io::side::receive) settle();
-    if (which != io::side::send) receive_ended_.store(true, relaxed);  // before the reader sees the end below
+    if (which != io::side::send) wire_.expect_end();
     below_.shutdown(which, error);
 }
 
@@ -201,13 +201,12 @@ std::size_t tls_connection::unacknowledged() noexcept {
 tls_connection::outcome tls_connection::judge(int result, tls_failure& why) {
     if (result > 0) return outcome::done;
     switch (SSL_get_error(ssl_.get(), result)) {
-        case SSL_ERROR_WANT_READ: return outcome::wants_bytes;
+        case SSL_ERROR_WANT_READ: return wire_.has_ended() ? outcome::ended : outcome::wants_bytes;
         case SSL_ERROR_ZERO_RETURN: return outcome::ended;
         default: break;
     }
     why = wire_.failure() ? tls_failure{wire_.failure(), {}} : take_tls_failure(*ssl_);
     ERR_clear_error();
-    if (why.code == tls::errc::truncated && receive_ended_.load(relaxed)) return outcome::ended;
     broken_ = why.code;
     return outcome::failed;
 }

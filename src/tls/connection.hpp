@@ -28,7 +28,6 @@
 #include <weft/mutex.hpp>
 #include <weft/tls/stream.hpp>
 
-#include "base/atomic.hpp"
 #include "tls/failure.hpp"
 #include "tls/shared.hpp"
 #include "tls/wire.hpp"
@@ -112,7 +111,6 @@ private:
     tls_wire wire_;
     ssl_ptr ssl_;
     std::error_code broken_;  // under lock_: the failure after which OpenSSL does nothing more
-    atomic<bool> receive_ended_{false};  // by shutdown(), so that the end below is an end
 };
 
 }  // namespace weft::detail

@@ -25,7 +25,7 @@ struct wire_bio {
     }
     static long control(BIO* b, int command, long /*number*/, void* /*data*/) noexcept {
         switch (command) {
-            case BIO_CTRL_EOF: return wire(b).has_ended();
+            case BIO_CTRL_EOF: return wire(b).ends_badly();
             case BIO_CTRL_FLUSH: return 1;  // there is no buffer before the backlog
             default: return 0;
         }
@@ -57,8 +57,8 @@ std::size_t tls_wire::read(std::span<std::byte> into, bool& again) noexcept {
     std::error_code error;
     const auto n = attempts_.read_now(into, error);
     if (error) failure_ = error;
-    again = !n && !error;
     has_ended_ = !error && n && *n == 0;
+    again = !error && (!n || (has_ended_ && !ends_badly()));
     return error ? 0 : n.value_or(0);
 }
 

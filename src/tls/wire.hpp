@@ -28,6 +28,7 @@
 #include <weft/io/byte_stream.hpp>
 #include <weft/mutex.hpp>
 
+#include "base/atomic.hpp"
 #include "io/stream_attempts.hpp"
 #include "tls/ssl.hpp"
 
@@ -52,6 +53,12 @@ public:
     /// The failure of the stream below, and whether it has ended.
     std::error_code failure() const noexcept { return failure_; }
     bool has_ended() const noexcept { return has_ended_; }
+    /// Whether OpenSSL is to take the end of the stream below for a failure: not after expect_end().
+    bool ends_badly() const noexcept { return has_ended_ && !expects_end_.load(relaxed); }
+
+    /// From any thread: this end itself is about to end what it receives.
+    // relaxed: it comes before the system call by which the reader sees the end
+    void expect_end() noexcept { expects_end_.store(true, relaxed); }
 
     // Without the lock, with the turn.
 
@@ -81,6 +88,7 @@ private:
     std::size_t sent_ = 0;
     bool has_backlog_ = false;
     bool has_ended_ = false;
+    atomic<bool> expects_end_{false};
     std::error_code failure_;
 };
 
