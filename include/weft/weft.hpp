@@ -7,6 +7,8 @@
 //   reductions.hpp             belongs to the library weft::reductions
 //   http/                      belongs to the library weft::http
 //   redis/                     belongs to the library weft::redis
+//   tls/                       belongs to the library weft::tls
+//   net/tls.hpp                includes tls/
 #pragma once
 
 #include <weft/actor.hpp>
@@ -52,6 +54,7 @@
 #include <weft/migrate.hpp>
 #include <weft/movable_deadline.hpp>
 #include <weft/mutex.hpp>
+#include <weft/io/stream_layer.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
 #include <weft/net/sessions.hpp>

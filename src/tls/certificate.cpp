@@ -1,37 +1,23 @@
-// certificate.cpp - makes plain values of an X509.
+// certificate.cpp - makes plain values of OpenSSL's certificates.
 #include "tls/certificate.hpp"
 
 #include <openssl/bn.h>
-#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
 #include <arpa/inet.h>
 
 #include <array>
 #include <ctime>
-#include <new>
 #include <span>
 #include <string_view>
+
+#include "tls/pem.hpp"
 
 namespace weft::detail {
 namespace {
 
-std::string text_in(BIO& b) {
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(&b, &data);
-    return std::string(data, static_cast<std::size_t>(size));
-}
-
-bio_ptr memory() {
-    bio_ptr b(BIO_new(BIO_s_mem()));
-    if (!b) throw std::bad_alloc();
-    return b;
-}
-
 std::string name_text(const X509_NAME* name) {
-    const auto b = memory();
-    X509_NAME_print_ex(b.get(), name, 0, XN_FLAG_RFC2253);
-    return text_in(*b);
+    return text_of([&](BIO* b) { X509_NAME_print_ex(b, name, 0, XN_FLAG_RFC2253); });
 }
 
 std::string hexadecimal(std::span<const unsigned char> bytes) {
@@ -94,12 +80,6 @@ std::string fingerprint_of(const X509& c) {
     unsigned size = 0;
     if (X509_digest(&c, EVP_sha256(), digest.data(), &size) != 1) return {};
     return hexadecimal(std::span(digest).first(size));
-}
-
-std::string pem_of(const X509& c) {
-    const auto b = memory();
-    PEM_write_bio_X509(b.get(), &c);
-    return text_in(*b);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// certificate.hpp - makes plain values of an X509.
+// certificate.hpp - makes plain values of OpenSSL's certificates.
 #pragma once
 
 #include <weft/tls/certificate.hpp>

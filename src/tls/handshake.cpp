@@ -8,22 +8,16 @@
 #include <stdexcept>
 #include <utility>
 
-#include <arpa/inet.h>
-
 #include <weft/tls/error.hpp>
 
 #include "base/in_quotes.hpp"
 #include "io/operation.hpp"
 #include "tls/connection.hpp"
 #include "tls/handshake_turn.hpp"
+#include "tls/pem.hpp"
 
 namespace weft::detail {
 namespace {
-
-bool is_address(const std::string& host) noexcept {
-    in6_addr room;
-    return ::inet_pton(AF_INET, host.c_str(), &room) == 1 || ::inet_pton(AF_INET6, host.c_str(), &room) == 1;
-}
 
 /// Must succeed, or there is no memory.
 void need(bool succeeded) {

@@ -1,5 +1,6 @@
 #include "tls/pem.hpp"
 
+#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
@@ -37,6 +38,19 @@ int give_password(char* into, int size, int /*writes*/, void* password) {
 }
 
 }  // namespace
+
+std::string pem_of(const X509& certificate) {
+    return text_of([&](BIO* b) { PEM_write_bio_X509(b, &certificate); });
+}
+
+std::string pem_of(const EVP_PKEY& key) {
+    return text_of([&](BIO* b) { PEM_write_bio_PrivateKey(b, &key, nullptr, nullptr, 0, nullptr, nullptr); });
+}
+
+bool is_address(const std::string& host) noexcept {
+    in6_addr room;
+    return ::inet_pton(AF_INET, host.c_str(), &room) == 1 || ::inet_pton(AF_INET6, host.c_str(), &room) == 1;
+}
 
 std::string pem_text(std::string_view option, const std::string& value) {
     if (value.find("-----BEGIN") != std::string::npos) return value;

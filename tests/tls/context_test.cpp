@@ -393,6 +393,16 @@ TEST_F(tls_context, files_serve_as_well_as_texts) {
     for (const char* end : {".crt", ".key", ".ca"}) std::remove((path + end).c_str());
 }
 
+TEST_F(tls_context, a_pair_for_development_is_trusted_where_that_is_said) {
+    const auto pair = tls::self_signed({"localhost", "127.0.0.1", "::1", "dev.example"});
+    const tls::context server({.certificate_chain = pair.certificate, .private_key = pair.key}), client({.ca = pair.certificate}), other;
+    for (const char* name : {"localhost", "127.0.0.1", "::1", "dev.example"}) EXPECT_FALSE(errors(client, server, {.server_name = name}).client);
+    EXPECT_EQ(errors(client, server, {.server_name = "other.example"}).client, tls::errc::certificate_wrong_name);
+    EXPECT_EQ(errors(other, server).client, tls::errc::certificate_self_signed);
+    EXPECT_THROW(static_cast<void>(tls::self_signed({})), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(tls::self_signed({"a,DNS:b"})), std::invalid_argument);
+}
+
 TEST_F(tls_context, connections_outlive_it) {
     run([&] {
         auto [c, s] = connected(tls::context(client_options()), tls::context(server_options()));

@@ -4,4 +4,5 @@
 #include <weft/tls/certificate.hpp>
 #include <weft/tls/context.hpp>
 #include <weft/tls/error.hpp>
+#include <weft/tls/self_signed.hpp>
 #include <weft/tls/stream.hpp>

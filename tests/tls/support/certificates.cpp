@@ -1,6 +1,5 @@
 #include "tls/support/certificates.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -9,7 +8,7 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "tls/ssl.hpp"
+#include "tls/pem.hpp"
 
 namespace weft::test {
 namespace {
@@ -21,22 +20,6 @@ using detail::x509_ptr;
 
 void need(bool succeeded) {
     if (!succeeded) throw std::runtime_error("OpenSSL has failed to make a certificate");
-}
-
-template <class Write>
-std::string text_of(Write&& write) {
-    const bio_ptr b(BIO_new(BIO_s_mem()));
-    need(write(b.get()) == 1);
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(b.get(), &data);
-    return std::string(data, static_cast<std::size_t>(size));
-}
-
-std::string pem_of(const key_ptr& k) {
-    return text_of([&](BIO* b) { return PEM_write_bio_PrivateKey(b, k.get(), nullptr, nullptr, 0, nullptr, nullptr); });
-}
-std::string pem_of(const x509_ptr& c) {
-    return text_of([&](BIO* b) { return PEM_write_bio_X509(b, c.get()); });
 }
 
 key_ptr key_in(const std::string& pem) {
@@ -69,9 +52,7 @@ void extend(X509& c, X509& issuer, int kind, const std::string& value) {
 std::string alternative_names(const std::vector<std::string>& names) {
     std::string text;
     for (const auto& n : names) {
-        in6_addr room;
-        const bool address = ::inet_pton(AF_INET, n.c_str(), &room) == 1 || ::inet_pton(AF_INET6, n.c_str(), &room) == 1;
-        text += (text.empty() ? "" : ",") + std::string(address ? "IP:" : "DNS:") + n;
+        text += (text.empty() ? "" : ",") + std::string(detail::is_address(n) ? "IP:" : "DNS:") + n;
     }
     return text;
 }
@@ -103,7 +84,7 @@ authority::authority(const std::string& name) {
     extend(*c, *c, NID_key_usage, "critical,keyCertSign,cRLSign");
     extend(*c, *c, NID_subject_key_identifier, "hash");
     sign(*c, *c, key);
-    own_ = {pem_of(c), pem_of(key)};
+    own_ = {detail::pem_of(*c), detail::pem_of(*key)};
 }
 
 identity authority::issue(const certificate_request& q) const {
@@ -112,7 +93,7 @@ identity authority::issue(const certificate_request& q) const {
     const auto c = unsigned_certificate(q, key);
     if (!q.names.empty()) extend(*c, *issuer, NID_subject_alt_name, alternative_names(q.names));
     sign(*c, *issuer, key_in(own_.key));
-    return {pem_of(c), pem_of(key)};
+    return {detail::pem_of(*c), detail::pem_of(*key)};
 }
 
 std::string authority::revoke(const std::string& certificate) const {
@@ -128,7 +109,7 @@ std::string authority::revoke(const std::string& certificate) const {
     need(X509_REVOKED_set_revocationDate(entry, now.get()) == 1);
     need(X509_CRL_add0_revoked(list.get(), entry) == 1);
     need(X509_CRL_sign(list.get(), key_in(own_.key).get(), EVP_sha256()) != 0);
-    return text_of([&](BIO* b) { return PEM_write_bio_X509_CRL(b, list.get()); });
+    return detail::text_of([&](BIO* b) { return PEM_write_bio_X509_CRL(b, list.get()); });
 }
 
 identity self_signed(const certificate_request& q) {
@@ -136,7 +117,7 @@ identity self_signed(const certificate_request& q) {
     const auto c = unsigned_certificate(q, key);
     if (!q.names.empty()) extend(*c, *c, NID_subject_alt_name, alternative_names(q.names));
     sign(*c, *c, key);
-    return {pem_of(c), pem_of(key)};
+    return {detail::pem_of(*c), detail::pem_of(*key)};
 }
 
 }  // namespace weft::test

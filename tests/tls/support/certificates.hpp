@@ -16,7 +16,7 @@ struct certificate_request {
     std::vector<std::string> names = {"localhost", "127.0.0.1"};  // addresses as well
     std::string common_name = "weft test";
     std::chrono::hours begins = std::chrono::hours(-1), ends = std::chrono::hours(24);  // from now
-    bool rsa = false;  // else a key on the curve P-256
+    bool rsa = false;  // else a key on an elliptic curve
 };
 
 /// Signs certificates. An authority's own certificate is signed by itself.
