@@ -46,6 +46,7 @@
 #include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/io/stream.hpp>
+#include <weft/io/stream_layer.hpp>
 #include <weft/ivar.hpp>
 #include <weft/latch.hpp>
 #include <weft/linked_exit.hpp>
@@ -54,7 +55,6 @@
 #include <weft/migrate.hpp>
 #include <weft/movable_deadline.hpp>
 #include <weft/mutex.hpp>
-#include <weft/io/stream_layer.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
 #include <weft/net/sessions.hpp>
