@@ -117,9 +117,15 @@ if(WEFT_TESTS)
 endif()
 
 # weft_missing_library(variable sources...): the first library, http, redis or tls, that the sources include and that is not built.
+# Or boost, where they include weft/asio.hpp.
 function(weft_missing_library variable)
     set(${variable} "" PARENT_SCOPE)
     foreach(source IN LISTS ARGN)
+        file(STRINGS "${source}" with_boost REGEX "^#include <weft/asio[/.]")
+        if(with_boost AND NOT TARGET Boost::headers)
+            set(${variable} "asio, which needs Boost" PARENT_SCOPE)
+            return()
+        endif()
         file(STRINGS "${source}" included REGEX "^#include <weft/(c_)?(http|redis|tls)[/.]")
         foreach(line IN LISTS included)
             string(REGEX REPLACE "^#include <weft/(c_)?([a-z]+)[/.].*" "\\2" library "${line}")

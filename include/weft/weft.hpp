@@ -1,6 +1,8 @@
 // weft.hpp - includes the whole core: fibers, channels, actors, coroutines, TCP.
 //
 // Left out (the test check.umbrella finds whatever is neither here nor included):
+//   asio.hpp                   needs the headers of Boost
+//   asio/                      needs them, too
 //   explore.hpp                runs a program under many seeds, in tests
 //   net/simulated_network.hpp  a network in memory, for tests
 //   prefork.hpp                belongs to the library weft::prefork
