@@ -1,11 +1,11 @@
 // sessions.hpp - the sessions that clients may resume, by the server that has given them.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <list>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <weft/detail/annotated_locks.hpp>
 
@@ -21,19 +21,20 @@ public:
     /// \returns  the newest one, or null. One of TLS 1.3 is taken out, since each is to be used once only
     ///           [RFC8446, C.4].
     ssl_session_ptr take(const std::string& server);
-    void clear();
 
 private:
     struct entry {
+        std::string server;
         std::deque<ssl_session_ptr> sessions;  // the newest last
-        std::list<const std::string*>::iterator age;
     };
+    using entries = std::list<entry>;
 
-    void touch(entry& e) WEFT_REQUIRES(lock_) { ages_.splice(ages_.end(), ages_, e.age); }
+    /// Makes it the one that was used last. \returns it, or null.
+    entry* find(const std::string& server) WEFT_REQUIRES(lock_);
 
     futex_lock lock_;
-    std::map<std::string, entry> entries_ WEFT_GUARDED_BY(lock_);
-    std::list<const std::string*> ages_ WEFT_GUARDED_BY(lock_);  // keys of entries_, the one used last at the end
+    entries entries_ WEFT_GUARDED_BY(lock_);  // the one used last at the end
+    std::map<std::string_view, entries::iterator> by_server_ WEFT_GUARDED_BY(lock_);
 };
 
 }  // namespace weft::detail

@@ -25,11 +25,15 @@ std::shared_ptr<const tls_side> placed(tls_side made) {
 
 }  // namespace
 
-tls_configuration::tls_configuration(const tls::context_options& o, std::shared_ptr<tls_tickets> tickets, named names)
-    : options_(o), tickets_(std::move(tickets)), server_(placed(make_server_side(o, {}, *tickets_))), names_(std::move(names)) {}
+tls_configuration::tls_configuration(const tls::context_options& o, std::shared_ptr<const tls_tickets> tickets, named names)
+    : options_(o),
+      tickets_(std::move(tickets)),
+      sessions_(std::make_shared<tls_sessions>()),
+      server_(placed(make_server_side(o, {}))),
+      names_(std::move(names)) {}
 
 tls_configuration::tls_configuration(const tls_configuration& other, named names)
-    : options_(other.options_), tickets_(other.tickets_), server_(other.server_), names_(std::move(names)) {}
+    : options_(other.options_), tickets_(other.tickets_), sessions_(other.sessions_), server_(other.server_), names_(std::move(names)) {}
 
 const tls_side& tls_configuration::client() const {
     call_once(client_made_, [this] {
@@ -40,7 +44,8 @@ const tls_side& tls_configuration::client() const {
 }
 
 const tls_side* tls_configuration::server_of(std::string_view host) const {
-    const auto name = lower(host);
+    auto name = lower(host);
+    if (name.ends_with('.')) name.pop_back();
     auto at = names_.find(name);
     const auto dot = name.find('.');
     if (at == names_.end() && dot != std::string::npos) at = names_.find("*" + name.substr(dot));
@@ -48,7 +53,7 @@ const tls_side* tls_configuration::server_of(std::string_view host) const {
 }
 
 tls_shared::tls_shared(const tls::context_options& o)
-    : now_(std::make_shared<tls_configuration>(o, std::make_shared<tls_tickets>(o.ticket_secret), tls_configuration::named())) {}
+    : now_(std::make_shared<tls_configuration>(o, std::make_shared<const tls_tickets>(o.ticket_secret), tls_configuration::named())) {}
 
 std::shared_ptr<const tls_configuration> tls_shared::now() const {
     const lock_guard guard(lock_);
@@ -63,9 +68,8 @@ void tls_shared::replace(std::shared_ptr<const tls_configuration> by) {
 void tls_shared::reload(const tls::context_options& o) {
     const lock_guard guard(changing_);
     const auto old = now();
-    auto tickets = o.ticket_secret.empty() ? old->tickets() : std::make_shared<tls_tickets>(o.ticket_secret);
+    auto tickets = o.ticket_secret.empty() ? old->tickets() : std::make_shared<const tls_tickets>(o.ticket_secret);
     replace(std::make_shared<tls_configuration>(o, std::move(tickets), old->names()));
-    sessions.clear();  // what their servers have shown was judged by the old options
 }
 
 void tls_shared::by_name(std::string_view host, const tls::context_options& o) {
@@ -74,7 +78,7 @@ void tls_shared::by_name(std::string_view host, const tls::context_options& o) {
     const lock_guard guard(changing_);
     const auto old = now();
     auto names = old->names();
-    names[lower(host)] = placed(make_server_side(o, host, *old->tickets()));
+    names[lower(host)] = placed(make_server_side(o, host));
     replace(std::make_shared<tls_configuration>(*old, std::move(names)));
 }
 

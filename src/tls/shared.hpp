@@ -26,7 +26,7 @@ class tls_configuration {
 public:
     using named = std::map<std::string, std::shared_ptr<const tls_side>, std::less<>>;
 
-    tls_configuration(const tls::context_options& o, std::shared_ptr<tls_tickets> tickets, named names);
+    tls_configuration(const tls::context_options& o, std::shared_ptr<const tls_tickets> tickets, named names);
     /// As `other`, with other names.
     tls_configuration(const tls_configuration& other, named names);
 
@@ -38,11 +38,14 @@ public:
 
     bool has_certificate() const noexcept { return server_->has_certificate || !names_.empty(); }
     const named& names() const noexcept { return names_; }
-    const std::shared_ptr<tls_tickets>& tickets() const noexcept { return tickets_; }
+    const std::shared_ptr<const tls_tickets>& tickets() const noexcept { return tickets_; }
+    /// Those that clients with these options have been given.
+    tls_sessions& sessions() const noexcept { return *sessions_; }
 
 private:
     tls::context_options options_;
-    std::shared_ptr<tls_tickets> tickets_;
+    std::shared_ptr<const tls_tickets> tickets_;
+    std::shared_ptr<tls_sessions> sessions_;
     std::shared_ptr<const tls_side> server_;
     named names_;  // in lower case; "*.example.org" stands for the hosts one level below
     mutable once_flag client_made_;
@@ -56,8 +59,6 @@ public:
     std::shared_ptr<const tls_configuration> now() const;
     void reload(const tls::context_options& o);
     void by_name(std::string_view host, const tls::context_options& o);
-
-    tls_sessions sessions;
 
 private:
     void replace(std::shared_ptr<const tls_configuration> by);

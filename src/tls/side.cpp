@@ -10,7 +10,6 @@
 
 #include "tls/failure.hpp"
 #include "tls/pem.hpp"
-#include "tls/tickets.hpp"
 
 namespace weft::detail {
 namespace {
@@ -115,22 +114,27 @@ int of_server(peer_check c) noexcept {
 
 }  // namespace
 
-tls_side make_server_side(const context_options& o, std::string_view host, tls_tickets& tickets) {
+tls_side make_server_side(const context_options& o, std::string_view host) {
     tls_side s{.context = make_context(o), .alpn = alpn_list(o.alpn), .verify = of_server(o.verify),
                .has_certificate = !o.certificate_chain.empty()};
     auto& c = *s.context;
     use_certificate(c, o);
     std::string authorities;
-    if (s.verify != SSL_VERIFY_NONE) authorities = use_authorities(c, o, true);
+    if (s.verify != SSL_VERIFY_NONE) {
+        // Of the system's authorities anybody gets a certificate.
+        if (o.ca.empty()) throw_bad_option("ca is empty: a server that checks clients must say which authority signs them");
+        authorities = use_authorities(c, o, true);
+    }
     SSL_CTX_set_verify(&c, s.verify, nullptr);
     set_session_place(c, host, authorities, s.verify);
+    SSL_CTX_set_client_hello_cb(&c, on_client_hello, nullptr);
     SSL_CTX_set_tlsext_servername_callback(&c, on_server_name);
     SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_OFF);  // tickets only: what clients keep
     if (o.session_life == std::chrono::seconds::zero()) {
         SSL_CTX_set_options(&c, SSL_OP_NO_TICKET);
         SSL_CTX_set_num_tickets(&c, 0);
     } else {
-        tickets.use_in(c);
+        SSL_CTX_set_tlsext_ticket_key_evp_cb(&c, on_ticket);
     }
     if (!s.alpn.empty()) SSL_CTX_set_alpn_select_cb(&c, choose_protocol, nullptr);
     return s;

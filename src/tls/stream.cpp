@@ -46,7 +46,7 @@ stream::~stream() = default;
 stream::stream(std::unique_ptr<detail::tls_connection> c) noexcept : open_(std::move(c)) {}
 
 stream stream::accept(io::byte_stream below, const context& c) {
-    auto made = std::make_unique<detail::tls_connection>(std::move(below), c.shared_, detail::tls_role::server, connect_options());
+    auto made = std::make_unique<detail::tls_connection>(std::move(below), *c.shared_, detail::tls_role::server, connect_options());
     made->handshake();
     return stream(std::move(made));
 }
@@ -56,7 +56,7 @@ stream stream::accept(io::byte_stream below, const context& c, std::error_code& 
 }
 
 stream stream::connect(io::byte_stream below, const context& c, const connect_options& options) {
-    auto made = std::make_unique<detail::tls_connection>(std::move(below), c.shared_, detail::tls_role::client, options);
+    auto made = std::make_unique<detail::tls_connection>(std::move(below), *c.shared_, detail::tls_role::client, options);
     made->handshake();
     return stream(std::move(made));
 }
@@ -198,15 +198,17 @@ void tls_readiness::close() noexcept {
 }
 
 /// Below there may be only what is no data, such as a ticket: then OpenSSL takes it, and the next look shows that
-/// nothing is left. A lock that is taken counts as ready, since a missed event would be worse.
+/// nothing is left. Where that cannot be told it is ready, since a missed event would be worse: if the lock is
+/// taken, and over a stream that can be read by waiting only.
 select_watch::state tls_readiness::look() noexcept {
-    if (!below_) return state::ready;
-    for (;;) {
+    constexpr int rounds = 4;  // chosen: tickets and answers come in one or two
+    for (int i = 0; below_ && i < rounds; ++i) {
         const auto seen = below_->look();  // before the attempt: what comes after it is an event (SOURCE-4)
         const auto readable = of_->is_readable_now();
-        if (!readable || *readable) return state::ready;
+        if (!readable || *readable) break;
         if (seen != state::ready) return seen;
     }
+    return state::ready;
 }
 
 bool tls_readiness::enlist(waiter& w) noexcept { return below_->enlist(w); }

@@ -1,16 +1,13 @@
 #include "tls/tickets.hpp"
 
 #include <openssl/core_names.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
-#include <new>
 #include <span>
-#include <vector>
 
 #include "tls/failure.hpp"
 
@@ -37,42 +34,12 @@ bool derive(std::string_view secret, std::string_view label, std::int64_t hour, 
     return true;
 }
 
-/// For OpenSSL. \returns 1; 2 if the ticket should be replaced; 0 if its keys are not known; -1 on failure.
-int set_keys(const tls_tickets& tickets, unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
-             bool makes) noexcept {
-    const auto current = tickets.current();
-    if (!current) return -1;
-    auto keys = current;
-    if (makes) {
-        if (RAND_bytes(start, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return -1;
-        std::ranges::copy(keys->name, name);
-        if (EVP_EncryptInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys->cipher.data(), start) != 1) return -1;
-    } else {
-        keys = tickets.find(name);
-        if (!keys) return 0;
-        if (EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys->cipher.data(), start) != 1) return -1;
-    }
-    char digest[] = "sha256";
-    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, keys->mac.data(), keys->mac.size()),
-                                     OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-                                     OSSL_PARAM_construct_end()};
-    if (EVP_MAC_CTX_set_params(mac, parameters) != 1) return -1;
-    return keys->name == current->name ? 1 : 2;
-}
-
-int find_tickets_index() noexcept {
-    static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
-    return index;
-}
-
-int on_ticket(SSL* ssl, unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, int makes) {
-    const auto* const tickets = static_cast<const tls_tickets*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), find_tickets_index()));
-    return tickets ? set_keys(*tickets, name, start, cipher, mac, makes == 1) : -1;
-}
-
 }  // namespace
 
 tls_tickets::tls_tickets(std::string_view secret) : secret_(secret) {
+    // The name of keys is in each ticket, and lets guesses of the secret be tried.
+    if (!secret_.empty() && secret_.size() < random_bytes)
+        throw_bad_option("ticket_secret has " + std::to_string(secret_.size()) + " bytes; it must have at least 32, as random as a key");
     if (!secret_.empty()) return;
     secret_.resize(random_bytes);
     if (RAND_bytes(reinterpret_cast<unsigned char*>(secret_.data()), random_bytes) != 1)
@@ -98,9 +65,25 @@ std::optional<ticket_keys> tls_tickets::find(const unsigned char* name) const no
     return std::nullopt;
 }
 
-void tls_tickets::use_in(SSL_CTX& context) {
-    if (SSL_CTX_set_ex_data(&context, find_tickets_index(), this) != 1) throw std::bad_alloc();
-    SSL_CTX_set_tlsext_ticket_key_evp_cb(&context, on_ticket);
+int tls_tickets::set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool makes) const noexcept {
+    const auto now = current();
+    if (!now) return -1;
+    auto keys = now;
+    if (makes) {
+        if (RAND_bytes(start, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) != 1) return -1;
+        std::ranges::copy(keys->name, name);
+        if (EVP_EncryptInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys->cipher.data(), start) != 1) return -1;
+    } else {
+        keys = find(name);
+        if (!keys) return 0;
+        if (EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys->cipher.data(), start) != 1) return -1;
+    }
+    char digest[] = "sha256";
+    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, keys->mac.data(), keys->mac.size()),
+                                     OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                                     OSSL_PARAM_construct_end()};
+    if (EVP_MAC_CTX_set_params(mac, parameters) != 1) return -1;
+    return keys->name == now->name ? 1 : 2;
 }
 
 }  // namespace weft::detail

@@ -24,7 +24,7 @@ struct ticket_keys {
 
 class tls_tickets {
 public:
-    /// \param secret  empty: a random one.
+    /// \param secret  empty: a random one. \throws std::invalid_argument if it is short
     explicit tls_tickets(std::string_view secret);
 
     /// The keys with which tickets are made now. \returns empty if OpenSSL fails.
@@ -32,8 +32,9 @@ public:
     /// The keys with that name, if they are those of this hour or one of the two before it.
     std::optional<ticket_keys> find(const unsigned char* name) const noexcept;
 
-    /// Has the tickets of `context` made with these keys. *this must stay as long as its connections.
-    void use_in(SSL_CTX& context);
+    /// Gives OpenSSL the keys to make a ticket, or to open the one that has keys of that name.
+    /// \returns  1; 2 if the ticket should be replaced; 0 if its keys are not known; -1 on failure.
+    int set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool makes) const noexcept;
 
 private:
     std::optional<ticket_keys> of_hour(std::int64_t hour) const noexcept;

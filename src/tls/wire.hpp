@@ -5,23 +5,25 @@
 // no record is ever half written from OpenSSL's point of view, and a write that is interrupted leaves a
 // consistent stream behind: the rest leaves before anything else.
 //
-//  backlog_  sending_   means                                      leaves by
-//  no        empty      all has left                               a write without room -> backlog
-//  yes       any        later writes wait in kept_                 send_backlog() that finds kept_ empty -> none
+//  has_backlog_  sending_   means                                      leaves by
+//  no            empty      all has left                               a write without room -> yes
+//  yes           any        later writes wait in kept_                 next_to_send() that finds kept_ empty -> no
 //
 // Invariants
 //   TLS_WIRE-1  All members but sending_ and sent_ are used under the connection's lock only.
-//   TLS_WIRE-2  One fiber or thread at a time is in send_backlog() or try_backlog(); it has the turn
-//               (tls_connection), and it alone touches sending_ and sent_.
-//   TLS_WIRE-3  Bytes leave in the order in which OpenSSL has written them: while backlog_ is set, what is
-//               written is appended to kept_, and backlog_ is taken back only with nothing left in
+//   TLS_WIRE-2  One fiber or thread at a time is in send_backlog() or try_backlog(): the one that has the
+//               connection's turn. It alone touches sending_ and sent_.
+//   TLS_WIRE-3  Bytes leave in the order in which OpenSSL has written them: while has_backlog_ is set, what is
+//               written is appended to kept_, and has_backlog_ is taken back only with nothing left in
 //               sending_ and kept_.
+//   TLS_WIRE-4  One call of OpenSSL reads a limited number of bytes, and none while much is kept. Otherwise a
+//               peer that sends nothing but requests for new keys would keep the call going for ever, and
+//               have an answer to each kept here.
 #pragma once
 
 #include <openssl/bio.h>
 
 #include <cstddef>
-#include <mutex>
 #include <system_error>
 #include <vector>
 
@@ -36,29 +38,41 @@ namespace weft::detail {
 
 class tls_wire {
 public:
-    tls_wire(io::byte_stream& below, weft::mutex& lock) noexcept : below_(below), lock_(lock), attempts_(below) {}
+    tls_wire(io::byte_stream& below, weft::mutex& lock) noexcept : below_(below), lock_(lock), attempts_(below, lock) {}
     tls_wire(const tls_wire&) = delete;
     tls_wire& operator=(const tls_wire&) = delete;
 
     /// A BIO on this wire. \throws std::bad_alloc
     bio_ptr make_bio();
 
-    /// For waits, and for reads between them.
+    /// For waits.
     stream_attempts& attempts() noexcept { return attempts_; }
 
     // Under the lock.
 
+    /// Before each call of OpenSSL (TLS_WIRE-4).
+    void begin_call() noexcept;
+    /// Why the call has got no bytes, besides that there were none.
+    bool has_read_its_share() const noexcept { return budget_ == 0; }
+    bool is_full() const noexcept { return is_full_; }
+    /// Whether the call has got bytes.
+    bool has_read() const noexcept { return has_read_; }
+
+    stream_attempts::moment last_attempt() const noexcept { return attempts_.last_attempt(); }
     bool has_backlog() const noexcept { return has_backlog_; }
-    std::size_t backlog_bytes() const noexcept { return kept_.size(); }
-    /// The failure of the stream below, and whether it has ended.
-    std::error_code failure() const noexcept { return failure_; }
+    std::error_code read_failure() const noexcept { return read_failure_; }
+    std::error_code write_failure() const noexcept { return write_failure_; }
     bool has_ended() const noexcept { return has_ended_; }
     /// Whether OpenSSL is to take the end of the stream below for a failure: not after expect_end().
     bool ends_badly() const noexcept { return has_ended_ && !expects_end_.load(relaxed); }
 
-    /// From any thread: this end itself is about to end what it receives.
+    // From any thread.
+
+    /// This end itself is about to end what it receives.
     // relaxed: it comes before the system call by which the reader sees the end
     void expect_end() noexcept { expects_end_.store(true, relaxed); }
+    /// How many bytes of the backlog have not left; a hint.
+    std::size_t unsent() const noexcept { return unsent_.load(relaxed); }
 
     // Without the lock, with the turn.
 
@@ -77,8 +91,9 @@ private:
     /// \returns whether all has left or is kept.
     bool write(std::span<const std::byte> from) noexcept;
 
-    /// Fills sending_, if it is empty. \returns whether there is something in it.
-    bool next_to_send();
+    /// Fills sending_, under the lock. \returns whether there is something in it.
+    bool refill() noexcept;
+    void has_sent(std::size_t n) noexcept;
 
     io::byte_stream& below_;
     weft::mutex& lock_;
@@ -86,10 +101,14 @@ private:
     std::vector<std::byte> kept_;     // written by OpenSSL and not in sending_
     std::vector<std::byte> sending_;  // the older part of the backlog, of which `sent_` bytes have left
     std::size_t sent_ = 0;
+    std::size_t budget_ = 0;
+    bool has_read_ = false;
+    bool is_full_ = false;
     bool has_backlog_ = false;
     bool has_ended_ = false;
     atomic<bool> expects_end_{false};
-    std::error_code failure_;
+    atomic<std::size_t> unsent_{0};
+    std::error_code read_failure_, write_failure_;
 };
 
 }  // namespace weft::detail

@@ -6,9 +6,12 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
 
 #include <weft/blocking.hpp>
 #include <weft/deadline.hpp>
@@ -21,6 +24,28 @@ using namespace std::chrono_literals;
 
 namespace weft::test {
 namespace {
+
+/// A client of the past: OpenSSL's own, with at most TLS 1.2.
+class old_client {
+public:
+    explicit old_client(const char* name) : context_(SSL_CTX_new(TLS_client_method())) {
+        SSL_CTX_set_max_proto_version(context_.get(), TLS1_2_VERSION);
+        ssl_.reset(SSL_new(context_.get()));
+        SSL_set_tlsext_host_name(ssl_.get(), name);
+    }
+    bool connects(tcp::stream& through) const {
+        const int fd = through.native_handle();
+        return weft::blocking([&] {
+            ::fcntl(fd, F_SETFL, 0);
+            SSL_set_fd(ssl_.get(), fd);
+            return SSL_connect(ssl_.get()) == 1;
+        });
+    }
+
+private:
+    const std::unique_ptr<SSL_CTX, detail::freed_by<SSL_CTX_free>> context_;
+    detail::ssl_ptr ssl_;
+};
 
 class tls_context : public testing::Test {
 protected:
@@ -93,6 +118,8 @@ TEST_F(tls_context, a_client_must_name_its_server) {
     EXPECT_THROW(errors(client, server, {}), std::invalid_argument);
     EXPECT_THROW(errors(client, server, {.server_name = std::string("local\0host", 10)}), std::invalid_argument);
     EXPECT_THROW(errors(client, server, {.server_name = std::string(300, 'a')}), std::invalid_argument);
+    EXPECT_THROW(errors(client, server, {.server_name = ".example.org"}), std::invalid_argument);
+    EXPECT_FALSE(errors(client, server, {.server_name = "localhost."}).client);
 }
 
 TEST_F(tls_context, a_client_shows_its_certificate) {
@@ -166,20 +193,11 @@ TEST_F(tls_context, the_version_is_one_that_both_accept) {
     of_server.least = tls::version::tls1_3;
     const tls::context server(of_server), client(client_options());
     run([&] { EXPECT_EQ(connected(client, server).client.version(), tls::version::tls1_3); });
-    // A client of the past: OpenSSL's own, with at most TLS 1.2.
     run([&] {
         auto [near, far] = tcp_pair();
         std::error_code error;
         auto serving = spawn([&, below = std::move(far)]() mutable { tls::stream::accept(std::move(below), server, error); });
-        const std::unique_ptr<SSL_CTX, detail::freed_by<SSL_CTX_free>> old(SSL_CTX_new(TLS_client_method()));
-        SSL_CTX_set_max_proto_version(old.get(), TLS1_2_VERSION);
-        const detail::ssl_ptr ssl(SSL_new(old.get()));
-        const int fd = near.native_handle();
-        weft::blocking([&] {
-            ::fcntl(fd, F_SETFL, 0);
-            SSL_set_fd(ssl.get(), fd);
-            EXPECT_NE(SSL_connect(ssl.get()), 1);
-        });
+        EXPECT_FALSE(old_client("localhost").connects(near));
         serving.join();
         EXPECT_EQ(error, tls::errc::no_common_version);
     });
@@ -245,7 +263,7 @@ TEST_F(tls_context, sessions_are_resumed) {
 
 TEST_F(tls_context, servers_with_one_secret_resume_each_others_sessions) {
     auto o = server_options();
-    o.ticket_secret = "a secret that two processes share";
+    o.ticket_secret = std::string(32, 's');
     const tls::context one(o), two(o), alone(server_options()), client(client_options());
     run([&] {
         const auto resumed_at = [&](const tls::context& server) {
@@ -283,6 +301,101 @@ TEST_F(tls_context, no_session_is_resumed_where_the_client_is_checked_otherwise)
         EXPECT_EQ(meet(), std::pair(false, true));
         EXPECT_EQ(meet(), std::pair(true, true));
     });
+}
+
+/// Whether the server has a client's certificate, and has resumed a session, for each of two connections.
+std::vector<std::pair<bool, bool>> two_meetings(const tls::context& client, tls::context& server, const std::string& first_name,
+                                                const std::string& second_name, const std::function<void()>& between) {
+    std::vector<std::pair<bool, bool>> seen;
+    run([&] {
+        for (const auto& name : {first_name, second_name}) {
+            auto h = shake(client, server, {.server_name = name});
+            if (h.client || h.server) {
+                seen.emplace_back(false, false);
+                continue;
+            }
+            h.made.server.write_all("x");
+            read_text(h.made.client, 1);
+            seen.emplace_back(h.made.server.peer().has_value(), h.made.server.resumed());
+            if (seen.size() == 1) between();
+        }
+    });
+    return seen;
+}
+
+TEST_F(tls_context, a_session_of_a_lenient_name_opens_no_strict_one) {
+    auto strict = server_options(ca.issue({.names = {"strict.example"}}));
+    strict.ca = ca.certificate();
+    strict.verify = tls::peer_check::required;
+    auto lenient = server_options(ca.issue({.names = {"strict.example"}}));
+    for (const auto least : {tls::version::tls1_2, tls::version::tls1_3}) {
+        tls::context server(server_options(ca.issue({.names = {"localhost", "strict.example"}})));
+        server.by_name("strict.example", strict);
+        auto of_client = client_options();
+        of_client.least = least;
+        of_client.verify = tls::peer_check::none;
+        const tls::context client(of_client);
+        const auto across = two_meetings(client, server, "localhost", "strict.example", [] {});
+        EXPECT_EQ(across, (std::vector<std::pair<bool, bool>>{{false, false}, {false, false}}));
+        EXPECT_EQ(errors(client, server, {.server_name = "strict.example."}).server, tls::errc::certificate_missing);
+
+        server.by_name("strict.example", lenient);
+        two_meetings(client, server, "strict.example", "strict.example", [&] { server.by_name("strict.example", strict); });
+        EXPECT_EQ(errors(client, server, {.server_name = "strict.example"}).server, tls::errc::certificate_missing);
+    }
+}
+
+TEST_F(tls_context, a_client_forgets_sessions_that_it_has_judged_by_other_options) {
+    const auto stranger = authority("stranger").issue();
+    tls::context server(server_options(stranger));
+    tls::context client({.verify = tls::peer_check::none});
+    run([&] {
+        auto [c, s] = connected(client, server);
+        client.reload(client_options());
+        s.write_all("x");  // the ticket comes after the reload
+        read_text(c, 1);
+    });
+    EXPECT_EQ(errors(client, server).client, tls::errc::certificate_unknown_authority);
+}
+
+TEST_F(tls_context, a_new_secret_holds_for_all_names) {
+    auto o = server_options();
+    o.ticket_secret = std::string(32, 'a');
+    tls::context server(o);
+    server.by_name("one.example", server_options(ca.issue({.names = {"one.example"}})));
+    o.ticket_secret = std::string(32, 'b');
+    server.reload(o);
+    const tls::context client(client_options());
+    for (const bool resumed : {false, true}) {
+        run([&] {
+            auto [c, s] = connected(client, server, {.server_name = "one.example"});
+            s.write_all("x");
+            read_text(c, 1);
+            EXPECT_EQ(c.resumed(), resumed);
+        });
+    }
+}
+
+TEST_F(tls_context, the_least_version_is_that_of_the_name) {
+    tls::context server(server_options());
+    auto strict = server_options(ca.issue({.names = {"new.example"}}));
+    strict.least = tls::version::tls1_3;
+    server.by_name("new.example", strict);
+    for (const char* name : {"localhost", "new.example"}) {
+        run([&] {
+            const old_client client(name);
+            auto [near, far] = tcp_pair();
+            std::error_code error;
+            auto serving = spawn([&, below = std::move(far)]() mutable { tls::stream::accept(std::move(below), server, error); });
+            const bool succeeds = std::string(name) == "localhost";
+            EXPECT_EQ(client.connects(near), succeeds);
+            near.close();
+            serving.join();
+            if (!succeeds) {
+                EXPECT_EQ(error, tls::errc::no_common_version);
+            }
+        });
+    }
 }
 
 TEST_F(tls_context, a_session_life_of_zero_ends_resumption) {
@@ -377,6 +490,12 @@ TEST_F(tls_context, bad_options_are_named) {
     EXPECT_TRUE(has(protocol, "alpn has a name of 256 bytes")) << protocol;
     const auto life = complaint({.session_life = -1s});
     EXPECT_TRUE(has(life, "session_life is -1 s")) << life;
+    const auto secret = complaint({.ticket_secret = "short"});
+    EXPECT_TRUE(has(secret, "ticket_secret has 5 bytes")) << secret;
+    auto nobody = server_options(id);
+    nobody.verify = tls::peer_check::required;
+    const auto any_authority = complaint(nobody);
+    EXPECT_TRUE(has(any_authority, "ca is empty")) << any_authority;
     const auto trust = complaint({.ca = id.key});
     EXPECT_TRUE(has(trust, "ca has no certificate")) << trust;
 }

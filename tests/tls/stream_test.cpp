@@ -1,19 +1,23 @@
 // stream_test.cpp - a TLS connection as a stream: bytes both ways, ends, interruptions, and what is refused.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include <weft/blocking.hpp>
 #include <weft/deadline.hpp>
 #include <weft/net/tls.hpp>
 #include <weft/scope.hpp>
 #include <weft/select.hpp>
 
+#include "tls/ssl.hpp"
 #include "tls/support/both_ends.hpp"
 
 using namespace std::chrono_literals;
@@ -240,6 +244,116 @@ TEST_P(tls_stream, try_forms_do_not_wait) {
         EXPECT_EQ(read_text(s, sent), std::string(sent, '\0'));
         EXPECT_EQ(read_text(s, 3), "end");
         writer.join();
+    });
+}
+
+TEST_P(tls_stream, what_a_try_has_left_leaves_while_the_fiber_reads) {
+    on_fibers([&] {
+        auto [c, s] = connected(client, server);
+        const std::vector<std::byte> much(1 << 20);
+        std::size_t sent = 0;
+        while (const auto n = c.try_write_some(much)) sent += *n;
+        auto peer = spawn([&, &to = s] {
+            EXPECT_EQ(read_text(to, sent), std::string(sent, '\0'));
+            to.write_all("done");
+        });
+        EXPECT_EQ(read_text(c, 4), "done");
+        peer.join();
+    });
+}
+
+TEST_P(tls_stream, shutting_down_sends_what_is_left_first) {
+    on_fibers([&] {
+        auto [c, s] = connected(client, server);
+        const std::vector<std::byte> much(1 << 20);
+        std::size_t sent = 0;
+        while (const auto n = c.try_write_some(much)) sent += *n;
+        auto peer = spawn([&, &from = s] {
+            EXPECT_EQ(read_text(from, sent), std::string(sent, '\0'));
+            std::array<std::byte, 8> buffer;
+            EXPECT_EQ(from.read_some(buffer), 0u) << "the end of TLS, and not only of the connection";
+        });
+        c.shutdown(io::side::send);
+        peer.join();
+        std::error_code error;
+        EXPECT_EQ(c.write_some("x", error), 0u);
+        EXPECT_EQ(error, std::errc::broken_pipe);
+        s.write_all("answer");
+        EXPECT_EQ(read_text(c, 6), "answer") << "what cannot be sent does not end what is received";
+    });
+}
+
+/// A client that asks for new keys, again and again, and reads no answer.
+void ask_for_keys(tcp::stream& through, std::atomic<bool>& ends) {
+    const int fd = through.native_handle();
+    weft::blocking([&] {
+        ::fcntl(fd, F_SETFL, 0);
+        const std::unique_ptr<SSL_CTX, detail::freed_by<SSL_CTX_free>> context(SSL_CTX_new(TLS_client_method()));
+        const detail::ssl_ptr ssl(SSL_new(context.get()));
+        SSL_set_fd(ssl.get(), fd);
+        if (SSL_connect(ssl.get()) != 1) return;
+        while (!ends && SSL_key_update(ssl.get(), SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(ssl.get()) == 1) {}
+    });
+}
+
+TEST_P(tls_stream, a_flood_of_requests_for_keys_holds_up_neither_deadlines_nor_the_end) {
+    on_fibers([&] {
+        auto [near, far] = tcp_pair();
+        std::atomic<bool> ends{false};
+        auto flood = spawn([&, &through = near] { ask_for_keys(through, ends); });
+        auto s = tls::stream::accept(std::move(far), server);
+        std::array<std::byte, 8> buffer;
+        std::error_code error;
+        with_timeout(100ms, [&] { EXPECT_EQ(s.read_some(buffer, error), 0u); });
+        EXPECT_EQ(error, std::errc::timed_out);
+        auto reader = spawn([&] {
+            std::error_code why;
+            s.read_some(buffer, why);
+            EXPECT_EQ(why, std::errc::bad_file_descriptor);
+        });
+        this_fiber::sleep_for(20ms);
+        EXPECT_LT(s.unacknowledged(), 20u << 20);
+        s.close();
+        reader.join();
+        ends = true;
+        flood.join();
+    });
+}
+
+/// A stream that can be read by waiting only, as that of a child process is.
+class waiting_only {
+public:
+    explicit waiting_only(tcp::stream s) : below_(std::move(s)) {}
+
+    std::size_t read_some(std::span<std::byte> into) { return below_.read_some(into); }
+    std::size_t read_some(std::span<std::byte> into, std::error_code& error) { return below_.read_some(into, error); }
+    std::size_t write_some(std::span<const std::byte> from) { return below_.write_some(from); }
+    std::size_t write_some(std::span<const std::byte> from, std::error_code& error) { return below_.write_some(from, error); }
+    void wait_readable(std::error_code& error) { below_.wait_readable(error); }
+    void shutdown(io::side which, std::error_code& error) { below_.shutdown(which, error); }
+    void close() noexcept { below_.close(); }
+    bool is_open() const noexcept { return below_.is_open(); }
+    friend auto watch_readable(const waiting_only& s) noexcept { return watch_readable(s.below_); }
+
+private:
+    tcp::stream below_;
+};
+
+TEST_P(tls_stream, works_over_streams_that_can_only_wait) {
+    on_fibers([&] {
+        auto [near, far] = tcp_pair();
+        tls::stream s;
+        auto serving = spawn([&, &below = far] { s = tls::stream::accept(waiting_only(std::move(below)), server); });
+        auto c = tls::stream::connect(waiting_only(std::move(near)), client, {.server_name = "localhost"});
+        serving.join();
+        const auto much = random_text(500'000, 7);
+        auto writer = spawn([&] { s.write_all(much); });
+        EXPECT_EQ(select(on_readable(c), on_timeout(10s)), 0u);
+        EXPECT_TRUE(read_text(c, much.size()) == much);
+        writer.join();
+        c.close();
+        std::array<std::byte, 8> buffer;
+        EXPECT_EQ(s.read_some(buffer), 0u);
     });
 }
 

@@ -32,7 +32,8 @@ struct context_options {
     /// The key of the first certificate.
     std::string private_key = {};
     std::string private_key_password = {};  ///< if the key is encrypted
-    /// The authorities that are trusted; empty: those of the system.
+    /// The authorities that are trusted, and lists of what they have revoked. Empty: those of the system; a server
+    /// that checks its clients must name them.
     std::string ca = {};
     peer_check verify = peer_check::by_role;
     /// The protocols to choose from by ALPN, the best first. A client that offers others only is
@@ -44,8 +45,8 @@ struct context_options {
     /// For how long a client may resume a session without the costly part of the handshake. Zero:
     /// never.
     std::chrono::seconds session_life = std::chrono::hours(2);
-    /// The secret from which a server makes the keys of session tickets, a new one each hour. Servers
-    /// with the same secret resume each other's sessions: the processes of a prefork::run(), for
+    /// At least 32 random bytes, from which a server makes the keys of session tickets, new ones each hour.
+    /// Servers with the same secret resume each other's sessions: the processes of a prefork::run(), for
     /// example. Empty: a random one, which only this context has.
     std::string ticket_secret = {};
 };
@@ -87,7 +88,7 @@ public:
 
     /// Sets the certificate of a server for clients that ask for this host name (SNI). A name of the
     /// form `*.example.org` is that of each host one level below. A second call with the same name
-    /// replaces the first.
+    /// replaces the first. session_life and ticket_secret are those of the context.
     ///
     /// \throws  what the constructor throws, also for an empty host.
     /// \blocks  to read files.
