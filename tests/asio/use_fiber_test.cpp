@@ -149,7 +149,7 @@ TEST(use_fiber_of_asio, a_stop_cancels_the_operation_if_that_is_asked_for) {
         });
         this_fiber::sleep_for(5ms);
         waiting.request_stop();
-        EXPECT_THROW(waiting.join(), cancelled);
+        EXPECT_THROW(waiting.join(), fiber_cancelled);
         EXPECT_TRUE(was_stopped);
     });
 }
@@ -166,7 +166,7 @@ TEST(use_fiber_of_asio, without_that_the_operation_ends_first) {
         });
         this_fiber::sleep_for(5ms);
         waiting.request_stop();
-        EXPECT_THROW(waiting.join(), cancelled);
+        EXPECT_THROW(waiting.join(), fiber_cancelled);
         EXPECT_TRUE(ended);
     });
 }

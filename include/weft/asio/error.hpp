@@ -35,12 +35,14 @@ private:
     const std::error_category& of_;
 };
 
-/// The same error with the category of Boost: system and generic errors keep their meaning, and compare
-/// with those of Boost.
+/// The same error with the category of Boost: system and generic errors keep their meaning, as do those that
+/// mean one of them, and compare with those of Boost.
 inline boost::system::error_code to_boost(const std::error_code& e) {
     if (!e) return {};
     if (e.category() == std::system_category()) return {e.value(), boost::system::system_category()};
     if (e.category() == std::generic_category()) return {e.value(), boost::system::generic_category()};
+    if (const auto meaning = e.default_error_condition(); meaning.category() == std::generic_category())
+        return {meaning.value(), boost::system::generic_category()};
     return {e.value(), boost_category::for_category(e.category())};
 }
 
