@@ -25,7 +25,7 @@ set(CPACK_DEBIAN_LIBRARIES_DESCRIPTION "The shared libraries: what a program nee
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libweft-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libweft0 (= ${PROJECT_VERSION}), libhiredis-dev, zlib1g-dev, libzstd-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libweft0 (= ${PROJECT_VERSION}), libhiredis-dev, libssl-dev, zlib1g-dev, libzstd-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "What programs are built with: headers, static libraries, and files for CMake, pkg-config and gdb.")
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME weft)

@@ -9,6 +9,7 @@ if(PkgConfig_FOUND)
     pkg_check_modules(zlib QUIET IMPORTED_TARGET "zlib>=1.2.11")
     pkg_check_modules(libzstd QUIET IMPORTED_TARGET "libzstd>=1.4")
     pkg_check_modules(hiredis QUIET IMPORTED_TARGET hiredis)
+    pkg_check_modules(openssl QUIET IMPORTED_TARGET "openssl>=3.0")
     pkg_check_modules(gmp QUIET IMPORTED_TARGET gmp)
 endif()
 if(PkgConfig_FOUND AND (WEFT_TESTS OR WEFT_EXAMPLES) AND NOT CMAKE_CROSSCOMPILING)   # clients that block, for the hooks

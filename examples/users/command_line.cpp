@@ -23,8 +23,13 @@ int refuse(const CLI::App& program, std::string reason) {
 void add_serve(CLI::App& command, serve_options& options) {
     command.add_option("--listen", options.listen, "address and port, or unix:/path; port 0 picks one")
         ->type_name("HOST:PORT")->capture_default_str();
-    command.add_option("--store", options.store, "an SQLite file, made if it is not there, or a Redis server")
+    command.add_option("--store", options.store, "an SQLite file, made if it is not there, or a Redis server (rediss:// with TLS)")
         ->type_name("FILE|redis://H:P")->capture_default_str();
+    command.add_option("--store-ca", options.store_ca, "authorities that a rediss:// server's certificate must be from, in PEM; default: the system's")
+        ->type_name("FILE");
+    command.add_option("--tls-cert", options.tls_certificate, "serve https:// with this certificate and those between it and its authority, in PEM")
+        ->type_name("FILE");
+    command.add_option("--tls-key", options.tls_key, "the key of the certificate, in PEM; SIGHUP reads both again")->type_name("FILE");
     command.add_option("--workers", options.workers, "threads that run fibers; 0: one per usable CPU")
         ->check(CLI::Range(0, 1024))->type_name("N")->capture_default_str();
     command.add_option("--processes", options.processes, "worker processes that share the port, replaced by SIGHUP (weft reload); 0: one per usable CPU")

@@ -9,7 +9,7 @@ class App;
 
 namespace users {
 
-/// Adds --listen, --store, --workers, --processes and --grace; the command then serves.
+/// Adds --listen, --store, --store-ca, --tls-cert, --tls-key, --workers, --processes and --grace; the command then serves.
 void add_serve(CLI::App& command, serve_options&);
 
 /// Parses and runs.

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -18,43 +19,84 @@ namespace users {
 
 namespace {
 
-/// A URL where there is one: a Unix socket has none.
-std::string shown(const weft::net::endpoint& at) { return (at.host.starts_with("unix:") ? "" : "http://") + to_string(at); }
+weft::tls::context_options certificate_of(const serve_options& o) {
+    if (o.tls_certificate.empty() || o.tls_key.empty())
+        throw std::invalid_argument("--tls-cert and --tls-key belong together; " + std::string(o.tls_key.empty() ? "--tls-key" : "--tls-cert") +
+                                    " is missing");
+    return {.certificate_chain = o.tls_certificate, .private_key = o.tls_key};
+}
+
+std::unique_ptr<weft::tls::context> make_context(const serve_options& o) {
+    if (o.tls_certificate.empty() && o.tls_key.empty()) return nullptr;
+    return std::make_unique<weft::tls::context>(certificate_of(o));
+}
+
+void say_where(const serve_options& o, const weft::net::endpoint& at) {
+    // A Unix socket has no URL.
+    const char* const scheme = at.host.starts_with("unix:") ? "" : o.tls_certificate.empty() ? "http://" : "https://";
+    std::cout << "listening on " << scheme << to_string(at) << std::endl;  // flushed: scripts wait for it
+}
 
 }  // namespace
 
-site::site(const serve_options& options) : data_(open_store(options.store)), service_(app_, *data_) {
-    app_.listen(weft::net::endpoint::parse(options.listen), {.max_body_bytes = longest_user_json});
+site::site(const serve_options& options)
+    : options_(options), tls_(make_context(options)), data_(open_store(options.store, options.store_ca)), service_(app_, *data_) {
+    app_.listen(weft::net::endpoint::parse(options.listen), {.max_body_bytes = longest_user_json, .tls = tls_.get()});
 }
 
-site::site(const serve_options& options, weft::tcp::listener port) : data_(open_store(options.store)), service_(app_, *data_) {
-    app_.listen(std::move(port), {.max_body_bytes = longest_user_json});
+site::site(const serve_options& options, weft::tcp::listener port)
+    : options_(options), tls_(make_context(options)), data_(open_store(options.store, options.store_ca)), service_(app_, *data_) {
+    app_.listen(std::move(port), {.max_body_bytes = longest_user_json, .tls = tls_.get()});
 }
+
+void site::reload_certificate() {
+    if (tls_) tls_->reload(certificate_of(options_));
+}
+
+namespace {
+
+/// Until it is stopped.
+void reload_at_signals(site& here) {
+    weft::io::signals reloads({SIGHUP});
+    for (;;) {
+        reloads.wait();
+        try {
+            here.reload_certificate();
+        } catch (const std::exception& e) {
+            std::cerr << "users: the certificate stays as it was: " << e.what() << std::endl;
+        }
+    }
+}
+
+}  // namespace
 
 void serve(const serve_options& options) {
     weft::io::raise_descriptor_limit();
     weft::run([&] {
         site here(options);
         weft::io::signals requests({SIGINT, SIGTERM});
+        auto certificates = here.is_secure() ? std::optional(weft::spawn({.name = "certificates"}, [&] { reload_at_signals(here); }))
+                                             : std::nullopt;
         const auto ending = weft::spawn({.name = "signals"}, [&] {
             requests.wait();
             here.stop(options.grace);
             requests.wait();
             here.stop(std::chrono::nanoseconds::zero());
         });
-        std::cout << "listening on " << shown(here.local()) << std::endl;  // flushed: scripts wait for it
+        say_where(options, here.local());
         here.serve();
+        if (certificates) certificates->request_stop();
     }, {.workers = options.workers});
 }
 
 void serve_with_processes(const serve_options& options) {
     weft::io::raise_descriptor_limit();                     // for the workers, too
-    weft::run([&] { open_store(options.store); });          // so that a wrong one is one complaint, and not one of each worker
+    weft::run([&] { open_store(options.store, options.store_ca); make_context(options); });  // so that a wrong one is one complaint, and not one of each worker
     const weft::prefork::options how{
         .processes = *options.processes,
         .listen = {weft::net::endpoint::parse(options.listen)},
         .grace = options.grace,
-        .on_ready = [](auto at) { std::cout << "listening on " << shown(at.front()) << std::endl; },
+        .on_ready = [&](auto at) { say_where(options, at.front()); },
         .runtime = {.workers = options.workers},
     };
     const int code = weft::prefork::run(static_cast<int>(options.words.size()), options.words.data(), how, [&](weft::prefork::worker& w) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <weft/http/server.hpp>
+#include <weft/tls/context.hpp>
 
 #include "store.hpp"
 #include "users.hpp"
@@ -20,6 +21,9 @@ struct serve_options {
     unsigned workers = 0;                                   // 0: one per usable CPU, or in each of several processes its share of them
     std::chrono::nanoseconds grace = std::chrono::seconds(10);
     std::optional<unsigned> processes = {};                 // none: this process alone; 0: one per usable CPU
+    std::string tls_certificate = {};                       // files in PEM; empty: no TLS
+    std::string tls_key = {};
+    std::string store_ca = {};                              // for rediss://; empty: the authorities of the system
     std::span<char*> words = {};                            // of main(), to start the processes with
 };
 
@@ -38,14 +42,21 @@ public:
     void stop(std::chrono::nanoseconds grace) { app_.stop(grace); }
     void drain(std::chrono::nanoseconds grace) { app_.drain(grace); }
 
+    bool is_secure() const { return tls_ != nullptr; }
+    /// Reads the certificate and its key again, for new connections. \throws  as site().
+    void reload_certificate();
+
 private:
+    const serve_options options_;
+    const std::unique_ptr<weft::tls::context> tls_;  // null: no TLS
     const std::unique_ptr<users::store> data_;
     weft::http::server app_;
     users_service service_;
 };
 
-/// Raises the descriptor limit, starts a runtime, prints `listening on http://...`, and serves until SIGINT or SIGTERM; what is
+/// Raises the descriptor limit, starts a runtime, prints `listening on http://...` (https:// with a certificate), and serves until SIGINT or SIGTERM; what is
 /// in flight then has the grace to finish. A second signal ends it at once.
+/// SIGHUP reads the certificate again.
 /// \throws  as site().
 void serve(const serve_options&);
 

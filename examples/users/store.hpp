@@ -28,6 +28,6 @@ public:
 
 /// `redis://...` or `redis+unix:///path` is a Redis server, anything else the path of an SQLite file, made if it is not there.
 /// \throws  std::invalid_argument, std::runtime_error naming what is wrong. An unreachable Redis is not: it may come up later.
-std::unique_ptr<store> open_store(const std::string& where);
+std::unique_ptr<store> open_store(const std::string& where, const std::string& ca = {});
 
 }  // namespace users

@@ -1,12 +1,16 @@
 // weft.hpp - includes the whole core: fibers, channels, actors, coroutines, TCP.
 //
 // Left out (the test check.umbrella finds whatever is neither here nor included):
+//   asio.hpp                   needs the headers of Boost
+//   asio/                      needs them, too
 //   explore.hpp                runs a program under many seeds, in tests
 //   net/simulated_network.hpp  a network in memory, for tests
 //   prefork.hpp                belongs to the library weft::prefork
 //   reductions.hpp             belongs to the library weft::reductions
 //   http/                      belongs to the library weft::http
 //   redis/                     belongs to the library weft::redis
+//   tls/                       belongs to the library weft::tls
+//   net/tls.hpp                includes tls/
 #pragma once
 
 #include <weft/actor.hpp>
@@ -46,6 +50,7 @@
 #include <weft/io/process.hpp>
 #include <weft/io/signal.hpp>
 #include <weft/io/stream.hpp>
+#include <weft/io/stream_layer.hpp>
 #include <weft/ivar.hpp>
 #include <weft/latch.hpp>
 #include <weft/linked_exit.hpp>

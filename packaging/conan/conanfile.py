@@ -2,7 +2,7 @@
 
     conan create packaging/conan [-o "weft/*:shared=True"] [-o "weft/*:system=True"]
 
-With `system` the headers of Boost, and zlib, zstd and hiredis, are those that the system has installed; otherwise they are packages of Conan.
+With `system` the headers of Boost, and zlib, zstd, hiredis and OpenSSL, are those that the system has installed; otherwise they are packages of Conan.
 CMake finds the installation's own weft-config.cmake, so the targets are those of docs/guide/16-your-build.md. Other generators see one
 component for each library, with the names of the installed pkg-config modules. A generator that knows no components takes all of them.
 """
@@ -23,8 +23,8 @@ class weft_recipe(ConanFile):
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "system": [True, False]}
-    default_options = {"shared": False, "http": True, "redis": True, "system": False}
+    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "tls": [True, False], "system": [True, False]}
+    default_options = {"shared": False, "http": True, "redis": True, "tls": True, "system": False}
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
@@ -47,6 +47,8 @@ class weft_recipe(ConanFile):
             self.requires("zstd/[>=1.4 <2]")
         if self.options.redis:
             self.requires("hiredis/[>=1 <2]")
+        if self.options.tls:
+            self.requires("openssl/[>=3 <4]")
 
     def layout(self):
         cmake_layout(self)
@@ -58,6 +60,7 @@ class weft_recipe(ConanFile):
         toolchain.cache_variables["WEFT_INSTALL"] = True
         toolchain.cache_variables["WEFT_HTTP"] = "ON" if self.options.http else "OFF"
         toolchain.cache_variables["WEFT_REDIS"] = "ON" if self.options.redis else "OFF"
+        toolchain.cache_variables["WEFT_TLS"] = "ON" if self.options.tls else "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
         PkgConfigDeps(self).generate()
@@ -91,6 +94,11 @@ class weft_recipe(ConanFile):
             redis = self.describe("weft_redis", "redis", "weft", *hiredis)
             if self.options.system and not self.options.shared:
                 redis.system_libs = ["hiredis"]
+        if self.options.tls:
+            openssl = [] if self.options.system else ["openssl::openssl"]
+            tls = self.describe("weft_tls", "tls", "weft", *openssl)
+            if self.options.system and not self.options.shared:
+                tls.system_libs = ["ssl", "crypto"]
 
     def describe(self, library, name, *requires):
         """The component of one library: what it is called, and the components that are linked with it."""

@@ -10,6 +10,8 @@
 //            that.
 #pragma once
 
+#include <weft/detail/export.hpp>
+
 #include <cstdint>
 #include <optional>
 
@@ -23,10 +25,10 @@ using futex_word = atomic<std::uint32_t>;
 // nanoseconds of CLOCK_MONOTONIC, which is the clock of std::chrono::steady_clock
 using monotonic_ns = std::int64_t;
 
-futex_result futex_wait(const futex_word& word, std::uint32_t expected,
+WEFT_EXPORT futex_result futex_wait(const futex_word& word, std::uint32_t expected,
                         std::optional<monotonic_ns> deadline = std::nullopt) noexcept;
 
 /// \returns how many sleepers were woken, at most n.
-int futex_wake(const futex_word& word, int n) noexcept;
+WEFT_EXPORT int futex_wake(const futex_word& word, int n) noexcept;
 
 }  // namespace weft::detail

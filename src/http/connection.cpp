@@ -66,6 +66,7 @@ http_connection::http_connection(http_service& service, io::byte_stream stream, 
       idle_since_(service_.awake.sweeps()),
       may_be_called_(presence_.can_call(stream_)),
       was_idle_(is_idle_) {
+    lent_.stream = &stream_;
     if (is_idle_) cold_at_ = deadline_after(service_.cold_after);
     service_.awake.enter(presence_);
 }

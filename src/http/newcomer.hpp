@@ -32,6 +32,8 @@ public:
     std::unique_ptr<idle_connection> serve();
 
 private:
+    /// \returns whether the connection goes on.
+    bool open_layer();
     void turn_away() noexcept;
 
     http_service* service_;

@@ -98,6 +98,12 @@ void http_service::report(const http::request& q, std::exception_ptr failure) co
 } catch (...) {  // the log failed; the answer does not depend on it
 }
 
+void http_service::report_bad_handshake(const net::endpoint& peer, std::exception_ptr why) const noexcept {
+    if (options.on_bad_handshake)
+        call_hook(
+            "on_bad_handshake", [&] { options.on_bad_handshake(peer, std::move(why)); }, &hook_failures);
+}
+
 void http_service::report(const http::cut_short& c) const noexcept try {
     if (options.on_cut_short)
         return call_hook(

@@ -98,6 +98,7 @@ public:
     // These call the hook, or print if there is none. Exceptions of hooks are ignored.
 
     void report(const http::request& q, std::exception_ptr failure) const noexcept;
+    void report_bad_handshake(const net::endpoint& peer, std::exception_ptr why) const noexcept;
     void report(const http::cut_short& c) const noexcept;
     void report(const http::access& a) const noexcept;
 

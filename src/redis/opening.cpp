@@ -75,7 +75,8 @@ io::byte_stream connect(const settings& of) {
     if (!of.url.path.empty())
         return of.options.connect ? of.options.connect({.host = of.url.path, .port = 0}) : unix_socket::stream::connect({.path = of.url.path});
     const net::endpoint server{.host = of.url.host, .port = of.url.port};
-    return of.options.connect ? of.options.connect(server) : connect_tcp(server, of.options.silence_timeout);
+    auto stream = of.options.connect ? of.options.connect(server) : connect_tcp(server, of.options.silence_timeout);
+    return of.url.tls ? of.options.tls->connect_over(std::move(stream), of.url.host) : std::move(stream);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ struct settings {
     settings(std::string_view address, const weft::redis::client_options& o)
         : url(parse_url(address)), options(o), rules(o.module_commands), protocol(checked_protocol(o.protocol)) {
         if (!options.connect) check_path_of_socket(url);
+        if (url.tls && !options.tls)
+            throw std::invalid_argument("redis: the URL begins with rediss://, which needs client_options::tls, a tls::context");
     }
 
     const server_url url;

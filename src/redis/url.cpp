@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view reason) {
     throw std::invalid_argument("redis URL: " + std::string(reason) +
-                                "; expected redis://[[user]:password@]host[:port][/database]"
+                                "; expected redis://[[user]:password@]host[:port][/database], rediss://... with TLS,"
                                 " or redis+unix://[[user]:password@]/path[?db=N]");
 }
 
@@ -118,11 +118,11 @@ void check_path_of_socket(const server_url& url) {
 
 server_url parse_url(std::string_view url) {
     if (skip(url, "unix://") || skip(url, "redis+unix://")) return parse_unix(url);
-    if (url.starts_with("rediss://")) refuse("TLS (rediss://) is not supported");
-    if (!skip(url, "redis://")) refuse("it must begin with redis://, redis+unix:// or unix://");
+    server_url parsed;
+    parsed.tls = skip(url, "rediss://");
+    if (!parsed.tls && !skip(url, "redis://")) refuse("it must begin with redis://, rediss://, redis+unix:// or unix://");
     if (url.find_first_of("?#") != std::string_view::npos) refuse("'?' and '#' have no meaning here");
 
-    server_url parsed;
     if (const auto at = url.rfind('@'); at != std::string_view::npos) {
         parse_login(url.substr(0, at), parsed);
         url.remove_prefix(at + 1);

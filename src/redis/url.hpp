@@ -11,6 +11,7 @@ struct server_url {
     std::string path;  // of a Unix socket; empty: host and port are meant
     std::string host;
     std::uint16_t port = 6379;
+    bool tls = false;                // the connection begins with TLS
     std::string user;                // empty: the default user
     std::string password;            // empty: no AUTH
     unsigned database = 0;
@@ -19,8 +20,9 @@ struct server_url {
     std::string name() const;
 };
 
-/// Parses redis://[[user]:password@]host[:port][/database], redis+unix://[[user]:password@]/path[?db=N]
-/// or unix:///path[?db=N]. User, password and path are percent-encoded, an IPv6 host is in brackets.
+/// Parses redis://[[user]:password@]host[:port][/database], rediss:// with the same parts,
+/// redis+unix://[[user]:password@]/path[?db=N], or unix:///path[?db=N]. User, password and path are
+/// percent-encoded, an IPv6 host is in brackets.
 /// \throws  std::invalid_argument naming the part that is wrong; it never shows the password.
 server_url parse_url(std::string_view url);
 

@@ -41,13 +41,14 @@ def targets(name):
 
 
 def check_switches():
-    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF", "-DWEFT_EXAMPLES=ON")
+    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF", "-DWEFT_TLS=OFF", "-DWEFT_EXAMPLES=ON")
     made = targets("off") if well else ""
-    expect("OFF leaves both libraries out, and the programs that need them", "guide_echo" in made
-           and not any(target in made for target in ("weft_http", "weft_redis", "guide_service"))
-           and "http skipped: WEFT_HTTP is OFF" in said and "redis skipped: WEFT_REDIS is OFF" in said, said)
+    expect("OFF leaves the libraries out, and the programs that need them", "guide_echo" in made
+           and not any(target in made for target in ("weft_http", "weft_redis", "weft_tls", "guide_service"))
+           and all(f"{name} skipped: WEFT_{name.upper()} is OFF" in said for name in ("http", "redis", "tls")), said)
     well, said = weft("auto", *BARE_MACHINE)
-    expect("AUTO leaves out what cannot be built", well and "weft_http" not in targets("auto") and "weft_redis" not in targets("auto"), said)
+    expect("AUTO leaves out what cannot be built", well
+           and not any(target in targets("auto") for target in ("weft_http", "weft_redis", "weft_tls")), said)
     well, said = weft("http", "-DWEFT_HTTP=ON", *BARE_MACHINE)
     expect("ON without Boost is an error that names its package", not well and "WEFT_HTTP is ON, but libboost-dev" in said, said)
     well, said = weft("coders", "-DWEFT_HTTP=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON")
@@ -55,6 +56,8 @@ def check_switches():
            and "libzstd-dev" in said and "pkg-config" in said and "libboost-dev" not in said, said)
     well, said = weft("redis", "-DWEFT_REDIS=on", "-DWEFT_HTTP=OFF", *BARE_MACHINE)
     expect("ON without hiredis is an error that names its package", not well and "WEFT_REDIS is ON, but libhiredis-dev" in said, said)
+    well, said = weft("tls", "-DWEFT_TLS=on", "-DWEFT_HTTP=OFF", *BARE_MACHINE)
+    expect("ON without OpenSSL is an error that names its package", not well and "WEFT_TLS is ON, but libssl-dev" in said, said)
     well, said = weft("perhaps", "-DWEFT_HTTP=perhaps")
     expect("another word is an error that names the three", not well and 'WEFT_HTTP is AUTO, ON or OFF, not "perhaps"' in said, said)
 
@@ -77,13 +80,14 @@ def check_parts_of_another_project():
 project(parent LANGUAGES CXX)
 set(WEFT_HTTP OFF)
 set(WEFT_REDIS OFF)
+set(WEFT_TLS OFF)
 add_subdirectory("{source}" weft)
 foreach(target IN ITEMS weft::weft weft::reductions)
     if(NOT TARGET ${{target}})
         message(FATAL_ERROR "there is no ${{target}}")
     endif()
 endforeach()
-foreach(target IN ITEMS weft::http weft::redis weft_cli)
+foreach(target IN ITEMS weft::http weft::redis weft::tls weft_cli)
     if(TARGET ${{target}})
         message(FATAL_ERROR "there is ${{target}}")
     endif()
@@ -112,28 +116,30 @@ def check_components():
     (outside / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
 project(outside LANGUAGES CXX)
 find_package(weft ${ASKED})
-message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_redis_FOUND}")
+message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_redis_FOUND} tls=${weft_tls_FOUND}")
 """)
 
     def ask(folder, asked, *options):
         return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}", *options)
 
-    off, bare = installation("off", "off", "http", "redis"), installation("auto", "auto", "http", "redis")
+    off, bare = installation("off", "off", "http", "redis", "tls"), installation("auto", "auto", "http", "redis", "tls")
     for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork reductions lockcheck hooks c",
-                  "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis"):
+                  "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis tls"):
         well, said = ask(off, asked)
-        expect(f"find_package(weft {asked}) succeeds without http and redis", well and "core=TRUE http=FALSE redis=FALSE" in said, said)
+        expect(f"find_package(weft {asked}) succeeds without http, redis and tls", well and "core=TRUE http=FALSE redis=FALSE tls=FALSE" in said, said)
     for folder, asked, sentence in (
             (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, prefork, reductions, lockcheck, hooks, c"),
             (off, "core redis", "component redis was not built: WEFT_REDIS was OFF; here are"),
             (bare, "weft http", "component http was not built: libboost-dev (1.74 or later), zlib1g-dev (1.2.11 or later), libzstd-dev (1.4 or later), or pkg-config to find them, was missing; here are"),
             (bare, "redis", "component redis was not built: libhiredis-dev, or pkg-config to find it, was missing; here are"),
+            (bare, "tls", "component tls was not built: libssl-dev (3.0 or later), or pkg-config to find it, was missing; here are"),
             (bare, "htpt", "weft has no component htpt; here are: core, prefork, reductions, lockcheck, hooks, c")):
         well, said = ask(folder, f"REQUIRED COMPONENTS {asked}")
         expect(f"COMPONENTS {asked}: '{sentence}'", not well and sentence in said, said)
 
     whole = installation("whole", "auto")
     for asked, sentence in (("http", "component http cannot be linked: pkg-config does not know zlib>=1.2.11 (zlib1g-dev); here are: core, prefork, reductions"),
+                            ("tls", "component tls cannot be linked: pkg-config does not know openssl>=3.0 (libssl-dev); here are"),
                             ("redis", "component redis cannot be linked: pkg-config does not know hiredis (libhiredis-dev); here are")):
         well, said = ask(whole, f"REQUIRED COMPONENTS {asked}", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON", "-Dweft_USE_STATIC_LIBS=ON")
         expect(f"a static {asked} without what it is linked with: '{sentence}'", not well and sentence in said, said)

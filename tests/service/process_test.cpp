@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -10,11 +13,13 @@
 
 #include <weft/io/limits.hpp>
 #include <weft/net/tcp.hpp>
+#include <weft/net/tls.hpp>
 
 #include "service/support/http_call.hpp"
 #include "service/support/places.hpp"
 #include "service/support/resident.hpp"
 #include "service/support/service_process.hpp"
+#include "support/eventually.hpp"
 #include "support/scale.hpp"
 
 namespace {
@@ -46,6 +51,49 @@ TEST(weft_command, serves_and_ends_with_0_at_a_signal) {
     }
     service_process again(serve(place.store()));
     EXPECT_EQ(http_call(again.port(), "GET", "/users/1").status, 200) << "the file kept it";
+}
+
+/// Makes a certificate, and writes it where the service reads it. \returns it.
+std::string write_certificate(const std::filesystem::path& folder) {
+    const auto pair = weft::tls::self_signed();
+    std::ofstream(folder / "server.pem") << pair.certificate;
+    std::ofstream(folder / "server.key") << pair.key;
+    return pair.certificate;
+}
+
+/// One request by TLS, which trusts only this certificate. \returns whether it was answered.
+bool is_answered(std::uint16_t port, const std::string& certificate) {
+    const weft::tls::context trusting({.ca = certificate});
+    try {
+        auto s = weft::tls::stream::connect({.host = "127.0.0.1", .port = port}, trusting);
+        s.write_all("GET /users/nobody HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        std::string begin(12, ' ');
+        s.read_exact(std::as_writable_bytes(std::span(begin)));
+        return begin == "HTTP/1.1 404";
+    } catch (const std::system_error&) {
+        return false;
+    }
+}
+
+TEST(weft_command, serves_by_TLS_and_reads_its_certificate_again) {
+    const sqlite_place place;
+    const auto first = write_certificate(place.folder);
+    const auto folder = place.folder.string();
+    service_process weft(serve(place.store(), {"--tls-cert", folder + "/server.pem", "--tls-key", folder + "/server.key"}));
+    const auto port = weft.port("https");
+    EXPECT_TRUE(is_answered(port, first));
+    const auto second = write_certificate(place.folder);
+    EXPECT_FALSE(is_answered(port, second));
+    weft.signal(SIGHUP);
+    EXPECT_TRUE(weft::test::eventually([&] { return is_answered(port, second); }));
+    EXPECT_FALSE(is_answered(port, first));
+    std::ofstream(place.folder / "server.key") << "nonsense";
+    weft.signal(SIGHUP);
+    weft.signal(SIGHUP);
+    EXPECT_TRUE(is_answered(port, second)) << "what is no good changes nothing";
+    weft.signal(SIGTERM);
+    EXPECT_EQ(weft.exit_code(), 0);
+    EXPECT_THAT(weft.errors(), HasSubstr("the certificate stays as it was"));
 }
 
 TEST(weft_command, finishes_what_is_in_flight_after_SIGTERM) {
@@ -142,6 +190,10 @@ TEST(weft_command, wrong_words_give_one_line_and_2) {
     expect_one_line_and_2(serve(place.folder / "no/such/users.db"), "no/such/users.db");
     expect_one_line_and_2(serve("redis://host:port"), "port");
     expect_one_line_and_2(serve("mysql://host"), "mysql://");
+    expect_one_line_and_2(serve(place.store(), {"--tls-cert", "server.pem"}), "--tls-key is missing");
+    expect_one_line_and_2(serve(place.store(), {"--tls-key", "server.key"}), "--tls-cert is missing");
+    expect_one_line_and_2(serve(place.store(), {"--tls-cert", "/no/such", "--tls-key", "/no/such"}), "/no/such");
+    expect_one_line_and_2(serve("rediss://host", {"--store-ca", "/no/such"}), "/no/such");
 }
 
 TEST(weft_command, a_port_in_use_gives_one_line_and_2) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <system_error>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include <weft/detail/export.hpp>
@@ -52,6 +53,7 @@ using stream_pieces = std::span<const std::span<const std::byte>>;
 
 /// One table per type of stream. Every operation has the form with an error code.
 struct stream_operations {
+    const std::type_info* type;
     void (*move)(stream_room& from, stream_room& to) noexcept;  // `to` is empty, and `from` is then
     void (*destroy)(stream_room&) noexcept;
     std::size_t (*read_some)(stream_room&, std::span<std::byte>, std::error_code&);
@@ -183,7 +185,8 @@ struct operations_on {
     }
     static void destroy_watch(select_watch& w) noexcept { static_cast<watch_of<S>&>(w).~watch_of<S>(); }
 
-    static constexpr stream_operations table{.move = move,
+    static constexpr stream_operations table{.type = &typeid(S),
+                                             .move = move,
                                              .destroy = destroy,
                                              .read_some = read_some,
                                              .write_some = write_some,

@@ -15,6 +15,10 @@
 #include <weft/http/headers.hpp>
 #include <weft/net/endpoint.hpp>
 
+namespace weft::io {
+class byte_stream;
+}
+
 namespace weft::detail {
 
 /// The data that a connection lends to its requests.
@@ -26,6 +30,7 @@ struct lent_connection {
     // The body of the request being handled, if it is still arriving.
     body_source* arriving = nullptr;
     std::optional<http::body_reader> reader = {};  // made by the router
+    const io::byte_stream* stream = nullptr;
 };
 
 /// The endpoint from which a request came. The connection lends it while the connection lasts; a
@@ -149,6 +154,16 @@ public:
     /// The other end of the connection: the client, or a proxy in front of it. Empty if the request
     /// did not come from a connection, or the client had already gone.
     [[nodiscard]] const net::endpoint& peer() const noexcept { return parts_.peer.get(); }
+
+    /// The connection, for what only its kind knows: the client's certificate, for example, is
+    /// `q.connection()->target<tls::stream>()->peer()`. Null for a copy, and if the request did not come
+    /// from a connection.
+    ///
+    /// \lifetime  that of the handler's call.
+    [[nodiscard]] const io::byte_stream* connection() const noexcept {
+        const auto* const from = parts_.peer.lent();
+        return from ? from->stream : nullptr;
+    }
 
     request_parts& parts() noexcept {
         asked_.clear();

@@ -16,6 +16,7 @@
 #include <weft/http/message.hpp>
 #include <weft/http/router.hpp>
 #include <weft/io/byte_listener.hpp>
+#include <weft/io/stream_layer.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/tcp.hpp>
 #include <weft/no_limit.hpp>
@@ -57,6 +58,9 @@ struct server_options {
     /// Whether handlers run in this_fiber::as_thread: a client library that keeps something per thread may
     /// be used in them, and with runtime_options::hooks one that blocks.
     bool as_threads = false;
+    /// What connections begin with, such as TLS: `&context` of a tls::context, which must stay as long as the
+    /// server. The handshake runs on the connection's fiber, within header_timeout. nullptr: nothing.
+    const io::stream_layer* tls = nullptr;
     /// When this many are open, further ones wait to be accepted. Must not be zero.
     std::size_t max_connections = 100000;
 
@@ -70,6 +74,9 @@ struct server_options {
     /// or the grace of stop() is over. The connection is reset, so that the client cannot take the
     /// part it has for the whole. Default: writes its to_string() to stderr.
     std::function<void(const cut_short&)> on_cut_short = {};
+    /// Called for a connection that is given up because its handshake has failed, with the peer and a
+    /// std::system_error, for example of tls::errc. Default: nothing, since scanners cause many.
+    std::function<void(const net::endpoint&, std::exception_ptr)> on_bad_handshake = {};
     /// Called after each answer; common_log_line() makes a line of it.
     /// Default: nothing, at no cost.
     std::function<void(const access&)> on_access = {};

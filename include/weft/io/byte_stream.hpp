@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include <weft/detail/export.hpp>
@@ -186,6 +187,17 @@ public:
     /// can say so: a TCP connection is reset.
     void abort() noexcept { operations_->abort(room_); }
     [[nodiscard]] bool is_open() const noexcept { return operations_->is_open(room_); }
+
+    /// \returns  the stream inside, if it is an S; else null. For what only one kind has, such as
+    ///           tls::stream::peer().
+    template <class S>
+    [[nodiscard]] S* target() noexcept {
+        return *operations_->type == typeid(S) ? &detail::stream_in<S>(room_) : nullptr;
+    }
+    template <class S>
+    [[nodiscard]] const S* target() const noexcept {
+        return *operations_->type == typeid(S) ? &detail::stream_in<S>(room_) : nullptr;
+    }
 
     /// How many bytes were written that the peer is not known to have; 0 if the stream cannot tell.
     [[nodiscard]] std::size_t unacknowledged() const noexcept { return operations_->unacknowledged(room_); }

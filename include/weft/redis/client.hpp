@@ -19,6 +19,7 @@
 #include <weft/detail/export.hpp>
 #include <weft/detail/timeouts.hpp>
 #include <weft/io/byte_stream.hpp>
+#include <weft/io/stream_layer.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/redis/argument.hpp>
 #include <weft/redis/error.hpp>
@@ -51,7 +52,10 @@ struct client_options {
     /// 2, or 3 for replies with the types set, map, double, bool, big_number and verbatim, which need
     /// Redis 6 or later and a weft that was built with hiredis 1.1 or later.
     int protocol = 2;
-    /// Opens the connections, instead of tcp::stream::connect(): through TLS, a tunnel, or a
+    /// What connections to a rediss:// server begin with: `&context` of a tls::context, which must stay as
+    /// long as the client. The server's certificate must have the host name of the URL.
+    const io::stream_layer* tls = nullptr;
+    /// Opens the connections, instead of tcp::stream::connect(): through a tunnel, or a
     /// net::simulated_network. It is given the host and port of the URL, or the path of a Unix
     /// socket as the host and port 0. It runs on a fiber of the client, within connect_timeout; it may
     /// park and throw. What it throws is the reason that commands fail with. The destructor of the
@@ -81,7 +85,8 @@ struct client_options {
 /// \cost    its share of one write and one read.
 class WEFT_EXPORT client {
 public:
-    /// `url` is redis://[[user]:password@]host[:port][/database]; for a Unix socket
+    /// `url` is redis://[[user]:password@]host[:port][/database], or rediss:// with the same parts for a
+    /// connection with TLS (client_options::tls); for a Unix socket
     /// unix:///path/of/socket or redis+unix://[[user]:password@]/path/of/socket, behind which ?db=N
     /// may choose a database. User, password and path are percent-encoded. The constructor does not
     /// wait for the server.

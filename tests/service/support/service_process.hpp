@@ -52,11 +52,11 @@ public:
     service_process& operator=(const service_process&) = delete;
 
     /// Waits for the line that says where it listens.
-    std::uint16_t port() {
+    std::uint16_t port(const std::string& scheme = "http") {
         std::string line;
         char c;
         while (readable(out_) && ::read(out_, &c, 1) == 1 && c != '\n') line += c;
-        const std::string before = "listening on http://127.0.0.1:";
+        const std::string before = "listening on " + scheme + "://127.0.0.1:";
         if (!line.starts_with(before)) throw std::runtime_error("it printed: " + line + everything(err_));
         return static_cast<std::uint16_t>(std::stoi(line.substr(before.size())));
     }

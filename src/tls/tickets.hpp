@@ -1,0 +1,45 @@
+// tickets.hpp - the keys of a server's session tickets, a new one each hour.
+//
+// The keys of an hour are made from one secret and the number of the hour [RFC5869, the second step]. So
+// processes with the same secret agree on them without a word between them, and none is ever stored.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weft::detail {
+
+struct ticket_keys {
+    std::array<unsigned char, 16> name;  // in the ticket, so that its keys are found again
+    std::array<unsigned char, 32> cipher;
+    std::array<unsigned char, 32> mac;
+};
+
+class tls_tickets {
+public:
+    /// \param secret  empty: a random one. \throws std::invalid_argument if it is short
+    explicit tls_tickets(std::string_view secret);
+
+    /// The keys with which tickets are made now. \returns empty if OpenSSL fails.
+    std::optional<ticket_keys> current() const noexcept;
+    /// The keys with that name, if they are those of this hour or one of the two before it.
+    std::optional<ticket_keys> find(const unsigned char* name) const noexcept;
+
+    /// Gives OpenSSL the keys to make a ticket, or to open the one that has keys of that name.
+    /// \returns  1; 2 if the ticket should be replaced; 0 if its keys are not known; -1 on failure.
+    int set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool makes) const noexcept;
+
+private:
+    std::optional<ticket_keys> of_hour(std::int64_t hour) const noexcept;
+
+    std::string secret_;
+};
+
+}  // namespace weft::detail
