@@ -1,0 +1,53 @@
+// blocks.cpp - a program whose fiber blocks in a call that no hook sees, while another one wants the worker.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <thread>
+
+#include <weft/fiber.hpp>
+#include <weft/runtime.hpp>
+#include <weft/scope.hpp>
+
+using namespace std::chrono_literals;
+
+extern "C" __attribute__((noinline, visibility("default"))) long blocks_past_the_hooks(int fd) {
+    char byte = 0;
+    const long n = ::syscall(SYS_read, fd, &byte, 1);
+    asm volatile("");  // it returns here, and is no tail call
+    return n;
+}
+
+int main() {
+    constexpr int calls = 3;
+    int ends[2];
+    if (::pipe(ends) != 0) return 1;
+    std::atomic<int> asked{0};
+    // What a call waits for comes long after the monitor must have seen it.
+    std::thread writer([&] {
+        for (int i = 0; i < calls; ++i) {
+            for (int seen; (seen = asked.load()) <= i;) asked.wait(seen);
+            std::this_thread::sleep_for(200ms);
+            if (::write(ends[1], "x", 1) != 1) return;
+        }
+    });
+    weft::runtime rt({.workers = 1, .on_hog = [](const weft::hog_report&) {}});
+    rt.run([&] {
+        weft::with_scope([&](weft::scope& s) {
+            std::atomic<bool> is_over{false};
+            s.spawn([&] {
+                while (!is_over) weft::this_fiber::sleep_for(1ms);
+            });
+            for (int i = 0; i < calls; ++i) {
+                weft::this_fiber::sleep_for(1ms);
+                asked.fetch_add(1);
+                asked.notify_one();
+                if (blocks_past_the_hooks(ends[0]) != 1) break;
+            }
+            is_over = true;
+        });
+    });
+    writer.join();
+    std::printf("%d\n", calls);
+}
