@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -14,10 +16,23 @@
 #include "base/fork.hpp"
 #include "base/futex_lock.hpp"
 #include "io/hooked/waits.hpp"
+#include "runtime/dump/code_names.hpp"
 #include "sync/address_wait.hpp"
 
 namespace weft::detail {
 namespace {
+
+// A stop ends each wait at once, so the library's loop computes.
+void tell_of_retries(const hook_call& c, unsigned times) noexcept {
+    const int error = errno;  // HOOK_TABLE-2
+    try {
+        const auto line = "weft: " + place_of(c.caller) + " has called " + c.name + " " + std::to_string(times) +
+                          " times in a row in a fiber that is to stop, and has got ECANCELED each time\n";
+        std::fputs(line.c_str(), stderr);
+    } catch (const std::exception&) {  // no memory: it is not told
+    }
+    errno = error;
+}
 
 constinit const hook_table table{
     .in_fiber = is_in_hooked_fiber,
@@ -34,6 +49,7 @@ constinit const hook_table table{
     .condition_wait = condition_wait,
     .condition_wake = condition_wake,
     .parked_for_conditions = &parked_for_conditions,
+    .retries = tell_of_retries,
 };
 
 futex_lock hooks_lock;

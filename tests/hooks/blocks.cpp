@@ -1,8 +1,10 @@
-// blocks.cpp - a program whose fiber blocks in a call that no hook sees, while another one wants the worker.
+// blocks.cpp - what the audit has to name: a fiber that blocks in a call that no hook sees, while another one
+// wants the worker; and, as `blocks retries`, one that is to stop and calls again and again.
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <thread>
 
@@ -19,7 +21,28 @@ extern "C" __attribute__((noinline, visibility("default"))) long blocks_past_the
     return n;
 }
 
-int main() {
+extern "C" __attribute__((noinline, visibility("default"))) int retries_for_long(int fd) {
+    char byte = 0;
+    int n = 0;
+    for (; n < 2'500 && ::read(fd, &byte, 1) < 0 && errno == ECANCELED; ++n) continue;
+    return n;
+}
+
+int retry() {
+    int ends[2];
+    if (::pipe(ends) != 0) return 1;
+    weft::runtime rt({.workers = 1});
+    rt.run([&] {
+        auto f = weft::spawn({.as_thread = true}, [&] { std::printf("%d\n", retries_for_long(ends[0])); });
+        weft::this_fiber::sleep_for(1ms);
+        f.request_stop();
+        f.join();
+    });
+    return 0;
+}
+
+int main(int argc, char**) {
+    if (argc > 1) return retry();
     constexpr int calls = 3;
     int ends[2];
     if (::pipe(ends) != 0) return 1;

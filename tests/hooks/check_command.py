@@ -47,6 +47,10 @@ def main():
     calls = int(r.stdout)
     times, in_all, longest = (int(said[0][i]) for i in (4, 6, 10)) if said else (0, 0, 0)
     expect("how often, and for how long", times == calls and 50 * calls <= in_all < 60_000 and 50 <= longest <= in_all, r)
+
+    r = run(blocks, "retries", LD_PRELOAD=library, WEFT_HOOKS="1")
+    expect("a place that calls again after each ECANCELED is named, once", r.returncode == 0 and r.stdout == "2500\n" and r.stderr.count("\n") == 1
+           and "retries_for_long+0x" in r.stderr and "read 1000 times in a row" in r.stderr, r)
     for words, said in ((["run", "--hooks"], "which program"), (["run", reads], "--hooks"), (["run", "--hooks", "/none/such"], "No such file"),
                         (["hooks", "1"], "does not serve dumps"), (["hooks"], "PID is required")):
         r = run(weft, *words)
