@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,6 +22,8 @@ struct serve_options {
     std::chrono::nanoseconds grace = std::chrono::seconds(10);
     std::optional<unsigned> processes = {};                 // none: this process alone; 0: one per usable CPU
     std::span<char*> words = {};                            // of main(), to start the processes with
+    std::function<std::unique_ptr<users::store>(const std::string&)> open = open_store;   // what `store` means
+    bool store_blocks = false;                              // it calls libraries that block: runs where their calls park
 };
 
 /// Store, routes and server in one. Inside a runtime.
