@@ -115,8 +115,8 @@ struct hook_library {
     int (*adopt)(const char* object_file);
 };
 
-/// The function that the library exports as weft_take_hooks: it uses the table from now on. Null: it uses
-/// none. \returns null, and does nothing, if it was built for another version.
+/// The function that the library exports as weft_take_hooks: it uses the table from now on, for good.
+/// \returns null, and does nothing, if it was built for another version.
 using hook_taker = const hook_library* (*)(unsigned version, const hook_table*) noexcept;
 
 }  // namespace weft::detail

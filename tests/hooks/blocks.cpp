@@ -1,6 +1,7 @@
 // blocks.cpp - what the audit has to name: a fiber that blocks in a call that no hook sees, while another one
 // wants the worker; and, as `blocks retries`, one that is to stop and calls again and again.
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,6 +20,11 @@ extern "C" __attribute__((noinline, visibility("default"))) long blocks_past_the
     const long n = ::syscall(SYS_read, fd, &byte, 1);
     asm volatile("");  // it returns here, and is no tail call
     return n;
+}
+
+extern "C" __attribute__((noinline, visibility("default"))) int blocks_in_the_hooks() {
+    const timespec t{0, 200'000'000};
+    return ::clock_nanosleep(CLOCK_BOOTTIME, 0, &t, nullptr);  // of a clock that hooks leave alone
 }
 
 extern "C" __attribute__((noinline, visibility("default"))) int retries_for_long(int fd) {
@@ -57,8 +63,8 @@ int main(int argc, char**) {
     });
     weft::runtime rt({.workers = 1, .on_hog = [](const weft::hog_report&) {}});
     rt.run([&] {
+        std::atomic<bool> is_over{false};
         weft::with_scope([&](weft::scope& s) {
-            std::atomic<bool> is_over{false};
             s.spawn([&] {
                 while (!is_over) weft::this_fiber::sleep_for(1ms);
             });
@@ -68,6 +74,7 @@ int main(int argc, char**) {
                 asked.notify_one();
                 if (blocks_past_the_hooks(ends[0]) != 1) break;
             }
+            s.spawn({.as_thread = true}, [] { static_cast<void>(blocks_in_the_hooks()); }).join();
             is_over = true;
         });
     });
