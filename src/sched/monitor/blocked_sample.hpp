@@ -30,7 +30,7 @@ struct blocked_sample {
     std::array<std::uintptr_t, 256> words;
 };
 
-/// Fills `into` in. Waits for nothing that the thread may hold: the monitor calls it. \cost  a few microseconds.
+/// Fills `into` in. Waits for nothing that the thread may hold: the monitor calls it. \cost  some ten microseconds.
 void sample_blocked_thread(pid_t thread, blocked_sample& into) noexcept;
 
 /// Unknown if the thread runs, or the kernel does not say.
