@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+#include <thread>
+
 #include <benchmark/benchmark.h>
 
 namespace {
@@ -38,6 +40,22 @@ void pthread_cond_signal_beside_a_runtime(benchmark::State& state) {
     signal_nobody(state);
 }
 BENCHMARK(pthread_cond_signal_beside_a_runtime);
+
+// Of the whole process one fiber waits, for another lock.
+void pthread_mutex_beside_a_waiter(benchmark::State& state) {
+    weft::runtime rt({.workers = 1, .hooks = true});
+    pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&other);
+    auto waits = rt.spawn({.as_thread = true}, [&] {
+        pthread_mutex_lock(&other);
+        pthread_mutex_unlock(&other);
+    });
+    while (rt.stats().parks == 0) std::this_thread::yield();
+    lock_and_unlock(state);
+    pthread_mutex_unlock(&other);
+    waits.join();
+}
+BENCHMARK(pthread_mutex_beside_a_waiter);
 
 void pthread_mutex_in_a_fiber(benchmark::State& state) {
     weft::runtime rt({.workers = 1, .hooks = true});

@@ -11,6 +11,8 @@ namespace {
 
 bool is_page(const std::string& url) { return url.starts_with("http://") || url.starts_with("https://"); }
 
+}  // namespace
+
 address parse(const std::string& url, std::uint16_t usual_port) {
     address parsed;
     const auto scheme_ends = url.find("://");
@@ -40,8 +42,6 @@ address parse(const std::string& url, std::uint16_t usual_port) {
     return parsed;
 }
 
-}  // namespace
-
 void check(const std::string& url) {
     const auto is_one = [&](auto... schemes) { return (url.starts_with(schemes) || ...); };
     if (!is_page(url) && !is_one("redis://", "postgres://", "postgresql://", "mysql://"))
@@ -51,10 +51,10 @@ void check(const std::string& url) {
 
 std::unique_ptr<connection> connect(const std::string& url) {
     check(url);
-    if (url.starts_with("redis://")) return connect_by_hiredis(parse(url, 6379));
-    if (url.starts_with("postgres://") || url.starts_with("postgresql://")) return connect_by_libpq(url);
-    if (url.starts_with("mysql://")) return connect_by_libmariadb(parse(url, 3306));
-    return connect_by_libcurl(url);
+    if (url.starts_with("redis://")) return std::make_unique<hiredis_connection>(parse(url, 6379));
+    if (url.starts_with("postgres://") || url.starts_with("postgresql://")) return std::make_unique<libpq_connection>(url);
+    if (url.starts_with("mysql://")) return std::make_unique<libmariadb_connection>(parse(url, 3306));
+    return std::make_unique<libcurl_connection>(url);
 }
 
 bool answers(const std::string& url, const std::string& answer, int number) {

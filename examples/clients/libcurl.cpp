@@ -1,4 +1,3 @@
-// libcurl.cpp - a GET, on a connection that is kept.
 #include <curl/curl.h>
 
 #include "libraries.hpp"
@@ -12,34 +11,56 @@ std::size_t append(char* data, std::size_t size, std::size_t n, void* to) {
     return size * n;
 }
 
-class by_libcurl final : public connection {
-public:
-    explicit by_libcurl(std::string url) : url_(std::move(url)), handle_(::curl_easy_init(), ::curl_easy_cleanup) {
-        if (!handle_) throw failure("libcurl: no memory");
-        ::curl_easy_setopt(handle_.get(), CURLOPT_NOSIGNAL, 1L);  // signals are for threads
-        ::curl_easy_setopt(handle_.get(), CURLOPT_FAILONERROR, 1L);
-        ::curl_easy_setopt(handle_.get(), CURLOPT_WRITEFUNCTION, &append);
-    }
-    std::string ask(int number) override {
-        std::string url = url_, page;
-        if (const auto at = url.find("%d"); at != std::string::npos) url.replace(at, 2, std::to_string(number));
-        ::curl_easy_setopt(handle_.get(), CURLOPT_URL, url.c_str());
-        ::curl_easy_setopt(handle_.get(), CURLOPT_WRITEDATA, &page);
-        if (const CURLcode failed = ::curl_easy_perform(handle_.get()))
-            throw failure(std::string("libcurl: ") + ::curl_easy_strerror(failed));
-        return page;
-    }
-
-private:
-    const std::string url_;
-    std::unique_ptr<CURL, void (*)(CURL*)> handle_;
-};
+CURL* make_handle() {
+    [[maybe_unused]] static const CURLcode once = ::curl_global_init(CURL_GLOBAL_ALL);
+    CURL* const made = ::curl_easy_init();
+    if (!made) throw failure("libcurl: no memory");
+    return made;
+}
 
 }  // namespace
 
-std::unique_ptr<connection> connect_by_libcurl(const std::string& url) {
-    [[maybe_unused]] static const CURLcode once = ::curl_global_init(CURL_GLOBAL_ALL);
-    return std::make_unique<by_libcurl>(url);
+libcurl_connection::libcurl_connection(std::string url) : url_(std::move(url)), handle_(make_handle()) {
+    ::curl_easy_setopt(handle_, CURLOPT_NOSIGNAL, 1L);  // signals are for threads
+    ::curl_easy_setopt(handle_, CURLOPT_WRITEFUNCTION, &append);
+}
+
+libcurl_connection::~libcurl_connection() { ::curl_easy_cleanup(handle_); }
+
+std::string libcurl_connection::ask(int number) {
+    std::string url = url_;
+    if (const auto at = url.find("%d"); at != std::string::npos) url.replace(at, 2, std::to_string(number));
+    auto found = fetch(url, "GET", {});
+    if (found.status >= 400) throw failure("libcurl: the server has answered " + std::to_string(found.status));
+    return std::move(found.text);
+}
+
+libcurl_connection::page libcurl_connection::request(const char* method, const std::string& path, const std::string& body) {
+    return fetch(url_ + path, method, body);
+}
+
+std::string libcurl_connection::escaped(std::string_view text) {
+    const std::unique_ptr<char, void (*)(void*)> made(::curl_easy_escape(handle_, text.data(), static_cast<int>(text.size())),
+                                                      ::curl_free);
+    if (!made) throw failure("libcurl: no memory");
+    return made.get();
+}
+
+libcurl_connection::page libcurl_connection::fetch(const std::string& url, const char* method, const std::string& body) {
+    page found;
+    ::curl_easy_setopt(handle_, CURLOPT_URL, url.c_str());
+    ::curl_easy_setopt(handle_, CURLOPT_WRITEDATA, &found.text);
+    if (body.empty()) {
+        ::curl_easy_setopt(handle_, CURLOPT_HTTPGET, 1L);  // no body
+    } else {
+        ::curl_easy_setopt(handle_, CURLOPT_POSTFIELDSIZE, static_cast<long>(body.size()));
+        ::curl_easy_setopt(handle_, CURLOPT_COPYPOSTFIELDS, body.data());
+    }
+    ::curl_easy_setopt(handle_, CURLOPT_CUSTOMREQUEST, method);
+    if (const CURLcode failed = ::curl_easy_perform(handle_))
+        throw failure(std::string("libcurl: ") + ::curl_easy_strerror(failed));
+    ::curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &found.status);
+    return found;
 }
 
 }  // namespace clients

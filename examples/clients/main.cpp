@@ -1,4 +1,5 @@
-// main.cpp - asks a server many questions from many fibers, by a client library that blocks.
+// main.cpp - asks a server many questions from many fibers, by a client library that blocks; or serves users from
+// such a server's database.
 //
 // The libraries are used as in a program with a thread for each connection. They park because the fibers are
 // threads (as_thread), the runtime has hooks, and the program is linked with weft::hooks.
@@ -12,7 +13,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line.hpp"
 #include "connection.hpp"
+#include "pooled.hpp"
+#include "stores.hpp"
 
 namespace {
 
@@ -38,7 +42,7 @@ struct counts {
     }
 };
 
-using pool = weft::pool<std::unique_ptr<clients::connection>>;
+using pool = clients::pooled<clients::connection>;
 
 /// A call with a limit of time: the library reports its end as an error of the connection.
 std::string ask(clients::connection& to, int number, int limit_ms) {
@@ -48,16 +52,11 @@ std::string ask(clients::connection& to, int number, int limit_ms) {
 
 void one_call(pool& connections, const options& wanted, counts& all, int number) {
     try {
-        auto c = connections.acquire();
-        try {
-            if (clients::answers(wanted.url, ask(**c, number, wanted.limit_ms), number))
-                ++all.right;
-            else
-                all.fails("a wrong answer");
-        } catch (const clients::failure&) {
-            c.discard();  // an answer may still be on its way, which would be taken for that of the next call
-            throw;
-        }
+        const std::string answer = connections.with_one([&](clients::connection& c) { return ask(c, number, wanted.limit_ms); });
+        if (clients::answers(wanted.url, answer, number))
+            ++all.right;
+        else
+            all.fails("a wrong answer");
     } catch (const clients::failure& why) {
         all.fails(why.what());
     }
@@ -74,7 +73,7 @@ int run(const options& wanted) {
                 ++all.opened;
                 return clients::connect(wanted.url);
             },
-            {.limit = wanted.connections});
+            wanted.connections);
         weft::with_scope([&](weft::scope& s) {
             for (int i = 0; i < wanted.fibers; ++i)
                 s.spawn({.as_thread = true}, [&] {
@@ -89,20 +88,9 @@ int run(const options& wanted) {
     return all.failed == 0 ? 0 : 1;
 }
 
-int refuse(const std::string& why) {
-    std::cerr << "clients: " << why << '\n';
-    return 2;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-    options wanted;
-    CLI::App program("Asks a server many questions from many fibers, by a client library that blocks", "clients");
-    program
-        .add_option("URL", wanted.url,
-                    "redis://, postgres://, mysql:// USER:PASSWORD@HOST:PORT/DATABASE; http:// or https://, %d is a number")
-        ->required();
+void add_ask(CLI::App& program, options& wanted) {
+    program.add_option("URL", wanted.url,
+                       "redis://, postgres://, mysql:// USER:PASSWORD@HOST:PORT/DATABASE; http:// or https://, %d is a number");
     program.add_option("--fibers", wanted.fibers, "that ask")->check(CLI::Range(1, 100'000))->capture_default_str();
     program.add_option("--calls", wanted.calls, "of all fibers together")
         ->check(CLI::Range(1, 1'000'000'000))
@@ -116,13 +104,41 @@ int main(int argc, char** argv) {
     program.add_option("--limit", wanted.limit_ms, "milliseconds that a call may take; 0: any time")
         ->check(CLI::Range(0, 1'000'000))
         ->capture_default_str();
-    try {
-        program.parse(argc, argv);
-        return run(wanted);
-    } catch (const CLI::ParseError& wrong) {
-        if (wrong.get_exit_code() == 0) return program.exit(wrong);  // --help
-        return refuse(std::string(wrong.what()) + "; see --help");
-    } catch (const std::exception& why) {
-        return refuse(why.what());
-    }
+}
+
+/// The users service of examples/users, with stores that block.
+void add_serve(CLI::App& program, users::serve_options& wanted, unsigned& connections) {
+    wanted.store = "hiredis://127.0.0.1:6379";
+    wanted.store_blocks = true;
+    wanted.open = [&connections](const std::string& url, const std::string&) { return clients::open_store(url, connections); };
+    CLI::App& serve = *program.add_subcommand("serve", "Serves users over HTTP, from a database that a client library asks");
+    users::add_serve(serve, wanted);
+    serve.get_option("--store")
+        ->description(
+            "hiredis://H:P, postgres://USER:PASSWORD@H:P/DATABASE, mysql:// the same, http://H:P of another users "
+            "service; redis://H:P is weft's own client")
+        ->type_name("URL");
+    serve.add_option("--connections", connections, "to the database, at most")
+        ->check(CLI::Range(1, 10'000))
+        ->capture_default_str();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    options wanted;
+    users::serve_options served{.words = {argv, static_cast<std::size_t>(argc)}};
+    unsigned connections = 20;
+    CLI::App program("Asks a server many questions from many fibers, by a client library that blocks; or serves users",
+                     "clients");
+    int result = 0;
+    add_ask(program, wanted);
+    add_serve(program, served, connections);
+    program.callback([&] {
+        if (!program.get_subcommands().empty()) return;
+        if (wanted.url.empty()) throw CLI::RequiredError("URL, or serve,");
+        result = run(wanted);
+    });
+    const int refused = users::run_command_line(program, argc, argv);
+    return refused != 0 ? refused : result;
 }

@@ -31,6 +31,17 @@ std::unique_ptr<weft::tls::context> make_context(const serve_options& o) {
     return std::make_unique<weft::tls::context>(certificate_of(o));
 }
 
+std::unique_ptr<store> store_of(const serve_options& o) {
+    if (!o.store_blocks) return o.open(o.store, o.store_ca);
+    return weft::this_fiber::as_thread([&] { return o.open(o.store, o.store_ca); });
+}
+
+weft::http::server_options server_options_of(const serve_options& o, const weft::tls::context* tls) {
+    return {.max_body_bytes = longest_user_json, .as_threads = o.store_blocks, .tls = tls};
+}
+
+weft::runtime_options runtime_options_of(const serve_options& o) { return {.workers = o.workers, .hooks = o.store_blocks}; }
+
 void say_where(const serve_options& o, const weft::net::endpoint& at) {
     // A Unix socket has no URL.
     const char* const scheme = at.host.starts_with("unix:") ? "" : o.tls_certificate.empty() ? "http://" : "https://";
@@ -40,13 +51,13 @@ void say_where(const serve_options& o, const weft::net::endpoint& at) {
 }  // namespace
 
 site::site(const serve_options& options)
-    : options_(options), tls_(make_context(options)), data_(open_store(options.store, options.store_ca)), service_(app_, *data_) {
-    app_.listen(weft::net::endpoint::parse(options.listen), {.max_body_bytes = longest_user_json, .tls = tls_.get()});
+    : options_(options), tls_(make_context(options)), data_(store_of(options)), service_(app_, *data_) {
+    app_.listen(weft::net::endpoint::parse(options.listen), server_options_of(options, tls_.get()));
 }
 
 site::site(const serve_options& options, weft::tcp::listener port)
-    : options_(options), tls_(make_context(options)), data_(open_store(options.store, options.store_ca)), service_(app_, *data_) {
-    app_.listen(std::move(port), {.max_body_bytes = longest_user_json, .tls = tls_.get()});
+    : options_(options), tls_(make_context(options)), data_(store_of(options)), service_(app_, *data_) {
+    app_.listen(std::move(port), server_options_of(options, tls_.get()));
 }
 
 void site::reload_certificate() {
@@ -86,18 +97,22 @@ void serve(const serve_options& options) {
         say_where(options, here.local());
         here.serve();
         if (certificates) certificates->request_stop();
-    }, {.workers = options.workers});
+    }, runtime_options_of(options));
 }
 
 void serve_with_processes(const serve_options& options) {
     weft::io::raise_descriptor_limit();                     // for the workers, too
-    weft::run([&] { open_store(options.store, options.store_ca); make_context(options); });  // so that a wrong one is one complaint, and not one of each worker
+    // So that a wrong option is one complaint, and not one of each worker.
+    weft::run([&] {
+        store_of(options);
+        make_context(options);
+    }, runtime_options_of(options));
     const weft::prefork::options how{
         .processes = *options.processes,
         .listen = {weft::net::endpoint::parse(options.listen)},
         .grace = options.grace,
         .on_ready = [&](auto at) { say_where(options, at.front()); },
-        .runtime = {.workers = options.workers},
+        .runtime = runtime_options_of(options),
     };
     const int code = weft::prefork::run(static_cast<int>(options.words.size()), options.words.data(), how, [&](weft::prefork::worker& w) {
         site here(options, w.listener(0));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,9 @@ struct serve_options {
     std::string tls_key = {};
     std::string store_ca = {};                              // for rediss://; empty: the authorities of the system
     std::span<char*> words = {};                            // of main(), to start the processes with
+    // What `store` means, and `store_ca`.
+    std::function<std::unique_ptr<users::store>(const std::string&, const std::string&)> open = open_store;
+    bool store_blocks = false;                              // it calls libraries that block: runs where their calls park
 };
 
 /// Store, routes and server in one. Inside a runtime.

@@ -4,6 +4,7 @@
 // (attributes::as_thread, this_fiber::as_thread). See docs/guide/20-libraries-that-block.md.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,21 +17,26 @@ namespace weft::hooks {
 
 /// One place in the code of the program or of a library that calls a function which may block.
 struct site {
-    std::string call;         ///< the function that it calls: "poll"
+    std::string call;         ///< the function that it calls, "poll"; if that is not hooked, the system call
     std::string object_file;  ///< the library or program that the place is in: "libpq.so.5.15"
     std::string function;     ///< "pqSocketPoll+0x5a"; without symbols only the offset in the file
-    std::uint64_t calls = 0;   ///< by fibers that are threads
+    std::uint64_t calls = 0;   ///< of hooked functions, by fibers that are threads
     std::uint64_t parks = 0;   ///< waits in which the thread ran other fibers
     /// Calls that were made as they are because the hooks cannot wait in their place, such as reads of
     /// files. They may have blocked their thread.
     std::uint64_t blocks = 0;
+    /// Calls, by any fiber, that have blocked for so long that the worker was handed over to another thread,
+    /// since somebody had waited for it.
+    std::uint64_t hand_offs = 0;
+    std::chrono::nanoseconds blocked{};        ///< how long these have lasted in all
+    std::chrono::nanoseconds longest_block{};  ///< and the longest of them
 };
 
 /// \returns whether libweft_hooks.so is there and a runtime with hooks has been made.
 [[nodiscard]] WEFT_EXPORT bool active() noexcept;
 
 /// \returns all places that fibers have called from in this process, those with the most calls first;
-///          empty if the hooks are not active.
+///          empty if the hooks are not active. The time of a call that still blocks is not in it yet.
 [[nodiscard]] WEFT_EXPORT std::vector<site> report();
 
 /// Calls from a library, or from the program, block from now on as they would without hooks.

@@ -23,7 +23,7 @@ struct pollfd;
 
 namespace weft::detail {
 
-inline constexpr unsigned hook_version = 1;
+inline constexpr unsigned hook_version = 2;
 
 /// A hooked call that is under way: it lies on the stack of the fiber that waits, and dumps read it.
 struct hook_call {
@@ -91,6 +91,10 @@ struct hook_table {
     /// From any thread. Needless while *parked_for_conditions, read by a seq_cst load, is 0.
     void (*condition_wake)(const void* condition, bool all) noexcept;
     const atomic<std::uint32_t>* parked_for_conditions;
+
+    /// The caller has called `times` times in a row at this place, and each wait has ended by -ECANCELED at
+    /// once: says so on stderr.
+    void (*retries)(const hook_call&, unsigned times) noexcept;
 };
 
 /// What was done for one place of call.
@@ -111,8 +115,8 @@ struct hook_library {
     int (*adopt)(const char* object_file);
 };
 
-/// The function that the library exports as weft_take_hooks: it uses the table from now on. Null: it uses
-/// none. \returns null, and does nothing, if it was built for another version.
+/// The function that the library exports as weft_take_hooks: it uses the table from now on, for good.
+/// \returns null, and does nothing, if it was built for another version.
 using hook_taker = const hook_library* (*)(unsigned version, const hook_table*) noexcept;
 
 }  // namespace weft::detail

@@ -17,8 +17,10 @@ std::size_t first_place(const void* caller) noexcept {
     return static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(caller) * 0x9E37'79B9'7F4A'7C15u >> (64 - place_bits));
 }
 
-// The fiber has an identity, so this variable is its own.
+// The fiber has an identity, so these variables are its own.
 thread_local constinit unsigned calls_without_park = 0;
+thread_local constinit unsigned stopped_in_a_row = 0;
+thread_local constinit const void* stopped_at = nullptr;
 
 }  // namespace
 
@@ -42,7 +44,13 @@ bool has_had_its_share() noexcept {
     return true;
 }
 
-void begin_share() noexcept { calls_without_park = 0; }
+void begin_share() noexcept { calls_without_park = stopped_in_a_row = 0; }
+
+bool is_a_retry(const void* caller) noexcept {
+    if (stopped_at != caller) stopped_in_a_row = 0;
+    stopped_at = caller;
+    return ++stopped_in_a_row == most_retries;
+}
 
 void for_each_count(void (*f)(const hook_count&, void*), void* what) {
     const auto tell = [&](const call_count& c) {

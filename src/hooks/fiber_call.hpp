@@ -3,6 +3,7 @@
 // Counts are kept per place of call, that is per return address, for weft::hooks::report().
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 
 #include "base/atomic.hpp"
@@ -16,6 +17,7 @@ struct call_count {
     detail::atomic<const char*> name{nullptr};
     // relaxed: statistics
     detail::atomic<std::uint64_t> calls{0}, parks{0}, blocks{0};
+    detail::atomic<bool> is_told_of{false};  // that it retries
 };
 
 /// The counts of a place. When there are too many places, the rest share one.
@@ -27,6 +29,10 @@ void for_each_count(void (*f)(const detail::hook_count&, void*), void* what);
 /// Counts a call that did not park. \returns whether the calling fiber has made many in a row.
 bool has_had_its_share() noexcept;
 void begin_share() noexcept;
+/// Counts a call that a stop has ended, in place of begin_share(). \returns whether the fiber has made so many
+/// at this place that it seems to retry for ever.
+bool is_a_retry(const void* caller) noexcept;
+inline constexpr unsigned most_retries = 1000;  // required: by docs/design/hooks.md
 
 class fiber_call {
 public:
@@ -38,7 +44,9 @@ public:
     }
     /// A fiber that never parks lets others run from time to time.
     ~fiber_call() {
-        if (has_parked_)
+        if (was_stopped_ && is_a_retry(call_.caller) && !count_.is_told_of.exchange(true, detail::relaxed))  // once
+            table_.retries(call_, most_retries);
+        if (has_parked_ && !was_stopped_)
             begin_share();
         else if (has_had_its_share())
             table_.pause();
@@ -51,15 +59,15 @@ public:
     // The functions of the table.
     long wait(const pollfd* wanted, std::size_t count, std::int64_t until) noexcept {
         note_park();
-        return table_.wait(wanted, count, until, call_);
+        return noted(table_.wait(wanted, count, until, call_));
     }
     long sleep(std::int64_t until) noexcept {
         note_park();
-        return table_.sleep(until, call_);
+        return noted(table_.sleep(until, call_));
     }
     long elsewhere(void (*call)(void*), void* what) noexcept {
         note_park();
-        return table_.elsewhere(call, what, call_);
+        return noted(table_.elsewhere(call, what, call_));
     }
     int lock_wait(int (*attempt)(void*), void* what, std::int64_t until) noexcept {
         note_park();
@@ -79,10 +87,15 @@ private:
         count_.parks.fetch_add(1, detail::relaxed);
     }
 
+    long noted(long result) noexcept {
+        was_stopped_ = result == -ECANCELED;
+        return result;
+    }
+
     const hook_table& table_;
     call_count& count_;
     const hook_call call_;
-    bool has_parked_ = false;
+    bool has_parked_ = false, was_stopped_ = false;
 };
 
 }  // namespace weft::hooks

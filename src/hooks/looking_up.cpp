@@ -5,9 +5,11 @@
 //
 // gethostbyname() gives a result that its next call overwrites. In a fiber that is the fiber's next call: the
 // result belongs to its identity, and another fiber's call, which may run at the same time, leaves it alone.
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -41,6 +43,20 @@ int as_lookup_error(long r) noexcept {
     if (r == -EAGAIN) return EAI_AGAIN;
     give(r);
     return EAI_SYSTEM;
+}
+
+/// Whether getaddrinfo() asks no server and reads no file for this name: digits, dots and colons are an
+/// address, and so is what comes before a '%'. A decimal port is no name of a service.
+bool is_numeric(const char* node, const char* service) noexcept {
+    for (const char* c = service; c && *c; ++c)
+        if (*c < '0' || *c > '9') return false;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const std::size_t length = std::strcspn(node, "%");
+    if (length >= text.size()) return false;
+    std::memcpy(text.data(), node, length);
+    in6_addr address;
+    return ::inet_pton(AF_INET6, text.data(), &address) == 1 ||
+           (!node[length] && ::inet_pton(AF_INET, text.data(), &address) == 1);
 }
 
 using getaddrinfo_type = int(const char*, const char*, const addrinfo*, addrinfo**);
@@ -126,7 +142,8 @@ int getaddrinfo(const char* node, const char* service, const addrinfo* hints, ad
     return enter(
         "getaddrinfo", WEFT_CALLER, -1,
         [&](fiber_call& call) -> int {
-            if (!node || (hints && hints->ai_flags & AI_NUMERICHOST)) return real(node, service, hints, result);
+            if (!node || (hints && hints->ai_flags & AI_NUMERICHOST) || is_numeric(node, service))
+                return real(node, service, hints, result);
             int answer = 0;
             const long r = run_elsewhere(call, [&] { answer = real(node, service, hints, result); });
             return r < 0 ? as_lookup_error(r) : answer;

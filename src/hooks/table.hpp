@@ -1,7 +1,7 @@
 // table.hpp - what weft has handed to this library, and which calls it concerns.
 //
-// TABLE-1  A call that begins in a fiber keeps the table that it found. weft takes the table away only after
-//          the last runtime has ended, so no fiber is left in a call.
+// TABLE-1  A call keeps the table that it found, at any time and on any thread: neither weft nor this library is
+//          unmapped once it has been handed over.
 #pragma once
 
 #include "base/atomic.hpp"

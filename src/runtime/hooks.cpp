@@ -2,22 +2,36 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <weft/detail/annotated_locks.hpp>
 
-#include "base/exiting.hpp"
 #include "base/fork.hpp"
 #include "base/futex_lock.hpp"
 #include "io/hooked/waits.hpp"
+#include "runtime/dump/code_names.hpp"
 #include "sync/address_wait.hpp"
 
 namespace weft::detail {
 namespace {
+
+// A stop ends each wait at once, so the library's loop computes.
+void tell_of_retries(const hook_call& c, unsigned times) noexcept {
+    const int error = errno;  // HOOK_TABLE-2
+    try {
+        const auto line = "weft: " + place_of(c.caller) + " has called " + c.name + " " + std::to_string(times) +
+                          " times in a row in a fiber that is to stop, and has got ECANCELED each time\n";
+        std::fputs(line.c_str(), stderr);
+    } catch (const std::exception&) {  // no memory: it is not told
+    }
+    errno = error;
+}
 
 constinit const hook_table table{
     .in_fiber = is_in_hooked_fiber,
@@ -34,6 +48,7 @@ constinit const hook_table table{
     .condition_wait = condition_wait,
     .condition_wake = condition_wake,
     .parked_for_conditions = &parked_for_conditions,
+    .retries = tell_of_retries,
 };
 
 futex_lock hooks_lock;
@@ -52,10 +67,12 @@ void print_audit() {
     }
 }
 
-// If weft is a library that is closed, its table goes with it.
-[[gnu::destructor]] void take_table_back() noexcept {
-    if (!library.load(relaxed) || !library_is_closed()) return;  // nobody waits by then
-    if (const auto take = found_hook_taker()) take(hook_version, nullptr);
+// A thread may be about to call what it has found in the table, at any time: neither weft nor the library of hooks
+// may be unmapped any more. A program, which is not, is not found, and nothing is done.
+void keep_mapped(const void* code) noexcept {
+    Dl_info where{};
+    if (::dladdr(code, &where) != 0 && where.dli_fname)
+        static_cast<void>(::dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
 }
 
 }  // namespace
@@ -76,6 +93,8 @@ bool begin_hooks() noexcept {
         std::fputs("weft: runtime_options::hooks has no effect, since libweft_hooks.so is of another version of weft\n", stderr);
         return false;
     }
+    keep_mapped(&table);
+    keep_mapped(found);
     library.store(found, release);  // pairs with library_of_hooks()
     if (const char* const audit = std::getenv("WEFT_HOOKS_AUDIT"); audit && std::string_view(audit) == "1")
         std::atexit(print_audit);

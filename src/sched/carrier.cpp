@@ -6,8 +6,8 @@
 #include <cfenv>
 #include <cstdio>
 
-#include "sched/monitor/preemption.hpp"
 #include "sched/inspect/leaving.hpp"
+#include "sched/monitor/preemption.hpp"
 #include "sched/new_thread.hpp"
 #include "sched/simulate/simulator.hpp"
 #include "sched/worker_inline.hpp"
@@ -127,6 +127,7 @@ bool carrier::vacate_place_since(time_point t) noexcept {
 
 bool carrier::enter_attentively(on_demand what) noexcept {
     auto mine = holder();
+    if (back_since_.load(relaxed) == 0) back_since_.store(clock::now().time_since_epoch().count(), relaxed);  // a hint
     const auto* const f = current();
     // Null: a loop runs, which cannot go on without a worker.
     if (!f || f->keeps_worker.load(relaxed)) what = on_demand::refuse;

@@ -175,6 +175,11 @@ public:
     void note_alone_since(time_point t) noexcept { alone_since_.store(t.time_since_epoch().count(), relaxed); }
     /// While it has no worker: since when its fiber has run, which identifies that stretch. A hint.
     time_point alone_since() const noexcept { return time_point(duration(alone_since_.load(relaxed))); }
+    /// Called by the monitor: from now on the carrier notes when it next begins a visit.
+    /// \returns  when it has since the last call of this; zero: it has not. A hint.
+    time_point begin_absence() noexcept { return time_point(duration(back_since_.exchange(0, relaxed))); }
+    // a hint
+    time_point back_since() const noexcept { return time_point(duration(back_since_.load(relaxed))); }
 
 private:
     friend class worker;
@@ -205,7 +210,6 @@ private:
     control_block* take_demoted() noexcept;
     void run_demoted(control_block& f) noexcept;
     void run_pinned(control_block& f) noexcept;
-
 
     // Running fibers.
     static void loop(void* stack_of_loop) noexcept;  // bottom frame of pooled stacks
@@ -269,6 +273,8 @@ private:
     atomic<bool> has_long_kernel_slice_{false}, has_place_{false};
     // Written by the monitor while the carrier has a worker, else by its own thread.
     atomic<std::int64_t> alone_since_{0};
+    // 0: it has not begun a visit since the monitor wanted to know (blocked_audit.hpp)
+    atomic<std::int64_t> back_since_{-1};
     placement affinity_;
     preempted preemptions_;
     injector<control_block> pinned_;  // PINNED-2

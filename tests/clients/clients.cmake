@@ -18,8 +18,7 @@ target_include_directories(clients_support PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}"
 
 add_custom_target(weft_client_tests)   # for make soak-hooks
 set(WEFT_CLIENTS_EXAMPLE)
-if(WEFT_EXAMPLES AND TARGET CLI11::CLI11 AND TARGET PkgConfig::hiredis AND TARGET PkgConfig::libpq AND TARGET PkgConfig::libmariadb
-   AND TARGET PkgConfig::libcurl)   # as cmake/examples.cmake builds it, which comes later
+if(WEFT_EXAMPLES AND TARGET client_stores AND TARGET CLI11::CLI11)   # as cmake/examples.cmake builds it, which comes later
     set(WEFT_CLIENTS_EXAMPLE "${PROJECT_BINARY_DIR}/examples/clients")
 endif()
 
@@ -65,12 +64,9 @@ weft_client_test(libpq PkgConfig::libpq WEFT_POSTGRES WEFT_OPENSSL)
 weft_client_test(libmariadb PkgConfig::libmariadb WEFT_MARIADB_SERVER)
 weft_client_test(libcurl PkgConfig::libcurl WEFT_OPENSSL Python3_EXECUTABLE)
 
-# The users service on top of three of them at once.
+# The users service with the stores of examples/clients.
 if(TARGET clients_hiredis_test AND TARGET clients_libpq_test AND TARGET clients_libmariadb_test)
-    weft_client_test(service users_service WEFT_REDIS_SERVER)
-    if(TARGET clients_service_test)
-        target_link_libraries(clients_service_test PRIVATE PkgConfig::hiredis PkgConfig::libpq PkgConfig::libmariadb)
-    endif()
+    weft_client_test(service client_stores WEFT_REDIS_SERVER)
 else()
     message(STATUS "weft: the tests of a service on client libraries skipped: those of the libraries are")
 endif()

@@ -4,13 +4,17 @@
 // threads.
 #include <weft/http/server.hpp>
 #include <weft/ivar.hpp>
-#include <weft/pool.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "clients/support/client_runtime.hpp"
 #include "clients/support/hiredis_client.hpp"
 #include "clients/support/libmariadb_client.hpp"
 #include "clients/support/libpq_client.hpp"
 #include "service/support/http_call.hpp"
+#include "stores.hpp"
 #include "support/eventually.hpp"
 #include "support/no_leaks.hpp"
 #include "users.hpp"
@@ -19,119 +23,64 @@ namespace weft::test {
 namespace {
 
 using namespace std::chrono_literals;
-using users::user;
 
-/// The connections of a store: ten at most, and none that a call has failed on.
-template <class Client>
-class connections {
-public:
-    using connection = typename Client::connection;
+// Where the store is, for each kind.
 
-    explicit connections(const typename Client::server& to)
-        : pool_([&to] { return std::make_unique<connection>(to); }, {.limit = 10}) {}
-
-    template <class F>
-    auto with_one(F f) {
-        auto c = pool_.acquire();
-        try {
-            return f(**c);
-        } catch (...) {
-            c.discard();
-            throw;
-        }
-    }
-
-private:
-    pool<std::unique_ptr<connection>> pool_;
-};
-
-class hiredis_store final : public users::store {
-public:
+struct hiredis_kind {
     using server = hiredis_client::server;
-    using connection = hiredis_client::connection;
-
-    explicit hiredis_store(const server& to) : all_(to) {}
-
-    std::optional<user> get(std::string_view id) override {
-        const auto name = all_.with_one([&](connection& c) { return c.find({"GET", key(id)}); });
-        return name ? std::optional(user{std::string(id), *name}) : std::nullopt;
-    }
-    void put(const user& u) override {
-        all_.with_one([&](connection& c) { return c.ask({"SET", key(u.id), u.name}); });
-    }
-    bool remove(std::string_view id) override {
-        return all_.with_one([&](connection& c) { return c.ask({"DEL", key(id)}); }) == "1";
-    }
-
-private:
-    static std::string key(std::string_view id) { return "user:" + std::string(id); }
-
-    connections<hiredis_client> all_;
+    static std::string url(const server& at) { return "hiredis://127.0.0.1:" + std::to_string(at.port()); }
 };
 
-class libpq_store final : public users::store {
-public:
+struct libpq_kind {
     using server = libpq_client::server;
-    using connection = libpq_client::connection;
-
-    explicit libpq_store(const server& to) : all_(to) {
-        ask("create table if not exists users (id text primary key, name text not null)", {});
-    }
-
-    std::optional<user> get(std::string_view id) override {
-        const auto row = ask("select id, name from users where id = $1", {std::string(id)});
-        return row.empty() ? std::nullopt : std::optional(user{row[0], row[1]});
-    }
-    void put(const user& u) override {
-        ask("insert into users values ($1, $2) on conflict (id) do update set name = excluded.name", {u.id, u.name});
-    }
-    bool remove(std::string_view id) override {
-        return !ask("delete from users where id = $1 returning id", {std::string(id)}).empty();
-    }
-
-private:
-    std::vector<std::string> ask(const char* statement, const std::vector<std::string>& values) {
-        return all_.with_one([&](connection& c) { return c.row(statement, values); });
-    }
-
-    connections<libpq_client> all_;
+    static std::string url(const server& at) { return at.url(); }
 };
 
-class libmariadb_store final : public users::store {
-public:
+struct libmariadb_kind {
     using server = libmariadb_client::server;
-    using connection = libmariadb_client::connection;
-
-    explicit libmariadb_store(const server& to) : all_(to) {
-        all_.with_one([](connection& c) {
-            c.run("create database if not exists weft");
-            c.run("create table if not exists weft.users (id varchar(200) character set binary primary key, name blob not null)");
-        });
-    }
-
-    std::optional<user> get(std::string_view id) override {
-        const auto row = all_.with_one([&](connection& c) {  //
-            return c.row("select id, name from weft.users where id = " + c.quoted(id));
-        });
-        return row.empty() ? std::nullopt : std::optional(user{row[0], row[1]});
-    }
-    void put(const user& u) override {
-        all_.with_one([&](connection& c) {  //
-            c.run("replace into weft.users values (" + c.quoted(u.id) + ", " + c.quoted(u.name) + ")");
-        });
-    }
-    bool remove(std::string_view id) override {
-        return !all_.with_one([&](connection& c) {
-                        return c.row("delete from weft.users where id = " + c.quoted(id) + " returning id");
-                    })
-                    .empty();
-    }
-
-private:
-    connections<libmariadb_client> all_;
+    static std::string url(const server& at) { return at.url(); }
 };
 
-template <class Store>
+/// Another users service, which has a database that this test may kill.
+struct libcurl_kind {
+    class server {
+    public:
+        server() { start(); }
+        void start() {
+            up_.emplace();
+            ivar<http::server*> listens;
+            up_->service = up_->rt.spawn([&, this] {
+                http::server app;
+                const auto data = users::open_store(database_.url());
+                users::users_service routes(app, *data);
+                app.listen({.host = "127.0.0.1", .port = port_});
+                listens.set(&app);
+                app.serve();
+            });
+            up_->app = listens.get();
+        }
+        void kill() {
+            up_->app->stop(0s);
+            up_->service.join();
+            up_.reset();
+        }
+        ~server() { kill(); }
+        std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+
+    private:
+        struct instance {
+            runtime rt{{.workers = 1}};
+            http::server* app = nullptr;
+            fiber<> service;
+        };
+        const redis_server database_;
+        const std::uint16_t port_ = free_port();
+        std::optional<instance> up_;
+    };
+    static std::string url(const server& at) { return at.url(); }
+};
+
+template <class Kind>
 class service_by_clients : public testing::Test {
 protected:
     /// Runs body(rt, port), on this plain thread, while the service is up in the runtime.
@@ -141,8 +90,8 @@ protected:
         ivar<http::server*> up;
         auto service = rt.spawn({.as_thread = true}, [&] {
             http::server app;
-            Store data(server_);
-            users::users_service routes(app, data);
+            const auto data = clients::open_store(Kind::url(server_), 10);
+            users::users_service routes(app, *data);
             app.listen({.host = "127.0.0.1", .port = 0}, {.as_threads = true});
             up.set(&app);
             app.serve();
@@ -154,10 +103,10 @@ protected:
     }
 
     const watchdog watchdog_{110s};
-    typename Store::server server_;
+    typename Kind::server server_;
 };
-using stores = testing::Types<hiredis_store, libpq_store, libmariadb_store>;
-TYPED_TEST_SUITE(service_by_clients, stores, );
+using kinds = testing::Types<hiredis_kind, libpq_kind, libmariadb_kind, libcurl_kind>;
+TYPED_TEST_SUITE(service_by_clients, kinds, );
 
 TYPED_TEST(service_by_clients, seed_N1_N2_N7_answers_as_with_any_store) {
     this->with_service([](runtime&, std::uint16_t port) {
@@ -198,6 +147,51 @@ TYPED_TEST(service_by_clients, seed_N1_a_database_that_fails_is_an_answer_and_no
         EXPECT_EQ(http_call(port, "GET", "/users/2").status, 404) << "by a new connection";
     });
 }
+
+#ifdef WEFT_CLIENTS_EXAMPLE
+TYPED_TEST(service_by_clients, seed_N1_N7_the_example_serves) {
+    const working_folder folder(run_as::the_same_user);
+    const std::uint16_t port = free_port();
+    server_process example({WEFT_CLIENTS_EXAMPLE, "serve", "--listen", "127.0.0.1:" + std::to_string(port), "--store",
+                            TypeParam::url(this->server_), "--workers", "1", "--connections", "5"},
+                           folder / "log");
+    example.start([&] {
+        try {
+            return http_call(port, "GET", "/healthz").status == 200;
+        } catch (const std::exception&) {
+            return false;
+        }
+    });
+    EXPECT_EQ(http_call(port, "POST", "/users", R"({"id":"a/b","name":"Ann"})").status, 201);
+    EXPECT_EQ(http_call(port, "GET", "/users/a%2Fb").body, R"({"id":"a/b","name":"Ann"})");
+    EXPECT_EQ(http_call(port, "DELETE", "/users/a%2Fb").status, 204);
+    EXPECT_EQ(http_call(port, "GET", "/users/a%2Fb").status, 404);
+}
+
+TEST(clients_example, wrong_words_are_one_line_and_exit_code_2) {
+    const working_folder folder(run_as::the_same_user);
+    const std::vector<std::vector<std::string>> all = {{"serve", "--store", "users.db"},
+                                                       {"serve", "--store", "mysql://127.0.0.1"},
+                                                       {"serve", "--store", "hiredis://127.0.0.1:no"},
+                                                       {"serve", "--listen", "nowhere"},
+                                                       {"serve", "--connections", "0"},
+                                                       {}};
+    for (const auto& words : all) {
+        std::vector<std::string> command{WEFT_CLIENTS_EXAMPLE};
+        command.insert(command.end(), words.begin(), words.end());
+        const std::string log = folder / "log";
+        std::filesystem::remove(log);
+        try {
+            run_program(command, log);
+            ADD_FAILURE() << "not refused: " << testing::PrintToString(words);
+        } catch (const std::runtime_error& why) {
+            const std::string said = why.what();
+            EXPECT_NE(said.find("has ended with 2:\nclients: "), std::string::npos) << said;
+            EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
+        }
+    }
+}
+#endif
 
 }  // namespace
 }  // namespace weft::test

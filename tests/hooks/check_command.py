@@ -1,8 +1,9 @@
 """Checks `weft run --hooks`, `weft hooks PID`, WEFT_HOOKS_AUDIT and what a dump says of hooked calls.
 
-    check_command.py WEFT READS LIBRARY OTHER_VERSION
+    check_command.py WEFT READS BLOCKS CLOSES PLUGIN LIBRARY OTHER_VERSION
 
-READS is tests/hooks/reads.cpp, LIBRARY is libweft_hooks.so, OTHER_VERSION a library that refuses the table.
+READS is tests/hooks/reads.cpp, BLOCKS tests/hooks/blocks.cpp, CLOSES tests/hooks/closes.cpp, PLUGIN
+has weft inside, LIBRARY is libweft_hooks.so, OTHER_VERSION a library that refuses the table.
 """
 import json
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 
-weft, reads, library, other_version = sys.argv[1:]
+weft, reads, blocks, closes, plugin, library, other_version = sys.argv[1:]
 failures = []
 
 
@@ -40,6 +41,24 @@ def main():
     expect("weft run --hooks", r.returncode == 0 and "read 3" in r.stdout and "hooked" in r.stdout, r)
     expect("--audit prints the place of each call", "hooks: reads" in r.stderr.replace("hooks_reads", "reads") and "reads_to_the_end+0x" in r.stderr
            and " 4 calls" in r.stderr, r.stderr)
+
+    r = run(weft, "run", "--hooks", "--audit", blocks)
+    said = [line.split() for line in r.stderr.splitlines() if "blocks_past_the_hooks+0x" in line]
+    expect("--audit names the place of a call that blocks although hooks are on", r.returncode == 0 and len(said) == 1 and said[0][3] == "read", r)
+    calls = int(r.stdout)
+    times, in_all, longest = (int(said[0][i]) for i in (4, 6, 10)) if said else (0, 0, 0)
+    expect("how often, and for how long", times == calls and 50 * calls <= in_all < 60_000 and 50 <= longest <= in_all, r)
+    said = [line.split() for line in r.stderr.splitlines() if "blocks_in_the_hooks+0x" in line]
+    expect("a hooked call that blocks is one place with both counts", [line[3:6] for line in said] == [["clock_nanosleep", "1", "calls"],
+           ["clock_nanosleep", "1", "times"]] and said[0][2] == said[1][2] and said[0][8] == "1", r)
+
+    r = run(blocks, "retries", LD_PRELOAD=library, WEFT_HOOKS="1")
+    expect("a place that calls again after each ECANCELED is named, once", r.returncode == 0 and r.stdout == "2500\n" and r.stderr.count("\n") == 1
+           and "retries_for_long+0x" in r.stderr and "read 1000 times in a row" in r.stderr, r)
+
+    for hooks, said in (("1", "is there\n"), ("0", "is gone\n")):
+        r = run(closes, plugin, LD_PRELOAD=library, WEFT_HOOKS=hooks)
+        expect(f"a closed library with weft inside {said.strip()} with WEFT_HOOKS={hooks}", r.returncode == 0 and r.stdout == said, r)
     for words, said in ((["run", "--hooks"], "which program"), (["run", reads], "--hooks"), (["run", "--hooks", "/none/such"], "No such file"),
                         (["hooks", "1"], "does not serve dumps"), (["hooks"], "PID is required")):
         r = run(weft, *words)

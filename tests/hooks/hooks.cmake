@@ -48,15 +48,22 @@ target_compile_definitions(hooks_inside PRIVATE WEFT_INSIDE=1)
 # What a user sees of the hooks from outside.
 if(TARGET weft_cli)
     add_executable(hooks_reads hooks/reads.cpp)
+    add_executable(hooks_blocks hooks/blocks.cpp)
+    add_executable(hooks_closes hooks/closes.cpp)
     add_library(hooks_other_version SHARED EXCLUDE_FROM_ALL hooks/other_version.cpp)
-    foreach(target IN ITEMS hooks_reads hooks_other_version)
+    foreach(target IN ITEMS hooks_reads hooks_blocks hooks_closes hooks_other_version)
         weft_compile_options(${target})
     endforeach()
-    set_target_properties(hooks_reads PROPERTIES ENABLE_EXPORTS ON)   # its function has a name
-    target_link_libraries(hooks_reads PRIVATE weft)
-    add_dependencies(hooks_reads hooks_other_version weft_hooks)
+    foreach(target IN ITEMS hooks_reads hooks_blocks)
+        set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)   # its function has a name
+        target_link_libraries(${target} PRIVATE weft)
+        add_dependencies(${target} hooks_other_version weft_hooks)
+    endforeach()
+    target_link_libraries(hooks_closes PRIVATE ${CMAKE_DL_LIBS})
+    add_dependencies(hooks_closes hazards_plugin_gone)
     add_test(NAME hooks.command COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/hooks/check_command.py" $<TARGET_FILE:weft_cli>
-             $<TARGET_FILE:hooks_reads> $<TARGET_FILE:weft_hooks> $<TARGET_FILE:hooks_other_version>)
+             $<TARGET_FILE:hooks_reads> $<TARGET_FILE:hooks_blocks> $<TARGET_FILE:hooks_closes> $<TARGET_FILE:hazards_plugin_gone>
+             $<TARGET_FILE:weft_hooks> $<TARGET_FILE:hooks_other_version>)
     set_tests_properties(hooks.command PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT})
 endif()
 

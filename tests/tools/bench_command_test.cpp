@@ -37,8 +37,9 @@ TEST(bench_command, list_names_each_benchmark_on_a_line_of_its_own) {
         names.push_back(line.substr(0, line.find(' ')));
         EXPECT_GT(line.size(), names.back().size() + 10) << "it says what it measures";
     }
-    EXPECT_THAT(names, testing::UnorderedElementsAre("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci",
-                                                     "feed", "mutex", "channel", "timers", "choice", "preempt", "http", "users"));
+    EXPECT_THAT(names,
+                testing::UnorderedElementsAre("switch", "spawn", "parked", "ring", "skynet", "forkjoin", "fibonacci", "feed",
+                                              "mutex", "channel", "timers", "choice", "preempt", "http", "users", "hooks"));
 }
 
 void expect_one_line_and_2(const std::vector<std::string>& words, const char* part) {

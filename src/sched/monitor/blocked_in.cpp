@@ -80,6 +80,12 @@ long system_call_in(std::string_view text) noexcept {
     return fault == std::errc() && stop != end && *stop == ' ' ? number : -1;
 }
 
+const char* name_of_system_call(long number) noexcept {
+    const auto* const known =
+        std::find_if(std::begin(calls), std::end(calls), [&](const named_call& c) { return c.number == number; });
+    return known != std::end(calls) ? known->name : nullptr;
+}
+
 std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept {
     std::array<char, 160> text;
     std::array<char, 64> place_text;
@@ -87,13 +93,12 @@ std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept {
     const auto place = thread_file(thread, "wchan", place_text);
     // 0: it runs, or the kernel may not tell
     const bool has_place = !place.empty() && place != "0";
-    const auto* const known =
-        std::find_if(std::begin(calls), std::end(calls), [&](const named_call& c) { return c.number == number; });
+    const char* const known = name_of_system_call(number);
     const char* const between = number >= 0 && has_place ? ", " : "";
     const auto place_length = has_place ? static_cast<int>(place.size()) : 0;
     int n = 0;
-    if (known != std::end(calls))
-        n = std::snprintf(room.data(), room.size(), "%s%s%.*s", known->name, between, place_length, place.data());
+    if (known)
+        n = std::snprintf(room.data(), room.size(), "%s%s%.*s", known, between, place_length, place.data());
     else if (number >= 0)
         n = std::snprintf(room.data(), room.size(), "system call %ld%s%.*s", number, between, place_length, place.data());
     else

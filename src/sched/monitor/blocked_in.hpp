@@ -17,4 +17,7 @@ std::string_view blocked_in(pid_t thread, std::span<char> room) noexcept;
 /// thread is in none, or the kernel does not say.
 long system_call_in(std::string_view text) noexcept;
 
+/// \returns the name of a system call in which programs sleep; null if it has none here.
+const char* name_of_system_call(long number) noexcept;
+
 }  // namespace weft::detail

@@ -27,7 +27,7 @@ constexpr duration answer_within = std::chrono::milliseconds(500);
 }  // namespace
 
 void hog_reporter::start() noexcept {
-    if (thread_.joinable() || was_refused_ || !owner_.options().on_hog) return;
+    if (thread_.joinable() || was_refused_ || (!owner_.options().on_hog && !audit_.is_on())) return;
     try {
         seen_.resize(std::max(owner_.options().max_carriers, owner_.worker_count()));
         thread_ = new_thread("no thread for it", [this] {
@@ -49,6 +49,7 @@ void hog_reporter::stop() noexcept {
     futex_wake(ending_, 1);
     wake();
     if (thread_.joinable()) thread_.join();
+    audit_.stop();
     // HOG_REPORTER-4; pairs with ask_for(). It was not reported.
     if (auto* const f = swallows_.exchange(nullptr, acquire)) scheduler::drop(*f);
 }
@@ -97,7 +98,8 @@ void hog_reporter::run() noexcept {
         // Pairs with all_sleep().
         if (all_asleep_.exchange(false, relaxed)) owner_.options().on_all_asleep();
         tell_of_swallower();
-        if (look_at_all() == look_again::no) {
+        const bool is_timed = audit_.is_on() && audit_.look();
+        if (look_at_all() == look_again::no && !is_timed) {
             if (woken_.load(relaxed) == 0) (void)futex_wait(woken_, 0);
         } else {
             const auto next = clock::now() + slices_between_looks * owner_.options().time_slice;
@@ -108,6 +110,7 @@ void hog_reporter::run() noexcept {
 
 hog_reporter::look_again hog_reporter::look_at_all() noexcept {
     auto again = look_again::no;
+    if (!owner_.options().on_hog) return again;
     unsigned i = 0;
     owner_.for_each_carrier([&](carrier& c) {
         if (look_at(c, seen_[i++], clock::now()) == look_again::yes) again = look_again::yes;

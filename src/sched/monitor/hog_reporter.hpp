@@ -29,6 +29,7 @@
 #include <weft/detail/clock.hpp>
 
 #include "base/futex.hpp"
+#include "sched/monitor/blocked_audit.hpp"
 #include "sched/monitor/hog_sighting.hpp"
 #include "sched/monitor/thread_probe.hpp"
 
@@ -61,7 +62,7 @@ private:
 
 class hog_reporter {
 public:
-    explicit hog_reporter(scheduler& owner) : owner_(owner) {}
+    explicit hog_reporter(scheduler& owner) : owner_(owner), audit_(owner) {}
     hog_reporter(const hog_reporter&) = delete;
     hog_reporter& operator=(const hog_reporter&) = delete;
 
@@ -77,6 +78,7 @@ public:
     bool ask_for(control_block&) noexcept;
     /// Whether a fiber has asked; then the monitor must start the thread and wake it.
     bool is_asked() const noexcept { return swallows_.load(relaxed) != nullptr; }
+    blocked_audit& audit() noexcept { return audit_; }
 
 private:
     enum class look_again : bool { no, yes };
@@ -100,6 +102,7 @@ private:
     void tell_of_swallower() noexcept;
 
     scheduler& owner_;
+    blocked_audit audit_;
     std::thread thread_;
     bool was_refused_ = false;
     futex_word ending_{0};

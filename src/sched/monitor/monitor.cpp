@@ -35,6 +35,7 @@ monitor::monitor(scheduler& owner)
 
 void monitor::start() {
     seen_.resize(owner_.worker_count());
+    hogs_.audit().start();
     if (owner_.options().time_slice == duration::zero()) return;
     thread_ = new_thread("weft: no thread for the monitor", [this] {
         char name[16];
@@ -254,6 +255,8 @@ void monitor::demand(worker& w, watched& seen, carrier& holder, cause_of_loss wh
         return;
     }
     holder.note_alone_since(seen.eye.since());
+    if (why == cause_of_loss::blocked && hogs_.audit().is_on())
+        hogs_.audit().is_about_to_take(number_of(seen), holder, seen.eye.still_since());
     const worker* const demanded = taker(holder.hold()).demand(why);
     require(!demanded || demanded == &w, "MONITOR-1: a carrier has the worker that the monitor has given it");
     if (!demanded) {  // a thief's call stands
@@ -281,7 +284,10 @@ void monitor::settle(worker& w, watched& seen, taker::outcome how) noexcept {
         has_news_ = true;
         // These counts are written by the monitor only.
         taken_.store(taken_.load(relaxed) + 1, relaxed);
-        if (seen.why == cause_of_loss::blocked) blocked_.store(blocked_.load(relaxed) + 1, relaxed);
+        if (seen.why == cause_of_loss::blocked) {
+            blocked_.store(blocked_.load(relaxed) + 1, relaxed);
+            if (hogs_.audit().is_on()) hogs_.audit().has_taken(number_of(seen));
+        }
         w.be_held_by(*seen.heir);
         giver(seen.heir->hold()).grant(w);
         if (owner_.tortures()) owner_.send_on_from(*seen.demanded_from);

@@ -116,6 +116,7 @@ private:
     void demand(worker& w, watched& seen, carrier& holder, cause_of_loss why) noexcept;
     void settle(worker& w, watched& seen, tenure<worker>::taker::outcome how) noexcept;
     void look_again(worker& w, watched& seen) noexcept;
+    unsigned number_of(const watched& seen) const noexcept { return static_cast<unsigned>(&seen - seen_.data()); }
     void withdraw_all() noexcept;
     void serve_the_demoted(time_point now) noexcept;
     void sleep_until_quiet() noexcept;

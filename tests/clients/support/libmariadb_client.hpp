@@ -36,6 +36,7 @@ struct libmariadb_client {
         }
         void kill() { process_.kill(); }
         unsigned port() const noexcept { return port_; }
+        std::string url() const { return "mysql://tester:secret@127.0.0.1:" + std::to_string(port_) + "/weft"; }
 
     private:
         const working_folder folder_{run_as::the_same_user};

@@ -115,6 +115,25 @@ TEST(hooked_look_ups, of_names) {
     });
 }
 
+TEST(hooked_look_ups, of_addresses_in_digits_do_not_wait) {
+    expect_alike(in_fiber::go_on, [](notes& n) {
+        for (const char* const node : {"127.0.0.1", "::1", "::ffff:127.0.0.1", "fe80::1%lo"})
+            for (const char* const service : {"80", static_cast<const char*>(nullptr)}) {
+                addrinfo hints{}, *found = nullptr;
+                hints.ai_socktype = SOCK_STREAM;
+                n(node, ::getaddrinfo(node, service, &hints, &found));
+                for (const auto* a = found; a; a = a->ai_next)
+                    n.data("address", {reinterpret_cast<const char*>(a->ai_addr), a->ai_addrlen});
+                if (found) ::freeaddrinfo(found);
+            }
+    });
+    expect_alike(in_fiber::park, [](notes& n) {  // the name of a service stands in a file
+        addrinfo hints{}, *found = nullptr;
+        hints.ai_socktype = SOCK_STREAM;
+        n("no service", ::getaddrinfo("127.0.0.1", "no such service", &hints, &found));
+    });
+}
+
 TEST(hooked_look_ups, of_hosts) {
     expect_alike(in_fiber::park, [](notes& n) {
         hostent h{}, *found = nullptr;

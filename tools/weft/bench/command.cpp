@@ -88,7 +88,7 @@ std::vector<const benchmark*> chosen(const bench_options& o) {
     for (const auto& name : o.names) {
         if (name == "all") {
             for (const auto& b : benchmarks())
-                if (b.run) add(b);
+                if (b.run && !b.apart) add(b);
             continue;
         }
         const auto* const b = find_benchmark(name);

@@ -39,6 +39,13 @@ constexpr std::array list{
     benchmark{"http", "N requests over 100 kept connections, client and server in this process", 1000 * million, &http_workload},
     benchmark{"users", "the same for GET /users/1 of the users service on SQLite (seed 004), and beside 16 hogs", 1000 * million,
               &users_workload},
+    benchmark{"hooks",
+              "hiredis and libpq in fibers, N calls each; needs redis-server, postgres and weft_bench_hooks",
+              million,
+              &hooks_workload,
+              {},
+              false,
+              true},
 };
 
 }  // namespace

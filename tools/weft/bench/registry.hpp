@@ -16,6 +16,7 @@ struct benchmark {
     void (*run)(session&);                 ///< null if it is not built
     std::string_view missing = {};         ///< what it would need to be built
     bool scales = false;                   ///< all workers share one piece of work, so that more of them may be faster
+    bool apart = false;                    ///< needs servers that few machines have: `all` leaves it out
 };
 
 /// All of them, in the order in which `all` runs them.

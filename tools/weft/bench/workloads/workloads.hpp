@@ -10,6 +10,7 @@ void choice_workload(session&);
 void feed_workload(session&);
 void fibonacci_workload(session&);
 void forkjoin_workload(session&);
+void hooks_workload(session&);
 void http_workload(session&);
 void mutex_workload(session&);
 void parked_workload(session&);
