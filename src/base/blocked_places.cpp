@@ -18,7 +18,7 @@ constinit futex_lock places_lock;
 constinit std::array<blocked_place, most_places> places WEFT_GUARDED_BY(places_lock) = {};
 constinit std::size_t place_count WEFT_GUARDED_BY(places_lock) = 0;
 
-[[gnu::constructor(before_static_objects)]] void hold_lock() noexcept { hold_across_forks<places_lock>(); }  // FORK-3
+[[gnu::constructor(before_static_objects)]] void hold_places_lock() noexcept { hold_across_forks<places_lock>(); }  // FORK-3
 
 // The last one is that of the rest.
 blocked_place& place_for(const void* caller, long number, const char* name) noexcept WEFT_REQUIRES(places_lock) {

@@ -24,7 +24,7 @@ long made(const file_request& r, page_cache cache, std::error_code& error) noexc
 }
 
 /// Makes one request after another until all is moved, or a result is not above zero.
-io_result transfer(io_source* s, page_cache cache, file_request r, std::uint64_t bytes) noexcept {
+io_result move_pieces(io_source* s, page_cache cache, file_request r, std::uint64_t bytes) noexcept {
     if (const auto error = check_range(r.offset, bytes)) return {0, error};
     if (const auto interrupt = pending_interrupt()) return {0, interrupt_error(*interrupt)};
     const operation_guard guard(s);
@@ -50,12 +50,12 @@ io_result transfer(io_source* s, page_cache cache, file_request r, std::uint64_t
 }  // namespace
 
 io_result read_file(io_source* s, page_cache cache, std::span<std::byte> into, std::uint64_t offset) noexcept {
-    return transfer(s, cache, {.action = what::read, .memory = into.data(), .offset = offset}, into.size());
+    return move_pieces(s, cache, {.action = what::read, .memory = into.data(), .offset = offset}, into.size());
 }
 
 io_result write_file(io_source* s, page_cache cache, std::span<const std::byte> from, std::uint64_t offset) noexcept {
     auto* const memory = const_cast<std::byte*>(from.data());  // a request has one kind of pointer; a write only reads
-    const auto r = transfer(s, cache, {.action = what::write, .memory = memory, .offset = offset}, from.size());
+    const auto r = move_pieces(s, cache, {.action = what::write, .memory = memory, .offset = offset}, from.size());
     // A system that writes nothing and names no error would be asked for ever.
     if (!r.error && r.count < from.size()) return {r.count, std::make_error_code(std::errc::io_error)};
     return r;

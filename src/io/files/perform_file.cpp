@@ -10,7 +10,7 @@
 namespace weft::detail {
 namespace {
 
-long interrupted(std::errc reason, std::error_code& error) noexcept {
+long fail_by(std::errc reason, std::error_code& error) noexcept {
     error = interrupt_error(reason);
     return -ECANCELED;
 }
@@ -45,7 +45,7 @@ std::optional<long> perform_on_engine(file_engine& engine, const file_request& r
     }
     if (op.was_refused()) return std::nullopt;
     const long result = result_of(op);
-    if (reason && (result == -ECANCELED || result == -EINTR)) return interrupted(*reason, error);
+    if (reason && (result == -ECANCELED || result == -EINTR)) return fail_by(*reason, error);
     return result;
 }
 
@@ -59,7 +59,7 @@ bool is_no_answer(long result) noexcept {
 long perform_file(const file_request& r, std::error_code& error) noexcept {
     error.clear();
     for (;;) {
-        if (const auto interrupt = pending_interrupt()) return interrupted(*interrupt, error);
+        if (const auto interrupt = pending_interrupt()) return fail_by(*interrupt, error);
         auto* const engine = current_files();
         if (!engine) return perform_in_place(r);
         const auto result = perform_on_engine(*engine, r, error);
@@ -71,7 +71,7 @@ long perform_file(const file_request& r, std::error_code& error) noexcept {
 long perform_file_at_once(const file_request& r, std::error_code& error) noexcept {
     error.clear();
     if (!current_files()) return perform_file(r, error);
-    if (const auto interrupt = pending_interrupt()) return interrupted(*interrupt, error);
+    if (const auto interrupt = pending_interrupt()) return fail_by(*interrupt, error);
     const long result = call_without_waiting(r);
     return is_no_answer(result) ? perform_file(r, error) : result;
 }
