@@ -22,6 +22,14 @@ constexpr std::size_t batch = weft::udp::batch::most;
 void count(benchmark::State& state) { state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch)); }
 
 /// A C program's loop: all headers are made once, and set anew as far as the system changes them.
+/// One datagram: its address, and where its bytes are.
+void describe(msghdr& m, sockaddr_in& address, iovec& bytes) {
+    m.msg_name = &address;
+    m.msg_namelen = sizeof address;
+    m.msg_iov = &bytes;
+    m.msg_iovlen = 1;
+}
+
 void by_calls(benchmark::State& state) {
     const auto bytes = static_cast<std::size_t>(state.range(0));
     const int in = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -36,9 +44,9 @@ void by_calls(benchmark::State& state) {
     std::array<iovec, batch> parts;
     std::array<sockaddr_in, batch> senders;
     for (std::size_t i = 0; i < batch; ++i) {
-        to[i].msg_hdr = {.msg_name = &at, .msg_namelen = size, .msg_iov = &whole, .msg_iovlen = 1};
+        describe(to[i].msg_hdr, at, whole);
         parts[i] = {room.data() + i * 2048, 2048};
-        from[i].msg_hdr = {.msg_name = &senders[i], .msg_namelen = size, .msg_iov = &parts[i], .msg_iovlen = 1};
+        describe(from[i].msg_hdr, senders[i], parts[i]);
     }
     for (auto _ : state) {
         ::sendmmsg(out, to.data(), batch, 0);
