@@ -11,7 +11,7 @@ FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 FUZZ = $(or $(TARGET),http redis endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -70,6 +70,11 @@ bench-uring: setup setup-uring ## epoll and io_uring for sockets, compared; ARGS
 	cmake --build --preset release --target weft_bench_uring --parallel $(JOBS)
 	build/release/weft_bench_uring $(ARGS)
 
+bench-tls: setup setup-bench-tls ## CPU time of HTTPS requests and of TLS handshakes, beside nginx, openssl and Go; ARGS='--rounds 5' and the like (ARGS=--help)
+	$(call configure,release)
+	cmake --build --preset release --target weft_bench_tls --parallel $(JOBS)
+	bench/tls/run build/release/weft_bench_tls $(ARGS)
+
 stress: setup ## repeats each test labelled stress REPEAT=200 times
 	$(call build,dev)
 	ctest --preset dev -L stress --repeat until-fail:$(REPEAT) --parallel $(STRESS_JOBS)
@@ -118,6 +123,16 @@ attack: setup ## requests, resets, refused system calls, failing memory, chaos: 
 	$(call configure,dev)
 	cmake --build --preset dev --target weft_attack --parallel $(JOBS)
 	@tests/attack/run build/dev/attack $(if $(SEED),--seed $(SEED))
+
+conformance: setup setup-python setup-conformance ## TLS clients, servers and scanners of others against weft's; ONLY=sslyze and the like
+	$(call configure,dev)
+	cmake --build --preset dev --target weft_conformance --parallel $(JOBS)
+	@build/tools/python/bin/python tests/tls/conformance/run build/dev/conformance $(if $(ONLY),--only $(ONLY))
+
+torture-tls: setup ## HTTPS answers that are checked among clients that cut and spoil, ANSWERS=1000000 of them
+	$(call configure,release)
+	cmake --build --preset release --target tls_test --parallel $(JOBS)
+	WEFT_TLS_ANSWERS=$(or $(ANSWERS),1000000) build/release/tests/tls_test --gtest_filter='tls_torture.*'
 
 reloads: setup ## reloads, upgrades and kills of worker processes under load; ARGS='--reloads 10 --seed 1' and the like
 	$(call configure,release)
@@ -175,6 +190,12 @@ setup-conan:
 
 setup-uring:
 	@scripts/setup uring
+
+setup-conformance:
+	@scripts/setup conformance
+
+setup-bench-tls:
+	@scripts/setup bench-tls
 
 setup-arm64:
 	@scripts/setup build arm64

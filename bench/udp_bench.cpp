@@ -21,7 +21,6 @@ constexpr std::size_t batch = weft::udp::batch::most;
 
 void count(benchmark::State& state) { state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch)); }
 
-/// A C program's loop: all headers are made once, and set anew as far as the system changes them.
 /// One datagram: its address, and where its bytes are.
 void describe(msghdr& m, sockaddr_in& address, iovec& bytes) {
     m.msg_name = &address;
@@ -30,6 +29,7 @@ void describe(msghdr& m, sockaddr_in& address, iovec& bytes) {
     m.msg_iovlen = 1;
 }
 
+/// A C program's loop: all headers are made once, and set anew as far as the system changes them.
 void by_calls(benchmark::State& state) {
     const auto bytes = static_cast<std::size_t>(state.range(0));
     const int in = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -36,3 +36,12 @@ if(WEFT_BUILD_bench_hooks_service)
     weft_compile_options(weft_bench_hooks_service)
     target_link_libraries(weft_bench_hooks_service PRIVATE client_stores CLI11::CLI11)
 endif()
+
+# bench/tls compares an HTTPS server of weft with others: bench/tls/run.
+file(GLOB tls_bench_sources CONFIGURE_DEPENDS "bench/tls/*.cpp")
+weft_buildable(bench_tls "${tls_bench_sources}" weft_http weft_tls)
+if(WEFT_BUILD_bench_tls)
+    add_executable(weft_bench_tls EXCLUDE_FROM_ALL ${tls_bench_sources})
+    weft_compile_options(weft_bench_tls)
+    target_link_libraries(weft_bench_tls PRIVATE weft_http weft_tls)
+endif()

@@ -1,0 +1,3 @@
+module weft.example/bench/tls
+
+go 1.24
