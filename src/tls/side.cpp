@@ -123,7 +123,7 @@ tls_side make_server_side(const context_options& o, std::string_view host) {
     use_certificate(c, o);
     std::string authorities;
     if (s.verify != SSL_VERIFY_NONE) {
-        // Of the system's authorities anybody gets a certificate.
+        // Of the system's authorities anyone gets a certificate.
         if (o.ca.empty()) throw_bad_option("ca is empty: a server that checks clients must say which authority signs them");
         authorities = use_authorities(c, o, true);
     }
