@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <memory>
+#include <new>
 
 #include "base/direct.hpp"
 #include "io/operation.hpp"
@@ -32,18 +33,20 @@ std::uint64_t send_by_system(io_source& to, int file, std::uint64_t offset, std:
 }
 
 std::uint64_t send_by_copy(io::byte_stream& to, int file, std::uint64_t offset, std::uint64_t bytes, std::error_code& error) {
-    std::array<std::byte, 4096> room;  // chosen: a page of the stack
+    constexpr std::uint64_t most_at_a_time = 64 * 1024;  // chosen: four records of TLS
+    const auto size = static_cast<std::size_t>(std::min(bytes, most_at_a_time));
+    const std::unique_ptr<std::byte[]> room(new (std::nothrow) std::byte[size]);
+    if (!room) error = std::make_error_code(std::errc::not_enough_memory);
     std::uint64_t sent = 0;
-    while (sent < bytes) {
-        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - sent, room.size()));
-        const long n = system_result([&] { return ::pread(file, room.data(), most, static_cast<off_t>(offset + sent)); });
+    while (!error && sent < bytes) {
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - sent, size));
+        const long n = system_result([&] { return ::pread(file, room.get(), most, static_cast<off_t>(offset + sent)); });
         if (n == -EINTR) continue;
         if (n <= 0) {
             error = file_error();
             break;
         }
-        sent += to.write_all(std::span(room).first(static_cast<std::size_t>(n)), error);
-        if (error) break;
+        sent += to.write_all({room.get(), static_cast<std::size_t>(n)}, error);
     }
     return sent;
 }

@@ -153,7 +153,10 @@ public:
     void write_all(std::span<const std::span<const std::byte>> pieces);
     std::size_t write_all(std::span<const std::span<const std::byte>> pieces, std::error_code& error);
 
-    /// Ends one direction. After side::send the peer reads the end of the stream, and may still answer.
+    /// Ends one direction. After side::send the peer reads the end of the stream, and may still answer. While
+    /// another fiber writes, its write fails, and the peer gets no end of TLS.
+    ///
+    /// \parks  while the peer accepts nothing of what is left to send; a deadline limits it.
     void shutdown(io::side which);
     void shutdown(io::side which, std::error_code& error);
     /// Ends the connection. Operations under way wake with bad_file_descriptor. May be called
