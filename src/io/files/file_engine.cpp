@@ -154,7 +154,7 @@ file_engine::~file_engine() {
 }
 
 bool file_engine::submit(file_operation& op) noexcept {
-    // relaxed: whoever does not start the thread learns of it by the list (SUBMISSIONS-4)
+    // relaxed: a caller that does not start the thread learns of it by the list (SUBMISSIONS-4)
     if (started_.load(relaxed) == started::no && started_.exchange(started::yes, relaxed) == started::no) start();
     return give(op);
 }
