@@ -11,6 +11,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <optional>
 
 #include "io/files/file_source.hpp"
 #include "io/files/perform_file.hpp"
@@ -46,15 +47,32 @@ std::error_code call_with_path(const char* name, const std::string& path, long (
     return error_of(result, error);
 }
 
-/// The permissions of the file that is replaced, if there is one.
-std::error_code copy_permissions(const std::string& of, const file& to) noexcept {
+/// The file that is replaced, if there is one and it is a regular file.
+std::optional<struct stat> state_of(const std::string& path, std::error_code& error) noexcept {
+    struct stat is {};
+    const auto call = [&] { return system_result([&] { return ::lstat(path.c_str(), &is); }); };
+    const long result = call_for_files("stat", -1, call, error);
+    if (error) return std::nullopt;
+    return result >= 0 && S_ISREG(is.st_mode) ? std::optional(is) : std::nullopt;
+}
+
+/// Owner and permissions as they were. Where the owner cannot be kept, the permissions are not given to another:
+/// neither those of the group to another group, nor the right to run as the owner.
+std::error_code make_like(const struct stat& old, const file& now) noexcept {
     std::error_code error;
+    const int fd = now.native_handle();
     const auto call = [&]() -> long {
-        struct stat is {};
-        if (::lstat(of.c_str(), &is) != 0 || !S_ISREG(is.st_mode)) return 0;
-        return system_result([&] { return ::fchmod(to.native_handle(), is.st_mode & 07777); });
+        struct stat made {};
+        if (const long r = system_result([&] { return ::fstat(fd, &made); }); r < 0) return r;
+        auto mode = old.st_mode & 07777;
+        const bool same = made.st_uid == old.st_uid && made.st_gid == old.st_gid;
+        if (!same && ::fchown(fd, old.st_uid, old.st_gid) != 0) {
+            mode &= ~static_cast<mode_t>(S_ISUID | S_ISGID);
+            if (made.st_gid != old.st_gid) mode &= ~static_cast<mode_t>(S_IRWXG);
+        }
+        return system_result([&] { return ::fchmod(fd, mode); });
     };
-    const long result = call_for_files("fchmod", to.native_handle(), call, error);
+    const long result = call_for_files("fchmod", fd, call, error);
     return error_of(result, error);
 }
 
@@ -114,10 +132,14 @@ std::string file::read_whole(const std::string& path, std::size_t most) {
 
 void file::write_whole(const std::string& path, std::string_view text, unsigned permissions, std::error_code& error) {
     if ((error = check_path(path))) return;
-    std::string beside;
-    auto f = make_temporary(path, permissions, beside, error);
+    const auto old = state_of(path, error);
     if (error) return;
-    if (!(error = copy_permissions(path, f))) f.write_at(text, 0, error);
+    std::string beside;
+    // What is private must not be opened by others while it is written.
+    auto f = make_temporary(path, old ? 0600 : permissions, beside, error);
+    if (error) return;
+    f.write_at(text, 0, error);
+    if (!error && old) error = make_like(*old, f);
     if (!error) f.sync(sync_mode::all, error);
     f.close();
     if (!error) rename(beside, path, error);

@@ -46,9 +46,10 @@ struct outgoing {
     iovec part{};
 };
 
-/// Whether the system or the way to the peer cannot cut: EIO where the network device checks no sums.
+/// Whether the system or the way to the peer cannot cut: EIO where the network device checks no sums, EMSGSIZE or EINVAL for
+/// pieces that do not fit the way in one packet.
 bool cannot_cut(std::error_code e) noexcept {
-    constexpr int reasons[] = {EIO, EINVAL, ENOPROTOOPT, EOPNOTSUPP};
+    constexpr int reasons[] = {EIO, EINVAL, EMSGSIZE, ENOPROTOOPT, EOPNOTSUPP};
     return e.category() == std::system_category() &&
            std::find(std::begin(reasons), std::end(reasons), e.value()) != std::end(reasons);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <stdexcept>
@@ -43,7 +44,8 @@ net::endpoint unix_endpoint(const socket_address& from) {
     if (from.size <= before_path) return {};
     sockaddr_un name;
     std::memcpy(&name, &from.storage, sizeof name);
-    const std::string_view text(name.sun_path, from.size - before_path);
+    // A path of 108 bytes has no zero, and the system counts one all the same.
+    const std::string_view text(name.sun_path, std::min<std::size_t>(from.size - before_path, sizeof name.sun_path));
     std::string host(scheme);
     if (text.front() == '\0') return {.host = host + '@' + std::string(text.substr(1)), .port = 0};
     return {.host = host + std::string(text.substr(0, text.find('\0'))), .port = 0};
@@ -62,7 +64,8 @@ address address::of(const net::endpoint& e) {
 }
 
 net::endpoint address::endpoint() const {
-    return {.host = std::string(scheme) + (path.empty() ? '@' + abstract : path), .port = 0};
+    if (path.empty()) return {.host = std::string(scheme) + '@' + abstract, .port = 0};
+    return {.host = std::string(scheme) + (path.front() == '@' ? "./" : "") + path, .port = 0};
 }
 
 }  // namespace unix_socket

@@ -1,9 +1,11 @@
 #include "net/unix_bound.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 #include "base/direct.hpp"
@@ -26,6 +28,19 @@ bool removed_stale(const std::string& path, const socket_address& at, int type) 
     if (direct::connect(probe.handle.native(), at.get(), at.size) != -ECONNREFUSED) return false;
     if (!is_socket_at(path, now) || now.st_dev != before.st_dev || now.st_ino != before.st_ino) return false;
     return ::unlink(path.c_str()) == 0;
+}
+
+/// Of the socket at the path: a link that another process has put there meanwhile is not followed.
+long set_mode(const std::string& path, unsigned mode) noexcept {
+    const long fd = system_result([&] { return ::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); });
+    if (fd < 0) return fd;
+    struct stat is;
+    long r = system_result([&] { return ::fstat(static_cast<int>(fd), &is); });
+    if (r >= 0 && !S_ISSOCK(is.st_mode)) r = -ENOTSOCK;
+    // fchmod() takes no O_PATH
+    if (r >= 0) r = system_result([&] { return ::chmod(("/proc/self/fd/" + std::to_string(fd)).c_str(), mode); });
+    direct::close(static_cast<int>(fd));
+    return r;
 }
 
 }  // namespace
@@ -57,7 +72,7 @@ bound_socket open_bound(const unix_socket::address& at, const unix_socket::liste
     bound_socket result{.handle = std::move(made.handle), .at = at.endpoint(), .path = nullptr};
     if (!at.path.empty()) result.path = std::make_shared<bound_path>(at.path);
     // Nobody can connect before listen().
-    if (options.mode && result.path) r = system_result([&] { return ::chmod(at.path.c_str(), *options.mode); });
+    if (options.mode && result.path) r = set_mode(at.path, *options.mode);
     if (r >= 0) r = system_result([&] { return ::listen(fd, options.backlog); });
     if (r >= 0) return result;
     if (result.path) result.path->remove();

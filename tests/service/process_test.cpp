@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <span>
 #include <thread>
@@ -54,7 +53,7 @@ TEST(weft_command, serves_and_ends_with_0_at_a_signal) {
 }
 
 /// Makes a certificate, and writes it where the service reads it. \returns it.
-std::string write_certificate(const std::filesystem::path& folder) {
+std::string write_certificate(const weft::test::temporary_folder& folder) {
     const auto pair = weft::tls::self_signed();
     std::ofstream(folder / "server.pem") << pair.certificate;
     std::ofstream(folder / "server.key") << pair.key;
@@ -78,8 +77,7 @@ bool is_answered(std::uint16_t port, const std::string& certificate) {
 TEST(weft_command, serves_by_TLS_and_reads_its_certificate_again) {
     const sqlite_place place;
     const auto first = write_certificate(place.folder);
-    const auto folder = place.folder.string();
-    service_process weft(serve(place.store(), {"--tls-cert", folder + "/server.pem", "--tls-key", folder + "/server.key"}));
+    service_process weft(serve(place.store(), {"--tls-cert", place.folder / "server.pem", "--tls-key", place.folder / "server.key"}));
     const auto port = weft.port("https");
     EXPECT_TRUE(is_answered(port, first));
     const auto second = write_certificate(place.folder);

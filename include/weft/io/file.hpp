@@ -73,7 +73,8 @@ public:
     /// Opens a file. Without create the permissions are not used; the process's umask is taken from
     /// them.
     ///
-    /// \parks   until the system has opened it; a FIFO waits for its other side.
+    /// \parks   until the system has opened it; a FIFO waits for its other side. Without io_uring that wait cannot be
+    ///          interrupted.
     /// \throws  std::system_error: what open(2) says; invalid_argument if the path has a zero byte,
     ///          or the mode neither read nor write.
     [[nodiscard]] static file open(const std::string& path, open_mode mode = open_mode::read, unsigned permissions = 0666);
@@ -150,7 +151,9 @@ public:
     /// Puts a file of that content in the place of the one of that name, or makes it. At every moment,
     /// also after a loss of power, there is the old file or the new one, whole: the text is written to
     /// another file of the same directory, which is synced, renamed, and then the directory is synced.
-    /// The permissions of an existing file are kept; a symbolic link is replaced and not followed.
+    /// The permissions of an existing file are kept, and so is its owner, if the process may; else what the
+    /// permissions give to the group, or to a program that is run, is taken back. Access lists and extended
+    /// attributes are not kept. A symbolic link is replaced and not followed.
     ///
     /// \throws  std::system_error; weft::cancelled. The old file is then untouched, unless the error
     ///          is that of the last sync.

@@ -51,7 +51,8 @@ public:
     explicit owned_descriptor(int fd) noexcept : fd_(fd) {}
     owned_descriptor(owned_descriptor&& other) noexcept : fd_(other.release()) {}
     owned_descriptor& operator=(owned_descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
+        owned_descriptor moved(std::move(other));  // so that the old one is closed now
+        std::swap(fd_, moved.fd_);
         return *this;
     }
     ~owned_descriptor();
@@ -244,7 +245,8 @@ struct listener_options {
     /// the right to write. An abstract name has no mode, and anybody may connect.
     std::optional<unsigned> mode = std::nullopt;
     /// Remove a socket that is at the path and on which nobody listens, as a process that was killed
-    /// leaves it. A file of another kind is never removed.
+    /// leaves it. A file of another kind is never removed. A socket that another process has bound, and
+    /// does not listen on yet, looks the same: servers that start at once must not share a path.
     bool unlink_stale = true;
     int backlog = 4096;  ///< chosen; the system cuts it to net.core.somaxconn
 };

@@ -9,11 +9,20 @@
 #include <span>
 #include <string_view>
 
+#include <weft/detail/annotated_locks.hpp>
+
+#include "base/fork.hpp"
+#include "base/futex_lock.hpp"
 #include "sched/monitor/blocked_in.hpp"
 #include "sched/monitor/thread_file.hpp"
 
 namespace weft::detail {
 namespace {
+
+// The loader's lock is not freed in a child whose parent had it at the fork.
+constinit futex_lock loader_walk;
+
+[[gnu::constructor(before_static_objects)]] void hold_loader_walk() noexcept { hold_across_forks<loader_walk>(); }  // FORK-3
 
 /// The last two words of "0 0x3 0x7f.. ... 0x7ffc.. 0x7f..\n": the stack pointer and the program counter. Of a thread
 /// that is in no call but blocked, as in a page fault, the text is "-1" and these two; else it is "running".
@@ -112,6 +121,7 @@ void sample_blocked_thread(pid_t thread, blocked_sample& into) noexcept {
 
 const void* caller_in(const blocked_sample& s) noexcept {
     search all{.in = s, .best = s.count};
+    const lock_guard guard(loader_walk);
     ::dl_iterate_phdr(look_in_object, &all);
     return reinterpret_cast<const void*>(all.caller);
 }

@@ -30,7 +30,9 @@ struct blocked_sample {
     std::array<std::uintptr_t, 256> words;
 };
 
-/// Fills `into` in. Waits for nothing that the thread may hold: the monitor calls it. \cost  some ten microseconds.
+/// Fills `into` in. The monitor calls it, so it waits for no lock of the program; but a thread that changes the
+/// mappings of the process and blocks meanwhile, as an mmap() of a file on a network does, holds it up.
+/// \cost  some ten microseconds.
 void sample_blocked_thread(pid_t thread, blocked_sample& into) noexcept;
 
 /// Unknown if the thread runs, or the kernel does not say.
