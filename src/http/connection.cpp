@@ -373,8 +373,8 @@ void http_connection::ask_peer() noexcept {
 /// this reads them first.
 void http_connection::linger() noexcept {
     std::error_code error;
+    const deadline_frame limit(deadline_after(linger_time));
     stream_.shutdown(io::side::send, error);
-    deadline_frame limit(deadline_after(linger_time));
     std::array<std::byte, 1024> discarded;
     while (!error && stream_.read_some(discarded, error) > 0) {}
 }

@@ -49,7 +49,10 @@ std::optional<std::size_t> stream_attempts::read_now(std::span<std::byte> into, 
         return n;
     }
     if (has_ended_) return 0;
-    return stream_.try_read_some(into, error);
+    if (!reading_.try_acquire()) return std::nullopt;  // another reads ahead, and its bytes come first
+    const auto n = stream_.try_read_some(into, error);
+    reading_.release();
+    return n;
 }
 
 void stream_attempts::wait_readable(moment since, std::error_code& error) {

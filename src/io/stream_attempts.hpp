@@ -24,8 +24,9 @@
 //   STREAM_ATTEMPTS-2  Several fibers may wait at once, each since an attempt of its own. One that takes
 //                      bytes in another's place calls tell_others(), so that the other tries again: the
 //                      bytes may be in the codec by then, and no event would come.
-//   STREAM_ATTEMPTS-3  Of a stream that is not one descriptor, the one that has `reading_` reads ahead. It looks
-//                      first whether another has read since its attempt.
+//   STREAM_ATTEMPTS-3  Of a stream that is not one descriptor, only the one that has `reading_` reads. Before it
+//                      reads ahead, it looks whether another has read since its attempt. So bytes are
+//                      stored in their order, and none is taken while another waits for it.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +60,9 @@ public:
     void look_anew(bool on) noexcept { looks_anew_ = on; }
 
     // Without it.
+
+    /// Whether wait_for_either() waits for room, too.
+    bool can_wait_for_room() const noexcept { return source_ != nullptr; }
 
     /// Does what io::byte_stream::try_write_some() does.
     std::optional<std::size_t> write_now(std::span<const std::byte> from, std::error_code& error) {

@@ -14,6 +14,29 @@
 #include "tls/turn.hpp"
 
 namespace weft::detail {
+namespace {
+
+/// Says for shutdown() that a writer is under way.
+class writing_mark {
+public:
+    // relaxed: a hint
+    explicit writing_mark(atomic<bool>& of) noexcept : of_(of) { of_.store(true, relaxed); }
+    writing_mark(const writing_mark&) = delete;
+    writing_mark& operator=(const writing_mark&) = delete;
+    ~writing_mark() { of_.store(false, relaxed); }
+
+private:
+    atomic<bool>& of_;
+};
+
+}  // namespace
+
+bool tls_connection::choose(const tls_side* side) noexcept {
+    if (has_chosen_) return side == chosen_;
+    has_chosen_ = true;
+    chosen_ = side;
+    return true;
+}
 
 tls_connection::~tls_connection() { close(); }
 
@@ -70,6 +93,12 @@ void tls_connection::wait_for_bytes(const left_over& left, std::error_code& erro
     } else if (left.had_its_share) {
         let_others_run();
         refuses(error);
+    } else if (left.has_backlog && !wire_.attempts().can_wait_for_room()) {
+        reporting(error, [&] {
+            const turn mine(*this);
+            wire_.send_backlog(error);
+        });
+        if (!error) wire_.attempts().wait_readable(left.since, error);
     } else if (left.has_backlog && settle()) {
         wire_.attempts().wait_for_either(left.since, error);
     } else {
@@ -147,7 +176,11 @@ tls_connection::outcome tls_connection::put(std::span<const std::byte> from, std
         why.code = std::make_error_code(std::errc::broken_pipe);
         return outcome::failed;
     }
-    return call(half::send, [&] { return SSL_write_ex(ssl_.get(), from.data(), std::min(from.size(), record_bytes), &n); }, why);
+    const auto o = call(
+        half::send, [&] { return SSL_write_ex(ssl_.get(), from.data(), std::min(from.size(), record_bytes), &n); }, why);
+    if (o != outcome::ended) return o;
+    why.code = make_error_code(tls::errc::truncated);  // in the middle of a message that had to be read first
+    return outcome::failed;
 }
 
 /// In the middle of a message that is no data OpenSSL reads the rest of it before it writes.
@@ -173,7 +206,7 @@ std::size_t tls_connection::make_record(std::span<const std::byte> from, std::er
             else
                 wait_for_bytes(left, error);
         } else {
-            error = o == outcome::failed ? why.code : make_error_code(tls::errc::broken);
+            error = why.code;
         }
         if (error) return 0;
     }
@@ -185,6 +218,7 @@ std::size_t tls_connection::write_some(std::span<const std::byte> from, std::err
     std::error_code failure;
     reporting(error, [&] {
         const turn mine(*this);
+        const writing_mark mark(is_writing_);
         if (has_backlog()) wire_.send_backlog(failure);
         if (failure) return;
         n = make_record(from, failure);
@@ -234,8 +268,9 @@ std::optional<std::size_t> tls_connection::try_write_some(std::span<const std::b
 
 /// Under the lock: tells the peer the end of what this end sends, if the peer is to know it.
 void tls_connection::say_end() noexcept {
-    if (broken_ || send_broken_ || !SSL_is_init_finished(ssl_.get()) || (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN)) return;
-    wire_.begin_call();
+    if (broken_ || send_broken_ || !SSL_is_init_finished(ssl_.get()) || (SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN))
+        return;
+    wire_.begin_call(false);
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
     ERR_clear_error();
@@ -244,13 +279,17 @@ void tls_connection::say_end() noexcept {
 /// While another fiber writes, its write fails, and the peer does not get the end of TLS.
 void tls_connection::shutdown(io::side which, std::error_code& error) {
     error.clear();
-    if (which != io::side::receive && turn_.try_acquire()) {
-        const turn mine(*this, std::adopt_lock);
-        {
-            const std::lock_guard guard(lock_);
-            say_end();
-        }
-        wire_.send_backlog(error);
+    if (which != io::side::receive && !is_writing_.load(relaxed)) {  // a hint
+        std::error_code failure;
+        reporting(error, [&] {
+            const turn mine(*this);
+            {
+                const std::lock_guard guard(lock_);
+                say_end();
+            }
+            wire_.send_backlog(failure);
+        });
+        if (!error) error = failure;
     }
     if (which != io::side::send) wire_.expect_end();
     std::error_code of_below;
@@ -274,10 +313,13 @@ tls_connection::outcome tls_connection::judge(half of, int result, tls_failure& 
     if (result > 0) return outcome::done;
     const int error = SSL_get_error(ssl_.get(), result);
     if (error == SSL_ERROR_WANT_READ) return wire_.has_ended() ? outcome::ended : outcome::wants_bytes;
-    if (error == SSL_ERROR_ZERO_RETURN) return outcome::ended;
-    const auto of_wire = of == half::send && wire_.write_failure() ? wire_.write_failure()
-                         : wire_.read_failure()                     ? wire_.read_failure()
-                                                                    : wire_.write_failure();
+    const bool cannot_send = of == half::send && wire_.write_failure();
+    if (error == SSL_ERROR_ZERO_RETURN && !cannot_send) return outcome::ended;
+    // What the peer has said last explains more than that it takes no more.
+    const auto of_wire = cannot_send             ? wire_.write_failure()
+                         : wire_.read_failure()  ? wire_.read_failure()
+                         : ERR_peek_error() == 0 ? wire_.write_failure()
+                                                 : std::error_code();
     why = of_wire ? tls_failure{of_wire, {}} : take_tls_failure(*ssl_);
     ERR_clear_error();
     // What cannot be sent does not keep the peer's bytes from being read.

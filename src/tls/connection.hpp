@@ -32,6 +32,7 @@
 #include <weft/semaphore.hpp>
 #include <weft/tls/stream.hpp>
 
+#include "base/atomic.hpp"
 #include "tls/failure.hpp"
 #include "tls/shared.hpp"
 #include "tls/wire.hpp"
@@ -83,6 +84,9 @@ public:
 
     const tls_configuration& configuration() const noexcept { return *configuration_; }
     const std::string& session_key() const noexcept { return session_key_; }
+    /// Takes the rules of the host that a client has asked for; null: those of the default.
+    /// \returns  false if it has asked for another one before, in the same handshake.
+    bool choose(const tls_side* side) noexcept;
 
 private:
     enum class outcome { done, ended, wants_bytes, failed };
@@ -102,7 +106,7 @@ private:
             why.code = known;
             return outcome::failed;
         }
-        wire_.begin_call();
+        wire_.begin_call(of == half::receive && SSL_is_init_finished(ssl_.get()));
         ERR_clear_error();
         return judge(of, f(), why);
     }
@@ -134,6 +138,9 @@ private:
     ssl_ptr ssl_;
     // Under lock_: the failures after which OpenSSL does nothing more, or sends nothing more.
     std::error_code broken_, send_broken_;
+    const tls_side* chosen_ = nullptr;  // under lock_, as the next
+    bool has_chosen_ = false;
+    atomic<bool> is_writing_{false};
 };
 
 }  // namespace weft::detail

@@ -11,7 +11,8 @@ const char* words(errc e) noexcept {
         case errc::certificate_expired: return "the peer's certificate has expired";
         case errc::certificate_not_yet_valid: return "the peer's certificate is not valid yet";
         case errc::certificate_wrong_name: return "the peer's certificate is for another name";
-        case errc::certificate_self_signed: return "the peer's certificate is signed by itself or by an authority that is not trusted";
+        case errc::certificate_self_signed:
+            return "the peer's certificate is signed by itself or by an authority that is not trusted";
         case errc::certificate_unknown_authority: return "no trusted authority has signed the peer's certificate";
         case errc::certificate_revoked: return "the peer's certificate is revoked";
         case errc::certificate_missing: return "the client has no certificate";

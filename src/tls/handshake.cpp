@@ -57,13 +57,16 @@ int on_new_session(SSL* ssl, SSL_SESSION* session) noexcept {
 }
 
 int on_client_hello(SSL* ssl, int* alert, void* /*none*/) noexcept try {
-    const auto* const side = connection_of(ssl).configuration().server_of(host_in_hello(ssl));
+    auto& c = connection_of(ssl);
+    const auto* const side = c.configuration().server_of(host_in_hello(ssl));
+    *alert = SSL_AD_ILLEGAL_PARAMETER;
+    if (!c.choose(side)) return SSL_CLIENT_HELLO_ERROR;  // after a HelloRetryRequest it asks for another host
     if (!side) return SSL_CLIENT_HELLO_SUCCESS;
-    SSL_set_SSL_CTX(ssl, side->context.get());  // with it the place of sessions
-    SSL_set_verify(ssl, side->verify, nullptr);
-    if (SSL_set_min_proto_version(ssl, SSL_CTX_get_min_proto_version(side->context.get())) == 1) return SSL_CLIENT_HELLO_SUCCESS;
     *alert = SSL_AD_INTERNAL_ERROR;
-    return SSL_CLIENT_HELLO_ERROR;
+    if (!SSL_set_SSL_CTX(ssl, side->context.get())) return SSL_CLIENT_HELLO_ERROR;  // with it the place of sessions
+    SSL_set_verify(ssl, side->verify, nullptr);
+    const bool set = SSL_set_min_proto_version(ssl, SSL_CTX_get_min_proto_version(side->context.get())) == 1;
+    return set ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
 } catch (const std::bad_alloc&) {
     *alert = SSL_AD_INTERNAL_ERROR;
     return SSL_CLIENT_HELLO_ERROR;
@@ -77,10 +80,9 @@ int on_ticket(SSL* ssl, unsigned char* name, unsigned char* start, EVP_CIPHER_CT
     return connection_of(ssl).configuration().tickets()->set_keys(name, start, cipher, mac, makes == 1);
 }
 
-tls_connection::tls_connection(io::byte_stream below, const tls_shared& shared, tls_role role, const tls::connect_options& options)
-    : below_(std::move(below)),
-      configuration_(shared.now()),
-      wire_(below_, lock_) {
+tls_connection::tls_connection(io::byte_stream below, const tls_shared& shared, tls_role role,
+                               const tls::connect_options& options)
+    : below_(std::move(below)), configuration_(shared.now()), wire_(below_, lock_) {
     if (role == tls_role::server && !configuration_->has_certificate())
         throw std::system_error(make_error_code(tls::errc::no_certificate_here), "weft: TLS");
     const auto& side = role == tls_role::server ? configuration_->server() : configuration_->client();
@@ -123,7 +125,8 @@ void tls_connection::begin_client(const tls_side& side, const tls::connect_optio
 tls_connection::outcome tls_connection::handshake_step(tls_failure& why, left_over& left) {
     const handshake_turn turn;
     const std::lock_guard guard(lock_);
-    const auto o = call(half::receive, [this] { return SSL_do_handshake(ssl_.get()); }, why);
+    const auto o = call(
+        half::receive, [this] { return SSL_do_handshake(ssl_.get()); }, why);
     left = after_call();
     return o;
 }

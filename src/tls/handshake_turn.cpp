@@ -1,8 +1,11 @@
 #include "tls/handshake_turn.hpp"
 
+#include <new>
+
 #include <weft/semaphore.hpp>
 
 #include "base/cpus.hpp"
+#include "base/fork.hpp"
 #include "base/never_destroyed.hpp"
 #include "io/operation.hpp"
 
@@ -17,6 +20,10 @@ public:
 
 all_turns& turns() {
     static never_destroyed<all_turns> all;
+    // A child of a fork has none of the fibers that have turns.
+    static const bool follows =
+        (follow_forks({.before = [] {}, .in_parent = [] {}, .in_child = [] { ::new (&*all) all_turns; }}), true);
+    static_cast<void>(follows);
     return *all;
 }
 

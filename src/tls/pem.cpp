@@ -69,7 +69,8 @@ std::vector<x509_ptr> read_chain(std::string_view option, const std::string& tex
     const auto from = reader_of(text);
     std::vector<x509_ptr> chain;
     ERR_clear_error();
-    while (auto* const one = PEM_read_bio_X509(from.get(), nullptr, give_password, const_cast<std::string*>(&text))) chain.emplace_back(one);
+    while (auto* const one = PEM_read_bio_X509(from.get(), nullptr, give_password, const_cast<std::string*>(&text)))
+        chain.emplace_back(one);
     if (!is_at_end()) throw_bad_option(std::string(option) + " is not good: " + take_openssl_words());
     ERR_clear_error();
     if (chain.empty()) throw_bad_option(std::string(option) + " has no certificate (-----BEGIN CERTIFICATE-----)");
@@ -94,8 +95,9 @@ trusted_certificates read_trusted(std::string_view option, const std::string& te
     ERR_clear_error();
     auto* const all = PEM_X509_INFO_read_bio(from.get(), nullptr, give_password, const_cast<std::string*>(&text));
     if (!all) throw_bad_option(std::string(option) + " is not good: " + take_openssl_words());
-    const std::unique_ptr<STACK_OF(X509_INFO), decltype([](STACK_OF(X509_INFO) * s) { sk_X509_INFO_pop_free(s, X509_INFO_free); })> owner(
-        all);
+    const std::unique_ptr<STACK_OF(X509_INFO),
+                          decltype([](STACK_OF(X509_INFO) * s) { sk_X509_INFO_pop_free(s, X509_INFO_free); })>
+        owner(all);
     for (int i = 0; i < sk_X509_INFO_num(all); ++i) {
         auto& one = *sk_X509_INFO_value(all, i);
         if (one.x509) found.authorities.emplace_back(std::exchange(one.x509, nullptr));

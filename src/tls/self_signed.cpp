@@ -44,7 +44,8 @@ void extend(X509& c, int kind, const std::string& value) {
     X509V3_CTX with;
     X509V3_set_ctx_nodb(&with);
     X509V3_set_ctx(&with, &c, &c, nullptr, nullptr, 0);
-    const std::unique_ptr<X509_EXTENSION, freed_by<X509_EXTENSION_free>> e(X509V3_EXT_conf_nid(nullptr, &with, kind, value.c_str()));
+    const std::unique_ptr<X509_EXTENSION, freed_by<X509_EXTENSION_free>> e(
+        X509V3_EXT_conf_nid(nullptr, &with, kind, value.c_str()));
     need(e && X509_add_ext(&c, e.get(), -1) == 1);
 }
 

@@ -33,7 +33,11 @@ tls_configuration::tls_configuration(const tls::context_options& o, std::shared_
       names_(std::move(names)) {}
 
 tls_configuration::tls_configuration(const tls_configuration& other, named names)
-    : options_(other.options_), tickets_(other.tickets_), sessions_(other.sessions_), server_(other.server_), names_(std::move(names)) {}
+    : options_(other.options_),
+      tickets_(other.tickets_),
+      sessions_(other.sessions_),
+      server_(other.server_),
+      names_(std::move(names)) {}
 
 const tls_side& tls_configuration::client() const {
     call_once(client_made_, [this] {
@@ -53,7 +57,8 @@ const tls_side* tls_configuration::server_of(std::string_view host) const {
 }
 
 tls_shared::tls_shared(const tls::context_options& o)
-    : now_(std::make_shared<tls_configuration>(o, std::make_shared<const tls_tickets>(o.ticket_secret), tls_configuration::named())) {}
+    : now_(std::make_shared<tls_configuration>(o, std::make_shared<const tls_tickets>(o.ticket_secret),
+                                               tls_configuration::named())) {}
 
 std::shared_ptr<const tls_configuration> tls_shared::now() const {
     const lock_guard guard(lock_);
@@ -78,7 +83,9 @@ void tls_shared::by_name(std::string_view host, const tls::context_options& o) {
     const lock_guard guard(changing_);
     const auto old = now();
     auto names = old->names();
-    names[lower(host)] = placed(make_server_side(o, host));
+    auto name = lower(host);
+    if (name.ends_with('.')) name.pop_back();
+    names[name] = placed(make_server_side(o, host));
     replace(std::make_shared<tls_configuration>(*old, std::move(names)));
 }
 

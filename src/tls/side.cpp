@@ -24,7 +24,8 @@ void check(bool succeeded, const char* what) {
 std::string alpn_list(const std::vector<std::string>& protocols) {
     std::string list;
     for (const auto& p : protocols) {
-        if (p.empty() || p.size() > 255) throw_bad_option("alpn has a name of " + std::to_string(p.size()) + " bytes; it must have 1 to 255");
+        if (p.empty() || p.size() > 255)
+            throw_bad_option("alpn has a name of " + std::to_string(p.size()) + " bytes; it must have 1 to 255");
         list += static_cast<char>(p.size());
         list += p;
     }
@@ -70,13 +71,14 @@ ssl_context_ptr make_context(const context_options& o) {
     ERR_clear_error();
     ssl_context_ptr c(SSL_CTX_new(TLS_method()));
     if (!c) throw std::bad_alloc();
-    check(SSL_CTX_set_min_proto_version(c.get(), o.least == tls::version::tls1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1, "least");
+    check(SSL_CTX_set_min_proto_version(c.get(), o.least == tls::version::tls1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1,
+          "least");
     if (SSL_CTX_set_cipher_list(c.get(), o.ciphers.c_str()) != 1)
         throw_bad_option("ciphers is \"" + o.ciphers + "\", which names no cipher suite of TLS 1.2: " + take_openssl_words());
     // Not the finite fields of RFC 7919: at a client's wish OpenSSL computes with one of 8192 bits, fifty times as long as a handshake.
     check(SSL_CTX_set1_groups_list(c.get(), "X25519:P-256:P-384:P-521") == 1, "the groups of the key exchange");
-    SSL_CTX_set_options(c.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA |
-                                     SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_options(
+        c.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA | SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(c.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(c.get(), 1);
     if (o.session_life < std::chrono::seconds::zero())
@@ -94,8 +96,8 @@ void set_session_place(SSL_CTX& c, std::string_view host, const std::string& aut
     check(SSL_CTX_set_session_id_context(&c, digest.data(), size) == 1, "sessions");
 }
 
-int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* size, const unsigned char* offered, unsigned offered_size,
-                    void* /*none*/) {
+int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+                    unsigned offered_size, void* /*none*/) {
     const auto& own = tls_side_of(*ssl).alpn;
     auto* out = const_cast<unsigned char*>(*chosen);
     const int how = SSL_select_next_proto(&out, size, reinterpret_cast<const unsigned char*>(own.data()),
@@ -117,7 +119,9 @@ int of_server(peer_check c) noexcept {
 }  // namespace
 
 tls_side make_server_side(const context_options& o, std::string_view host) {
-    tls_side s{.context = make_context(o), .alpn = alpn_list(o.alpn), .verify = of_server(o.verify),
+    tls_side s{.context = make_context(o),
+               .alpn = alpn_list(o.alpn),
+               .verify = of_server(o.verify),
                .has_certificate = !o.certificate_chain.empty()};
     auto& c = *s.context;
     use_certificate(c, o);
@@ -143,7 +147,8 @@ tls_side make_server_side(const context_options& o, std::string_view host) {
 }
 
 tls_side make_client_side(const context_options& o) {
-    tls_side s{.context = make_context(o), .alpn = alpn_list(o.alpn),
+    tls_side s{.context = make_context(o),
+               .alpn = alpn_list(o.alpn),
                .verify = o.verify == peer_check::none ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
                .has_certificate = !o.certificate_chain.empty()};
     auto& c = *s.context;
@@ -156,7 +161,8 @@ tls_side make_client_side(const context_options& o) {
         SSL_CTX_set_session_cache_mode(&c, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(&c, on_new_session);
     if (!s.alpn.empty())
-        check(SSL_CTX_set_alpn_protos(&c, reinterpret_cast<const unsigned char*>(s.alpn.data()), static_cast<unsigned>(s.alpn.size())) == 0,
+        check(SSL_CTX_set_alpn_protos(&c, reinterpret_cast<const unsigned char*>(s.alpn.data()),
+                                      static_cast<unsigned>(s.alpn.size())) == 0,
               "alpn");
     return s;
 }

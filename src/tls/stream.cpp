@@ -46,7 +46,8 @@ stream::~stream() = default;
 stream::stream(std::unique_ptr<detail::tls_connection> c) noexcept : open_(std::move(c)) {}
 
 stream stream::accept(io::byte_stream below, const context& c) {
-    auto made = std::make_unique<detail::tls_connection>(std::move(below), *c.shared_, detail::tls_role::server, connect_options());
+    auto made =
+        std::make_unique<detail::tls_connection>(std::move(below), *c.shared_, detail::tls_role::server, connect_options());
     made->handshake();
     return stream(std::move(made));
 }

@@ -39,7 +39,8 @@ bool derive(std::string_view secret, std::string_view label, std::int64_t hour, 
 tls_tickets::tls_tickets(std::string_view secret) : secret_(secret) {
     // The name of keys is in each ticket, and lets guesses of the secret be tried.
     if (!secret_.empty() && secret_.size() < random_bytes)
-        throw_bad_option("ticket_secret has " + std::to_string(secret_.size()) + " bytes; it must have at least 32, as random as a key");
+        throw_bad_option("ticket_secret has " + std::to_string(secret_.size()) +
+                         " bytes; it must have at least 32, as random as a key");
     if (!secret_.empty()) return;
     secret_.resize(random_bytes);
     if (RAND_bytes(reinterpret_cast<unsigned char*>(secret_.data()), random_bytes) != 1)
@@ -65,7 +66,8 @@ std::optional<ticket_keys> tls_tickets::find(const unsigned char* name) const no
     return std::nullopt;
 }
 
-int tls_tickets::set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac, bool makes) const noexcept {
+int tls_tickets::set_keys(unsigned char* name, unsigned char* start, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
+                          bool makes) const noexcept {
     const auto now = current();
     if (!now) return -1;
     auto keys = now;

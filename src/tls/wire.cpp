@@ -8,8 +8,8 @@
 namespace weft::detail {
 namespace {
 
-// chosen: some records, after which deadlines and stops are looked at
-constexpr std::size_t bytes_per_call = std::size_t{128} * 1024;
+// chosen: two records, after which deadlines and stops are looked at; a flood of requests for new keys makes some ms of it
+constexpr std::size_t bytes_per_call = std::size_t{32} * 1024;
 // chosen: a record and many answers to requests for new keys
 constexpr std::size_t most_kept = std::size_t{64} * 1024;
 
@@ -62,7 +62,8 @@ bio_ptr tls_wire::make_bio() {
     return b;
 }
 
-void tls_wire::begin_call() noexcept {
+void tls_wire::begin_call(bool only_answers) noexcept {
+    only_answers_ = only_answers;
     budget_ = bytes_per_call;
     has_read_ = false;
     is_full_ = false;
@@ -86,7 +87,7 @@ std::size_t tls_wire::read(std::span<std::byte> into, bool& again) noexcept {
 bool tls_wire::write(std::span<const std::byte> from) noexcept {
     if (!has_backlog_) {
         const auto n = attempts_.write_now(from, write_failure_);
-        if (write_failure_) return false;
+        if (write_failure_) return only_answers_;
         from = from.subspan(n.value_or(0));
         if (from.empty()) return true;
     }

@@ -50,8 +50,9 @@ public:
 
     // Under the lock.
 
-    /// Before each call of OpenSSL (TLS_WIRE-4).
-    void begin_call() noexcept;
+    /// Before each call of OpenSSL (TLS_WIRE-4). A call that reads writes answers to messages that are no data;
+    /// one that cannot be sent is dropped, since it must not keep the peer's bytes from being read.
+    void begin_call(bool only_answers) noexcept;
     /// Why the call has got no bytes, besides that there were none.
     bool has_read_its_share() const noexcept { return budget_ == 0; }
     bool is_full() const noexcept { return is_full_; }
@@ -104,6 +105,7 @@ private:
     std::size_t budget_ = 0;
     bool has_read_ = false;
     bool is_full_ = false;
+    bool only_answers_ = false;
     bool has_backlog_ = false;
     bool has_ended_ = false;
     atomic<bool> expects_end_{false};

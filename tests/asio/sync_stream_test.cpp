@@ -39,7 +39,8 @@ TEST(sync_stream_of_asio, reads_and_writes_by_functions_of_asio) {
         auto [a, b] = connected();
         asio::sync_stream near(std::move(a));
         asio::sync_stream<tcp::stream&> far(b);
-        const std::array<net::const_buffer, 4> pieces{net::buffer("one ", 4), net::const_buffer(), net::buffer("two ", 4), net::buffer("\n", 1)};
+        const std::array<net::const_buffer, 4> pieces{net::buffer("one ", 4), net::const_buffer(), net::buffer("two ", 4),
+                                                      net::buffer("\n", 1)};
         EXPECT_EQ(net::write(near, pieces), 9u);
         std::string text;
         EXPECT_EQ(net::read_until(far, net::dynamic_buffer(text), '\n'), 9u);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -131,6 +132,35 @@ TEST(use_fiber_of_asio, a_deadline_cancels_the_operation_if_that_is_asked_for) {
         // The socket is as good as before.
         s.async_send_to(net::buffer("x", 1), s.local_endpoint(), use_fiber);
         EXPECT_EQ(s.async_receive(net::buffer(buffer), use_fiber.or_cancel(s)), 1u);
+    });
+}
+
+TEST(use_fiber_of_asio, sockets_are_accepted_and_operations_of_several_parts_end_at_a_deadline) {
+    asio::loop loop;
+    run([&] {
+        net::ip::tcp::acceptor port(loop.context(), {net::ip::address_v4::loopback(), 0});
+        tcp_socket first(loop.context()), second(loop.context()), into(loop.context());
+        auto connecting = spawn([&] {
+            first.async_connect(port.local_endpoint(), use_fiber);
+            second.async_connect(port.local_endpoint(), use_fiber);
+        });
+        tcp_socket made = port.async_accept(use_fiber);
+        port.async_accept(into, use_fiber);
+        connecting.join();
+        EXPECT_TRUE(made.is_open() && into.is_open());
+
+        // The peer sends bit by bit, and never all.
+        auto peer = spawn([&] {
+            for (;;) {
+                made.async_write_some(net::buffer("x", 1), use_fiber);
+                this_fiber::sleep_for(1ms);
+            }
+        });
+        std::vector<char> much(1'000'000);
+        EXPECT_THROW(with_timeout(30ms, [&] { net::async_read(first, net::buffer(much), use_fiber.or_cancel(first)); }),
+                     timeout_error);
+        peer.request_stop();
+        EXPECT_THROW(peer.join(), fiber_cancelled);
     });
 }
 

@@ -50,7 +50,8 @@ private:
 class tls_context : public testing::Test {
 protected:
     /// The errors of both ends, with these contexts.
-    static handshakes errors(const tls::context& client, const tls::context& server, tls::connect_options options = {.server_name = "localhost"}) {
+    static handshakes errors(const tls::context& client, const tls::context& server,
+                             tls::connect_options options = {.server_name = "localhost"}) {
         handshakes h;
         run([&] {
             h = shake(client, server, options);
@@ -434,7 +435,9 @@ TEST_F(tls_context, the_name_that_is_asked_for_chooses_the_certificate) {
     server.by_name("*.wild.example", server_options(ca.issue({.names = {"*.wild.example"}, .common_name = "any"})));
     const tls::context client(client_options());
     run([&] {
-        const auto subject = [&](std::string name) { return connected(client, server, {.server_name = std::move(name)}).client.peer()->subject; };
+        const auto subject = [&](std::string name) {
+            return connected(client, server, {.server_name = std::move(name)}).client.peer()->subject;
+        };
         EXPECT_EQ(subject("one.example"), "CN=one");
         EXPECT_EQ(subject("ONE.example"), "CN=one");
         EXPECT_EQ(subject("two.wild.example"), "CN=any");
@@ -480,7 +483,8 @@ TEST_F(tls_context, bad_options_are_named) {
     EXPECT_TRUE(has(alone, "private_key is not")) << alone;
     const auto swapped = complaint({.certificate_chain = id.key, .private_key = id.certificate});
     EXPECT_TRUE(has(swapped, "certificate_chain has no certificate")) << swapped;
-    const auto broken = complaint({.certificate_chain = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", .private_key = id.key});
+    const auto broken =
+        complaint({.certificate_chain = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", .private_key = id.key});
     EXPECT_TRUE(has(broken, "certificate_chain is not good")) << broken;
     const auto keyless = complaint({.certificate_chain = id.certificate, .private_key = id.certificate});
     EXPECT_TRUE(has(keyless, "private_key has no private key")) << keyless;
@@ -506,7 +510,8 @@ TEST_F(tls_context, files_serve_as_well_as_texts) {
     std::ofstream(path + ".crt") << id.certificate;
     std::ofstream(path + ".key") << id.key;
     std::ofstream(path + ".ca") << ca.certificate();
-    const tls::context server({.certificate_chain = path + ".crt", .private_key = "file:" + path + ".key"}), client({.ca = path + ".ca"});
+    const tls::context server({.certificate_chain = path + ".crt", .private_key = "file:" + path + ".key"}),
+        client({.ca = path + ".ca"});
     const auto h = errors(client, server);
     EXPECT_FALSE(h.client) << h.client_words;
     for (const char* end : {".crt", ".key", ".ca"}) std::remove((path + end).c_str());
@@ -514,8 +519,10 @@ TEST_F(tls_context, files_serve_as_well_as_texts) {
 
 TEST_F(tls_context, a_pair_for_development_is_trusted_where_that_is_said) {
     const auto pair = tls::self_signed({"localhost", "127.0.0.1", "::1", "dev.example"});
-    const tls::context server({.certificate_chain = pair.certificate, .private_key = pair.key}), client({.ca = pair.certificate}), other;
-    for (const char* name : {"localhost", "127.0.0.1", "::1", "dev.example"}) EXPECT_FALSE(errors(client, server, {.server_name = name}).client);
+    const tls::context server({.certificate_chain = pair.certificate, .private_key = pair.key}), client({.ca = pair.certificate}),
+        other;
+    for (const char* name : {"localhost", "127.0.0.1", "::1", "dev.example"})
+        EXPECT_FALSE(errors(client, server, {.server_name = name}).client);
     EXPECT_EQ(errors(client, server, {.server_name = "other.example"}).client, tls::errc::certificate_wrong_name);
     EXPECT_EQ(errors(other, server).client, tls::errc::certificate_self_signed);
     EXPECT_THROW(static_cast<void>(tls::self_signed({})), std::invalid_argument);

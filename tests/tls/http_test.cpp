@@ -10,8 +10,8 @@
 #include <string>
 
 #include <weft/http/server.hpp>
-#include <weft/scope.hpp>
 #include <weft/net/tls.hpp>
+#include <weft/scope.hpp>
 
 #include "tls/support/both_ends.hpp"
 
@@ -21,7 +21,8 @@ namespace weft::test {
 namespace {
 
 /// A server that serves while `f(address)` runs.
-void while_serving(http::server& s, http::server_options o, const std::function<void(const net::endpoint&)>& f, unsigned workers = 2) {
+void while_serving(http::server& s, http::server_options o, const std::function<void(const net::endpoint&)>& f,
+                   unsigned workers = 2) {
     runtime rt({.workers = workers});
     rt.run([&] {
         s.listen({.host = "127.0.0.1", .port = 0}, std::move(o));
@@ -55,9 +56,7 @@ protected:
         server.get("/hello", [](auto&) { return http::text(200, "hi"); });
         server.get("/large", [](auto&) { return http::text(200, std::string(1 << 20, 'x')); });
     }
-    io::byte_stream connect(const net::endpoint& at) {
-        return tls::stream::connect(at, trusting, {.server_name = "localhost"});
-    }
+    io::byte_stream connect(const net::endpoint& at) { return tls::stream::connect(at, trusting, {.server_name = "localhost"}); }
 
     const tls::context of_server{server_options()}, trusting{client_options()};
     http::server server;

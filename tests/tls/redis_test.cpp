@@ -42,8 +42,8 @@ protected:
 private:
     const certificate_files files_{test_authority().issue()};
     const std::uint16_t port_ = free_port();
-    const redis_server server_{{"--tls-port", std::to_string(port_), "--tls-cert-file", files_.certificate(), "--tls-key-file", files_.key(),
-                                "--tls-ca-cert-file", files_.certificate(), "--tls-auth-clients", "no"}};
+    const redis_server server_{{"--tls-port", std::to_string(port_), "--tls-cert-file", files_.certificate(), "--tls-key-file",
+                                files_.key(), "--tls-ca-cert-file", files_.certificate(), "--tls-auth-clients", "no"}};
 };
 
 TEST_F(redis_with_tls, commands_of_many_fibers_are_answered) {

@@ -31,7 +31,8 @@ struct connection {
     explicit connection(scene& s) {
         s.prepare([&] {
             auto [below_near, below_far] = tcp_pair();
-            auto serving = s.helper().spawn([&, &below = below_far] { far = tls::stream::accept(std::move(below), of_server()); });
+            auto serving =
+                s.helper().spawn([&, &below = below_far] { far = tls::stream::accept(std::move(below), of_server()); });
             near = tls::stream::connect(std::move(below_near), of_client(), {.server_name = "localhost"});
             serving.join();
         });
@@ -89,7 +90,9 @@ std::vector<park_point> of_tls() {
         std::array<std::byte, 1> buffer;
         if (!error) s.read_some(buffer, error);
     };
-    const auto serve = [=](tcp::stream below, std::error_code& error) { stay(tls::stream::accept(std::move(below), of_server(), error), error); };
+    const auto serve = [=](tcp::stream below, std::error_code& error) {
+        stay(tls::stream::accept(std::move(below), of_server(), error), error);
+    };
     const auto ask = [=](tcp::stream below, std::error_code& error) {
         stay(tls::stream::connect(std::move(below), of_client(), {.server_name = "localhost"}, error), error);
     };
@@ -111,8 +114,9 @@ std::vector<park_point> of_tls() {
                     EXPECT_TRUE(error || written == much.size());
                     s.reported(error);
                 }),
-        shaking("connect", serve,
-                [](scene&, tcp::stream below) { tls::stream::connect(std::move(below), of_client(), {.server_name = "localhost"}); }),
+        shaking(
+            "connect", serve,
+            [](scene&, tcp::stream below) { tls::stream::connect(std::move(below), of_client(), {.server_name = "localhost"}); }),
         shaking("connect_by_error_code", serve,
                 [](scene& s, tcp::stream below) {
                     std::error_code error;

@@ -16,8 +16,8 @@ namespace weft::asio {
 ///     boost::asio::ip::tcp::socket socket(loop.context());
 ///     socket.async_connect(server, weft::use_fiber);
 ///
-/// What throws out of a handler ends the program. The destructor stops the context and waits for its thread;
-/// operations that are under way end with operation_aborted when the context is destroyed.
+/// What throws out of a handler ends the program. The destructor stops the context and waits for its thread.
+/// As with any io_context, the objects that use it must be destroyed before.
 class loop {
 public:
     loop() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {}

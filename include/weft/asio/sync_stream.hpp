@@ -120,8 +120,8 @@ private:
     public:
         template <class Buffers>
         explicit pieces(const Buffers& all) {
-            for (auto at = boost::asio::buffer_sequence_begin(all); at != boost::asio::buffer_sequence_end(all) && count_ < parts_.size();
-                 ++at) {
+            for (auto at = boost::asio::buffer_sequence_begin(all);
+                 at != boost::asio::buffer_sequence_end(all) && count_ < parts_.size(); ++at) {
                 const boost::asio::const_buffer b(*at);
                 if (b.size() == 0) continue;
                 parts_[count_++] = {static_cast<const std::byte*>(b.data()), b.size()};

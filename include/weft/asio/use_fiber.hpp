@@ -14,6 +14,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -65,10 +67,12 @@ public:
             }
         }
         const shield until_the_end;  // its buffers may be on this stack
-        if (interrupt) {
+        // Again and again: an operation that is made of several has nothing to cancel between two of them.
+        for (auto pause = std::chrono::milliseconds(1); interrupt && !done.is_set(); pause = std::min(2 * pause, longest_pause)) {
             const auto has_cancelled = std::make_shared<event>();
             cancel_(object_, has_cancelled);
             has_cancelled->wait();
+            static_cast<void>(done.wait_for(pause));
         }
         done.wait();
         return interrupt;
@@ -77,6 +81,8 @@ public:
     boost::system::error_code* error() const noexcept { return error_; }
 
 private:
+    static constexpr std::chrono::milliseconds longest_pause{100};  // chosen
+
     /// Sets the event when it is destroyed, also if the function that holds it was never called.
     static std::shared_ptr<void> at_end_of(std::shared_ptr<event> done) {
         auto* const e = done.get();
@@ -95,7 +101,7 @@ private:
 ///
 /// The call returns what the handler would be given: nothing, a value, or a std::tuple of several. An error is
 /// thrown as boost::system::system_error. The I/O object belongs to an io_context that other threads run, such
-/// as that of an asio::loop; if that is destroyed first, the error is operation_aborted.
+/// as that of an asio::loop. The object must be destroyed before the io_context.
 ///
 /// A stop or a deadline ends the wait only with `use_fiber.or_cancel(socket)`. If the operation then ends with
 /// an error, the call throws weft::cancelled; if it has succeeded first, it returns, and the next call that
@@ -129,8 +135,8 @@ public:
 
     template <class... Given>
     void operator()(Given&&... values) {
+        call_->result.emplace(static_cast<std::decay_t<A>>(std::forward<Given>(values))...);  // Beast gives an int as a size
         const auto call = std::move(call_);
-        call->result.emplace(static_cast<std::decay_t<A>>(std::forward<Given>(values))...);  // Beast gives an int as a size
         call->done.set();
     }
 
@@ -147,18 +153,43 @@ inline constexpr bool begins_with_exception = false;
 template <class... A>
 inline constexpr bool begins_with_exception<std::exception_ptr, A...> = true;
 
-/// Nothing, the value, or all of them.
+// The type of what a call returns: nothing, the value, or all of them, without an error before them. Asio asks for it where it
+// looks which of its overloads fits, so that no function may have to be compiled for it.
+template <class... A>
+struct asio_values_type {
+    using type = std::tuple<A...>;
+};
+template <class A>
+struct asio_values_type<A> {
+    using type = A;
+};
+template <>
+struct asio_values_type<> {
+    using type = void;
+};
+template <class... A>
+struct asio_answer_type : asio_values_type<A...> {};
+template <class... A>
+struct asio_answer_type<boost::system::error_code, A...> : asio_values_type<A...> {};
+template <class... A>
+struct asio_answer_type<std::exception_ptr, A...> : asio_values_type<A...> {};
+
+template <class... A>
+auto asio_values(A&&... all) {
+    if constexpr (sizeof...(A) == 1)
+        return (std::forward<A>(all), ...);
+    else if constexpr (sizeof...(A) > 1)
+        return std::tuple<A...>(std::forward<A>(all)...);
+}
+
 template <class... A>
 auto asio_value(std::tuple<A...>&& all) {
-    if constexpr (sizeof...(A) == 1)
-        return std::get<0>(std::move(all));
-    else if constexpr (sizeof...(A) > 1)
-        return std::move(all);
+    return std::apply([](A&&... each) { return asio_values(std::forward<A>(each)...); }, std::move(all));
 }
 
 template <class First, class... A>
 auto asio_value_after_first(std::tuple<First, A...>&& all) {
-    return std::apply([](First&&, A&&... others) { return asio_value(std::tuple<A...>(std::move(others)...)); }, std::move(all));
+    return std::apply([](First&&, A&&... others) { return asio_values(std::forward<A>(others)...); }, std::move(all));
 }
 
 /// What the call returns or throws.
@@ -168,17 +199,18 @@ auto asio_answer(std::optional<std::tuple<A...>>&& result, const asio::use_fiber
     constexpr const char* what = "weft: operation of Asio";
     const boost::system::error_code aborted = boost::asio::error::operation_aborted;
     if constexpr (begins_with_error<A...>) {
-        if (!result) {
-            result.emplace();
-            std::get<0>(*result) = aborted;
-        }
-        const boost::system::error_code error = std::get<0>(*result);
+        const boost::system::error_code error = result ? std::get<0>(*result) : aborted;
         if (token.error())
             *token.error() = error;
         else if (error && interrupt)
             std::rethrow_exception(interrupt);
         else if (error)
             throw boost::system::system_error(error, what);
+        if constexpr ((std::is_default_constructible_v<A> && ...)) {
+            if (!result) result.emplace();
+        } else {
+            if (!result) throw boost::system::system_error(aborted, what);
+        }
         return asio_value_after_first(std::move(*result));
     } else {
         if (!result) throw boost::system::system_error(aborted, what);
@@ -198,8 +230,7 @@ namespace boost::asio {
 template <class R, class... A>
 class async_result<weft::asio::use_fiber_t, R(A...)> {
 public:
-    using return_type = decltype(weft::detail::asio_answer(std::declval<std::optional<std::tuple<std::decay_t<A>...>>>(),
-                                                           std::declval<const weft::asio::use_fiber_t&>(), std::exception_ptr()));
+    using return_type = typename weft::detail::asio_answer_type<std::decay_t<A>...>::type;
 
     template <class Initiation, class... Given>
     static return_type initiate(Initiation&& begin, weft::asio::use_fiber_t token, Given&&... given) {

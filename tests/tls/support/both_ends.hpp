@@ -58,13 +58,15 @@ tls::stream shaken(F&& make, std::error_code& error, std::string& words) {
 }
 
 /// Has both ends do the handshake, on two fibers.
-inline handshakes shake(const tls::context& client, const tls::context& server, tls::connect_options options = {.server_name = "localhost"}) {
+inline handshakes shake(const tls::context& client, const tls::context& server,
+                        tls::connect_options options = {.server_name = "localhost"}) {
     handshakes h;
     auto [near, far] = tcp_pair();
     auto serving = spawn([&, below = std::move(far)]() mutable {
         h.made.server = shaken([&] { return tls::stream::accept(std::move(below), server); }, h.server, h.server_words);
     });
-    h.made.client = shaken([&, &below = near] { return tls::stream::connect(std::move(below), client, options); }, h.client, h.client_words);
+    h.made.client =
+        shaken([&, &below = near] { return tls::stream::connect(std::move(below), client, options); }, h.client, h.client_words);
     // In TLS 1.3 a client is done before the server has judged its certificate.
     if (h.client) h.made.client.close();
     serving.join();
@@ -72,7 +74,8 @@ inline handshakes shake(const tls::context& client, const tls::context& server, 
 }
 
 /// A connection that works. \pre on a fiber
-inline ends connected(const tls::context& client, const tls::context& server, tls::connect_options options = {.server_name = "localhost"}) {
+inline ends connected(const tls::context& client, const tls::context& server,
+                      tls::connect_options options = {.server_name = "localhost"}) {
     auto h = shake(client, server, std::move(options));
     EXPECT_FALSE(h.client) << h.client_words;
     EXPECT_FALSE(h.server) << h.server_words;

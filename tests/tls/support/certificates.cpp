@@ -45,7 +45,8 @@ void extend(X509& c, X509& issuer, int kind, const std::string& value) {
     X509V3_CTX with;
     X509V3_set_ctx_nodb(&with);
     X509V3_set_ctx(&with, &issuer, &c, nullptr, nullptr, 0);
-    const std::unique_ptr<X509_EXTENSION, freed_by<X509_EXTENSION_free>> e(X509V3_EXT_conf_nid(nullptr, &with, kind, value.c_str()));
+    const std::unique_ptr<X509_EXTENSION, freed_by<X509_EXTENSION_free>> e(
+        X509V3_EXT_conf_nid(nullptr, &with, kind, value.c_str()));
     need(e && X509_add_ext(&c, e.get(), -1) == 1);
 }
 
@@ -66,7 +67,8 @@ x509_ptr unsigned_certificate(const certificate_request& q, const key_ptr& key) 
     X509_gmtime_adj(X509_getm_notAfter(c.get()), std::chrono::seconds(q.ends).count());
     need(X509_set_pubkey(c.get(), key.get()) == 1);
     auto* const name = X509_get_subject_name(c.get());
-    need(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(q.common_name.c_str()), -1, -1, 0) == 1);
+    need(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(q.common_name.c_str()), -1,
+                                    -1, 0) == 1);
     return c;
 }
 
@@ -102,7 +104,8 @@ std::string authority::revoke(const std::string& certificate) const {
     const std::unique_ptr<X509_CRL, freed_by<X509_CRL_free>> list(X509_CRL_new());
     need(list && X509_CRL_set_version(list.get(), 1) == 1);
     need(X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(issuer.get())) == 1);
-    const std::unique_ptr<ASN1_TIME, freed_by<ASN1_TIME_free>> now(X509_gmtime_adj(nullptr, -60)), later(X509_gmtime_adj(nullptr, 3600));
+    const std::unique_ptr<ASN1_TIME, freed_by<ASN1_TIME_free>> now(X509_gmtime_adj(nullptr, -60)),
+        later(X509_gmtime_adj(nullptr, 3600));
     need(X509_CRL_set1_lastUpdate(list.get(), now.get()) == 1 && X509_CRL_set1_nextUpdate(list.get(), later.get()) == 1);
     auto* const entry = X509_REVOKED_new();
     need(X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(gone.get())) == 1);
