@@ -30,7 +30,9 @@ tls_configuration::tls_configuration(const tls::context_options& o, std::shared_
       tickets_(std::move(tickets)),
       sessions_(std::make_shared<tls_sessions>()),
       server_(placed(make_server_side(o, {}))),
-      names_(std::move(names)) {}
+      names_(std::move(names)) {
+    if (!o.ca.empty()) static_cast<void>(client());  // so that what is wrong with it is said now
+}
 
 tls_configuration::tls_configuration(const tls_configuration& other, named names)
     : options_(other.options_),

@@ -20,8 +20,8 @@
 
 namespace weft::detail {
 
-/// It never changes, but for client(), which is made when first asked for: reading the authorities of the
-/// system takes some 10 ms, and a server needs none.
+/// It never changes, but for client(), which without authorities of its own is made when first asked for:
+/// reading those of the system takes some 10 ms, and a server needs none.
 class tls_configuration {
 public:
     using named = std::map<std::string, std::shared_ptr<const tls_side>, std::less<>>;
