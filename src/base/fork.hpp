@@ -17,6 +17,8 @@
 //           So an object that a runtime needs is not such a static, or it is used before the fork.
 #pragma once
 
+#include <weft/detail/export.hpp>
+
 #include <weft/thread_safety.hpp>
 
 #include <utility>
@@ -41,7 +43,7 @@ struct fork_steps {
 
 /// Calls the steps at each fork(2) from now on; posix_spawn and vfork do not count. Does nothing if
 /// there is no memory for it.
-void follow_forks(const fork_steps& steps) noexcept;
+WEFT_EXPORT void follow_forks(const fork_steps& steps) noexcept;
 
 /// Changes when a fork begins and when it has ended, here and in the child; odd in between. A
 /// descriptor that was opened after this returned an even number has no copy in a child as long as
