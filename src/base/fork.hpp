@@ -18,7 +18,6 @@
 #pragma once
 
 #include <weft/detail/export.hpp>
-
 #include <weft/thread_safety.hpp>
 
 #include <utility>
