@@ -21,7 +21,7 @@ struct blocked_place {
 
 /// Adds a call that blocks its thread. When there are too many places, the rest share one.
 void note_blocked_call(const void* caller, long number, const char* name) noexcept;
-/// The same call has ended after `took`.
+/// Says how long such a call has blocked, when it has ended.
 void note_blocked_time(const void* caller, long number, duration took) noexcept;
 
 /// Calls f for each place, under a lock: f notes nothing here.

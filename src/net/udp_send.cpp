@@ -46,8 +46,8 @@ struct outgoing {
     iovec part{};
 };
 
-/// Whether the system or the way to the peer cannot cut: EIO where the network device checks no sums, EMSGSIZE or EINVAL for
-/// pieces that do not fit the way in one packet.
+/// Whether the system or the way to the peer cannot cut: EIO where the network device checks no sums,
+/// EMSGSIZE or EINVAL for pieces that do not fit into one packet on the way.
 bool cannot_cut(std::error_code e) noexcept {
     constexpr int reasons[] = {EIO, EINVAL, EMSGSIZE, ENOPROTOOPT, EOPNOTSUPP};
     return e.category() == std::system_category() &&

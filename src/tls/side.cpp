@@ -75,7 +75,8 @@ ssl_context_ptr make_context(const context_options& o) {
           "least");
     if (SSL_CTX_set_cipher_list(c.get(), o.ciphers.c_str()) != 1)
         throw_bad_option("ciphers is \"" + o.ciphers + "\", which names no cipher suite of TLS 1.2: " + take_openssl_words());
-    // Not the finite fields of RFC 7919: at a client's wish OpenSSL computes with one of 8192 bits, fifty times as long as a handshake.
+    // Not the finite fields of RFC 7919: at a client's wish OpenSSL computes with one of 8192 bits, many times as long as
+    // the rest of the handshake.
     check(SSL_CTX_set1_groups_list(c.get(), "X25519:P-256:P-384:P-521") == 1, "the groups of the key exchange");
     SSL_CTX_set_options(
         c.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA | SSL_OP_CIPHER_SERVER_PREFERENCE);

@@ -35,8 +35,8 @@ private:
     const std::error_category& of_;
 };
 
-/// The same error with the category of Boost: system and generic errors keep their meaning, as do those that
-/// mean one of them, and compare with those of Boost.
+/// Converts an error to one of Boost. System and generic errors, and errors that mean one of them, compare equal to
+/// those of Boost.
 inline boost::system::error_code to_boost(const std::error_code& e) {
     if (!e) return {};
     if (e.category() == std::system_category()) return {e.value(), boost::system::system_category()};

@@ -153,8 +153,8 @@ inline constexpr bool begins_with_exception = false;
 template <class... A>
 inline constexpr bool begins_with_exception<std::exception_ptr, A...> = true;
 
-// The type of what a call returns: nothing, the value, or all of them, without an error before them. Asio asks for it where it
-// looks which of its overloads fits, so that no function may have to be compiled for it.
+// The type of what a call returns: nothing, the value, or all of them, without an error before them. Asio
+// asks for it where it looks which of its overloads fits, so that no function may have to be compiled for it.
 template <class... A>
 struct asio_values_type {
     using type = std::tuple<A...>;

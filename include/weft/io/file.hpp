@@ -73,8 +73,8 @@ public:
     /// Opens a file. Without create the permissions are not used; the process's umask is taken from
     /// them.
     ///
-    /// \parks   until the system has opened it; a FIFO waits for its other side. Without io_uring that wait cannot be
-    ///          interrupted.
+    /// \parks   until the system has opened it; a FIFO waits for its other side. Without io_uring that wait
+    ///          cannot be interrupted.
     /// \throws  std::system_error: what open(2) says; invalid_argument if the path has a zero byte,
     ///          or the mode neither read nor write.
     [[nodiscard]] static file open(const std::string& path, open_mode mode = open_mode::read, unsigned permissions = 0666);

@@ -241,8 +241,8 @@ private:
 WEFT_EXPORT std::pair<packets, packets> packet_pair();
 
 struct listener_options {
-    /// Who may connect to a path, such as 0660; without it what the umask leaves of 0777. A peer needs
-    /// the right to write. An abstract name has no mode, and anybody may connect.
+    /// The permissions of a path, such as 0660; without them, what the umask leaves of 0777. A peer needs the
+    /// right to write to connect. An abstract name has no permissions: every process may connect.
     std::optional<unsigned> mode = std::nullopt;
     /// Remove a socket that is at the path and on which nobody listens, as a process that was killed
     /// leaves it. A file of another kind is never removed. A socket that another process has bound, and

@@ -31,8 +31,8 @@ const char* name(file_request::what) noexcept;
 /// Makes the system call, which may block the thread. \returns the result, or a negated error.
 long call(const file_request&) noexcept;
 
-/// The same call, if the kernel can make it without waiting. -EAGAIN: it would wait. -EOPNOTSUPP: it
-/// cannot tell, or there is no such form of the call.
+/// Makes the call only if the kernel can make it without waiting. -EAGAIN: it would wait. -EOPNOTSUPP: the
+/// kernel cannot tell, or there is no such form of the call.
 long call_without_waiting(const file_request&) noexcept;
 
 /// Fills an entry of io_uring, but for its user data.

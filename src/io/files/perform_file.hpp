@@ -30,7 +30,7 @@ long perform_file_at_once(const file_request&, std::error_code& error) noexcept;
 /// Whether a read of this one would wait for a disk. False if that cannot be told.
 bool would_wait(const file_request&) noexcept;
 
-/// The same for calls that io_uring has no entry for: they run on a thread of the pool for files. A stop
+/// Makes a call that io_uring has no entry for: it runs on a thread of the pool for files. A stop
 /// or a deadline ends the wait only if the call has not begun. `call` returns a result or a negated error,
 /// and throws nothing but std::bad_alloc, which is -ENOMEM.
 template <class F>

@@ -37,7 +37,7 @@ public:
     /// Submits what is filled, and waits until there are `least` completions.
     /// \returns  0, or a negated error; -EINTR after a signal.
     long enter(unsigned least) noexcept;
-    /// The same for no longer than this; -ETIME: there were fewer.
+    /// Enters as enter() does, and waits no longer than this; -ETIME: there were fewer completions.
     long enter_for(unsigned least, std::chrono::nanoseconds most) noexcept;
 
     struct completion {

@@ -65,7 +65,7 @@ def ciphers(openssl, checks):
     for group in ("X25519", "P-256", "P-384"):
         agreed, said = openssl.session("-groups", group)
         checks.that("version" in agreed, f"the group {group} works", said)
-    for group in ("ffdhe2048", "ffdhe8192"):   # one such handshake costs the server as much as fifty others
+    for group in ("ffdhe2048", "ffdhe8192"):   # such a handshake costs the server as much as many others
         code, said = openssl.asks("/hello", "-tls1_3", "-groups", group)
         checks.that(code != 0 and "alert handshake failure" in said, f"the group {group} is refused with the alert handshake_failure", said)
 
