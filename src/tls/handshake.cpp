@@ -123,7 +123,7 @@ void tls_connection::begin_client(const tls_side& side, const tls::connect_optio
 
 /// One step computes up to where the peer has to say something.
 tls_connection::outcome tls_connection::handshake_step(tls_failure& why, left_over& left) {
-    const handshake_turn turn;
+    const handshake_turn place;
     const std::lock_guard guard(lock_);
     const auto o = call(
         half::receive, [this] { return SSL_do_handshake(ssl_.get()); }, why);
