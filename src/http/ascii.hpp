@@ -19,6 +19,12 @@ constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) noexc
 
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
+constexpr bool is_number(std::string_view s) noexcept {
+    for (char c : s)
+        if (!is_digit(c)) return false;
+    return !s.empty();
+}
+
 constexpr bool is_letter(char c) noexcept { return lower(c) >= 'a' && lower(c) <= 'z'; }
 
 inline constexpr auto token_characters = [] {

@@ -34,12 +34,6 @@ std::string_view view(beast::string_view s) noexcept { return {s.data(), s.size(
 /// Ends a put() from inside a callback; the actual refusal is kept in `why`.
 error_code refused() { return beast::http::make_error_code(beast::http::error::bad_field); }
 
-bool is_number(std::string_view s) noexcept {
-    for (char c : s)
-        if (!is_digit(c)) return false;
-    return !s.empty();
-}
-
 /// "HTTP/2.0" is a version that this server does not support; "HTTP/x" is not a version.
 bool names_another_version(std::string_view line) noexcept {
     const auto at = line.rfind(' ');

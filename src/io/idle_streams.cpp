@@ -81,7 +81,8 @@ bool idle_streams_core::add(idle_stream& e) {
         ++size_;
         is_first = !std::exchange(is_watched_, true);
         // The caller of next() has something to do, or must know of an earlier limit.
-        if (!is_first && (!due_.empty() || (asleep_.front() == &e && e.until_ != never))) w = watcher_.claim_front();
+        const bool is_earlier = asleep_.front() == &e && e.until_ < watched_until_;  // IDLE_STREAMS-6
+        if (!is_first && (!due_.empty() || is_earlier)) w = watcher_.claim_front();
         break;
     }
     if (w) w->unpark();
@@ -102,14 +103,36 @@ idle_stream* idle_streams_core::next() {
             lock_.unlock();
             return nullptr;
         }
-        const auto until = asleep_.empty() ? never : asleep_.front()->until_;
-        if (wait_on(lock_, watcher_, {.kind = idle_wait, .object = this, .deadline = until}) != wait_end::stopped) continue;
+        watched_until_ = asleep_.empty() ? never : asleep_.front()->until_;
+        if (wait_on(lock_, watcher_, {.kind = idle_wait, .object = this, .deadline = watched_until_}) != wait_end::stopped)
+            continue;
         {
             const lock_guard guard(lock_);
             is_watched_ = false;
         }
         throw_io_error(interrupt_error(interrupt_reason()), "weft: wait for idle streams");
     }
+}
+
+bool idle_streams_core::take(idle_stream& e) noexcept {
+    {
+        const lock_guard guard(lock_);
+        if (!wake(e, outcome_stopped)) return false;  // it is due, or an event has claimed it
+        --size_;
+    }
+    e.delist();  // IDLE_STREAMS-4
+    return true;
+}
+
+idle_stream* idle_streams_core::take_oldest() noexcept {
+    idle_stream* e = nullptr;
+    {
+        const lock_guard guard(lock_);
+        for (e = asleep_.front(); e && !wake(*e, outcome_stopped);) e = asleep_.next(*e);
+        if (e) --size_;
+    }
+    if (e) e->delist();
+    return e;
 }
 
 idle_streams_core::sight idle_streams_core::look() const noexcept {
@@ -125,7 +148,7 @@ void idle_streams_core::end() noexcept {
             const lock_guard guard(lock_);
             is_ended_ = true;
             all = claim_until(time_point::max(), outcome_stopped, claimed_at_once) < claimed_at_once;
-            if (!due_.empty()) w = watcher_.claim_front();
+            if (!due_.empty() || size_ == 0) w = watcher_.claim_front();
         }
         if (w) w->unpark();
     }
@@ -166,14 +189,20 @@ std::size_t idle_streams_core::claim_until(time_point now, wait_outcome why, std
     std::size_t n = 0;
     for (auto* e = asleep_.front(); e && e->until_ <= now && n < most;) {
         auto& claimed = *std::exchange(e, asleep_.next(*e));
-        if (!claimed.me_.claim()) continue;  // an event has claimed it
-        claimed.outcome = why;
-        claimed.word.unpark();
-        asleep_.remove(claimed);
+        if (!wake(claimed, why)) continue;
         due_.push_back(claimed);
         ++n;
     }
     return n;
+}
+
+/// Takes the entry out of asleep_. \returns false if an event has claimed it, or it is due.
+bool idle_streams_core::wake(idle_stream& e, wait_outcome why) noexcept {
+    if (!e.me_.claim()) return false;
+    e.outcome = why;
+    e.word.unpark();
+    asleep_.remove(e);
+    return true;
 }
 
 idle_stream* idle_streams_core::pop_due() noexcept {

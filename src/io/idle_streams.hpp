@@ -6,11 +6,12 @@
 //
 //  an entry   list      means                                    leaves by
 //  apart      none      it belongs to the caller                 add() -> asleep, or due
-//  asleep     asleep_   its wait is registered with its stream   a claim of the wait -> due
+//  asleep     asleep_   its wait is registered with its stream   a claim of the wait -> due,
+//                                                                take() -> apart
 //  due        due_      its wait is over                         next() -> apart
 //
 // The wait is that of a wait_cell (fiber/waiter.hpp) whose `make_ready` puts the entry into due_.
-// It is claimed by the first of: an event of the stream, the entry's time, end().
+// It is claimed by the first of: an event of the stream, the entry's time, take(), end().
 //
 // Invariants
 //   IDLE_STREAMS-1  The lists, size_, is_watched_ and is_ended_ change only under lock_.
@@ -23,11 +24,13 @@
 //                   does not touch it afterwards; nor does add() after it has given lock_ up.
 //   IDLE_STREAMS-4  An entry is apart only after its waiter has left the stream's list of waiters.
 //                   A thread that claims the waiter in that list, or finds it claimed there, takes
-//                   it out; for any other entry next() and clear() do.
+//                   it out; for any other entry next(), take() and clear() do.
 //   IDLE_STREAMS-5  While there are entries, exactly one caller is responsible for next(). add()
 //                   returns true to the caller that becomes responsible. The duty ends when next()
 //                   throws, or returns null because it has seen, under lock_, that there are no
 //                   entries.
+//   IDLE_STREAMS-6  watched_until_ is the time for which the caller of next() waits, or last waited. An
+//                   entry that comes to the front with an earlier limit ends that wait.
 #pragma once
 
 #include <memory>
@@ -55,6 +58,8 @@ public:
 
     io::byte_stream stream;
 
+    /// For the next add(). It belongs to the caller.
+    void set_limit(time_point limit) noexcept { until_ = limit; }
     /// After next(): whether its limit has passed, rather than that its peer did something.
     bool has_timed_out() const noexcept { return outcome == outcome_timed_out; }
     time_point limit() const noexcept { return until_; }
@@ -105,6 +110,8 @@ public:
 protected:
     bool add(idle_stream& e);
     idle_stream* next();
+    bool take(idle_stream& e) noexcept;
+    idle_stream* take_oldest() noexcept;
 
 private:
     friend class idle_stream;
@@ -112,6 +119,7 @@ private:
     void make_due(idle_stream& e) noexcept;
     std::size_t claim_until(time_point now, wait_outcome why, std::size_t most) noexcept WEFT_REQUIRES(lock_);
     idle_stream* pop_due() noexcept WEFT_REQUIRES(lock_);
+    bool wake(idle_stream& e, wait_outcome why) noexcept WEFT_REQUIRES(lock_);
 
     void (*const destroy_)(idle_stream&) noexcept;
     mutable spin_lock lock_;
@@ -120,6 +128,7 @@ private:
     std::size_t size_ WEFT_GUARDED_BY(lock_) = 0;           // of both lists
     wait_list watcher_ WEFT_GUARDED_BY(lock_);
     bool is_watched_ WEFT_GUARDED_BY(lock_) = false;
+    time_point watched_until_ WEFT_GUARDED_BY(lock_) = never;
     bool is_ended_ WEFT_GUARDED_BY(lock_) = false;
 };
 
@@ -141,6 +150,15 @@ public:
         return is_first;
     }
 
+    /// Takes an entry back that add() was given and next() has not returned, if nothing has happened to
+    /// its stream.
+    ///
+    /// \returns  the entry; null if it is due, and so next() returns it.
+    std::unique_ptr<Entry> take(Entry& e) noexcept { return std::unique_ptr<Entry>(idle_streams_core::take(e) ? &e : nullptr); }
+    /// Takes back the entry that has been asleep for longest; null if none is asleep.
+    std::unique_ptr<Entry> take_oldest() noexcept {
+        return std::unique_ptr<Entry>(static_cast<Entry*>(idle_streams_core::take_oldest()));
+    }
     /// \returns  the next entry that is due; null if there are no entries.
     /// \parks    while none is due.
     /// \throws   weft::cancelled.

@@ -1,0 +1,86 @@
+#include "http/client/proxy.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "http/ascii.hpp"
+
+namespace weft::detail {
+namespace {
+
+std::optional<http_url> parse_proxy(const char* option, const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    http_url url;
+    const bool has_scheme = text.find("://") != text.npos;
+    auto fault = parse_url(has_scheme ? text : "http://" + text, url);  // curl's variables often have none
+    if (!fault && url.target != "/") fault = "a proxy has no path";
+    if (fault)
+        throw std::invalid_argument("weft: http::client: " + std::string(option) + " is " + shown_url(text) + ": " + fault);
+    return url;
+}
+
+/// The value of the first of the variables that is set and not empty.
+std::string variable(std::initializer_list<const char*> names) {
+    for (const char* name : names)
+        if (const char* value = ::secure_getenv(name); value && *value) return value;
+    return {};
+}
+
+}  // namespace
+
+proxy_choice::proxy_choice(const http::proxies& p)
+    : http_(parse_proxy("proxy.http", p.http)), https_(parse_proxy("proxy.https", p.https)) {
+    for (std::string_view rest = p.except; !rest.empty();) {
+        const auto end = std::min(rest.find_first_of(", \t"), rest.size());
+        auto word = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        if (word.empty()) continue;
+        exception e;
+        // The only colon, or one behind a bracket, begins a port; others are of an IPv6 address.
+        const auto colon = word.rfind(':');
+        if (colon != word.npos && (word.find(':') == colon || word[colon - 1] == ']')) {
+            std::uint16_t port = 0;
+            const auto digits = word.substr(colon + 1);
+            const auto [last, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+            if (bad == std::errc{} && last == digits.data() + digits.size()) {
+                e.port = port;
+                word = word.substr(0, colon);
+            }
+        }
+        if (word.starts_with('[') && word.ends_with(']')) word = word.substr(1, word.size() - 2);
+        if (word.starts_with("*.")) word.remove_prefix(1);
+        if (word.starts_with('.')) word.remove_prefix(1);
+        if (word.empty()) continue;
+        if (word != "*")
+            for (char c : word) e.host.push_back(lower(c));
+        except_.push_back(std::move(e));
+    }
+}
+
+bool proxy_choice::is_excepted(const http_url& to) const noexcept {
+    return std::any_of(except_.begin(), except_.end(), [&](const exception& e) {
+        if (e.port && *e.port != to.port) return false;
+        const std::string_view host = to.host;
+        if (e.host.empty() || host == e.host) return true;
+        return host.size() > e.host.size() && host.ends_with(e.host) && host[host.size() - e.host.size() - 1] == '.';
+    });
+}
+
+const http_url* proxy_choice::of(const http_url& to) const noexcept {
+    const auto& p = to.tls ? https_ : http_;
+    return p && !is_excepted(to) ? &*p : nullptr;
+}
+
+}  // namespace weft::detail
+
+namespace weft::http {
+
+proxies proxies_from_environment() {
+    return {.http = detail::variable({"http_proxy", "all_proxy", "ALL_PROXY"}),
+            .https = detail::variable({"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}),
+            .except = detail::variable({"no_proxy", "NO_PROXY"})};
+}
+
+}  // namespace weft::http
