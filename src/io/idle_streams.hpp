@@ -150,8 +150,8 @@ public:
         return is_first;
     }
 
-    /// Takes an entry back that add() was given and next() has not returned, if nothing has happened to
-    /// its stream.
+    /// Takes an entry back that add() was given and next() has not returned, if no event of its stream has
+    /// come. It does not wake the caller of next(), even if this was the last entry.
     ///
     /// \returns  the entry; null if it is due, and so next() returns it.
     std::unique_ptr<Entry> take(Entry& e) noexcept { return std::unique_ptr<Entry>(idle_streams_core::take(e) ? &e : nullptr); }

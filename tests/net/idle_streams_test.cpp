@@ -126,6 +126,127 @@ TEST_P(idle_streams, an_entry_that_is_due_wakes_a_caller_that_waits_for_others) 
     });
 }
 
+TEST_P(idle_streams, can_be_taken_back_while_nothing_happens) {
+    rt.run([] {
+        detail::idle_streams<entry> all;
+        auto first = connected(), second = connected();
+        auto a = asleep(std::move(first.here), steady::now() + 1h, 1), b = asleep(std::move(second.here), never, 2);
+        auto& one = *a;
+        auto& two = *b;
+        EXPECT_TRUE(all.add(std::move(a)));
+        EXPECT_FALSE(all.add(std::move(b)));
+        const auto taken = all.take(one);
+        ASSERT_EQ(taken.get(), &one);
+        EXPECT_EQ(all.size(), 1u);
+        first.peer.write_all("x");  // of no interest to `all` any more
+        std::array<std::byte, 8> bytes;
+        EXPECT_EQ(taken->stream.read_some(bytes), 1u);
+        second.peer.write_all("y");
+        for (std::unique_ptr<entry> again; (again = all.take(two)); this_fiber::sleep_for(1ms))  // until the event has come
+            EXPECT_FALSE(all.add(std::move(again)));
+        EXPECT_EQ(with_timeout(5s, [&] { return all.next(); }).get(), &two);
+        EXPECT_EQ(all.take_oldest(), nullptr);
+        EXPECT_EQ(all.next(), nullptr);
+    });
+}
+
+TEST_P(idle_streams, the_oldest_is_taken_first_and_each_can_be_added_again) {
+    rt.run([] {
+        detail::idle_streams<entry> all;
+        std::vector<tcp::stream> peers;
+        for (int i = 0; i < 3; ++i) {
+            auto p = connected();
+            static_cast<void>(all.add(asleep(std::move(p.here), never, i)));
+            peers.push_back(std::move(p.peer));
+        }
+        for (const int expected : {0, 1, 2, 0}) {
+            auto e = all.take_oldest();
+            ASSERT_TRUE(e);
+            EXPECT_EQ(e->number, expected);
+            e->set_limit(steady::now() + 1h);
+            EXPECT_FALSE(all.add(std::move(e)));  // the duty of the first add() has not ended
+        }
+    });
+}
+
+TEST_P(idle_streams, an_empty_watch_ends_with_all) {
+    rt.run([] {
+        detail::idle_streams<entry> all;
+        auto p = connected();
+        auto e = asleep(std::move(p.here), never);
+        auto& only = *e;
+        EXPECT_TRUE(all.add(std::move(e)));
+        auto watcher = spawn([&] { return all.next() == nullptr; });
+        this_fiber::sleep_for(2ms);
+        EXPECT_TRUE(all.take(only));
+        all.end();
+        EXPECT_TRUE(with_timeout(5s, [&] { return watcher.join(); }));
+    });
+}
+
+TEST_P(idle_streams, are_returned_once_by_take_or_by_next) {
+    constexpr int streams = 16;
+    const int rounds = scaled(300);
+    const seed seed;
+    rt.run([&] {
+        detail::idle_streams<entry> all;
+        mutex lock;  // as a pool has one: entries are not destroyed while others look for them
+        std::vector<tcp::stream> peers;
+        std::vector<std::unique_ptr<entry>> held;
+        for (int i = 0; i < streams; ++i) {
+            auto p = connected();
+            held.push_back(asleep(std::move(p.here), never, i));
+            peers.push_back(std::move(p.peer));
+        }
+        std::atomic<int> by_take{0}, by_next{0};
+        for (int round = 0; round < rounds; ++round) {
+            std::vector<entry*> added;
+            bool watches = false;
+            for (auto& h : held) {
+                added.push_back(h.get());
+                watches |= all.add(std::move(h));
+            }
+            EXPECT_TRUE(watches);
+            with_scope([&](scope& s) {
+                s.spawn([&] {
+                    while (auto e = all.next()) {  // until all.end(), as take() does not wake it
+                        const std::lock_guard guard(lock);
+                        ++by_next;
+                        auto& home = held[static_cast<std::size_t>(e->number)];
+                        EXPECT_FALSE(home);
+                        home = std::move(e);
+                    }
+                });
+                s.spawn([&, round] {
+                    auto r = seed.of(static_cast<std::uint64_t>(2 * round));
+                    for (auto& p : peers) {
+                        if (below(r, 3) == 0) this_fiber::yield();
+                        p.write_all("x");
+                    }
+                });
+                s.spawn([&, round] {
+                    auto r = seed.of(static_cast<std::uint64_t>(2 * round + 1));
+                    for (int i = 0; i < streams; ++i) {
+                        if (below(r, 3) == 0) this_fiber::yield();
+                        const std::lock_guard guard(lock);
+                        auto& home = held[static_cast<std::size_t>(i)];
+                        if (home) continue;  // next() was first
+                        home = all.take(*added[static_cast<std::size_t>(i)]);
+                        by_take += home != nullptr;
+                    }
+                });
+                while (by_take + by_next < (round + 1) * streams) this_fiber::sleep_for(100us);
+                all.end();
+            });
+            all.clear();
+            std::array<std::byte, 8> bytes;
+            for (const auto& h : held) EXPECT_EQ(h->stream.read_some(bytes), 1u);
+        }
+        EXPECT_EQ(by_take + by_next, rounds * streams);
+        std::cout << by_take << " of " << by_take + by_next << " were taken\n";
+    });
+}
+
 TEST_P(idle_streams, all_are_due_at_the_end_and_after_it) {
     rt.run([] {
         detail::idle_streams<entry> all;

@@ -14,8 +14,8 @@
 //   CLIENT_POOL-2  An origin never has more than most_per_host connections, lent and idle ones together. A lease
 //                  holds one of so many permits; it opens a connection only after it has seen, under
 //                  mutex_, that none is idle; and a connection becomes idle before its permit is free.
-//   CLIENT_POOL-3  No lease gets a connection to which something has happened since it became idle: it is
-//                  taken out of idle_ by a claim that fails after an event (IDLE_STREAMS-3).
+//   CLIENT_POOL-3  No lease gets a connection of which an event has told that its server has closed it or said
+//                  something: it is taken out of idle_ by a claim that fails after an event (IDLE_STREAMS-3).
 //   CLIENT_POOL-4  An origin lasts while it is used: by a lease, a waiter for one, or an idle connection.
 #pragma once
 

@@ -64,6 +64,7 @@ url_fault parse_host_and_port(std::string_view text, http_url& into) {
     std::transform(host.begin(), host.end(), into.host.begin(), lower);
     into.port = into.tls ? 443 : 80;
     if (rest.empty() || rest == ":") return nullptr;
+    if (!rest.starts_with(':')) return "\":port\" or nothing must follow the host";
     rest.remove_prefix(1);
     const auto [end, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), into.port);
     if (bad != std::errc{} || end != rest.data() + rest.size() || into.port == 0)
