@@ -57,16 +57,36 @@ TEST(http_client_url, is_parsed) {
 
 TEST(http_client_url, resolves_references_as_rfc_3986_shows) {
     const std::pair<const char*, const char*> cases[] = {
-        {"g", "http://a/b/c/g"},          {"./g", "http://a/b/c/g"},       {"g/", "http://a/b/c/g/"},
-        {"/g", "http://a/g"},             {"//g", "http://g/"},            {"?y", "http://a/b/c/d;p?y"},
-        {"g?y", "http://a/b/c/g?y"},      {"#s", "http://a/b/c/d;p?q"},    {"g#s", "http://a/b/c/g"},
-        {";x", "http://a/b/c/;x"},        {"", "http://a/b/c/d;p?q"},      {".", "http://a/b/c/"},
-        {"./", "http://a/b/c/"},          {"..", "http://a/b/"},           {"../g", "http://a/b/g"},
-        {"../..", "http://a/"},           {"../../g", "http://a/g"},       {"../../../g", "http://a/g"},
-        {"/./g", "http://a/g"},           {"/../g", "http://a/g"},         {"g.", "http://a/b/c/g."},
-        {"..g", "http://a/b/c/..g"},      {"./../g", "http://a/b/g"},      {"./g/.", "http://a/b/c/g/"},
-        {"g/../h", "http://a/b/c/h"},     {"g;x=1/../y", "http://a/b/c/y"}, {"g?y/../x", "http://a/b/c/g?y/../x"},
-        {"https://h/x", "https://h/x"},   {"a b", "http://a/b/c/a%20b"},   {"//u:p@g/x", "http://g/x"},
+        {"g", "http://a/b/c/g"},
+        {"./g", "http://a/b/c/g"},
+        {"g/", "http://a/b/c/g/"},
+        {"/g", "http://a/g"},
+        {"//g", "http://g/"},
+        {"?y", "http://a/b/c/d;p?y"},
+        {"g?y", "http://a/b/c/g?y"},
+        {"#s", "http://a/b/c/d;p?q"},
+        {"g#s", "http://a/b/c/g"},
+        {";x", "http://a/b/c/;x"},
+        {"", "http://a/b/c/d;p?q"},
+        {".", "http://a/b/c/"},
+        {"./", "http://a/b/c/"},
+        {"..", "http://a/b/"},
+        {"../g", "http://a/b/g"},
+        {"../..", "http://a/"},
+        {"../../g", "http://a/g"},
+        {"../../../g", "http://a/g"},
+        {"/./g", "http://a/g"},
+        {"/../g", "http://a/g"},
+        {"g.", "http://a/b/c/g."},
+        {"..g", "http://a/b/c/..g"},
+        {"./../g", "http://a/b/g"},
+        {"./g/.", "http://a/b/c/g/"},
+        {"g/../h", "http://a/b/c/h"},
+        {"g;x=1/../y", "http://a/b/c/y"},
+        {"g?y/../x", "http://a/b/c/g?y/../x"},
+        {"https://h/x", "https://h/x"},
+        {"a b", "http://a/b/c/a%20b"},
+        {"//u:p@g/x", "http://g/x"},
     };
     http_url base, to;
     ASSERT_EQ(parse_url("http://a/b/c/d;p?q", base), nullptr);
@@ -82,9 +102,9 @@ TEST(http_client_url, resolves_references_as_rfc_3986_shows) {
 TEST(http_client_url, keeps_its_login_within_its_origin) {
     http_url base, to;
     ASSERT_EQ(parse_url("http://u:p@a/b", base), nullptr);
-    for (const auto& [reference, login] : {std::pair("/c", "u:p"), std::pair("http://a:80/", "u:p"), std::pair("http://A/", "u:p"),
-                                           std::pair("http://v@a/", "v:"), std::pair("https://a/", ""), std::pair("http://a:81/", ""),
-                                           std::pair("http://b/", ""), std::pair("//b", "")}) {
+    for (const auto& [reference, login] :
+         {std::pair("/c", "u:p"), std::pair("http://a:80/", "u:p"), std::pair("http://A/", "u:p"), std::pair("http://v@a/", "v:"),
+          std::pair("https://a/", ""), std::pair("http://a:81/", ""), std::pair("http://b/", ""), std::pair("//b", "")}) {
         ASSERT_EQ(resolve_url(base, reference, to), nullptr) << reference;
         EXPECT_EQ(to.login, login) << reference;
     }
@@ -98,8 +118,9 @@ TEST(http_client_url, is_shown_without_its_login) {
 }
 
 TEST(http_client_url, basic_logins_are_base64) {
-    for (const auto& [login, text] : {std::pair("Aladdin:open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), std::pair("a:b", "Basic YTpi"),
-                                      std::pair("a:bc", "Basic YTpiYw=="), std::pair("", "Basic ")}) {
+    for (const auto& [login, text] :
+         {std::pair("Aladdin:open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), std::pair("a:b", "Basic YTpi"),
+          std::pair("a:bc", "Basic YTpiYw=="), std::pair("", "Basic ")}) {
         std::string out;
         append_basic(out, login);
         EXPECT_EQ(out, text);
@@ -107,7 +128,8 @@ TEST(http_client_url, basic_logins_are_base64) {
 }
 
 TEST(http_client_proxy, is_left_out_for_excepted_servers) {
-    const proxy_choice p({.http = "http://p:1", .https = "u:w@q:2", .except = "example.org, .local *.in.side,10.0.0.1;[::1]:80, only:81"});
+    const proxy_choice p(
+        {.http = "http://p:1", .https = "u:w@q:2", .except = "example.org, .local *.in.side,10.0.0.1;[::1]:80, only:81"});
     const auto through = [&](std::string_view url) {
         http_url u;
         EXPECT_EQ(parse_url(url, u), nullptr) << url;
@@ -116,8 +138,8 @@ TEST(http_client_proxy, is_left_out_for_excepted_servers) {
     };
     EXPECT_EQ(through("http://a/"), "p:1 ");
     EXPECT_EQ(through("https://a/"), "q:2 u:w");
-    for (const char* direct : {"http://example.org", "https://EXAMPLE.ORG", "http://www.example.org", "http://a.local", "http://local",
-                               "http://x.in.side", "http://only:81"})
+    for (const char* direct : {"http://example.org", "https://EXAMPLE.ORG", "http://www.example.org", "http://a.local",
+                               "http://local", "http://x.in.side", "http://only:81"})
         EXPECT_EQ(through(direct), "") << direct;
     for (const char* other : {"http://anexample.org", "http://example.org.evil", "http://only", "http://only:82"})
         EXPECT_NE(through(other), "") << other;

@@ -91,20 +91,34 @@ void http_transfer::begin() {
     reported([&] {
         connect();
         append_head();
+        if (is_stale()) lease_.drop();
         if (!lease_.is_kept()) lease_.open(core_.dialer.open(hop_.url, via_));
         exchange_.emplace(lease_.stream(), lease_.buffers().in, core_.limits);
     });
 }
 
+bool http_transfer::is_repeatable() const noexcept {
+    return core_.options.retry == http::retry::idempotent_once && is_idempotent(hop_.method);
+}
+
+/// Asks the system whether the server has closed a kept connection, or said something, of which no event has told yet.
+/// For a request that cannot be repeated that is worth a system call.
+bool http_transfer::is_stale() {
+    if (!lease_.is_kept()) return false;
+    std::byte unasked;
+    std::error_code error;
+    return lease_.stream().try_read_some({&unasked, 1}, error).has_value() || error;
+}
+
 bool http_transfer::may_send_again(const client_failure& why) const noexcept {
-    return core_.options.retry == http::retry::idempotent_once && why.is_lost_connection && !exchange_->has_answer() &&
-           is_idempotent(hop_.method);
+    return is_repeatable() && why.is_lost_connection && !exchange_->has_answer();
 }
 
 void http_transfer::perform(std::string_view body) {
     reported([&] {
         connect();
         append_head();
+        if (!is_repeatable() && is_stale()) lease_.drop();
         for (bool is_kept = lease_.is_kept();; is_kept = false) {
             if (!is_kept) lease_.open(core_.dialer.open(hop_.url, via_));
             exchange_.emplace(lease_.stream(), lease_.buffers().in, core_.limits);
@@ -197,7 +211,7 @@ bool http_transfer::write(std::string_view piece) {
             fail_request(client_errc::bad_body,
                          "more than the " + std::to_string(hop_.body.bytes()) + " bytes that were announced");
         written_ += piece.size();
-        if (is_refused_) return false;
+        if (!agrees()) return false;
         if (collected_.size() + piece.size() >= collected_at_once) return send_collected(piece, false);
         collected_.append(piece);
         return true;

@@ -83,6 +83,8 @@ private:
 
     void connect();
     void append_head();
+    bool is_repeatable() const noexcept;
+    bool is_stale();
     bool may_send_again(const client_failure& why) const noexcept;
     bool send(std::string_view first, std::string_view second);
     bool send_collected(std::string_view more, bool is_last);
