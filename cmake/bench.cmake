@@ -37,6 +37,14 @@ if(WEFT_BUILD_bench_hooks_service)
     target_link_libraries(weft_bench_hooks_service PRIVATE client_stores CLI11::CLI11)
 endif()
 
+# bench/http_client compares HTTP clients: bench/http_client/run.
+weft_buildable(bench_http_client bench/http_client/client.cpp weft_http)
+if(WEFT_BUILD_bench_http_client)
+    add_executable(weft_bench_http_client EXCLUDE_FROM_ALL bench/http_client/client.cpp)
+    weft_compile_options(weft_bench_http_client)
+    target_link_libraries(weft_bench_http_client PRIVATE weft_http)
+endif()
+
 # bench/tls compares an HTTPS server of weft with others: bench/tls/run.
 file(GLOB tls_bench_sources CONFIGURE_DEPENDS "bench/tls/*.cpp")
 weft_buildable(bench_tls "${tls_bench_sources}" weft_http weft_tls)

@@ -1,0 +1,3 @@
+module weft.example/bench/http_client
+
+go 1.24
