@@ -61,6 +61,7 @@
 #include <weft/mutex.hpp>
 #include <weft/net/endpoint.hpp>
 #include <weft/net/resolve.hpp>
+#include <weft/net/resolver.hpp>
 #include <weft/net/sessions.hpp>
 #include <weft/net/tcp.hpp>
 #include <weft/net/udp.hpp>

@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 
 #include <weft/net/resolve.hpp>
+#include <weft/net/resolver.hpp>
 #include <weft/net/tcp.hpp>
 
 #include "net/host.hpp"
@@ -13,9 +14,11 @@ namespace weft::tcp {
 /// Has access to the constructor of stream.
 struct connector {
     static stream connect(const net::endpoint& to, const connect_options& options, std::error_code& error) {
-        const auto addresses = net::resolve(to.host, to.port, error);
+        auto* const names = options.resolver;
+        const auto addresses = names ? names->resolve(to.host, to.port, error) : net::resolve(to.host, to.port, error);
         if (error) return {};
         auto winner = detail::connect_race(detail::interleaved(addresses), options.stagger).run(error);
+        if (error && names) names->forget(to.host);  // it may have other addresses by now
         if (error) return {};
         if (options.no_delay) error = detail::set_option(winner.native(), IPPROTO_TCP, TCP_NODELAY, 1);
         return error ? stream() : stream(std::move(winner));

@@ -18,6 +18,7 @@
 #include <weft/io/byte_stream.hpp>
 #include <weft/io/stream_layer.hpp>
 #include <weft/net/endpoint.hpp>
+#include <weft/net/resolver.hpp>
 #include <weft/no_limit.hpp>
 
 namespace weft::http {
@@ -63,6 +64,8 @@ struct client_options {
     /// What connections for https:// begin with: `&context` of a tls::context, which must stay as long as the
     /// client. The server's certificate must have the host name of the URL.
     const io::stream_layer* tls = nullptr;
+    /// Remembers the addresses of names, for several clients. nullptr: the client has one of its own.
+    net::resolver* resolver = nullptr;
     /// Where to connect, whatever host the URL names: `net::endpoint::parse("unix:/run/docker.sock")`.
     std::optional<net::endpoint> connect_to = {};
     /// Opens the connections, instead of tcp::stream::connect(): through a tunnel, or a

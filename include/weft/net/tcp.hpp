@@ -19,6 +19,10 @@
 #include <weft/io/stream.hpp>
 #include <weft/net/endpoint.hpp>
 
+namespace weft::net {
+class resolver;
+}
+
 namespace weft::tcp {
 
 using io::side;
@@ -28,6 +32,8 @@ struct connect_options {
     bool no_delay = true;
     /// The head start of each address over the next [RFC8305].
     std::chrono::nanoseconds stagger = std::chrono::milliseconds(250);
+    /// Remembers the addresses of names (net/resolver.hpp). nullptr: a name is looked up each time.
+    net::resolver* resolver = nullptr;
 };
 
 /// A connection. Move-only; the destructor closes it.

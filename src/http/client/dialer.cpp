@@ -23,11 +23,6 @@ std::string words_of(const std::system_error& e) {
     return std::string(words);
 }
 
-io::byte_stream connect_to(const net::endpoint& at) {
-    if (is_unix(at.host)) return unix_socket::stream::connect(unix_socket::address::of(at));
-    return tcp::stream::connect(at);
-}
-
 }  // namespace
 
 io::byte_stream client_dialer::open(const http_url& to, const http_url* via) const {
@@ -47,10 +42,16 @@ io::byte_stream client_dialer::open(const http_url& to, const http_url* via) con
     throw client_failure{.code = timeout_code(), .words = "no connection within " + duration_text(options_.connect_timeout)};
 }
 
+io::byte_stream client_dialer::connect_to(const net::endpoint& at) const {
+    if (options_.connect) return options_.connect(at);
+    if (is_unix(at.host)) return unix_socket::stream::connect(unix_socket::address::of(at));
+    return tcp::stream::connect(at, {.resolver = options_.resolver ? options_.resolver : &own_names_});
+}
+
 io::byte_stream client_dialer::connect(const http_url& to, const http_url* via) const {
     const auto& first = via ? *via : to;
     const auto at = options_.connect_to.value_or(net::endpoint{.host = first.host, .port = first.port});
-    auto stream = options_.connect ? options_.connect(at) : connect_to(at);
+    auto stream = connect_to(at);
     if (via && via->tls) stream = options_.tls->connect_over(std::move(stream), via->host);
     if (!to.tls) return stream;
     if (via) tunnel(stream, to, *via);

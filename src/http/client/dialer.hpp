@@ -3,6 +3,7 @@
 
 #include <weft/http/client.hpp>
 #include <weft/io/byte_stream.hpp>
+#include <weft/net/resolver.hpp>
 
 #include "http/client/proxy.hpp"
 #include "http/client/url.hpp"
@@ -24,10 +25,12 @@ public:
 
 private:
     io::byte_stream connect(const http_url& to, const http_url* via) const;
+    io::byte_stream connect_to(const net::endpoint& at) const;
     void tunnel(io::byte_stream& through, const http_url& to, const http_url& via) const;
 
     const http::client_options& options_;
     proxy_choice proxies_;
+    mutable net::resolver own_names_;
 };
 
 }  // namespace weft::detail
