@@ -12,6 +12,7 @@
 #include <weft/tls/error.hpp>
 
 #include "base/in_quotes.hpp"
+#include "fiber/interrupts.hpp"
 #include "io/operation.hpp"
 #include "tls/connection.hpp"
 #include "tls/handshake_turn.hpp"
@@ -144,7 +145,9 @@ void tls_connection::handshake() {
         }
         if (o == outcome::ended) why.code = tls::errc::truncated;
         if (why.code) throw_io_error(why.code, why.words.empty() ? what : (std::string(what) + ": " + why.words).c_str());
-        if (o == outcome::done && !error) return;
+        // A client that has its answer, or wants none, may leave before it has the tickets. The next operation meets
+        // the failure, if it is of any interest.
+        if (o == outcome::done && !(error && pending_interrupt())) return;
         left.is_full = left.has_backlog = false;
         if (!error) wait_for_bytes(left, error);
         if (error) throw_io_error(error, what);
