@@ -1,7 +1,7 @@
 // http_fuzz.cpp - any bytes, cut anywhere, through the request decoder: no crash, and the cuts change nothing.
 //
 // The first byte chooses the cuts, the rest is what a client sends. The decoder is all that reads a client's bytes: heads, bodies of a
-// known length and chunked ones. weft has neither an HTTP client nor WebSockets.
+// known length and chunked ones.
 #include "http/support/decoding.hpp"
 #include "targets.hpp"
 

@@ -17,6 +17,8 @@ using bytes = std::span<const std::uint8_t>;
 
 /// A client's bytes through the decoder of requests, cut anywhere.
 void http(bytes);
+/// A server's bytes as the answer that an HTTP client gets, cut anywhere; and as a place to which it is sent.
+void answer(bytes);
 /// A server's bytes through the decoder of replies and through a client, cut anywhere; and commands, spelled and read again.
 void redis(bytes);
 /// Endpoints, URLs, queries and request targets: what is read is written and read again; what is refused is so with one line.
