@@ -11,6 +11,7 @@
 //   redis/                     belongs to the library weft::redis
 //   tls/                       belongs to the library weft::tls
 //   net/tls.hpp                includes tls/
+//   ws.hpp, ws/                belongs to the library weft::ws
 #pragma once
 
 #include <weft/actor.hpp>
