@@ -134,6 +134,11 @@ conformance: setup setup-python setup-conformance ## clients, servers, proxies a
 	cmake --build --preset dev --target weft_conformance --parallel $(JOBS)
 	$(if $(ONLY_HTTP),,@build/tools/python/bin/python tests/tls/conformance/run build/dev/conformance $(if $(ONLY),--only $(ONLY)))
 	$(if $(ONLY),,@build/tools/python/bin/python tests/http_client/conformance/run build/dev/conformance $(if $(ONLY_HTTP),--only $(ONLY_HTTP)))
+conformance: setup setup-python setup-conformance ## clients, servers, scanners and suites of others against weft's TLS and WebSocket; ONLY=sslyze and the like
+	$(call configure,dev)
+	cmake --build --preset dev --target weft_conformance --parallel $(JOBS)
+	@$(if $(filter autobahn websockets,$(ONLY)),,build/tools/python/bin/python tests/tls/conformance/run build/dev/conformance $(if $(ONLY),--only $(ONLY)))
+	@$(if $(filter-out autobahn websockets,$(ONLY)),,build/tools/python/bin/python tests/ws/conformance/run build/dev/conformance $(if $(ONLY),--only $(ONLY)))
 
 torture-tls: setup ## HTTPS answers that are checked among clients that cut and spoil, ANSWERS=1000000 of them
 	$(call configure,release)
