@@ -347,12 +347,14 @@ TEST_P(ws_connection, LINK_4_an_interrupted_send_cuts_no_frame) {
 
 TEST_P(ws_connection, every_wait_ends_by_a_deadline_and_by_a_stop) {
     run([] {
-        served_socket s([](const http::request&, ws::connection& c) {
+        event may_send;
+        served_socket s([&](const http::request&, ws::connection& c) {
             EXPECT_THROW(with_timeout(5ms, [&] { c.receive(); }), timeout_error);
             auto receiving = spawn([&] { c.receive(); });
             this_fiber::sleep_for(2ms);
             receiving.request_stop();
             EXPECT_THROW(receiving.join(), fiber_cancelled);
+            may_send.set();
             EXPECT_EQ(c.receive()->data, "after");
 
             const std::string piece(1 << 20, 'p');
@@ -374,7 +376,7 @@ TEST_P(ws_connection, every_wait_ends_by_a_deadline_and_by_a_stop) {
             closing.request_stop();
             EXPECT_THROW(closing.join(), fiber_cancelled);
         });
-        this_fiber::sleep_for(10ms);
+        may_send.wait();
         s.client.send({.payload = "after"});
         auto give_up = spawn([&] {
             this_fiber::sleep_for(300ms);
