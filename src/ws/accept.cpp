@@ -2,6 +2,8 @@
 #include <weft/ws/accept.hpp>
 
 #include <algorithm>
+#include <exception>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "ws/fields.hpp"
 #include "ws/holder.hpp"
 #include "ws/sha1.hpp"
+#include "ws/shared_stream.hpp"
 
 namespace weft::detail::ws {
 namespace {
@@ -106,6 +109,70 @@ void converse(http::upgraded& u, const weft::ws::conversation& talk, const http:
     if (failure && !is_own_failure(one, failure)) std::rethrow_exception(failure);
 }
 
+/// One client of weft::ws::handlers, from the first call to the last.
+class session {
+public:
+    session(std::shared_ptr<const weft::ws::handlers> talk, http::request q, link_settings s)
+        : talk_(std::move(talk)), asked_(std::move(q)), settings_(std::move(s)) {}
+
+    void turn(http::upgraded& u) {
+        try {
+            const bool is_first = !held_;
+            if (is_first) open(u);
+            u.on_stop([this] { held_->one.say_goodbye(weft::ws::close_code::going_away); });
+            // A stream that never reads without waiting has something to read after the second call without it.
+            const bool may_wait = !is_first && !u.stopping() && was_in_vain_;
+            if (take_messages(may_wait)) return u.call_again();
+        } catch (const cancelled&) {
+            end();
+            throw;
+        } catch (...) {
+            const auto failure = std::current_exception();
+            const bool is_own = is_own_failure(held_->one, failure);
+            if (!is_own) held_->one.close(weft::ws::close_code::internal_error, {});
+            end();
+            if (!is_own) std::rethrow_exception(failure);
+            return;
+        }
+        end();
+    }
+
+private:
+    void open(http::upgraded& u) {
+        auto received = u.take_received();
+        held_ = std::make_shared<holder>(std::move(u.stream()), std::move(settings_), std::move(received));
+        u.stream() = io::byte_stream(shared_stream(std::shared_ptr<io::byte_stream>(held_, &held_->stream)));
+        c_.emplace(connection_access::make(held_));
+        if (talk_->on_open) talk_->on_open(asked_, *c_);
+        asked_ = {};
+    }
+
+    /// \returns  false if the peer has closed it.
+    bool take_messages(bool may_wait) {
+        was_in_vain_ = true;
+        for (weft::ws::message m;;) {
+            switch (held_->one.poll(m, std::exchange(may_wait, false))) {
+                case polled::nothing: return true;
+                case polled::over: return false;
+                case polled::message: was_in_vain_ = false; talk_->on_message(*c_, std::move(m));
+            }
+        }
+    }
+
+    void end() {
+        if (talk_->on_close && !std::exchange(is_over_, true)) talk_->on_close(*c_);
+        c_.reset();  // ends the connection
+    }
+
+    const std::shared_ptr<const weft::ws::handlers> talk_;
+    http::request asked_;
+    link_settings settings_;
+    std::shared_ptr<holder> held_;
+    std::optional<weft::ws::connection> c_;
+    bool was_in_vain_ = false;
+    bool is_over_ = false;
+};
+
 }  // namespace
 }  // namespace weft::detail::ws
 
@@ -125,6 +192,23 @@ http::handler accept(conversation talk, accept_options options) {
         link_settings settings;
         auto r = agree(q, shared->options, settings);
         r.upgrade = [shared, q, settings = std::move(settings)](http::upgraded& u) { converse(u, shared->talk, q, settings); };
+        return r;
+    };
+}
+
+http::handler accept(handlers talk, accept_options options) {
+    using namespace weft::detail::ws;
+    if (!talk.on_message) throw std::invalid_argument("weft::ws::accept: handlers::on_message is empty");
+    check_ping(options.ping, "weft::ws::accept");
+    check_compression(options.compression, "weft::ws::accept");
+    return [shared = std::make_shared<const handlers>(std::move(talk)),
+            o = std::make_shared<const accept_options>(std::move(options))](const http::request& q) {
+        if (auto refused = refuse(q, *o)) return std::move(*refused);
+        link_settings settings;
+        auto r = agree(q, *o, settings);
+        settings.is_woken = true;
+        const auto one = std::make_shared<session>(shared, q, std::move(settings));
+        r.upgrade = [one](http::upgraded& u) { one->turn(u); };
         return r;
     };
 }

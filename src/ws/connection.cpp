@@ -44,21 +44,23 @@ connection::~connection() {
 
 std::optional<message> connection::receive() { return link_->receive(); }
 
-void connection::send(std::string_view text) { link_->send(opcode::text, text); }
+// What other fibers call keeps the link: weft::ws::handlers end a connection by themselves.
+
+void connection::send(std::string_view text) { kept()->send(opcode::text, text); }
 
 void connection::send(std::span<const std::byte> bytes) {
-    link_->send(opcode::binary, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    kept()->send(opcode::binary, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-void connection::send(const message& m) { link_->send(m.kind == kind::text ? opcode::text : opcode::binary, m.data); }
+void connection::send(const message& m) { kept()->send(m.kind == kind::text ? opcode::text : opcode::binary, m.data); }
 
 void connection::ping(std::string_view payload) {
     if (payload.size() > weft::detail::ws::most_of_control)
         throw std::invalid_argument("weft: ws: ping() with more than 125 bytes");
-    link_->send(opcode::ping, payload);
+    kept()->send(opcode::ping, payload);
 }
 
-bool connection::close(std::uint16_t code, std::string_view reason) { return link_->close(code, reason); }
+bool connection::close(std::uint16_t code, std::string_view reason) { return kept()->close(code, reason); }
 
 ending connection::peer_ending() const { return link_->peer_ending(); }
 

@@ -15,7 +15,7 @@
 
 namespace weft::detail::ws {
 
-struct holder {
+struct holder {  // its stream may be shared by std::shared_ptr's aliasing
     holder(io::byte_stream s, link_settings settings, std::string received)
         : stream(std::move(s)), one(stream, std::move(settings), std::move(received)) {}
 

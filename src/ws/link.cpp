@@ -184,11 +184,16 @@ void link::fail_locked(errc why, std::error_code cause) noexcept {
 }
 
 void link::fail(errc why, std::error_code cause) noexcept {
+    bool may_sleep = false;
     {
         const lock_guard guard(lock_);
         fail_locked(why, cause);
+        may_sleep = settings_.is_woken && !is_reading_ && !is_writing_;
     }
-    stream_.abort();
+    if (!may_sleep) return stream_.abort();
+    // The end of a descriptor wakes operations, and one that sleeps has none. The fiber that comes closes it.
+    std::error_code ignored;
+    stream_.shutdown(io::side::receive, ignored);
 }
 
 void link::throw_failure() {
@@ -226,7 +231,7 @@ void link::look(time_point now) noexcept try {
             if (now - closing_since_ >= close_time) dead = errc::abnormal;
         } else if (phase_ == phase::open && limit != no_limit) {
             // Where nobody reads, an answer cannot be heard.
-            if (!is_reading_ && now - heard_at_ > limit) heard_at_ = now - limit;
+            if (!is_reading_ && !settings_.is_woken && now - heard_at_ > limit) heard_at_ = now - limit;
             if (now - heard_at_ >= 2 * limit) {
                 dead = errc::silent;
             } else if (now - heard_at_ >= limit && now - pinged_at_ >= limit) {

@@ -59,9 +59,12 @@ struct link_settings {
     std::optional<deflate_terms> deflate = {};
     int level = 1;
     std::size_t least = 0;  // messages of fewer bytes are not compressed
+    bool is_woken = false;  // a fiber comes to read when there is something
 };
 
 enum class phase : std::uint8_t { open, closing, closed, failed };
+// nothing: there is none yet. over: the peer has closed it
+enum class [[nodiscard]] polled : std::uint8_t { nothing, message, over };
 
 class link final : public swept {
 public:
@@ -71,6 +74,9 @@ public:
     ~link();
 
     std::optional<weft::ws::message> receive();
+    /// Does what receive() does, and reads without waiting, or with `may_wait` at most once. It throws no
+    /// logic_error: it waits until close() of another fiber, which reads, has ended.
+    polled poll(weft::ws::message& into, bool may_wait);
     void send(opcode what, std::string_view payload);
     bool close(std::uint16_t code, std::string_view reason);
 
@@ -108,6 +114,10 @@ private:
     void check_open() const WEFT_REQUIRES(lock_);
 
     std::optional<weft::ws::message> read_message();
+    polled decode(weft::ws::message& into);
+    bool try_read_more();
+    bool has_read(std::error_code error);
+    void begin_read();
     weft::ws::message finished_message();
     void read_more();
     void answer_ping();

@@ -45,25 +45,52 @@ std::optional<weft::ws::message> link::receive() WEFT_NO_THREAD_SAFETY_ANALYSIS 
     return read_message();
 }
 
-std::optional<weft::ws::message> link::read_message() {
-    using event = frame_reader::event;
+polled link::poll(weft::ws::message& into, bool may_wait) WEFT_NO_THREAD_SAFETY_ANALYSIS {
+    {
+        unique_lock held(lock_);
+        while (is_reading_) wait(held);
+        if (phase_ == phase::closed) return polled::over;
+        if (phase_ == phase::failed) throw_failed(failure_, cause_);
+        is_reading_ = true;
+    }
+    const reading turn(*this);
     for (;;) {
-        while (!unread_.empty()) {
-            switch (frames_.next(unread_)) {
-                case event::more:
-                case event::pong: break;
-                case event::message: return finished_message();
-                case event::ping: answer_ping(); break;
-                case event::close: take_close(); return {};
-                case event::broken: give_up(frames_.failure());
-            }
-        }
-        read_more();
+        if (const auto found = decode(into); found != polled::nothing) return found;
+        if (std::exchange(may_wait, false))
+            read_more();
+        else if (!try_read_more())
+            return polled::nothing;
     }
 }
 
-/// Reads at least a byte.
-void link::read_more() {
+std::optional<weft::ws::message> link::read_message() {
+    weft::ws::message m;
+    for (;;) {
+        switch (decode(m)) {
+            case polled::message: return m;
+            case polled::over: return {};
+            case polled::nothing: read_more();
+        }
+    }
+}
+
+/// Takes a message from what has been read.
+polled link::decode(weft::ws::message& into) {
+    using event = frame_reader::event;
+    while (!unread_.empty()) {
+        switch (frames_.next(unread_)) {
+            case event::more:
+            case event::pong: break;
+            case event::message: into = finished_message(); return polled::message;
+            case event::ping: answer_ping(); break;
+            case event::close: take_close(); return polled::over;
+            case event::broken: give_up(frames_.failure());
+        }
+    }
+    return polled::nothing;
+}
+
+void link::begin_read() {
     buffer_.release();
     std::string().swap(received_);
     unread_ = {};
@@ -73,11 +100,31 @@ void link::read_more() {
         has_to_write = has_output() && !is_writing_;  // LINK-4
     }
     if (has_to_write) write_at_once();
+}
+
+/// Reads at least a byte.
+void link::read_more() {
+    begin_read();
     std::error_code error;
     unread_ = buffer_.read(stream_, error);
     if (is_interrupt(error)) throw_io_error(error, "weft: ws: receive");
+    static_cast<void>(has_read(error));
+}
+
+/// \returns  whether there was something to read.
+bool link::try_read_more() {
+    begin_read();
+    std::error_code error;
+    const auto got = buffer_.try_read(stream_, error);
+    if (!got) return false;
+    unread_ = *got;
+    return has_read(error);
+}
+
+/// \returns  true. Fails at the end of the stream.
+bool link::has_read(std::error_code error) {
     was_heard_.store(true, relaxed);  // a hint for the sweep
-    if (!unread_.empty()) return;
+    if (!unread_.empty()) return true;
     fail(errc::abnormal, error);
     throw_failure();
 }

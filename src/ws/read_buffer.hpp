@@ -24,6 +24,15 @@ public:
         if (error || n == 0) intake_.reset();
         return intake_ ? intake_->bytes(n) : std::string_view();
     }
+    /// Reads what is there, if that is possible without waiting.
+    std::optional<std::string_view> try_read(io::byte_stream& from, std::error_code& error) {
+        intake_.emplace(read_memory(), intake_memory::piece_bytes);
+        const auto room = intake_->take();
+        const auto n = room.empty() ? std::nullopt : from.try_read_some(room, error);
+        if (error || !n || *n == 0) intake_.reset();
+        if (!n && !error) return std::nullopt;
+        return intake_ ? intake_->bytes(*n) : std::string_view();
+    }
     void release() noexcept { intake_.reset(); }
 
 private:

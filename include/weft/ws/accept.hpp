@@ -39,6 +39,17 @@ struct accept_options {
 /// with). The connection may be moved out, and then lives longer.
 using conversation = std::function<void(const http::request&, connection&)>;
 
+/// A conversation as functions, for many clients that are mostly silent: between messages a connection holds
+/// no fiber, so it costs some hundreds of bytes instead of a stack. The functions of one connection are called one after
+/// the other, and may park. The connection stays at its place until on_close has returned; until then
+/// other fibers may begin to send on it, to ping and to close it, but not receive.
+struct handlers {
+    std::function<void(const http::request&, connection&)> on_open = {};
+    std::function<void(connection&, message)> on_message = {};  ///< must not be empty
+    /// Also if on_open or on_message has thrown; then the client is told 1011.
+    std::function<void(connection&)> on_close = {};
+};
+
 /// A handler of http::server and http::router:
 ///
 ///     server.get("/chat", weft::ws::accept([](const weft::http::request&, weft::ws::connection& c) {
@@ -53,5 +64,12 @@ using conversation = std::function<void(const http::request&, connection&)>;
 ///
 /// \throws  std::invalid_argument naming the option.
 WEFT_EXPORT [[nodiscard]] http::handler accept(conversation talk, accept_options options = {});
+/// Does the same with functions for each event:
+///
+///     server.get("/feed", weft::ws::accept(weft::ws::handlers{
+///         .on_open = [&](auto&, weft::ws::connection& c) { clients.add(&c); },
+///         .on_message = [](weft::ws::connection& c, weft::ws::message m) { c.send(m); },
+///         .on_close = [&](weft::ws::connection& c) { clients.remove(&c); }}));
+WEFT_EXPORT [[nodiscard]] http::handler accept(handlers talk, accept_options options = {});
 
 }  // namespace weft::ws

@@ -80,6 +80,8 @@ private:
     friend struct weft::detail::ws::connection_access;
     explicit connection(std::shared_ptr<weft::detail::ws::link> l) noexcept;
 
+    [[nodiscard]] std::shared_ptr<weft::detail::ws::link> kept() const noexcept { return link_; }
+
     std::shared_ptr<weft::detail::ws::link> link_;
 };
 
