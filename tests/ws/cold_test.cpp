@@ -166,11 +166,11 @@ TEST_P(ws_cold, a_stop_wakes_the_sleepers_and_says_1001) {
 
 TEST_P(ws_cold, silent_sleepers_are_pinged_and_given_up) {
     run([](runtime&) {
-        crowd room({.cold_after = 5ms}, {.ping = 40ms});
+        crowd room({.cold_after = 5ms}, {.ping = 150ms});
         auto awake = ws::connect(room.url()), silent = ws::connect(room.url());  // one answers pings, since it receives
         auto receiving = spawn([&] { return awake.receive()->data; });
         EXPECT_TRUE(eventually([&] { return room.closed == 1; }));
-        this_fiber::sleep_for(100ms);
+        this_fiber::sleep_for(300ms);
         EXPECT_EQ(room.closed, 1);
         awake.send("still here");
         EXPECT_EQ(receiving.join(), "still here");
