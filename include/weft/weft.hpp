@@ -11,6 +11,8 @@
 //   redis/                     belongs to the library weft::redis
 //   tls/                       belongs to the library weft::tls
 //   net/tls.hpp                includes tls/
+//   ws/                        belongs to the library weft::ws
+//   ws.hpp                     includes ws/
 #pragma once
 
 #include <weft/actor.hpp>

@@ -23,8 +23,8 @@ class weft_recipe(ConanFile):
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "tls": [True, False], "system": [True, False]}
-    default_options = {"shared": False, "http": True, "redis": True, "tls": True, "system": False}
+    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "tls": [True, False], "ws": [True, False], "system": [True, False]}
+    default_options = {"shared": False, "http": True, "redis": True, "tls": True, "ws": True, "system": False}
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
@@ -61,6 +61,7 @@ class weft_recipe(ConanFile):
         toolchain.cache_variables["WEFT_HTTP"] = "ON" if self.options.http else "OFF"
         toolchain.cache_variables["WEFT_REDIS"] = "ON" if self.options.redis else "OFF"
         toolchain.cache_variables["WEFT_TLS"] = "ON" if self.options.tls else "OFF"
+        toolchain.cache_variables["WEFT_WS"] = "ON" if self.options.ws and self.options.http else "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
         PkgConfigDeps(self).generate()
@@ -99,6 +100,9 @@ class weft_recipe(ConanFile):
             tls = self.describe("weft_tls", "tls", "weft", *openssl)
             if self.options.system and not self.options.shared:
                 tls.system_libs = ["ssl", "crypto"]
+        if self.options.ws and self.options.http:
+            zlib = [] if self.options.system else ["zlib::zlib"]
+            self.describe("weft_ws", "ws", "weft_http", *zlib)   # with `system`, weft_http names zlib
 
     def describe(self, library, name, *requires):
         """The component of one library: what it is called, and the components that are linked with it."""

@@ -89,6 +89,7 @@ http_connection::ending http_connection::run() {
         const auto next = serve_burst(*x);
         write_log();
         if (next == next_step::go_on) continue;
+        if (next == next_step::upgrade) return ending::upgraded;
         if (next == next_step::close && !peer_is_done(*x)) linger();
         return ending::over;
     }
@@ -221,8 +222,10 @@ http_connection::next_step http_connection::answer_arriving(exchange& x) {
 http_connection::next_step http_connection::answer(exchange& x, arriving_body* body) {
     const bool logged = static_cast<bool>(service_.options.on_access);
     const auto begin = service_.times_answers ? clock::now() : time_point();
-    const auto response = handle(x.request);
+    auto response = handle(x.request);
     if (is_broken_) return next_step::vanish;
+    if (response.upgrade && body && !body->is_over())
+        response = http::text(400, "400 Bad Request: the body was not read before the protocol changes\n");
     framing f{.minor_version = std::as_const(x.request).parts().minor_version, .head_only = x.request.method() == "HEAD"};
     const bool streams = has_stream(response, f);
     f.keep_alive = x.decoder.keep_alive() && !service_.stopping() && !asks_to_close(response);
@@ -231,7 +234,9 @@ http_connection::next_step http_connection::answer(exchange& x, arriving_body* b
     else if (body)
         f.keep_alive &= body->is_over();
     delivery d{.status = response.status, .bytes = has_body(response, f) ? response.body.size() : 0};
-    const auto next = streams ? stream(x, response, f, body, d) : send(x, response, f);
+    const auto next = response.upgrade ? upgrade(x, response, f, d)
+                      : streams        ? stream(x, response, f, body, d)
+                                       : send(x, response, f);
     if (logged) {
         const auto taken = service_.times_answers ? clock::now() - begin : clock::duration::zero();
         has_reported_ = true;
@@ -240,6 +245,17 @@ http_connection::next_step http_connection::answer(exchange& x, arriving_body* b
     }
     if (next != next_step::go_on) return next;
     return f.keep_alive ? next_step::go_on : next_step::close;
+}
+
+/// Sends the head, after which nothing of HTTP follows, and hands what has arrived behind the request over.
+http_connection::next_step http_connection::upgrade(exchange& x, http::response& r, framing f, delivery& d) {
+    append_head(x.out, r, f, x.date.now());
+    if (const auto next = send_out(x, {}); next != next_step::go_on) return next;
+    d.bytes = 0;
+    upgrade_ = {.function = std::move(r.upgrade),
+                .asked = http::request({.method = x.request.method(), .target = x.request.target()}),
+                .received = std::string(x.in.unread())};
+    return next_step::upgrade;
 }
 
 http_connection::next_step http_connection::refuse(exchange& x, int status, std::string_view words) {

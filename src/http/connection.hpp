@@ -10,6 +10,7 @@
 #include "http/sender.hpp"
 #include "http/service.hpp"
 #include "http/streamed_answer.hpp"
+#include "http/taken_stream.hpp"
 #include "io/late_buffer.hpp"
 
 namespace weft::detail {
@@ -17,8 +18,8 @@ namespace weft::detail {
 class http_connection {
 public:
     /// What ended run(): the connection is over, or it has been idle for cold_after and is to go on
-    /// without this fiber.
-    enum class [[nodiscard]] ending : std::uint8_t { over, idle };
+    /// without this fiber, or a handler has taken it over from HTTP.
+    enum class [[nodiscard]] ending : std::uint8_t { over, idle, upgraded };
 
     /// `idle_until`: the limit of a connection that was idle before, and has something to read.
     http_connection(http_service& service, io::byte_stream stream, std::optional<time_point> idle_until);
@@ -34,6 +35,9 @@ public:
     io::byte_stream take_stream() noexcept;
     time_point idle_limit() const noexcept { return idle_until_; }
 
+    /// After ending::upgraded: what is to go on with take_stream().
+    upgrade_request take_upgrade() noexcept { return std::move(upgrade_); }
+
 private:
     friend class arriving_body;
     friend class streamed_answer;
@@ -42,7 +46,7 @@ private:
     static constexpr std::size_t flush_bytes = 16 * 1024;
 
     // vanish: close without an answer
-    enum class [[nodiscard]] next_step : std::uint8_t { go_on, close, vanish };
+    enum class [[nodiscard]] next_step : std::uint8_t { go_on, close, vanish, upgrade };
 
     /// What was answered, for the log.
     struct delivery {
@@ -67,6 +71,7 @@ private:
     http::response interrupted(const http::request& q, time_point until);
     next_step send(exchange& x, const http::response& r, framing f);
     next_step stream(exchange& x, const http::response& r, framing f, arriving_body* body, delivery& d);
+    next_step upgrade(exchange& x, http::response& r, framing f, delivery& d);
     void give_stream_up(const exchange& x, const streamed_answer& s, std::exception_ptr why);
     next_step flush(exchange& x);
     void write_log() noexcept;
@@ -99,6 +104,7 @@ private:
     bool is_broken_ = false;  // an answer was not sent whole
     decode_phase timed_phase_ = decode_phase::idle;  // the phase for which receive_pace_ was begun
     pace receive_pace_{forever, 0};
+    upgrade_request upgrade_;
     std::uint64_t received_ = 0;  // bytes since the connection got this fiber
 };
 

@@ -2,6 +2,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <weft/deadline.hpp>
 #include <weft/fiber.hpp>
@@ -9,6 +10,16 @@
 #include "http/connection.hpp"
 
 namespace weft::detail {
+namespace {
+
+http::response checked_upgrade(const http::request& q, http::response r) {
+    if (r.status != 101) throw std::out_of_range("weft: an upgrade with status " + std::to_string(r.status) + ", not 101");
+    if (q.parts().minor_version == 0 || q.method() == "HEAD")
+        return http::text(400, "400 Bad Request: the protocol cannot be changed by this request\n");
+    return r;
+}
+
+}  // namespace
 
 http::response http_connection::handle(http::request& q) {
     const auto& limit = service_.options.request_timeout;
@@ -18,6 +29,7 @@ http::response http_connection::handle(http::request& q) {
         if (until != never) frame.emplace(until);
         auto response = service_.options.as_threads ? this_fiber::as_thread([&] { return service_.routes.handle(q); })
                                                     : service_.routes.handle(q);
+        if (response.upgrade) return checked_upgrade(q, std::move(response));
         if (response.status >= 200 && response.status <= 999) return response;
         throw std::out_of_range("weft: no final status: " + std::to_string(response.status));
     } catch (const cancelled&) {

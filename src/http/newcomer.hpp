@@ -19,6 +19,8 @@ public:
     newcomer(http_service& service, idle_connection& was_idle) noexcept
         : newcomer(service, std::move(was_idle.place), std::move(was_idle.stream)) {
         idle_until_ = was_idle.limit();
+        upgraded_ = std::move(was_idle.upgraded);
+        has_timed_out_ = was_idle.has_timed_out();
     }
     newcomer(newcomer&&) noexcept = default;
     newcomer& operator=(newcomer&&) = delete;
@@ -34,12 +36,17 @@ public:
 private:
     /// \returns whether the connection goes on.
     bool open_layer();
+    std::unique_ptr<idle_connection> serve_upgraded();
+    bool call_upgraded(http::upgraded& u);
+    bool waits_here(http::upgraded& u, time_point until);
     void turn_away() noexcept;
 
     http_service* service_;
     http_service::place place_;
     io::byte_stream peer_;
     std::optional<time_point> idle_until_;
+    std::unique_ptr<upgrade_request> upgraded_;
+    bool has_timed_out_ = false;
 };
 
 }  // namespace weft::detail

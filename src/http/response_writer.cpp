@@ -40,8 +40,8 @@ private:
 // The constant parts of every head as they are written; used to compute the room.
 constexpr std::string_view version = "HTTP/1.1 ",
                            date_is = "\r\nDate: ", length_is = "Content-Length: ", closes = "Connection: close\r\n",
-                           goes_on = "Connection: keep-alive\r\n", in_chunks = "Transfer-Encoding: chunked\r\n",
-                           line_end = "\r\n", is = ": ";
+                           goes_on = "Connection: keep-alive\r\n", upgrades = "Connection: Upgrade\r\n",
+                           in_chunks = "Transfer-Encoding: chunked\r\n", line_end = "\r\n", is = ": ";
 constexpr std::size_t always =
     version.size() + date_is.size() + length_is.size() + goes_on.size() + 3 * line_end.size() + 4 + writer::longest_number;
 
@@ -57,7 +57,7 @@ bool is_ours(std::string_view name) noexcept {
     }
 }
 
-bool may_have_body(int status) noexcept { return status != 204 && status != 304; }
+bool may_have_body(int status) noexcept { return status >= 200 && status != 204 && status != 304; }
 
 // chosen: holds all but heads with long fields; a string would fill its room with zeros first
 constexpr std::size_t usual_room = 512;
@@ -76,7 +76,9 @@ char* write_head(char* at, const http::response& r, framing f, std::string_view 
         else if (f.minor_version > 0)
             to << in_chunks;
     }
-    if (!f.keep_alive)
+    if (r.status == 101)
+        to << upgrades;
+    else if (!f.keep_alive)
         to << closes;
     else if (f.minor_version == 0)
         to << goes_on;

@@ -83,13 +83,16 @@ private:
 /// Destroys what is idle, once no fiber of the server is left.
 class server_life::ended_with_it {
 public:
-    explicit ended_with_it(idle_streams<idle_connection>& s) noexcept : idle_(s) {}
+    explicit ended_with_it(http_service& s) noexcept : service_(s) {}
     ended_with_it(const ended_with_it&) = delete;
     ended_with_it& operator=(const ended_with_it&) = delete;
-    ~ended_with_it() { idle_.clear(); }
+    ~ended_with_it() {
+        service_.idle.clear();
+        service_.taken_idle.clear();
+    }
 
 private:
-    idle_streams<idle_connection>& idle_;
+    http_service& service_;
 };
 
 server_life::~server_life() {
@@ -134,7 +137,7 @@ void server_life::end_port() {
 
 void server_life::serve() {
     const serving turn(*this);
-    const ended_with_it rest(service_->idle);
+    const ended_with_it rest(*service_);
     const streams_asleep shown(service_->idle, runtime_here("http::server::serve"), "http::server", address_text(local_));
     const bool may_need_fibers = !limits_fibers(runtime_here("http::server::serve"));
     service_->cold_after = may_need_fibers ? service_->options.cold_after : forever;
@@ -142,6 +145,7 @@ void server_life::serve() {
     with_sweeps(service_->awake, [&] {
         with_scope({.on_failure = on_failure::report}, [&](scope& connections) {
             accept_until_stopped(connections);
+            service_->tell_taken();
             service_->wait_while_idle_are_kept();
             service_->hang_up_idle();
             if (!service_->wait_until_empty()) connections.request_stop();
@@ -180,11 +184,15 @@ void server_life::serve_on_a_fiber(scope& connections, newcomer client) {
 /// From here on the connection has no fiber. If there was no other one without, this fiber minds
 /// all of them until there are none (SERVER_LIFE-6).
 void server_life::keep_idle(scope& connections, std::unique_ptr<idle_connection> c) {
-    auto& idle = service_->idle;
+    auto& idle = c->upgraded ? service_->taken_idle : service_->idle;
     if (!idle.add(std::move(c))) return;
     this_fiber::set_name("http idle connections");
+    mind(connections, idle);
+}
+
+void server_life::mind(scope& connections, idle_streams<idle_connection>& idle) {
     for (unsigned turns = 1; const auto next = idle.next(); ++turns) {
-        if (!next->has_timed_out()) serve_on_a_fiber(connections, newcomer(*service_, *next));
+        if (!next->has_timed_out() || next->upgraded) serve_on_a_fiber(connections, newcomer(*service_, *next));
         if (turns % between_yields == 0) this_fiber::yield();
     }
 }

@@ -79,6 +79,7 @@ private:
     void accept_one(scope& connections);
     void serve_on_a_fiber(scope& connections, newcomer client);
     void keep_idle(scope& connections, std::unique_ptr<idle_connection> c);
+    void mind(scope& connections, idle_streams<idle_connection>& idle);
     io::byte_stream next_client();
     void report_turned_away(const char* why) noexcept;
 

@@ -69,6 +69,11 @@ void http_service::hang_up_idle() {
     idle.end();
 }
 
+void http_service::tell_taken() {
+    taken.tell_all();
+    taken_idle.end();  // each gets a fiber, enters `taken`, and is told there
+}
+
 void http_service::wait_while_idle_are_kept() {
     unique_lock lock(mutex_);
     while (keeps_idle_ && places_taken_ > 0)

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 
 #include <weft/condition_variable.hpp>
 #include <weft/http/server.hpp>
@@ -25,6 +26,7 @@
 #include "http/batched_log.hpp"
 #include "http/body_intake.hpp"
 #include "http/exchange.hpp"
+#include "http/taken_stream.hpp"
 #include "io/awake_streams.hpp"
 #include "io/idle_streams.hpp"
 
@@ -55,6 +57,8 @@ public:
     intake_memory intake;
     awake_streams awake;  // all of them are http_presence
     idle_streams<idle_connection> idle;
+    taken_streams taken;                      // those with a fiber
+    idle_streams<idle_connection> taken_idle;  // those without; apart, since their limits are others
     // Never where fibers are limited: an idle connection might get none any more. Set by serve()
     // before there are connections.
     std::chrono::nanoseconds cold_after = no_limit;
@@ -85,6 +89,8 @@ public:
     // SERVICE-1; pairs with hang_up_idle()
     bool hangs_up() const noexcept { return hangs_up_.load(seq_cst); }
     void hang_up_idle();
+    /// Tells connections of other protocols that the server stops.
+    void tell_taken();
 
     /// Waits for the end of a stop that keeps idle connections: of the grace, of all connections,
     /// or by another stop.
@@ -122,13 +128,15 @@ private:
     atomic<bool> hangs_up_{false};
 };
 
-/// A connection that has been idle for so long that it has given its fiber up.
+/// A connection that has been idle for so long that it has given its fiber up, or whose protocol a handler
+/// has changed and waits for.
 struct idle_connection final : idle_stream {
     idle_connection(http_service::place p, io::byte_stream s, time_point limit) noexcept
         : idle_stream(std::move(s), limit), place(std::move(p)) {}
     ~idle_connection() { stream.close(); }  // before the place is free
 
     http_service::place place;
+    std::unique_ptr<upgrade_request> upgraded = {};  // null: it speaks HTTP
 };
 
 }  // namespace weft::detail

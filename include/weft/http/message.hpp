@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,6 +93,10 @@ private:
 namespace weft::http {
 
 class router;
+class upgraded;
+
+/// Goes on with a connection in another protocol; see response::upgrade.
+using upgrade_function = std::function<void(upgraded&)>;
 
 /// The parts of a request, for code that makes one: the parser, the router, or the test of a
 /// handler.
@@ -183,7 +188,7 @@ private:
 /// An answer. The server sets Content-Length, Transfer-Encoding and Date itself and ignores them in
 /// `headers`. The header `Connection: close` makes this the last answer on its connection.
 struct response {
-    /// 200 to 999; any other value becomes a 500 and a line in the log.
+    /// 200 to 999, or 101 with `upgrade`; any other value becomes a 500 and a line in the log.
     int status = 200;
     http::headers headers = {};
     std::string body = {};
@@ -193,6 +198,13 @@ struct response {
     /// How many bytes `stream` writes. Empty: it is sent in chunks, or ends with the connection if
     /// the client speaks HTTP/1.0.
     std::optional<std::uint64_t> stream_length = {};
+    /// With status 101: takes the connection over. It is called on the connection's fiber after the head
+    /// has been sent, with `Connection: Upgrade` and the headers above. No limit of the server counts from
+    /// then on except max_connections, in which the connection counts until the function returns and has not
+    /// asked to be called again. Then the connection is closed. An exception goes to on_error. A request
+    /// with HTTP/1.0, or with a body that was not read, is answered by 400 instead. See
+    /// weft/http/upgrade.hpp.
+    upgrade_function upgrade = {};
 };
 
 /// A response whose body is written piece by piece while it is sent:
