@@ -79,9 +79,8 @@ std::string read_answer(std::string_view sent, std::size_t piece, std::uint8_t h
             content.read_all(x, a.body, longest_body);
             require(a.body.size() <= longest_body, "more than was allowed");
         } else {
-            std::array<std::byte, 7> few;
-            for (std::size_t n; a.body.size() < longest_body && (n = content.read(x, few)) > 0;)
-                a.body.append(reinterpret_cast<const char*>(few.data()), n);
+            std::array<std::byte, 777> few;
+            while (const auto n = content.read(x, few)) a.body.append(reinterpret_cast<const char*>(few.data()), n);
         }
         words.append("\n").append(a.body);
     } catch (const detail::client_failure& f) {
