@@ -18,7 +18,8 @@ struct connector {
         const auto addresses = names ? names->resolve(to.host, to.port, error) : net::resolve(to.host, to.port, error);
         if (error) return {};
         auto winner = detail::connect_race(detail::interleaved(addresses), options.stagger).run(error);
-        if (error && names) names->forget(to.host);  // it may have other addresses by now
+        // It may have other addresses by now. A stop says nothing about them.
+        if (error && names && error != std::errc::operation_canceled) names->forget(to.host);
         if (error) return {};
         if (options.no_delay) error = detail::set_option(winner.native(), IPPROTO_TCP, TCP_NODELAY, 1);
         return error ? stream() : stream(std::move(winner));

@@ -13,6 +13,7 @@
 #include "io/operation.hpp"
 #include "io/refused_here.hpp"
 #include "net/host.hpp"
+#include "net/look_up.hpp"
 #include "net/socket_address.hpp"
 
 namespace weft::net {
@@ -33,44 +34,12 @@ class resolve_errors final : public std::error_category {
     }
 };
 
-struct answer {
-    std::vector<endpoint> addresses;
-    std::error_code error;
-};
-
-/// Blocks the calling thread.
-answer look_up(const std::string& host, std::uint16_t port) {
-    addrinfo wanted{};
-    wanted.ai_family = AF_UNSPEC;
-    wanted.ai_socktype = SOCK_STREAM;
-    wanted.ai_flags = AI_NUMERICSERV;
-    addrinfo* found = nullptr;
-    int code = 0;
-    const long rc = detail::system_result([&] {
-        code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
-        return code == EAI_SYSTEM ? -1 : 0;
-    });
-    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, [](addrinfo* a) {
-        if (a) ::freeaddrinfo(a);
-    });
-    if (rc < 0) return {{}, detail::failure(rc)};
-    if (code != 0) return {{}, {code, resolve_category()}};
-    answer result;
-    for (const addrinfo* a = found; a; a = a->ai_next) {
-        detail::socket_address address;
-        std::memcpy(&address.storage, a->ai_addr, a->ai_addrlen);
-        address.size = a->ai_addrlen;
-        result.addresses.push_back(detail::to_endpoint(address));
-    }
-    return result;
-}
-
 /// Runs on a thread for look-ups. A caller that is interrupted leaves the look-up running there.
-answer look_up_elsewhere(std::string host, std::uint16_t port) {
-    return await_callback<answer>([&](resumer<answer> resume) {
+detail::name_answer look_up_elsewhere(std::string host, std::uint16_t port) {
+    return await_callback<detail::name_answer>([&](resumer<detail::name_answer> resume) {
         detail::blocking_detached_in(detail::pool_for::look_ups, [host = std::move(host), port, resume] {
             try {
-                resume(look_up(host, port));
+                resume(detail::look_up_name(host, port));
             } catch (...) {
                 resume(std::current_exception());
             }
@@ -129,3 +98,33 @@ std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::er
 }
 
 }  // namespace weft::net
+
+namespace weft::detail {
+
+name_answer look_up_name(const std::string& host, std::uint16_t port) {
+    addrinfo wanted{};
+    wanted.ai_family = AF_UNSPEC;
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    int code = 0;
+    const long rc = system_result([&] {
+        code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
+        return code == EAI_SYSTEM ? -1 : 0;
+    });
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, [](addrinfo* a) {
+        if (a) ::freeaddrinfo(a);
+    });
+    if (rc < 0) return {{}, failure(rc)};
+    if (code != 0) return {{}, {code, net::resolve_category()}};
+    name_answer result;
+    for (const addrinfo* a = found; a; a = a->ai_next) {
+        socket_address address;
+        std::memcpy(&address.storage, a->ai_addr, a->ai_addrlen);
+        address.size = a->ai_addrlen;
+        result.addresses.push_back(to_endpoint(address));
+    }
+    return result;
+}
+
+}  // namespace weft::detail

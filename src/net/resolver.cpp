@@ -1,16 +1,22 @@
 // resolver.cpp - a cache of look-ups in which each name is looked up by one caller at a time.
 //
 //  an entry   is in the map  its event  leaves by
-//  under way  yes            not set    the look-up's end -> known | an interrupt, what look_up throws -> given up | forget()
+//  under way  yes            not set    the look-up's end -> known | told | given up; forget()
 //  known      yes            set        its time, forget(), most
+//  told       no             set        the last caller that has it
 //  given up   no             set        the last caller that has it
 //
+// The system's look-up runs on a thread of the pool for look-ups and lasts as long as it lasts; callers only wait for
+// its entry, and leave as they like. One by options.look_up runs on its caller, since it may park, and ends with
+// it: what an interrupted one has found says nothing, and its entry is given up.
+//
 // Invariants
-//   RESOLVER-1  The map, and whether an entry is in it, change only under lock_.
-//   RESOLVER-2  One caller, which has made the entry, writes its results. It sets the event after that, and the
-//               results do not change any more. All others read them after the event.
-//   RESOLVER-3  The caller that has made an entry sets its event, whatever happens. If the entry is given up, its
+//   RESOLVER-1  The map, and whether an entry is in it, change only under lock.
+//   RESOLVER-2  One thread or fiber, which has the duty of an entry, writes its results. It sets the event after
+//               that, and the results do not change any more. All others read them after the event.
+//   RESOLVER-3  The duty ends with the event, whatever happens; without a result the entry is given up, its
 //               waiters look in the map again, and one of them makes another entry.
+//   RESOLVER-4  The duty shares the state, so a look-up of the system that nobody waits for may outlive the resolver.
 #include <weft/net/resolver.hpp>
 
 #include <stdexcept>
@@ -24,8 +30,11 @@
 #include <weft/stop.hpp>
 
 #include "fiber/interrupts.hpp"
+#include "io/blocking_calls.hpp"
 #include "io/operation.hpp"
+#include "io/refused_here.hpp"
 #include "net/host.hpp"
+#include "net/look_up.hpp"
 #include "net/socket_address.hpp"
 
 namespace weft::net {
@@ -57,7 +66,7 @@ bool is_name(std::string_view host) {
 
 }  // namespace
 
-struct resolver::state {
+struct resolver::state : std::enable_shared_from_this<state> {
     explicit state(resolver_options o) : options(std::move(o)) {}
 
     std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::error_code& error);
@@ -68,10 +77,34 @@ struct resolver::state {
     std::unordered_map<std::string, shared_entry> entries WEFT_GUARDED_BY(lock);
 
 private:
+    class duty;
+    enum class ending : std::uint8_t { known, told, given_up };
+
     shared_entry enter(const std::string& key, bool& is_own);
-    void look_up(const std::string& key, looked_up& into);
-    void settle(const std::string& key, const shared_entry& e, bool keeps);
+    void begin(duty mine);
+    void look_up(duty mine);
+    void settle(const std::string& key, const shared_entry& e, ending how) noexcept;
     void make_room() WEFT_REQUIRES(lock);
+};
+
+/// RESOLVER-3.
+class resolver::state::duty {
+public:
+    duty(state& s, std::string key, shared_entry e) : in_(s.shared_from_this()), key_(std::move(key)), entry_(std::move(e)) {}
+    duty(duty&&) noexcept = default;
+    duty& operator=(duty&&) = delete;
+    ~duty() { end(ending::given_up); }
+
+    const std::string& key() const noexcept { return key_; }
+    looked_up& result() const noexcept { return *entry_; }
+    void end(ending how) noexcept {
+        if (const auto e = std::move(entry_)) in_->settle(key_, e, how);
+    }
+
+private:
+    std::shared_ptr<state> in_;
+    std::string key_;
+    shared_entry entry_;  // null: ended, or moved
 };
 
 /// \returns  the entry of that name, which the caller has to look up if it is its own.
@@ -96,60 +129,69 @@ void resolver::state::make_room() {
     if (first != entries.end()) entries.erase(first);
 }
 
-void resolver::state::look_up(const std::string& key, looked_up& into) {
-    if (!options.look_up) {
-        into.found = net::resolve(key, 0, into.error);
-        return;
-    }
-    try {
-        into.found = options.look_up(key);
-        if (into.found.empty()) throw std::system_error(std::make_error_code(std::errc::address_not_available));
-    } catch (const std::system_error& e) {
-        into.error = e.code();
-    }
+/// Has the system look the name up, on a thread.
+///
+/// \throws  std::system_error if there is no thread.
+void resolver::state::begin(duty mine) {
+    detail::blocking_detached_in(detail::pool_for::look_ups, [mine = std::move(mine)]() mutable {
+        auto& result = mine.result();
+        try {
+            auto answer = detail::look_up_name(mine.key(), 0);
+            result.error = answer.error;
+            result.found = std::move(answer.addresses);
+        } catch (const std::bad_alloc&) {
+            result.error = std::make_error_code(std::errc::not_enough_memory);
+        }
+        // A lack of memory or descriptors says nothing about the name.
+        const bool is_answer = !result.error || result.error.category() == resolve_category();
+        mine.end(is_answer ? ending::known : ending::told);
+    });
 }
 
-/// RESOLVER-3.
-void resolver::state::settle(const std::string& key, const shared_entry& e, bool keeps) {
-    {
-        const detail::lock_guard guard(lock);
-        e->is_given_up = !keeps;
-        const auto life = e->error ? options.failure_life : options.life;
-        const auto at = entries.find(key);
-        if (at != entries.end() && at->second == e) {  // else it was forgotten meanwhile
-            if (keeps && life > life.zero())
-                e->until = detail::deadline_after(life);
-            else
-                entries.erase(at);
-        }
-        e->done.set();
+/// Looks the name up by options.look_up.
+void resolver::state::look_up(duty mine) {
+    auto& result = mine.result();
+    try {
+        result.found = options.look_up(mine.key());
+        if (result.found.empty()) throw std::system_error(std::make_error_code(std::errc::address_not_available));
+    } catch (const std::system_error& e) {
+        detail::check_interrupt();  // the error may be no more than that
+        result.error = e.code();
     }
+    mine.end(ending::known);
+}
+
+void resolver::state::settle(const std::string& key, const shared_entry& e, ending how) noexcept {
+    const detail::lock_guard guard(lock);
+    e->is_given_up = how == ending::given_up;
+    const auto life = e->error ? options.failure_life : options.life;
+    const auto at = entries.find(key);
+    if (at != entries.end() && at->second == e) {  // else it was forgotten meanwhile
+        if (how == ending::known && life > life.zero())
+            e->until = detail::deadline_after(life);
+        else
+            entries.erase(at);
+    }
+    e->done.set();
 }
 
 std::vector<endpoint> resolver::state::resolve(std::string_view host, std::uint16_t port, std::error_code& error) {
+    if (!options.look_up && (error = detail::refused_here())) return {};
     const auto key = key_of(host);
-    for (;;) {
+    shared_entry e;
+    do {
         bool is_own = false;
-        const auto e = enter(key, is_own);
-        if (is_own) {
-            try {
-                look_up(key, *e);
-            } catch (...) {
-                settle(key, e, false);
-                throw;
-            }
-            // An interrupt of this caller, or a lack of memory or descriptors, says nothing about the name.
-            const bool is_answer = !e->error || e->error.category() == resolve_category();
-            settle(key, e, is_answer || options.look_up);
-        } else {
-            e->done.wait();
-            if (e->is_given_up) continue;
-        }
-        error = e->error;
-        auto found = e->found;
-        for (auto& address : found) address.port = port;
-        return found;
-    }
+        e = enter(key, is_own);
+        if (is_own && options.look_up)
+            look_up({*this, key, e});
+        else if (is_own)
+            begin({*this, key, e});
+        e->done.wait();
+    } while (e->is_given_up);
+    error = e->error;
+    auto found = e->found;
+    for (auto& address : found) address.port = port;
+    return found;
 }
 
 void resolver::state::forget(std::string_view host) {
@@ -162,7 +204,7 @@ resolver::resolver(resolver_options options) {
     if (options.most == 0) throw std::invalid_argument("weft: net::resolver: most is zero");
     for (const auto life : {options.life, options.failure_life})
         if (life < life.zero()) throw std::invalid_argument("weft: net::resolver: a life is less than zero");
-    state_ = std::make_unique<state>(std::move(options));
+    state_ = std::make_shared<state>(std::move(options));
 }
 
 resolver::~resolver() = default;

@@ -12,6 +12,9 @@
 #include <weft/net/tcp.hpp>
 #include <weft/weft.hpp>
 
+#include "eventually.hpp"
+#include "io/blocking_calls.hpp"
+#include "io/blocking_pool.hpp"
 #include "no_leaks.hpp"
 #include "random.hpp"
 #include "scale.hpp"
@@ -156,6 +159,103 @@ TEST_P(resolver, when_the_one_that_looks_up_is_stopped_another_begins_anew) {
         std::error_code error;
         EXPECT_THROW(with_timeout(1ms, [&] { static_cast<void>(r.resolve("a", 1)); }), timeout_error);  // one that waits leaves
         EXPECT_EQ(slow.join().size(), 1u);
+    });
+}
+
+/// Occupies all threads for look-ups. What is asked meanwhile waits for 100 ms at least (BLOCKING_POOL-5).
+class busy_look_ups {
+public:
+    busy_look_ups() {
+        for (int i = 0; i < 64; ++i) detail::blocking_detached_in(detail::pool_for::look_ups, [gate = gate_] { gate->wait(); });
+    }
+    ~busy_look_ups() { gate_->set(); }
+    static std::size_t waiting() { return detail::current_blocking_pool(detail::pool_for::look_ups)->queued(); }
+
+private:
+    std::shared_ptr<event> gate_ = std::make_shared<event>();
+};
+
+TEST_P(resolver, the_systems_look_up_goes_on_without_its_caller) {
+    rt.run([] {
+        auto r = std::make_unique<net::resolver>();
+        std::string host;
+        for (int i = 1; i < 10 && host.empty(); ++i) {  // one is answered in time if this thread stands still for long
+            const busy_look_ups full;
+            std::error_code error;
+            const auto name = "127." + std::to_string(i);
+            auto stopped = spawn([&] {
+                std::error_code why;
+                static_cast<void>(r->resolve(name, 1, why));
+                return why;
+            });
+            static_cast<void>(with_timeout(1ms, [&] { return r->resolve(name, 1, error); }));
+            stopped.request_stop();
+            if (stopped.join() == std::errc::operation_canceled && error == std::errc::timed_out) host = name;
+            EXPECT_LE(full.waiting(), 1u);
+        }
+        ASSERT_FALSE(host.empty());
+        EXPECT_EQ(r->resolve(host, 7).front(), (endpoint{.host = "127.0.0." + host.substr(4), .port = 7}));
+        const busy_look_ups full;
+        ASSERT_TRUE(eventually_here([&] { return full.waiting() == 0; }));
+        std::atomic<bool> is_answered{false};
+        auto again = spawn([&] {
+            EXPECT_EQ(r->resolve(host, 8).front().port, 8);
+            is_answered = true;
+        });
+        while (!is_answered) {
+            EXPECT_EQ(full.waiting(), 0u) << "it is remembered, and not asked for";
+            this_fiber::yield();
+        }
+        again.join();
+        std::error_code left;
+        static_cast<void>(with_timeout(1ms, [&] { return r->resolve("127.200", 1, left); }));
+        r.reset();  // RESOLVER-4: the look-up goes on
+    });
+}
+
+TEST_P(resolver, an_interrupted_look_up_tells_nothing_whatever_it_throws) {
+    rt.run([] {
+        std::atomic<int> asked{0};
+        net::resolver r({.failure_life = 1h, .look_up = [&](const std::string&) -> std::vector<endpoint> {
+                             if (++asked > 1) return {{.host = "10.0.0.1", .port = 0}};
+                             try {
+                                 this_fiber::sleep_for(10s);
+                             } catch (const cancelled&) {}
+                             throw std::system_error(std::make_error_code(std::errc::address_not_available));
+                         }});
+        std::error_code error;
+        static_cast<void>(with_timeout(1ms, [&] { return r.resolve("a", 1, error); }));
+        EXPECT_EQ(error, std::errc::timed_out);
+        EXPECT_EQ(r.resolve("a", 1).size(), 1u);
+    });
+}
+
+TEST_P(resolver, a_stop_of_connect_forgets_no_address_and_a_deadline_does) {
+    rt.run([] {
+        tcp::listener full({.host = "127.0.0.1", .port = 0}, {.backlog = 0});
+        const auto first = tcp::stream::connect(full.local());  // the next ones are not answered
+        std::atomic<int> asked{0};
+        net::resolver r({.look_up = [&](const std::string&) -> std::vector<endpoint> {
+            ++asked;
+            return {{.host = "127.0.0.1", .port = 0}};
+        }});
+        const endpoint to{.host = "full", .port = full.local().port};
+        auto stopped = spawn([&] {
+            std::error_code error;
+            tcp::stream::connect(to, {.resolver = &r}, error);
+            return error;
+        });
+        while (asked == 0) this_fiber::yield();
+        this_fiber::sleep_for(1ms);
+        stopped.request_stop();
+        EXPECT_EQ(stopped.join(), std::errc::operation_canceled);
+        static_cast<void>(r.resolve("full", 1));
+        EXPECT_EQ(asked, 1);
+        std::error_code error;
+        with_timeout(1ms, [&] { tcp::stream::connect(to, {.resolver = &r}, error); });
+        EXPECT_EQ(error, std::errc::timed_out);
+        static_cast<void>(r.resolve("full", 1));
+        EXPECT_EQ(asked, 2);
     });
 }
 

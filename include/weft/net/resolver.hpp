@@ -38,27 +38,28 @@ class WEFT_EXPORT resolver {
 public:
     /// \throws  std::invalid_argument if `most` is zero, or a time is less than zero.
     explicit resolver(resolver_options options = {});
-    /// No call may be under way.
+    /// No call may be under way. A look-up of the system whose callers have all left may be.
     ~resolver();
     resolver(const resolver&) = delete;
     resolver& operator=(const resolver&) = delete;
 
     /// \returns  what net::resolve() would return; for a name that is remembered, without a look-up. A host
     ///           that is a number, or empty, is never remembered.
-    /// \parks    while the name is looked up. If the caller that looks it up is interrupted, another one
-    ///           that waits begins anew.
+    /// \parks    while the name is looked up. If interrupted, it returns; the system's look-up goes on for the
+    ///           others that wait, and is remembered. One by options.look_up ends with its caller, and another
+    ///           one that waits begins anew.
     /// \throws   what net::resolve() throws; what options.look_up throws.
     [[nodiscard]] std::vector<endpoint> resolve(std::string_view host, std::uint16_t port);
     [[nodiscard]] std::vector<endpoint> resolve(std::string_view host, std::uint16_t port, std::error_code& error);
 
     /// Looks the name up anew the next time. tcp::stream::connect() does this if none of the addresses can be
-    /// connected to.
+    /// connected to, or none is before a deadline.
     void forget(std::string_view host);
     void clear();
 
 private:
     struct state;
-    std::unique_ptr<state> state_;
+    std::shared_ptr<state> state_;
 };
 
 }  // namespace weft::net
