@@ -152,6 +152,44 @@ TEST_P(http_client_connection, bytes_behind_an_answer_end_the_connection) {
     });
 }
 
+TEST_P(http_client_connection, one_that_the_request_closes_is_not_used_again) {
+    rt.run([] {
+        scripted server({ok("first"), ok("second")});  // as if nothing was said about the connection
+        http::client client, always({.headers = {{"Connection", "close"}}});
+        for (int i = 1; i < 4; ++i) {
+            EXPECT_EQ(client.get(server.url(), {.headers = {{"connection", "X-Y, Close"}}}).body, "first");
+            EXPECT_EQ(always.get(server.url()).body, "first");
+            EXPECT_EQ(server.connections(), 2 * i);
+        }
+        EXPECT_EQ(client.connections().idle + always.connections().idle, 0u);
+    });
+}
+
+TEST_P(http_client_connection, both_directions_may_fail_at_once) {
+    rt.run([] {
+        rude server([](int connection, int, tcp::stream& p) {
+            if (connection % 3 == 0) return p.abort();
+            std::vector<std::byte> room(30000);
+            std::error_code error;
+            p.read_exact(room, error);
+            p.write_all("no answer at all", error);
+            while (!error && p.read_some(room, error) > 0) {}
+            p.close();
+        });
+        http::client client;
+        for (int i = 0; i < test::scaled(100); ++i) {
+            auto t = client.open({.method = "POST", .url = server.url(), .body = http::chunked});
+            auto reader = spawn([&] { return code_of([&] { t.head(); }); });
+            const auto written = code_of([&] {
+                while (t.write(std::string(20000, 'x'))) {}
+            });
+            EXPECT_TRUE(reader.join());
+            EXPECT_FALSE(written == http::client_errc::bad_body);
+        }
+        EXPECT_EQ(client.connections().busy, 0u);
+    });
+}
+
 TEST_P(http_client_connection, an_early_answer_ends_a_long_body) {
     rt.run([] {
         rude server([](int, int, tcp::stream& p) {

@@ -42,7 +42,7 @@ struct client_options {
     std::chrono::nanoseconds idle_life = std::chrono::seconds(90);  ///< of a kept connection
     /// For the look-up of the name, the connection, the proxy's answer and the handshake of TLS.
     std::chrono::nanoseconds connect_timeout = std::chrono::seconds(5);
-    /// How long a server may send nothing while its answer is due, or take nothing of a request.
+    /// How long a server may take nothing of a request, or send nothing once it was sent all that there is so far.
     std::chrono::nanoseconds silence_timeout = std::chrono::seconds(60);
     /// For a request as a whole, with redirects and the body of the answer.
     std::chrono::nanoseconds timeout = no_limit;

@@ -20,19 +20,19 @@ using http::client_errc;
 // chosen: a chunk with less left is read together with the lines behind it
 constexpr std::uint64_t least_direct_chunk = 4096;
 
-/// Runs an operation of the stream under the limit of silence.
+/// Runs an operation of the stream under the limit of silence; again if there is an excuse for the silence.
 ///
 /// \throws  weft::cancelled for an interrupt from outside; client_failure.
-template <class Operation>
-std::size_t within(std::chrono::nanoseconds silence, const char* what, Operation&& operate) {
+template <class Operation, class Excuse>
+std::size_t within(std::chrono::nanoseconds silence, const char* what, Operation&& operate, Excuse&& is_excused) {
     std::error_code error;
     std::size_t n = 0;
     bool was_silent = false;
-    {
+    do {
         const deadline_frame limit(deadline_after(silence));
         n = operate(error);
         was_silent = error == std::errc::timed_out && has_expired(limit);
-    }
+    } while (was_silent && is_excused());
     if (!error) return n;
     if (was_silent)
         throw client_failure{.code = timeout_code(), .words = std::string(what) + " stands still for " + duration_text(silence)};
@@ -46,21 +46,31 @@ std::size_t within(std::chrono::nanoseconds silence, const char* what, Operation
 }  // namespace
 
 void client_exchange::send(std::string_view first, std::string_view second) {
-    // A body larger than this is sent in pieces, so that the limit counts for each.
-    constexpr std::size_t most = std::size_t{1} << 18;
-    do {
-        const auto piece = second.substr(0, most);
-        const std::array<std::span<const std::byte>, 2> pieces{std::as_bytes(std::span(first)), std::as_bytes(std::span(piece))};
-        within(limits_.silence, "sending", [&](std::error_code& error) {
-            return piece.empty() ? stream_.write_all(pieces[0], error) : stream_.write_all(pieces, error);
-        });
-        first = {};
-        second.remove_prefix(piece.size());
-    } while (!second.empty());
+    // chosen: as much of a body as leaves together with the head
+    constexpr std::size_t most_together = std::size_t{1} << 14;
+    const auto sending = [&](auto&& operate) {
+        const auto n = within(limits_.silence, "sending", operate, [] { return false; });
+        sends_.fetch_add(1, relaxed);  // only counts
+        return n;
+    };
+    const auto begin = second.substr(0, most_together);
+    const std::array<std::span<const std::byte>, 2> pieces{std::as_bytes(std::span(first)), std::as_bytes(std::span(begin))};
+    sending([&](std::error_code& error) {
+        return begin.empty() ? stream_.write_all(pieces[0], error) : stream_.write_all(pieces, error);
+    });
+    // The limit counts from one byte that is taken to the next, however long the whole takes.
+    for (auto rest = std::as_bytes(std::span(second)).subspan(begin.size()); !rest.empty();)
+        rest = rest.subspan(sending([&](std::error_code& error) { return stream_.write_some(rest, error); }));
 }
 
 std::size_t client_exchange::receive(std::span<std::byte> into) {
-    const auto n = within(limits_.silence, "receiving", [&](std::error_code& error) { return stream_.read_some(into, error); });
+    // A server need not answer while it is still being sent the request.
+    auto was_sending = [&, seen = sends_.load(relaxed)]() mutable {
+        const auto before = std::exchange(seen, sends_.load(relaxed));
+        return before != seen;
+    };
+    const auto n = within(
+        limits_.silence, "receiving", [&](std::error_code& error) { return stream_.read_some(into, error); }, was_sending);
     has_answer_ |= n > 0;
     return n;
 }

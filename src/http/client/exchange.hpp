@@ -17,6 +17,7 @@
 #include <weft/http/transfer.hpp>
 #include <weft/io/byte_stream.hpp>
 
+#include "base/atomic.hpp"
 #include "http/chunk_decoder.hpp"
 #include "http/client/answer_head.hpp"
 #include "http/head_scan.hpp"
@@ -24,7 +25,8 @@
 
 namespace weft::detail {
 
-/// How long a server may neither send nor take anything, and how large a head may be.
+/// How long a server may neither send nor take anything, and how large a head may be. While the request is sent, the
+/// time until the answer begins anew with each piece.
 struct exchange_limits {
     std::chrono::nanoseconds silence;
     answer_limits head;
@@ -73,6 +75,7 @@ private:
     io::byte_stream& stream_;
     input_buffer& in_;
     const exchange_limits& limits_;
+    atomic<unsigned> sends_{0};  // operations of send() that have succeeded
     head_scan scan_;
     answer_facts facts_;
     chunk_decoder chunks_;

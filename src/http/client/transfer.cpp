@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/duration_text.hpp"
+#include "http/ascii.hpp"
 #include "http/client/request_head.hpp"
+#include "http/field_list.hpp"
 
 namespace weft::detail {
 namespace {
@@ -53,7 +55,7 @@ auto http_transfer::reported(F&& f) {
 void http_transfer::raise(const client_failure& why) const {
     auto text = "weft: " + hop_.method + " " + shown_url(hop_.url.text());
     if (!why.words.empty()) text.append(": ").append(why.words);
-    throw http::client_error(why.code, text, was_sent_);
+    throw http::client_error(why.code, text, was_sent_.load(relaxed));  // of this side; of the other one a hint
 }
 
 /// After a failure the connection is closed at once, and not when the caller drops the transfer.
@@ -85,6 +87,8 @@ void http_transfer::append_head() {
                          .expects_continue = hop_.waits_for_continue,
                          .proxy_login = to_proxy ? std::string_view(via_->login) : std::string_view{},
                          .is_first_origin = hop_.is_first_origin});
+    const auto& chosen = hop_.headers.contains("Connection") ? hop_.headers : core_.options.headers;
+    for_each_element(chosen, "Connection", [&](std::string_view word) { asks_to_close_ |= equal_ignoring_case(word, "close"); });
 }
 
 void http_transfer::begin() {
@@ -133,6 +137,7 @@ void http_transfer::perform(std::string_view body) {
             send_failure_.reset();
             sides_.store(0, relaxed);  // no other fiber knows of this transfer yet
             is_refused_ = false;
+            is_spoilt_.store(false, relaxed);
             lease_.drop();
         }
     });
@@ -140,7 +145,7 @@ void http_transfer::perform(std::string_view body) {
 
 /// \returns  false if the connection was lost: the server may have answered before, and head() sees.
 bool http_transfer::send(std::string_view first, std::string_view second) {
-    was_sent_ = true;
+    was_sent_.store(true, relaxed);
     try {
         exchange_->send(first, second);
         return true;
@@ -309,7 +314,8 @@ void http_transfer::discard_body() {
 
 /// TRANSFER-1.
 void http_transfer::done(side s) noexcept {
-    if (s == reading && !exchange_->keeps_connection()) is_spoilt_.store(true, relaxed);
+    // Behind a request that ends the connection nothing may be sent, whatever the server says (RFC 9112, 9.6).
+    if (s == reading && (asks_to_close_ || !exchange_->keeps_connection())) is_spoilt_.store(true, relaxed);
     // acq_rel pairs with itself: the side that is done last sees what the other has done before
     if ((sides_.fetch_or(s, acq_rel) | s) != (sending | reading)) return;
     const lock_guard guard(lease_mutex_);

@@ -113,7 +113,8 @@ private:
     std::uint64_t written_ = 0;      // bytes of the body that write() was given
     std::optional<client_failure> send_failure_;
     bool has_asked_ = false;     // whether the server agrees to the body
-    bool was_sent_ = false;      // a byte of the request may have left
+    bool asks_to_close_ = false;  // by a Connection field of the caller
+    atomic<bool> was_sent_{false};  // a byte of the request may have left
     bool is_refused_ = false;    // the server takes no more of the body
     bool is_ended_ = false;      // finish() was called
     atomic<unsigned> sides_{0};  // those that are done
