@@ -78,10 +78,10 @@ TEST_P(http_upgrade, follows_earlier_requests_of_the_connection) {
 TEST_P(http_upgrade, is_not_limited_in_time) {
     serve(
         [](http::upgraded& u) {
-            this_fiber::sleep_for(80ms);
+            this_fiber::sleep_for(400ms);
             u.stream().write_all("late");
         },
-        {.header_timeout = 20ms, .idle_timeout = 20ms, .write_timeout = 20ms, .request_timeout = 20ms});
+        {.header_timeout = 150ms, .idle_timeout = 150ms, .write_timeout = 150ms, .request_timeout = 150ms});
     EXPECT_EQ(upgraded_client().receive_to_end(), "late");
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 using namespace weft;
 using namespace std::chrono_literals;
-using test::eventually;
+using test::eventually_here;
 
 /// A server with clients that are echoed, and can be sent to.
 class crowd {
@@ -99,16 +99,16 @@ TEST_P(ws_cold, sleepers_hold_no_fiber_are_sent_to_and_wake) {
         std::vector<ws::connection> all;
         for (int i = 0; i < 20; ++i) all.push_back(ws::connect(room.url()));
         // This fiber, serve(), the one that minds the sleepers, the sweep.
-        EXPECT_TRUE(eventually([&] { return room.size() == 20 && rt.stats().fibers == 4; }));
+        EXPECT_TRUE(eventually_here([&] { return room.size() == 20 && rt.stats().fibers == 4; }));
         for (int round = 0; round < 3; ++round) {
             for (auto& c : all) c.send(std::to_string(round));
             for (auto& c : all) EXPECT_EQ(c.receive()->data, std::to_string(round));
-            EXPECT_TRUE(eventually([&] { return rt.stats().fibers == 4; }));
+            EXPECT_TRUE(eventually_here([&] { return rt.stats().fibers == 4; }));
             room.to_all("news");
             for (auto& c : all) EXPECT_EQ(c.receive()->data, "news");
         }
         for (auto& c : all) EXPECT_TRUE(c.close());
-        EXPECT_TRUE(eventually([&] { return room.closed == 20; }));
+        EXPECT_TRUE(eventually_here([&] { return room.closed == 20; }));
     });
 }
 
@@ -117,7 +117,7 @@ TEST_P(ws_cold, every_end_is_told_once) {
         crowd room;
         {
             auto leaving = ws::connect(room.url());  // goes with its destructor
-            EXPECT_TRUE(eventually([&] { return room.size() == 1; }));
+            EXPECT_TRUE(eventually_here([&] { return room.size() == 1; }));
         }
         auto thrown = ws::connect(room.url()), asked = ws::connect(room.url());
         thrown.send("throw");
@@ -126,7 +126,7 @@ TEST_P(ws_cold, every_end_is_told_once) {
         asked.send("close");
         EXPECT_FALSE(asked.receive());
         EXPECT_EQ(asked.peer_ending().code, 4000);
-        EXPECT_TRUE(eventually([&] { return room.closed == 3; }));
+        EXPECT_TRUE(eventually_here([&] { return room.closed == 3; }));
         EXPECT_EQ(room.errors, 1);
     });
 }
@@ -135,12 +135,12 @@ TEST_P(ws_cold, another_fiber_closes_a_sleeper) {
     run([](runtime& rt) {
         crowd room;
         auto c = ws::connect(room.url());
-        EXPECT_TRUE(eventually([&] { return room.size() == 1 && rt.stats().fibers == 4; }));
+        EXPECT_TRUE(eventually_here([&] { return room.size() == 1 && rt.stats().fibers == 4; }));
         auto closing = spawn([&] { return room.first()->close(4001); });
         EXPECT_FALSE(c.receive());
         EXPECT_EQ(c.peer_ending().code, 4001);
         EXPECT_TRUE(closing.join());
-        EXPECT_TRUE(eventually([&] { return room.closed == 1; }));
+        EXPECT_TRUE(eventually_here([&] { return room.closed == 1; }));
     });
 }
 
@@ -156,7 +156,7 @@ TEST_P(ws_cold, a_stop_wakes_the_sleepers_and_says_1001) {
                 while (c.receive()) {}
                 told += c.peer_ending().code == ws::close_code::going_away;
             }));
-        EXPECT_TRUE(eventually([&] { return open == 20 && room.size() == 20; }));
+        EXPECT_TRUE(eventually_here([&] { return open == 20 && room.size() == 20; }));
         room.stop(20s);
         for (auto& f : all) f.join();
         EXPECT_EQ(told, 20);
@@ -166,11 +166,11 @@ TEST_P(ws_cold, a_stop_wakes_the_sleepers_and_says_1001) {
 
 TEST_P(ws_cold, silent_sleepers_are_pinged_and_given_up) {
     run([](runtime&) {
-        crowd room({.cold_after = 5ms}, {.ping = 150ms});
+        crowd room({.cold_after = 5ms}, {.ping = 400ms});
         auto awake = ws::connect(room.url()), silent = ws::connect(room.url());  // one answers pings, since it receives
         auto receiving = spawn([&] { return awake.receive()->data; });
-        EXPECT_TRUE(eventually([&] { return room.closed == 1; }));
-        this_fiber::sleep_for(300ms);
+        EXPECT_TRUE(eventually_here([&] { return room.closed == 1; }));
+        this_fiber::sleep_for(600ms);
         EXPECT_EQ(room.closed, 1);
         awake.send("still here");
         EXPECT_EQ(receiving.join(), "still here");
@@ -193,7 +193,7 @@ TEST_P(ws_cold, works_over_TLS) {
             EXPECT_EQ(c.receive()->data, "news");
         }
         EXPECT_TRUE(c.close());
-        EXPECT_TRUE(eventually([&] { return room.closed == 1; }));
+        EXPECT_TRUE(eventually_here([&] { return room.closed == 1; }));
     });
 }
 

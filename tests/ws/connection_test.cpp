@@ -411,6 +411,7 @@ TEST_P(ws_connection, LINK_6_two_receives_at_once_are_a_mistake_of_the_program) 
 TEST_P(ws_connection, a_silent_peer_is_pinged_and_then_given_up) {
     run([] {
         std::error_code seen;
+        const auto begin = std::chrono::steady_clock::now();
         served_socket s(
             [&](const http::request&, ws::connection& c) {
                 try {
@@ -420,7 +421,6 @@ TEST_P(ws_connection, a_silent_peer_is_pinged_and_then_given_up) {
                 }
             },
             {.ping = 40ms});
-        const auto begin = std::chrono::steady_clock::now();
         EXPECT_EQ(s.client.receive(), (got_frame{0x89, ""}));
         EXPECT_GE(std::chrono::steady_clock::now() - begin, 40ms);
         EXPECT_EQ(s.client.receive(), got_frame{});
@@ -432,8 +432,8 @@ TEST_P(ws_connection, a_silent_peer_is_pinged_and_then_given_up) {
 
 TEST_P(ws_connection, a_peer_that_answers_pings_stays) {
     run([] {
-        served_socket s(echo, {.ping = 30ms});
-        for (int i = 0; i < 5; ++i) {
+        served_socket s(echo, {.ping = 300ms});
+        for (int i = 0; i < 2; ++i) {
             EXPECT_EQ(s.client.receive(), (got_frame{0x89, ""}));
             s.client.send({.first = 0x8a});
         }
