@@ -40,7 +40,7 @@ struct accept_options {
 using conversation = std::function<void(const http::request&, connection&)>;
 
 /// A conversation as functions, for many clients that are mostly silent: between messages a connection holds
-/// no fiber, so it costs some hundreds of bytes instead of a stack. The functions of one connection are called one after
+/// no fiber, and so no stack. The functions of one connection are called one after
 /// the other, and may park. The connection stays at its place until on_close has returned; until then
 /// other fibers may begin to send on it, to ping and to close it, but not receive.
 struct handlers {
