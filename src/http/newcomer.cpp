@@ -33,24 +33,24 @@ private:
 
 }  // namespace
 
-std::unique_ptr<idle_connection> newcomer::serve() {
-    if (upgraded_) return serve_upgraded();
+fallen_asleep newcomer::serve() {
+    if (upgraded_) return {.upgraded = serve_upgraded()};
     const bool is_new = !idle_until_;
-    if (is_new && service_->options.tls && !open_layer()) return nullptr;
+    if (is_new && service_->options.tls && !open_layer()) return {};
     {
         http_connection c(*service_, std::move(peer_), idle_until_);
         const auto ending = c.run();
-        if (ending == http_connection::ending::over) return nullptr;
+        if (ending == http_connection::ending::over) return {};
         if (ending == http_connection::ending::idle)
-            return std::make_unique<idle_connection>(std::move(place_), c.take_stream(), c.idle_limit());
+            return {.idle = std::make_unique<idle_connection>(std::move(place_), c.take_stream(), c.idle_limit())};
         upgraded_ = std::make_unique<upgrade_request>(c.take_upgrade());
         peer_ = c.take_stream();
     }
-    return serve_upgraded();
+    return {.upgraded = serve_upgraded()};
 }
 
 /// Calls the function for as long as it is to be called again, and may not wait without this fiber.
-std::unique_ptr<idle_connection> newcomer::serve_upgraded() {
+std::unique_ptr<idle_upgraded> newcomer::serve_upgraded() {
     http::upgraded u(std::move(peer_), std::exchange(upgraded_->received, {}));
     auto& state = taken_stream::of(u);
     state.timed_out = has_timed_out_;
@@ -63,7 +63,7 @@ std::unique_ptr<idle_connection> newcomer::serve_upgraded() {
         } while (waits_here(u, limit));
     }
     u.on_stop({});
-    auto idle = std::make_unique<idle_connection>(std::move(place_), std::move(state.stream), limit);
+    auto idle = std::make_unique<idle_upgraded>(std::move(place_), std::move(state.stream), limit);
     idle->upgraded = std::move(upgraded_);
     return idle;
 }

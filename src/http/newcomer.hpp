@@ -10,6 +10,12 @@
 
 namespace weft::detail {
 
+/// What a client goes on as without its fiber: one of the two, or none.
+struct fallen_asleep {
+    std::unique_ptr<idle_connection> idle = {};
+    std::unique_ptr<idle_upgraded> upgraded = {};
+};
+
 /// The client is served, or else turned away by the destructor; so if the spawn fails, it gets a
 /// 503.
 class newcomer {
@@ -19,8 +25,11 @@ public:
     newcomer(http_service& service, idle_connection& was_idle) noexcept
         : newcomer(service, std::move(was_idle.place), std::move(was_idle.stream)) {
         idle_until_ = was_idle.limit();
-        upgraded_ = std::move(was_idle.upgraded);
         has_timed_out_ = was_idle.has_timed_out();
+    }
+    newcomer(http_service& service, idle_upgraded& was_idle) noexcept
+        : newcomer(service, static_cast<idle_connection&>(was_idle)) {
+        upgraded_ = std::move(was_idle.upgraded);
     }
     newcomer(newcomer&&) noexcept = default;
     newcomer& operator=(newcomer&&) = delete;
@@ -31,12 +40,12 @@ public:
     /// \parks    until the connection has ended, or has been idle for cold_after.
     /// \returns  the idle connection, if it goes on.
     /// \throws   weft::cancelled if a handler was stopped.
-    std::unique_ptr<idle_connection> serve();
+    fallen_asleep serve();
 
 private:
     /// \returns whether the connection goes on.
     bool open_layer();
-    std::unique_ptr<idle_connection> serve_upgraded();
+    std::unique_ptr<idle_upgraded> serve_upgraded();
     bool call_upgraded(http::upgraded& u);
     bool waits_here(http::upgraded& u, time_point until);
     void turn_away() noexcept;

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include <weft/detail/annotated_locks.hpp>
 #include <weft/detail/new_fiber.hpp>
@@ -173,7 +175,9 @@ void server_life::serve_on_a_fiber(scope& connections, newcomer client) {
     const auto a = never_inline(runtime_here("http::server::serve"), {.name = "http connection"});
     try {
         connections.spawn(a, [this, &connections, client = std::move(client)]() mutable {
-            if (auto idle = client.serve()) keep_idle(connections, std::move(idle));
+            auto asleep = client.serve();
+            if (asleep.idle) keep(connections, service_->idle, std::move(asleep.idle));
+            if (asleep.upgraded) keep(connections, service_->taken_idle, std::move(asleep.upgraded));
         });
     } catch (const std::exception& e) {
         // There is no fiber or no memory; the destructor of `client` has answered the peer.
@@ -183,16 +187,13 @@ void server_life::serve_on_a_fiber(scope& connections, newcomer client) {
 
 /// From here on the connection has no fiber. If there was no other one without, this fiber minds
 /// all of them until there are none (SERVER_LIFE-6).
-void server_life::keep_idle(scope& connections, std::unique_ptr<idle_connection> c) {
-    auto& idle = c->upgraded ? service_->taken_idle : service_->idle;
-    if (!idle.add(std::move(c))) return;
+template <class Idle>
+void server_life::keep(scope& connections, idle_streams<Idle>& among, std::unique_ptr<Idle> c) {
+    if (!among.add(std::move(c))) return;
     this_fiber::set_name("http idle connections");
-    mind(connections, idle);
-}
-
-void server_life::mind(scope& connections, idle_streams<idle_connection>& idle) {
-    for (unsigned turns = 1; const auto next = idle.next(); ++turns) {
-        if (!next->has_timed_out() || next->upgraded) serve_on_a_fiber(connections, newcomer(*service_, *next));
+    for (unsigned turns = 1; const auto next = among.next(); ++turns) {
+        constexpr bool hears_of_limits = std::is_same_v<Idle, idle_upgraded>;
+        if (hears_of_limits || !next->has_timed_out()) serve_on_a_fiber(connections, newcomer(*service_, *next));
         if (turns % between_yields == 0) this_fiber::yield();
     }
 }

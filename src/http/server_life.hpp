@@ -78,8 +78,8 @@ private:
     void accept_until_stopped(scope& connections);
     void accept_one(scope& connections);
     void serve_on_a_fiber(scope& connections, newcomer client);
-    void keep_idle(scope& connections, std::unique_ptr<idle_connection> c);
-    void mind(scope& connections, idle_streams<idle_connection>& idle);
+    template <class Idle>
+    void keep(scope& connections, idle_streams<Idle>& among, std::unique_ptr<Idle> c);
     io::byte_stream next_client();
     void report_turned_away(const char* why) noexcept;
 

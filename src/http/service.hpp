@@ -46,6 +46,7 @@ private:
 };
 
 struct idle_connection;
+struct idle_upgraded;
 
 class http_service {
 public:
@@ -58,7 +59,7 @@ public:
     awake_streams awake;  // all of them are http_presence
     idle_streams<idle_connection> idle;
     taken_streams taken;                      // those with a fiber
-    idle_streams<idle_connection> taken_idle;  // those without; apart, since their limits are others
+    idle_streams<idle_upgraded> taken_idle;  // those without; apart, since their limits are others
     // Never where fibers are limited: an idle connection might get none any more. Set by serve()
     // before there are connections.
     std::chrono::nanoseconds cold_after = no_limit;
@@ -128,15 +129,20 @@ private:
     atomic<bool> hangs_up_{false};
 };
 
-/// A connection that has been idle for so long that it has given its fiber up, or whose protocol a handler
-/// has changed and waits for.
-struct idle_connection final : idle_stream {
+/// A connection that has been idle for so long that it has given its fiber up.
+struct idle_connection : idle_stream {
     idle_connection(http_service::place p, io::byte_stream s, time_point limit) noexcept
         : idle_stream(std::move(s), limit), place(std::move(p)) {}
     ~idle_connection() { stream.close(); }  // before the place is free
 
     http_service::place place;
-    std::unique_ptr<upgrade_request> upgraded = {};  // null: it speaks HTTP
+};
+
+/// One whose protocol a handler has changed, and waits for.
+struct idle_upgraded final : idle_connection {
+    using idle_connection::idle_connection;
+
+    std::unique_ptr<upgrade_request> upgraded;
 };
 
 }  // namespace weft::detail
