@@ -45,6 +45,14 @@ if(WEFT_BUILD_bench_http_client)
     target_link_libraries(weft_bench_http_client PRIVATE weft_http)
 endif()
 
+# bench/ws compares WebSocket servers: bench/ws/run.
+weft_buildable(bench_ws bench/ws/bench.cpp weft_ws)
+if(WEFT_BUILD_bench_ws)
+    add_executable(weft_bench_ws EXCLUDE_FROM_ALL bench/ws/bench.cpp)
+    weft_compile_options(weft_bench_ws)
+    target_link_libraries(weft_bench_ws PRIVATE weft_ws)
+endif()
+
 # bench/tls compares an HTTPS server of weft with others: bench/tls/run.
 file(GLOB tls_bench_sources CONFIGURE_DEPENDS "bench/tls/*.cpp")
 weft_buildable(bench_tls "${tls_bench_sources}" weft_http weft_tls)
