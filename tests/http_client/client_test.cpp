@@ -166,6 +166,8 @@ TEST_P(http_client, names_what_is_wrong) {
         }
         http::client client;
         EXPECT_EQ(error_of([&] { client.get("ftp://x/"); }).code(), http::client_errc::bad_url);
+        const auto secret = error_of([&] { client.get("http://user:pass/word@host/"); });
+        EXPECT_EQ(std::string_view(secret.what()).find("word"), std::string_view::npos) << secret.what();
         EXPECT_EQ(error_of([&] { client.get("https://localhost/"); }).code(), http::client_errc::no_tls);
         const auto refused = error_of([&] { client.get("http://127.0.0.1:1/"); });
         EXPECT_EQ(refused.code(), std::errc::connection_refused) << refused.what();

@@ -47,8 +47,11 @@ client_options checked(client_options o) {
 detail::client_hop first_hop(std::string_view method, std::string_view url, const headers& h, body_size body) {
     if (!detail::is_token(method) || method == "CONNECT") refuse(detail::in_quotes(method) + " is no method of a request");
     detail::client_hop hop{.method = std::string(method), .url = {}, .headers = h, .body = body};
-    if (const auto fault = detail::parse_url(url, hop.url))
-        raise(method, url, {.code = client_errc::bad_url, .words = fault}, false);
+    if (const auto fault = detail::parse_url(url, hop.url)) {
+        // Nobody knows where its login ends: a password may have a '/' that was to be encoded.
+        const auto shown = url.substr(url.rfind('@') + 1);
+        raise(method, shown, {.code = client_errc::bad_url, .words = fault}, false);
+    }
     return hop;
 }
 
