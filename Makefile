@@ -80,7 +80,7 @@ bench-http-client: setup ## CPU time of a request, of weft's HTTP client beside 
 	cmake --build --preset release --target weft_bench_http_client --parallel $(JOBS)
 	bench/http_client/run build/release/weft_bench_http_client $(ARGS)
 
-bench-ws: setup ## CPU time of a WebSocket message and memory of a connection, beside gorilla/websocket; ARGS='--rounds 5' and the like (ARGS=--help)
+bench-ws: setup ## CPU time of a WebSocket message and memory of a busy connection, beside gorilla/websocket; ARGS='--rounds 5' and the like (ARGS=--help)
 	$(call configure,release)
 	cmake --build --preset release --target weft_bench_ws --parallel $(JOBS)
 	bench/ws/run build/release/weft_bench_ws $(ARGS)
