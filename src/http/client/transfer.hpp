@@ -9,7 +9,7 @@
 //               done well (sides_, a fetch_or). Until then the lease stays, and each side may use the stream.
 //   TRANSFER-2  Only a fiber that has head_mutex_ reads a head. A sender that waits for "100 Continue" reads
 //               it itself, or waits for the permit of verdicts_ that the reading fiber releases behind it.
-//   TRANSFER-3  lease_ changes only under lease_mutex_, which abort() takes as well.
+//   TRANSFER-3  Once the caller has the transfer, lease_ changes only under lease_mutex_, which abort() takes as well.
 #pragma once
 
 #include <optional>
