@@ -119,7 +119,9 @@ struct client_connections {
 /// behind the answer.
 ///
 /// Redirects: 301 and 302 turn POST into GET, 303 every method but HEAD; 307 and 308 repeat the request with its body.
-/// Authorization, Cookie and Proxy-Authorization are not sent to another server than the one they were given for.
+/// Authorization, Cookie, Proxy-Authorization and Host are not sent to another server than the one they were given
+/// for; other fields are. A body is sent whole before the answer is read. A server that says something unasked on a kept
+/// connection loses it, but what it says just when a request is sent cannot be told from the answer (`idle_per_host = 0`).
 ///
 /// Every request
 /// \parks   while most_per_host connections are busy, to connect, and until the answer is there.

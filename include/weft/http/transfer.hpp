@@ -88,8 +88,9 @@ public:
 
     /// Appends a piece of the body. Small pieces are collected and sent 16 KiB at a time.
     ///
-    /// \returns  false if the server takes no more: it has answered already, or has closed the
-    ///           connection. head() then has its answer, or throws the reason. What else is written is dropped.
+    /// \returns  false if the server takes no more: it has closed the connection, or has answered where it
+    ///           was asked before (wait_for_continue). head() then has its answer, or throws the reason. What
+    ///           else is written is dropped. An answer that comes earlier is not looked for.
     /// \parks    while the server accepts nothing; with wait_for_continue the first call waits for "100
     ///           Continue" for at most a second.
     /// \throws   client_errc::bad_body if it is more than was announced.
@@ -109,7 +110,8 @@ public:
     /// \throws   client_errc::bad_body if fewer bytes were written than announced.
     bool finish();
 
-    /// The status and the headers of the answer.
+    /// The status and the headers of the answer. The body of the request must have ended by then, or
+    /// another fiber must be writing it.
     ///
     /// \parks     until they are there.
     /// \lifetime  of the reference: that of the transfer.
@@ -127,7 +129,7 @@ public:
     ///          lost then.
     std::string read_all(std::size_t most = std::numeric_limits<std::size_t>::max());
     /// How many bytes of the body are still to be read; empty if that is not known: before the head
-    /// has come, of a chunked body, and of one that is decompressed.
+    /// has come, of a chunked body, and of one that is decompressed. For the reading side.
     [[nodiscard]] std::optional<std::uint64_t> left() const noexcept;
 
     /// Closes the connection. Operations under way fail. May be called from any fiber or thread.

@@ -59,6 +59,7 @@ public:
     std::size_t at_hand() const noexcept { return piece_.size() - taken_ + in_.unread().size(); }
     bool is_over() const noexcept { return is_over_ && taken_ == piece_.size(); }
     /// Whether the connection can carry another request, once this one is over.
+    bool may_be_kept() const noexcept { return facts_.keep_alive && framing_ != framing::to_the_end; }
     bool keeps_connection() const noexcept {
         return facts_.keep_alive && framing_ != framing::to_the_end && in_.unread().empty();
     }

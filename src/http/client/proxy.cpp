@@ -64,6 +64,7 @@ bool proxy_choice::is_excepted(const http_url& to) const noexcept {
         if (e.port && *e.port != to.port) return false;
         const std::string_view host = to.host;
         if (e.host.empty() || host == e.host) return true;
+        if (is_digit(e.host.back())) return false;  // an address, which is nothing's end
         return host.size() > e.host.size() && host.ends_with(e.host) && host[host.size() - e.host.size() - 1] == '.';
     });
 }

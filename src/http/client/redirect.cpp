@@ -12,7 +12,7 @@ namespace {
 
 /// Whether the next request has another method, and no body.
 bool becomes_get(const std::string& method, int status) noexcept {
-    if (status == 303) return method != "HEAD" && method != "GET";
+    if (status == 303) return method != "HEAD";
     return (status == 301 || status == 302) && method == "POST";
 }
 
@@ -42,6 +42,7 @@ client_hop redirected(const client_hop& from, const http::answer& a) {
     if (const auto fault = resolve_url(from.url, where, to.url))
         fail_request(http::client_errc::bad_redirect, "to " + shown_url(where) + ": " + fault);
     ++to.redirects;
+    to.was_sent = true;
     if (becomes_get(from.method, a.status)) {
         to.method = "GET";
         to.body = {};

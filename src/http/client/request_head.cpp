@@ -67,7 +67,8 @@ public:
 
 private:
     bool is_common(std::string_view name) const noexcept {
-        return !fields_.common.empty() && fields_.common.contains(name) && (fields_.is_first_origin || !is_secret_field(name));
+        const bool is_of_first = is_secret_field(name) || equal_ignoring_case(name, "Host");
+        return !fields_.common.empty() && fields_.common.contains(name) && (fields_.is_first_origin || !is_of_first);
     }
 
     std::string& out_;
@@ -98,7 +99,8 @@ void append_request_head(std::string& out, const request_line& line, const reque
     to.by_default("User-Agent", "weft");
     to.by_default("Accept", "*/*");
     // A range of a compressed body is not the range that was meant.
-    if (fields.asks_for_compressed && !fields.own.contains("Range")) to.by_default("Accept-Encoding", "gzip, zstd");
+    const bool asks_for_range = fields.own.contains("Range") || fields.common.contains("Range");
+    if (fields.asks_for_compressed && !asks_for_range) to.by_default("Accept-Encoding", "gzip, zstd");
     to.add_login("Authorization", url.login);
     to.add_login("Proxy-Authorization", fields.proxy_login);
     to.add_users();

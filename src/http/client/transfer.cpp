@@ -19,6 +19,7 @@ using http::client_errc;
 constexpr std::size_t collected_at_once = 16 * 1024;
 // chosen: a connection that has to read more than this to be kept is not worth it
 constexpr std::size_t most_discarded = 64 * 1024;
+constexpr auto discard_time = std::chrono::milliseconds(100);
 // As curl waits: servers before HTTP/1.1, and some proxies, do not know the expectation.
 constexpr auto continue_wait = std::chrono::seconds(1);
 
@@ -63,6 +64,7 @@ void http_transfer::give_up() noexcept {
     is_spoilt_.store(true, relaxed);  // read by the same fiber, or after sides_
     const lock_guard guard(lease_mutex_);
     if (lease_ && lease_.is_kept()) lease_.stream().abort();
+    verdicts_.release();  // a sender that waits for one goes on
 }
 
 void http_transfer::connect() {
@@ -105,8 +107,8 @@ bool http_transfer::is_repeatable() const noexcept {
     return core_.options.retry == http::retry::idempotent_once && is_idempotent(hop_.method);
 }
 
-/// Asks the system whether the server has closed a kept connection, or said something, of which no event has told yet.
-/// For a request that cannot be repeated that is worth a system call.
+/// Asks the system whether the server has closed a kept connection, or said something, of which no event has told
+/// yet. What was said unasked would be taken for the answer to this request.
 bool http_transfer::is_stale() {
     if (!lease_.is_kept()) return false;
     std::byte unasked;
@@ -122,7 +124,7 @@ void http_transfer::perform(std::string_view body) {
     reported([&] {
         connect();
         append_head();
-        if (!is_repeatable() && is_stale()) lease_.drop();
+        if (is_stale()) lease_.drop();
         for (bool is_kept = lease_.is_kept();; is_kept = false) {
             if (!is_kept) lease_.open(core_.dialer.open(hop_.url, via_));
             exchange_.emplace(lease_.stream(), lease_.buffers().in, core_.limits);
@@ -188,7 +190,10 @@ bool http_transfer::agrees() {
     out.clear();
     await_verdict();
     // acquire pairs with read_next_head(). A server that says nothing does not know the expectation.
-    if (is_agreed_.load(relaxed) || !has_head_.load(acquire)) return true;
+    const bool is_answered = has_head_.load(acquire);
+    // relaxed: behind verdicts_, or of the same fiber
+    if (!is_answered && !is_spoilt_.load(relaxed)) return true;
+    if (is_agreed_.load(relaxed) && !is_spoilt_.load(relaxed)) return true;
     is_refused_ = true;
     is_spoilt_.store(true, relaxed);  // the server still waits for the body, or for another request
     return false;
@@ -217,7 +222,8 @@ bool http_transfer::write(std::string_view piece) {
                          "more than the " + std::to_string(hop_.body.bytes()) + " bytes that were announced");
         written_ += piece.size();
         if (!agrees()) return false;
-        if (collected_.size() + piece.size() >= collected_at_once) return send_collected(piece, false);
+        const bool is_last = !hop_.body.is_chunked() && written_ == hop_.body.bytes();
+        if (is_last || collected_.size() + piece.size() >= collected_at_once) return send_collected(piece, false);
         collected_.append(piece);
         return true;
     });
@@ -250,7 +256,7 @@ void http_transfer::read_next_head() {
     }
     answer_.url = hop_.url.text();
     answer_.redirects = hop_.redirects;
-    if (!exchange_->is_over()) content_.begin(answer_, core_.options.decompress);
+    if (!exchange_->is_over()) content_.begin(answer_, core_.options.decompress && answer_.status != 206);
     has_head_.store(true, release);  // pairs with left() and agrees()
     verdicts_.release();
 }
@@ -301,6 +307,9 @@ std::optional<std::uint64_t> http_transfer::left() const noexcept {
 void http_transfer::discard_body() {
     reported([&] {
         if ((sides_.load(relaxed) & reading) != 0) return;
+        // A connection that ends with the body cannot be kept, and a slow or long body is not worth the wait.
+        if (!exchange_->may_be_kept() || exchange_->body_left().value_or(0) > most_discarded) return;
+        const deadline_frame soon(deadline_after(discard_time));
         std::array<std::byte, 4096> discarded;
         try {
             for (std::size_t n = 0; n < most_discarded;) {
@@ -308,7 +317,10 @@ void http_transfer::discard_body() {
                 n += some;
                 if (some == 0 || exchange_->is_over()) return done(reading);
             }
-        } catch (const client_failure&) {}  // the connection is closed then
+        } catch (const client_failure&) {  // the connection is closed then
+        } catch (const cancelled&) {
+            if (!has_expired(soon)) throw;
+        }
     });
 }
 
@@ -329,6 +341,7 @@ void http_transfer::abort() noexcept {
     const lock_guard guard(lease_mutex_);
     is_spoilt_.store(true, relaxed);  // by the mutex
     if (lease_ && lease_.is_kept()) lease_.stream().abort();
+    verdicts_.release();
 }
 
 }  // namespace weft::detail

@@ -36,6 +36,7 @@ struct client_hop {
     bool waits_for_continue = false;
     bool is_first_origin = true;  // of the URL that the caller gave
     unsigned redirects = 0;
+    bool was_sent = false;  // a request before this one, which has led here
 };
 
 /// The limit of a request as a whole.
@@ -49,7 +50,7 @@ struct request_limit {
 class http_transfer {
 public:
     http_transfer(client_core& core, client_hop hop, const request_limit& limit) noexcept
-        : core_(core), hop_(std::move(hop)), limit_(limit) {}
+        : core_(core), hop_(std::move(hop)), limit_(limit), was_sent_(hop_.was_sent) {}
     http_transfer(const http_transfer&) = delete;
     http_transfer& operator=(const http_transfer&) = delete;
 
@@ -108,13 +109,13 @@ private:
     weft::mutex head_mutex_;
     atomic<bool> has_head_{false};
     atomic<bool> is_agreed_{false};           // "100 Continue" has come
-    weft::counting_semaphore<> verdicts_{0};  // a permit for each "100 Continue", and for the answer
+    weft::counting_semaphore<> verdicts_{0};  // a permit for each "100 Continue", the answer, and abort()
     std::string collected_;          // of the body, not sent
     std::uint64_t written_ = 0;      // bytes of the body that write() was given
     std::optional<client_failure> send_failure_;
     bool has_asked_ = false;     // whether the server agrees to the body
     bool asks_to_close_ = false;  // by a Connection field of the caller
-    atomic<bool> was_sent_{false};  // a byte of the request may have left
+    atomic<bool> was_sent_;  // a byte of the request may have left
     bool is_refused_ = false;    // the server takes no more of the body
     bool is_ended_ = false;      // finish() was called
     atomic<unsigned> sides_{0};  // those that are done

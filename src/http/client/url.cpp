@@ -80,6 +80,8 @@ url_fault parse_after_scheme(std::string_view text, http_url& into) {
     const auto path = std::min(text.find_first_of("/?"), text.size());
     auto authority = text.substr(0, path);
     into.login.clear();
+    // Browsers end the authority here, others do not.
+    if (authority.find('\\') != authority.npos) return "it has a '\\' before its path";
     if (const auto at = authority.rfind('@'); at != authority.npos) {
         auto login = percent_decoded(authority.substr(0, at));
         if (!login) return "the login has a '%' that two hexadecimal digits do not follow";
