@@ -247,6 +247,84 @@ TEST_P(http_client_connection, abort_ends_what_is_under_way) {
     });
 }
 
+TEST_P(http_client_connection, what_a_server_says_unasked_is_no_answer) {
+    rt.run([] {
+        rude server([](int, int, tcp::stream& p) {
+            p.write_all(ok("asked"));
+            this_fiber::sleep_for(1ms);
+            p.write_all(ok("unasked"));
+        });
+        http::client client;
+        for (int i = 0; i < 10; ++i) {
+            EXPECT_EQ(client.get(server.url()).body, "asked");
+            this_fiber::sleep_for(20ms);
+        }
+    });
+}
+
+TEST_P(http_client_connection, a_failure_behind_a_redirect_says_that_something_was_sent) {
+    rt.run([] {
+        scripted server({"HTTP/1.1 303 See\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"});
+        http::client client;
+        try {
+            client.post(server.url(), "order");
+            ADD_FAILURE() << "an answer from nobody";
+        } catch (const http::client_error& e) {
+            EXPECT_TRUE(e.was_sent()) << e.what();
+        }
+    });
+}
+
+TEST_P(http_client_connection, a_redirect_does_not_wait_for_its_body) {
+    rt.run([] {
+        scripted other({ok("there")});
+        rude leads([&](int, int, tcp::stream& p) {
+            p.write_all("HTTP/1.1 302 Found\r\nContent-Length: 9\r\nLocation: " + other.url() + "\r\n\r\nslow");
+            std::byte one;
+            std::error_code error;
+            static_cast<void>(p.read_some({&one, 1}, error));
+        });
+        http::client client({.silence_timeout = 20s, .headers = {{"Host", "first.example"}}});
+        with_timeout(15s, [&] { EXPECT_EQ(client.get(leads.url()).body, "there"); });
+        EXPECT_EQ(other.last().find("first.example"), std::string::npos);
+    });
+}
+
+TEST_P(http_client_connection, abort_ends_a_sender_that_waits_to_be_allowed) {
+    rt.run([] {
+        tcp::listener silent(net::endpoint{.host = "127.0.0.1", .port = 0});
+        http::client client;
+        auto t = client.open({.method = "POST",
+                              .url = "http://127.0.0.1:" + std::to_string(silent.local().port),
+                              .body = http::chunked,
+                              .wait_for_continue = true});
+        auto reader = spawn([&] { return static_cast<bool>(code_of([&] { t.head(); })); });
+        this_fiber::sleep_for(2ms);
+        auto writer = spawn([&] {
+            bool goes_on = false;
+            static_cast<void>(code_of([&] { goes_on = t.write("x"); }));
+            return goes_on;
+        });
+        this_fiber::sleep_for(2ms);
+        t.abort();
+        EXPECT_TRUE(reader.join());
+        EXPECT_FALSE(writer.join());
+    });
+}
+
+TEST_P(http_client_connection, a_known_body_leaves_when_it_is_whole) {
+    rt.run([] {
+        scripted server({ok("got it")});
+        http::client client;
+        auto t = client.open({.method = "PUT", .url = server.url(), .body = 2});
+        EXPECT_TRUE(t.write("hi"));
+        EXPECT_EQ(t.head().status, 200);
+        EXPECT_TRUE(t.finish());
+        EXPECT_EQ(t.read_all(), "got it");
+        EXPECT_EQ(client.connections().idle, 1u);
+    });
+}
+
 TEST_P(http_client_connection, goes_through_proxies) {
     rt.run([] {
         scripted proxy({ok("by proxy"), ok("again")});
