@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "http/base64.hpp"
+
 namespace weft::detail::ws {
 namespace {
 
 using digest = std::array<std::uint32_t, 5>;
-
-constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::uint32_t number(const char* at) noexcept {
     std::uint32_t n = 0;
@@ -63,19 +63,14 @@ std::array<std::uint8_t, 20> sha1(std::string_view text) {
 
 std::string base64(std::string_view bytes) {
     std::string made;
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-        const auto group = bytes.substr(at, 3);
-        std::uint32_t n = 0;
-        for (std::size_t i = 0; i < 3; ++i) n = n << 8 | (i < group.size() ? static_cast<unsigned char>(group[i]) : 0u);
-        for (std::size_t i = 0; i < 4; ++i) made.push_back(i <= group.size() ? letters[n >> (18 - 6 * i) & 63] : '=');
-    }
+    append_base64(made, bytes);
     return made;
 }
 
 bool is_key(std::string_view text) noexcept {
     // The last letter has 2 bits of the 16th byte, and 4 that are zero.
     return text.size() == 24 && text.ends_with("==") && std::string_view("AQgw").find(text[21]) != std::string_view::npos &&
-           std::all_of(text.begin(), text.begin() + 22, [](char c) { return letters.find(c) != letters.npos; });
+           std::all_of(text.begin(), text.begin() + 22, [](char c) { return base64_letters.find(c) != base64_letters.npos; });
 }
 
 std::string accept_of_key(std::string_view key) {

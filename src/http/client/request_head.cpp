@@ -5,22 +5,10 @@
 
 #include "base/in_quotes.hpp"
 #include "http/ascii.hpp"
+#include "http/base64.hpp"
 
 namespace weft::detail {
 namespace {
-
-void append_base64(std::string& out, std::string_view bytes) {
-    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        const auto byte = [&](std::size_t at) { return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0u; };
-        const auto three = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-        const auto given = bytes.size() - i;
-        out.push_back(digits[three >> 18]);
-        out.push_back(digits[three >> 12 & 63]);
-        out.push_back(given > 1 ? digits[three >> 6 & 63] : '=');
-        out.push_back(given > 2 ? digits[three & 63] : '=');
-    }
-}
 
 /// The client frames the message itself.
 bool is_of_framing(std::string_view name) noexcept {
