@@ -8,6 +8,7 @@
 //   prefork.hpp                belongs to the library weft::prefork
 //   reductions.hpp             belongs to the library weft::reductions
 //   http/                      belongs to the library weft::http
+//   etcd/                      belongs to the library weft::etcd
 //   redis/                     belongs to the library weft::redis
 //   tls/                       belongs to the library weft::tls
 //   net/tls.hpp                includes tls/

@@ -23,8 +23,8 @@ class weft_recipe(ConanFile):
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "tls": [True, False], "ws": [True, False], "system": [True, False]}
-    default_options = {"shared": False, "http": True, "redis": True, "tls": True, "ws": True, "system": False}
+    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "tls": [True, False], "ws": [True, False], "etcd": [True, False], "system": [True, False]}
+    default_options = {"shared": False, "http": True, "redis": True, "tls": True, "ws": True, "etcd": True, "system": False}
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
@@ -47,6 +47,8 @@ class weft_recipe(ConanFile):
             self.requires("zstd/[>=1.4 <2]")
         if self.options.redis:
             self.requires("hiredis/[>=1 <2]")
+        if self.options.etcd and self.options.http:
+            self.requires("nlohmann_json/[>=3.10 <4]", visible=False)
         if self.options.tls:
             self.requires("openssl/[>=3 <4]")
 
@@ -62,6 +64,7 @@ class weft_recipe(ConanFile):
         toolchain.cache_variables["WEFT_REDIS"] = "ON" if self.options.redis else "OFF"
         toolchain.cache_variables["WEFT_TLS"] = "ON" if self.options.tls else "OFF"
         toolchain.cache_variables["WEFT_WS"] = "ON" if self.options.ws and self.options.http else "OFF"
+        toolchain.cache_variables["WEFT_ETCD"] = "ON" if self.options.etcd and self.options.http else "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
         PkgConfigDeps(self).generate()
@@ -103,6 +106,8 @@ class weft_recipe(ConanFile):
         if self.options.ws and self.options.http:
             zlib = [] if self.options.system else ["zlib::zlib"]
             self.describe("weft_ws", "ws", "weft_http", *zlib)   # with `system`, weft_http names zlib
+        if self.options.etcd and self.options.http:
+            self.describe("weft_etcd", "etcd", "weft_http")   # of nlohmann/json it needs the headers, when it is built
 
     def describe(self, library, name, *requires):
         """The component of one library: what it is called, and the components that are linked with it."""

@@ -4,7 +4,7 @@
 //  following   an object               object with events -> delivering | end, failure, silence -> connecting
 //                                      | canceled -> ended
 //  delivering  room in the channel     all events stored -> following | receiver closed -> ended
-//  connecting  a server; pauses        first object -> delivering | no server -> connecting | refused -> ended
+//  connecting  a pause, a server       first object -> delivering | no server -> connecting | refused -> ended
 //  ended       nothing                 -
 //  A stop ends it from each state.
 //
@@ -64,19 +64,19 @@ struct watcher::impl {
             ~closing() { c.close(); }
         } const at_the_end{events};
         for (auto pause = first_pause;;) {
+            taken = 0;
             if (now && !follow(*now)) return;
+            if (taken > 1) pause = first_pause;  // more than the first object: this was a server that works
             now.reset();
+            weft::this_fiber::sleep_for(pause);
+            pause = std::min(2 * pause, longest_pause);
             std::optional<error> why;
             try {
                 now = connect();
-                pause = first_pause;
             } catch (const error& e) {
                 why = e;
             }
-            if (!why) continue;
-            if (!goes_on(why->reason())) return end_with(*why);
-            weft::this_fiber::sleep_for(pause);
-            pause = std::min(2 * pause, longest_pause);
+            if (why && !goes_on(why->reason())) return end_with(*why);
         }
     }
 
@@ -101,6 +101,7 @@ struct watcher::impl {
     /// Hands on what an object tells. \returns whether another one follows.
     bool take(const json& object) {
         using namespace weft::detail::etcd;
+        ++taken;
         const auto& result = at(object, "result");
         if (!result.is_object()) throw bad_answer("an object of the stream has no result");
         if (flag_at(result, "canceled")) {
@@ -140,6 +141,7 @@ struct watcher::impl {
     channel<event> events;
     receiver<event> received;
     weft::detail::atomic<revision_number> next;
+    std::size_t taken = 0;  // objects of this connection
     weft::detail::futex_lock lock;
     std::exception_ptr reason WEFT_GUARDED_BY(lock);
     weft::fiber<> following;  // the last: its end comes first

@@ -41,14 +41,14 @@ def targets(name):
 
 
 def check_switches():
-    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF", "-DWEFT_TLS=OFF", "-DWEFT_WS=OFF", "-DWEFT_EXAMPLES=ON")
+    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF", "-DWEFT_TLS=OFF", "-DWEFT_WS=OFF", "-DWEFT_ETCD=OFF", "-DWEFT_EXAMPLES=ON")
     made = targets("off") if well else ""
     expect("OFF leaves the libraries out, and the programs that need them", "guide_echo" in made
-           and not any(target in made for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "guide_service"))
-           and all(f"{name} skipped: WEFT_{name.upper()} is OFF" in said for name in ("http", "redis", "tls", "ws")), said)
+           and not any(target in made for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "weft_etcd", "guide_service"))
+           and all(f"{name} skipped: WEFT_{name.upper()} is OFF" in said for name in ("http", "redis", "tls", "ws", "etcd")), said)
     well, said = weft("auto", *BARE_MACHINE)
     expect("AUTO leaves out what cannot be built", well
-           and not any(target in targets("auto") for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws")), said)
+           and not any(target in targets("auto") for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "weft_etcd")), said)
     well, said = weft("http", "-DWEFT_HTTP=ON", *BARE_MACHINE)
     expect("ON without Boost is an error that names its package", not well and "WEFT_HTTP is ON, but libboost-dev" in said, said)
     well, said = weft("coders", "-DWEFT_HTTP=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON")
@@ -84,13 +84,14 @@ set(WEFT_HTTP OFF)
 set(WEFT_REDIS OFF)
 set(WEFT_TLS OFF)
 set(WEFT_WS OFF)
+set(WEFT_ETCD OFF)
 add_subdirectory("{source}" weft)
 foreach(target IN ITEMS weft::weft weft::reductions)
     if(NOT TARGET ${{target}})
         message(FATAL_ERROR "there is no ${{target}}")
     endif()
 endforeach()
-foreach(target IN ITEMS weft::http weft::redis weft::tls weft::ws weft_cli)
+foreach(target IN ITEMS weft::http weft::redis weft::tls weft::ws weft::etcd weft_cli)
     if(TARGET ${{target}})
         message(FATAL_ERROR "there is ${{target}}")
     endif()
@@ -125,9 +126,9 @@ message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_red
     def ask(folder, asked, *options):
         return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}", *options)
 
-    off, bare = installation("off", "off", "http", "redis", "tls", "ws"), installation("auto", "auto", "http", "redis", "tls", "ws")
+    off, bare = installation("off", "off", "http", "redis", "tls", "ws", "etcd"), installation("auto", "auto", "http", "redis", "tls", "ws", "etcd")
     for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork reductions lockcheck hooks c",
-                  "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis tls ws"):
+                  "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis tls ws etcd"):
         well, said = ask(off, asked)
         expect(f"find_package(weft {asked}) succeeds without http, redis and tls", well and "core=TRUE http=FALSE redis=FALSE tls=FALSE" in said, said)
     for folder, asked, sentence in (
