@@ -94,9 +94,9 @@ granted_lease client::grant(std::chrono::nanoseconds ttl, lease_id id) const {
 
 void client::revoke(lease_id id) const { wire_->call("/v3/lease/revoke", id_of(id), twice::differs); }
 
-std::optional<std::chrono::seconds> client::keep_alive_once(lease_id id) const {
+std::optional<std::chrono::seconds> client::keep_alive_once(lease_id id, std::optional<std::chrono::nanoseconds> limit) const {
     const auto path = "/v3/lease/keepalive";
-    const auto answer = wire_->call(path, id_of(id), twice::nothing_done);
+    const auto answer = wire_->call(path, id_of(id), twice::nothing_done, limit);
     return understood(path, twice::nothing_done, [&]() -> std::optional<std::chrono::seconds> {
         const auto& result = weft::detail::etcd::at(answer, "result");
         if (weft::detail::etcd::integer_at(result, "ID") != id) throw bad_answer("the answer is about another lease");

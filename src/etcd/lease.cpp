@@ -15,6 +15,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <exception>
+#include <optional>
 #include <utility>
 
 #include <weft/deadline.hpp>
@@ -38,7 +40,10 @@ std::chrono::nanoseconds boot_time() noexcept {
 
 struct lease::impl {
     impl(std::shared_ptr<weft::detail::etcd_wire> w, nanoseconds ttl, lease_options o)
-        : api(std::move(w)), options(std::move(o)) {
+        : endpoints(static_cast<int>(w->options().endpoints.size())),
+          request_limit(w->options().request_limit),
+          api(std::move(w)),
+          options(std::move(o)) {
         const auto before = options.clock();
         granted = api.grant(ttl);
         valid_until.store((before + granted.ttl).count(), weft::detail::relaxed);  // no other fiber knows it yet
@@ -81,11 +86,16 @@ struct lease::impl {
 
     /// \returns the TTL, zero for a dead lease; empty if there was no answer.
     std::optional<std::chrono::seconds> ask(nanoseconds left) {
+        const auto each =
+            std::min<nanoseconds>(left / (endpoints + 1), request_limit);  // one that hangs leaves time for the others
         try {
-            return weft::with_timeout(left, [&] { return api.keep_alive_once(granted.id).value_or(std::chrono::seconds(0)); });
+            return weft::with_timeout(left,
+                                      [&] { return api.keep_alive_once(granted.id, each).value_or(std::chrono::seconds(0)); });
         } catch (const error& e) {
             if (e.reason() == etcd_errc::lease_not_found) return std::chrono::seconds(0);
-        } catch (const weft::timeout_error&) {}
+        } catch (const std::exception&) {
+            // No answer, for whatever reason: valid_until decides.
+        }
         return std::nullopt;
     }
 
@@ -93,6 +103,8 @@ struct lease::impl {
         return std::clamp<nanoseconds>(granted.ttl / 20, std::chrono::milliseconds(20), std::chrono::seconds(1));
     }
 
+    const int endpoints;
+    const nanoseconds request_limit;
     client api;
     lease_options options;
     granted_lease granted;

@@ -78,6 +78,9 @@ auto etcd_wire::somewhere(const char* path, twice kind, F&& once) -> decltype(on
         std::optional<failure> why;
         try {
             return with_token(which, once);
+        } catch (const cancelled&) {  // by a deadline of the caller, perhaps: this server may be the one that hangs
+            current_.store((which + 1) % servers, relaxed);
+            throw;
         } catch (const failed& f) {
             why = f.why;
         } catch (const etcd::bad_answer& e) {
@@ -104,13 +107,15 @@ auto etcd_wire::with_token(std::size_t which, F&& once) -> decltype(once(which, 
     return once(which, token(which));  // WIRE-1: the first one was refused
 }
 
-json etcd_wire::call(const char* path, const json& request, twice kind) {
-    return somewhere(path, kind, [&](std::size_t which, const std::string& t) { return ask(which, path, request, t); });
+json etcd_wire::call(const char* path, const json& request, twice kind, std::optional<std::chrono::nanoseconds> limit) {
+    return somewhere(path, kind, [&](std::size_t which, const std::string& t) { return ask(which, path, request, t, limit); });
 }
 
-json etcd_wire::ask(std::size_t which, const char* path, const json& request, const std::string& token) {
+json etcd_wire::ask(std::size_t which, const char* path, const json& request, const std::string& token,
+                    std::optional<std::chrono::nanoseconds> limit) {
     try {
-        const auto answer = client_.post(options_.endpoints[which] + path, text_of(request), {.headers = with(token)});
+        const auto answer =
+            client_.post(options_.endpoints[which] + path, text_of(request), {.headers = with(token), .timeout = limit});
         if (answer.status != 200) throw failed{etcd::failure_in(answer.status, answer.body)};
         auto object =
             etcd::parse_object(std::string_view(answer.body).substr(0, answer.body.find('\n')));  // of a stream the first one

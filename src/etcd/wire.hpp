@@ -6,7 +6,9 @@
 //   WIRE-2  No lock is held while a fiber parks. Two fibers may so ask for a token at once; each is good.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include <weft/etcd/client.hpp>
@@ -31,8 +33,9 @@ class etcd_wire {
 public:
     explicit etcd_wire(weft::etcd::client_options);
 
+    /// \param limit  of one endpoint; by default client_options::request_limit.
     /// \returns  the answer, an object.
-    etcd::json call(const char* path, const etcd::json& request, twice kind);
+    etcd::json call(const char* path, const etcd::json& request, twice kind, std::optional<std::chrono::nanoseconds> limit = {});
 
     struct opened {
         etcd::stream objects;
@@ -49,7 +52,8 @@ private:
     auto somewhere(const char* path, twice, F&& once) -> decltype(once(std::size_t{}, std::string()));
     template <class F>
     auto with_token(std::size_t which, F&& once) -> decltype(once(which, std::string()));
-    etcd::json ask(std::size_t which, const char* path, const etcd::json& request, const std::string& token);
+    etcd::json ask(std::size_t which, const char* path, const etcd::json& request, const std::string& token,
+                   std::optional<std::chrono::nanoseconds> limit = {});
     opened open(std::size_t which, const std::string& body, const std::string& token);
     std::string token(std::size_t which);
     void forget(const std::string& token);

@@ -201,6 +201,19 @@ TEST(etcd_lies, a_deadline_ends_a_call_to_a_silent_server) {
     });
 }
 
+TEST(etcd_lies, a_server_that_hangs_is_left_when_a_deadline_of_the_caller_has_passed) {
+    with_one_worker([] {
+        weft::tcp::listener silent({.host = "127.0.0.1", .port = 0});
+        liar second({answer("{\"result\":{\"ID\":\"7\",\"TTL\":\"9\"}}\n")});
+        const std::vector<std::string> both{"http://127.0.0.1:" + std::to_string(silent.local().port), second.url()};
+        const etcd::client db({.endpoints = both});
+        EXPECT_THROW(weft::with_timeout(50ms, [&] { db.get("a"); }), weft::timeout_error);
+        weft::with_timeout(4s, [&] { EXPECT_FALSE(db.get("a")); });
+        const etcd::client other({.endpoints = both});
+        EXPECT_EQ(weft::with_timeout(4s, [&] { return other.keep_alive_once(7, 50ms); }), 9s);
+    });
+}
+
 TEST(etcd_json, depth_is_counted_outside_of_texts) {
     using weft::detail::etcd::is_deeper;
     EXPECT_FALSE(is_deeper(R"({"[[[[\"[[":[]})", 2));

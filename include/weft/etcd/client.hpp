@@ -110,8 +110,11 @@ public:
     granted_lease grant(std::chrono::nanoseconds ttl, lease_id id = 0) const;
     /// Ends a lease, and removes its keys.
     void revoke(lease_id id) const;
-    /// Renews a lease. \returns  for how long; empty if the lease is dead.
-    std::optional<std::chrono::seconds> keep_alive_once(lease_id id) const;
+    /// Renews a lease.
+    ///
+    /// \param limit  for one endpoint, instead of request_limit: a short lease must get to the next one in time.
+    /// \returns  for how long; empty if the lease is dead.
+    std::optional<std::chrono::seconds> keep_alive_once(lease_id id, std::optional<std::chrono::nanoseconds> limit = {}) const;
     /// \returns  what is left of a lease; empty if the lease is dead.
     std::optional<lease_state> time_to_live(lease_id id, bool with_keys = false) const;
 
