@@ -1,4 +1,4 @@
-// codec.hpp - requests and answers of etcd as JSON, with the client's name space put before keys and taken from them.
+// codec.hpp - requests and answers of etcd as JSON; keys with the name space of the client before them.
 #pragma once
 
 #include <string>

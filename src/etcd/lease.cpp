@@ -1,15 +1,16 @@
 // lease.cpp - the fiber that renews a lease, and what it knows of the lease's end.
 //
 //  state    the lease                     leaves by
-//  alive    valid until valid_until_      answered with a TTL -> alive | answered without one, or clock past valid_until_ -> lost
+//  alive    valid until valid_until       answered with a TTL -> alive | answered without one -> lost
+//                                         clock past valid_until -> lost
 //                                         destructor -> over
 //  lost     may be gone                   destructor -> over; never back to alive
 //  over     revoked, or left to expire    -
 //
 // Invariants
-//   LEASE-1  valid_until_ is the clock before the last answered request was sent, and the TTL that it was answered
-//            with. The server begins to count later, so it never forgets the lease before.
-//   LEASE-2  Only the renewing fiber stores valid_until_ and requests the stop, so nothing is renewed after a loss.
+//   LEASE-1  valid_until is the clock before the last answered request was sent, and the TTL that it was
+//            answered with. The server begins to count later, so it never forgets the lease before.
+//   LEASE-2  Only the renewing fiber stores valid_until and requests the stop: no renewal follows a loss.
 #include <weft/etcd/lease.hpp>
 
 #include <time.h>

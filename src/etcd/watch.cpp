@@ -9,9 +9,9 @@
 //  A stop ends it from each state.
 //
 // Invariants
-//   WATCH-1  Every event below next_ has been stored in the channel, once, and none at or above it has.
-//            next_ moves once for an object, when all its events are stored; etcd never parts the events of a revision.
-//   WATCH-2  A connection asks from next_ on, and what comes below it nevertheless is dropped.
+//   WATCH-1  Every event below `next` has been stored in the channel, once, and none at or above it has.
+//            It moves once for an object, when all its events are stored; etcd never parts those of a revision.
+//   WATCH-2  A connection asks from `next` on, and what comes below it nevertheless is dropped.
 //   WATCH-3  Nothing is read while events wait for room, so a slow receiver slows the server's connection.
 #include <weft/etcd/watch.hpp>
 

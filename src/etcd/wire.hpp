@@ -1,7 +1,7 @@
 // wire.hpp - one request to a cluster of etcd servers, which may be repeated; and the token of the user.
 //
 // Invariants
-//   WIRE-1  A request that may have been done is sent again only if doing it twice is the same as doing it once.
+//   WIRE-1  A request that may have been done is sent again only if doing it twice is doing it once.
 //           A refused token counts as not done: the server looks at it first.
 //   WIRE-2  No lock is held while a fiber parks. Two fibers may so ask for a token at once; each is good.
 #pragma once

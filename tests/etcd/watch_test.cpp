@@ -123,7 +123,7 @@ TEST(etcd_watch, WATCH_1_WATCH_2_stress_each_revision_comes_once_and_in_order_ov
             std::vector<weft::fiber<>> writers;
             for (int w = 0; w < 3; ++w)
                 writers.push_back(weft::spawn([&db, w] {
-                    for (int i = 0; i < 20; ++i)
+                    for (int i = 0; i < 8; ++i)
                         weft::retry(patient, [&] { db.put("w/" + std::to_string(w), std::to_string(i)); });
                 }));
             weft::this_fiber::sleep_for(weft::test::up_to(random, 60ms));

@@ -1,4 +1,4 @@
-// client.hpp - an etcd client: keys, transactions, leases and watches, over the JSON interface of etcd 3.4 and later.
+// client.hpp - an etcd client: keys, transactions, leases and watches, over JSON, for etcd 3.4 and later.
 #pragma once
 
 #include <chrono>
@@ -104,7 +104,8 @@ public:
     /// Forgets what the store was before `revision`. \throws  etcd_errc::compacted if it was forgotten before.
     void compact(revision_number revision) const;
 
-    /// Makes a lease that ends after `ttl`, rounded up to seconds, if it is not renewed. A lease object renews by itself.
+    /// Makes a lease that ends after `ttl`, rounded up to seconds, if it is not renewed. An etcd::lease renews
+    /// itself.
     ///
     /// \param id  0: the server chooses.
     granted_lease grant(std::chrono::nanoseconds ttl, lease_id id = 0) const;

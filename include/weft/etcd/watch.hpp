@@ -38,14 +38,14 @@ struct event {
     revision_number revision = 0;
 };
 
-/// Receives each event of its keys once, in the order of revisions, also over the loss of its connection or server: it
-/// connects again by itself, to the next endpoint, and asks from behind the last event.
+/// Receives each event of its keys once, in the order of revisions, also over the loss of its connection or
+/// server: it connects again by itself, to the next endpoint, and asks from behind the last event.
 ///
 ///     auto changes = db.watch(weft::etcd::key_range::prefix("users/"));
 ///     for (const weft::etcd::event& e : changes.events()) show(e);
 ///
-/// The receiver is a case of a select: `weft::on_receive(changes.events(), f)`. It ends behind `compacted`, and when the
-/// server refuses the watch; failure() then has the reason. Destruction ends the watch.
+/// The receiver is a case of a select: `weft::on_receive(changes.events(), f)`. It ends behind `compacted`,
+/// and when the server refuses the watch; failure() then has the reason. Destruction ends the watch.
 class WEFT_EXPORT watcher {
 public:
     watcher(watcher&&) noexcept;

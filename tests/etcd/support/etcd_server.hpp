@@ -1,4 +1,4 @@
-// etcd_server.hpp - real etcd servers for one test: child processes on free ports of loopback, with data in a folder of their own.
+// etcd_server.hpp - real etcd servers for one test: child processes on free ports, with data in a folder.
 #pragma once
 
 #include <signal.h>
