@@ -3,4 +3,5 @@
 
 #include <weft/nats/client.hpp>
 #include <weft/nats/error.hpp>
+#include <weft/nats/jetstream.hpp>
 #include <weft/nats/message.hpp>

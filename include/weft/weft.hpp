@@ -8,6 +8,8 @@
 //   prefork.hpp                belongs to the library weft::prefork
 //   reductions.hpp             belongs to the library weft::reductions
 //   http/                      belongs to the library weft::http
+//   nats/                      belongs to the library weft::nats
+//   nats.hpp                   includes nats/
 //   redis/                     belongs to the library weft::redis
 //   tls/                       belongs to the library weft::tls
 //   net/tls.hpp                includes tls/

@@ -1,5 +1,6 @@
 // client.cpp - the public face of a link, with its fiber.
 #include <weft/nats/client.hpp>
+#include <weft/nats/jetstream.hpp>
 
 #include <stdexcept>
 
@@ -50,7 +51,7 @@ void subscription::unsubscribe() noexcept {
     if (own_) link_->unsubscribe(*own_);
 }
 void subscription::drain(std::chrono::nanoseconds limit) { link_->drain(*own_, limit); }
-std::uint64_t subscription::dropped() const noexcept { return own_->lost.load(std::memory_order_relaxed); }
+std::uint64_t subscription::dropped() const noexcept { return link_->lost_by(*own_); }
 const std::string& subscription::subject() const noexcept { return own_->subject; }
 
 struct client::impl {
@@ -108,6 +109,9 @@ void client::close() noexcept { impl_->close(); }
 std::string client::new_inbox() { return impl_->connection->new_inbox(); }
 client_stats client::stats() const { return impl_->connection->stats(); }
 server_info client::server() const { return impl_->connection->server(); }
+delivery client::delivered(message&& m, std::chrono::nanoseconds limit) {
+    return delivery(impl_->connection, std::move(m), limit);
+}
 bool client::connected() const noexcept { return impl_->connection->stats().connected; }
 
 }  // namespace weft::nats

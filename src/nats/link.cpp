@@ -112,7 +112,7 @@ std::shared_ptr<subscriber> link::subscribe(std::string_view subject, const weft
 
 /// Under the lock.
 void link::remove(subscriber& s) {
-    stats_.undelivered += s.lost.load(std::memory_order_relaxed);
+    stats_.undelivered += s.lost;
     subscribers_.erase(s.sid);
     s.messages.close();
 }
@@ -141,6 +141,11 @@ void link::drain(subscriber& s, std::chrono::nanoseconds limit) {
         throw;
     }
     unsubscribe(s);
+}
+
+std::uint64_t link::lost_by(const subscriber& s) noexcept {
+    const lock_type lock(lock_);
+    return s.lost;
 }
 
 void link::fail_late(const std::string& what) {
@@ -300,7 +305,7 @@ weft::nats::client_stats link::stats() {
     now.subscriptions = subscribers_.size();
     now.connected = state_ == state::connected;
     now.dropped += refused_;
-    for (const auto& [sid, s] : subscribers_) now.undelivered += s->lost.load(std::memory_order_relaxed);
+    for (const auto& [sid, s] : subscribers_) now.undelivered += s->lost;
     return now;
 }
 

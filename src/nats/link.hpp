@@ -50,6 +50,7 @@ public:
     bool publish(std::string_view subject, std::string_view payload, const weft::nats::publish_options&, at_full);
     std::shared_ptr<subscriber> subscribe(std::string_view subject, const weft::nats::subscribe_options&);
     void unsubscribe(subscriber&) noexcept;
+    std::uint64_t lost_by(const subscriber&) noexcept;
     void drain(subscriber&, std::chrono::nanoseconds limit);
     weft::nats::message request(std::string_view subject, std::string_view payload, std::chrono::nanoseconds limit,
                                 const weft::nats::publish_options&);

@@ -81,7 +81,7 @@ bytes decode_base32(std::string_view text) {
     return all;
 }
 
-/// CRC-16/XMODEM
+/// The CRC of XMODEM, with 16 bits
 std::uint16_t checksum(std::span<const std::uint8_t> all) noexcept {
     unsigned crc = 0;
     for (const auto b : all) {

@@ -1,7 +1,6 @@
 // subscriber.hpp - one subscription: its bounded channel, and what it has lost.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,7 +11,7 @@
 
 namespace weft::detail::nats {
 
-/// Everything but `lost` and `messages` is guarded by the lock of the link.
+/// Everything but `messages` is guarded by the lock of the link.
 struct subscriber {
     subscriber(std::uint64_t id, std::string about, const weft::nats::subscribe_options& how);
 
@@ -23,7 +22,7 @@ struct subscriber {
     const std::string subject;
     const weft::nats::subscribe_options options;
     const channel<weft::nats::message> messages;
-    std::atomic<std::uint64_t> lost{0};
+    std::uint64_t lost = 0;
     bool leaves = false;  // it is drained, and not subscribed to again
 
 private:

@@ -28,6 +28,8 @@ struct subscriber;
 
 namespace weft::nats {
 
+class delivery;
+
 /// Something has happened to a client; see client_options::on_event.
 struct event {
     enum class kind {
@@ -208,6 +210,9 @@ public:
     [[nodiscard]] bool connected() const noexcept;
 
 private:
+    friend class jetstream;
+    delivery delivered(message&&, std::chrono::nanoseconds limit);
+
     struct impl;
     std::unique_ptr<impl> impl_;
 };
