@@ -17,24 +17,28 @@ using weft::nats::nats_errc;
 namespace {
 
 constexpr std::string_view blanks = " \t";
-// chosen: larger payloads grow with what has come, so that an announced size alone costs nothing
-constexpr std::size_t trusted_size = std::size_t{64} * 1024;
 
-template <class T>
-std::optional<T> number(std::string_view text) noexcept {
-    T n{};
-    const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (text.empty() || bad != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+/// Of at most 18 digits, so it cannot overflow.
+std::optional<std::uint64_t> number(std::string_view text) noexcept {
+    if (text.empty() || text.size() > 18) return std::nullopt;
+    std::uint64_t n = 0;
+    for (const char c : text) {
+        if (c < '0' || c > '9') return std::nullopt;
+        n = n * 10 + static_cast<std::uint64_t>(c - '0');
+    }
     return n;
 }
 
+bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
+
 std::string_view next_word(std::string_view& rest) noexcept {
-    const auto first = std::min(rest.find_first_not_of(blanks), rest.size());
-    rest.remove_prefix(first);
-    const auto end = std::min(rest.find_first_of(blanks), rest.size());
-    const auto word = rest.substr(0, end);
-    rest.remove_prefix(end);
-    return word;
+    const char* at = rest.data();
+    const char* const end = at + rest.size();
+    while (at != end && is_blank(*at)) ++at;
+    const char* const word = at;
+    while (at != end && !is_blank(*at)) ++at;
+    rest = {at, static_cast<std::size_t>(end - at)};
+    return {word, static_cast<std::size_t>(at - word)};
 }
 
 bool is_verb(std::string_view word, std::string_view verb) noexcept {
@@ -109,9 +113,9 @@ void parser::read_message(std::string_view words, bool with_headers) {
         if ((all[n] = next_word(rest)).empty()) break;
     const std::size_t least = with_headers ? 4 : 3;
     if (n != least && n != least + 1) refuse("a message with a wrong head: " + quoted(words));
-    const auto sid = number<std::uint64_t>(all[1]);
-    const auto size = number<std::size_t>(all[n - 1]);
-    const auto head = with_headers ? number<std::size_t>(all[n - 2]) : 0;
+    const auto sid = number(all[1]);
+    const auto size = number(all[n - 1]);
+    const auto head = with_headers ? number(all[n - 2]) : std::optional<std::uint64_t>(0);
     if (!sid || !size || !head || *head > *size) refuse("a message with a wrong head: " + quoted(words));
     if (*size > max_message_)
         refuse("a message of " + std::to_string(*size) + " bytes; at most " + std::to_string(max_message_) + " are taken");
@@ -119,7 +123,6 @@ void parser::read_message(std::string_view words, bool with_headers) {
     header_size_ = *head;
     message_.subject.assign(all[0]);
     if (n > least) message_.reply.assign(all[2]);
-    message_.payload.reserve(std::min(*size - *head, trusted_size));
     left_ = *size;
     state_ = left_ != 0 ? state::payload : state::end;
     if (left_ == 0) left_ = 2;
@@ -133,7 +136,10 @@ void parser::take_payload(std::string_view& bytes) {
         left_ -= head.size();
     }
     const auto piece = bytes.substr(0, left_);
-    message_.payload += piece;
+    if (message_.payload.empty())
+        message_.payload.assign(piece);
+    else
+        message_.payload += piece;
     bytes.remove_prefix(piece.size());
     left_ -= piece.size();
     if (left_ != 0) return;
@@ -142,9 +148,10 @@ void parser::take_payload(std::string_view& bytes) {
 }
 
 void parser::take_end(std::string_view& bytes, listener_of_parser& to) {
-    if (bytes.front() != (left_ == 2 ? '\r' : '\n')) refuse("a payload is longer than its announced size");
-    bytes.remove_prefix(1);
-    if (--left_ != 0) return;
+    for (; left_ != 0; --left_, bytes.remove_prefix(1)) {
+        if (bytes.empty()) return;
+        if (bytes.front() != (left_ == 2 ? '\r' : '\n')) refuse("a payload is longer than its announced size");
+    }
     state_ = state::line;
     auto done = std::exchange(message_, {});
     if (header_size_ != 0) {

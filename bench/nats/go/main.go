@@ -25,19 +25,23 @@ func check(err error) {
 }
 
 func messages(c *nats.Conn, count int) {
-	room := make(chan struct{}, 4096)
+	room := make(chan struct{}, 16)
 	in := make(chan *nats.Msg, 8192)
 	s, err := c.ChanSubscribe("bench", in)
 	check(err)
 	go func() {
 		for i := 0; i < count; i++ {
-			room <- struct{}{}
+			if i%64 == 0 {
+				room <- struct{}{}
+			}
 			check(c.Publish("bench", []byte("0123456789abcdef")))
 		}
 	}()
 	for i := 0; i < count; i++ {
 		<-in
-		<-room
+		if i%64 == 63 {
+			<-room
+		}
 	}
 	check(s.Unsubscribe())
 }
