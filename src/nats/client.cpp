@@ -67,8 +67,7 @@ struct client::impl {
             if (connection->stats().connected) connection->flush(std::chrono::seconds(1));
         } catch (const std::exception&) {}  // close() tells what is dropped
         connection->close("the client is closed");
-        fiber.request_stop();
-        if (fiber.joinable()) fiber.join();
+        fiber.request_stop();  // its destructor joins it
     }
 
     const std::shared_ptr<detail::nats::link> connection;
@@ -104,7 +103,10 @@ void client::flush(std::chrono::nanoseconds limit) { impl_->connection->flush(li
 void client::flush(std::chrono::nanoseconds limit, std::error_code& failed) {
     with_code(failed, [&] { flush(limit); });
 }
-void client::drain(std::chrono::nanoseconds limit) { impl_->connection->drain(limit); }
+void client::drain(std::chrono::nanoseconds limit) {
+    impl_->connection->drain(limit);
+    impl_->close();
+}
 void client::close() noexcept { impl_->close(); }
 std::string client::new_inbox() { return impl_->connection->new_inbox(); }
 client_stats client::stats() const { return impl_->connection->stats(); }

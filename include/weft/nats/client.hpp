@@ -159,7 +159,7 @@ class WEFT_EXPORT client {
 public:
     /// \throws  std::invalid_argument naming the option; error for an nkey; std::logic_error outside a runtime.
     explicit client(client_options options = {});
-    /// As close().
+    /// As close(), and waits for the fibers of the client.
     ~client();
     client(client&&) noexcept;
     client& operator=(client&&) noexcept;
@@ -199,7 +199,8 @@ public:
     /// Unsubscribes everything, waits until all that was published is sent and all that was sent has come,
     /// and closes. Messages that have come can still be received.
     void drain(std::chrono::nanoseconds limit = std::chrono::seconds(30));
-    /// Fails the calls that wait, ends the subscriptions and the fibers. Shielded.
+    /// Gives what was published up to a second, fails the calls that wait, ends the subscriptions and the
+    /// connection. Shielded.
     void close() noexcept;
 
     /// A new subject to which answers can be sent, below that of this client's own requests.
