@@ -8,10 +8,10 @@ STRESS_JOBS ?= 8
 # The sanitizers of g++ 12 and clang 16 stop where the kernel randomises addresses more than they expect (Ubuntu 24.04).
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-FUZZ = $(or $(TARGET),http answer redis endpoint options program)
+FUZZ = $(or $(TARGET),http answer redis nats endpoint options program)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
+.PHONY: help setup setup-tsan setup-lint setup-plots setup-python setup-install setup-bare setup-deb setup-conan setup-uring setup-conformance setup-bench-tls demo test bare-test asan tsan release bench instructions million-idle seeds bench-uring stress stress-tsan soak soak-tsan soak-asan soak-hand-offs soak-hand-offs-tsan soak-hand-offs-asan soak-python soak-hooks chaos attack conformance torture-tls bench-tls bench-http-client bench-ws bench-nats cluster-test reloads fuzz valgrind matrix arm64 arm64-core setup-arm64 format tidy install wheel python-test python-all deb deb-test vcpkg-test conan-test clean
 
 help: ## shows this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-30s%s\n", $$1, $$2 }'
@@ -79,6 +79,19 @@ bench-http-client: setup ## CPU time of a request, of weft's HTTP client beside 
 	$(call configure,release)
 	cmake --build --preset release --target weft_bench_http_client --parallel $(JOBS)
 	bench/http_client/run build/release/weft_bench_http_client $(ARGS)
+
+# JetStream needs a server that is in no distribution; Go builds it.
+cluster-test: setup ## the tests of weft::nats with JetStream, against a nats-server that Go builds from its module
+	GOBIN=$(CURDIR)/build/tools/nats go install github.com/nats-io/nats-server/v2@v2.12.3
+	$(call configure,dev)
+	cmake -DWEFT_NEW_NATS_SERVER=$(CURDIR)/build/tools/nats/nats-server build/dev
+	cmake --build --preset dev --target nats_test --parallel $(JOBS)
+	build/dev/tests/nats_test
+
+bench-nats: setup ## CPU time of a NATS message and of a request, beside nats.go; ARGS='--rounds 5' and the like (ARGS=--help)
+	$(call configure,release)
+	cmake --build --preset release --target weft_bench_nats --parallel $(JOBS)
+	bench/nats/run build/release/weft_bench_nats $(ARGS)
 
 bench-ws: setup ## CPU time of a WebSocket message and memory of a busy connection, beside gorilla/websocket; ARGS='--rounds 5' and the like (ARGS=--help)
 	$(call configure,release)

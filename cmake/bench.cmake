@@ -45,6 +45,14 @@ if(WEFT_BUILD_bench_http_client)
     target_link_libraries(weft_bench_http_client PRIVATE weft_http)
 endif()
 
+# bench/nats compares NATS clients: bench/nats/run.
+weft_buildable(bench_nats bench/nats/bench.cpp weft_nats)
+if(WEFT_BUILD_bench_nats)
+    add_executable(weft_bench_nats EXCLUDE_FROM_ALL bench/nats/bench.cpp)
+    weft_compile_options(weft_bench_nats)
+    target_link_libraries(weft_bench_nats PRIVATE weft_nats)
+endif()
+
 # bench/ws compares WebSocket servers: bench/ws/run.
 weft_buildable(bench_ws bench/ws/bench.cpp weft_ws)
 if(WEFT_BUILD_bench_ws)

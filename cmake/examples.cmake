@@ -1,7 +1,7 @@
 # Programs to read: examples/<name>/*.cpp, or main.c, becomes build/<preset>/examples/<name>, each docs/guide/examples/*.cpp and *.c a tested
 # program.
 set(example_libraries weft)
-foreach(library IN ITEMS weft_http weft_redis weft_tls weft_ws weft_etcd weft_prefork)
+foreach(library IN ITEMS weft_http weft_redis weft_tls weft_ws weft_nats weft_etcd weft_prefork)
     if(TARGET ${library})
         list(APPEND example_libraries ${library})
     endif()
@@ -135,7 +135,7 @@ if(WEFT_TESTS)
     endif()
 endif()
 
-# weft_missing_library(variable sources...): the first library, http, redis, tls, ws or etcd, that the sources include and that is not built.
+# weft_missing_library(variable sources...): the first library, http, redis, tls, ws, nats or etcd, that the sources include and that is not built.
 # Or boost, where they include weft/asio.hpp.
 function(weft_missing_library variable)
     set(${variable} "" PARENT_SCOPE)
@@ -145,7 +145,7 @@ function(weft_missing_library variable)
             set(${variable} "asio, which needs Boost" PARENT_SCOPE)
             return()
         endif()
-        file(STRINGS "${source}" included REGEX "^#include <weft/(c_)?(http|redis|tls|ws|etcd)[/.]")
+        file(STRINGS "${source}" included REGEX "^#include <weft/(c_)?(http|redis|tls|ws|nats|etcd)[/.]")
         foreach(line IN LISTS included)
             string(REGEX REPLACE "^#include <weft/(c_)?([a-z]+)[/.].*" "\\2" library "${line}")
             if(NOT TARGET weft_${library})

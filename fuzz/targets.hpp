@@ -21,6 +21,8 @@ void http(bytes);
 void answer(bytes);
 /// A server's bytes through the decoder of replies and through a client, cut anywhere; and commands, spelled and read again.
 void redis(bytes);
+/// A NATS server's bytes through the parser, cut anywhere; and what it has said, published again.
+void nats(bytes);
 /// Endpoints, URLs, queries and request targets: what is read is written and read again; what is refused is so with one line.
 void endpoint(bytes);
 /// Options and variables of the environment: they are refused by name, or a small program runs with them and ends.

@@ -9,6 +9,8 @@
 //   reductions.hpp             belongs to the library weft::reductions
 //   http/                      belongs to the library weft::http
 //   etcd/                      belongs to the library weft::etcd
+//   nats/                      belongs to the library weft::nats
+//   nats.hpp                   includes nats/
 //   redis/                     belongs to the library weft::redis
 //   tls/                       belongs to the library weft::tls
 //   net/tls.hpp                includes tls/

@@ -23,8 +23,8 @@ class weft_recipe(ConanFile):
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "tls": [True, False], "ws": [True, False], "etcd": [True, False], "system": [True, False]}
-    default_options = {"shared": False, "http": True, "redis": True, "tls": True, "ws": True, "etcd": True, "system": False}
+    options = {"shared": [True, False], "http": [True, False], "redis": [True, False], "tls": [True, False], "ws": [True, False], "nats": [True, False], "etcd": [True, False], "system": [True, False]}
+    default_options = {"shared": False, "http": True, "redis": True, "tls": True, "ws": True, "nats": True, "etcd": True, "system": False}
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")
@@ -47,9 +47,9 @@ class weft_recipe(ConanFile):
             self.requires("zstd/[>=1.4 <2]")
         if self.options.redis:
             self.requires("hiredis/[>=1 <2]")
-        if self.options.etcd and self.options.http:
+        if self.options.nats or (self.options.etcd and self.options.http):
             self.requires("nlohmann_json/[>=3.10 <4]", visible=False)
-        if self.options.tls:
+        if self.options.tls or self.options.nats:
             self.requires("openssl/[>=3 <4]")
 
     def layout(self):
@@ -65,6 +65,7 @@ class weft_recipe(ConanFile):
         toolchain.cache_variables["WEFT_TLS"] = "ON" if self.options.tls else "OFF"
         toolchain.cache_variables["WEFT_WS"] = "ON" if self.options.ws and self.options.http else "OFF"
         toolchain.cache_variables["WEFT_ETCD"] = "ON" if self.options.etcd and self.options.http else "OFF"
+        toolchain.cache_variables["WEFT_NATS"] = "ON" if self.options.nats else "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
         PkgConfigDeps(self).generate()
@@ -103,6 +104,11 @@ class weft_recipe(ConanFile):
             tls = self.describe("weft_tls", "tls", "weft", *openssl)
             if self.options.system and not self.options.shared:
                 tls.system_libs = ["ssl", "crypto"]
+        if self.options.nats:
+            openssl = [] if self.options.system else ["openssl::openssl"]   # for nkeys
+            nats = self.describe("weft_nats", "nats", "weft", *openssl)
+            if self.options.system and not self.options.shared:
+                nats.system_libs = ["crypto"]
         if self.options.ws and self.options.http:
             zlib = [] if self.options.system else ["zlib::zlib"]
             self.describe("weft_ws", "ws", "weft_http", *zlib)   # with `system`, weft_http names zlib

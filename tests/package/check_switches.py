@@ -41,11 +41,11 @@ def targets(name):
 
 
 def check_switches():
-    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF", "-DWEFT_TLS=OFF", "-DWEFT_WS=OFF", "-DWEFT_ETCD=OFF", "-DWEFT_EXAMPLES=ON")
+    well, said = weft("off", "-DWEFT_HTTP=OFF", "-DWEFT_REDIS=OFF", "-DWEFT_TLS=OFF", "-DWEFT_WS=OFF", "-DWEFT_NATS=OFF", "-DWEFT_ETCD=OFF", "-DWEFT_EXAMPLES=ON")
     made = targets("off") if well else ""
     expect("OFF leaves the libraries out, and the programs that need them", "guide_echo" in made
-           and not any(target in made for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "weft_etcd", "guide_service"))
-           and all(f"{name} skipped: WEFT_{name.upper()} is OFF" in said for name in ("http", "redis", "tls", "ws", "etcd")), said)
+           and not any(target in made for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "weft_nats", "weft_etcd", "guide_service"))
+           and all(f"{name} skipped: WEFT_{name.upper()} is OFF" in said for name in ("http", "redis", "tls", "ws", "nats", "etcd")), said)
     well, said = weft("auto", *BARE_MACHINE)
     expect("AUTO leaves out what cannot be built", well
            and not any(target in targets("auto") for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "weft_etcd")), said)
@@ -85,6 +85,7 @@ set(WEFT_REDIS OFF)
 set(WEFT_TLS OFF)
 set(WEFT_WS OFF)
 set(WEFT_ETCD OFF)
+set(WEFT_NATS OFF)
 add_subdirectory("{source}" weft)
 foreach(target IN ITEMS weft::weft weft::reductions)
     if(NOT TARGET ${{target}})

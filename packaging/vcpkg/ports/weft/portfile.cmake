@@ -4,12 +4,13 @@ get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../../.." ABSOL
 vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
     FEATURES
         http WEFT_HTTP
+        nats WEFT_NATS
         redis WEFT_REDIS
         tls WEFT_TLS
         ws WEFT_WS
         etcd WEFT_ETCD
 )
-if("http" IN_LIST FEATURES OR "redis" IN_LIST FEATURES OR "tls" IN_LIST FEATURES OR "ws" IN_LIST FEATURES OR "etcd" IN_LIST FEATURES)
+if("http" IN_LIST FEATURES OR "redis" IN_LIST FEATURES OR "tls" IN_LIST FEATURES OR "ws" IN_LIST FEATURES OR "nats" IN_LIST FEATURES OR "etcd" IN_LIST FEATURES)
     vcpkg_find_acquire_program(PKGCONFIG)
     list(APPEND feature_options "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
 endif()
