@@ -2,6 +2,8 @@
 #pragma once
 
 #include <weft/cluster/error.hpp>
+#include <weft/cluster/name_lease.hpp>
+#include <weft/cluster/name_store.hpp>
 #include <weft/cluster/node.hpp>
 #include <weft/cluster/remote_ref.hpp>
 #include <weft/cluster/transport.hpp>

@@ -20,6 +20,9 @@ public:
             case errc::failed_remotely: return "the handler on the other node failed";
             case errc::expired: return "the ask expired before the message was handled";
             case errc::not_answered: return "the actor did not answer";
+            case errc::no_names: return "the node has no store of names";
+            case errc::no_lease: return "the node has no lease now";
+            case errc::unknown_name: return "nobody has the name now";
             case errc::closed: return "the node was closed";
         }
         return "an unknown failure of a cluster";

@@ -37,6 +37,7 @@ remote_address node_core::find(std::string_view node, std::string_view actor, st
     lock guard(lock_);
     require_open();
     const auto id = ++last_id_;
+    const auto reply = reply_subject(options_.cluster, options_.name, incarnation_) + ".f" + std::to_string(id);
     finding_.emplace(id, &mine);
     guard.unlock();
     const auto forget = [&] {
@@ -58,7 +59,7 @@ remote_address node_core::find(std::string_view node, std::string_view actor, st
     const auto of = "actor '" + std::string(actor) + "' of node '" + std::string(node) + "'";
     if (mine.failed == errc::unreachable)
         throw error(errc::unreachable, "weft: there is no node '" + std::string(node) + "'", false);
-    if (mine.failed == errc::closed) throw error(errc::closed, "weft: " + mine.text, false);
+    if (mine.failed == errc::closed || mine.failed == errc::no_lease) throw error(*mine.failed, "weft: " + mine.text, false);
     if (mine.failed == errc::wrong_actor)
         throw error(errc::wrong_actor, "weft: " + of + " does not take all messages of the type asked for", false);
     if (mine.failed) throw error(errc::not_exposed, "weft: there is no " + of, false);
@@ -70,64 +71,59 @@ remote_address node_core::find(std::string_view node, std::string_view actor, st
     return found;
 }
 
-void node_core::read_finds() {
-    carried m;
-    while (finds_->receive(m)) {
-        if (m.reply.empty()) continue;
-        byte_reader in(m.payload);
-        const auto name = in.text();
+void node_core::on_find(const carried& m) {
+    if (m.reply.empty()) return;
+    byte_reader in(m.payload);
+    const auto name = in.text();
+    byte_vector answer;
+    {
+        const lock guard(lock_);
+        if (in.failed()) {
+            ++stats_.refused;
+            return;
+        }
+        if (incarnation_ == 0) return;  // the asker's limit tells it
         auto status = static_cast<std::uint8_t>(errc::not_exposed);
         std::uint64_t serial = 0;
-        {
-            const lock guard(lock_);
-            if (in.failed()) {
-                ++stats_.refused;
-                continue;
-            }
-            const auto found = std::ranges::find_if(
-                exposed_, [&](const auto& e) { return weft::detail::actor_name(e.second->actor.core()) == name; });
-            if (found != exposed_.end()) {
-                bool takes_all = true;
-                while (!in.at_end() && takes_all) takes_all = has_entry(found->second->entries, in.number<std::uint64_t>());
-                status = takes_all && !in.failed() ? 0 : static_cast<std::uint8_t>(errc::wrong_actor);
-                serial = found->first;
-            }
+        const auto found = std::ranges::find_if(
+            exposed_, [&](const auto& e) { return weft::detail::actor_name(e.second->actor.core()) == name; });
+        if (found != exposed_.end()) {
+            bool takes_all = true;
+            while (!in.at_end() && takes_all) takes_all = has_entry(found->second->entries, in.number<std::uint64_t>());
+            status = takes_all && !in.failed() ? 0 : static_cast<std::uint8_t>(errc::wrong_actor);
+            serial = found->first;
         }
-        byte_vector answer;
         put(answer, status);
         put(answer, incarnation_);
         put(answer, serial);
-        try {
-            options_.words->publish(m.reply, {}, answer);
-        } catch (const std::exception&) {  // the asker's limit tells it
-        }
+    }
+    try {
+        options_.words->publish(m.reply, {}, answer);
+    } catch (const std::exception&) {  // as above
     }
 }
 
-void node_core::read_replies() {
-    carried m;
-    while (replies_->receive(m)) {
-        const auto word = last_word(m.subject);
-        if (word.starts_with('n')) {
-            if (m.no_responders) refused_by_transport(word.substr(1));
-            continue;
-        }
-        const auto id = word.starts_with('f') ? number_in(word.substr(1)) : std::nullopt;
-        const lock guard(lock_);
-        const auto found = id ? finding_.find(*id) : finding_.end();
-        if (found == finding_.end() || found->second->done) continue;
-        auto& a = *found->second;
-        if (m.no_responders) {
-            a.failed = errc::unreachable;
-        } else {
-            byte_reader in(m.payload);
-            if (const auto status = in.number<std::uint8_t>(); status != 0 || in.failed()) a.failed = static_cast<errc>(status);
-            const auto rest = in.rest();
-            a.answer.bytes.assign(rest.begin(), rest.end());
-        }
-        a.done = true;
-        a.changed.notify_all();
+void node_core::on_reply(const carried& m) {
+    const auto word = last_word(m.subject);
+    if (word.starts_with('n')) {
+        if (m.no_responders) refused_by_transport(word.substr(1));
+        return;
     }
+    const auto id = word.starts_with('f') ? number_in(word.substr(1)) : std::nullopt;
+    const lock guard(lock_);
+    const auto found = id ? finding_.find(*id) : finding_.end();
+    if (found == finding_.end() || found->second->done) return;
+    auto& a = *found->second;
+    if (m.no_responders) {
+        a.failed = errc::unreachable;
+    } else {
+        byte_reader in(m.payload);
+        if (const auto status = in.number<std::uint8_t>(); status != 0 || in.failed()) a.failed = static_cast<errc>(status);
+        const auto rest = in.rest();
+        a.answer.bytes.assign(rest.begin(), rest.end());
+    }
+    a.done = true;
+    a.changed.notify_all();
 }
 
 /// No node had the subject of a batch to INCARNATION-NAME: that node has ended, or has lost its server for a moment.

@@ -27,6 +27,7 @@ const node_options& checked(const node_options& o) {
     require(o.words != nullptr, "weft: node_options::words is required");
     require(o.beat > o.beat.zero(), "weft: node_options::beat must be longer than zero");
     require(o.give_up >= o.beat, "weft: node_options::give_up is at least one beat");
+    require(o.lease >= std::chrono::seconds(2), "weft: node_options::lease is at least two seconds");
     require(o.credit >= 2 && o.credit <= 65536, "weft: node_options::credit is from 2 to 65536");
     constexpr std::size_t around = 4096;   // heads, and what a transport puts around a message
     require(o.max_message_bytes > 0 && o.max_message_bytes + around <= o.words->max_payload(),
@@ -36,29 +37,102 @@ const node_options& checked(const node_options& o) {
 
 }  // namespace
 
-node_core::node_core(node_options options, const node_faults& faults)
-    : options_(checked(options)), faults_(faults), incarnation_(drawn_incarnation()) {}
+node_core::node_core(node_options options, const node_faults& faults) : options_(checked(options)), faults_(faults) {}
 
 node_core::~node_core() = default;
 
 void node_core::open() {
-    const auto mine = reply_subject(options_.cluster, options_.name, incarnation_);
-    batches_ = options_.words->subscribe(batch_subject(options_.cluster, options_.name, incarnation_, "*"), {});
-    replies_ = options_.words->subscribe(mine + ".*", {});
     finds_ = options_.words->subscribe(find_subject(options_.cluster, options_.name), {});
+    if (options_.names) {
+        membership_ = std::make_shared<membership>(
+            membership_options{.store = options_.names,
+                               .cluster = options_.cluster,
+                               .node = options_.name,
+                               .lease = options_.lease,
+                               .counts_from_answer = faults_.counts_lease_from_answer},
+            membership_events{
+                .joined = [this](std::uint64_t incarnation) { begin_life(incarnation); },
+                .fenced = [this] { end_life(); },
+                .died = [this](const std::string& node, std::uint64_t incarnation) { on_death(node, incarnation); }});
+    } else {
+        begin_life(drawn_incarnation());
+    }
     root_ = weft::spawn([this] { weft::with_scope({.on_failure = on_failure::report}, [this](weft::scope& s) { run(s); }); });
     started_.wait();
+    if (!membership_) return;
+    lock guard(lock_);
+    life_changed_.wait_for(guard, options_.give_up, [&] { return incarnation_ != 0; });
 }
 
 void node_core::run(weft::scope& s) {
     scope_ = &s;
-    s.spawn([this] { read_batches(); });
-    s.spawn([this] { read_finds(); });
-    s.spawn([this] { read_replies(); });
+    s.spawn([this] { read_each(&node_core::batches_, [this](const carried& m) { on_batch(m); }); });
+    s.spawn([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
+    s.spawn([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
     s.spawn([this] { tick(); });
+    if (membership_) membership_->run(s);
     started_.set();
     closing_.wait();
     s.request_stop();
+}
+
+/// Reads a subscription, and the one of the next life after it.
+template <class F>
+void node_core::read_each(std::shared_ptr<inbox> node_core::*which, F&& f) {
+    for (std::shared_ptr<inbox> before;;) {
+        std::shared_ptr<inbox> now;
+        {
+            lock guard(lock_);
+            life_changed_.wait(guard, [&] { return is_closed_ || (this->*which && this->*which != before); });
+            if (is_closed_) return;
+            now = this->*which;
+        }
+        carried m;
+        while (now->receive(m)) f(m);
+        before = std::move(now);
+    }
+}
+
+void node_core::begin_life(std::uint64_t incarnation) {
+    std::shared_ptr<inbox> batches =
+        options_.words->subscribe(batch_subject(options_.cluster, options_.name, incarnation, "*"), {});
+    std::shared_ptr<inbox> replies =
+        options_.words->subscribe(reply_subject(options_.cluster, options_.name, incarnation) + ".*", {});
+    const lock guard(lock_);
+    if (is_closed_) return;
+    incarnation_ = incarnation;
+    batches_ = std::move(batches);
+    replies_ = std::move(replies);
+    life_changed_.notify_all();
+}
+
+/// This node has lost its lease: the others take it for dead, or soon will, so it ends all contact and is a stranger from now on.
+void node_core::end_life() {
+    std::shared_ptr<inbox> batches, replies;
+    const lock guard(lock_);
+    incarnation_ = 0;
+    batches = std::move(batches_);
+    replies = std::move(replies_);
+    for (const auto& [_, c] : contacts_) end_epoch(*c, errc::no_lease, "this node has lost its lease", false);
+    for (auto& [_, a] : std::exchange(finding_, {})) {
+        a->done = true;
+        a->failed = errc::no_lease;
+        a->text = "node '" + options_.name + "' has lost its lease";
+        a->changed.notify_all();
+    }
+    batches->close();
+    replies->close();
+}
+
+/// The lease of another node has ended.
+void node_core::on_death(const std::string& node, std::uint64_t incarnation) {
+    if (node == options_.name) return;
+    const lock guard(lock_);
+    const auto c = contact_with(node, incarnation);
+    c->has_left = true;
+    c->last_heard = weft::now();
+    end_epoch(*c, errc::node_gone, "its lease has ended", false);
+    c->changed.notify_all();
 }
 
 void node_core::close() noexcept {
@@ -84,11 +158,11 @@ void node_core::close() noexcept {
             flush(guard, c);
         }
     }
-    batches_->close();
-    finds_->close();
-    replies_->close();
+    if (membership_) membership_->leave();
     closing_.set();
     root_.join();
+    for (const auto& in : {batches_, replies_, finds_})
+        if (in) in->close();
 }
 
 void node_core::tick() {
@@ -173,6 +247,16 @@ void node_core::watch(const std::shared_ptr<exposed>& e) {
     }
 }
 
+std::uint64_t node_core::incarnation() {
+    const lock guard(lock_);
+    return incarnation_;
+}
+
+const std::shared_ptr<membership>& node_core::names() const {
+    if (membership_) return membership_;
+    throw error(errc::no_names, "weft: node '" + options_.name + "' has no store of names: give it node_options::names", false);
+}
+
 node_stats node_core::stats() {
     const lock guard(lock_);
     auto s = stats_;
@@ -200,6 +284,24 @@ remote_address find(node_core& n, std::string_view node, std::string_view actor,
     return n.find(node, actor, e, until);
 }
 
+std::optional<name_lease> claim_name(node_core& n, std::string_view name, const remote_address& to) {
+    require_long_name(name);
+    const auto& by = n.names();
+    if (to.node != n.name() || to.incarnation != n.incarnation())
+        throw error(errc::not_exposed, "weft: only an actor that this node exposes can have the name '" + std::string(name) + "'",
+                    false);
+    auto got = by->claim(name, to.serial);
+    if (!got) return std::nullopt;
+    return name_lease(by, std::move(got));
+}
+
+remote_address find_name(node_core& n, std::string_view name) {
+    require_long_name(name);
+    const auto found = n.names()->find(name);
+    if (!found) throw error(errc::unknown_name, "weft: nobody has the name '" + std::string(name) + "' now", false);
+    return {.node = found->node, .incarnation = found->incarnation, .serial = found->serial};
+}
+
 }  // namespace detail
 
 node::node(node_options options) : core_(std::make_shared<detail::node_core>(std::move(options))) { core_->open(); }
@@ -220,7 +322,7 @@ const std::shared_ptr<detail::node_core>& node::core() const {
     return core_;
 }
 const std::string& node::name() const noexcept { return core_->name(); }
-std::uint64_t node::incarnation() const noexcept { return core_->incarnation(); }
+std::uint64_t node::incarnation() const { return core()->incarnation(); }
 node_stats node::stats() const { return core()->stats(); }
 
 }  // namespace weft::cluster

@@ -3,7 +3,7 @@
 // One lock guards contacts, asks, and exposed actors. It is never held while code of users runs, while a message is made or destroyed
 // (its answer_path comes back into the node), or while the transport is used.
 //
-// Fibers: a reader for each of two subscriptions, a ticker, one per exposed actor that waits for its end, and one per actor and
+// Fibers: a reader for each of three subscriptions, a ticker, one per exposed actor that waits for its end, and one per actor and
 // sending node while that actor's mailbox is full. They are children of one scope, which close() ends.
 //
 // Invariants
@@ -31,6 +31,7 @@
 
 #include "cluster/batch.hpp"
 #include "cluster/epoch.hpp"
+#include "cluster/membership.hpp"
 
 namespace weft::cluster::detail {
 
@@ -41,6 +42,7 @@ using wire_message = std::unique_ptr<weft::detail::message>;
 struct node_faults {
     bool accepts_gaps = false;  // a lost frame does not end the epoch
     bool compares_nothing = false;  // no beats
+    bool counts_lease_from_answer = false;
 };
 
 /// An ask that waits for its answer, in the frame of the asker.
@@ -143,7 +145,8 @@ public:
                 std::string_view text) noexcept;
 
     const std::string& name() const noexcept { return options_.name; }
-    std::uint64_t incarnation() const noexcept { return incarnation_; }
+    std::uint64_t incarnation();
+    const std::shared_ptr<membership>& names() const;
     node_stats stats();
 
 private:
@@ -166,7 +169,6 @@ private:
     void require_open() const;
 
     // receiving.cpp
-    void read_batches();
     void on_batch(const carried&);
     bool apply(lock&, const std::shared_ptr<contact>&, epoch::step, epoch_halves their);
     void on_hello(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
@@ -185,19 +187,25 @@ private:
     void tick();
     void tick(lock&, const std::shared_ptr<contact>&, time_point now);
     void watch(const std::shared_ptr<exposed>&);
+    void begin_life(std::uint64_t incarnation);
+    void end_life();
+    void on_death(const std::string& node, std::uint64_t incarnation);
+    template <class F>
+    void read_each(std::shared_ptr<inbox> node_core::*which, F&& f);
 
     // finding.cpp
-    void read_finds();
-    void read_replies();
+    void on_find(const carried&);
+    void on_reply(const carried&);
     void refused_by_transport(std::string_view to);
 
     const node_options options_;
     const node_faults faults_;
-    const std::uint64_t incarnation_;
-    std::unique_ptr<inbox> batches_, finds_, replies_;
-
     weft::mutex lock_;  // guards what follows
     bool is_closed_ = false;
+    std::uint64_t incarnation_ = 0;  // 0: none now, since the store of names did not give one
+    std::shared_ptr<inbox> batches_, replies_;  // of this incarnation
+    std::shared_ptr<inbox> finds_;
+    weft::condition_variable life_changed_;
     std::uint64_t last_half_ = 0, last_serial_ = 0, last_id_ = 0;
     std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<contact>> contacts_;
     std::map<std::uint64_t, std::shared_ptr<exposed>> exposed_;
@@ -208,6 +216,7 @@ private:
     weft::scope* scope_ = nullptr;  // while `root_` runs
     weft::event started_, closing_;
     weft::fiber<void> root_;
+    std::shared_ptr<membership> membership_;  // null without a store of names
 };
 
 }  // namespace weft::cluster::detail

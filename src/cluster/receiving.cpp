@@ -57,11 +57,6 @@ void fail_with_current(answer_path& path) noexcept {
     }
 }
 
-void node_core::read_batches() {
-    carried m;
-    while (batches_->receive(m)) on_batch(m);
-}
-
 void node_core::on_batch(const carried& m) {
     byte_reader in(m.payload);
     batch_head head;
@@ -72,7 +67,7 @@ void node_core::on_batch(const carried& m) {
     }
     std::shared_ptr<contact> c;
     lock guard(lock_);
-    if (is_closed_) return;
+    if (is_closed_ || incarnation_ == 0) return;
     c = contact_with(std::string(last_word(m.subject)), head.incarnation);
     c->last_heard = weft::now();
     c->is_suspected = false;

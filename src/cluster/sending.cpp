@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t largest_batch = 64 * 1024;  // chosen: a batch that is full is worth a write of its own
 
-std::string names(const contact& c) { return "node '" + c.name + "'"; }
+std::string called(const contact& c) { return "node '" + c.name + "'"; }
 
 exit_reason reason_of(errc why, std::string_view text) {
     return {.kind = exit_kind::failed, .failure = std::make_exception_ptr(error(why, "weft: " + std::string(text), true))};
@@ -21,6 +21,11 @@ exit_reason reason_of(errc why, std::string_view text) {
 
 void node_core::require_open() const {
     if (is_closed_) throw error(errc::closed, "weft: node '" + options_.name + "' is closed", false);
+    if (incarnation_ == 0)
+        throw error(errc::no_lease,
+                    "weft: node '" + options_.name +
+                        "' has no lease now: the store of names is out of reach, or a node of this name is there",
+                    false);
 }
 
 std::shared_ptr<contact> node_core::contact_with(const std::string& name, std::uint64_t incarnation) {
@@ -32,8 +37,10 @@ std::shared_ptr<contact> node_core::contact_with(const std::string& name, std::u
 /// \parks until there is contact \throws error (closed, unreachable, node_gone)
 std::shared_ptr<contact> node_core::open_contact(lock& guard, const remote_address& to, time_point until) {
     require_open();
+    if (to.node == options_.name && to.incarnation != incarnation_)
+        throw error(errc::node_gone, "weft: that life of node '" + options_.name + "' has ended", false);
     auto c = contact_with(to.node, to.incarnation);
-    if (c->has_left) throw error(errc::node_gone, "weft: " + names(*c) + " has ended", false);
+    if (c->has_left) throw error(errc::node_gone, "weft: " + called(*c) + " has ended", false);
     if (c->is_open()) return c;
     if (c->numbers.now() == epoch::phase::idle) {
         c->numbers.begin(++last_half_);
@@ -56,8 +63,8 @@ std::shared_ptr<contact> node_core::open_contact(lock& guard, const remote_addre
     require_open();
     if (!in_time) throw timeout_error("weft: no contact with the other node in time");
     if (!c->is_open()) {
-        if (c->has_left) throw error(errc::node_gone, "weft: " + names(*c) + " has ended", false);
-        throw error(errc::unreachable, "weft: " + names(*c) + " is unreachable", false);
+        if (c->has_left) throw error(errc::node_gone, "weft: " + called(*c) + " has ended", false);
+        throw error(errc::unreachable, "weft: " + called(*c) + " is unreachable", false);
     }
     return c;
 }
@@ -79,7 +86,7 @@ void node_core::take_credit(lock& guard, const std::shared_ptr<contact>& c, std:
         }
         --c->waiting;
         require_open();
-        if (c->numbers.halves() != of) throw error(errc::node_gone, "weft: the contact with " + names(*c) + " was lost", false);
+        if (c->numbers.halves() != of) throw error(errc::node_gone, "weft: the contact with " + called(*c) + " was lost", false);
         if (!in_time) throw timeout_error("weft: the actor on the other node took no message in time");
     }
     --t->credit;
@@ -95,7 +102,7 @@ std::uint32_t node_core::version_for(const contact& c, const outgoing& m) const 
     throw error(errc::bad_version,
                 "weft: '" + std::string(m.name) + "' has versions " + std::to_string(m.versions.oldest) + " to " +
                     std::to_string(m.versions.newest) + " here, and " + std::to_string(found->second.oldest) + " to " +
-                    std::to_string(found->second.newest) + " on " + names(c),
+                    std::to_string(found->second.newest) + " on " + called(c),
                 false);
 }
 
@@ -228,9 +235,10 @@ void node_core::queue_beat(contact& c) {
 void node_core::flush(lock& guard, const std::shared_ptr<contact>& c) noexcept {
     if (c->is_flushing) return;
     c->is_flushing = true;
+    const auto life = incarnation_;
     const auto subject = batch_subject(options_.cluster, c->name, c->incarnation, options_.name);
     const auto refusals =
-        reply_subject(options_.cluster, options_.name, incarnation_) + ".n" + std::to_string(c->incarnation) + "-" + c->name;
+        reply_subject(options_.cluster, options_.name, life) + ".n" + std::to_string(c->incarnation) + "-" + c->name;
     const shield until_sent;   // a batch that is taken must not be lost by a stop of the fiber that happens to publish it
     while (!c->ready.empty()) {
         const auto batch = std::move(c->ready.front());
@@ -261,7 +269,7 @@ void node_core::end_epoch(contact& c, errc why, std::string_view text, bool tell
 
 /// NODE-3
 void node_core::told_ended(contact& c, errc why, std::string_view text) {
-    const auto what = "the contact with " + names(c) + " was lost: " + std::string(text);
+    const auto what = "the contact with " + called(c) + " was lost: " + std::string(text);
     ++stats_.epochs_lost;
     c.ready.clear();
     c.frames_at = 0;

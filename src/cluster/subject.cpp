@@ -7,7 +7,7 @@
 namespace weft::cluster::detail {
 namespace {
 
-constexpr std::size_t longest_name = 64;
+constexpr std::size_t longest_name = 64, longest_claimed = 200;
 
 std::string_view take_word(std::string_view& rest) noexcept {
     const auto dot = rest.find('.');
@@ -37,6 +37,15 @@ void require_name(std::string_view what, std::string_view name) {
     throw error(errc::bad_name,
                 "weft: the name of a " + std::string(what) + " has 1 to 64 letters, digits, '-' and '_', unlike '" +
                     std::string(name.substr(0, longest_name)) + "'",
+                false);
+}
+
+void require_long_name(std::string_view name) {
+    const auto is_allowed = [](char c) { return is_name_letter(c) || c == '.' || c == '/'; };
+    if (!name.empty() && name.size() <= longest_claimed && std::ranges::all_of(name, is_allowed)) return;
+    throw error(errc::bad_name,
+                "weft: a name has 1 to 200 letters, digits, '-', '_', '.' and '/', unlike '" +
+                    std::string(name.substr(0, longest_claimed)) + "'",
                 false);
 }
 

@@ -16,6 +16,9 @@ bool subject_matches(std::string_view pattern, std::string_view subject) noexcep
 /// \throws error (bad_name) unless the name has 1 to 64 letters, digits, `-` and `_`
 void require_name(std::string_view what, std::string_view name);
 
+/// Of names that are claimed. \throws error (bad_name) unless it has 1 to 200 letters, digits and `-_./`
+void require_long_name(std::string_view name);
+
 std::string batch_subject(std::string_view cluster, std::string_view to, std::uint64_t incarnation, std::string_view from);
 std::string find_subject(std::string_view cluster, std::string_view node);
 std::string reply_subject(std::string_view cluster, std::string_view node, std::uint64_t incarnation);

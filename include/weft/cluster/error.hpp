@@ -25,6 +25,9 @@ enum class errc {
     expired,          ///< the message's turn came after the end of the ask's time limit
     not_answered,     ///< the actor took the message and did not answer
     closed,           ///< the node was closed
+    no_names,         ///< node_options::names was not given
+    no_lease,         ///< the node has no lease now: the store was out of reach for too long, or is so since the start
+    unknown_name,     ///< nobody has that name now
 };
 
 WEFT_EXPORT const std::error_category& error_category() noexcept;

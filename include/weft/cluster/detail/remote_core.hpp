@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include <weft/channel.hpp>
 #include <weft/cluster/error.hpp>
+#include <weft/cluster/name_lease.hpp>
 #include <weft/cluster/wire.hpp>
 #include <weft/detail/actor_program.hpp>
 #include <weft/detail/export.hpp>
@@ -148,5 +150,7 @@ WEFT_EXPORT remote_address expose(node_core&, weft::detail::actor_core_ref, std:
 WEFT_EXPORT void unexpose(node_core&, const remote_address&) noexcept;
 WEFT_EXPORT remote_address find(node_core&, std::string_view node, std::string_view actor, std::span<const wire_entry>,
                                 weft::detail::time_point until);
+WEFT_EXPORT std::optional<name_lease> claim_name(node_core&, std::string_view name, const remote_address&);
+WEFT_EXPORT remote_address find_name(node_core&, std::string_view name);
 
 }  // namespace weft::cluster::detail
