@@ -13,7 +13,7 @@ using weft::cluster::simulated_transport;
 
 namespace {
 
-constexpr int fibers = 16, rounds = 40;
+constexpr int fibers = 16, rounds = 20;
 
 void with_workers(const std::function<void()>& body) { weft::run(body, {.workers = 4}); }
 
