@@ -27,7 +27,7 @@ function(weft_shared_beside target)
     endif()
 endfunction()
 
-foreach(target IN ITEMS weft weft_http weft_redis weft_tls weft_ws weft_nats weft_etcd weft_prefork weft_reductions)
+foreach(target IN ITEMS weft weft_http weft_redis weft_tls weft_ws weft_nats weft_etcd weft_prefork weft_cluster weft_reductions)
     if(TARGET ${target})
         weft_shared_beside(${target})
     endif()

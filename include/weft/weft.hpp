@@ -6,6 +6,8 @@
 //   explore.hpp                runs a program under many seeds, in tests
 //   net/simulated_network.hpp  a network in memory, for tests
 //   prefork.hpp                belongs to the library weft::prefork
+//   cluster/                   belongs to the library weft::cluster
+//   cluster.hpp                includes cluster/
 //   reductions.hpp             belongs to the library weft::reductions
 //   http/                      belongs to the library weft::http
 //   etcd/                      belongs to the library weft::etcd

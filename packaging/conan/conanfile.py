@@ -85,6 +85,7 @@ class weft_recipe(ConanFile):
         core.system_libs = ["pthread"]
         self.describe("weft_reductions", "reductions", "weft").cxxflags = ["-finstrument-functions"]
         self.describe("weft_prefork", "prefork", "weft")
+        self.describe("weft_cluster", "cluster", "weft")
         self.describe("weft_lockcheck", "lockcheck")   # stands before the system's lock functions, and knows nothing of weft
         hooks = self.describe("weft_hooks", "hooks")   # stands before the system's functions that block, and knows nothing of weft
         hooks.sharedlinkflags = hooks.exelinkflags = ["-Wl,--no-as-needed"]   # programs name none of its functions

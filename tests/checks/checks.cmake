@@ -51,7 +51,7 @@ set_tests_properties(check.without_monitor.seed_R13 PROPERTIES TIMEOUT 900 PROCE
 # The edge of the libraries (docs/design/abi.md), at the shared libraries of the same objects.
 set(shared_libraries $<TARGET_FILE:weft_lockcheck> $<TARGET_FILE:weft_hooks> $<TARGET_FILE:weft_c>)
 set(static_libraries)
-foreach(target IN ITEMS weft weft_http weft_redis weft_tls weft_ws weft_nats weft_etcd weft_prefork weft_reductions)
+foreach(target IN ITEMS weft weft_http weft_redis weft_tls weft_ws weft_nats weft_etcd weft_prefork weft_cluster weft_reductions)
     if(TARGET ${target}_shared)
         list(APPEND shared_libraries $<TARGET_FILE:${target}_shared>)
         list(APPEND static_libraries --static $<TARGET_FILE:${target}>)

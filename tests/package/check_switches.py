@@ -128,22 +128,22 @@ message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_red
         return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}", *options)
 
     off, bare = installation("off", "off", "http", "redis", "tls", "ws", "etcd"), installation("auto", "auto", "http", "redis", "tls", "ws", "etcd")
-    for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork reductions lockcheck hooks c",
+    for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork cluster reductions lockcheck hooks c",
                   "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis tls ws etcd"):
         well, said = ask(off, asked)
         expect(f"find_package(weft {asked}) succeeds without http, redis and tls", well and "core=TRUE http=FALSE redis=FALSE tls=FALSE" in said, said)
     for folder, asked, sentence in (
-            (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, prefork, reductions, lockcheck, hooks, c"),
+            (off, "http", "component http was not built: WEFT_HTTP was OFF; here are: core, prefork, cluster, reductions, lockcheck, hooks, c"),
             (off, "core redis", "component redis was not built: WEFT_REDIS was OFF; here are"),
             (bare, "weft http", "component http was not built: libboost-dev (1.74 or later), zlib1g-dev (1.2.11 or later), libzstd-dev (1.4 or later), or pkg-config to find them, was missing; here are"),
             (bare, "redis", "component redis was not built: libhiredis-dev, or pkg-config to find it, was missing; here are"),
             (bare, "tls", "component tls was not built: libssl-dev (3.0 or later), or pkg-config to find it, was missing; here are"),
-            (bare, "htpt", "weft has no component htpt; here are: core, prefork, reductions, lockcheck, hooks, c")):
+            (bare, "htpt", "weft has no component htpt; here are: core, prefork, cluster, reductions, lockcheck, hooks, c")):
         well, said = ask(folder, f"REQUIRED COMPONENTS {asked}")
         expect(f"COMPONENTS {asked}: '{sentence}'", not well and sentence in said, said)
 
     whole = installation("whole", "auto")
-    for asked, sentence in (("http", "component http cannot be linked: pkg-config does not know zlib>=1.2.11 (zlib1g-dev); here are: core, prefork, reductions"),
+    for asked, sentence in (("http", "component http cannot be linked: pkg-config does not know zlib>=1.2.11 (zlib1g-dev); here are: core, prefork, cluster, reductions"),
                             ("tls", "component tls cannot be linked: pkg-config does not know openssl>=3.0 (libssl-dev); here are"),
                             ("redis", "component redis cannot be linked: pkg-config does not know hiredis (libhiredis-dev); here are")):
         well, said = ask(whole, f"REQUIRED COMPONENTS {asked}", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON", "-Dweft_USE_STATIC_LIBS=ON")

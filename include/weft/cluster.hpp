@@ -1,0 +1,11 @@
+// cluster.hpp - actors on many machines.
+#pragma once
+
+#include <weft/cluster/error.hpp>
+#include <weft/cluster/name_lease.hpp>
+#include <weft/cluster/name_store.hpp>
+#include <weft/cluster/node.hpp>
+#include <weft/cluster/remote_ref.hpp>
+#include <weft/cluster/transport.hpp>
+#include <weft/cluster/wire.hpp>
+#include <weft/detail/requirements.hpp>

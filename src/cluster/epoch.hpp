@@ -1,0 +1,86 @@
+// epoch.hpp - the time in which two nodes lose no message of each other; pure logic, without a lock, a clock or a transport.
+//
+// Nothing is transmitted again. Numbers detect that a message was lost or came out of order, and that ends the epoch: whoever waits on
+// the other node is told, and the next message begins a new epoch. So references stay good, as Erlang's process identifiers do.
+// Each side names its own half of an epoch by a number that grows over all epochs of its incarnation.
+//
+//  phase    means                                              leaves by
+//  idle     no contact                                         begin -> opening | a first hello -> open
+//  opening  a hello was sent; the other half is not known      hello or numbers that name my half -> open | give up -> idle
+//  open     both halves are known; numbered frames count       see EPOCH-3 -> idle
+//
+// Invariants
+//   EPOCH-1  A numbered frame is accepted only in its own epoch (both halves are equal) and in its place (its number is seen + 1).
+//   EPOCH-2  If a frame of an epoch was lost, no later frame of that epoch is accepted.
+//   EPOCH-3  An open epoch ends by: a number too high; a beat that names more frames than were seen; a hello with a later half of the
+//            other node; a reset or a goodbye that names both halves; a decision of this node. Once ended it never opens again.
+//   EPOCH-4  If one side has ended an epoch, and the other sends in it, the other is told by a reset.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::cluster::detail {
+
+/// The numbers that name an epoch, as the sender of a message sees them; zero: not known.
+struct epoch_halves {
+    std::uint64_t mine = 0, yours = 0;
+    friend bool operator==(const epoch_halves&, const epoch_halves&) noexcept = default;
+};
+
+class epoch {
+public:
+    enum class phase : std::uint8_t { idle, opening, open };
+    /// What a message makes its receiver do, in this order.
+    struct step {
+        bool has_ended = false;  // the epoch has ended; those that wait are to be told
+        bool accepted = false;  // the message counts
+        bool says_hello = false;  // answer by a hello
+        bool says_reset = false;  // answer by a reset that repeats the halves of the message
+        const char* why = nullptr;  // if it has ended
+    };
+
+    phase now() const noexcept { return phase_; }
+    /// The halves to put into messages.
+    epoch_halves halves() const noexcept { return halves_; }
+    std::uint64_t sent() const noexcept { return sent_; }
+    std::uint64_t seen() const noexcept { return seen_; }
+    std::uint64_t confirmed() const noexcept { return confirmed_; }
+
+    /// idle -> opening. `fresh` is larger than all halves of this node before.
+    void begin(std::uint64_t fresh) noexcept { start(phase::opening, {.mine = fresh, .yours = 0}); }
+    /// Any phase -> idle.
+    void end() noexcept { start(phase::idle, {}); }
+    /// \returns the number of the next frame, which the caller sends.
+    std::uint64_t number() noexcept { return ++sent_; }
+
+    // Messages; `their` are the halves as the other node sees them.
+    step on_hello(epoch_halves their, std::uint64_t fresh) noexcept;
+    step on_frame(epoch_halves their, std::uint64_t number) noexcept;
+    step on_beat(epoch_halves their, std::uint64_t sent, std::uint64_t seen) noexcept;
+    step on_reset(epoch_halves their) noexcept;
+
+private:
+    void start(phase p, epoch_halves h) noexcept {
+        phase_ = p;
+        halves_ = h;
+        sent_ = seen_ = confirmed_ = 0;
+    }
+    bool is_of(epoch_halves their) const noexcept {
+        return phase_ == phase::open && their == epoch_halves{.mine = halves_.yours, .yours = halves_.mine};
+    }
+    /// opening -> open, if the message names my half.
+    void learn(epoch_halves their) noexcept {
+        if (phase_ == phase::opening && their.yours == halves_.mine)
+            start(phase::open, {.mine = halves_.mine, .yours = their.mine});
+    }
+    step ended(const char* why) noexcept {
+        end();
+        return {.has_ended = true, .says_reset = true, .why = why};
+    }
+
+    phase phase_ = phase::idle;
+    epoch_halves halves_;
+    std::uint64_t sent_ = 0, seen_ = 0, confirmed_ = 0;
+};
+
+}  // namespace weft::cluster::detail

@@ -1,0 +1,328 @@
+// life.cpp - a node from its start to its end, its fibers, and the actors it exposes.
+#include <weft/simulation.hpp>
+
+#include <stdexcept>
+
+#include "cluster/node_core.hpp"
+#include "cluster/subject.hpp"
+
+namespace weft::cluster {
+namespace detail {
+namespace {
+
+constexpr std::size_t most_ended = 1024;  // chosen: how many actors that have ended a node remembers, to say why
+
+std::uint64_t drawn_incarnation() noexcept {
+    const auto half = [] { return std::uint64_t{weft::draw(std::numeric_limits<std::uint32_t>::max())}; };
+    return half() << 32 | half();
+}
+
+void require(bool fact, const char* what) {
+    if (!fact) throw std::invalid_argument(what);
+}
+
+const node_options& checked(const node_options& o) {
+    require_name("node", o.name);
+    require_name("cluster", o.cluster);
+    require(o.words != nullptr, "weft: node_options::words is required");
+    require(o.beat > o.beat.zero(), "weft: node_options::beat must be longer than zero");
+    require(o.give_up >= o.beat, "weft: node_options::give_up is at least one beat");
+    require(o.lease >= std::chrono::seconds(2), "weft: node_options::lease is at least two seconds");
+    require(o.credit >= 2 && o.credit <= 65536, "weft: node_options::credit is from 2 to 65536");
+    constexpr std::size_t around = 4096;   // heads, and what a transport puts around a message
+    require(o.max_message_bytes > 0 && o.max_message_bytes + around <= o.words->max_payload(),
+            "weft: node_options::max_message_bytes is at most what the transport carries, less 4 KiB");
+    return o;
+}
+
+}  // namespace
+
+node_core::node_core(node_options options, const node_faults& faults) : options_(checked(options)), faults_(faults) {}
+
+node_core::~node_core() = default;
+
+void node_core::open() {
+    finds_ = options_.words->subscribe(find_subject(options_.cluster, options_.name), {});
+    if (options_.names) {
+        membership_ = std::make_shared<membership>(
+            membership_options{.store = options_.names,
+                               .cluster = options_.cluster,
+                               .node = options_.name,
+                               .lease = options_.lease,
+                               .counts_from_answer = faults_.counts_lease_from_answer},
+            membership_events{
+                .joined = [this](std::uint64_t incarnation) { begin_life(incarnation); },
+                .fenced = [this] { end_life(); },
+                .died = [this](const std::string& node, std::uint64_t incarnation) { on_death(node, incarnation); }});
+    } else {
+        begin_life(drawn_incarnation());
+    }
+    root_ = weft::spawn([this] { weft::with_scope({.on_failure = on_failure::report}, [this](weft::scope& s) { run(s); }); });
+    started_.wait();
+    if (!membership_) return;
+    lock guard(lock_);
+    life_changed_.wait_for(guard, options_.give_up, [&] { return incarnation_ != 0; });
+}
+
+void node_core::run(weft::scope& s) {
+    scope_ = &s;
+    s.spawn([this] { read_each(&node_core::batches_, [this](const carried& m) { on_batch(m); }); });
+    s.spawn([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
+    s.spawn([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
+    s.spawn([this] { tick(); });
+    if (membership_) membership_->run(s);
+    started_.set();
+    closing_.wait();
+    s.request_stop();
+}
+
+/// Reads a subscription, and the one of the next life after it.
+template <class F>
+void node_core::read_each(std::shared_ptr<inbox> node_core::*which, F&& f) {
+    for (std::shared_ptr<inbox> before;;) {
+        std::shared_ptr<inbox> now;
+        {
+            lock guard(lock_);
+            life_changed_.wait(guard, [&] { return is_closed_ || (this->*which && this->*which != before); });
+            if (is_closed_) return;
+            now = this->*which;
+        }
+        carried m;
+        while (now->receive(m)) f(m);
+        before = std::move(now);
+    }
+}
+
+void node_core::begin_life(std::uint64_t incarnation) {
+    std::shared_ptr<inbox> batches =
+        options_.words->subscribe(batch_subject(options_.cluster, options_.name, incarnation, "*"), {});
+    std::shared_ptr<inbox> replies =
+        options_.words->subscribe(reply_subject(options_.cluster, options_.name, incarnation) + ".*", {});
+    const lock guard(lock_);
+    if (is_closed_) return;
+    incarnation_ = incarnation;
+    batches_ = std::move(batches);
+    replies_ = std::move(replies);
+    life_changed_.notify_all();
+}
+
+/// This node has lost its lease: the others take it for dead, or soon will, so it ends all contact and is a stranger from now on.
+void node_core::end_life() {
+    std::shared_ptr<inbox> batches, replies;
+    const lock guard(lock_);
+    incarnation_ = 0;
+    batches = std::move(batches_);
+    replies = std::move(replies_);
+    for (const auto& [_, c] : contacts_) end_epoch(*c, errc::no_lease, "this node has lost its lease", false);
+    for (auto& [_, a] : std::exchange(finding_, {})) {
+        a->done = true;
+        a->failed = errc::no_lease;
+        a->text = "node '" + options_.name + "' has lost its lease";
+        a->changed.notify_all();
+    }
+    batches->close();
+    replies->close();
+}
+
+/// The lease of another node has ended.
+void node_core::on_death(const std::string& node, std::uint64_t incarnation) {
+    if (node == options_.name) return;
+    const lock guard(lock_);
+    const auto c = contact_with(node, incarnation);
+    c->has_left = true;
+    c->last_heard = weft::now();
+    end_epoch(*c, errc::node_gone, "its lease has ended", false);
+    c->changed.notify_all();
+}
+
+void node_core::close() noexcept {
+    std::map<std::uint64_t, std::shared_ptr<exposed>> released;
+    {
+        lock guard(lock_);
+        if (std::exchange(is_closed_, true)) return;
+        released.swap(exposed_);
+        for (auto& [_, a] : std::exchange(finding_, {})) {
+            a->done = true;
+            a->failed = errc::closed;
+            a->text = "node '" + options_.name + "' was closed";
+            a->changed.notify_all();
+        }
+        const auto contacts = contacts_;
+        for (const auto& [_, c] : contacts) {
+            const bool was_open = c->is_open();
+            end_epoch(*c, errc::closed, "node '" + options_.name + "' was closed", false);
+            if (!was_open) continue;
+            queue_batch(*c, begin_batch({.kind = batch_kind::goodbye,
+                                         .incarnation = incarnation_,
+                                         .halves = {.mine = ++last_half_, .yours = 0}}));
+            flush(guard, c);
+        }
+    }
+    if (membership_) membership_->leave();
+    closing_.set();
+    root_.join();
+    for (const auto& in : {batches_, replies_, finds_})
+        if (in) in->close();
+}
+
+void node_core::tick() {
+    for (;;) {
+        weft::this_fiber::sleep_for(options_.beat);
+        if (faults_.compares_nothing) continue;
+        lock guard(lock_);
+        const auto contacts = contacts_;
+        for (const auto& [key, c] : contacts) {
+            tick(guard, c, weft::now());
+            const bool is_unused =
+                c->numbers.now() == epoch::phase::idle && !c->is_flushing && c->ready.empty() && c->waiting == 0;
+            if (is_unused && weft::now() - c->last_heard > options_.give_up) contacts_.erase(key);
+        }
+    }
+}
+
+void node_core::tick(lock& guard, const std::shared_ptr<contact>& c, time_point now) {
+    if (c->numbers.now() == epoch::phase::idle) return;
+    if (c->numbers.now() == epoch::phase::opening) {
+        if (now - c->began > options_.give_up)
+            end_epoch(*c, errc::unreachable, "it does not answer", false);
+        else
+            queue_hello(*c);
+        return flush(guard, c);
+    }
+    if (!c->is_expecting()) {
+        c->expecting_since = now;
+    } else {
+        const auto silent = now - std::max(c->expecting_since, c->last_heard);
+        c->is_suspected = silent > 3 * options_.beat;
+        if (silent > options_.give_up) {
+            end_epoch(*c, errc::unreachable, "nothing was heard of it", true);
+            return flush(guard, c);
+        }
+    }
+    if (c->marked == 0 && c->numbers.sent() > c->numbers.confirmed()) {
+        c->marked = c->numbers.sent();
+        c->marked_at = now;
+    }
+    if (c->is_expecting() || c->wants_beat || c->numbers.seen() > c->reported) queue_beat(*c);
+    flush(guard, c);
+}
+
+remote_address node_core::expose(weft::detail::actor_core_ref actor, std::span<const wire_entry> entries) {
+    lock guard(lock_);
+    require_open();
+    const auto serial = ++last_serial_;
+    const auto made = std::make_shared<exposed>(serial, std::move(actor), entries);
+    exposed_.emplace(serial, made);
+    made->watcher = scope_->spawn([this, made] { watch(made); });
+    return {.node = options_.name, .incarnation = incarnation_, .serial = serial};
+}
+
+void node_core::unexpose(std::uint64_t serial) noexcept {
+    std::shared_ptr<exposed> released;
+    const lock guard(lock_);
+    const auto found = exposed_.find(serial);
+    if (found == exposed_.end()) return;
+    released = found->second;
+    exposed_.erase(found);
+    released->watcher.request_stop();
+}
+
+/// Waits for the actor's end, and tells the nodes that monitor it.
+void node_core::watch(const std::shared_ptr<exposed>& e) {
+    auto end = weft::detail::actor_monitor(e->actor.core());
+    const auto why = end.receive().value_or(exit_reason{});
+    lock guard(lock_);
+    if (exposed_.erase(e->serial) == 0) return;
+    if (ended_.size() == most_ended) ended_.erase(ended_.begin());
+    ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = why.what()});
+    byte_vector down;
+    put(down, e->serial);
+    put(down, static_cast<std::uint8_t>(why.kind));
+    put(down, std::string_view(why.what()));
+    const auto contacts = contacts_;
+    for (const auto& [_, c] : contacts) {
+        if (c->monitored.erase(e->serial) == 0) continue;
+        queue_frame(*c, frame_kind::down, down);
+        flush(guard, c);
+    }
+}
+
+std::uint64_t node_core::incarnation() {
+    const lock guard(lock_);
+    return incarnation_;
+}
+
+const std::shared_ptr<membership>& node_core::names() const {
+    if (membership_) return membership_;
+    throw error(errc::no_names, "weft: node '" + options_.name + "' has no store of names: give it node_options::names", false);
+}
+
+node_stats node_core::stats() {
+    const lock guard(lock_);
+    auto s = stats_;
+    s.exposed = exposed_.size();
+    for (const auto& [_, c] : contacts_) {
+        s.nodes += c->is_open() ? 1 : 0;
+        s.suspected += c->is_suspected ? 1 : 0;
+    }
+    return s;
+}
+
+void remote_send(node_core& n, const remote_address& to, const outgoing& m) { n.send(to, m); }
+remote_answer remote_ask(node_core& n, const remote_address& to, const outgoing& m, time_point until) {
+    return n.ask(to, m, until);
+}
+receiver<exit_reason> remote_monitor(node_core& n, const remote_address& to) { return n.monitor(to); }
+remote_address expose(node_core& n, weft::detail::actor_core_ref a, std::span<const wire_entry> e) {
+    return n.expose(std::move(a), e);
+}
+void unexpose(node_core& n, const remote_address& a) noexcept {
+    if (a.node == n.name() && a.incarnation == n.incarnation()) n.unexpose(a.serial);
+}
+remote_address find(node_core& n, std::string_view node, std::string_view actor, std::span<const wire_entry> e,
+                    time_point until) {
+    return n.find(node, actor, e, until);
+}
+
+std::optional<name_lease> claim_name(node_core& n, std::string_view name, const remote_address& to) {
+    require_long_name(name);
+    const auto& by = n.names();
+    if (to.node != n.name() || to.incarnation != n.incarnation())
+        throw error(errc::not_exposed, "weft: only an actor that this node exposes can have the name '" + std::string(name) + "'",
+                    false);
+    auto got = by->claim(name, to.serial);
+    if (!got) return std::nullopt;
+    return name_lease(by, std::move(got));
+}
+
+remote_address find_name(node_core& n, std::string_view name) {
+    require_long_name(name);
+    const auto found = n.names()->find(name);
+    if (!found) throw error(errc::unknown_name, "weft: nobody has the name '" + std::string(name) + "' now", false);
+    return {.node = found->node, .incarnation = found->incarnation, .serial = found->serial};
+}
+
+}  // namespace detail
+
+node::node(node_options options) : core_(std::make_shared<detail::node_core>(std::move(options))) { core_->open(); }
+node::node(node&&) noexcept = default;
+node& node::operator=(node&& other) noexcept {
+    if (this == &other) return *this;
+    close();
+    core_ = std::move(other.core_);
+    return *this;
+}
+node::~node() { close(); }
+
+void node::close() noexcept {
+    if (core_) core_->close();
+}
+const std::shared_ptr<detail::node_core>& node::core() const {
+    if (!core_) throw error(errc::closed, "weft: this node was moved from", false);
+    return core_;
+}
+const std::string& node::name() const noexcept { return core_->name(); }
+std::uint64_t node::incarnation() const { return core()->incarnation(); }
+node_stats node::stats() const { return core()->stats(); }
+
+}  // namespace weft::cluster

@@ -1,0 +1,346 @@
+#include "cluster/membership.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <weft/cluster/error.hpp>
+#include <weft/cluster/name_lease.hpp>
+#include <weft/deadline.hpp>
+#include <weft/fiber.hpp>
+#include <weft/simulation.hpp>
+#include <weft/stop.hpp>
+
+namespace weft::cluster {
+namespace detail {
+namespace {
+
+std::string nonce() {
+    const auto part = [] { return std::to_string(weft::draw(std::numeric_limits<std::uint32_t>::max())); };
+    return part() + "." + part();
+}
+
+std::optional<owner> owner_in(const std::string& value) {
+    std::istringstream in(value);
+    owner o;
+    if (!(in >> o.node >> o.incarnation >> o.serial)) return std::nullopt;
+    return o;
+}
+
+constexpr std::chrono::seconds to_leave(1);  // chosen: what a node that ends may wait for a store
+
+}  // namespace
+
+membership::membership(membership_options options, membership_events events)
+    : options_(std::move(options)), events_(std::move(events)) {}
+
+std::chrono::nanoseconds membership::margin() const {
+    return std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), options_.lease / 5);
+}
+
+void membership::run(weft::scope& s) {
+    s.spawn([this] { keep(); });
+    s.spawn([this] { guard(); });
+    s.spawn([this] { watch_nodes(); });
+}
+
+std::uint64_t membership::wait_joined(weft::detail::time_point until) {
+    lock held(lock_);
+    changed_.wait_until(held, until, [&] { return incarnation_ != 0 || has_left_; });
+    return incarnation_;
+}
+
+/// Joins, renews, and joins again.
+void membership::keep() {
+    for (;;) {
+        bool is_away = false;
+        {
+            const lock held(lock_);
+            if (has_left_) return;
+            is_away = incarnation_ == 0;
+        }
+        bool went_well = false;
+        try {
+            if (is_away) {
+                went_well = join();
+            } else {
+                renew();
+                went_well = true;
+            }
+        } catch (const std::system_error&) {   // the store is out of reach: again, soon
+        }
+        lock held(lock_);
+        changed_.wait_for(held, went_well ? options_.lease / 3 : options_.lease / 20,
+                          [&] { return has_left_ || (!is_away && incarnation_ == 0); });
+    }
+}
+
+/// \returns whether the node is a member now
+bool membership::join() {
+    std::uint64_t before = 0;
+    {
+        lock held(lock_);
+        changed_.wait(held, [&] { return !is_telling_; });
+        before = std::exchange(lease_, 0);
+    }
+    if (before != 0) options_.store->revoke(before);   // it may still have our key
+    const auto asked_at = options_.store->clock();
+    const auto lease = options_.store->grant(options_.lease);
+    const auto key = "/weft/" + options_.cluster + "/node/" + options_.node;
+    const auto mine = nonce();
+    std::optional<std::uint64_t> token;
+    {
+        const lock held(lock_);
+        lease_ = lease;   // to be revoked, if what follows fails
+    }
+    try {
+        token = options_.store->claim(key, mine, lease);
+    } catch (const std::system_error&) {
+        // It may be done: the nonce tells.
+        const auto now = options_.store->find(key);
+        if (now && now->value == mine) token = now->token;
+    }
+    if (!token) return false;   // an earlier life of this node, or another node of its name, is still there
+    {
+        const lock held(lock_);
+        if (has_left_) return false;
+        is_telling_ = true;
+        valid_until_ = asked_at + options_.lease - margin();
+        incarnation_ = *token;
+        changed_.notify_all();
+    }
+    events_.joined(*token);
+    told();
+    return true;
+}
+
+void membership::renew() {
+    std::uint64_t lease = 0;
+    {
+        const lock held(lock_);
+        lease = lease_;
+    }
+    auto asked_at = options_.store->clock();
+    const auto left = options_.store->renew(lease);
+    if (options_.counts_from_answer) asked_at = options_.store->clock();   // planted
+    if (!left) return fence(lease);
+    const lock held(lock_);
+    if (!is_member(lease)) return;   // MEMBERSHIP-2
+    valid_until_ = std::max(valid_until_, asked_at + *left - margin());
+    changed_.notify_all();
+}
+
+/// Fences the node when its lease may have ended (MEMBERSHIP-1).
+void membership::guard() {
+    lock held(lock_);
+    for (;;) {
+        if (has_left_) return;
+        if (incarnation_ == 0) {
+            changed_.wait(held);
+            continue;
+        }
+        const auto left = valid_until_ - options_.store->clock();
+        if (left > left.zero()) {
+            changed_.wait_for(held, left);
+            continue;
+        }
+        const auto lease = lease_;
+        held.unlock();
+        fence(lease);
+        held.lock();
+    }
+}
+
+/// The node has its names no longer, and is nobody until it has joined again.
+void membership::fence(std::uint64_t lease) {
+    std::map<std::string, std::shared_ptr<held_name>> names;
+    {
+        lock held(lock_);
+        changed_.wait(held, [&] { return !is_telling_; });
+        if (!is_member(lease)) return;
+        is_telling_ = true;
+        incarnation_ = 0;
+        names.swap(held_);
+        changed_.notify_all();
+    }
+    for (const auto& [_, n] : names) n->ended.request_stop();
+    events_.fenced();
+    told();
+}
+
+void membership::told() {
+    const lock held(lock_);
+    is_telling_ = false;
+    changed_.notify_all();
+}
+
+void membership::leave() noexcept {
+    std::map<std::string, std::shared_ptr<held_name>> names;
+    std::uint64_t lease = 0;
+    {
+        const lock held(lock_);
+        has_left_ = true;
+        incarnation_ = 0;
+        names.swap(held_);
+        lease = std::exchange(lease_, 0);
+        changed_.notify_all();
+    }
+    for (const auto& [_, n] : names) n->ended.request_stop();
+    if (lease == 0) return;
+    try {
+        const shield for_a_second(to_leave);
+        weft::with_timeout(to_leave, [&] { options_.store->revoke(lease); });
+    } catch (...) {   // the lease ends by itself
+    }
+}
+
+/// One fiber at a time claims a name, so that each entry of this incarnation is held, or is of a claim that was given up.
+struct membership::claiming_until_return {
+    claiming_until_return(membership& m, const std::string& k) : by(m), key(k) {}
+    ~claiming_until_return() {
+        const lock held(by.lock_);
+        by.claiming_.erase(key);
+        by.changed_.notify_all();
+    }
+    membership& by;
+    const std::string key;
+};
+
+std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_t serial) {
+    const auto key = name_key(name);
+    std::uint64_t lease = 0, incarnation = 0;
+    {
+        lock held(lock_);
+        changed_.wait(held, [&] { return !claiming_.contains(key); });
+        if (held_.contains(key)) return nullptr;
+        claiming_.insert(key);
+        lease = lease_;
+        incarnation = incarnation_;
+    }
+    const claiming_until_return end(*this, key);
+    std::ostringstream value;
+    value << options_.node << ' ' << incarnation << ' ' << serial << ' ' << nonce();
+    for (;;) {
+        {
+            const lock held(lock_);
+            if (!is_member(lease) || incarnation_ != incarnation || options_.store->clock() >= valid_until_)
+                throw error(errc::no_lease,
+                            "weft: node '" + options_.node + "' has no lease now, so it cannot claim '" + std::string(name) + "'",
+                            false);
+        }
+        std::optional<std::uint64_t> token;
+        try {
+            token = options_.store->claim(key, value.str(), lease);
+            if (!token) {
+                const auto now = options_.store->find(key);
+                const auto by = now ? owner_in(now->value) : std::nullopt;
+                if (now && now->value == value.str()) {
+                    token = now->token;   // an earlier try was done, and its answer was lost
+                } else if (by && by->node == options_.node && by->incarnation == incarnation) {
+                    token = options_.store->replace(key, now->token, value.str(),
+                                                    lease);   // of a claim that was given up, or of a release that failed
+                } else if (now) {
+                    return nullptr;
+                }
+            }
+        } catch (const std::system_error&) {   // MEMBERSHIP-3: it is not known; again, until the lease ends
+        }
+        if (!token) {
+            weft::this_fiber::sleep_for(options_.lease / 50);
+            continue;
+        }
+        auto got = std::make_shared<held_name>();
+        got->name = name;
+        got->key = key;
+        got->token = *token;
+        got->incarnation = incarnation;
+        const lock held(lock_);
+        if (!is_member(lease) || incarnation_ != incarnation) continue;   // throws above
+        held_.emplace(key, got);
+        return got;
+    }
+}
+
+void membership::release(held_name& n) noexcept {
+    {
+        const lock held(lock_);
+        const auto found = held_.find(n.key);
+        if (found == held_.end() || found->second.get() != &n) return;
+        held_.erase(found);
+    }
+    n.ended.request_stop();
+    try {
+        const shield for_a_second(to_leave);
+        weft::with_timeout(to_leave, [&] { static_cast<void>(options_.store->remove(n.key, n.token)); });
+    } catch (...) {   // it ends with the lease, and the node may claim it anew
+    }
+}
+
+std::optional<owner> membership::find(std::string_view name) {
+    const auto found = options_.store->find(name_key(name));
+    return found ? owner_in(found->value) : std::nullopt;
+}
+
+bool membership::holds(const held_name& n) noexcept {
+    const lock held(lock_);
+    const auto found = held_.find(n.key);
+    return found != held_.end() && found->second.get() == &n && incarnation_ == n.incarnation &&
+           options_.store->clock() < valid_until_;
+}
+
+/// Tells of each incarnation of another node that has died, once.
+void membership::watch_nodes() {
+    const auto prefix = "/weft/" + options_.cluster + "/node/";
+    std::map<std::string, std::uint64_t> alive;
+    for (;;) {
+        try {
+            const auto now = options_.store->list(prefix);
+            std::map<std::string, std::uint64_t> listed;
+            for (const auto& e : now.entries) listed.emplace(e.key, e.token);
+            for (const auto& [key, token] : alive) {
+                const auto still = listed.find(key);
+                if (still == listed.end() || still->second != token) events_.died(key.substr(prefix.size()), token);
+            }
+            alive = std::move(listed);
+            const auto changes = options_.store->watch(prefix, now.revision + 1);
+            name_change c;
+            while (changes->receive(c)) {
+                const auto known = alive.find(c.now.key);
+                if (known != alive.end() && (c.is_gone || known->second != c.now.token)) {
+                    const auto token = known->second;
+                    alive.erase(known);
+                    events_.died(c.now.key.substr(prefix.size()), token);
+                }
+                if (!c.is_gone) alive[c.now.key] = c.now.token;
+            }
+            return;
+        } catch (const std::system_error&) {   // out of reach, or changes were missed: list anew
+        }
+        weft::this_fiber::sleep_for(options_.lease / 20);
+    }
+}
+
+}  // namespace detail
+
+name_lease::name_lease(std::shared_ptr<detail::membership> by, std::shared_ptr<detail::held_name> what) noexcept
+    : by_(std::move(by)), what_(std::move(what)) {}
+name_lease::name_lease(name_lease&&) noexcept = default;
+name_lease& name_lease::operator=(name_lease&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    by_ = std::move(other.by_);
+    what_ = std::move(other.what_);
+    return *this;
+}
+name_lease::~name_lease() { release(); }
+
+std::string_view name_lease::name() const noexcept { return what_ ? std::string_view(what_->name) : std::string_view(); }
+std::uint64_t name_lease::token() const noexcept { return what_ ? what_->token : 0; }
+bool name_lease::held() const noexcept { return what_ && by_->holds(*what_); }
+std::stop_token name_lease::stop_token() const noexcept { return what_ ? what_->ended.get_token() : std::stop_token(); }
+void name_lease::release() noexcept {
+    if (what_) by_->release(*what_);
+}
+
+}  // namespace weft::cluster

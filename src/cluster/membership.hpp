@@ -1,0 +1,110 @@
+// membership.hpp - that a node is alive, as a store of names says it; and the names that it has.
+//
+// Keys, below /weft/CLUSTER/:  node/NODE = nonce;  name/NAME = NODE INCARNATION SERIAL NONCE.  All are under the node's lease.
+// The token of the node's key is its incarnation.
+//
+//  state    the node                                     leaves by
+//  away     has no lease, or did not get its key yet     a claim of its key -> member
+//  member   has a lease until valid_until_               a renewal that finds it dead, or valid_until_ has passed -> away
+//
+// Invariants
+//   MEMBERSHIP-1  valid_until_ is never later than the end of the lease at the store: it counts from before the request was sent whose
+//             answer it stands on, less a margin, on a clock that runs while the machine sleeps.
+//   MEMBERSHIP-2  A lease that was found dead or late is never used again: names of it are not held, and a late answer to its renewal
+//             changes nothing.
+//   MEMBERSHIP-3  A name is held only by a claim that the store has confirmed, or whose nonce was found in the entry.
+//   MEMBERSHIP-4  Nobody removes or replaces an entry without naming its token.
+//   MEMBERSHIP-5  The node is told of the end of one life before the beginning of the next, and of one thing at a time.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include <weft/cluster/name_store.hpp>
+#include <weft/condition_variable.hpp>
+#include <weft/detail/timeouts.hpp>
+#include <weft/mutex.hpp>
+#include <weft/scope.hpp>
+
+namespace weft::cluster::detail {
+
+/// A name that the node has. `token` is constant.
+struct held_name {
+    std::string name, key;
+    std::uint64_t token = 0, incarnation = 0;
+    std::stop_source ended;
+};
+
+/// Who has a name.
+struct owner {
+    std::string node;
+    std::uint64_t incarnation = 0, serial = 0;
+};
+
+struct membership_options {
+    std::shared_ptr<name_store> store;
+    std::string cluster, node;
+    std::chrono::nanoseconds lease;
+    bool counts_from_answer = false;  // planted: MEMBERSHIP-1 is broken
+};
+
+/// What the membership tells its node, on its own fibers and without its lock.
+struct membership_events {
+    std::function<void(std::uint64_t incarnation)> joined;
+    std::function<void()> fenced;
+    std::function<void(const std::string& node, std::uint64_t incarnation)> died;
+};
+
+class membership : public std::enable_shared_from_this<membership> {
+public:
+    membership(membership_options, membership_events);
+
+    /// Starts its fibers, which end when the scope is stopped.
+    void run(weft::scope&);
+    /// Gives the names and the lease up. \parks for up to a second
+    void leave() noexcept;
+    /// Waits until the node is a member. \returns its incarnation; 0 if it is not by then
+    std::uint64_t wait_joined(weft::detail::time_point until);
+
+    /// \returns the name; null if another one has it \throws error (no_lease)
+    std::shared_ptr<held_name> claim(std::string_view name, std::uint64_t serial);
+    void release(held_name&) noexcept;
+    std::optional<owner> find(std::string_view name);
+    bool holds(const held_name&) noexcept;
+
+private:
+    using lock = std::unique_lock<weft::mutex>;
+    struct claiming_until_return;
+
+    void keep();
+    bool join();
+    void renew();
+    void guard();
+    void fence(std::uint64_t lease);
+    void told();
+    void watch_nodes();
+    std::string name_key(std::string_view name) const { return "/weft/" + options_.cluster + "/name/" + std::string(name); }
+    std::chrono::nanoseconds margin() const;
+    bool is_member(std::uint64_t lease) const noexcept { return lease_ == lease && incarnation_ != 0; }
+
+    const membership_options options_;
+    const membership_events events_;
+
+    weft::mutex lock_;  // guards what follows
+    weft::condition_variable changed_;
+    std::uint64_t lease_ = 0;  // 0: none
+    std::uint64_t incarnation_ = 0;  // 0: away
+    std::chrono::nanoseconds valid_until_{};
+    bool has_left_ = false;
+    bool is_telling_ = false;  // MEMBERSHIP-5
+    std::map<std::string, std::shared_ptr<held_name>> held_;  // by key
+    std::set<std::string> claiming_;  // keys
+};
+
+}  // namespace weft::cluster::detail

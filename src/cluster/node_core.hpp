@@ -1,0 +1,222 @@
+// node_core.hpp - a node: its contacts with other nodes, its exposed actors, and its own fibers.
+//
+// One lock guards contacts, asks, and exposed actors. It is never held while code of users runs, while a message is made or destroyed
+// (its answer_path comes back into the node), or while the transport is used.
+//
+// Fibers: a reader for each of three subscriptions, a ticker, one per exposed actor that waits for its end, and one per actor and
+// sending node while that actor's mailbox is full. They are children of one scope, which close() ends.
+//
+// Invariants
+//   NODE_CORE-1  What a contact sends is published in the order of its numbers: one fiber at a time publishes for it (`is_flushing`).
+//   NODE_CORE-2  An ask is in `asks` from before its frame is queued until it was answered, has failed, or was given up; the code that
+//           removes it decides how it ends.
+//   NODE_CORE-3  When an epoch ends, each ask and each monitor of that epoch is told once, and what was queued is dropped.
+//   NODE_CORE-4  Messages of one contact to one actor are posted in the order received: directly only while none is held back.
+//   NODE_CORE-5  At most `credit` messages of one contact to one actor are held back; more break the rules and end the epoch.
+#pragma once
+
+#include <deque>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include <weft/cluster/node.hpp>
+#include <weft/condition_variable.hpp>
+#include <weft/event.hpp>
+#include <weft/fiber.hpp>
+#include <weft/mutex.hpp>
+#include <weft/scope.hpp>
+
+#include "cluster/batch.hpp"
+#include "cluster/epoch.hpp"
+#include "cluster/membership.hpp"
+
+namespace weft::cluster::detail {
+
+using weft::detail::time_point;
+using wire_message = std::unique_ptr<weft::detail::message>;
+
+/// Planted bugs, for tests that must find them.
+struct node_faults {
+    bool accepts_gaps = false;  // a lost frame does not end the epoch
+    bool compares_nothing = false;  // no beats
+    bool counts_lease_from_answer = false;
+};
+
+/// An ask that waits for its answer, in the frame of the asker.
+struct pending_ask {
+    bool done = false;
+    std::optional<errc> failed;
+    bool maybe_handled = true;
+    std::optional<exit_kind> ended;  // the actor has
+    remote_answer answer;
+    std::string text;
+    weft::condition_variable changed;
+};
+
+/// The room for messages to one actor of another node.
+struct target {
+    std::uint32_t credit;
+    weft::condition_variable room;
+};
+
+/// One actor's messages from one other node.
+struct inbound {
+    std::deque<wire_message> held_back;
+    bool is_admitting = false;  // a fiber posts what is held back
+    std::uint32_t owed = 0;  // credit that was not given back yet
+};
+
+/// What this node knows of one life of another node. Guarded by the node's lock.
+struct contact {
+    contact(std::string n, std::uint64_t i) : name(std::move(n)), incarnation(i) {}
+
+    const std::string name;
+    const std::uint64_t incarnation;
+    epoch numbers;
+    std::uint32_t their_credit = 0;
+    std::map<std::uint64_t, wire_versions> reads;  // by message
+    bool has_left = false;  // said goodbye
+
+    std::deque<byte_vector> ready;  // batches to publish, oldest first
+    std::size_t frames_at = 0;  // if the last of them takes further frames: how many it has
+    bool is_flushing = false;
+
+    std::map<std::uint64_t, std::shared_ptr<target>> targets;  // by serial
+    std::map<std::uint64_t, pending_ask*> asks;  // by id
+    std::multimap<std::uint64_t, sender<exit_reason>> monitors;  // of their actors, by serial
+    std::set<std::uint64_t> monitored;  // our actors
+    std::map<std::uint64_t, std::shared_ptr<inbound>> inbound_of;  // by serial
+    std::size_t answers_owed = 0, waiting = 0;  // asks of theirs; fibers of ours that wait for contact or credit
+
+    bool wants_beat = false;  // they asked for one
+    std::uint64_t reported = 0;  // the last number that we told them we have seen
+    std::uint64_t marked = 0;  // a number whose confirmation is awaited
+    time_point marked_at{}, last_heard{}, expecting_since{}, began{};
+    bool is_suspected = false;
+    weft::condition_variable changed;  // opened, or ended
+
+    bool is_open() const noexcept { return numbers.now() == epoch::phase::open; }
+    /// Whether something is expected of the other node.
+    bool is_expecting() const noexcept {
+        return !asks.empty() || !monitors.empty() || !monitored.empty() || answers_owed > 0 || waiting > 0 ||
+               numbers.sent() > numbers.confirmed();
+    }
+};
+
+struct exposed {
+    exposed(std::uint64_t s, weft::detail::actor_core_ref a, std::span<const wire_entry> e)
+        : serial(s), actor(std::move(a)), entries(e) {}
+
+    const std::uint64_t serial;
+    const weft::detail::actor_core_ref actor;
+    const std::span<const wire_entry> entries;
+    weft::child<void> watcher;
+};
+
+struct ended_actor {
+    exit_kind how;
+    std::string text;
+};
+
+class node_core : public std::enable_shared_from_this<node_core> {
+public:
+    explicit node_core(node_options, const node_faults& = {});
+    ~node_core();
+
+    /// Starts its fibers.
+    void open();
+    void close() noexcept;
+
+    // For references.
+    void send(const remote_address&, const outgoing&);
+    remote_answer ask(const remote_address&, const outgoing&, time_point until);
+    receiver<exit_reason> monitor(const remote_address&);
+    remote_address expose(weft::detail::actor_core_ref, std::span<const wire_entry>);
+    void unexpose(std::uint64_t serial) noexcept;
+    remote_address find(std::string_view node, std::string_view actor, std::span<const wire_entry>, time_point until);
+
+    // For answers to asks of other nodes.
+    void answered(const std::shared_ptr<contact>&, epoch_halves, std::uint64_t id, std::span<const std::byte> bytes,
+                  std::uint32_t version) noexcept;
+    void failed(const std::shared_ptr<contact>&, epoch_halves, std::uint64_t id, std::uint8_t code, exit_kind,
+                std::string_view text) noexcept;
+
+    const std::string& name() const noexcept { return options_.name; }
+    std::uint64_t incarnation();
+    const std::shared_ptr<membership>& names() const;
+    node_stats stats();
+
+private:
+    using lock = std::unique_lock<weft::mutex>;
+
+    // sending.cpp
+    std::shared_ptr<contact> contact_with(const std::string& name, std::uint64_t incarnation);
+    std::shared_ptr<contact> open_contact(lock&, const remote_address&, time_point until);
+    void take_credit(lock&, const std::shared_ptr<contact>&, std::uint64_t serial, time_point until);
+    std::uint32_t version_for(const contact&, const outgoing&) const;
+    void write(byte_vector& into, std::uint64_t serial, const outgoing&, std::uint32_t version) const;
+    void queue_batch(contact&, byte_vector);
+    void queue_frame(contact&, frame_kind, std::span<const std::byte> body);
+    void queue_hello(contact&);
+    void queue_reset(contact&, epoch_halves their);
+    void queue_beat(contact&);
+    void flush(lock&, const std::shared_ptr<contact>&) noexcept;
+    void end_epoch(contact&, errc why, std::string_view text, bool tell);
+    void told_ended(contact&, errc why, std::string_view text);
+    void require_open() const;
+
+    // receiving.cpp
+    void on_batch(const carried&);
+    bool apply(lock&, const std::shared_ptr<contact>&, epoch::step, epoch_halves their);
+    void on_hello(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
+    void on_frames(const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
+    bool on_frame(const std::shared_ptr<contact>&, epoch_halves their, frame_kind, std::span<const std::byte> body);
+    bool on_message(const std::shared_ptr<contact>&, epoch_halves their, byte_reader&, bool asked);
+    void on_beat(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
+    bool on_down(contact&, byte_reader&);
+    bool deliver(const std::shared_ptr<contact>&, const std::shared_ptr<exposed>&, wire_message);
+    void admit(const std::shared_ptr<contact>&, const std::shared_ptr<exposed>&, const std::shared_ptr<inbound>&);
+    void give_credit(lock&, const std::shared_ptr<contact>&, std::uint64_t serial, inbound&, std::uint32_t n);
+    void end_of_ask(pending_ask&);
+
+    // life.cpp
+    void run(weft::scope&);
+    void tick();
+    void tick(lock&, const std::shared_ptr<contact>&, time_point now);
+    void watch(const std::shared_ptr<exposed>&);
+    void begin_life(std::uint64_t incarnation);
+    void end_life();
+    void on_death(const std::string& node, std::uint64_t incarnation);
+    template <class F>
+    void read_each(std::shared_ptr<inbox> node_core::*which, F&& f);
+
+    // finding.cpp
+    void on_find(const carried&);
+    void on_reply(const carried&);
+    void refused_by_transport(std::string_view to);
+
+    const node_options options_;
+    const node_faults faults_;
+    weft::mutex lock_;  // guards what follows
+    bool is_closed_ = false;
+    std::uint64_t incarnation_ = 0;  // 0: none now, since the store of names did not give one
+    std::shared_ptr<inbox> batches_, replies_;  // of this incarnation
+    std::shared_ptr<inbox> finds_;
+    weft::condition_variable life_changed_;
+    std::uint64_t last_half_ = 0, last_serial_ = 0, last_id_ = 0;
+    std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<contact>> contacts_;
+    std::map<std::uint64_t, std::shared_ptr<exposed>> exposed_;
+    std::map<std::uint64_t, ended_actor> ended_;
+    std::map<std::uint64_t, pending_ask*> finding_;
+    node_stats stats_;
+
+    weft::scope* scope_ = nullptr;  // while `root_` runs
+    weft::event started_, closing_;
+    weft::fiber<void> root_;
+    std::shared_ptr<membership> membership_;  // null without a store of names
+};
+
+}  // namespace weft::cluster::detail

@@ -1,0 +1,27 @@
+// subject.hpp - the subjects of a cluster's messages, and how a subscription matches them.
+//
+//  w.CLUSTER.n.TO.TO_INCARNATION.FROM    batches between two nodes (batch.hpp)
+//  w.CLUSTER.f.NODE                      requests for a reference to an actor by its name
+//  w.CLUSTER.r.NODE.INCARNATION          where a node gets what it has asked for, and refusals for want of a subscriber
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft::cluster::detail {
+
+bool subject_matches(std::string_view pattern, std::string_view subject) noexcept;
+
+/// \throws error (bad_name) unless the name has 1 to 64 letters, digits, `-` and `_`
+void require_name(std::string_view what, std::string_view name);
+
+/// Of names that are claimed. \throws error (bad_name) unless it has 1 to 200 letters, digits and `-_./`
+void require_long_name(std::string_view name);
+
+std::string batch_subject(std::string_view cluster, std::string_view to, std::uint64_t incarnation, std::string_view from);
+std::string find_subject(std::string_view cluster, std::string_view node);
+std::string reply_subject(std::string_view cluster, std::string_view node, std::uint64_t incarnation);
+std::string_view last_word(std::string_view subject) noexcept;
+
+}  // namespace weft::cluster::detail

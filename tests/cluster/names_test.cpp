@@ -1,0 +1,271 @@
+// Names: at most one node has one, whatever the store and the network do.
+#include <gmock/gmock.h>
+
+#include <weft/cluster/simulated_names.hpp>
+
+#include "cluster/bank.hpp"
+#include "cluster/node_core.hpp"
+
+using namespace std::chrono_literals;
+using weft::cluster::errc;
+using weft::cluster::node;
+using weft::cluster::simulated_names;
+using weft::cluster::simulated_transport;
+
+namespace {
+
+struct named_nodes {
+    simulated_transport words;
+    simulated_names names{{.least_delay = 1ms, .most_delay = 10ms}};
+    node make(const char* name) {
+        return node({.name = name, .cluster = "bank", .words = words.at(name), .names = names.at(name), .give_up = 60s});
+    }
+    node a = make("a"), b = make("b");
+};
+
+template <class F>
+std::error_code code_of(F&& f) {
+    try {
+        f();
+    } catch (const weft::cluster::error& e) {
+        return e.code();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST(names, have_one_owner) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1)), at_b = t.b.expose(weft::spawn_actor<bank::account>(2));
+        EXPECT_EQ(code_of([&] { (void)t.a.find<bank::account>("bank/ann"); }), errc::unknown_name);
+        auto mine = t.a.claim("bank/ann", at_a);
+        ASSERT_TRUE(mine);
+        EXPECT_TRUE(mine->held());
+        EXPECT_EQ(mine->name(), "bank/ann");
+        EXPECT_FALSE(t.b.claim("bank/ann", at_b));
+        EXPECT_FALSE(t.a.claim("bank/ann", at_a));
+        EXPECT_EQ(t.b.find<bank::account>("bank/ann").ask(bank::balance{}, 1s), 1);
+        weft::this_fiber::sleep_for(60s);
+        EXPECT_TRUE(mine->held());
+        const auto ended = mine->stop_token();
+        mine->release();
+        EXPECT_TRUE(ended.stop_requested());
+        EXPECT_FALSE(mine->held());
+        const auto theirs = t.b.claim("bank/ann", at_b);
+        ASSERT_TRUE(theirs);
+        EXPECT_GT(theirs->token(), mine->token());
+        EXPECT_EQ(t.a.find<bank::account>("bank/ann").ask(bank::balance{}, 1s), 2);
+    });
+}
+
+TEST(names, are_of_actors_that_the_node_exposes) {
+    weft::explore(5, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1));
+        EXPECT_EQ(code_of([&] { (void)t.b.claim("bank/ann", at_a); }), errc::not_exposed);
+        EXPECT_EQ(code_of([&] { (void)t.a.claim("bank ann", at_a); }), errc::bad_name);
+        node c({.name = "c", .cluster = "bank", .words = t.words.at("c")});
+        EXPECT_EQ(code_of([&] { (void)c.find<bank::account>("bank/ann"); }), errc::no_names);
+    });
+}
+
+TEST(names, a_node_that_dies_is_told_once_and_loses_its_names) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1)), at_b = t.b.expose(weft::spawn_actor<bank::account>(2));
+        const auto theirs = t.b.claim("bank/ann", at_b);
+        const auto far = t.a.find<bank::account>("bank/ann");
+        auto end = far.monitor();
+        t.words.kill("b");
+        t.names.cut("b");
+        const auto began = weft::now();
+        const auto why = end.receive();
+        ASSERT_TRUE(why);
+        EXPECT_THAT(why->what(), testing::HasSubstr("its lease has ended"));
+        EXPECT_LT(weft::now() - began, 12s);
+        EXPECT_FALSE(theirs->held());   // before anyone else can have it
+        EXPECT_FALSE(end.receive());
+        EXPECT_EQ(code_of([&] { far.ask(bank::balance{}, 1s); }), errc::node_gone);
+        EXPECT_TRUE(t.a.claim("bank/ann", at_a));
+    });
+}
+
+TEST(names, a_node_without_its_store_fences_itself_and_comes_back_as_another) {
+    weft::explore(20, [] {
+        named_nodes t;
+        auto ann = t.a.expose(weft::spawn_actor<bank::account>({.name = "ann"}, 1));
+        const auto mine = t.a.claim("bank/ann", ann);
+        const auto before = t.a.incarnation();
+        t.names.cut("a");
+        weft::this_fiber::sleep_for(20s);
+        EXPECT_FALSE(mine->held());
+        EXPECT_TRUE(mine->stop_token().stop_requested());
+        EXPECT_EQ(t.a.incarnation(), 0u);
+        EXPECT_EQ(code_of([&] { (void)t.a.find<bank::account>("b", "x", 1s); }), errc::no_lease);
+        t.names.heal("a");
+        weft::this_fiber::sleep_for(20s);
+        EXPECT_GT(t.a.incarnation(), before);
+        EXPECT_EQ((t.b.find<bank::account>("a", "ann", 1s).ask(bank::balance{}, 1s)), 1);
+        EXPECT_EQ(code_of([&] { ann.ask(bank::balance{}, 1s); }), errc::node_gone);   // of the earlier life
+    });
+}
+
+TEST(names, a_store_without_a_leader_lets_owners_stop) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto mine = t.a.claim("bank/ann", t.a.expose(weft::spawn_actor<bank::account>(1)));
+        t.names.lose_leader();
+        weft::this_fiber::sleep_for(5s);
+        EXPECT_TRUE(mine->held());
+        weft::this_fiber::sleep_for(10s);
+        EXPECT_FALSE(mine->held());
+        t.names.recover();
+        weft::this_fiber::sleep_for(20s);
+        EXPECT_NE(t.a.incarnation(), 0u);
+    });
+}
+
+TEST(names, a_store_that_is_away_at_first_is_found_later) {
+    weft::explore(5, [] {
+        simulated_transport words;
+        simulated_names names;
+        names.lose_leader();
+        node a({.name = "a", .cluster = "bank", .words = words.at("a"), .names = names.at("a"), .give_up = 5s});
+        EXPECT_EQ(a.incarnation(), 0u);
+        EXPECT_EQ(code_of([&] { (void)a.expose(weft::spawn_actor<bank::account>(1)); }), errc::no_lease);
+        names.recover();
+        weft::this_fiber::sleep_for(5s);
+        EXPECT_NE(a.incarnation(), 0u);
+        EXPECT_TRUE(a.claim("x", a.expose(weft::spawn_actor<bank::account>(1))));
+    });
+}
+
+namespace {
+
+using weft::cluster::detail::node_core;
+using weft::cluster::detail::node_faults;
+
+void require(bool fact, const char* what) {
+    if (!fact) throw std::runtime_error(what);
+}
+
+/// Where the owner of the name writes. It refuses an older token than it has seen, unless that is planted.
+struct ledger {
+    bool checks_tokens = true;
+    std::uint64_t newest = 0;
+
+    void write(std::uint64_t token) {
+        if (token < newest) {
+            require(checks_tokens, "an earlier owner has written after a later one");
+            return;
+        }
+        newest = token;
+    }
+};
+
+/// Ends its nodes.
+struct open_nodes {
+    ~open_nodes() {
+        for (const auto& n : all) n->close();
+    }
+    std::vector<std::shared_ptr<node_core>> all;
+};
+
+struct contest {
+    node_faults planted{};
+    bool checks_tokens = true;
+    bool freezes = false;
+};
+
+/// Three nodes want one name, and use it, while the store fails, delays, loses answers and its leader, and nodes are cut off or frozen.
+void at_most_one_owner(const contest& how) {
+    simulated_transport words;
+    constexpr weft::cluster::store_faults quick{
+        .least_delay = 1ms, .most_delay = 100ms, .fail_one_in = 20, .lose_answer_one_in = 8};
+    simulated_names names(quick);
+    std::size_t owners = 0;
+    ledger book{.checks_tokens = how.checks_tokens};
+    open_nodes nodes;
+    std::vector<const weft::cluster::name_lease*> leases(3, nullptr);
+    std::set<std::string> frozen;
+    for (const char* name : {"a", "b", "c"}) {
+        nodes.all.push_back(std::make_shared<node_core>(
+            weft::cluster::node_options{
+                .name = name, .cluster = "test", .words = words.at(name), .names = names.at(name), .give_up = 60s},
+            how.planted));
+        nodes.all.back()->open();
+    }
+    const auto wanting = [&](std::size_t i) {
+        auto& me = *nodes.all[i];
+        const auto host = me.name();
+        const auto end = weft::now() + 200s;
+        while (weft::now() < end) {
+            try {
+                const auto at = weft::cluster::detail::expose(me, weft::spawn_actor<bank::account>(1).ref(),
+                                                              weft::cluster::detail::wire_table_of<bank::account>::entries);
+                if (const auto lease = weft::cluster::detail::claim_name(me, "the-one", at)) {
+                    leases[i] = &*lease;
+                    ++owners;
+                    for (int n = 0; n < 40 && lease->held(); ++n) {
+                        for (const auto* other : leases)
+                            require(how.freezes || other == nullptr || other == &*lease || !other->held(),
+                                    "two nodes have the name");
+                        require(lease->token() >= book.newest || how.freezes, "a later owner was there");
+                        // What a frozen process does next waits; here that is the write.
+                        weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(100)));
+                        while (frozen.contains(host)) weft::this_fiber::sleep_for(50ms);
+                        if (how.freezes || lease->held()) book.write(lease->token());
+                        weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(500)));
+                    }
+                    leases[i] = nullptr;
+                }
+            } catch (const weft::cluster::error&) {}
+            weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(3000)));
+        }
+    };
+    weft::with_scope([&](weft::scope& s) {
+        for (std::size_t i = 0; i < nodes.all.size(); ++i) s.spawn([&, i] { wanting(i); });
+        for (int n = 0; n < 12; ++n) {
+            const auto host = nodes.all[weft::draw(3)]->name();
+            const auto what = weft::draw(how.freezes ? 3 : 2);
+            auto slow = quick;
+            slow.most_delay = std::chrono::seconds(weft::draw(10));
+            names.set_faults(host, slow);
+            weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(15'000)));
+            if (what == 0) names.cut(host);
+            if (what == 1) names.lose_leader();
+            if (what == 2) names.freeze(host), words.freeze(host), frozen.insert(host);
+            weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(20'000)));
+            names.heal(host);
+            if (what == 1) names.recover();
+            if (what == 2) names.thaw(host), words.thaw(host), frozen.erase(host);
+            names.set_faults(quick);
+            weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(10'000)));
+        }
+    });
+    require(owners >= 3, "the name was hardly owned: this run shows nothing");
+}
+
+constexpr weft::simulation long_run{.max_steps = 10'000'000};
+
+}  // namespace
+
+TEST(names, at_most_one_node_has_one) {
+    weft::explore(60, [] { at_most_one_owner({}); }, {.runtime = {.simulate = long_run}});
+}
+
+TEST(names, a_lease_that_is_counted_from_the_answer_is_found) {
+    EXPECT_TRUE(weft::find_failure(300, [] { at_most_one_owner({.planted = {.counts_lease_from_answer = true}}); },
+                                   {.runtime = {.simulate = long_run}}));
+}
+
+TEST(names, tokens_keep_a_frozen_owner_out) {
+    weft::explore(60, [] { at_most_one_owner({.freezes = true}); }, {.runtime = {.simulate = long_run}});
+}
+
+TEST(names, a_token_that_is_not_checked_is_found) {
+    EXPECT_TRUE(weft::find_failure(300, [] { at_most_one_owner({.checks_tokens = false, .freezes = true}); },
+                                   {.runtime = {.simulate = long_run}}));
+}

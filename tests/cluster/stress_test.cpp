@@ -1,0 +1,98 @@
+// Several workers at once: sums are right, and every ask ends, also while nodes lose messages and end.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <iostream>
+#include <random>
+
+#include "cluster/bank.hpp"
+
+using namespace std::chrono_literals;
+using weft::cluster::node;
+using weft::cluster::simulated_transport;
+
+namespace {
+
+constexpr int fibers = 16, rounds = 20;
+
+void with_workers(const std::function<void()>& body) { weft::run(body, {.workers = 4}); }
+
+}  // namespace
+
+TEST(cluster_stress, no_deposit_is_lost_or_doubled) {
+    with_workers([] {
+        simulated_transport words;
+        node a({.name = "a", .cluster = "bank", .words = words.at("a"), .credit = 8});
+        node b({.name = "b", .cluster = "bank", .words = words.at("b"), .credit = 8});
+        const auto at_b = b.expose(weft::spawn_actor<bank::account>({.name = "ann", .mailbox = 5}));
+        const auto ann = a.find<bank::account>("b", "ann", 10s);
+        weft::with_scope([&](weft::scope& s) {
+            for (int f = 0; f < fibers; ++f)
+                s.spawn([&, f] {
+                    for (int i = 0; i < rounds; ++i) {
+                        if (f % 2 == 0)
+                            ann.send(bank::deposit{1});
+                        else
+                            ann.ask(bank::deposit{1}, 60s);
+                    }
+                });
+        });
+        EXPECT_EQ(ann.ask(bank::balance{}, 60s), fibers * rounds);
+    });
+}
+
+TEST(cluster_stress, every_ask_ends_while_messages_are_lost_and_nodes_end) {
+    const auto seed = std::random_device{}();
+    std::cout << "seed " << seed << '\n';
+    std::mt19937 random(seed);
+    for (int run = 0; run < 5; ++run) {
+        const auto lose_one_in = 20 + random() % 200;
+        const auto ends_after = std::chrono::milliseconds(random() % 60);
+        with_workers([&] {
+            simulated_transport words({.most_delay = 1ms, .lose_one_in = static_cast<std::uint32_t>(lose_one_in)});
+            node a({.name = "a",
+                    .cluster = "bank",
+                    .words = words.at("a"),
+                    .give_up = 300ms,
+                    .beat = 20ms,
+                    .longest_difference = 40ms,
+                    .credit = 8});
+            auto b = std::make_unique<node>(weft::cluster::node_options{.name = "b",
+                                                                        .cluster = "bank",
+                                                                        .words = words.at("b"),
+                                                                        .give_up = 300ms,
+                                                                        .beat = 20ms,
+                                                                        .longest_difference = 40ms,
+                                                                        .credit = 8});
+            const auto at_b = b->expose(weft::spawn_actor<bank::account>({.name = "ann", .mailbox = 5}));
+            weft::cluster::remote_ref<bank::account> ann;
+            while (!ann) {
+                try {
+                    ann = a.find<bank::account>("b", "ann", 100ms);
+                } catch (const std::exception&) {   // the request was lost
+                }
+            }
+            std::atomic<int> ended = 0;
+            weft::with_scope([&](weft::scope& s) {
+                for (int f = 0; f < fibers; ++f)
+                    s.spawn([&, f] {
+                        for (int i = 0; i < rounds; ++i) {
+                            try {
+                                if (f % 4 == 0)
+                                    static_cast<void>(ann.monitor());
+                                else
+                                    static_cast<void>(ann.ask(bank::balance{}, 200ms));
+                            } catch (const std::exception&) {   // any of the errors that the interface names
+                            }
+                            ++ended;
+                        }
+                    });
+                s.spawn([&] {
+                    weft::this_fiber::sleep_for(ends_after);
+                    b.reset();
+                });
+            });
+            EXPECT_EQ(ended, fibers * rounds);
+        });
+    }
+}
