@@ -53,6 +53,14 @@ if(WEFT_BUILD_bench_nats)
     target_link_libraries(weft_bench_nats PRIVATE weft_nats)
 endif()
 
+# What the nodes of weft::cluster add to a NATS request: weft_bench_cluster nats://127.0.0.1:4222.
+weft_buildable(bench_cluster bench/cluster/bench.cpp weft_cluster weft_nats nlohmann_json::nlohmann_json)
+if(WEFT_BUILD_bench_cluster)
+    add_executable(weft_bench_cluster EXCLUDE_FROM_ALL bench/cluster/bench.cpp)
+    weft_compile_options(weft_bench_cluster)
+    target_link_libraries(weft_bench_cluster PRIVATE weft_cluster weft_nats nlohmann_json::nlohmann_json)
+endif()
+
 # bench/ws compares WebSocket servers: bench/ws/run.
 weft_buildable(bench_ws bench/ws/bench.cpp weft_ws)
 if(WEFT_BUILD_bench_ws)
