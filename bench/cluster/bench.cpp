@@ -1,9 +1,11 @@
-// bench.cpp - how long an ask between two nodes takes beside a bare NATS request, and the CPU time of asks by 100 fibers.
+// bench.cpp - how long an ask between two nodes takes beside a bare NATS request, and the CPU time of asks by
+// 100 fibers.
 //
 //     weft_bench_cluster URL [COUNT [ROUNDS]]
 //
-// URL names a nats-server. Both nodes, and both clients of the bare request, are in this process, on one worker. Prints for each round
-// the medians of COUNT (20000) in microseconds, one at a time, and their ratio; and the CPU microseconds of an ask with 100 at once.
+// URL names a nats-server. Both nodes, and both clients of the bare request, are in this process, on one
+// worker. Prints for each round the medians of COUNT (20000) in microseconds, one at a time, and their ratio;
+// and the CPU microseconds of an ask with 100 at once.
 #include <weft/cluster.hpp>
 #include <weft/cluster/json.hpp>
 #include <weft/cluster/over_nats.hpp>

@@ -133,7 +133,7 @@ private:
 actor_core* current_actor() noexcept;
 
 /// Reports a message that will not be handled and whose sender does not wait.
-void report_dead_letter(std::string_view actor, message& m, dead_letter::cause why) noexcept;
+WEFT_EXPORT void report_dead_letter(std::string_view actor, message& m, dead_letter::cause why) noexcept;
 
 // Monitors, names: relations.cpp.
 

@@ -1,6 +1,7 @@
 // batch.hpp - the bytes of what two nodes send each other.
 //
-//  batch  = version(1) kind(1) incarnation of the sender(8) its half of the epoch(8) the receiver's half(8), then by kind
+//  batch  = version(1) kind(1) incarnation of the sender(8) its half of the epoch(8) the receiver's half(8),
+//           then by kind
 //  hello    credit(4), then for each message that the sender reads: number(8) newest(4) oldest(4)
 //  frames   number of the first(8), then frames: kind(1) body with its length in front(4 + n)
 //  beat     sent(8) seen(8) wants a beat(1)

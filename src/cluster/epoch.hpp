@@ -1,19 +1,24 @@
-// epoch.hpp - the time in which two nodes lose no message of each other; pure logic, without a lock, a clock or a transport.
+// epoch.hpp - the time in which two nodes lose no message of each other; pure logic, without a lock, a clock
+// or a transport.
 //
-// Nothing is transmitted again. Numbers detect that a message was lost or came out of order, and that ends the epoch: whoever waits on
-// the other node is told, and the next message begins a new epoch. So references stay good, as Erlang's process identifiers do.
-// Each side names its own half of an epoch by a number that grows over all epochs of its incarnation.
+// Nothing is transmitted again. Numbers detect that a message was lost or came out of order, and that ends
+// the epoch: those that wait on the other node are told, and the next message begins a new epoch. So
+// references stay good, as Erlang's process identifiers do. Each side names its own half of an epoch by a
+// number that grows over all epochs of its incarnation.
 //
-//  phase    means                                              leaves by
-//  idle     no contact                                         begin -> opening | a first hello -> open
-//  opening  a hello was sent; the other half is not known      hello or numbers that name my half -> open | give up -> idle
-//  open     both halves are known; numbered frames count       see EPOCH-3 -> idle
+//  phase    means                                  leaves by
+//  idle     no contact                             begin -> opening | a first hello -> open
+//  opening  a hello was sent; the other half is    a message that names my half -> open | give up -> idle
+//           not known
+//  open     both halves are known; frames count    see EPOCH-3 -> idle
 //
 // Invariants
-//   EPOCH-1  A numbered frame is accepted only in its own epoch (both halves are equal) and in its place (its number is seen + 1).
+//   EPOCH-1  A numbered frame is accepted only in its own epoch (both halves are equal) and in its place (its
+//            number is seen + 1).
 //   EPOCH-2  If a frame of an epoch was lost, no later frame of that epoch is accepted.
-//   EPOCH-3  An open epoch ends by: a number too high; a beat that names more frames than were seen; a hello with a later half of the
-//            other node; a reset or a goodbye that names both halves; a decision of this node. Once ended it never opens again.
+//   EPOCH-3  An open epoch ends by: a number too high; a beat that names more frames than were seen; a hello
+//            with a later half of the other node; a reset or a goodbye that names both halves; a decision of
+//            this node. Once ended it never opens again.
 //   EPOCH-4  If one side has ended an epoch, and the other sends in it, the other is told by a reset.
 #pragma once
 

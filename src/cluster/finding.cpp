@@ -1,6 +1,7 @@
 // finding.cpp - references to actors by their names, and what the transport could not deliver.
 //
-//  request  subject w.CLUSTER.f.NODE, reply w.CLUSTER.r.ASKER.INCARNATION.f ID: the actor's name, then the numbers of the messages it must take
+//  request  subject w.CLUSTER.f.NODE, reply w.CLUSTER.r.ASKER.INCARNATION.fID: the actor's name, then the
+//           numbers of the messages it must take
 //  answer   to that reply: errc(1; 0: found) incarnation(8) serial(8)
 #include <weft/deadline.hpp>
 #include <weft/simulation.hpp>
@@ -126,7 +127,8 @@ void node_core::on_reply(const carried& m) {
     a.changed.notify_all();
 }
 
-/// No node had the subject of a batch to INCARNATION-NAME: that node has ended, or has lost its server for a moment.
+/// No node had the subject of a batch to INCARNATION-NAME: that node has ended, or has lost its server for a
+/// moment.
 void node_core::refused_by_transport(std::string_view to) {
     const auto dash = to.find('-');
     const auto incarnation = number_in(to.substr(0, dash));

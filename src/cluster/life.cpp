@@ -106,7 +106,8 @@ void node_core::begin_life(std::uint64_t incarnation) {
     life_changed_.notify_all();
 }
 
-/// This node has lost its lease: the others take it for dead, or soon will, so it ends all contact and is a stranger from now on.
+/// This node has lost its lease: the others take it for dead, or soon will, so it ends all contact and is a
+/// stranger from now on.
 void node_core::end_life() {
     std::shared_ptr<inbox> batches, replies;
     const lock guard(lock_);

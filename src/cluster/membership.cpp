@@ -195,7 +195,8 @@ void membership::leave() noexcept {
     }
 }
 
-/// One fiber at a time claims a name, so that each entry of this incarnation is held, or is of a claim that was given up.
+/// One fiber at a time claims a name, so that each entry of this incarnation is held, or is of a claim that
+/// was given up.
 struct membership::claiming_until_return {
     claiming_until_return(membership& m, const std::string& k) : by(m), key(k) {}
     ~claiming_until_return() {

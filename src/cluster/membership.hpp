@@ -1,20 +1,25 @@
 // membership.hpp - that a node is alive, as a store of names says it; and the names that it has.
 //
-// Keys, below /weft/CLUSTER/:  node/NODE = nonce;  name/NAME = NODE INCARNATION SERIAL NONCE.  All are under the node's lease.
-// The token of the node's key is its incarnation.
+// Keys, below /weft/CLUSTER/, all under the node's lease. The token of the node's key is its incarnation.
+//   node/NODE = nonce
+//   name/NAME = NODE INCARNATION SERIAL NONCE
 //
-//  state    the node                                     leaves by
-//  away     has no lease, or did not get its key yet     a claim of its key -> member
-//  member   has a lease until valid_until_               a renewal that finds it dead, or valid_until_ has passed -> away
+//  state    the node                                   leaves by
+//  away     has no lease, or did not get its key yet   a claim of its key -> member
+//  member   has a lease until valid_until_             a renewal that finds it dead -> away
+//                                                      valid_until_ has passed -> away
 //
 // Invariants
-//   MEMBERSHIP-1  valid_until_ is never later than the end of the lease at the store: it counts from before the request was sent whose
-//             answer it stands on, less a margin, on a clock that runs while the machine sleeps.
-//   MEMBERSHIP-2  A lease that was found dead or late is never used again: names of it are not held, and a late answer to its renewal
-//             changes nothing.
-//   MEMBERSHIP-3  A name is held only by a claim that the store has confirmed, or whose nonce was found in the entry.
+//   MEMBERSHIP-1  valid_until_ is never later than the end of the lease at the store: it counts from before
+//                 the request was sent whose answer it stands on, less a margin, on a clock that runs while
+//                 the machine sleeps.
+//   MEMBERSHIP-2  A lease that was found dead or late is never used again: names of it are not held, and a
+//                 late answer to its renewal changes nothing.
+//   MEMBERSHIP-3  A name is held only by a claim that the store has confirmed, or whose nonce was found in
+//                 the entry.
 //   MEMBERSHIP-4  Nobody removes or replaces an entry without naming its token.
-//   MEMBERSHIP-5  The node is told of the end of one life before the beginning of the next, and of one thing at a time.
+//   MEMBERSHIP-5  The node is told of the end of one life before the beginning of the next, and of one thing
+//                 at a time.
 #pragma once
 
 #include <functional>

@@ -1,18 +1,23 @@
 // node_core.hpp - a node: its contacts with other nodes, its exposed actors, and its own fibers.
 //
-// One lock guards contacts, asks, and exposed actors. It is never held while code of users runs, while a message is made or destroyed
-// (its answer_path comes back into the node), or while the transport is used.
+// One lock guards contacts, asks, and exposed actors. It is never held while code of users runs, while a
+// message is made or destroyed (its answer_path comes back into the node), or while the transport is used.
 //
-// Fibers: a reader for each of three subscriptions, a ticker, one per exposed actor that waits for its end, and one per actor and
-// sending node while that actor's mailbox is full. They are children of one scope, which close() ends.
+// Fibers: a reader for each of three subscriptions, a ticker, one per exposed actor that waits for its end,
+// and one per actor and sending node while that actor's mailbox is full. They are children of one scope,
+// which close() ends.
 //
 // Invariants
-//   NODE_CORE-1  What a contact sends is published in the order of its numbers: one fiber at a time publishes for it (`is_flushing`).
-//   NODE_CORE-2  An ask is in `asks` from before its frame is queued until it was answered, has failed, or was given up; the code that
-//           removes it decides how it ends.
-//   NODE_CORE-3  When an epoch ends, each ask and each monitor of that epoch is told once, and what was queued is dropped.
-//   NODE_CORE-4  Messages of one contact to one actor are posted in the order received: directly only while none is held back.
-//   NODE_CORE-5  At most `credit` messages of one contact to one actor are held back; more break the rules and end the epoch.
+//   NODE_CORE-1  What a contact sends is published in the order of its numbers: one fiber at a time publishes
+//                for it (`is_flushing`).
+//   NODE_CORE-2  An ask is in `asks` from before its frame is queued until it was answered, has failed, or
+//                was given up; the code that removes it decides how it ends.
+//   NODE_CORE-3  When an epoch ends, each ask and each monitor of that epoch is told once, and what was
+//                queued is dropped.
+//   NODE_CORE-4  Messages of one contact to one actor are posted in the order received: directly only while
+//                none is held back.
+//   NODE_CORE-5  At most `credit` messages of one contact to one actor are held back; more break the rules
+//                and end the epoch.
 #pragma once
 
 #include <deque>

@@ -94,7 +94,8 @@ void node_core::take_credit(lock& guard, const std::shared_ptr<contact>& c, std:
 
 /// \throws error (bad_version)
 std::uint32_t node_core::version_for(const contact& c, const outgoing& m) const {
-    // A message that no actor of the node reads is refused there: an actor that does may have been exposed since.
+    // A message that no actor of the node reads is refused there: an actor that does may have been exposed
+    // since.
     const auto found = c.reads.find(m.number);
     if (found == c.reads.end()) return m.versions.newest;
     const auto version = std::min(m.versions.newest, found->second.newest);
@@ -106,7 +107,8 @@ std::uint32_t node_core::version_for(const contact& c, const outgoing& m) const 
                 false);
 }
 
-/// Appends the message as frames have it: the actor, the message's number and version, its bytes. \throws error (too_large)
+/// Appends the message as frames have it: the actor, the message's number and version, its bytes. \throws
+/// error (too_large)
 void node_core::write(byte_vector& into, std::uint64_t serial, const outgoing& m, std::uint32_t version) const {
     put(into, serial);
     put(into, m.number);

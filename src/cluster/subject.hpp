@@ -2,7 +2,7 @@
 //
 //  w.CLUSTER.n.TO.TO_INCARNATION.FROM    batches between two nodes (batch.hpp)
 //  w.CLUSTER.f.NODE                      requests for a reference to an actor by its name
-//  w.CLUSTER.r.NODE.INCARNATION          where a node gets what it has asked for, and refusals for want of a subscriber
+//  w.CLUSTER.r.NODE.INCARNATION.*        answers to what a node has asked for, and refusals by the transport
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,8 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// Whether brackets are nested deeper than `most`. Looks at bytes only, since nlohmann's parser recurses where a
-/// fiber's stack is small.
+/// Whether brackets are nested deeper than `most`. Looks at bytes only, since nlohmann's parser recurses
+/// where a fiber's stack is small.
 [[nodiscard]] bool is_deeper(std::string_view text, unsigned most) noexcept;
 
 /// \throws  bad_answer unless it is one JSON object.

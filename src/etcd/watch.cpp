@@ -10,7 +10,8 @@
 //
 // Invariants
 //   WATCH-1  Every event below `next` has been stored in the channel, once, and none at or above it has.
-//            It moves once for an object, when all its events are stored; etcd never parts those of a revision.
+//            It moves once for an object, when all its events are stored; etcd never parts those of a
+//            revision.
 //   WATCH-2  A connection asks from `next` on, and what comes below it nevertheless is dropped.
 //   WATCH-3  Nothing is read while events wait for room, so a slow receiver slows the server's connection.
 #include <weft/etcd/watch.hpp>

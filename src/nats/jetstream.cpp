@@ -174,7 +174,8 @@ std::vector<delivery> jetstream::pull(std::string_view stream, std::string_view 
     return all;
 }
 
-/// $JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]
+/// $JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<delivered>.<stream seq>.<consumer
+/// seq>.<time>.<pending>[.<token>]
 delivery_info delivery::info() const {
     std::vector<std::string_view> tokens;
     std::string_view rest = message_.reply;

@@ -77,8 +77,8 @@ void require(bool fact, const char* what) {
     if (!fact) throw std::runtime_error(what);
 }
 
-/// Sends numbers while messages are lost, and checks what an epoch promises: what was received is in order and without a gap until the
-/// monitor says that the contact was lost, once; and then contact comes again.
+/// Sends numbers while messages are lost, and checks what an epoch promises: what was received is in order
+/// and without a gap until the monitor says that the contact was lost, once; and then contact comes again.
 void loses_nothing_in_silence(const node_faults& planted) {
     pair_of_nodes t({.least_delay = 1ms, .most_delay = 20ms}, planted);
     auto end = t.there.monitor();

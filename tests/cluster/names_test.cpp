@@ -179,7 +179,8 @@ struct contest {
     bool freezes = false;
 };
 
-/// Three nodes want one name, and use it, while the store fails, delays, loses answers and its leader, and nodes are cut off or frozen.
+/// Three nodes want one name, and use it, while the store fails, delays, loses answers and its leader, and
+/// nodes are cut off or frozen.
 void at_most_one_owner(const contest& how) {
     simulated_transport words;
     constexpr weft::cluster::store_faults quick{

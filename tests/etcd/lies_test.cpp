@@ -1,4 +1,5 @@
-// lies_test.cpp - servers that are none of etcd: garbage, half answers, deep and huge JSON, answers that are lost.
+// lies_test.cpp - servers that are none of etcd: garbage, half answers, deep and huge JSON, answers that are
+// lost.
 #include <weft/etcd/client.hpp>
 
 #include <gmock/gmock.h>
@@ -26,7 +27,8 @@ using namespace std::chrono_literals;
 using weft::etcd::etcd_errc;
 namespace etcd = weft::etcd;
 
-/// Answers the n-th request with the n-th text, byte for byte, and closes; all that come later with the last one.
+/// Answers the n-th request with the n-th text, byte for byte, and closes; all that come later with the last
+/// one.
 class liar {
 public:
     explicit liar(std::vector<std::string> answers) : answers_(std::move(answers)) {

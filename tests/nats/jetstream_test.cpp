@@ -1,4 +1,5 @@
-// jetstream_test.cpp - JetStream of a new server where WEFT_NEW_NATS_SERVER names one, and its refusal by an old one.
+// jetstream_test.cpp - JetStream of a new server where WEFT_NEW_NATS_SERVER names one, and its refusal by an
+// old one.
 #include <weft/nats/jetstream.hpp>
 
 #include <gmock/gmock.h>

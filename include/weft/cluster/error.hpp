@@ -41,13 +41,15 @@ struct std::is_error_code_enum<weft::cluster::errc> : std::true_type {};
 
 namespace weft::cluster {
 
-/// What sends and asks to other nodes throw, besides timeout_error, cancelled and actor_gone. what() names the node.
+/// What sends and asks to other nodes throw, besides timeout_error, cancelled and actor_gone. what() names
+/// the node.
 class WEFT_EXPORT error : public std::system_error {
 public:
     error(errc why, const std::string& what, bool maybe_handled)
         : std::system_error(make_error_code(why), what), maybe_handled_(maybe_handled) {}
 
-    /// Whether the other actor may have handled the message, or may still do so. If false, it was not handled.
+    /// Whether the other actor may have handled the message, or may still do so. If false, it was not
+    /// handled.
     [[nodiscard]] bool maybe_handled() const noexcept { return maybe_handled_; }
 
 private:

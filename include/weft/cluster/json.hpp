@@ -1,7 +1,8 @@
 // json.hpp - messages that nlohmann's JSON library converts, written as CBOR.
 //
 // It needs <nlohmann/json.hpp> (nlohmann-json3-dev). A message has to_json() and from_json() functions, or
-// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT, which gives new fields a value that old senders do not know.
+// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT, which gives new fields a value that old senders do not
+// know.
 #pragma once
 
 #include <weft/detail/requirements.hpp>

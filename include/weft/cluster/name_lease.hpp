@@ -19,9 +19,10 @@ struct held_name;
 
 /// A name that was claimed by node::claim(). Move-only; its destructor releases the name.
 ///
-/// What is promised: at most one node whose clock runs, and whose process is not stopped, has held() true for a name. A process that
-/// was stopped may act once, when it goes on, on what it had looked at before. So what an owner does to the outside should carry the
-/// token, and the place where it arrives should refuse a token older than one that it has seen.
+/// What is promised: at most one node whose clock runs, and whose process is not stopped, has held() true for
+/// a name. A process that was stopped may act once, when it goes on, on what it had looked at before. So what
+/// an owner does to the outside should carry the token, and the place where it arrives should refuse a token
+/// older than one that it has seen.
 class WEFT_EXPORT name_lease {
 public:
     /// Internal: for weft's own parts.
@@ -38,7 +39,8 @@ public:
     [[nodiscard]] bool held() const noexcept;
     /// Is stopped when this node does not have the name any more.
     [[nodiscard]] std::stop_token stop_token() const noexcept;
-    /// Gives the name up, so that others can claim it at once. \parks until the store has answered, for up to a second
+    /// Gives the name up, so that others can claim it at once. \parks until the store has answered, for up to
+    /// a second
     void release() noexcept;
 
 private:

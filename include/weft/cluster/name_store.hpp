@@ -17,7 +17,8 @@ namespace weft::cluster {
 /// An entry of a name_store.
 struct stored {
     std::string key, value;
-    /// The revision of the store at which the entry was made or replaced: larger than all tokens before, of any key.
+    /// The revision of the store at which the entry was made or replaced: larger than all tokens before, of
+    /// any key.
     std::uint64_t token = 0;
 };
 
@@ -38,16 +39,17 @@ public:
     virtual void close() noexcept = 0;
 };
 
-/// A linearizable store with leases: etcd, or a simulated one (simulated_names.hpp). A call that throws std::system_error may have been
-/// done, or may still be done later. All fibers may use it at once; all functions but clock() park until the store has answered, and
-/// throw weft::cancelled.
+/// A linearizable store with leases: etcd, or a simulated one (simulated_names.hpp). A call that throws
+/// std::system_error may have been done, or may still be done later. All fibers may use it at once; all
+/// functions but clock() park until the store has answered, and throw weft::cancelled.
 class WEFT_EXPORT name_store {
 public:
     virtual ~name_store() = default;
 
     /// A clock that runs while the machine sleeps, too.
     [[nodiscard]] virtual std::chrono::nanoseconds clock() const noexcept = 0;
-    /// \returns a lease that lasts for so long after the call or its last renewal, and longer if the store has had trouble.
+    /// \returns a lease that lasts for so long after the call or its last renewal, and longer if the store
+    ///          has had trouble.
     virtual std::uint64_t grant(std::chrono::nanoseconds ttl) = 0;
     /// \returns how long the lease lasts from now on; empty if it has ended: it never comes back.
     virtual std::optional<std::chrono::nanoseconds> renew(std::uint64_t lease) = 0;
@@ -57,7 +59,8 @@ public:
     /// Makes an entry that lives as long as the lease.
     /// \returns the token; empty if the key has an entry, or if the lease has ended.
     virtual std::optional<std::uint64_t> claim(std::string_view key, std::string_view value, std::uint64_t lease) = 0;
-    /// Replaces an entry that has this token. \returns the new token; empty if it has another one, or is gone.
+    /// Replaces an entry that has this token. \returns the new token; empty if it has another one, or is
+    /// gone.
     virtual std::optional<std::uint64_t> replace(std::string_view key, std::uint64_t token, std::string_view value,
                                                  std::uint64_t lease) = 0;
     /// Removes an entry that has this token. \returns whether there was one

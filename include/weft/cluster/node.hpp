@@ -23,18 +23,22 @@ struct node_options {
     std::string name;     ///< 1 to 64 letters, digits, '-' and '_'; unique in the cluster
     std::string cluster;  ///< nodes of other clusters on the same server are not seen
     std::shared_ptr<transport> words = {};  ///< required
-    /// Who lives and who has which name. Without it a node is taken for dead by its silence, and there are no names of the cluster.
+    /// Who lives and who has which name. Without it a node is taken for dead by its silence, and there are no
+    /// names of the cluster.
     std::shared_ptr<name_store> names = {};
-    /// How long the node is taken to live without a word to the store; at least two seconds. It is renewed every third of that, and
-    /// the node gives its names up a fifth of it, and at least a second, before it ends.
+    /// How long the node is taken to live without a word to the store; at least two seconds. It is renewed
+    /// every third of that, and the node gives its names up a fifth of it, and at least a second, before it
+    /// ends.
     std::chrono::nanoseconds lease = std::chrono::seconds(10);
-    /// The contact with a node from which nothing is heard for so long, while something is expected of it, is lost.
+    /// The contact with a node from which nothing is heard for so long, while something is expected of it, is
+    /// lost.
     std::chrono::nanoseconds give_up = std::chrono::seconds(30);
     /// How often nodes compare what was sent with what was seen, while that matters.
     std::chrono::nanoseconds beat = std::chrono::milliseconds(500);
     /// How old a difference may get before it counts as a loss.
     std::chrono::nanoseconds longest_difference = std::chrono::seconds(1);
-    /// How many messages to one actor may be under way from one other node: sent, and not yet in its mailbox. 2 to 65536.
+    /// How many messages to one actor may be under way from one other node: sent, and not yet in its mailbox.
+    /// 2 to 65536.
     std::uint32_t credit = 64;
     /// At most transport::max_payload() less 4 KiB.
     std::size_t max_message_bytes = (std::size_t{1} << 20) - 4096;
@@ -58,8 +62,8 @@ struct node_stats {
 ///     int cents = bob.ask(account::balance{}, 1s);
 class WEFT_EXPORT node {
 public:
-    /// \parks  with a store of names: until the node has a lease, for up to give_up. If it has none by then, it goes on trying, and what
-    ///         needs a lease throws error (no_lease) meanwhile.
+    /// \parks  with a store of names: until the node has a lease, for up to give_up. If it has none by then,
+    ///         it goes on trying, and what needs a lease throws error (no_lease) meanwhile.
     /// \throws error (bad_name); std::invalid_argument for other options; what the transport throws.
     explicit node(node_options);
     node(node&&) noexcept;
@@ -67,8 +71,8 @@ public:
     /// As close(). \parks
     ~node();
 
-    /// Lets other nodes send the actor what its class lists in `remote`, and find it by its name, if it has one. It is held until
-    /// it ends, is unexposed, or the node is closed.
+    /// Lets other nodes send the actor what its class lists in `remote`, and find it by its name, if it has
+    /// one. It is held until it ends, is unexposed, or the node is closed.
     /// \throws error (closed); actor_gone
     template <class A>
     remote_ref<A> expose(const actor_ref<A>& actor) {
@@ -78,9 +82,11 @@ public:
     void unexpose(const remote_ref<A>& actor) noexcept {
         detail::unexpose(*core(), actor.address());
     }
-    /// Asks a node, which may be this one, for its actor of that name. The limit is a duration or a point in time.
+    /// Asks a node, which may be this one, for its actor of that name. The limit is a duration or a point in
+    /// time.
     /// \parks   until the node has answered.
-    /// \throws  error: unreachable if no node has that name; not_exposed; wrong_actor. timeout_error; weft::cancelled.
+    /// \throws  error: unreachable if no node has that name; not_exposed; wrong_actor. timeout_error;
+    ///          weft::cancelled.
     template <class A, weft::detail::time_limit Limit>
     [[nodiscard]] remote_ref<A> find(std::string_view on, std::string_view actor, const Limit& limit) {
         return {core(), detail::find(*core(), on, actor, detail::wire_table_of<A>::entries, weft::detail::deadline_of(limit))};
@@ -99,7 +105,8 @@ public:
     }
     /// \returns  the actor that has a name of the cluster now.
     /// \parks    until the store has answered.
-    /// \throws   error: unknown_name, no_names, bad_name; std::system_error if the store is out of reach; weft::cancelled.
+    /// \throws   error: unknown_name, no_names, bad_name; std::system_error if the store is out of reach;
+    ///           weft::cancelled.
     template <class A>
     [[nodiscard]] remote_ref<A> find(std::string_view name) {
         return {core(), detail::find_name(*core(), name)};

@@ -23,7 +23,8 @@ namespace weft::cluster {
 /// A name_store in etcd 3.4 or later. A token is the revision at which the key was written.
 ///
 ///     auto names = std::make_shared<weft::cluster::etcd_names>(
-///         weft::etcd::client_options{.endpoints = {"http://e1:2379"}, .request_limit = std::chrono::seconds(2)});
+///         weft::etcd::client_options{.endpoints = {"http://e1:2379"}, .request_limit =
+///         std::chrono::seconds(2)});
 ///
 /// A request_limit of a fifth of node_options::lease lets a node ask several members before its lease ends.
 class etcd_names final : public name_store {

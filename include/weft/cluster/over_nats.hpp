@@ -16,10 +16,12 @@
 
 namespace weft::cluster {
 
-/// A transport over a NATS client of its own. Any nats-server from 2.2 on serves it, also several as one cluster.
+/// A transport over a NATS client of its own. Any nats-server from 2.2 on serves it, also several as one
+/// cluster.
 ///
-///     auto words = std::make_shared<weft::cluster::nats_transport>(weft::nats::client_options{.servers = {"nats://n1", "nats://n2"}});
-///     weft::cluster::node me({.name = "a1", .cluster = "bank", .words = words});
+///     auto words = std::make_shared<weft::cluster::nats_transport>(weft::nats::client_options{.servers =
+///     {"nats://n1", "nats://n2"}}); weft::cluster::node me({.name = "a1", .cluster = "bank", .words =
+///     words});
 class nats_transport final : public transport {
 public:
     explicit nats_transport(nats::client_options options = {}) : client_(std::move(options)) {}
@@ -28,14 +30,16 @@ public:
     void publish(std::string_view subject, std::string_view reply, std::span<const std::byte> payload) override {
         client_.publish(subject, {reinterpret_cast<const char*>(payload.data()), payload.size()}, {.reply = reply});
     }
-    /// \parks  until the server knows of the subscription, for up to two seconds: a client without a connection tells it later.
+    /// \parks  until the server knows of the subscription, for up to two seconds: a client without a
+    ///         connection tells it later.
     std::unique_ptr<inbox> subscribe(std::string_view subject, std::string_view queue) override {
         auto made = std::make_unique<box>(client_.subscribe(subject, {.queue = std::string(queue)}));
         std::error_code later;
         client_.flush(std::chrono::seconds(2), later);
         return made;
     }
-    /// \returns what the server has said; without a connection 1 MiB, which is what servers say unless they are told otherwise.
+    /// \returns what the server has said; without a connection 1 MiB, which is what servers say unless they
+    ///          are told otherwise.
     [[nodiscard]] std::size_t max_payload() const noexcept override {
         constexpr std::size_t usual = std::size_t{1} << 20;
         try {

@@ -12,12 +12,13 @@
 
 namespace weft::cluster {
 
-/// A reference to an actor of the cluster: of another node or of this one. Node::expose() and node::find() give it. It is a type of its
-/// own, since what is sent between nodes may be lost, and since an ask must have a limit. Copies name the same actor; it does not keep
-/// the actor alive.
+/// A reference to an actor of the cluster: of another node or of this one. Node::expose() and node::find()
+/// give it. It is a type of its own, since what is sent between nodes may be lost, and since an ask must have
+/// a limit. Copies name the same actor; it does not keep the actor alive.
 ///
-/// What is promised: messages of one fiber to one actor are handled in the order sent, each at most once. If one is lost, none that was
-/// sent after it in the same epoch (docs/design/cluster.md) is handled, and monitors are told `node_gone`.
+/// What is promised: messages of one fiber to one actor are handled in the order sent, each at most once. If
+/// one is lost, none that was sent after it in the same epoch (docs/design/cluster.md) is handled, and
+/// monitors are told `node_gone`.
 template <class A>
 class remote_ref {
 public:
@@ -26,10 +27,10 @@ public:
     remote_ref(std::shared_ptr<detail::node_core> by, detail::remote_address to) : by_(std::move(by)), to_(std::move(to)) {}
 
     /// Sends a message.
-    /// \parks   until there is contact with the node, while node_options::credit messages to this actor are under way, and while the
-    ///          transport holds too much.
-    /// \throws  error: unreachable, bad_version, too_large, closed: nothing was sent; node_gone: the contact was lost while it waited,
-    ///          and nothing was sent. weft::cancelled.
+    /// \parks   until there is contact with the node, while node_options::credit messages to this actor are
+    ///          under way, and while the transport holds too much.
+    /// \throws  error: unreachable, bad_version, too_large, closed: nothing was sent; node_gone: the contact
+    ///          was lost while it waited, and nothing was sent. weft::cancelled.
     template <class M>
         requires detail::remotely_takes<A, M>
     void send(const M& m) const {
@@ -45,8 +46,8 @@ public:
         const auto answer = detail::remote_ask(*by_, to_, detail::outgoing::of(m), weft::detail::deadline_of(limit));
         if constexpr (!std::is_void_v<R>) return R(wire_format<R>::read(answer.bytes, answer.version));
     }
-    /// \returns a receiver that gets the reason once the actor has ended, or once the contact with its node was lost (then
-    ///          exit_reason::failure is an error), and is closed then.
+    /// \returns a receiver that gets the reason once the actor has ended, or once the contact with its node
+    ///          was lost (then exit_reason::failure is an error), and is closed then.
     /// \parks   until there is contact with the node. \throws as send()
     [[nodiscard]] receiver<exit_reason> monitor() const { return detail::remote_monitor(*by_, to_); }
 

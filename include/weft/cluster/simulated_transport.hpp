@@ -17,8 +17,9 @@ namespace detail {
 struct simulated_words;
 }
 
-/// What happens to messages. Random numbers come from weft::draw() and times from the runtime's clock, so in a simulated runtime the
-/// seed decides and waiting takes no real time. See net::simulated_network, which is the same for streams.
+/// What happens to messages. Random numbers come from weft::draw() and times from the runtime's clock, so in
+/// a simulated runtime the seed decides and waiting takes no real time. See net::simulated_network, which is
+/// the same for streams.
 struct transport_faults {
     std::chrono::nanoseconds least_delay = {};  ///< the delay of a message is drawn from least_delay to most_delay
     std::chrono::nanoseconds most_delay = {};

@@ -18,7 +18,8 @@ struct carried {
     std::string subject;
     std::string reply;  ///< the subject of the sender for an answer; may be empty
     std::vector<std::byte> payload;
-    /// No node has subscribed to the subject of a message that was sent with `reply`. `subject` is that reply, and there is no payload.
+    /// No node has subscribed to the subject of a message that was sent with `reply`. `subject` is that
+    /// reply, and there is no payload.
     bool no_responders = false;
 };
 
@@ -32,9 +33,10 @@ public:
     virtual void close() noexcept = 0;
 };
 
-/// Carries messages between nodes: NATS, or a simulated one (simulated_transport.hpp). Messages may be lost. Those of one sender to
-/// one subject arrive in the order sent. Subjects are words with dots between them; in a subscription `*` stands for one word and `>`,
-/// as the last word, for the rest. All fibers may use it at once.
+/// Carries messages between nodes: NATS, or a simulated one (simulated_transport.hpp). Messages may be lost.
+/// Those of one sender to one subject arrive in the order sent. Subjects are words with dots between them; in
+/// a subscription `*` stands for one word and `>`, as the last word, for the rest. All fibers may use it at
+/// once.
 class WEFT_EXPORT transport {
 public:
     virtual ~transport() = default;

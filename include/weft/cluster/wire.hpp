@@ -14,8 +14,8 @@
 
 namespace weft::cluster {
 
-/// The versions of a message that a program can read. It writes each of them, too, so that programs of two releases understand each
-/// other: the newest that both know is used.
+/// The versions of a message that a program can read. It writes each of them, too, so that programs of two
+/// releases understand each other: the newest that both know is used.
 struct wire_versions {
     std::uint32_t newest;
     std::uint32_t oldest;
@@ -27,18 +27,19 @@ struct wire_versions {
     friend constexpr bool operator==(const wire_versions&, const wire_versions&) noexcept = default;
 };
 
-/// The name and the versions of a message between nodes; WEFT_WIRE specialises it. The C++ name of a type never leaves its program.
+/// The name and the versions of a message between nodes; WEFT_WIRE specialises it. The C++ name of a type
+/// never leaves its program.
 template <class T>
 struct wire_name;
 
-/// How a T is written and read: `static void write(const T&, std::uint32_t version, std::vector<std::byte>&)` appends, and
-/// `static T read(std::span<const std::byte>, std::uint32_t version)` throws for bytes that are no T. <weft/cluster/json.hpp> has one for
-/// what nlohmann's JSON library converts; specialise it for others.
+/// How a T is written and read: `static void write(const T&, std::uint32_t version, std::vector<std::byte>&)`
+/// appends, and `static T read(std::span<const std::byte>, std::uint32_t version)` throws for bytes that are
+/// no T. <weft/cluster/json.hpp> has one for what nlohmann's JSON library converts; specialise it for others.
 template <class T>
 struct wire_format;
 
-/// Names a message: `WEFT_WIRE(account::deposit, "bank.deposit", 2)`, or `(..., 2, 1)` if version 1 can be read and written, too. It
-/// stands outside of any namespace.
+/// Names a message: `WEFT_WIRE(account::deposit, "bank.deposit", 2)`, or `(..., 2, 1)` if version 1 can be
+/// read and written, too. It stands outside of any namespace.
 #define WEFT_WIRE(Type, Name, ...)                                                                                               \
     template <>                                                                                                                  \
     struct weft::cluster::wire_name<Type> {                                                                                      \
@@ -46,7 +47,8 @@ struct wire_format;
         static constexpr weft::cluster::wire_versions versions{__VA_ARGS__};                                                     \
     }
 
-/// The messages that an actor takes from other nodes: `using remote = weft::cluster::messages<deposit, balance>;` in its class.
+/// The messages that an actor takes from other nodes: `using remote = weft::cluster::messages<deposit,
+/// balance>;` in its class.
 template <class... Ms>
 struct messages {};
 

@@ -67,8 +67,8 @@ struct member {
 ///     db.put("greeting", "hello");
 ///     if (auto found = db.get("greeting")) std::cout << found->value;
 ///
-/// It is created and destroyed inside a runtime; any fiber or thread may call its members at any time. Leases and
-/// watchers that it made may outlive it.
+/// It is created and destroyed inside a runtime; any fiber or thread may call its members at any time. Leases
+/// and watchers that it made may outlive it.
 ///
 /// A request goes to the endpoint that has answered last, and on to the next, once round, if it cannot be
 /// reached or has no leader. A write whose answer was lost is not repeated: it may have been done, and
@@ -104,8 +104,8 @@ public:
     /// Forgets what the store was before `revision`. \throws  etcd_errc::compacted if it was forgotten before.
     void compact(revision_number revision) const;
 
-    /// Makes a lease that ends after `ttl`, rounded up to seconds, if it is not renewed. An etcd::lease renews
-    /// itself.
+    /// Makes a lease that ends after `ttl`, rounded up to seconds, if it is not renewed. An etcd::lease
+    /// renews itself.
     ///
     /// \param id  0: the server chooses.
     granted_lease grant(std::chrono::nanoseconds ttl, lease_id id = 0) const;
@@ -113,7 +113,8 @@ public:
     void revoke(lease_id id) const;
     /// Renews a lease.
     ///
-    /// \param limit  for one endpoint, instead of request_limit: a short lease must get to the next one in time.
+    /// \param limit  for one endpoint, instead of request_limit: a short lease must get to the next one in
+    ///               time.
     /// \returns  for how long; empty if the lease is dead.
     std::optional<std::chrono::seconds> keep_alive_once(lease_id id, std::optional<std::chrono::nanoseconds> limit = {}) const;
     /// \returns  what is left of a lease; empty if the lease is dead.

@@ -33,7 +33,8 @@ struct lease_state {
 WEFT_EXPORT std::chrono::nanoseconds boot_time() noexcept;
 
 struct lease_options {
-    /// Whether the destructor tells the server that the lease is over. If not, its keys stay until it expires.
+    /// Whether the destructor tells the server that the lease is over. If not, its keys stay until it
+    /// expires.
     bool revoke_at_end = true;
     /// What valid_until() counts by.
     std::function<std::chrono::nanoseconds()> clock = boot_time;
@@ -45,8 +46,8 @@ struct lease_options {
 ///     db.put("workers/a1", "here", {.lease = mine.id()});
 ///     work_until(mine.get_stop_token());
 ///
-/// It is lost if the server says that it is dead, or if valid_until() has passed without an answer. It does not
-/// come back then. A fiber that must not act without it looks at valid_until() itself before it acts: no
+/// It is lost if the server says that it is dead, or if valid_until() has passed without an answer. It does
+/// not come back then. A fiber that must not act without it looks at valid_until() itself before it acts: no
 /// notice can be in time for a machine that slept.
 class WEFT_EXPORT lease {
 public:

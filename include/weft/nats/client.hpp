@@ -74,7 +74,8 @@ struct client_options {
     std::size_t max_message_bytes = std::size_t{64} << 20;  ///< a larger message ends the connection
     std::string inbox_prefix = "_INBOX";  ///< of the subjects to which answers come
     bool echo = true;  ///< whether subscriptions get what this client publishes
-    /// Is told what happens, on a fiber of the client. It must not wait for the client, and what it throws is dropped.
+    /// Is told what happens, on a fiber of the client. It must not wait for the client, and what it throws is
+    /// dropped.
     std::function<void(const event&)> on_event = {};
     /// Opens the connections, instead of tcp::stream::connect(): through a tunnel, or a
     /// net::simulated_network. It runs within connect_timeout; it may park and throw.
@@ -153,11 +154,12 @@ private:
 ///
 /// It is created and destroyed inside a runtime; any fiber or thread may call its members. It connects at
 /// once, without waiting; what is published before it has connected is kept, up to pending_bytes. When the
-/// connection is lost it connects again, and subscribes again. NATS delivers at most once: what was on its way
-/// is lost, and what this client knows of that is told by on_event. See docs/guide/25-nats.md.
+/// connection is lost it connects again, and subscribes again. NATS delivers at most once: what was on its
+/// way is lost, and what this client knows of that is told by on_event. See docs/guide/25-nats.md.
 class WEFT_EXPORT client {
 public:
-    /// \throws  std::invalid_argument naming the option; error for an nkey; std::logic_error outside a runtime.
+    /// \throws  std::invalid_argument naming the option; error for an nkey; std::logic_error outside a
+    ///          runtime.
     explicit client(client_options options = {});
     /// As close(), and waits for the fibers of the client.
     ~client();

@@ -99,7 +99,8 @@ struct pull_options {
 
 /// JetStream of the server that a client is connected to. The client must stay as long.
 ///
-/// \throws  error: server_too_old, jetstream_error with the server's reason, and what client::request() throws.
+/// \throws  error: server_too_old, jetstream_error with the server's reason, and what client::request()
+///          throws.
 class WEFT_EXPORT jetstream {
 public:
     /// \throws  error of server_too_old below 2.12.3, which loses acknowledged messages; of not_connected.

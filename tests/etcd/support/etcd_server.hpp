@@ -58,7 +58,8 @@ public:
     std::string peer() const { return "http://127.0.0.1:" + std::to_string(peer_port_); }
     const std::string& name() const noexcept { return name_; }
 
-    /// Starts it, again on the same ports and with its data. Returns when it serves; a member of a cluster may not yet.
+    /// Starts it, again on the same ports and with its data. Returns when it serves; a member of a cluster
+    /// may not yet.
     void start() {
         launch();
         wait_until_it_serves();

@@ -81,7 +81,8 @@ struct wire_entry {
     std::uint64_t number;
     std::string_view name;
     wire_versions versions;
-    /// \throws what the format throws for bytes that are no such message; `to` is taken only if it does not throw
+    /// \throws what the format throws for bytes that are no such message; `to` is taken only if it does not
+    ///         throw
     std::unique_ptr<weft::detail::message> (*make)(std::span<const std::byte>, std::uint32_t version,
                                                    std::unique_ptr<answer_path>& to);
 };

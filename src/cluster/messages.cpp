@@ -1,0 +1,210 @@
+// messages.cpp - messages from other nodes, on their way to the mailboxes of this one; and the answers.
+#include <weft/deadline.hpp>
+#include <weft/simulation.hpp>
+
+#include <algorithm>
+
+#include "actor/actor_core.hpp"
+#include "cluster/node_core.hpp"
+
+namespace weft::cluster::detail {
+namespace {
+
+/// The way back to an asker on another node.
+class path_to_contact final : public answer_path {
+public:
+    path_to_contact(std::shared_ptr<node_core> by, std::shared_ptr<contact> to, epoch_halves of, std::uint64_t id,
+                    time_point until)
+        : by_(std::move(by)), to_(std::move(to)), of_(of), id_(id), until_(until) {}
+    ~path_to_contact() override {
+        path_to_contact::fail(errc::not_answered, "the actor has ended, or took the message without an answer");
+    }
+
+    bool is_late() const noexcept override { return weft::now() >= until_; }
+    void answer(std::span<const std::byte> bytes, std::uint32_t version) noexcept override {
+        if (std::exchange(is_answered_, true)) return;
+        by_->answered(to_, of_, id_, bytes, version);
+    }
+    void fail(errc why, std::string_view text) noexcept override {
+        if (std::exchange(is_answered_, true)) return;
+        by_->failed(to_, of_, id_, static_cast<std::uint8_t>(why), exit_kind::normal, text);
+    }
+
+private:
+    std::shared_ptr<node_core> by_;
+    std::shared_ptr<contact> to_;
+    const epoch_halves of_;
+    const std::uint64_t id_;
+    const time_point until_;
+    bool is_answered_ = false;
+};
+
+time_point deadline_after_ns(std::int64_t left) noexcept {
+    return left == std::numeric_limits<std::int64_t>::max() ? weft::detail::never
+                                                            : weft::detail::deadline_in(std::chrono::nanoseconds(left));
+}
+
+}  // namespace
+
+void fail_with_current(answer_path& path) noexcept {
+    try {
+        throw;
+    } catch (const std::exception& e) {
+        path.fail(errc::failed_remotely, e.what());
+    } catch (...) {
+        path.fail(errc::failed_remotely, "something that is no std::exception");
+    }
+}
+
+bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their, byte_reader& in, bool asked) {
+    const auto id = asked ? in.number<std::uint64_t>() : 0;
+    const auto left = asked ? in.number<std::int64_t>() : 0;
+    const auto serial = in.number<std::uint64_t>(), number = in.number<std::uint64_t>();
+    const auto version = in.number<std::uint32_t>();
+    if (in.failed()) return false;
+    const epoch_halves of{.mine = their.yours, .yours = their.mine};
+    std::unique_ptr<answer_path> path;
+    std::shared_ptr<exposed> to;
+    {
+        lock guard(lock_);
+        const auto found = exposed_.find(serial);
+        if (found != exposed_.end()) to = found->second;
+        if (asked) ++c->answers_owed;
+        if (!to) {
+            // Nothing takes the message, so its room is free at once.
+            auto& in_of = c->inbound_of[serial];
+            if (!in_of) in_of = std::make_shared<inbound>();
+            give_credit(guard, c, serial, *in_of, 1);
+            if (!asked) return true;
+            std::optional<ended_actor> ended;
+            if (const auto known = ended_.find(serial); known != ended_.end()) ended = known->second;
+            guard.unlock();
+            if (ended)
+                failed(c, of, id, actor_has_ended, ended->how, ended->text);
+            else
+                failed(c, of, id, static_cast<std::uint8_t>(errc::not_exposed), exit_kind::normal,
+                       "the node exposes no such actor");
+            return true;
+        }
+    }
+    if (asked) path = std::make_unique<path_to_contact>(shared_from_this(), c, of, id, deadline_after_ns(left));
+    const auto entry = std::ranges::find(to->entries, number, &wire_entry::number);
+    wire_message made;
+    if (entry == to->entries.end()) {
+        if (path)
+            path->fail(errc::unknown_message, "actor '" + std::string(weft::detail::actor_name(to->actor.core())) +
+                                                  "' takes no such message from other nodes");
+    } else if (version < entry->versions.oldest || version > entry->versions.newest) {
+        if (path)
+            path->fail(errc::bad_version,
+                       "'" + std::string(entry->name) + "' has no version " + std::to_string(version) + " there");
+    } else {
+        try {
+            made = entry->make(in.rest(), version, path);
+        } catch (const std::exception& e) {
+            if (path) path->fail(errc::bad_message, e.what());
+        }
+    }
+    if (made) return deliver(c, to, std::move(made));
+    lock guard(lock_);
+    if (!asked) ++stats_.refused;
+    auto& in_of = c->inbound_of[serial];
+    if (!in_of) in_of = std::make_shared<inbound>();
+    give_credit(guard, c, serial, *in_of, 1);
+    return true;
+}
+
+/// NODE_CORE-4. Called by the reader only. \returns false if the sender has ignored its credit (NODE_CORE-5)
+bool node_core::deliver(const std::shared_ptr<contact>& c, const std::shared_ptr<exposed>& to, wire_message m) {
+    std::shared_ptr<inbound> in_of;
+    {
+        const lock guard(lock_);
+        auto& entry = c->inbound_of[to->serial];
+        if (!entry) entry = std::make_shared<inbound>();
+        in_of = entry;
+        if (in_of->is_admitting) {
+            const bool has_place = in_of->held_back.size() < options_.credit;
+            if (has_place) in_of->held_back.push_back(std::move(m));
+            return has_place;
+        }
+    }
+    if (weft::detail::reserved_room room(to->actor.core()); room) {
+        room.post(std::move(m));
+        lock guard(lock_);
+        give_credit(guard, c, to->serial, *in_of, 1);
+        return true;
+    }
+    const lock guard(lock_);
+    in_of->held_back.push_back(std::move(m));
+    in_of->is_admitting = true;
+    scope_->spawn([this, c, to, in_of] { admit(c, to, in_of); });
+    return true;
+}
+
+/// Posts what is held back, as the mailbox has room.
+void node_core::admit(const std::shared_ptr<contact>& c, const std::shared_ptr<exposed>& to,
+                      const std::shared_ptr<inbound>& in_of) {
+    for (;;) {
+        wire_message first;
+        {
+            const lock guard(lock_);
+            if (in_of->held_back.empty()) {
+                in_of->is_admitting = false;
+                return;
+            }
+            first = std::move(in_of->held_back.front());
+            in_of->held_back.pop_front();
+        }
+        if (weft::detail::actor_has_ended(to->actor.core())) {
+            report_dead_letter(weft::detail::actor_name(to->actor.core()), *first, dead_letter::cause::actor_gone);
+        } else {
+            try {
+                weft::detail::actor_send(to->actor.core(), std::move(first));
+            } catch (const std::exception&) {   // it has just ended, or its mailbox is full and of overflow::fail
+            }
+        }
+        lock guard(lock_);
+        give_credit(guard, c, to->serial, *in_of, 1);
+        flush(guard, c);
+    }
+}
+
+void node_core::give_credit(lock&, const std::shared_ptr<contact>& c, std::uint64_t serial, inbound& of, std::uint32_t n) {
+    of.owed += n;
+    const auto found = c->inbound_of.find(serial);
+    if (found == c->inbound_of.end() || found->second.get() != &of || !c->is_open()) return;   // of an epoch that has ended
+    if (of.owed < options_.credit / 2) return;
+    byte_vector body;
+    put(body, serial);
+    put(body, std::exchange(of.owed, 0));
+    queue_frame(*c, frame_kind::credit, body);
+}
+
+void node_core::answered(const std::shared_ptr<contact>& c, epoch_halves of, std::uint64_t id, std::span<const std::byte> bytes,
+                         std::uint32_t version) noexcept {
+    byte_vector body;
+    put(body, id);
+    put(body, version);
+    put(body, bytes);
+    lock guard(lock_);
+    if (!c->is_open() || c->numbers.halves() != of) return;   // the asker was told
+    --c->answers_owed;
+    queue_frame(*c, frame_kind::answer, body);
+    flush(guard, c);
+}
+
+void node_core::failed(const std::shared_ptr<contact>& c, epoch_halves of, std::uint64_t id, std::uint8_t code, exit_kind how,
+                       std::string_view text) noexcept {
+    byte_vector body;
+    put(body, id);
+    put(body, code);
+    put(body, static_cast<std::uint8_t>(how));
+    put(body, text);
+    lock guard(lock_);
+    if (!c->is_open() || c->numbers.halves() != of) return;
+    --c->answers_owed;
+    queue_frame(*c, frame_kind::failure, body);
+    flush(guard, c);
+}
+
+}  // namespace weft::cluster::detail
