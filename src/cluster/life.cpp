@@ -1,5 +1,6 @@
 // life.cpp - a node from its start to its end, its fibers, and the actors it exposes.
 #include <weft/simulation.hpp>
+#include <weft/stop.hpp>
 
 #include <stdexcept>
 
@@ -137,6 +138,7 @@ void node_core::on_death(const std::string& node, std::uint64_t incarnation) {
 }
 
 void node_core::close() noexcept {
+    const shield until_closed;   // the fiber that closes it may have been asked to stop
     std::map<std::uint64_t, std::shared_ptr<exposed>> released;
     {
         lock guard(lock_);

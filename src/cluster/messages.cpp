@@ -72,9 +72,11 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
         if (asked) ++c->answers_owed;
         if (!to) {
             // Nothing takes the message, so its room is free at once.
-            auto& in_of = c->inbound_of[serial];
-            if (!in_of) in_of = std::make_shared<inbound>();
-            give_credit(guard, c, serial, *in_of, 1);
+            // Nothing is kept of an actor that is not there: its numbers are the sender's choice.
+            byte_vector credit;
+            put(credit, serial);
+            put(credit, std::uint32_t{1});
+            if (c->is_open()) queue_frame(*c, frame_kind::credit, credit);
             if (!asked) return true;
             std::optional<ended_actor> ended;
             if (const auto known = ended_.find(serial); known != ended_.end()) ended = known->second;

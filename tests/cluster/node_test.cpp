@@ -194,6 +194,24 @@ TEST(node, ends) {
     });
 }
 
+TEST(node, is_closed_by_a_fiber_that_was_stopped) {
+    simulated([] {
+        two_nodes t;
+        auto end = t.ann.monitor();
+        auto closing = weft::spawn([&] {
+            try {
+                weft::this_fiber::sleep_for(1h);
+            } catch (const weft::cancelled&) {
+                t.b.close();
+                throw;
+            }
+        });
+        closing.request_stop();
+        EXPECT_TRUE(end.receive());
+        EXPECT_THROW(closing.join(), weft::fiber_cancelled);
+    });
+}
+
 TEST(node, unexposes) {
     simulated([] {
         two_nodes t;
