@@ -4,7 +4,7 @@
 //           then by kind
 //  hello    credit(4), then for each message that the sender reads: number(8) newest(4) oldest(4)
 //  frames   number of the first(8), then frames: kind(1) body with its length in front(4 + n)
-//  beat     sent(8) seen(8) wants a beat(1)
+//  beat     sent(8) seen(8) what the last beat of the other node has named as sent(8) wants a beat(1)
 //  reset    -
 //  goodbye  -: the node ends
 //
@@ -26,6 +26,7 @@
 namespace weft::cluster::detail {
 
 constexpr std::uint8_t batch_version = 1;
+constexpr std::size_t longest_text = 4096;  // chosen: of what a handler threw, or why an actor has ended
 enum class batch_kind : std::uint8_t { hello = 1, frames, beat, reset, goodbye };
 enum class frame_kind : std::uint8_t { send = 1, ask, answer, failure, monitor, down, credit };
 /// In a failure: the actor has ended, for the reason that follows.

@@ -31,8 +31,7 @@ epoch::step epoch::on_hello(epoch_halves their, std::uint64_t fresh) noexcept {
 }
 
 epoch::step epoch::on_frame(epoch_halves their, std::uint64_t number) noexcept {
-    learn(their);
-    if (!is_of(their)) return {.says_reset = true};
+    if (!is_of(their)) return of_another(their);
     if (number <= seen_) return {};   // again: nothing was lost
     if (number != seen_ + 1) return ended("a message from the other node was lost");
     seen_ = number;
@@ -40,8 +39,7 @@ epoch::step epoch::on_frame(epoch_halves their, std::uint64_t number) noexcept {
 }
 
 epoch::step epoch::on_beat(epoch_halves their, std::uint64_t sent, std::uint64_t seen) noexcept {
-    learn(their);
-    if (!is_of(their)) return {.says_reset = true};
+    if (!is_of(their)) return of_another(their);
     if (sent > seen_) return ended("a message from the other node was lost");
     if (seen > sent_) return ended("the other node has seen messages that were never sent");
     confirmed_ = std::max(confirmed_, seen);

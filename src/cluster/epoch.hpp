@@ -8,7 +8,7 @@
 //
 //  phase    means                                  leaves by
 //  idle     no contact                             begin -> opening | a first hello -> open
-//  opening  a hello was sent; the other half is    a message that names my half -> open | give up -> idle
+//  opening  a hello was sent; the other half is    a hello that names my half -> open | give up -> idle
 //           not known
 //  open     both halves are known; frames count    see EPOCH-3 -> idle
 //
@@ -73,10 +73,10 @@ private:
     bool is_of(epoch_halves their) const noexcept {
         return phase_ == phase::open && their == epoch_halves{.mine = halves_.yours, .yours = halves_.mine};
     }
-    /// opening -> open, if the message names my half.
-    void learn(epoch_halves their) noexcept {
-        if (phase_ == phase::opening && their.yours == halves_.mine)
-            start(phase::open, {.mine = halves_.mine, .yours = their.mine});
+    /// What a message of another epoch than this one makes its receiver do. While a hello is under way the
+    /// answer may have been lost; it will come again, since the hello is repeated.
+    step of_another(epoch_halves their) const noexcept {
+        return {.says_reset = phase_ != phase::opening || their.yours != halves_.mine};
     }
     step ended(const char* why) noexcept {
         end();

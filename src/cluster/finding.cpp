@@ -46,9 +46,7 @@ remote_address node_core::find(std::string_view node, std::string_view actor, st
         finding_.erase(id);
     };
     try {
-        options_.words->publish(find_subject(options_.cluster, node),
-                                reply_subject(options_.cluster, options_.name, incarnation_) + ".f" + std::to_string(id),
-                                request);
+        options_.words->publish(find_subject(options_.cluster, node), reply, request);
         guard.lock();
         mine.changed.wait_until(guard, until, [&] { return mine.done; });
     } catch (...) {

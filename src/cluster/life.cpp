@@ -73,6 +73,15 @@ void node_core::run(weft::scope& s) {
     s.spawn([this] { tick(); });
     if (membership_) membership_->run(s);
     started_.set();
+    // A runtime that ends stops this fiber, too: then the node is closed before its scope is gone.
+    struct leaving {
+        ~leaving() {
+            const lock guard(core.lock_);
+            core.is_closed_ = true;
+            core.scope_ = nullptr;
+        }
+        node_core& core;
+    } const at_the_end{*this};
     closing_.wait();
     s.request_stop();
 }
@@ -89,7 +98,14 @@ void node_core::read_each(std::shared_ptr<inbox> node_core::*which, F&& f) {
             now = this->*which;
         }
         carried m;
-        while (now->receive(m)) f(m);
+        while (now->receive(m)) {
+            try {
+                f(m);
+            } catch (const std::exception&) {   // of this message only, such as for want of memory
+                const lock guard(lock_);
+                ++stats_.refused;
+            }
+        }
         before = std::move(now);
     }
 }
@@ -111,19 +127,21 @@ void node_core::begin_life(std::uint64_t incarnation) {
 /// stranger from now on.
 void node_core::end_life() {
     std::shared_ptr<inbox> batches, replies;
-    const lock guard(lock_);
-    incarnation_ = 0;
-    batches = std::move(batches_);
-    replies = std::move(replies_);
-    for (const auto& [_, c] : contacts_) end_epoch(*c, errc::no_lease, "this node has lost its lease", false);
-    for (auto& [_, a] : std::exchange(finding_, {})) {
-        a->done = true;
-        a->failed = errc::no_lease;
-        a->text = "node '" + options_.name + "' has lost its lease";
-        a->changed.notify_all();
+    {
+        const lock guard(lock_);
+        incarnation_ = 0;
+        batches = std::move(batches_);
+        replies = std::move(replies_);
+        for (const auto& [_, c] : contacts_) end_epoch(*c, errc::no_lease, "this node has lost its lease", false);
+        for (auto& [_, a] : std::exchange(finding_, {})) {
+            a->done = true;
+            a->failed = errc::no_lease;
+            a->text = "node '" + options_.name + "' has lost its lease";
+            a->changed.notify_all();
+        }
     }
-    batches->close();
-    replies->close();
+    for (const auto& in : {batches, replies})
+        if (in) in->close();
 }
 
 /// The lease of another node has ended.
@@ -142,7 +160,8 @@ void node_core::close() noexcept {
     std::map<std::uint64_t, std::shared_ptr<exposed>> released;
     {
         lock guard(lock_);
-        if (std::exchange(is_closed_, true)) return;
+        if (std::exchange(is_closing_, true)) return;
+        is_closed_ = true;
         released.swap(exposed_);
         for (auto& [_, a] : std::exchange(finding_, {})) {
             a->done = true;
@@ -163,7 +182,10 @@ void node_core::close() noexcept {
     }
     if (membership_) membership_->leave();
     closing_.set();
-    root_.join();
+    try {
+        if (root_.joinable()) root_.join();
+    } catch (...) {   // it was stopped with its runtime
+    }
     for (const auto& in : {batches_, replies_, finds_})
         if (in) in->close();
 }
@@ -194,6 +216,8 @@ void node_core::tick(lock& guard, const std::shared_ptr<contact>& c, time_point 
     }
     if (!c->is_expecting()) {
         c->expecting_since = now;
+        // Of a node that has died nothing will be heard: this finds it, and keeps no contact with it.
+        if (now - c->last_heard > options_.give_up) c->is_probing = true;
     } else {
         const auto silent = now - std::max(c->expecting_since, c->last_heard);
         c->is_suspected = silent > 3 * options_.beat;
@@ -222,12 +246,13 @@ remote_address node_core::expose(weft::detail::actor_core_ref actor, std::span<c
 
 void node_core::unexpose(std::uint64_t serial) noexcept {
     std::shared_ptr<exposed> released;
-    const lock guard(lock_);
+    lock guard(lock_);
     const auto found = exposed_.find(serial);
     if (found == exposed_.end()) return;
     released = found->second;
     exposed_.erase(found);
     released->watcher.request_stop();
+    tell_down(guard, serial, exit_kind::normal, "the node exposes it no longer");
 }
 
 /// Waits for the actor's end, and tells the nodes that monitor it.
@@ -237,14 +262,21 @@ void node_core::watch(const std::shared_ptr<exposed>& e) {
     lock guard(lock_);
     if (exposed_.erase(e->serial) == 0) return;
     if (ended_.size() == most_ended) ended_.erase(ended_.begin());
-    ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = why.what()});
+    ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = why.what().substr(0, longest_text)});
+    tell_down(guard, e->serial, why.kind, why.what());
+}
+
+/// Tells the nodes that monitor the actor, and forgets what was kept of it.
+void node_core::tell_down(lock& guard, std::uint64_t serial, exit_kind how, std::string_view text) {
     byte_vector down;
-    put(down, e->serial);
-    put(down, static_cast<std::uint8_t>(why.kind));
-    put(down, std::string_view(why.what()));
+    put(down, serial);
+    put(down, static_cast<std::uint8_t>(how));
+    put(down, text.substr(0, longest_text));
     const auto contacts = contacts_;
     for (const auto& [_, c] : contacts) {
-        if (c->monitored.erase(e->serial) == 0) continue;
+        if (const auto of = c->inbound_of.find(serial); of != c->inbound_of.end() && !of->second->is_admitting)
+            c->inbound_of.erase(of);
+        if (c->monitored.erase(serial) == 0) continue;
         queue_frame(*c, frame_kind::down, down);
         flush(guard, c);
     }
@@ -280,7 +312,7 @@ remote_address expose(node_core& n, weft::detail::actor_core_ref a, std::span<co
     return n.expose(std::move(a), e);
 }
 void unexpose(node_core& n, const remote_address& a) noexcept {
-    if (a.node == n.name() && a.incarnation == n.incarnation()) n.unexpose(a.serial);
+    if (a.node == n.name()) n.unexpose(a.serial);   // also if its address is of an earlier life
 }
 remote_address find(node_core& n, std::string_view node, std::string_view actor, std::span<const wire_entry> e,
                     time_point until) {
@@ -307,7 +339,14 @@ remote_address find_name(node_core& n, std::string_view name) {
 
 }  // namespace detail
 
-node::node(node_options options) : core_(std::make_shared<detail::node_core>(std::move(options))) { core_->open(); }
+node::node(node_options options) : core_(std::make_shared<detail::node_core>(std::move(options))) {
+    try {
+        core_->open();
+    } catch (...) {   // stopped while it waited for its lease, perhaps
+        core_->close();
+        throw;
+    }
+}
 node::node(node&&) noexcept = default;
 node& node::operator=(node&& other) noexcept {
     if (this == &other) return *this;

@@ -110,7 +110,16 @@ bool membership::join() {
         incarnation_ = *token;
         changed_.notify_all();
     }
-    events_.joined(*token);
+    try {
+        events_.joined(*token);
+    } catch (...) {   // the node could not begin: it is away, and tries again with another lease
+        {
+            const lock held(lock_);
+            incarnation_ = 0;
+        }
+        told();
+        throw;
+    }
     told();
     return true;
 }

@@ -67,6 +67,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
     std::shared_ptr<exposed> to;
     {
         lock guard(lock_);
+        if (!is_current(*c, their)) return true;
         const auto found = exposed_.find(serial);
         if (found != exposed_.end()) to = found->second;
         if (asked) ++c->answers_owed;
@@ -76,7 +77,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
             byte_vector credit;
             put(credit, serial);
             put(credit, std::uint32_t{1});
-            if (c->is_open()) queue_frame(*c, frame_kind::credit, credit);
+            queue_frame(*c, frame_kind::credit, credit);
             if (!asked) return true;
             std::optional<ended_actor> ended;
             if (const auto known = ended_.find(serial); known != ended_.end()) ended = known->second;
@@ -103,43 +104,51 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
     } else {
         try {
             made = entry->make(in.rest(), version, path);
+        } catch (const weft::cancelled&) {
+            throw;
         } catch (const std::exception& e) {
             if (path) path->fail(errc::bad_message, e.what());
+        } catch (...) {   // what a format throws ends this message, and not the reader
+            if (path) path->fail(errc::bad_message, "the format threw what is no std::exception");
         }
     }
-    if (made) return deliver(c, to, std::move(made));
+    if (made) return deliver(c, of, to, std::move(made));
     lock guard(lock_);
     if (!asked) ++stats_.refused;
-    auto& in_of = c->inbound_of[serial];
-    if (!in_of) in_of = std::make_shared<inbound>();
-    give_credit(guard, c, serial, *in_of, 1);
+    if (is_current(*c, their)) give_credit(*c, of, serial, inbound_from(*c, serial));
     return true;
 }
 
+inbound& node_core::inbound_from(contact& c, std::uint64_t serial) {
+    auto& of = c.inbound_of[serial];
+    if (!of) of = std::make_shared<inbound>();
+    return *of;
+}
+
 /// NODE_CORE-4. Called by the reader only. \returns false if the sender has ignored its credit (NODE_CORE-5)
-bool node_core::deliver(const std::shared_ptr<contact>& c, const std::shared_ptr<exposed>& to, wire_message m) {
+bool node_core::deliver(const std::shared_ptr<contact>& c, epoch_halves of, const std::shared_ptr<exposed>& to, wire_message m) {
     std::shared_ptr<inbound> in_of;
     {
         const lock guard(lock_);
-        auto& entry = c->inbound_of[to->serial];
-        if (!entry) entry = std::make_shared<inbound>();
-        in_of = entry;
+        static_cast<void>(inbound_from(*c, to->serial));
+        in_of = c->inbound_of[to->serial];
         if (in_of->is_admitting) {
-            const bool has_place = in_of->held_back.size() < options_.credit;
-            if (has_place) in_of->held_back.push_back(std::move(m));
+            const bool has_place = in_of->held_back.size() < 2 * std::size_t{options_.credit};
+            if (has_place) in_of->held_back.push_back({std::move(m), of});
             return has_place;
         }
     }
     if (weft::detail::reserved_room room(to->actor.core()); room) {
         room.post(std::move(m));
         lock guard(lock_);
-        give_credit(guard, c, to->serial, *in_of, 1);
+        give_credit(*c, of, to->serial, *in_of);
         return true;
     }
     const lock guard(lock_);
-    in_of->held_back.push_back(std::move(m));
-    in_of->is_admitting = true;
+    if (!scope_) return true;   // the node ends
+    in_of->held_back.push_back({std::move(m), of});
     scope_->spawn([this, c, to, in_of] { admit(c, to, in_of); });
+    in_of->is_admitting = true;
     return true;
 }
 
@@ -147,7 +156,7 @@ bool node_core::deliver(const std::shared_ptr<contact>& c, const std::shared_ptr
 void node_core::admit(const std::shared_ptr<contact>& c, const std::shared_ptr<exposed>& to,
                       const std::shared_ptr<inbound>& in_of) {
     for (;;) {
-        wire_message first;
+        held_message first;
         {
             const lock guard(lock_);
             if (in_of->held_back.empty()) {
@@ -158,32 +167,35 @@ void node_core::admit(const std::shared_ptr<contact>& c, const std::shared_ptr<e
             in_of->held_back.pop_front();
         }
         if (weft::detail::actor_has_ended(to->actor.core())) {
-            report_dead_letter(weft::detail::actor_name(to->actor.core()), *first, dead_letter::cause::actor_gone);
+            report_dead_letter(weft::detail::actor_name(to->actor.core()), *first.message, dead_letter::cause::actor_gone);
         } else {
             try {
-                weft::detail::actor_send(to->actor.core(), std::move(first));
-            } catch (const std::exception&) {   // it has just ended, or its mailbox is full and of overflow::fail
+                weft::detail::actor_send(to->actor.core(), std::move(first.message));
+            } catch (const std::exception&) {  // it has just ended, or its mailbox is full and of overflow::fail
             }
         }
         lock guard(lock_);
-        give_credit(guard, c, to->serial, *in_of, 1);
+        give_credit(*c, first.of, to->serial, *in_of);
         flush(guard, c);
     }
 }
 
-void node_core::give_credit(lock&, const std::shared_ptr<contact>& c, std::uint64_t serial, inbound& of, std::uint32_t n) {
-    of.owed += n;
-    const auto found = c->inbound_of.find(serial);
-    if (found == c->inbound_of.end() || found->second.get() != &of || !c->is_open()) return;   // of an epoch that has ended
-    if (of.owed < options_.credit / 2) return;
+/// A message of that epoch has left its room.
+void node_core::give_credit(contact& c, epoch_halves of, std::uint64_t serial, inbound& from) {
+    if (!c.is_open() || c.numbers.halves() != of) return;
+    if (++from.owed < options_.credit / 2) return;
     byte_vector body;
     put(body, serial);
-    put(body, std::exchange(of.owed, 0));
-    queue_frame(*c, frame_kind::credit, body);
+    put(body, std::exchange(from.owed, 0));
+    queue_frame(c, frame_kind::credit, body);
 }
 
 void node_core::answered(const std::shared_ptr<contact>& c, epoch_halves of, std::uint64_t id, std::span<const std::byte> bytes,
                          std::uint32_t version) noexcept {
+    if (bytes.size() > options_.max_message_bytes)
+        return failed(c, of, id, static_cast<std::uint8_t>(errc::too_large), exit_kind::normal,
+                      "the answer has " + std::to_string(bytes.size()) + " bytes, and at most " +
+                          std::to_string(options_.max_message_bytes) + " may be sent");
     byte_vector body;
     put(body, id);
     put(body, version);
@@ -201,7 +213,7 @@ void node_core::failed(const std::shared_ptr<contact>& c, epoch_halves of, std::
     put(body, id);
     put(body, code);
     put(body, static_cast<std::uint8_t>(how));
-    put(body, text);
+    put(body, text.substr(0, longest_text));
     lock guard(lock_);
     if (!c->is_open() || c->numbers.halves() != of) return;
     --c->answers_owed;

@@ -16,8 +16,9 @@
 //                queued is dropped.
 //   NODE_CORE-4  Messages of one contact to one actor are posted in the order received: directly only while
 //                none is held back.
-//   NODE_CORE-5  At most `credit` messages of one contact to one actor are held back; more break the rules
-//                and end the epoch.
+//   NODE_CORE-5  At most twice `credit` messages of one contact to one actor are held back, since those of an
+//                epoch that has ended may be there still; more break the rules and end the epoch.
+//   NODE_CORE-6  What a frame changes, it changes only while its own epoch is open.
 #pragma once
 
 #include <deque>
@@ -68,8 +69,12 @@ struct target {
 };
 
 /// One actor's messages from one other node.
+struct held_message {
+    wire_message message;
+    epoch_halves of;  // the epoch in which it came: no other one gets its credit
+};
 struct inbound {
-    std::deque<wire_message> held_back;
+    std::deque<held_message> held_back;
     bool is_admitting = false;  // a fiber posts what is held back
     std::uint32_t owed = 0;  // credit that was not given back yet
 };
@@ -99,6 +104,8 @@ struct contact {
     bool wants_beat = false;  // they asked for one
     std::uint64_t reported = 0;  // the last number that we told them we have seen
     std::uint64_t marked = 0;  // a number whose confirmation is awaited
+    std::uint64_t echo = 0;      // what their last beat has named as sent
+    bool is_probing = false;     // nothing was heard for long: one beat asks for another
     time_point marked_at{}, last_heard{}, expecting_since{}, began{};
     bool is_suspected = false;
     weft::condition_variable changed;  // opened, or ended
@@ -106,7 +113,7 @@ struct contact {
     bool is_open() const noexcept { return numbers.now() == epoch::phase::open; }
     /// Whether something is expected of the other node.
     bool is_expecting() const noexcept {
-        return !asks.empty() || !monitors.empty() || !monitored.empty() || answers_owed > 0 || waiting > 0 ||
+        return is_probing || !asks.empty() || !monitors.empty() || !monitored.empty() || answers_owed > 0 || waiting > 0 ||
                numbers.sent() > numbers.confirmed();
     }
 };
@@ -171,6 +178,8 @@ private:
     void flush(lock&, const std::shared_ptr<contact>&) noexcept;
     void end_epoch(contact&, errc why, std::string_view text, bool tell);
     void told_ended(contact&, errc why, std::string_view text);
+    void tell_down(lock&, std::uint64_t serial, exit_kind, std::string_view text);
+    static bool is_current(const contact&, epoch_halves their) noexcept;
     void require_open() const;
 
     // receiving.cpp
@@ -182,9 +191,10 @@ private:
     bool on_message(const std::shared_ptr<contact>&, epoch_halves their, byte_reader&, bool asked);
     void on_beat(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
     bool on_down(contact&, byte_reader&);
-    bool deliver(const std::shared_ptr<contact>&, const std::shared_ptr<exposed>&, wire_message);
+    bool deliver(const std::shared_ptr<contact>&, epoch_halves of, const std::shared_ptr<exposed>&, wire_message);
     void admit(const std::shared_ptr<contact>&, const std::shared_ptr<exposed>&, const std::shared_ptr<inbound>&);
-    void give_credit(lock&, const std::shared_ptr<contact>&, std::uint64_t serial, inbound&, std::uint32_t n);
+    void give_credit(contact&, epoch_halves of, std::uint64_t serial, inbound&);
+    static inbound& inbound_from(contact&, std::uint64_t serial);
     void end_of_ask(pending_ask&);
 
     // life.cpp
@@ -206,7 +216,7 @@ private:
     const node_options options_;
     const node_faults faults_;
     weft::mutex lock_;  // guards what follows
-    bool is_closed_ = false;
+    bool is_closed_ = false, is_closing_ = false;
     std::uint64_t incarnation_ = 0;  // 0: none now, since the store of names did not give one
     std::shared_ptr<inbox> batches_, replies_;  // of this incarnation
     std::shared_ptr<inbox> finds_;
@@ -220,8 +230,8 @@ private:
 
     weft::scope* scope_ = nullptr;  // while `root_` runs
     weft::event started_, closing_;
-    weft::fiber<void> root_;
     std::shared_ptr<membership> membership_;  // null without a store of names
+    weft::fiber<void> root_;  // the last: its fibers use all that stands above
 };
 
 }  // namespace weft::cluster::detail

@@ -22,7 +22,7 @@ void node_core::on_batch(const carried& m) {
     if (is_closed_ || incarnation_ == 0) return;
     c = contact_with(std::string(last_word(m.subject)), head.incarnation);
     c->last_heard = weft::now();
-    c->is_suspected = false;
+    c->is_suspected = c->is_probing = false;
     switch (head.kind) {
         case batch_kind::hello: on_hello(guard, c, head.halves, in); break;
         case batch_kind::beat: on_beat(guard, c, head.halves, in); break;
@@ -73,19 +73,24 @@ void node_core::on_hello(lock& guard, const std::shared_ptr<contact>& c, epoch_h
 }
 
 void node_core::on_beat(lock& guard, const std::shared_ptr<contact>& c, epoch_halves their, byte_reader& in) {
-    const auto sent = in.number<std::uint64_t>(), seen = in.number<std::uint64_t>();
+    const auto sent = in.number<std::uint64_t>(), seen = in.number<std::uint64_t>(), echo = in.number<std::uint64_t>();
     const bool wants = in.number<std::uint8_t>() != 0;
     if (in.failed()) {
         ++stats_.refused;
         return;
     }
-    const bool was_open = c->is_open();
     if (!apply(guard, c, c->numbers.on_beat(their, sent, seen), their)) return;
-    if (!was_open) c->changed.notify_all();
+    c->echo = sent;
     c->wants_beat = c->wants_beat || wants;
     if (c->marked != 0 && c->numbers.confirmed() >= c->marked) c->marked = 0;
-    if (c->marked != 0 && weft::now() - c->marked_at > options_.longest_difference)
+    // It has read a beat that went behind the marked frame, and not that frame. Or it reads no beat of ours.
+    if (c->marked != 0 && (echo >= c->marked || weft::now() - c->marked_at > options_.give_up))
         end_epoch(*c, errc::node_gone, "a message to it was lost", true);
+}
+
+/// NODE_CORE-6
+bool node_core::is_current(const contact& c, epoch_halves their) noexcept {
+    return c.is_open() && c.numbers.halves() == epoch_halves{.mine = their.yours, .yours = their.mine};
 }
 
 void node_core::on_frames(const std::shared_ptr<contact>& c, epoch_halves their, byte_reader& in) {
@@ -96,18 +101,16 @@ void node_core::on_frames(const std::shared_ptr<contact>& c, epoch_halves their,
         if (in.failed()) break;
         {
             lock guard(lock_);
-            const bool was_open = c->is_open();
             auto step = c->numbers.on_frame(their, number);
             if (faults_.accepts_gaps && step.has_ended) return;   // planted: the frame is dropped, and nothing else
             if (!apply(guard, c, step, their)) return;
-            if (!was_open) c->changed.notify_all();
             ++stats_.received;
         }
         ++number;
         if (on_frame(c, their, static_cast<frame_kind>(kind), body)) continue;
         lock guard(lock_);
         ++stats_.refused;
-        end_epoch(*c, errc::node_gone, "it has sent what is no frame of this release", true);
+        if (is_current(*c, their)) end_epoch(*c, errc::node_gone, "it has sent what is no frame of this release", true);
         return;
     }
 }
@@ -133,13 +136,14 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
             } else {
                 const auto code = in.number<std::uint8_t>();
                 const auto how = static_cast<exit_kind>(in.number<std::uint8_t>());
+                if (how > exit_kind::failed) return false;
                 a.text = in.text();
                 if (code == actor_has_ended)
                     a.ended = how;
                 else
                     a.failed = static_cast<errc>(code);
-                a.maybe_handled = code == static_cast<std::uint8_t>(errc::failed_remotely) ||
-                                  code == static_cast<std::uint8_t>(errc::not_answered);
+                const auto why = static_cast<errc>(code);
+                a.maybe_handled = why == errc::failed_remotely || why == errc::not_answered || why == errc::too_large;
             }
             a.done = true;
             a.changed.notify_all();
@@ -150,6 +154,7 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
             const auto serial = in.number<std::uint64_t>();
             if (in.failed()) return false;
             lock guard(lock_);
+            if (!is_current(*c, their)) return true;
             if (exposed_.contains(serial)) {
                 c->monitored.insert(serial);
                 return true;
@@ -167,6 +172,7 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
             const auto serial = in.number<std::uint64_t>();
             const auto n = in.number<std::uint32_t>();
             lock guard(lock_);
+            if (!is_current(*c, their)) return true;
             const auto found = c->targets.find(serial);
             if (in.failed() || found == c->targets.end() || n > c->their_credit - found->second->credit) return false;
             found->second->credit += n;

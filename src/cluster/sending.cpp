@@ -227,6 +227,7 @@ void node_core::queue_beat(contact& c) {
     auto b = begin_batch({.kind = batch_kind::beat, .incarnation = incarnation_, .halves = c.numbers.halves()});
     put(b, c.numbers.sent());
     put(b, c.numbers.seen());
+    put(b, c.echo);
     put(b, static_cast<std::uint8_t>(c.is_expecting()));
     c.reported = c.numbers.seen();
     c.wants_beat = false;
@@ -272,7 +273,7 @@ void node_core::end_epoch(contact& c, errc why, std::string_view text, bool tell
 /// NODE_CORE-3
 void node_core::told_ended(contact& c, errc why, std::string_view text) {
     const auto what = "the contact with " + called(c) + " was lost: " + std::string(text);
-    ++stats_.epochs_lost;
+    if (!c.is_probing) ++stats_.epochs_lost;   // else nothing was expected of the other node
     c.ready.clear();
     c.frames_at = 0;
     for (auto& [_, a] : std::exchange(c.asks, {})) {
@@ -290,10 +291,12 @@ void node_core::told_ended(contact& c, errc why, std::string_view text) {
     }
     for (auto& [_, t] : std::exchange(c.targets, {})) t->room.notify_all();
     c.monitored.clear();
-    c.inbound_of.clear();
+    // What is held back is posted all the same, and before what comes in the next epoch (NODE_CORE-4).
+    std::erase_if(c.inbound_of, [](const auto& of) { return !of.second->is_admitting; });
+    for (auto& [_, of] : c.inbound_of) of->owed = 0;
     c.answers_owed = 0;
-    c.marked = c.reported = 0;
-    c.wants_beat = c.is_suspected = false;
+    c.marked = c.reported = c.echo = 0;
+    c.wants_beat = c.is_suspected = c.is_probing = false;
     c.changed.notify_all();
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <weft/condition_variable.hpp>
@@ -122,6 +123,8 @@ public:
     simulated_host(std::shared_ptr<simulated_words> words, std::string host) : words_(std::move(words)), host_(std::move(host)) {}
 
     void publish(std::string_view subject, std::string_view reply, std::span<const std::byte> payload) override {
+        if (payload.size() > max_payload())
+            throw std::system_error(std::make_error_code(std::errc::message_size), "weft: the simulated transport");
         std::unique_lock guard(words_->lock);
         words_->changed.wait(guard, [this] { return !words_->frozen.contains(host_); });
         if (words_->dead.contains(host_)) {

@@ -149,6 +149,28 @@ TEST(epoch, each_ask_ends) {
     weft::explore(100, [] { each_ask_ends({}); });
 }
 
+TEST(epoch, no_sender_parks_for_ever) {
+    weft::explore(150, [] {
+        pair_of_nodes t({.least_delay = 1ms, .most_delay = 20ms, .lose_one_in = 4});
+        std::vector<int> others;
+        const auto other = weft::spawn_actor<list>({.name = "other"}, &others);
+        weft::cluster::remote_ref<list> back(
+            t.b, weft::cluster::detail::expose(*t.a, other.ref(), weft::cluster::detail::wire_table_of<list>::entries));
+        weft::with_scope([&](weft::scope& s) {
+            for (const auto* to : {&t.there, &back})
+                s.spawn([&t, to] {
+                    for (int i = 0; i < 100; ++i) {
+                        try {
+                            to->send(numbered{i});
+                        } catch (const weft::cluster::error&) {   // lost contact, which comes again
+                        }
+                        if (i == 50) t.words.set_faults({.least_delay = 1ms, .most_delay = 20ms});
+                    }
+                });
+        });
+    });
+}
+
 TEST(epoch, a_partition_without_a_message_is_not_noticed) {
     weft::explore(50, [] {
         pair_of_nodes t({.least_delay = 1ms, .most_delay = 20ms});

@@ -142,6 +142,17 @@ TEST(names, a_store_that_is_away_at_first_is_found_later) {
     });
 }
 
+TEST(names, a_node_can_be_stopped_while_it_waits_for_its_store) {
+    weft::explore(20, [] {
+        simulated_transport words;
+        simulated_names names;
+        names.lose_leader();
+        EXPECT_THROW(weft::with_timeout(
+                         3s, [&] { node({.name = "a", .cluster = "bank", .words = words.at("a"), .names = names.at("a")}); }),
+                     weft::timeout_error);
+    });
+}
+
 namespace {
 
 using weft::cluster::detail::node_core;
@@ -258,7 +269,7 @@ TEST(names, at_most_one_node_has_one) {
 }
 
 TEST(names, a_lease_that_is_counted_from_the_answer_is_found) {
-    EXPECT_TRUE(weft::find_failure(300, [] { at_most_one_owner({.planted = {.counts_lease_from_answer = true}}); },
+    EXPECT_TRUE(weft::find_failure(1000, [] { at_most_one_owner({.planted = {.counts_lease_from_answer = true}}); },
                                    {.runtime = {.simulate = long_run}}));
 }
 

@@ -175,6 +175,19 @@ TEST(node, refuses_a_message_that_is_too_large) {
     });
 }
 
+TEST(node, refuses_an_answer_that_is_too_large) {
+    simulated([] {
+        two_nodes t;
+        auto end = t.ann.monitor();
+        EXPECT_EQ(t.ann.ask(bank::statement{1000}, 1s).size(), 1000u);
+        const auto e = error_of([&] { t.ann.ask(bank::statement{std::size_t{2} << 20}, 1s); });
+        EXPECT_EQ(e.code(), errc::too_large);
+        EXPECT_TRUE(e.maybe_handled());
+        EXPECT_EQ(t.ann.ask(bank::balance{}, 1s), 100);
+        EXPECT_FALSE(end.try_receive());   // the contact is as it was
+    });
+}
+
 TEST(node, ends) {
     simulated([] {
         two_nodes t;
@@ -216,7 +229,11 @@ TEST(node, unexposes) {
     simulated([] {
         two_nodes t;
         EXPECT_EQ(t.b.stats().exposed, 1u);
+        auto end = t.ann.monitor();
         t.b.unexpose(t.at_home);
+        const auto why = end.receive();
+        ASSERT_TRUE(why);
+        EXPECT_FALSE(why->abnormal());
         EXPECT_EQ(t.b.stats().exposed, 0u);
         EXPECT_EQ(error_of([&] { t.ann.ask(bank::balance{}, 1s); }).code(), errc::not_exposed);
         for (int i = 0; i < 1000; ++i) t.ann.send(bank::deposit{1});   // lost, and no sender parks for ever

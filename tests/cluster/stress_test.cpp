@@ -41,6 +41,23 @@ TEST(cluster_stress, no_deposit_is_lost_or_doubled) {
     });
 }
 
+TEST(cluster_stress, a_node_ends_with_its_runtime) {
+    simulated_transport words;
+    for (int i = 0; i < 20; ++i) {
+        weft::runtime rt({.workers = 2});
+        rt.run([&] {
+            weft::event is_up;
+            weft::spawn([&words, &is_up] {
+                node a({.name = "a", .cluster = "bank", .words = words.at("a")});
+                const auto ann = a.expose(weft::spawn_actor<bank::account>({.name = "ann"}, 100));
+                is_up.set();
+                weft::this_fiber::sleep_for(1h);
+            }).detach();
+            is_up.wait();
+        });
+    }
+}
+
 TEST(cluster_stress, every_ask_ends_while_messages_are_lost_and_nodes_end) {
     const auto seed = std::random_device{}();
     std::cout << "seed " << seed << '\n';
@@ -50,20 +67,9 @@ TEST(cluster_stress, every_ask_ends_while_messages_are_lost_and_nodes_end) {
         const auto ends_after = std::chrono::milliseconds(random() % 60);
         with_workers([&] {
             simulated_transport words({.most_delay = 1ms, .lose_one_in = static_cast<std::uint32_t>(lose_one_in)});
-            node a({.name = "a",
-                    .cluster = "bank",
-                    .words = words.at("a"),
-                    .give_up = 300ms,
-                    .beat = 20ms,
-                    .longest_difference = 40ms,
-                    .credit = 8});
-            auto b = std::make_unique<node>(weft::cluster::node_options{.name = "b",
-                                                                        .cluster = "bank",
-                                                                        .words = words.at("b"),
-                                                                        .give_up = 300ms,
-                                                                        .beat = 20ms,
-                                                                        .longest_difference = 40ms,
-                                                                        .credit = 8});
+            node a({.name = "a", .cluster = "bank", .words = words.at("a"), .give_up = 300ms, .beat = 20ms, .credit = 8});
+            auto b = std::make_unique<node>(weft::cluster::node_options{
+                .name = "b", .cluster = "bank", .words = words.at("b"), .give_up = 300ms, .beat = 20ms, .credit = 8});
             const auto at_b = b->expose(weft::spawn_actor<bank::account>({.name = "ann", .mailbox = 5}));
             weft::cluster::remote_ref<bank::account> ann;
             while (!ann) {

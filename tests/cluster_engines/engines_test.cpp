@@ -58,18 +58,8 @@ TEST(engines, a_server_that_is_killed_ends_the_epoch_and_contact_comes_again) {
     weft::test::nats_server server;
     server.start();
     weft::run([&] {
-        node a({.name = "a",
-                .cluster = "bank",
-                .words = words_by(server),
-                .give_up = 2s,
-                .beat = 100ms,
-                .longest_difference = 300ms});
-        node b({.name = "b",
-                .cluster = "bank",
-                .words = words_by(server),
-                .give_up = 2s,
-                .beat = 100ms,
-                .longest_difference = 300ms});
+        node a({.name = "a", .cluster = "bank", .words = words_by(server), .give_up = 2s, .beat = 100ms});
+        node b({.name = "b", .cluster = "bank", .words = words_by(server), .give_up = 2s, .beat = 100ms});
         const auto at_b = b.expose(weft::spawn_actor<bank::account>({.name = "ann"}, 100));
         const auto ann = a.find<bank::account>("b", "ann", 10s);
         auto end = ann.monitor();

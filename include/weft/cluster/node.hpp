@@ -35,8 +35,6 @@ struct node_options {
     std::chrono::nanoseconds give_up = std::chrono::seconds(30);
     /// How often nodes compare what was sent with what was seen, while that matters.
     std::chrono::nanoseconds beat = std::chrono::milliseconds(500);
-    /// How old a difference may get before it counts as a loss.
-    std::chrono::nanoseconds longest_difference = std::chrono::seconds(1);
     /// How many messages to one actor may be under way from one other node: sent, and not yet in its mailbox.
     /// 2 to 65536.
     std::uint32_t credit = 64;

@@ -44,7 +44,7 @@ public:
     auto ask(const M& m, const Limit& limit) const {
         using R = weft::detail::reply_of<A, M>;
         const auto answer = detail::remote_ask(*by_, to_, detail::outgoing::of(m), weft::detail::deadline_of(limit));
-        if constexpr (!std::is_void_v<R>) return R(wire_format<R>::read(answer.bytes, answer.version));
+        if constexpr (!std::is_void_v<R>) return detail::read_answer<R>(answer);
     }
     /// \returns a receiver that gets the reason once the actor has ended, or once the contact with its node
     ///          was lost (then exit_reason::failure is an error), and is closed then.

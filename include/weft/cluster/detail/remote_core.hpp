@@ -143,6 +143,16 @@ struct remote_answer {
     std::uint32_t version = 0;
 };
 
+/// \throws error (bad_message), which says that the message may have been handled
+template <class R>
+R read_answer(const remote_answer& a) {
+    try {
+        return wire_format<R>::read(a.bytes, a.version);
+    } catch (const std::exception& e) {
+        throw error(errc::bad_message, std::string("weft: the answer cannot be read: ") + e.what(), true);
+    }
+}
+
 WEFT_EXPORT void remote_send(node_core&, const remote_address&, const outgoing&);
 WEFT_EXPORT remote_answer remote_ask(node_core&, const remote_address&, const outgoing&, weft::detail::time_point until);
 WEFT_EXPORT receiver<exit_reason> remote_monitor(node_core&, const remote_address&);
