@@ -79,7 +79,7 @@ TEST(engines, names_are_in_etcd) {
     weft::test::etcd_server store;
     weft::run([&] {
         const auto start = [&](const char* name) {
-            return node({.name = name, .cluster = "bank", .words = words_by(server), .names = names_by(store), .lease = 2s});
+            return node({.name = name, .cluster = "bank", .words = words_by(server), .names = names_by(store), .lease = 5s});
         };
         auto a = start("a"), b = start("b");
         const auto at_a = a.expose(weft::spawn_actor<bank::account>({.name = "ann"}, 1));
