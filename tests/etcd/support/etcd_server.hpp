@@ -100,7 +100,7 @@ public:
     }
     void wait_until_it_serves() {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-        while (is_free(port_)) {
+        while (!listens(port_)) {
             int status = 0;
             if (::waitpid(child_, &status, WNOHANG) == child_) {
                 child_ = -1;

@@ -47,7 +47,7 @@ public:
             ::_exit(127);
         }
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (is_free(port_)) {
+        while (!listens(port_)) {
             if (::waitpid(child_, nullptr, WNOHANG) == child_) {
                 child_ = -1;
                 throw std::runtime_error("nats-server has ended at once");

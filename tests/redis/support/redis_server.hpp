@@ -32,6 +32,18 @@ inline bool is_free(std::uint16_t port) {
     return bound;
 }
 
+/// Whether a server answers on a loopback port. Unlike is_free() it cannot be in the way of a server that is about to listen.
+inline bool listens(std::uint16_t port) {
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at.sin_port = htons(port);
+    const bool connected = ::connect(probe, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
+    ::close(probe);
+    return connected;
+}
+
 /// A loopback port that was free a moment ago, and that the system gives to nobody who connects: so a server may come back to it.
 inline std::uint16_t free_port() {
     unsigned lowest_given = 32768;
@@ -88,7 +100,7 @@ private:
 
     void wait_until_it_listens() {
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-        while (!listens()) {
+        while (!listens(port_)) {
             int status = 0;
             if (::waitpid(child_, &status, WNOHANG) == child_) {
                 child_ = -1;
@@ -99,17 +111,6 @@ private:
             if (std::chrono::steady_clock::now() > until) throw std::runtime_error("redis-server does not listen");
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
-    }
-
-    bool listens() const {
-        const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        sockaddr_in at{};
-        at.sin_family = AF_INET;
-        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        at.sin_port = htons(port_);
-        const bool connected = ::connect(probe, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
-        ::close(probe);
-        return connected;
     }
 
     std::vector<std::string> options_;
