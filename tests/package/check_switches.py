@@ -13,7 +13,7 @@ source, cmake, generator, compiler, prefix, work = sys.argv[1:]
 source, prefix, work = pathlib.Path(source), pathlib.Path(prefix), pathlib.Path(work)
 failures = []
 NOTHING_ELSE = ["-DWEFT_TESTS=OFF", "-DWEFT_TOOLS=OFF", "-DWEFT_EXAMPLES=OFF", "-DWEFT_BENCH=OFF"]
-BARE_MACHINE = ["-DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON"]
+BARE_MACHINE = ["-DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON"]
 
 
 def expect(what, fact, said=""):
@@ -48,7 +48,7 @@ def check_switches():
            and all(f"{name} skipped: WEFT_{name.upper()} is OFF" in said for name in ("http", "redis", "tls", "ws", "nats", "etcd")), said)
     well, said = weft("auto", *BARE_MACHINE)
     expect("AUTO leaves out what cannot be built", well
-           and not any(target in targets("auto") for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "weft_etcd")), said)
+           and not any(target in targets("auto") for target in ("weft_http", "weft_redis", "weft_tls", "weft_ws", "weft_nats", "weft_etcd")), said)
     well, said = weft("http", "-DWEFT_HTTP=ON", *BARE_MACHINE)
     expect("ON without Boost is an error that names its package", not well and "WEFT_HTTP is ON, but libboost-dev" in said, said)
     well, said = weft("coders", "-DWEFT_HTTP=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON")
@@ -127,9 +127,9 @@ message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_red
     def ask(folder, asked, *options):
         return configure("asks", outside, f"-Dweft_DIR={folder / 'lib/cmake/weft'}", f"-DASKED={asked.replace(' ', ';')}", *options)
 
-    off, bare = installation("off", "off", "http", "redis", "tls", "ws", "etcd"), installation("auto", "auto", "http", "redis", "tls", "ws", "etcd")
+    off, bare = installation("off", "off", "http", "redis", "tls", "ws", "nats", "etcd"), installation("auto", "auto", "http", "redis", "tls", "ws", "nats", "etcd")
     for asked in ("", "REQUIRED", "REQUIRED COMPONENTS weft", "REQUIRED COMPONENTS core prefork cluster reductions lockcheck hooks c",
-                  "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis tls ws etcd"):
+                  "REQUIRED COMPONENTS core OPTIONAL_COMPONENTS http redis tls ws nats etcd"):
         well, said = ask(off, asked)
         expect(f"find_package(weft {asked}) succeeds without http, redis and tls", well and "core=TRUE http=FALSE redis=FALSE tls=FALSE" in said, said)
     for folder, asked, sentence in (
@@ -143,7 +143,7 @@ message(STATUS "core=${weft_core_FOUND} http=${weft_http_FOUND} redis=${weft_red
         expect(f"COMPONENTS {asked}: '{sentence}'", not well and sentence in said, said)
 
     whole = installation("whole", "auto")
-    for asked, sentence in (("http", "component http cannot be linked: pkg-config does not know zlib>=1.2.11 (zlib1g-dev); here are: core, prefork, cluster, reductions"),
+    for asked, sentence in (("http", "component http cannot be linked: pkg-config does not know zlib>=1.2.11 (zlib1g-dev); here are: core, nats, prefork, cluster, reductions"),
                             ("tls", "component tls cannot be linked: pkg-config does not know openssl>=3.0 (libssl-dev); here are"),
                             ("redis", "component redis cannot be linked: pkg-config does not know hiredis (libhiredis-dev); here are")):
         well, said = ask(whole, f"REQUIRED COMPONENTS {asked}", "-DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON", "-Dweft_USE_STATIC_LIBS=ON")
