@@ -25,11 +25,11 @@ struct count {
 struct list {
     using remote = weft::cluster::messages<numbered, count>;
 
-    explicit list(std::vector<int>* in) : into(in) {}
+    explicit list(std::shared_ptr<std::vector<int>> in) : into(std::move(in)) {}
     void handle(numbered m) { into->push_back(m.n); }
     int handle(count) const { return static_cast<int>(into->size()); }
 
-    std::vector<int>* into;
+    std::shared_ptr<std::vector<int>> into;   // the actor may outlive the test's frame
 };
 
 }  // namespace
@@ -61,9 +61,10 @@ struct pair_of_nodes {
     }
 
     simulated_transport words;
-    std::vector<int> received;
+    std::shared_ptr<std::vector<int>> numbers = std::make_shared<std::vector<int>>();
+    std::vector<int>& received = *numbers;
     std::shared_ptr<node_core> a, b;
-    weft::actor_ref<list> actor = weft::spawn_actor<list>({.name = "list"}, &received);
+    weft::actor_ref<list> actor = weft::spawn_actor<list>({.name = "list"}, numbers);
     weft::cluster::remote_ref<list> there;
 };
 
@@ -152,8 +153,7 @@ TEST(epoch, each_ask_ends) {
 TEST(epoch, no_sender_parks_for_ever) {
     weft::explore(150, [] {
         pair_of_nodes t({.least_delay = 1ms, .most_delay = 20ms, .lose_one_in = 4});
-        std::vector<int> others;
-        const auto other = weft::spawn_actor<list>({.name = "other"}, &others);
+        const auto other = weft::spawn_actor<list>({.name = "other"}, std::make_shared<std::vector<int>>());
         weft::cluster::remote_ref<list> back(
             t.b, weft::cluster::detail::expose(*t.a, other.ref(), weft::cluster::detail::wire_table_of<list>::entries));
         weft::with_scope([&](weft::scope& s) {
