@@ -190,6 +190,16 @@ struct contest {
     bool freezes = false;
 };
 
+/// Shows a lease to the other owners, as long as it is there.
+struct shown {
+    shown(const weft::cluster::name_lease*& where, const weft::cluster::name_lease& what) : place(where) { place = &what; }
+    ~shown() { place = nullptr; }
+    shown(const shown&) = delete;
+    shown& operator=(const shown&) = delete;
+
+    const weft::cluster::name_lease*& place;
+};
+
 /// Three nodes want one name, and use it, while the store fails, delays, loses answers and its leader, and
 /// nodes are cut off or frozen.
 void at_most_one_owner(const contest& how) {
@@ -218,7 +228,7 @@ void at_most_one_owner(const contest& how) {
                 const auto at = weft::cluster::detail::expose(me, weft::spawn_actor<bank::account>(1).ref(),
                                                               weft::cluster::detail::wire_table_of<bank::account>::entries);
                 if (const auto lease = weft::cluster::detail::claim_name(me, "the-one", at)) {
-                    leases[i] = &*lease;
+                    const shown here(leases[i], *lease);
                     ++owners;
                     for (int n = 0; n < 40 && lease->held(); ++n) {
                         for (const auto* other : leases)
@@ -231,7 +241,6 @@ void at_most_one_owner(const contest& how) {
                         if (how.freezes || lease->held()) book.write(lease->token());
                         weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(500)));
                     }
-                    leases[i] = nullptr;
                 }
             } catch (const weft::cluster::error&) {}
             weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(3000)));
