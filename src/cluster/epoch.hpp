@@ -17,8 +17,8 @@
 //            number is seen + 1).
 //   EPOCH-2  If a frame of an epoch was lost, no later frame of that epoch is accepted.
 //   EPOCH-3  An open epoch ends by: a number too high; a beat that names more frames than were seen; a hello
-//            with a later half of the other node; a reset or a goodbye that names both halves; a decision of
-//            this node. Once ended it never opens again.
+//            with a later half of the other node; a reset that names both halves; a decision of this node,
+//            such as after a goodbye. Once ended it never opens again.
 //   EPOCH-4  If one side has ended an epoch, and the other sends in it, the other is told by a reset.
 #pragma once
 

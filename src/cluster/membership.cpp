@@ -45,12 +45,6 @@ void membership::run(weft::scope& s) {
     s.spawn([this] { watch_nodes(); });
 }
 
-std::uint64_t membership::wait_joined(weft::detail::time_point until) {
-    lock held(lock_);
-    changed_.wait_until(held, until, [&] { return incarnation_ != 0 || has_left_; });
-    return incarnation_;
-}
-
 /// Joins, renews, and joins again.
 void membership::keep() {
     for (;;) {

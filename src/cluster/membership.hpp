@@ -33,7 +33,6 @@
 
 #include <weft/cluster/name_store.hpp>
 #include <weft/condition_variable.hpp>
-#include <weft/detail/timeouts.hpp>
 #include <weft/mutex.hpp>
 #include <weft/scope.hpp>
 
@@ -46,7 +45,7 @@ struct held_name {
     std::stop_source ended;
 };
 
-/// Who has a name.
+/// The actor that has a name, and its node.
 struct owner {
     std::string node;
     std::uint64_t incarnation = 0, serial = 0;
@@ -74,8 +73,6 @@ public:
     void run(weft::scope&);
     /// Gives the names and the lease up. \parks for up to a second
     void leave() noexcept;
-    /// Waits until the node is a member. \returns its incarnation; 0 if it is not by then
-    std::uint64_t wait_joined(weft::detail::time_point until);
 
     /// \returns the name; null if another one has it \throws error (no_lease)
     std::shared_ptr<held_name> claim(std::string_view name, std::uint64_t serial);

@@ -115,14 +115,14 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
     if (made) return deliver(c, of, to, std::move(made));
     lock guard(lock_);
     if (!asked) ++stats_.refused;
-    if (is_current(*c, their)) give_credit(*c, of, serial, inbound_from(*c, serial));
+    if (is_current(*c, their)) give_credit(*c, of, serial, *inbound_from(*c, serial));
     return true;
 }
 
-inbound& node_core::inbound_from(contact& c, std::uint64_t serial) {
+const std::shared_ptr<inbound>& node_core::inbound_from(contact& c, std::uint64_t serial) {
     auto& of = c.inbound_of[serial];
     if (!of) of = std::make_shared<inbound>();
-    return *of;
+    return of;
 }
 
 /// NODE_CORE-4. Called by the reader only. \returns false if the sender has ignored its credit (NODE_CORE-5)
@@ -130,8 +130,7 @@ bool node_core::deliver(const std::shared_ptr<contact>& c, epoch_halves of, cons
     std::shared_ptr<inbound> in_of;
     {
         const lock guard(lock_);
-        static_cast<void>(inbound_from(*c, to->serial));
-        in_of = c->inbound_of[to->serial];
+        in_of = inbound_from(*c, to->serial);
         if (in_of->is_admitting) {
             const bool has_place = in_of->held_back.size() < 2 * std::size_t{options_.credit};
             if (has_place) in_of->held_back.push_back({std::move(m), of});

@@ -190,11 +190,11 @@ private:
     bool on_frame(const std::shared_ptr<contact>&, epoch_halves their, frame_kind, std::span<const std::byte> body);
     bool on_message(const std::shared_ptr<contact>&, epoch_halves their, byte_reader&, bool asked);
     void on_beat(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
-    bool on_down(contact&, byte_reader&);
+    bool on_down(contact&, epoch_halves their, byte_reader&);
     bool deliver(const std::shared_ptr<contact>&, epoch_halves of, const std::shared_ptr<exposed>&, wire_message);
     void admit(const std::shared_ptr<contact>&, const std::shared_ptr<exposed>&, const std::shared_ptr<inbound>&);
     void give_credit(contact&, epoch_halves of, std::uint64_t serial, inbound&);
-    static inbound& inbound_from(contact&, std::uint64_t serial);
+    static const std::shared_ptr<inbound>& inbound_from(contact&, std::uint64_t serial);
     void end_of_ask(pending_ask&);
 
     // life.cpp

@@ -61,11 +61,10 @@ void node_core::on_hello(lock& guard, const std::shared_ptr<contact>& c, epoch_h
         ++stats_.refused;
         return;
     }
-    if (!c->is_open()) c->their_credit = credit;
-    c->reads = std::move(reads);
     if (apply(guard, c, c->numbers.on_hello(their, last_half_ + 1), their)) {
         last_half_ = std::max(last_half_, c->numbers.halves().mine);
         c->their_credit = credit;
+        c->reads = std::move(reads);
         ++stats_.epochs_begun;
         c->expecting_since = weft::now();
         c->changed.notify_all();
@@ -167,7 +166,7 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
             queue_frame(*c, frame_kind::down, down);
             return true;
         }
-        case frame_kind::down: return on_down(*c, in);
+        case frame_kind::down: return on_down(*c, their, in);
         case frame_kind::credit: {
             const auto serial = in.number<std::uint64_t>();
             const auto n = in.number<std::uint32_t>();
@@ -183,7 +182,7 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
     return false;
 }
 
-bool node_core::on_down(contact& c, byte_reader& in) {
+bool node_core::on_down(contact& c, epoch_halves their, byte_reader& in) {
     const auto serial = in.number<std::uint64_t>();
     exit_reason why{.kind = static_cast<exit_kind>(in.number<std::uint8_t>())};
     const auto text = in.text();
@@ -191,6 +190,7 @@ bool node_core::on_down(contact& c, byte_reader& in) {
     if (why.kind == exit_kind::failed)
         why.failure = std::make_exception_ptr(error(errc::failed_remotely, std::string(text), true));
     const lock guard(lock_);
+    if (!is_current(c, their)) return true;
     const auto [first, last] = c.monitors.equal_range(serial);
     for (auto i = first; i != last; ++i) {
         auto copy = why;

@@ -16,6 +16,7 @@
 #include <weft/runtime.hpp>
 
 #include "etcd/support/etcd_server.hpp"
+#include "etcd/support/failure_of.hpp"
 
 namespace {
 
@@ -24,19 +25,8 @@ using testing::ElementsAre;
 using weft::etcd::etcd_errc;
 using weft::test::etcd_cluster;
 using weft::test::etcd_server;
+using weft::test::failure_of;
 namespace etcd = weft::etcd;
-
-/// What f fails with.
-template <class F>
-etcd::error failure_of(F&& f) {
-    try {
-        f();
-    } catch (const etcd::error& e) {
-        return e;
-    }
-    ADD_FAILURE() << "no error";
-    return {etcd_errc::server, "", false};
-}
 
 template <class F>
 void with_etcd(F&& f) {

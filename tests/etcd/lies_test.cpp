@@ -21,10 +21,13 @@
 #include "etcd/json.hpp"
 #include "http/base64.hpp"
 
+#include "etcd/support/failure_of.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
 using weft::etcd::etcd_errc;
+using weft::test::failure_of;
 namespace etcd = weft::etcd;
 
 /// Answers the n-th request with the n-th text, byte for byte, and closes; all that come later with the last
@@ -65,17 +68,6 @@ template <class F>
 void with_one_worker(F&& f) {
     weft::runtime one({.workers = 1});  // liar::asked has no lock
     one.run(std::forward<F>(f));
-}
-
-template <class F>
-etcd::error failure_of(F&& f) {
-    try {
-        f();
-    } catch (const etcd::error& e) {
-        return e;
-    }
-    ADD_FAILURE() << "no error";
-    return {etcd_errc::server, "", false};
 }
 
 TEST(etcd_lies, what_is_no_answer_of_etcd_is_told_as_such) {

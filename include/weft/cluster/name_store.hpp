@@ -1,4 +1,4 @@
-// name_store.hpp - what nodes agree on: which of them live, and who has which name.
+// name_store.hpp - what nodes agree on: which of them live, and which has a name.
 #pragma once
 
 #include <chrono>

@@ -23,7 +23,7 @@ struct node_options {
     std::string name;     ///< 1 to 64 letters, digits, '-' and '_'; unique in the cluster
     std::string cluster;  ///< nodes of other clusters on the same server are not seen
     std::shared_ptr<transport> words = {};  ///< required
-    /// Who lives and who has which name. Without it a node is taken for dead by its silence, and there are no
+    /// Tells which nodes live, and which actor has a name. Without it a node is taken for dead by its silence, and there are no
     /// names of the cluster.
     std::shared_ptr<name_store> names = {};
     /// How long the node is taken to live without a word to the store; at least two seconds. It is renewed
