@@ -150,6 +150,18 @@ TEST(epoch, each_ask_ends) {
     weft::explore(100, [] { each_ask_ends({}); });
 }
 
+TEST(epoch, EPOCH_1_opens_by_a_hello_only) {
+    using weft::cluster::detail::epoch;
+    epoch a;
+    a.begin(1);
+    // The answer to our hello was lost, and what came behind it was not. The hello has the room that we have there.
+    EXPECT_FALSE(a.on_frame({.mine = 7, .yours = 1}, 1).accepted);
+    EXPECT_FALSE(a.on_beat({.mine = 7, .yours = 1}, 1, 0).accepted);
+    EXPECT_EQ(a.now(), epoch::phase::opening);
+    EXPECT_TRUE(a.on_hello({.mine = 7, .yours = 1}, 2).accepted);
+    EXPECT_TRUE(a.on_frame({.mine = 7, .yours = 1}, 2).has_ended);   // the first frame is lost
+}
+
 TEST(epoch, no_sender_parks_for_ever) {
     weft::explore(150, [] {
         pair_of_nodes t({.least_delay = 1ms, .most_delay = 20ms, .lose_one_in = 4});
