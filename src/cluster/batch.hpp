@@ -16,6 +16,8 @@
 //  monitor    serial(8)
 //  down       serial(8) exit_kind(1) text
 //  credit     serial(8) messages(4)
+//  link       id(8) serial(8) name of the sender's actor
+//  link_end   id(8) whether the id is the receiver's(1) exit_kind(1) text: as far as the sender is concerned
 #pragma once
 
 #include <cstdint>
@@ -28,7 +30,7 @@ namespace weft::cluster::detail {
 constexpr std::uint8_t batch_version = 1;
 constexpr std::size_t longest_text = 4096;  // chosen: of what a handler threw, or why an actor has ended
 enum class batch_kind : std::uint8_t { hello = 1, frames, beat, reset, goodbye };
-enum class frame_kind : std::uint8_t { send = 1, ask, answer, failure, monitor, down, credit };
+enum class frame_kind : std::uint8_t { send = 1, ask, answer, failure, monitor, down, credit, link, link_end };
 /// In a failure: the actor has ended, for the reason that follows.
 constexpr std::uint8_t actor_has_ended = 255;
 

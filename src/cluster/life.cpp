@@ -71,6 +71,7 @@ void node_core::run(weft::scope& s) {
     s.spawn([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
     s.spawn([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
     s.spawn([this] { tick(); });
+    s.spawn([this] { watch_links(); });
     if (membership_) membership_->run(s);
     started_.set();
     // A runtime that ends stops this fiber, too: then the node is closed before its scope is gone.
@@ -133,7 +134,7 @@ void node_core::end_life() {
         batches = std::move(batches_);
         replies = std::move(replies_);
         for (const auto& [_, c] : contacts_) end_epoch(*c, errc::no_lease, "this node has lost its lease", false);
-        for (auto& [_, a] : std::exchange(finding_, {})) {
+        for (auto& [_, a] : std::exchange(requests_, {})) {
             a->done = true;
             a->failed = errc::no_lease;
             a->text = "node '" + options_.name + "' has lost its lease";
@@ -158,12 +159,15 @@ void node_core::on_death(const std::string& node, std::uint64_t incarnation) {
 void node_core::close() noexcept {
     const shield until_closed;   // the fiber that closes it may have been asked to stop
     std::map<std::uint64_t, std::shared_ptr<exposed>> released;
+    std::vector<std::shared_ptr<inbox>> subscribed;
     {
         lock guard(lock_);
         if (std::exchange(is_closing_, true)) return;
         is_closed_ = true;
         released.swap(exposed_);
-        for (auto& [_, a] : std::exchange(finding_, {})) {
+        for (const auto& [_, e] : released) leave_groups(*e, subscribed);
+        for (const auto& t : std::exchange(topics_, {})) subscribed.push_back(t.lock());
+        for (auto& [_, a] : std::exchange(requests_, {})) {
             a->done = true;
             a->failed = errc::closed;
             a->text = "node '" + options_.name + "' was closed";
@@ -179,6 +183,8 @@ void node_core::close() noexcept {
                                          .halves = {.mine = ++last_half_, .yours = 0}}));
             flush(guard, c);
         }
+        end_lost_links(guard);
+        life_changed_.notify_all();
     }
     if (membership_) membership_->leave();
     closing_.set();
@@ -186,7 +192,8 @@ void node_core::close() noexcept {
         if (root_.joinable()) root_.join();
     } catch (...) {   // it was stopped with its runtime
     }
-    for (const auto& in : {batches_, replies_, finds_})
+    for (const auto& in : {batches_, replies_, finds_}) subscribed.push_back(in);
+    for (const auto& in : subscribed)
         if (in) in->close();
 }
 
@@ -246,13 +253,17 @@ remote_address node_core::expose(weft::detail::actor_core_ref actor, std::span<c
 
 void node_core::unexpose(std::uint64_t serial) noexcept {
     std::shared_ptr<exposed> released;
+    std::vector<std::shared_ptr<inbox>> subscribed;
     lock guard(lock_);
     const auto found = exposed_.find(serial);
     if (found == exposed_.end()) return;
     released = found->second;
     exposed_.erase(found);
     released->watcher.request_stop();
+    leave_groups(*released, subscribed);
     tell_down(guard, serial, exit_kind::normal, "the node exposes it no longer");
+    guard.unlock();
+    for (const auto& in : subscribed) in->close();
 }
 
 /// Waits for the actor's end, and tells the nodes that monitor it.
@@ -263,7 +274,11 @@ void node_core::watch(const std::shared_ptr<exposed>& e) {
     if (exposed_.erase(e->serial) == 0) return;
     if (ended_.size() == most_ended) ended_.erase(ended_.begin());
     ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = why.what().substr(0, longest_text)});
+    std::vector<std::shared_ptr<inbox>> subscribed;
+    leave_groups(*e, subscribed);
     tell_down(guard, e->serial, why.kind, why.what());
+    guard.unlock();
+    for (const auto& in : subscribed) in->close();
 }
 
 /// Tells the nodes that monitor the actor, and forgets what was kept of it.
@@ -299,6 +314,7 @@ node_stats node_core::stats() {
     for (const auto& [_, c] : contacts_) {
         s.nodes += c->is_open() ? 1 : 0;
         s.suspected += c->is_suspected ? 1 : 0;
+        s.links += c->links.size();
     }
     return s;
 }
@@ -337,6 +353,11 @@ remote_address find_name(node_core& n, std::string_view name) {
     return {.node = found->node, .incarnation = found->incarnation, .serial = found->serial};
 }
 
+const std::shared_ptr<node_core>& core_of(const node& n) {
+    if (!n.core_) throw error(errc::closed, "weft: this node was moved from", false);
+    return n.core_;
+}
+
 }  // namespace detail
 
 node::node(node_options options) : core_(std::make_shared<detail::node_core>(std::move(options))) {
@@ -358,10 +379,6 @@ node::~node() { close(); }
 
 void node::close() noexcept {
     if (core_) core_->close();
-}
-const std::shared_ptr<detail::node_core>& node::core() const {
-    if (!core_) throw error(errc::closed, "weft: this node was moved from", false);
-    return core_;
 }
 const std::string& node::name() const noexcept { return core_->name(); }
 std::uint64_t node::incarnation() const { return core()->incarnation(); }

@@ -39,12 +39,20 @@ private:
     bool is_answered_ = false;
 };
 
+}  // namespace
+
 time_point deadline_after_ns(std::int64_t left) noexcept {
     return left == std::numeric_limits<std::int64_t>::max() ? weft::detail::never
                                                             : weft::detail::deadline_in(std::chrono::nanoseconds(left));
 }
 
-}  // namespace
+std::int64_t ns_until(time_point until) noexcept {
+    return until == weft::detail::never ? std::numeric_limits<std::int64_t>::max() : std::int64_t{(until - weft::now()).count()};
+}
+
+bool may_be_handled(errc why) noexcept {
+    return why == errc::failed_remotely || why == errc::not_answered || why == errc::too_large;
+}
 
 void fail_with_current(answer_path& path) noexcept {
     try {
@@ -54,6 +62,32 @@ void fail_with_current(answer_path& path) noexcept {
     } catch (...) {
         path.fail(errc::failed_remotely, "something that is no std::exception");
     }
+}
+
+/// \returns  the message; null if it cannot be made: `path`, if there is one, was told why
+wire_message node_core::make_message(const exposed& to, std::uint64_t number, std::uint32_t version,
+                                     std::span<const std::byte> bytes, std::unique_ptr<answer_path>& path) {
+    const auto refuse = [&](errc why, std::string_view text) {
+        if (path) path->fail(why, text);
+    };
+    const auto entry = std::ranges::find(to.entries, number, &wire_entry::number);
+    if (entry == to.entries.end()) {
+        refuse(errc::unknown_message,
+               "actor '" + std::string(weft::detail::actor_name(to.actor.core())) + "' takes no such message from other nodes");
+    } else if (version < entry->versions.oldest || version > entry->versions.newest) {
+        refuse(errc::bad_version, "'" + std::string(entry->name) + "' has no version " + std::to_string(version) + " there");
+    } else {
+        try {
+            return entry->make(bytes, version, path);
+        } catch (const weft::cancelled&) {
+            throw;
+        } catch (const std::exception& e) {
+            refuse(errc::bad_message, e.what());
+        } catch (...) {   // what a format throws ends this message, and not the reader
+            refuse(errc::bad_message, "the format threw what is no std::exception");
+        }
+    }
+    return nullptr;
 }
 
 bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their, byte_reader& in, bool asked) {
@@ -91,27 +125,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
         }
     }
     if (asked) path = std::make_unique<path_to_contact>(shared_from_this(), c, of, id, deadline_after_ns(left));
-    const auto entry = std::ranges::find(to->entries, number, &wire_entry::number);
-    wire_message made;
-    if (entry == to->entries.end()) {
-        if (path)
-            path->fail(errc::unknown_message, "actor '" + std::string(weft::detail::actor_name(to->actor.core())) +
-                                                  "' takes no such message from other nodes");
-    } else if (version < entry->versions.oldest || version > entry->versions.newest) {
-        if (path)
-            path->fail(errc::bad_version,
-                       "'" + std::string(entry->name) + "' has no version " + std::to_string(version) + " there");
-    } else {
-        try {
-            made = entry->make(in.rest(), version, path);
-        } catch (const weft::cancelled&) {
-            throw;
-        } catch (const std::exception& e) {
-            if (path) path->fail(errc::bad_message, e.what());
-        } catch (...) {   // what a format throws ends this message, and not the reader
-            if (path) path->fail(errc::bad_message, "the format threw what is no std::exception");
-        }
-    }
+    auto made = make_message(*to, number, version, in.rest(), path);
     if (made) return deliver(c, of, to, std::move(made));
     lock guard(lock_);
     if (!asked) ++stats_.refused;

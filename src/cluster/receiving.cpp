@@ -141,8 +141,7 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
                     a.ended = how;
                 else
                     a.failed = static_cast<errc>(code);
-                const auto why = static_cast<errc>(code);
-                a.maybe_handled = why == errc::failed_remotely || why == errc::not_answered || why == errc::too_large;
+                a.maybe_handled = may_be_handled(static_cast<errc>(code));
             }
             a.done = true;
             a.changed.notify_all();
@@ -167,6 +166,8 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
             return true;
         }
         case frame_kind::down: return on_down(*c, their, in);
+        case frame_kind::link: return on_link(c, their, in);
+        case frame_kind::link_end: return on_link_end(*c, their, in);
         case frame_kind::credit: {
             const auto serial = in.number<std::uint64_t>();
             const auto n = in.number<std::uint32_t>();

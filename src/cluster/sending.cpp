@@ -113,6 +113,10 @@ void node_core::write(byte_vector& into, std::uint64_t serial, const outgoing& m
     put(into, serial);
     put(into, m.number);
     put(into, version);
+    write_payload(into, m, version);
+}
+
+void node_core::write_payload(byte_vector& into, const outgoing& m, std::uint32_t version) const {
     const auto before = into.size();
     m.write(m.value, version, into);
     if (const auto bytes = into.size() - before; bytes > options_.max_message_bytes)
@@ -147,8 +151,7 @@ remote_answer node_core::ask(const remote_address& to, const outgoing& m, time_p
     const auto id = ++last_id_;
     byte_vector body;
     put(body, id);
-    put(body,
-        until == weft::detail::never ? std::numeric_limits<std::int64_t>::max() : std::int64_t{(until - weft::now()).count()});
+    put(body, ns_until(until));
     body.insert(body.end(), message.begin(), message.end());
     pending_ask mine;
     c->asks.emplace(id, &mine);   // NODE_CORE-2
@@ -282,8 +285,8 @@ void node_core::told_ended(contact& c, errc why, std::string_view text) {
         a->text = what;
         a->changed.notify_all();
     }
-    if (!c.monitors.empty()) {
-        const auto reason = reason_of(why, what);
+    if (const auto reason = reason_of(why, what); !c.monitors.empty() || !c.links.empty()) {
+        lose_links(c, reason);
         for (auto& [_, told] : std::exchange(c.monitors, {})) {
             auto copy = reason;
             static_cast<void>(told.try_send(copy));

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <weft/actor.hpp>
+#include <weft/cluster/group.hpp>
 #include <weft/cluster/name_lease.hpp>
 #include <weft/cluster/name_store.hpp>
 #include <weft/cluster/remote_ref.hpp>
@@ -50,6 +51,7 @@ struct node_stats {
     std::size_t nodes = 0;  ///< with which there is contact
     std::size_t suspected = 0;  ///< of these: from which nothing was heard for three beats
     std::size_t exposed = 0;  ///< actors
+    std::size_t links = 0;  ///< between actors of this node and others; made by either
 };
 
 /// One process of a cluster. Made on a fiber; its own fibers end with it.
@@ -110,6 +112,24 @@ public:
         return {core(), detail::find_name(*core(), name)};
     }
 
+    /// Lets an actor that this node exposes get messages to a group, until it leaves the group, ends, or is no
+    /// longer exposed. To join twice is to join once. Names of groups have words with dots between them.
+    /// \parks   until the transport has subscribed. \throws error: bad_name, not_exposed, closed, no_lease; what
+    ///          the transport throws
+    template <class A>
+    void join_group(std::string_view group, const remote_ref<A>& actor) {
+        detail::join_group(*core(), group, actor.address());
+    }
+    template <class A>
+    void leave_group(std::string_view group, const remote_ref<A>& actor) noexcept {
+        detail::leave_group(*core(), group, actor.address());
+    }
+    /// \returns a group whose members are actors A on any nodes.
+    template <class A>
+    [[nodiscard]] group_ref<A> group(std::string_view name) const {
+        return {core(), name};
+    }
+
     /// Tells the other nodes, ends all contact, and refuses what comes later. \parks
     void close() noexcept;
     [[nodiscard]] const std::string& name() const noexcept;
@@ -118,7 +138,8 @@ public:
     [[nodiscard]] node_stats stats() const;
 
 private:
-    const std::shared_ptr<detail::node_core>& core() const;
+    friend const std::shared_ptr<detail::node_core>& detail::core_of(const node&);
+    const std::shared_ptr<detail::node_core>& core() const { return detail::core_of(*this); }
 
     std::shared_ptr<detail::node_core> core_;
 };
