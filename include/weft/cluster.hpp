@@ -4,6 +4,7 @@
 #include <weft/cluster/error.hpp>
 #include <weft/cluster/group.hpp>
 #include <weft/cluster/name_lease.hpp>
+#include <weft/cluster/name_ref.hpp>
 #include <weft/cluster/name_store.hpp>
 #include <weft/cluster/node.hpp>
 #include <weft/cluster/remote_ref.hpp>

@@ -289,10 +289,8 @@ void node_core::tell_down(lock& guard, std::uint64_t serial, exit_kind how, std:
     put(down, text.substr(0, longest_text));
     const auto contacts = contacts_;
     for (const auto& [_, c] : contacts) {
-        if (const auto of = c->inbound_of.find(serial); of != c->inbound_of.end() && !of->second->is_admitting)
-            c->inbound_of.erase(of);
-        if (c->monitored.erase(serial) == 0) continue;
-        queue_frame(*c, frame_kind::down, down);
+        forget_inbound(*c, serial);
+        if (c->monitored.erase(serial) > 0) queue_frame(*c, frame_kind::down, down);
         flush(guard, c);
     }
 }
@@ -350,7 +348,7 @@ remote_address find_name(node_core& n, std::string_view name) {
     require_long_name(name);
     const auto found = n.names()->find(name);
     if (!found) throw error(errc::unknown_name, "weft: nobody has the name '" + std::string(name) + "' now", false);
-    return {.node = found->node, .incarnation = found->incarnation, .serial = found->serial};
+    return {.node = found->node, .incarnation = found->incarnation, .serial = found->serial, .token = found->token};
 }
 
 const std::shared_ptr<node_core>& core_of(const node& n) {

@@ -90,10 +90,19 @@ wire_message node_core::make_message(const exposed& to, std::uint64_t number, st
     return nullptr;
 }
 
+/// The actor was found by a name that it does not have any more.
+void node_core::refuse_for_name(const std::shared_ptr<contact>& c, epoch_halves their, std::uint64_t token, answer_path* path) {
+    if (path) return path->fail(errc::not_owner, "the actor does not have that name any more");
+    byte_vector body;
+    put(body, token);
+    const lock guard(lock_);
+    if (is_current(*c, their)) queue_frame(*c, frame_kind::disowned, body);
+}
+
 bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their, byte_reader& in, bool asked) {
     const auto id = asked ? in.number<std::uint64_t>() : 0;
     const auto left = asked ? in.number<std::int64_t>() : 0;
-    const auto serial = in.number<std::uint64_t>(), number = in.number<std::uint64_t>();
+    const auto serial = in.number<std::uint64_t>(), token = in.number<std::uint64_t>(), number = in.number<std::uint64_t>();
     const auto version = in.number<std::uint32_t>();
     if (in.failed()) return false;
     const epoch_halves of{.mine = their.yours, .yours = their.mine};
@@ -108,10 +117,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
         if (!to) {
             // Nothing takes the message, so its room is free at once.
             // Nothing is kept of an actor that is not there: its numbers are the sender's choice.
-            byte_vector credit;
-            put(credit, serial);
-            put(credit, std::uint32_t{1});
-            queue_frame(*c, frame_kind::credit, credit);
+            queue_credit(*c, serial, 1);
             if (!asked) return true;
             std::optional<ended_actor> ended;
             if (const auto known = ended_.find(serial); known != ended_.end()) ended = known->second;
@@ -125,7 +131,11 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
         }
     }
     if (asked) path = std::make_unique<path_to_contact>(shared_from_this(), c, of, id, deadline_after_ns(left));
-    auto made = make_message(*to, number, version, in.rest(), path);
+    wire_message made;
+    if (token == 0 || (membership_ && membership_->holds(token, serial)))
+        made = make_message(*to, number, version, in.rest(), path);
+    else
+        refuse_for_name(c, their, token, path.get());
     if (made) return deliver(c, of, to, std::move(made));
     lock guard(lock_);
     if (!asked) ++stats_.refused;
@@ -174,6 +184,7 @@ void node_core::admit(const std::shared_ptr<contact>& c, const std::shared_ptr<e
             const lock guard(lock_);
             if (in_of->held_back.empty()) {
                 in_of->is_admitting = false;
+                if (!exposed_.contains(to->serial)) forget_inbound(*c, to->serial);
                 return;
             }
             first = std::move(in_of->held_back.front());
@@ -193,14 +204,26 @@ void node_core::admit(const std::shared_ptr<contact>& c, const std::shared_ptr<e
     }
 }
 
+/// The actor is not exposed any more: gives all room back, so that neither side keeps anything of it.
+void node_core::forget_inbound(contact& c, std::uint64_t serial) {
+    const auto found = c.inbound_of.find(serial);
+    if (found == c.inbound_of.end() || found->second->is_admitting) return;
+    if (c.is_open() && found->second->owed > 0) queue_credit(c, serial, found->second->owed);
+    c.inbound_of.erase(found);
+}
+
+void node_core::queue_credit(contact& c, std::uint64_t serial, std::uint32_t messages) {
+    byte_vector body;
+    put(body, serial);
+    put(body, messages);
+    queue_frame(c, frame_kind::credit, body);
+}
+
 /// A message of that epoch has left its room.
 void node_core::give_credit(contact& c, epoch_halves of, std::uint64_t serial, inbound& from) {
     if (!c.is_open() || c.numbers.halves() != of) return;
     if (++from.owed < options_.credit / 2) return;
-    byte_vector body;
-    put(body, serial);
-    put(body, std::exchange(from.owed, 0));
-    queue_frame(c, frame_kind::credit, body);
+    queue_credit(c, serial, std::exchange(from.owed, 0));
 }
 
 void node_core::answered(const std::shared_ptr<contact>& c, epoch_halves of, std::uint64_t id, std::span<const std::byte> bytes,

@@ -66,6 +66,7 @@ struct pending_ask {
 /// The room for messages to one actor of another node.
 struct target {
     std::uint32_t credit;
+    std::size_t waiting = 0;  // fibers
     weft::condition_variable room;
 };
 
@@ -102,8 +103,9 @@ struct contact {
     std::size_t frames_at = 0;  // if the last of them takes further frames: how many it has
     bool is_flushing = false;
 
-    std::map<std::uint64_t, std::shared_ptr<target>> targets;  // by serial
+    std::map<std::uint64_t, std::shared_ptr<target>> targets;  // by serial; those whose room is not all there
     std::map<std::uint64_t, pending_ask*> asks;  // by id
+    std::set<std::uint64_t> disowned;  // tokens of names that their actors do not have any more
     std::multimap<std::uint64_t, sender<exit_reason>> monitors;  // of their actors, by serial
     std::set<std::uint64_t> monitored;  // our actors
     std::map<std::uint64_t, std::shared_ptr<inbound>> inbound_of;  // by serial
@@ -187,6 +189,8 @@ public:
 
     const std::string& name() const noexcept { return options_.name; }
     std::uint64_t incarnation();
+    /// \throws error (closed)
+    void require_not_closed();
     const std::shared_ptr<membership>& names() const;
     node_stats stats();
 
@@ -198,7 +202,7 @@ private:
     std::shared_ptr<contact> open_contact(lock&, const remote_address&, time_point until);
     void take_credit(lock&, const std::shared_ptr<contact>&, std::uint64_t serial, time_point until);
     std::uint32_t version_for(const contact&, const outgoing&) const;
-    void write(byte_vector& into, std::uint64_t serial, const outgoing&, std::uint32_t version) const;
+    void write(byte_vector& into, const remote_address&, const outgoing&, std::uint32_t version) const;
     void write_payload(byte_vector& into, const outgoing&, std::uint32_t version) const;
     void queue_batch(contact&, byte_vector);
     void queue_frame(contact&, frame_kind, std::span<const std::byte> body);
@@ -211,8 +215,10 @@ private:
     void tell_down(lock&, std::uint64_t serial, exit_kind, std::string_view text);
     static bool is_current(const contact&, epoch_halves their) noexcept;
     void require_open() const;
+    [[noreturn]] void throw_closed() const;
 
     // receiving.cpp
+    std::shared_ptr<contact> contact_from(const std::string& name, std::uint64_t incarnation);
     void on_batch(const carried&);
     bool apply(lock&, const std::shared_ptr<contact>&, epoch::step, epoch_halves their);
     void on_hello(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
@@ -222,9 +228,13 @@ private:
                                      std::unique_ptr<answer_path>&);
     bool on_message(const std::shared_ptr<contact>&, epoch_halves their, byte_reader&, bool asked);
     void on_beat(lock&, const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
+    bool on_disowned(contact&, epoch_halves their, byte_reader&);
     bool on_down(contact&, epoch_halves their, byte_reader&);
     bool deliver(const std::shared_ptr<contact>&, epoch_halves of, const std::shared_ptr<exposed>&, wire_message);
     void admit(const std::shared_ptr<contact>&, const std::shared_ptr<exposed>&, const std::shared_ptr<inbound>&);
+    void refuse_for_name(const std::shared_ptr<contact>&, epoch_halves their, std::uint64_t token, answer_path*);
+    void forget_inbound(contact&, std::uint64_t serial);
+    void queue_credit(contact&, std::uint64_t serial, std::uint32_t messages);
     void give_credit(contact&, epoch_halves of, std::uint64_t serial, inbound&);
     static const std::shared_ptr<inbound>& inbound_from(contact&, std::uint64_t serial);
     void end_of_ask(pending_ask&);

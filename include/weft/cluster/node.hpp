@@ -103,7 +103,8 @@ public:
     [[nodiscard]] std::optional<name_lease> claim(std::string_view name, const remote_ref<A>& actor) {
         return detail::claim_name(*core(), name, actor.address());
     }
-    /// \returns  the actor that has a name of the cluster now.
+    /// \returns  the actor that has a name of the cluster now. What is sent by this reference after the actor has
+    ///           lost the name is refused: error (not_owner). A name_ref looks up again by itself.
     /// \parks    until the store has answered.
     /// \throws   error: unknown_name, no_names, bad_name; std::system_error if the store is out of reach;
     ///           weft::cancelled.

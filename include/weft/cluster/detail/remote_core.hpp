@@ -123,12 +123,16 @@ using wire_table_of = wire_table<A, typename A::remote>;
 template <class A, class M>
 concept remotely_takes = wire_table_of<A>::template lists<std::decay_t<M>>;
 
-/// Which actor: where it lives, and its number there.
+/// Which actor: where it lives, its number there, and by which name.
 struct remote_address {
     std::string node;
     std::uint64_t incarnation = 0;
     std::uint64_t serial = 0;
-    friend bool operator==(const remote_address&, const remote_address&) = default;
+    std::uint64_t token = 0;  ///< of the name by which it was found, if by one: it takes messages as long as it has that name
+    /// Whether it is the same actor.
+    friend bool operator==(const remote_address& a, const remote_address& b) noexcept {
+        return a.node == b.node && a.incarnation == b.incarnation && a.serial == b.serial;
+    }
 };
 
 /// A message on its way out.
