@@ -19,7 +19,7 @@
 //  credit     serial(8) messages(4)
 //  disowned   token(8): a message that was sent to that name's actor was refused
 //  link       id(8) serial(8) name of the sender's actor
-//  link_end   id(8) whether the id is the receiver's(1) exit_kind(1) text: as far as the sender is concerned
+//  link_end   id(8) whether the receiver has made the link(1) exit_kind(1) errc, if it has failed(1) text
 #pragma once
 
 #include <cstdint>

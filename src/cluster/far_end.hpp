@@ -10,6 +10,9 @@
 //              it has said so itself or the epoch has ended.
 //   FAR_END-3  end() and the destructor are never called under the lock of the node, since the local actor
 //              is told by them.
+//   FAR_END-4  A far_end is of one link. Once that was broken here, no later link of the two is made with it:
+//              life() says so, which the core calls under its lock when it breaks the link.
+//   FAR_END-5  Nothing here waits for the transport, since an actor that ends calls it.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +39,7 @@ struct link_key {
 class far_end final : public weft::detail::linkable, public std::enable_shared_from_this<far_end> {
 public:
     far_end(std::shared_ptr<node_core> by, std::shared_ptr<contact> to, epoch_halves of, link_key key, std::string name) noexcept;
-    /// No actor is linked with it any more. \parks
+    /// No actor is linked with it any more.
     ~far_end();
 
     /// The other actor, or the contact with its node, has ended: tells the local actor.
@@ -45,10 +48,11 @@ public:
 
     std::string_view name() const noexcept override { return name_; }
     std::shared_ptr<linkable> held() override { return shared_from_this(); }
-    bool has_ended() const noexcept override { return has_ended_.load(weft::detail::acquire); }  // pairs with end()
+    bool has_ended() const noexcept override { return state_.load(weft::detail::acquire) != state::linked; }  // pairs with end()
+    /// Whether the local end has broken the link.
+    bool is_broken_here() const noexcept { return state_.load(weft::detail::acquire) == state::broken_here; }
     [[noreturn]] void throw_gone() override;
-    std::uint64_t life() noexcept override { return 0; }
-    /// \parks
+    std::uint64_t life() noexcept override;  // FAR_END-4
     void linked_end(std::uint64_t life, std::string_view other, const weft::exit_reason& why) noexcept override;
 
 private:
@@ -57,8 +61,9 @@ private:
     const epoch_halves of_;
     const link_key key_;
     const std::string name_;
-    weft::exit_reason why_;  // written once, before has_ended_
-    weft::detail::atomic<bool> has_ended_{false};
+    enum class state : std::uint8_t { linked, broken_here, ended_there };
+    weft::exit_reason why_;  // written once, before state_ is ended_there
+    weft::detail::atomic<state> state_{state::linked};
 };
 
 }  // namespace weft::cluster::detail

@@ -65,9 +65,9 @@ remote_address node_core::find(std::string_view node, std::string_view actor, st
     const auto of = "actor '" + std::string(actor) + "' of node '" + std::string(node) + "'";
     if (mine.failed == errc::unreachable)
         throw error(errc::unreachable, "weft: there is no node '" + std::string(node) + "'", false);
-    if (mine.failed == errc::wrong_actor)
+    if (mine.status == static_cast<std::uint8_t>(errc::wrong_actor))
         throw error(errc::wrong_actor, "weft: " + of + " does not take all messages of the type asked for", false);
-    if (mine.failed) throw error(errc::not_exposed, "weft: there is no " + of, false);
+    if (mine.status != 0) throw error(errc::not_exposed, "weft: there is no " + of, false);
     byte_reader in(mine.answer.bytes);
     remote_address found{
         .node = std::string(node), .incarnation = in.number<std::uint64_t>(), .serial = in.number<std::uint64_t>()};
@@ -123,7 +123,8 @@ void node_core::on_reply(const carried& m) {
         a.failed = errc::unreachable;
     } else {
         byte_reader in(m.payload);
-        if (const auto status = in.number<std::uint8_t>(); status != 0 || in.failed()) a.failed = static_cast<errc>(status);
+        a.status = in.number<std::uint8_t>();
+        if (in.failed()) a.status = no_status;
         const auto rest = in.rest();
         a.answer.bytes.assign(rest.begin(), rest.end());
     }

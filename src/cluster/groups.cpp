@@ -72,7 +72,8 @@ void node_core::join(std::string_view group, const remote_address& actor) {
     require_subject("group", group);
     const auto member = [&]() -> std::shared_ptr<exposed> {
         require_open();
-        const auto found = actor.node == options_.name ? exposed_.find(actor.serial) : exposed_.end();
+        const bool is_here = actor.node == options_.name && actor.incarnation == incarnation_;
+        const auto found = is_here ? exposed_.find(actor.serial) : exposed_.end();
         if (found != exposed_.end()) return found->second;
         throw error(errc::not_exposed, "weft: only an actor that this node exposes can join group '" + std::string(group) + "'",
                     false);
@@ -85,7 +86,7 @@ void node_core::join(std::string_view group, const remote_address& actor) {
     const lock guard(lock_);
     const auto e = member();
     if (!e->groups.emplace(group, in).second) return;
-    scope_->spawn([this, e, in] { serve_group(e, *in); });
+    start_soon([this, e, in] { serve_group(e, *in); });
 }
 
 void node_core::leave(std::string_view group, const remote_address& actor) noexcept {
@@ -130,6 +131,10 @@ void node_core::on_group_message(const std::shared_ptr<exposed>& e, const carrie
     std::unique_ptr<answer_path> path;
     if (asked)
         path = std::make_unique<path_to_reply>(options_.words, m.reply, options_.max_message_bytes, deadline_after_ns(left));
+    if (weft::detail::actor_has_ended(e->actor.core())) {  // its subscription is about to end
+        if (path) path->fail(errc::not_exposed, "the member has ended");
+        return;
+    }
     auto made = make_message(*e, number, version, in.rest(), path);
     {
         const lock guard(lock_);
@@ -160,7 +165,10 @@ remote_answer node_core::ask_group(std::string_view group, const outgoing& m, ti
     const auto of = "weft: group '" + std::string(group) + "'";
     if (mine.failed == errc::unreachable) throw error(errc::unreachable, of + " has no member", false);
     byte_reader in(mine.answer.bytes);
-    if (mine.failed) throw error(*mine.failed, of + ": " + std::string(in.text()), may_be_handled(*mine.failed));
+    if (const auto why = static_cast<errc>(mine.status); mine.status != 0) {
+        const bool is_known = why >= errc::unknown_message && why <= errc::not_answered;
+        throw error(is_known ? why : errc::bad_message, of + ": " + std::string(in.text()), !is_known || may_be_handled(why));
+    }
     remote_answer answer{.bytes = {}, .version = in.number<std::uint32_t>()};
     if (in.failed()) throw error(errc::bad_message, of + " has sent an answer that is none", true);
     const auto rest = in.rest();

@@ -62,29 +62,60 @@ void node_core::open() {
     started_.wait();
     if (!membership_) return;
     lock guard(lock_);
-    life_changed_.wait_for(guard, options_.give_up, [&] { return incarnation_ != 0; });
+    changed_.wait_for(guard, options_.give_up, [&] { return incarnation_ != 0; });
 }
 
 void node_core::run(weft::scope& s) {
-    scope_ = &s;
-    s.spawn([this] { read_each(&node_core::batches_, [this](const carried& m) { on_batch(m); }); });
-    s.spawn([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
-    s.spawn([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
-    s.spawn([this] { tick(); });
-    s.spawn([this] { watch_links(); });
-    if (membership_) membership_->run(s);
-    started_.set();
     // A runtime that ends stops this fiber, too: then the node is closed before its scope is gone.
     struct leaving {
         ~leaving() {
             const lock guard(core.lock_);
             core.is_closed_ = true;
-            core.scope_ = nullptr;
         }
         node_core& core;
     } const at_the_end{*this};
-    closing_.wait();
+    const auto start = [&](std::function<void()> body) {
+        s.spawn(weft::detail::never_inline(weft::detail::runtime_here("weft::cluster::node"), {.name = "cluster node"}),
+                std::move(body));
+    };
+    start([this] { read_each(&node_core::batches_, [this](const carried& m) { on_batch(m); }); });
+    start([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
+    start([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
+    start([this] { tick(); });
+    start([this] { watch_links(); });
+    start([this] { send_link_ends(); });
+    if (membership_) membership_->run(s);
+    started_.set();
+    start_later_ones(start);
     s.request_stop();
+}
+
+/// Starts the fibers that were asked for, until the node ends. It holds no lock meanwhile: at max_fibers a
+/// fiber waits for a place.
+void node_core::start_later_ones(const std::function<void(std::function<void()>)>& start) {
+    for (;;) {
+        std::function<void()> next;
+        {
+            lock guard(lock_);
+            changed_.wait(guard, [&] { return may_end_ || !to_start_.empty(); });
+            if (may_end_) return;
+            next = std::move(to_start_.front());
+            to_start_.pop_front();
+        }
+        try {
+            start(next);
+        } catch (const std::exception&) {  // with at_limit::fail: when there is a place
+            constexpr auto a_while = std::chrono::milliseconds(50);
+            weft::this_fiber::sleep_for(a_while);
+            const lock guard(lock_);
+            to_start_.push_front(std::move(next));
+        }
+    }
+}
+
+void node_core::start_soon(std::function<void()> body) {
+    to_start_.push_back(std::move(body));
+    changed_.notify_all();
 }
 
 /// Reads a subscription, and the one of the next life after it.
@@ -94,7 +125,7 @@ void node_core::read_each(std::shared_ptr<inbox> node_core::*which, F&& f) {
         std::shared_ptr<inbox> now;
         {
             lock guard(lock_);
-            life_changed_.wait(guard, [&] { return is_closed_ || (this->*which && this->*which != before); });
+            changed_.wait(guard, [&] { return is_closed_ || (this->*which && this->*which != before); });
             if (is_closed_) return;
             now = this->*which;
         }
@@ -121,7 +152,7 @@ void node_core::begin_life(std::uint64_t incarnation) {
     incarnation_ = incarnation;
     batches_ = std::move(batches);
     replies_ = std::move(replies);
-    life_changed_.notify_all();
+    changed_.notify_all();
 }
 
 /// This node has lost its lease: the others take it for dead, or soon will, so it ends all contact and is a
@@ -181,16 +212,33 @@ void node_core::close() noexcept {
             queue_batch(*c, begin_batch({.kind = batch_kind::goodbye,
                                          .incarnation = incarnation_,
                                          .halves = {.mine = ++last_half_, .yours = 0}}));
-            flush(guard, c);
         }
         end_lost_links(guard);
-        life_changed_.notify_all();
+        for (const auto& [_, c] : contacts) flush(guard, c);
+        changed_.notify_all();
     }
     if (membership_) membership_->leave();
-    closing_.set();
+    {
+        const lock guard(lock_);
+        may_end_ = true;
+        changed_.notify_all();
+    }
     try {
-        if (root_.joinable()) root_.join();
-    } catch (...) {   // it was stopped with its runtime
+        if (root_.joinable()) {
+            root_.request_stop();  // it may wait for a place of a fiber
+            root_.join();
+        }
+    } catch (...) {   // it was stopped
+    }
+    // Messages that are held back have a way to their asker, which holds this node.
+    std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<contact>> left;
+    std::deque<std::function<void()>> never_started;
+    std::vector<std::shared_ptr<contact>> never_flushed;
+    {
+        const lock guard(lock_);
+        left.swap(contacts_);
+        never_started.swap(to_start_);
+        never_flushed.swap(with_link_ends_);
     }
     for (const auto& in : {batches_, replies_, finds_}) subscribed.push_back(in);
     for (const auto& in : subscribed)
@@ -247,7 +295,7 @@ remote_address node_core::expose(weft::detail::actor_core_ref actor, std::span<c
     const auto serial = ++last_serial_;
     const auto made = std::make_shared<exposed>(serial, std::move(actor), entries);
     exposed_.emplace(serial, made);
-    made->watcher = scope_->spawn([this, made] { watch(made); });
+    start_soon([this, made] { watch(made); });
     return {.node = options_.name, .incarnation = incarnation_, .serial = serial};
 }
 
@@ -259,7 +307,7 @@ void node_core::unexpose(std::uint64_t serial) noexcept {
     if (found == exposed_.end()) return;
     released = found->second;
     exposed_.erase(found);
-    released->watcher.request_stop();
+    released->end.close();
     leave_groups(*released, subscribed);
     tell_down(guard, serial, exit_kind::normal, "the node exposes it no longer");
     guard.unlock();
@@ -268,10 +316,9 @@ void node_core::unexpose(std::uint64_t serial) noexcept {
 
 /// Waits for the actor's end, and tells the nodes that monitor it.
 void node_core::watch(const std::shared_ptr<exposed>& e) {
-    auto end = weft::detail::actor_monitor(e->actor.core());
-    const auto why = end.receive().value_or(exit_reason{});
+    const auto why = e->end.receive().value_or(exit_reason{});
     lock guard(lock_);
-    if (exposed_.erase(e->serial) == 0) return;
+    if (exposed_.erase(e->serial) == 0) return;  // it is not exposed any more
     if (ended_.size() == most_ended) ended_.erase(ended_.begin());
     ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = why.what().substr(0, longest_text)});
     std::vector<std::shared_ptr<inbox>> subscribed;

@@ -6,7 +6,8 @@
 namespace weft::cluster::detail {
 namespace {
 
-constexpr std::size_t most_links = 65536;  // chosen: with one node; what a peer can make this node keep
+constexpr std::size_t most_links = 16384;  // chosen: that one other node can make
+constexpr std::size_t longest_actor_name = 256;  // chosen: of an actor, in a link
 
 exit_reason failed_with(errc why, std::string_view text) {
     return {.kind = exit_kind::failed, .failure = std::make_exception_ptr(error(why, std::string(text), true))};
@@ -24,11 +25,19 @@ far_end::~far_end() { by_->end_link(to_, of_, key_, {}); }
 
 void far_end::end(const exit_reason& why) noexcept {
     why_ = why;
-    has_ended_.store(true, weft::detail::release);  // pairs with has_ended()
+    state_.store(state::ended_there, weft::detail::release);  // pairs with has_ended()
     weft::detail::break_links(*this, why);
 }
 
+std::uint64_t far_end::life() noexcept {
+    auto expected = state::linked;
+    static_cast<void>(state_.compare_exchange_strong(expected, state::broken_here, weft::detail::acq_rel,
+                                                     weft::detail::acquire));  // with end()
+    return 0;
+}
+
 void far_end::throw_gone() {
+    if (is_broken_here()) throw actor_gone(name_, {});
     if (why_.failure) std::rethrow_exception(why_.failure);
     throw actor_gone(name_, why_);
 }
@@ -38,27 +47,45 @@ void far_end::linked_end(std::uint64_t /*life*/, std::string_view /*other*/, con
 }
 
 void node_core::link(weft::detail::linkable& here, const remote_address& to) {
-    std::shared_ptr<far_end> far;
-    {
-        lock guard(lock_);
-        const auto c = open_contact(guard, to, weft::detail::never);
-        far = linked_with(*c, here, to.serial);
-        if (!far) {
-            if (c->links.size() == most_links)
-                throw std::length_error("weft: there are 65536 links with node '" + to.node + "', and no more are made");
-            const link_key key{.id = ++last_id_};
-            far = std::make_shared<far_end>(shared_from_this(), c, c->numbers.halves(), key, name_of(to));
-            c->links.emplace(key, link_of{.far = far, .serial = to.serial, .here = &here});  // FAR_END-1
-            c->linked.insert_or_assign({to.serial, &here}, key.id);
-            byte_vector body;
-            put(body, key.id);
-            put(body, to.serial);
-            put(body, here.name());
-            queue_frame(*c, frame_kind::link, body);
-            flush(guard, c);
+    for (;;) {
+        std::shared_ptr<far_end> far;
+        std::shared_ptr<contact> c;
+        bool is_new = false;
+        {
+            lock guard(lock_);
+            c = open_contact(guard, to, weft::detail::never);
+            far = linked_with(*c, here, to.serial);
+            is_new = far == nullptr;
+            if (is_new) far = make_link(guard, c, here, to);
         }
+        try {
+            weft::detail::link_ends(here, *far);  // before the other node can say anything of it
+        } catch (...) {
+            if (far->is_broken_here()) continue;  // by the end of an earlier life
+            throw;
+        }
+        lock guard(lock_);
+        if (!is_new || !c->links.contains(far->key())) return;
+        queue_link(*c, far->key(), to.serial, here.name());
+        return flush(guard, c);
     }
-    weft::detail::link_ends(here, *far);
+}
+
+std::shared_ptr<far_end> node_core::make_link(lock&, const std::shared_ptr<contact>& c, const weft::detail::linkable& here,
+                                              const remote_address& to) {
+    const link_key key{.id = ++last_id_};
+    const auto far = std::make_shared<far_end>(shared_from_this(), c, c->numbers.halves(), key, name_of(to));
+    c->links.emplace(key, link_of{.far = far, .serial = to.serial, .here = &here});  // FAR_END-1
+    c->linked.insert_or_assign({to.serial, &here}, key.id);
+    return far;
+}
+
+void node_core::queue_link(contact& c, link_key key, std::uint64_t serial, std::string_view name) {
+    byte_vector body;
+    put(body, key.id);
+    put(body, serial);
+    put(body, name.substr(0, longest_actor_name));
+    queue_frame(c, frame_kind::link, body);
 }
 
 void node_core::unlink(weft::detail::linkable& here, const remote_address& to) noexcept {
@@ -75,7 +102,8 @@ void node_core::unlink(weft::detail::linkable& here, const remote_address& to) n
 std::shared_ptr<far_end> node_core::linked_with(const contact& c, const weft::detail::linkable& here, std::uint64_t serial) {
     const auto id = c.linked.find({serial, &here});
     if (id == c.linked.end()) return nullptr;
-    return c.links.at({.id = id->second}).far.lock();
+    auto far = c.links.at({.id = id->second}).far.lock();
+    return far && !far->has_ended() ? far : nullptr;
 }
 
 /// FAR_END-1 \returns whether it was there
@@ -86,22 +114,25 @@ bool node_core::take_link(contact& c, link_key key) noexcept {
     const auto latest = c.linked.find({found->second.serial, found->second.here});
     if (latest != c.linked.end() && !key.is_theirs && latest->second == key.id) c.linked.erase(latest);
     c.links.erase(found);
+    if (key.is_theirs) --c.their_links;
     return true;
 }
 
-/// Tells the other node that the local end of a link has ended, or that there is no such end.
+/// Tells the other node that the local end of a link has ended; soon, since this must not wait (FAR_END-5).
 void node_core::end_link(const std::shared_ptr<contact>& c, epoch_halves of, link_key key, const exit_reason& why) noexcept {
-    lock guard(lock_);
+    const lock guard(lock_);
     if (!c->is_open() || c->numbers.halves() != of || !take_link(*c, key)) return;
-    queue_link_end(*c, key, why);
-    flush(guard, c);
+    queue_link_end(*c, key, errc::failed_remotely, why);
+    with_link_ends_.push_back(c);
+    changed_.notify_all();
 }
 
-void node_core::queue_link_end(contact& c, link_key key, const exit_reason& why) {
+void node_core::queue_link_end(contact& c, link_key key, errc code, const exit_reason& why) {
     byte_vector body;
     put(body, key.id);
     put(body, static_cast<std::uint8_t>(key.is_theirs));
     put(body, static_cast<std::uint8_t>(why.kind));
+    put(body, static_cast<std::uint8_t>(code));
     put(body, std::string_view(why.what()).substr(0, longest_text));
     queue_frame(c, frame_kind::link_end, body);
 }
@@ -111,33 +142,58 @@ bool node_core::on_link(const std::shared_ptr<contact>& c, epoch_halves their, b
     const link_key key{.id = in.number<std::uint64_t>(), .is_theirs = true};
     const auto serial = in.number<std::uint64_t>();
     const auto name = in.text();
-    if (in.failed() || name.size() > longest_text) return false;
+    if (in.failed() || name.size() > longest_actor_name) return false;
     const epoch_halves of{.mine = their.yours, .yours = their.mine};
-    const auto far =
-        std::make_shared<far_end>(shared_from_this(), c, of, key, "actor '" + std::string(name) + "' of node '" + c->name + "'");
+    std::shared_ptr<far_end> far;
     std::shared_ptr<exposed> to;
     {
         const lock guard(lock_);
         if (!is_current(*c, their)) return true;
-        if (c->links.size() == most_links || !c->links.try_emplace(key, link_of{.far = far}).second) return false;
         if (const auto found = exposed_.find(serial); found != exposed_.end()) to = found->second;
+        if (!to || c->their_links == most_links) {
+            refuse_link(*c, key, serial);
+            return true;
+        }
+        const auto [at, is_new] = c->links.try_emplace(key);
+        if (!is_new) return false;
+        ++c->their_links;
+        far = std::make_shared<far_end>(shared_from_this(), c, of, key,
+                                        "actor '" + std::string(name) + "' of node '" + c->name + "'");
+        at->second.far = far;
     }
     try {
-        if (!to) throw error(errc::not_exposed, "weft: node '" + options_.name + "' exposes no such actor", false);
         weft::detail::link_ends(weft::detail::end_of_link(to->actor.core()), *far);
-    } catch (const std::exception& e) {
-        end_link(c, of, key, failed_with(errc::not_exposed, e.what()));
+    } catch (const actor_gone& e) {
+        end_link(c, of, key, e.reason());
     }
     return true;
+}
+
+/// There is no such actor, or it has ended, or there are too many links.
+void node_core::refuse_link(contact& c, link_key key, std::uint64_t serial) {
+    exit_reason why{.kind = exit_kind::failed};
+    auto code = errc::not_exposed;
+    std::string text = "the node exposes no such actor";
+    if (exposed_.contains(serial)) {
+        code = errc::too_large;
+        text = "there are " + std::to_string(most_links) + " links of this node already";
+    } else if (const auto ended = ended_.find(serial); ended != ended_.end()) {
+        code = errc::failed_remotely;
+        why.kind = ended->second.how;
+        text = ended->second.text;
+    }
+    if (why.kind == exit_kind::failed) why.failure = std::make_exception_ptr(std::runtime_error(text));
+    queue_link_end(c, key, code, why);
 }
 
 bool node_core::on_link_end(contact& c, epoch_halves their, byte_reader& in) {
     const auto id = in.number<std::uint64_t>();
     const bool is_ours = in.number<std::uint8_t>() != 0;  // theirs, as the other node sees it
     exit_reason why{.kind = static_cast<exit_kind>(in.number<std::uint8_t>())};
+    const auto code = in.number<std::uint8_t>();
     const auto text = in.text();
     if (in.failed() || why.kind > exit_kind::failed) return false;
-    if (why.kind == exit_kind::failed) why = failed_with(errc::failed_remotely, text);
+    if (why.kind == exit_kind::failed) why = failed_with(static_cast<errc>(code), text);
     std::shared_ptr<far_end> far;
     {
         const lock guard(lock_);
@@ -153,9 +209,10 @@ bool node_core::on_link_end(contact& c, epoch_halves their, byte_reader& in) {
 /// The links of an epoch that has ended; they end once the lock is free (FAR_END-3).
 void node_core::lose_links(contact& c, const exit_reason& why) {
     c.linked.clear();
+    c.their_links = 0;
     for (auto& [_, l] : std::exchange(c.links, {}))
         if (auto far = l.far.lock()) lost_links_.emplace_back(std::move(far), why);
-    if (!lost_links_.empty()) life_changed_.notify_all();
+    if (!lost_links_.empty()) changed_.notify_all();
 }
 
 void node_core::end_lost_links(lock& guard) noexcept {
@@ -172,9 +229,19 @@ void node_core::end_lost_links(lock& guard) noexcept {
 void node_core::watch_links() {
     lock guard(lock_);
     for (;;) {
-        life_changed_.wait(guard, [&] { return is_closed_ || !lost_links_.empty(); });
+        changed_.wait(guard, [&] { return is_closed_ || !lost_links_.empty(); });
         if (is_closed_) return;  // close() ends the rest
         end_lost_links(guard);
+    }
+}
+
+/// Tells other nodes that links have ended here. It may wait for the transport, and watch_links() does not.
+void node_core::send_link_ends() {
+    lock guard(lock_);
+    for (;;) {
+        changed_.wait(guard, [&] { return is_closed_ || !with_link_ends_.empty(); });
+        if (is_closed_) return;
+        for (const auto& c : std::exchange(with_link_ends_, {})) flush(guard, c);
     }
 }
 

@@ -168,9 +168,8 @@ bool node_core::deliver(const std::shared_ptr<contact>& c, epoch_halves of, cons
         return true;
     }
     const lock guard(lock_);
-    if (!scope_) return true;   // the node ends
     in_of->held_back.push_back({std::move(m), of});
-    scope_->spawn([this, c, to, in_of] { admit(c, to, in_of); });
+    start_soon([this, c, to, in_of] { admit(c, to, in_of); });
     in_of->is_admitting = true;
     return true;
 }

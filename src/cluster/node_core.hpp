@@ -3,9 +3,9 @@
 // One lock guards contacts, asks, and exposed actors. It is never held while code of users runs, while a
 // message is made or destroyed (its answer_path comes back into the node), or while the transport is used.
 //
-// Fibers: a reader for each of three subscriptions, a ticker, one that ends lost links, one per exposed actor that waits for its end,
-// and one per actor and sending node while that actor's mailbox is full. They are children of one scope,
-// which close() ends.
+// Fibers: a reader for each of three subscriptions, a ticker, two for links that end, one per exposed actor
+// that waits for its end, one per actor and group it has joined, and one per actor and sending node while
+// that actor's mailbox is full. They are children of one scope, which close() ends.
 //
 // Invariants
 //   NODE_CORE-1  What a contact sends is published in the order of its numbers: one fiber at a time publishes
@@ -22,6 +22,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -52,12 +53,15 @@ struct node_faults {
     bool counts_lease_from_answer = false;
 };
 
+constexpr std::uint8_t no_status = 255;  // of an answer without a byte
+
 /// An ask that waits for its answer, in the frame of the asker.
 struct pending_ask {
     bool done = false;
     std::optional<errc> failed;
     bool maybe_handled = true;
     std::optional<exit_kind> ended;  // the actor has
+    std::uint8_t status = 0;  // what the answer to a request begins with: an errc of the other node
     remote_answer answer;
     std::string text;
     weft::condition_variable changed;
@@ -110,6 +114,7 @@ struct contact {
     std::set<std::uint64_t> monitored;  // our actors
     std::map<std::uint64_t, std::shared_ptr<inbound>> inbound_of;  // by serial
     std::map<link_key, link_of> links;
+    std::size_t their_links = 0;  // of `links`
     std::map<std::pair<std::uint64_t, const weft::detail::linkable*>, std::uint64_t> linked;  // ids of `links` that we made
     std::size_t answers_owed = 0, waiting = 0;  // asks of theirs; fibers of ours that wait for contact or credit
 
@@ -132,12 +137,12 @@ struct contact {
 
 struct exposed {
     exposed(std::uint64_t s, weft::detail::actor_core_ref a, std::span<const wire_entry> e)
-        : serial(s), actor(std::move(a)), entries(e) {}
+        : serial(s), actor(std::move(a)), entries(e), end(weft::detail::actor_monitor(actor.core())) {}
 
     const std::uint64_t serial;
     const weft::detail::actor_core_ref actor;
     const std::span<const wire_entry> entries;
-    weft::child<void> watcher;
+    receiver<exit_reason> end;
     std::map<std::string, std::shared_ptr<inbox>> groups;  // that it has joined; guarded by the node's lock
 };
 
@@ -242,15 +247,22 @@ private:
     // links.cpp
     static std::shared_ptr<far_end> linked_with(const contact&, const weft::detail::linkable& here, std::uint64_t serial);
     static bool take_link(contact&, link_key) noexcept;
-    void queue_link_end(contact&, link_key, const exit_reason&);
+    void queue_link(contact&, link_key, std::uint64_t serial, std::string_view name);
+    void queue_link_end(contact&, link_key, errc, const exit_reason&);
+    std::shared_ptr<far_end> make_link(lock&, const std::shared_ptr<contact>&, const weft::detail::linkable& here,
+                                       const remote_address&);
     bool on_link(const std::shared_ptr<contact>&, epoch_halves their, byte_reader&);
+    void refuse_link(contact&, link_key, std::uint64_t serial);
     bool on_link_end(contact&, epoch_halves their, byte_reader&);
     void lose_links(contact&, const exit_reason&);
     void end_lost_links(lock&) noexcept;
     void watch_links();
+    void send_link_ends();
 
     // life.cpp
     void run(weft::scope&);
+    void start_later_ones(const std::function<void(std::function<void()>)>& start);
+    void start_soon(std::function<void()> body);
     void tick();
     void tick(lock&, const std::shared_ptr<contact>&, time_point now);
     void watch(const std::shared_ptr<exposed>&);
@@ -281,7 +293,8 @@ private:
     std::shared_ptr<inbox> batches_, replies_;  // of this incarnation
     std::shared_ptr<inbox> finds_;
     std::vector<std::pair<std::shared_ptr<far_end>, exit_reason>> lost_links_;
-    weft::condition_variable life_changed_;  // or there are lost links
+    std::vector<std::shared_ptr<contact>> with_link_ends_;  // to be flushed
+    weft::condition_variable changed_;  // the life, whether it is closed, to_start_, lost_links_, with_link_ends_
     std::uint64_t last_half_ = 0, last_serial_ = 0, last_id_ = 0;
     std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<contact>> contacts_;
     std::map<std::uint64_t, std::shared_ptr<exposed>> exposed_;
@@ -290,8 +303,10 @@ private:
     std::vector<std::weak_ptr<inbox>> topics_;  // subscriptions, to be closed with the node
     node_stats stats_;
 
-    weft::scope* scope_ = nullptr;  // while `root_` runs
-    weft::event started_, closing_;
+    std::deque<std::function<void()>> to_start_;  // bodies of fibers
+    bool may_end_ = false;  // `root_` ends
+
+    weft::event started_;
     std::shared_ptr<membership> membership_;  // null without a store of names
     weft::fiber<void> root_;  // the last: its fibers use all that stands above
 };

@@ -1,7 +1,9 @@
 // Links between actors of two nodes.
 #include <gmock/gmock.h>
 
+#include "actor/linkable.hpp"
 #include "cluster/bank.hpp"
+#include "cluster/node_core.hpp"
 
 using namespace std::chrono_literals;
 using weft::cluster::link;
@@ -216,5 +218,83 @@ TEST(links, tell_each_end_once_while_messages_are_lost) {
         if (t.a.stats().epochs_lost == 0) {
             EXPECT_EQ(t.told_b->size(), static_cast<std::size_t>(made));
         }
+    });
+}
+
+namespace {
+
+/// One end of links that the test breaks.
+struct own_end final : weft::detail::linkable, std::enable_shared_from_this<own_end> {
+    std::string_view name() const noexcept override { return "own"; }
+    std::shared_ptr<linkable> held() override { return shared_from_this(); }
+    bool has_ended() const noexcept override { return false; }
+    void throw_gone() override { throw std::logic_error("it never ends"); }
+    std::uint64_t life() noexcept override { return 0; }
+    void linked_end(std::uint64_t, std::string_view, const weft::exit_reason& why) noexcept override {
+        told.push_back(why.what());
+        if (when_told) when_told();
+    }
+
+    std::function<void()> when_told;
+    std::vector<std::string> told;
+};
+
+const weft::exit_reason killed{.kind = weft::exit_kind::killed};
+
+}  // namespace
+
+TEST(links, are_made_anew_while_those_of_an_earlier_life_are_being_broken) {
+    simulated([] {
+        linked_nodes t;
+        const auto mine = std::make_shared<own_end>(), other = std::make_shared<own_end>();
+        auto& node_of_a = *weft::cluster::detail::core_of(t.a);
+        weft::detail::link_ends(*mine, *other);  // it is told before the far end is
+        node_of_a.link(*mine, t.b_of_a.address());
+        t.settle();
+        other->when_told = [&] { node_of_a.link(*mine, t.b_of_a.address()); };
+        weft::detail::break_links(*mine, killed);
+        t.settle();
+        EXPECT_THAT(*t.told_b, testing::SizeIs(1));
+        EXPECT_EQ(t.links(), 2u);
+        weft::detail::break_links(*mine, killed);
+        t.settle();
+        EXPECT_THAT(*t.told_b, testing::SizeIs(2));
+        EXPECT_EQ(t.links(), 0u);
+    });
+}
+
+TEST(links, do_not_hold_up_an_actor_that_ends) {
+    simulated([] {
+        linked_nodes t;
+        auto mine = weft::spawn_actor<bank::account>({.name = "mine"}, 1);
+        auto end = mine.monitor();
+        link(mine, t.b_of_a);
+        t.settle();
+        t.words.freeze("a");
+        mine.kill();
+        EXPECT_NO_THROW(weft::with_timeout(1s, [&] { (void)end.receive(); }));
+        t.words.thaw("a");
+        t.settle();
+        EXPECT_THAT(*t.told_b, testing::SizeIs(1));
+    });
+}
+
+TEST(links, say_how_an_actor_has_ended_before) {
+    simulated([] {
+        linked_nodes t;
+        fail(t.ann);
+        t.settle();
+        link(t.at_a, t.ann);
+        t.settle();
+        EXPECT_THAT(*t.told_a, testing::ElementsAre(testing::HasSubstr("no money")));
+        auto stopped = weft::spawn_actor<bank::account>({.name = "s"}, 1);
+        const auto there = t.b.expose(stopped);
+        const auto far = t.a.find<bank::account>("b", "s", 1s);
+        t.b.unexpose(there);
+        link(t.at_a, far);
+        t.settle();
+        EXPECT_THAT(t.told_a->back(), testing::HasSubstr("exposes no such actor"));
+        EXPECT_EQ(t.told_a->size(), 2u);
+        EXPECT_EQ(t.links(), 0u);
     });
 }

@@ -78,9 +78,10 @@ public:
     remote_ref<A> expose(const actor_ref<A>& actor) {
         return {core(), detail::expose(*core(), actor.ref(), detail::wire_table_of<A>::entries)};
     }
+    /// Monitors of other nodes are told; links stay until one of the actors or the contact ends.
     template <class A>
     void unexpose(const remote_ref<A>& actor) noexcept {
-        detail::unexpose(*core(), actor.address());
+        if (core_) detail::unexpose(*core_, actor.address());
     }
     /// Asks a node, which may be this one, for its actor of that name. The limit is a duration or a point in
     /// time.
@@ -116,14 +117,14 @@ public:
     /// Lets an actor that this node exposes get messages to a group, until it leaves the group, ends, or is no
     /// longer exposed. To join twice is to join once. Names of groups have words with dots between them.
     /// \parks   until the transport has subscribed. \throws error: bad_name, not_exposed, closed, no_lease; what
-    ///          the transport throws
+    ///          the transport throws; weft::cancelled
     template <class A>
     void join_group(std::string_view group, const remote_ref<A>& actor) {
         detail::join_group(*core(), group, actor.address());
     }
     template <class A>
     void leave_group(std::string_view group, const remote_ref<A>& actor) noexcept {
-        detail::leave_group(*core(), group, actor.address());
+        if (core_) detail::leave_group(*core_, group, actor.address());
     }
     /// \returns a group whose members are actors A on any nodes.
     template <class A>

@@ -70,10 +70,11 @@ private:
 
 /// Links an actor or a supervisor of this process with an actor of the cluster: when one ends abnormally, so
 /// does the other, or it is told by linked_exit, as with link() of two actors of one process. If the contact
-/// with the node is lost, each side is told that the other one has failed. To link them twice is to link them
-/// once. If the other actor has ended already, the local one is told so.
+/// with the node is lost, each side is told that the other one has failed. If the other actor had ended
+/// before, or is not exposed, the local one is told as if that happened now. To link them twice from one side
+/// is to link them once; a link that is made from each side counts twice.
 ///
-/// \parks   until there is contact with the node.
+/// \parks   until there is contact with the node, and while the transport holds too much.
 /// \throws  actor_gone if the local one has ended; error as of remote_ref::send(); weft::cancelled.
 template <weft::detail::link_handle Here, class A>
 void link(const Here& here, const remote_ref<A>& there) {

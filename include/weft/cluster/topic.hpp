@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,7 +60,7 @@ private:
             return wire_format<T>::read(in->payload, in->version);
         } catch (const weft::cancelled&) {
             throw;
-        } catch (const std::exception&) {
+        } catch (...) {  // whatever the format throws
             return std::nullopt;
         }
     }
@@ -89,7 +88,8 @@ public:
     /// \parks   while the transport holds too much.
     /// \throws  error: bad_name, too_large, closed, no_lease; what the transport throws; weft::cancelled.
     void publish(const T& value) const { detail::topic_publish(*by_, name_, detail::outgoing::of(value)); }
-    /// \throws  error: bad_name, closed, no_lease; what the transport throws.
+    /// \parks   until the transport has subscribed.
+    /// \throws  error: bad_name, closed, no_lease; what the transport throws; weft::cancelled.
     [[nodiscard]] topic_subscription<T> subscribe() const { return topic_subscription<T>(detail::topic_subscribe(*by_, name_)); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
