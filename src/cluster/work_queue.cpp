@@ -33,16 +33,18 @@ void require_option(bool holds, const char* what) {
 }
 
 void check_options(const work_options& o, const wire_versions& known) {
-    require_option(o.when_full != overflow::drop_oldest, "when_full cannot be drop_oldest: the work that is dropped was accepted");
+    require_option(o.when_full != overflow::drop_oldest,
+                   "when_full cannot be drop_oldest: the work that is dropped was accepted");
     require_option(o.max_messages > 0, "max_messages is 0: the queue could have none");
     require_option(o.max_bytes > 0, "max_bytes is 0: the queue could have none");
     require_option(o.ack_wait >= milliseconds(100), "ack_wait is at least 100 ms");
     require_option(o.duplicate_window >= milliseconds(100), "duplicate_window is at least 100 ms");
     require_option(o.max_deliver > 0, "max_deliver is 0: nothing would be delivered");
     require_option(o.give_up > nanoseconds::zero(), "give_up is longer than zero");
-    require_option(std::ranges::all_of(o.backoff, [](auto d) { return d >= nanoseconds::zero(); }), "backoff has a negative time");
+    require_option(std::ranges::all_of(o.backoff, [](auto d) { return d >= nanoseconds::zero(); }),
+                   "backoff has a negative time");
     require_option(o.version == 0 || (o.version >= known.oldest && o.version <= known.newest),
-            "version is none of those that WEFT_WIRE names");
+                   "version is none of those that WEFT_WIRE names");
 }
 
 }  // namespace
@@ -80,7 +82,8 @@ sent work_core::send(const work_item& item, const std::string& id) {
     for (nanoseconds pause = first_pause;; pause = std::min<nanoseconds>(2 * pause, longest_pause)) {
         require_open(maybe_stored);
         try {
-            const auto done = has.queue->append(item, has.planted.renames_repeats ? new_id() : id);  // WORK_QUEUE-5
+            // WORK_QUEUE-5
+            const auto done = has.queue->append(item, has.planted.renames_repeats ? new_id() : id);
             if (done == append_result::stored) return sent::stored;
             if (done == append_result::duplicate) return maybe_stored ? sent::stored : sent::duplicate;
             answered = weft::now();

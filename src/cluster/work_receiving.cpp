@@ -183,7 +183,7 @@ void work_under_way::give_back(std::optional<nanoseconds> delay) {
     settle();
 }
 
-/// WORK_QUEUE-1. The dead letter has an id of the message's own, so that one that is buried again is stored once.
+/// WORK_QUEUE-1. The id of the dead letter is that of the message's place, so that a second one is not stored.
 void work_under_way::bury(std::string_view reason) {
     auto& what = open();
     const auto& has = from_->of->has;

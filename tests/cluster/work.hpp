@@ -22,6 +22,11 @@ struct later {
     int n = 0;
     NLOHMANN_DEFINE_TYPE_INTRUSIVE(later, n)
 };
+/// A job as an earlier release knows it.
+struct earlier {
+    int n = 0;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(earlier, n)
+};
 struct foreign {
     int n = 0;
     NLOHMANN_DEFINE_TYPE_INTRUSIVE(foreign, n)
@@ -32,4 +37,5 @@ struct foreign {
 WEFT_WIRE(works::job, "works.job", 2, 1);
 WEFT_WIRE(works::broken, "works.job", 2);
 WEFT_WIRE(works::later, "works.job", 3);
+WEFT_WIRE(works::earlier, "works.job", 1);
 WEFT_WIRE(works::foreign, "works.foreign", 1);

@@ -318,6 +318,36 @@ TEST(work, that_nobody_can_handle_is_a_dead_letter_with_a_reason) {
     });
 }
 
+TEST(work, that_is_put_back_twice_is_stored_once) {
+    weft::explore(20, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs", {.backoff = {}, .give_up = 1s});
+        q.send({1});
+        q.receive(1).next().value().reject("later");
+        auto dead = q.dead();
+        auto letter = dead.receive(1).next();
+        store.set_faults({.lose_answer_one_in = 1});
+        EXPECT_EQ(failure_of([&] { dead.retry(*letter); }), errc::unreachable);
+        store.set_faults(slow);
+        EXPECT_EQ(dead.retry(*letter), sent::duplicate);
+        EXPECT_EQ(store.size("jobs.dead"), 0u);
+        EXPECT_EQ(drained(q), std::vector{1});
+    });
+}
+
+TEST(work, can_be_written_for_receivers_of_an_earlier_release) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        work_queue<works::earlier> old(store.at("a"), "jobs");
+        work_queue<job>(store.at("a"), "jobs", {.version = 1}).send({1});
+        EXPECT_EQ((*old.receive(1).next_for(5s).value()).n, 1);
+        work_queue<job>(store.at("a"), "jobs").send({2});
+        auto from = old.receive(1);
+        while (auto d = from.next_for(5s)) d->ack();
+        EXPECT_THAT(old.dead().receive(1).next().value()->reason, HasSubstr("its version is 2"));
+    });
+}
+
 TEST(work, bytes_that_are_no_dead_letter_are_read_as_one) {
     using format = weft::cluster::wire_format<weft::cluster::dead_work>;
     std::vector<std::byte> good;
@@ -449,7 +479,7 @@ private:
         auto letters = dead.receive(4);
         while (auto d = letters.next_for(10s)) {
             const auto& item = (*d)->job;
-            buried_.insert(weft::cluster::wire_format<job>::read(item.bytes, item.version).n);
+            buried_[weft::cluster::wire_format<job>::read(item.bytes, item.version).n].insert(d->sequence());
             d->ack();
         }
     }
@@ -459,14 +489,15 @@ private:
             require(handled_.contains(n) != is_poison(n), "job " + std::to_string(n) + " was lost");
             require(buried_.contains(n) == is_poison(n), "the dead letters are not the poison: " + std::to_string(n));
             require(sequences_[n].size() == 1, "job " + std::to_string(n) + " was stored twice");
+            require(!is_poison(n) || buried_[n].size() == 1, "job " + std::to_string(n) + " was buried twice");
         }
     }
 
     const weft::cluster::detail::work_faults planted_;
     simulated_work store_{{.least_delay = 1ms, .most_delay = 100ms, .fail_one_in = 20, .lose_answer_one_in = 8},
                           {.lose_one_in = 8, .repeat_one_in = 8}};
-    std::set<int> sent_, handled_, buried_;
-    std::map<int, std::set<std::uint64_t>> sequences_;
+    std::set<int> sent_, handled_;
+    std::map<int, std::set<std::uint64_t>> sequences_, buried_;
     std::vector<std::unique_ptr<work_queue<job>>> done_;
 };
 

@@ -41,7 +41,7 @@ struct jetstream_work_options {
 ///
 /// The servers need `sync_interval: always` below `jetstream` in their configuration: without it a server
 /// that loses power, or is killed, may forget what it has stored. A queue is the stream w~CLUSTER~q~NAME with
-/// one consumer, "work"; the name and version of a message are its headers Weft-Name and Weft-Version. The ids
+/// one consumer, "work"; the name and version of a message are its headers Weft-Name and Weft-Version. Ids
 /// of messages that were acknowledged are forgotten when a server starts anew.
 class jetstream_work final : public work_store {
 public:
@@ -121,7 +121,7 @@ private:
             }
         }
 
-        /// Waits for one message, and takes what there is beside it: a request for several would wait for all.
+        /// Waits for one message, and takes what is there beside it. A request for several would wait for all.
         std::vector<std::shared_ptr<stored_work>> pull(std::size_t most, std::chrono::nanoseconds wait) override {
             // While there is no connection a request would be kept, and be answered to nobody.
             if (!to_->client.connected()) to_->client.flush(to_->options.limit);
