@@ -8,7 +8,6 @@
 #include <weft/cluster/dead_work.hpp>
 #include <weft/cluster/error.hpp>
 #include <weft/simulation.hpp>
-#include <weft/stop.hpp>
 
 #include "cluster/subject.hpp"
 
@@ -53,7 +52,6 @@ work_core::work_core(work_parts parts)
     : has(std::move(parts)), extending_(weft::spawn({.name = "work:extend"}, [this] { keep_extending(); })) {}
 
 void work_core::close() noexcept {
-    const weft::shield until_done;
     const std::lock_guard guard(lock);
     is_closed = true;
     changed.notify_all();
@@ -152,6 +150,11 @@ std::shared_ptr<work_core> open_dead(const work_core& of) {
     parts.queue = std::exchange(parts.dead, nullptr);
     parts.planted = {};
     return std::make_shared<work_core>(std::move(parts));
+}
+
+std::shared_ptr<work_core> open_work(const std::shared_ptr<work_store>& store, std::string_view name, const work_options& options,
+                                     const work_type& type) {
+    return open_work(store, name, options, type, {});
 }
 
 void close_work(work_core& core) noexcept { core.close(); }

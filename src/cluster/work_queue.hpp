@@ -30,6 +30,14 @@
 
 namespace weft::cluster::detail {
 
+/// Bugs for the tests, which must find them.
+struct work_faults {
+    bool acks_before_handling = false;  // WORK_QUEUE-1
+    bool ends_before_burying = false;   // WORK_QUEUE-1
+    bool never_extends = false;         // WORK_QUEUE-2
+    bool renames_repeats = false;       // WORK_QUEUE-5
+};
+
 struct work_parts {
     std::string name;
     work_options options;
@@ -62,6 +70,9 @@ private:
 
     weft::fiber<> extending_;  // the last member: it ends first
 };
+
+std::shared_ptr<work_core> open_work(const std::shared_ptr<work_store>&, std::string_view name, const work_options&,
+                                     const work_type&, const work_faults& planted);
 
 /// One receiver. What changes is guarded by the lock of its queue.
 struct work_receiving {

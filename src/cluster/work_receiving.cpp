@@ -56,7 +56,6 @@ void pull(work_receiving& r, std::size_t room, nanoseconds limit) {
     auto& core = *r.of;
     try {
         auto got = core.has.queue->pull(room, limit);
-        const weft::shield all_of_them;
         const std::lock_guard guard(core.lock);
         for (auto& what : got) {
             core.under_way.emplace(what.get(), what);
@@ -95,13 +94,13 @@ std::optional<work_under_way> take_work(const std::shared_ptr<work_receiving>& r
                 break;
             }
             case wanted::one_is_here: {
+                if (r->of->has.planted.acks_before_handling) here->ack();
                 work_under_way one(r, std::move(here));
                 const auto why = objection(r->of->has, one.what());
                 if (!why.empty()) {
                     one.bury_or_give_back(why);
                     break;
                 }
-                if (r->of->has.planted.acks_before_handling) one.ack_early();
                 return one;
             }
         }
@@ -158,7 +157,6 @@ stored_work& work_under_way::open() const {
 
 /// WORK_QUEUE-4.
 void work_under_way::settle() noexcept {
-    const weft::shield until_done;
     const auto from = std::move(from_);
     const std::lock_guard guard(from->of->lock);
     from->of->under_way.erase(what_.get());
@@ -170,8 +168,6 @@ void work_under_way::ack() {
     open().ack();
     settle();
 }
-
-void work_under_way::ack_early() { open().ack(); }
 
 void work_under_way::ack_sure() {
     open().ack_sure();

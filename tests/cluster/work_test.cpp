@@ -9,6 +9,7 @@
 #include <weft/weft.hpp>
 
 #include "cluster/work.hpp"
+#include "cluster/work_queue.hpp"
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
@@ -157,7 +158,7 @@ TEST(work, has_no_more_under_way_than_was_asked_for) {
             for (auto d : q.receive(4))
                 s.spawn([&, d = std::move(d)]() mutable {
                     most = std::max(most, ++now);
-                    weft::this_fiber::sleep_for(1s);
+                    weft::this_fiber::sleep_for(std::chrono::milliseconds(weft::draw(2000)));
                     --now;
                     d.ack();
                     if (++handled == 20) q.close();
@@ -196,6 +197,55 @@ TEST(work, a_receiver_that_is_stopped_gives_it_back) {
         const auto began = weft::now();
         EXPECT_EQ(drained(q), std::vector{1});
         EXPECT_LT(weft::now() - began, 2s);
+    });
+}
+
+TEST(work, a_receiver_that_is_stopped_says_so_however_long_that_takes) {
+    weft::explore(20, [] {
+        simulated_work store;
+        work_queue<job> a(store.at("a"), "jobs", {.backoff = {}}), b(store.at("b"), "jobs");
+        a.send({1});
+        auto held = a.receive(1).next();
+        store.freeze("a");
+        auto stopped = weft::spawn([d = std::move(held)]() mutable {
+            const auto mine = std::move(d);
+            weft::this_fiber::sleep_for(1h);
+        });
+        weft::this_fiber::sleep_for(1s);
+        stopped.request_stop();
+        weft::this_fiber::sleep_for(1s);
+        store.thaw("a");
+        const auto began = weft::now();
+        EXPECT_EQ(drained(b), std::vector{1});
+        EXPECT_LT(weft::now() - began, 2s);
+    });
+}
+
+TEST(work, a_receiver_without_room_ends_when_its_queue_is_closed) {
+    weft::explore(20, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs");
+        q.send({1});
+        auto from = q.receive(1);
+        const auto held = from.next();
+        auto closing = weft::spawn([&] {
+            weft::this_fiber::sleep_for(1s);
+            q.close();
+        });
+        EXPECT_FALSE(from.next());
+        closing.join();
+    });
+}
+
+TEST(work, dead_letters_have_room_in_a_queue_with_limits) {
+    weft::explore(5, [] {
+        simulated_work store(slow);
+        work_queue<job> q(store.at("a"), "jobs", {.max_messages = 1});
+        for (int n = 0; n < 3; ++n) {
+            q.send({n});
+            q.receive(1).next().value().reject("no");
+        }
+        EXPECT_EQ(store.size("jobs.dead"), 3u);
     });
 }
 

@@ -35,6 +35,14 @@ TEST(engines, an_old_server_is_refused_for_work) {
     });
 }
 
+TEST(engines, a_cluster_of_queues_has_a_name_that_a_subject_can_hold) {
+    weft::run([] {
+        for (const char* name : {"", "a.b", "a~b", "a b", "*"})
+            EXPECT_THAT([&] { jetstream_work({}, {.cluster = name}); },
+                        ThrowsMessage<weft::cluster::error>(HasSubstr("jetstream_work_options::cluster")));
+    });
+}
+
 #ifdef WEFT_NEW_NATS_SERVER
 
 namespace {

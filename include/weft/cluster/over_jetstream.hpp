@@ -24,11 +24,12 @@
 namespace weft::cluster {
 
 struct jetstream_work_options {
-    /// Queues of other clusters on the same server are not seen: letters, digits, '-' and '_'.
+    /// Queues of other clusters on the same server are not seen: 1 to 64 letters, digits, '-' and '_'.
     std::string cluster;
     /// How many servers keep each message; 3 for a cluster of servers, of which one may be lost.
     unsigned replicas = 1;
-    /// Of each call, and how long a call waits for a connection.
+    /// Of each call, and how long a call waits for a connection. A receiver whose server was lost asks again
+    /// after a second and this.
     std::chrono::nanoseconds limit = std::chrono::seconds(5);
     std::string domain = {};  ///< of JetStream
 };
@@ -46,7 +47,8 @@ struct jetstream_work_options {
 class jetstream_work final : public work_store {
 public:
     /// \parks   until there is a connection.
-    /// \throws  nats::error: server_too_old below 2.12.3; timeout_error or nats::error without a connection.
+    /// \throws  nats::error: server_too_old below 2.12.3; timeout_error or nats::error without a connection;
+    ///          error: bad_name.
     explicit jetstream_work(nats::client_options servers, jetstream_work_options options)
         : to_(std::make_shared<connection>(std::move(servers), std::move(options))) {}
 
@@ -59,9 +61,20 @@ public:
 private:
     struct connection {
         connection(nats::client_options servers, jetstream_work_options how)
-            : options(std::move(how)),
+            : options(named(std::move(how))),
               client(std::move(servers)),
               js(client, {.domain = options.domain, .limit = options.limit}) {}
+
+        static jetstream_work_options named(jetstream_work_options how) {
+            constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+            const std::string_view name = how.cluster;
+            if (name.empty() || name.size() > 64 || name.find_first_not_of(letters) != std::string_view::npos)
+                throw error(errc::bad_name,
+                            "weft: jetstream_work_options::cluster has 1 to 64 letters, digits, '-' and '_', unlike '" +
+                                std::string(name.substr(0, 64)) + "'",
+                            false);
+            return how;
+        }
 
         jetstream_work_options options;
         nats::client client;

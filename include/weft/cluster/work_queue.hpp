@@ -188,7 +188,8 @@ public:
     work_queue& operator=(work_queue&&) = delete;
 
     /// Stores a message. What the store does not answer is repeated with the same id.
-    /// \parks   until the store has it; while it is full, with overflow::park.
+    /// \parks   until the store has it; while it is full, with overflow::park: it asks again after 10 ms to
+    ///          one second.
     /// \throws  error: queue_full, with fail and back_off; too_large; closed; unreachable after give_up. Its
     ///          maybe_handled() says whether the message may be stored all the same. What the format throws.
     ///          weft::cancelled: it may be stored, too.

@@ -26,14 +26,6 @@ struct work_type {
     wire_versions versions;
 };
 
-/// Bugs for the tests, which must find them.
-struct work_faults {
-    bool acks_before_handling = false;  // WORK_QUEUE-1
-    bool ends_before_burying = false;   // WORK_QUEUE-1
-    bool never_extends = false;         // WORK_QUEUE-2
-    bool renames_repeats = false;       // WORK_QUEUE-5
-};
-
 /// A message under way. Move-only; destroyed before it was settled, it is given back. One fiber may use it at
 /// a time.
 class WEFT_EXPORT work_under_way {
@@ -46,7 +38,6 @@ public:
     [[nodiscard]] const stored_work::content& what() const noexcept { return what_->what(); }
     [[nodiscard]] bool settled() const noexcept { return !from_; }
     void ack();
-    void ack_early();  // planted: the word without the end
     void ack_sure();
     void give_back(std::optional<std::chrono::nanoseconds> delay);
     void bury(std::string_view reason);
@@ -63,7 +54,7 @@ private:
 };
 
 WEFT_EXPORT std::shared_ptr<work_core> open_work(const std::shared_ptr<work_store>&, std::string_view name, const work_options&,
-                                                 const work_type&, const work_faults& planted = {});
+                                                 const work_type&);
 /// The queue NAME.dead, as one of its own.
 WEFT_EXPORT std::shared_ptr<work_core> open_dead(const work_core&);
 WEFT_EXPORT void close_work(work_core&) noexcept;
