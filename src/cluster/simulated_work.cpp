@@ -238,8 +238,8 @@ void simulated_work::lose_leader() {
 void simulated_work::recover() {
     const std::lock_guard guard(state_->lock);
     state_->has_leader = true;
-    for (auto& [_, q] : state_->queues)
-        for (auto& [_, m] : q.messages)
+    for (auto& [name, q] : state_->queues)
+        for (auto& [sequence, m] : q.messages)
             if (weft::draw(2) == 0) m.ready_at = weft::now();
     state_->changed.notify_all();
 }

@@ -208,8 +208,12 @@ TEST(work, a_receiver_that_is_stopped_says_so_however_long_that_takes) {
         auto held = a.receive(1).next();
         store.freeze("a");
         auto stopped = weft::spawn([d = std::move(held)]() mutable {
-            const auto mine = std::move(d);
-            weft::this_fiber::sleep_for(1h);
+            try {
+                weft::this_fiber::sleep_for(1h);
+            } catch (const weft::cancelled&) {  // the next wait would be stopped, too
+                d.reset();
+                throw;
+            }
         });
         weft::this_fiber::sleep_for(1s);
         stopped.request_stop();
