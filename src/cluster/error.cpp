@@ -24,6 +24,7 @@ public:
             case errc::no_lease: return "the node has no lease now";
             case errc::not_owner: return "the actor does not have the name any more";
             case errc::unknown_name: return "nobody has the name now";
+            case errc::queue_full: return "the queue is full";
             case errc::closed: return "the node was closed";
         }
         return "an unknown failure of a cluster";

@@ -4,15 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <set>
-#include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include <weft/condition_variable.hpp>
-#include <weft/fiber.hpp>
-#include <weft/mutex.hpp>
-#include <weft/simulation.hpp>
+#include "cluster/simulated_access.hpp"
 
 namespace weft::cluster {
 
@@ -33,26 +29,12 @@ struct logged_change {
     name_change what;
 };
 
-struct simulated_entries {
-    weft::mutex lock;  // guards everything
-    weft::condition_variable changed;
-    store_faults faults;
-    std::map<std::string, store_faults, std::less<>> faults_of;  // by host
-    std::set<std::string, std::less<>> cuts, frozen;
-    bool has_leader = true;
+struct simulated_entries : simulated_access {
     std::uint64_t revision = 1, last_lease = 0;
     std::map<std::string, simulated_entry, std::less<>> entries;
     std::map<std::uint64_t, simulated_lease> leases;
     std::vector<logged_change> log;
 
-    const store_faults& of(const std::string& host) const {
-        const auto found = faults_of.find(host);
-        return found == faults_of.end() ? faults : found->second;
-    }
-    static std::chrono::nanoseconds delay(const store_faults& f) {
-        constexpr std::uint32_t steps = 1000;  // chosen: fine enough for any test
-        return f.least_delay + (f.most_delay - f.least_delay) * weft::draw(steps + 1) / steps;
-    }
     void put(std::string_view key, std::string_view value, std::uint64_t lease) {
         ++revision;
         entries.insert_or_assign(std::string(key), simulated_entry{std::string(value), revision, lease});
@@ -90,12 +72,6 @@ struct simulated_entries {
 
 namespace {
 
-constexpr auto call_limit = std::chrono::seconds(5);
-
-[[noreturn]] void fail() {
-    throw std::system_error(std::make_error_code(std::errc::host_unreachable), "weft: the simulated store");
-}
-
 class simulated_watch final : public name_watch {
 public:
     simulated_watch(std::shared_ptr<simulated_entries> s, std::string host, std::string prefix, std::uint64_t from)
@@ -106,7 +82,7 @@ public:
         for (;;) {
             if (is_closed_) return false;
             state_->expire();
-            if (!state_->cuts.contains(host_) && !state_->frozen.contains(host_)) {
+            if (!state_->is_cut(host_) && !state_->is_frozen(host_)) {
                 const auto next = std::ranges::find_if(state_->log, [&](const logged_change& c) {
                     return c.revision >= from_ && c.what.now.key.starts_with(prefix_);
                 });
@@ -203,33 +179,12 @@ public:
     }
 
 private:
-    /// The way there, the work at one moment, and the way back.
     template <class F>
     std::invoke_result_t<F> call(F&& work) {
-        travel();
-        std::unique_lock guard(state_->lock);
-        state_->expire();
-        const auto& f = state_->of(host_);
-        if (!state_->has_leader || (f.fail_one_in != 0 && weft::draw(f.fail_one_in) == 0)) fail();
-        auto result = work();
-        const bool is_lost = f.lose_answer_one_in != 0 && weft::draw(f.lose_answer_one_in) == 0;
-        guard.unlock();
-        travel();
-        if (is_lost) fail();
-        return result;
-    }
-    void travel() {
-        std::unique_lock guard(state_->lock);
-        state_->changed.wait(guard, [&] { return !state_->frozen.contains(host_); });
-        if (state_->cuts.contains(host_)) {
-            state_->changed.wait_for(guard, call_limit, [&] { return !state_->cuts.contains(host_); });
-            fail();
-        }
-        const auto d = state_->delay(state_->of(host_));
-        guard.unlock();
-        if (d > d.zero()) weft::this_fiber::sleep_for(d);
-        guard.lock();
-        state_->changed.wait(guard, [&] { return !state_->frozen.contains(host_); });
+        return state_->call(host_, [&](const auto&) {
+            state_->expire();
+            return work();
+        });
     }
 
     std::shared_ptr<simulated_entries> state_;
@@ -240,7 +195,7 @@ private:
 }  // namespace detail
 
 simulated_names::simulated_names(const store_faults& faults) : state_(std::make_shared<detail::simulated_entries>()) {
-    state_->faults = faults;
+    state_->set_faults(faults);
 }
 
 simulated_names::~simulated_names() = default;
@@ -249,38 +204,12 @@ std::shared_ptr<name_store> simulated_names::at(std::string_view host) {
     return std::make_shared<detail::simulated_store>(state_, std::string(host));
 }
 
-void simulated_names::set_faults(const store_faults& faults) {
-    const std::lock_guard guard(state_->lock);
-    state_->faults = faults;
-    state_->faults_of.clear();
-}
-
-void simulated_names::set_faults(std::string_view host, const store_faults& faults) {
-    const std::lock_guard guard(state_->lock);
-    state_->faults_of.insert_or_assign(std::string(host), faults);
-}
-
-void simulated_names::cut(std::string_view host) {
-    const std::lock_guard guard(state_->lock);
-    state_->cuts.emplace(host);
-}
-
-void simulated_names::heal(std::string_view host) {
-    const std::lock_guard guard(state_->lock);
-    if (const auto found = state_->cuts.find(host); found != state_->cuts.end()) state_->cuts.erase(found);
-    state_->changed.notify_all();
-}
-
-void simulated_names::freeze(std::string_view host) {
-    const std::lock_guard guard(state_->lock);
-    state_->frozen.emplace(host);
-}
-
-void simulated_names::thaw(std::string_view host) {
-    const std::lock_guard guard(state_->lock);
-    if (const auto found = state_->frozen.find(host); found != state_->frozen.end()) state_->frozen.erase(found);
-    state_->changed.notify_all();
-}
+void simulated_names::set_faults(const store_faults& faults) { state_->set_faults(faults); }
+void simulated_names::set_faults(std::string_view host, const store_faults& faults) { state_->set_faults(host, faults); }
+void simulated_names::cut(std::string_view host) { state_->cut(host); }
+void simulated_names::heal(std::string_view host) { state_->heal(host); }
+void simulated_names::freeze(std::string_view host) { state_->freeze(host); }
+void simulated_names::thaw(std::string_view host) { state_->thaw(host); }
 
 void simulated_names::lose_leader() {
     const std::lock_guard guard(state_->lock);

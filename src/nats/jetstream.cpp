@@ -153,12 +153,17 @@ std::vector<delivery> jetstream::pull(std::string_view stream, std::string_view 
     check_version();
     const auto inbox = client_->new_inbox();
     const auto answers = client_->subscribe(inbox, {.capacity = how.batch + 1});
-    const json asked{{"batch", how.batch}, {"expires", how.expires.count()}};
+    const auto expires = how.no_wait ? std::chrono::nanoseconds::zero() : how.expires;
+    json asked{{"batch", how.batch}};
+    if (how.no_wait)
+        asked["no_wait"] = true;
+    else
+        asked["expires"] = expires.count();
     client_->publish(prefix_ + "CONSUMER.MSG.NEXT." + std::string(stream) + "." + std::string(consumer), asked.dump(),
                      {.reply = inbox});
     std::vector<delivery> all;
     // The server says when the time is over; the limit is for one that has gone.
-    const auto until = std::chrono::steady_clock::now() + how.expires + options_.limit;
+    const auto until = std::chrono::steady_clock::now() + expires + options_.limit;
     while (all.size() < how.batch) {
         message m;
         if (answers.receive_until(m, until) != channel_op::done) break;

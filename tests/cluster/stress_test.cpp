@@ -5,11 +5,15 @@
 #include <iostream>
 #include <random>
 
+#include <weft/cluster/simulated_work.hpp>
+
 #include "cluster/bank.hpp"
+#include "cluster/work.hpp"
 
 using namespace std::chrono_literals;
 using weft::cluster::node;
 using weft::cluster::simulated_transport;
+using weft::cluster::work_queue;
 
 namespace {
 
@@ -38,6 +42,39 @@ TEST(cluster_stress, no_deposit_is_lost_or_doubled) {
                 });
         });
         EXPECT_EQ(ann.ask(bank::balance{}, 60s), fibers * rounds);
+    });
+}
+
+TEST(cluster_stress, work_is_handled_by_many_at_once) {
+    with_workers([] {
+        weft::cluster::simulated_work store;
+        std::vector<work_queue<works::job>> queues;
+        for (const char* host : {"a", "b", "c", "d"})
+            queues.emplace_back(store.at(host), "jobs",
+                                weft::cluster::work_options{.ack_wait = 1s, .max_deliver = 1000, .backoff = {}});
+        std::atomic<int> sum = 0, handled = 0;
+        weft::with_scope([&](weft::scope& s) {
+            for (auto& q : queues) {
+                s.spawn([&] {
+                    for (int i = 1; i <= fibers * rounds; ++i) q.send({i});
+                });
+                s.spawn([&] {
+                    weft::with_scope([&](weft::scope& handlers) {
+                        for (auto d : q.receive(8))
+                            handlers.spawn([&, d = std::move(d)]() mutable {
+                                if (d.delivered() == 1 && d->n % 3 == 0) return;   // given back
+                                weft::this_fiber::yield();
+                                sum += d->n;
+                                d.ack_sure();
+                                if (++handled == 4 * fibers * rounds)
+                                    for (auto& each : queues) each.close();
+                            });
+                    });
+                });
+            }
+        });
+        EXPECT_EQ(sum, 4 * (fibers * rounds) * (fibers * rounds + 1) / 2);
+        EXPECT_EQ(store.size("jobs"), 0u);
     });
 }
 

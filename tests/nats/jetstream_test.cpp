@@ -89,6 +89,11 @@ TEST(nats_jetstream, streams_publish_and_pull) {
         EXPECT_THAT([&] { js.stream_info("none"); }, ThrowsMessage<nats::error>(HasSubstr("stream not found")));
 
         js.add_consumer("S", {.name = "c", .ack_wait = 1s});
+        js.add_consumer("S", {.name = "other"});
+        EXPECT_EQ(js.pull("S", "other", {.batch = 10, .no_wait = true}).size(), 2u);
+        const auto began = std::chrono::steady_clock::now();
+        EXPECT_TRUE(js.pull("S", "other", {.batch = 10, .no_wait = true}).empty());
+        EXPECT_LT(std::chrono::steady_clock::now() - began, 4s);  // not `expires`
         auto got = js.pull("S", "c", {.batch = 10, .expires = 200ms});
         ASSERT_EQ(got.size(), 2u);
         EXPECT_EQ(got[0].content().payload, "one");

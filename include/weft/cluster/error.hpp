@@ -29,6 +29,7 @@ enum class errc {
     no_lease,         ///< the node has no lease now: the store was out of reach for too long, or is so since the start
     not_owner,        ///< the actor was found by a name that it does not have any more
     unknown_name,     ///< nobody has that name now
+    queue_full,       ///< a work queue has no room for the message
 };
 
 WEFT_EXPORT const std::error_category& error_category() noexcept;

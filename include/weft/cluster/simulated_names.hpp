@@ -1,12 +1,11 @@
 // simulated_names.hpp - a name_store in the memory of one process, with faults, for tests.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string_view>
 
 #include <weft/cluster/name_store.hpp>
+#include <weft/cluster/store_faults.hpp>
 #include <weft/detail/export.hpp>
 
 namespace weft::cluster {
@@ -14,14 +13,6 @@ namespace weft::cluster {
 namespace detail {
 struct simulated_entries;
 }
-
-/// What happens to calls. Random numbers come from weft::draw() and times from the runtime's clock.
-struct store_faults {
-    std::chrono::nanoseconds least_delay = {};  ///< of each way of a call
-    std::chrono::nanoseconds most_delay = {};
-    std::uint32_t fail_one_in = 0;       ///< a call fails and is not done; 0: none
-    std::uint32_t lose_answer_one_in = 0;  ///< a call is done, and fails
-};
 
 /// One store for the nodes of a test. Must outlive what it has given.
 class WEFT_EXPORT simulated_names {

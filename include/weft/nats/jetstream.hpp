@@ -95,6 +95,7 @@ private:
 struct pull_options {
     std::size_t batch = 1;
     std::chrono::nanoseconds expires = std::chrono::seconds(5);
+    bool no_wait = false;  ///< take what there is now; `expires` does not count
 };
 
 /// JetStream of the server that a client is connected to. The client must stay as long.
@@ -116,7 +117,7 @@ public:
     void add_consumer(std::string_view stream, const consumer_config&);
     void delete_consumer(std::string_view stream, std::string_view name);
 
-    /// Asks for the next messages. \returns  up to `batch` of them; fewer after `expires`.
+    /// Asks for the next messages. \returns  up to `batch` of them; fewer after `expires`, or with no_wait.
     std::vector<delivery> pull(std::string_view stream, std::string_view consumer, const pull_options& how = {});
 
 private:

@@ -1,0 +1,189 @@
+// over_jetstream.hpp - work queues in NATS JetStream. A program that includes it links weft::nats, too.
+#pragma once
+
+#include <weft/detail/requirements.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <weft/cluster/error.hpp>
+#include <weft/cluster/work_store.hpp>
+#include <weft/nats/client.hpp>
+#include <weft/nats/jetstream.hpp>
+
+namespace weft::cluster {
+
+struct jetstream_work_options {
+    /// Queues of other clusters on the same server are not seen: 1 to 64 letters, digits, '-' and '_'.
+    std::string cluster;
+    /// How many servers keep each message; 3 for a cluster of servers, of which one may be lost.
+    unsigned replicas = 1;
+    /// Of each call, and how long a call waits for a connection. A receiver whose server was lost asks again
+    /// after a second and this.
+    std::chrono::nanoseconds limit = std::chrono::seconds(5);
+    std::string domain = {};  ///< of JetStream
+};
+
+/// A work_store in NATS JetStream, from nats-server 2.12.3 on, with a client of its own.
+///
+///     auto store = std::make_shared<weft::cluster::jetstream_work>(
+///         weft::nats::client_options{.servers = {"nats://n1", "nats://n2"}},
+///         weft::cluster::jetstream_work_options{.cluster = "bank", .replicas = 3});
+///
+/// The servers need `sync_interval: always` below `jetstream` in their configuration: without it a server
+/// that loses power, or is killed, may forget what it has stored. A queue is the stream w~CLUSTER~q~NAME with
+/// one consumer, "work"; the name and version of a message are its headers Weft-Name and Weft-Version. Ids
+/// of messages that were acknowledged are forgotten when a server starts anew.
+class jetstream_work final : public work_store {
+public:
+    /// \parks   until there is a connection.
+    /// \throws  nats::error: server_too_old below 2.12.3; timeout_error or nats::error without a connection;
+    ///          error: bad_name.
+    explicit jetstream_work(nats::client_options servers, jetstream_work_options options)
+        : to_(std::make_shared<connection>(std::move(servers), std::move(options))) {}
+
+    [[nodiscard]] std::shared_ptr<stored_queue> open(std::string_view name, const stored_queue_options& how) override {
+        return std::make_shared<queue>(to_, name, how);
+    }
+    /// The client, for its stats.
+    [[nodiscard]] nats::client& client() noexcept { return to_->client; }
+
+private:
+    struct connection {
+        connection(nats::client_options servers, jetstream_work_options how)
+            : options(named(std::move(how))),
+              client(std::move(servers)),
+              js(client, {.domain = options.domain, .limit = options.limit}) {}
+
+        static jetstream_work_options named(jetstream_work_options how) {
+            constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+            const std::string_view name = how.cluster;
+            if (name.empty() || name.size() > 64 || name.find_first_not_of(letters) != std::string_view::npos)
+                throw error(errc::bad_name,
+                            "weft: jetstream_work_options::cluster has 1 to 64 letters, digits, '-' and '_', unlike '" +
+                                std::string(name.substr(0, 64)) + "'",
+                            false);
+            return how;
+        }
+
+        jetstream_work_options options;
+        nats::client client;
+        nats::jetstream js;
+    };
+
+    class work final : public stored_work {
+    public:
+        work(content what, nats::delivery of) : stored_work(std::move(what)), of_(std::move(of)) {}
+
+        void ack() override { of_.ack(); }
+        void ack_sure() override { of_.ack_sure(); }
+        void give_back(std::chrono::nanoseconds delay) override { of_.nak(delay); }
+        void extend() override { of_.in_progress(); }
+        void terminate() override { of_.term(); }
+
+    private:
+        nats::delivery of_;
+    };
+
+    class queue final : public stored_queue {
+    public:
+        queue(std::shared_ptr<connection> to, std::string_view name, const stored_queue_options& how)
+            : to_(std::move(to)), subject_("w." + to_->options.cluster + ".q." + std::string(name)), stream_(subject_) {
+            std::ranges::replace(stream_, '.', '~');
+            const nats::stream_config kept{.name = stream_,
+                                           .subjects = {subject_},
+                                           .replicas = to_->options.replicas,
+                                           .retention = "workqueue",
+                                           .discard = "new",
+                                           .most_messages = limit(how.max_messages),
+                                           .most_bytes = limit(how.max_bytes),
+                                           .duplicate_window = how.duplicate_window};
+            try {
+                to_->js.add_stream(kept);
+            } catch (const nats::error& e) {
+                if (!says(e, "(10058)")) throw;  // there is one with other options
+                to_->js.update_stream(kept);
+            }
+            to_->js.add_consumer(stream_, {.name = consumer, .ack_wait = how.ack_wait, .most_unacknowledged = -1});
+        }
+
+        append_result append(const work_item& item, std::string_view id) override {
+            nats::headers fields;
+            fields.add(name_field, item.name);
+            fields.add(version_field, std::to_string(item.version));
+            const std::string_view bytes(reinterpret_cast<const char*>(item.bytes.data()), item.bytes.size());
+            try {
+                const auto done = to_->js.publish(
+                    subject_, bytes, {.id = std::string(id), .expected_stream = stream_, .headers = std::move(fields)});
+                return done.duplicate ? append_result::duplicate : append_result::stored;
+            } catch (const nats::error& e) {
+                if (says(e, "maximum messages exceeded") || says(e, "maximum bytes exceeded")) return append_result::full;
+                if (e.code() == nats::nats_errc::payload_too_large) throw error(errc::too_large, e.what(), false);
+                if (e.code() == nats::nats_errc::bad_header) throw error(errc::bad_message, e.what(), false);
+                throw;
+            }
+        }
+
+        /// Waits for one message, and takes what is there beside it. A request for several would wait for all.
+        std::vector<std::shared_ptr<stored_work>> pull(std::size_t most, std::chrono::nanoseconds wait) override {
+            // While there is no connection a request would be kept, and be answered to nobody.
+            if (!to_->client.connected()) to_->client.flush(to_->options.limit);
+            std::vector<std::shared_ptr<stored_work>> all;
+            take(all, {.batch = 1, .expires = std::max<std::chrono::nanoseconds>(wait, std::chrono::milliseconds(1))});
+            if (all.empty() || most == 1) return all;
+            try {
+                take(all, {.batch = most - 1, .no_wait = true});
+            } catch (const std::system_error&) {  // the first one is here all the same
+            }
+            return all;
+        }
+
+    private:
+        static constexpr const char *consumer = "work", *name_field = "Weft-Name", *version_field = "Weft-Version";
+
+        static std::int64_t limit(std::uint64_t n) noexcept {
+            return n == no_limit ? -1 : static_cast<std::int64_t>(std::min<std::uint64_t>(n, INT64_MAX));
+        }
+        static bool says(const nats::error& e, std::string_view what) noexcept {
+            return e.code() == nats::nats_errc::jetstream_error &&
+                   std::string_view(e.what()).find(what) != std::string_view::npos;
+        }
+        void take(std::vector<std::shared_ptr<stored_work>>& into, const nats::pull_options& how) {
+            for (auto& d : to_->js.pull(stream_, consumer, how)) {
+                auto what = content_of(d);
+                into.push_back(std::make_shared<work>(std::move(what), std::move(d)));
+            }
+        }
+        static stored_work::content content_of(const nats::delivery& d) {
+            const auto& m = d.content();
+            const auto info = d.info();
+            const auto bytes = std::as_bytes(std::span(m.payload));
+            stored_work::content what{
+                .item = {.name = std::string(m.headers.get(name_field)), .version = 0, .bytes = {bytes.begin(), bytes.end()}},
+                .id = std::string(m.headers.get("Nats-Msg-Id")),
+                .sequence = info.stream_sequence,
+                .delivered = info.delivered};
+            const auto version = m.headers.get(version_field);
+            std::from_chars(version.data(), version.data() + version.size(), what.item.version);
+            return what;
+        }
+
+        std::shared_ptr<connection> to_;
+        const std::string subject_;
+        std::string stream_;
+    };
+
+    std::shared_ptr<connection> to_;
+};
+
+}  // namespace weft::cluster

@@ -1,0 +1,203 @@
+// work_receiving.cpp - pulls the messages of a work queue, and settles them.
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <weft/cluster/dead_work.hpp>
+#include <weft/cluster/error.hpp>
+#include <weft/simulation.hpp>
+#include <weft/stop.hpp>
+
+#include "cluster/work_queue.hpp"
+
+namespace weft::cluster::detail {
+namespace {
+
+using std::chrono::nanoseconds;
+using lock_type = std::unique_lock<weft::mutex>;
+
+// chosen: one request in so long to a queue that is empty, and how soon a receiver ends that was closed
+constexpr std::chrono::seconds longest_pull(1);
+constexpr std::chrono::milliseconds pause_after_failure(200);
+
+/// Why the message must not be handed out; empty: it may be.
+std::string objection(const work_parts& to, const stored_work::content& what) {
+    const auto& [item, id, sequence, delivered] = what;
+    if (!to.dead) return {};  // dead letters are read whatever they are
+    if (delivered > to.options.max_deliver)
+        return "it was delivered " + std::to_string(delivered - 1) + " times, and never acknowledged";
+    if (item.name != to.type.name)
+        return "its name is '" + item.name + "', and this queue has '" + std::string(to.type.name) + "'";
+    const auto& v = to.type.versions;
+    if (item.version < v.oldest || item.version > v.newest)
+        return "its version is " + std::to_string(item.version) + ", and this program reads " + std::to_string(v.oldest) +
+               " to " + std::to_string(v.newest);
+    return {};
+}
+
+enum class wanted { pull, one_is_here, nothing };
+
+/// Waits until something can be done. \param room  how many messages may be pulled
+wanted next_step(work_receiving& r, weft::detail::time_point until, std::shared_ptr<stored_work>& here, std::size_t& room) {
+    auto& core = *r.of;
+    lock_type guard(core.lock);
+    const auto can_go_on = [&] { return core.is_closed || !r.pulled.empty() || r.under_way < r.most; };
+    if (!core.changed.wait_until(guard, until, can_go_on) || core.is_closed) return wanted::nothing;
+    if (!r.pulled.empty()) {
+        here = std::move(r.pulled.front());
+        r.pulled.pop_front();
+        return wanted::one_is_here;
+    }
+    room = r.most - r.under_way;  // WORK_QUEUE-3: only this fiber adds to it
+    return wanted::pull;
+}
+
+void pull(work_receiving& r, std::size_t room, nanoseconds limit) {
+    auto& core = *r.of;
+    try {
+        auto got = core.has.queue->pull(room, limit);
+        const std::lock_guard guard(core.lock);
+        for (auto& what : got) {
+            core.under_way.emplace(what.get(), what);
+            r.pulled.push_back(std::move(what));
+            ++r.under_way;
+        }
+        core.changed.notify_all();
+    } catch (const std::system_error&) {  // it is out of reach: again, soon
+        lock_type guard(core.lock);
+        core.changed.wait_for(guard, std::min<nanoseconds>(limit, pause_after_failure), [&] { return core.is_closed; });
+    }
+}
+
+/// What is stored of a message that nobody could handle.
+work_item dead_item(const stored_work::content& what, std::string_view reason) {
+    const dead_work letter{
+        .reason = std::string(reason), .delivered = what.delivered, .sequence = what.sequence, .id = what.id, .job = what.item};
+    using wire = wire_name<dead_work>;
+    work_item item{.name = std::string(wire::name), .version = wire::versions.newest, .bytes = {}};
+    wire_format<dead_work>::write(letter, item.version, item.bytes);
+    return item;
+}
+
+}  // namespace
+
+std::optional<work_under_way> take_work(const std::shared_ptr<work_receiving>& r, weft::detail::time_point until) {
+    for (;;) {
+        std::shared_ptr<stored_work> here;
+        std::size_t room = 0;
+        switch (next_step(*r, until, here, room)) {
+            case wanted::nothing: return std::nullopt;
+            case wanted::pull: {
+                const auto left = until == weft::detail::never ? nanoseconds(longest_pull) : until - weft::now();
+                if (left <= nanoseconds::zero()) return std::nullopt;
+                pull(*r, room, std::min<nanoseconds>(left, longest_pull));
+                break;
+            }
+            case wanted::one_is_here: {
+                if (r->of->has.planted.acks_before_handling) here->ack();
+                work_under_way one(r, std::move(here));
+                const auto why = objection(r->of->has, one.what());
+                if (!why.empty()) {
+                    one.bury_or_give_back(why);
+                    break;
+                }
+                return one;
+            }
+        }
+    }
+}
+
+void end_receiving(work_receiving& r) noexcept {
+    const weft::shield until_done;
+    std::deque<std::shared_ptr<stored_work>> left;
+    {
+        const std::lock_guard guard(r.of->lock);
+        left.swap(r.pulled);
+        r.under_way -= left.size();
+        for (const auto& what : left) r.of->under_way.erase(what.get());
+    }
+    for (const auto& what : left) {
+        try {
+            what->give_back({});
+        } catch (...) {  // it is delivered again after ack_wait
+        }
+    }
+}
+
+work_under_way::work_under_way(std::shared_ptr<work_receiving> from, std::shared_ptr<stored_work> what) noexcept
+    : from_(std::move(from)), what_(std::move(what)) {}
+
+work_under_way::work_under_way(work_under_way&& o) noexcept = default;
+
+work_under_way& work_under_way::operator=(work_under_way&& o) noexcept {
+    if (this == &o) return *this;
+    leave();
+    from_ = std::move(o.from_);
+    what_ = std::move(o.what_);
+    return *this;
+}
+
+work_under_way::~work_under_way() { leave(); }
+
+/// Gives back what was not settled.
+void work_under_way::leave() noexcept {
+    if (!from_) return;
+    const weft::shield until_done;
+    try {
+        what_->give_back(from_->of->backoff(what().delivered));
+    } catch (...) {  // it is delivered again after ack_wait
+    }
+    settle();
+}
+
+stored_work& work_under_way::open() const {
+    if (!from_) throw std::logic_error("weft: this delivery was acknowledged, given back or rejected before");
+    return *what_;
+}
+
+/// WORK_QUEUE-4.
+void work_under_way::settle() noexcept {
+    const auto from = std::move(from_);
+    const std::lock_guard guard(from->of->lock);
+    from->of->under_way.erase(what_.get());
+    --from->under_way;
+    from->of->changed.notify_all();
+}
+
+void work_under_way::ack() {
+    open().ack();
+    settle();
+}
+
+void work_under_way::ack_sure() {
+    open().ack_sure();
+    settle();
+}
+
+void work_under_way::give_back(std::optional<nanoseconds> delay) {
+    open().give_back(delay ? *delay : from_->of->backoff(what().delivered));
+    settle();
+}
+
+/// WORK_QUEUE-1. The id of the dead letter is that of the message's place, so that a second one is not stored.
+void work_under_way::bury(std::string_view reason) {
+    auto& what = open();
+    const auto& has = from_->of->has;
+    if (!has.dead) throw std::logic_error("weft: a dead letter cannot be rejected: acknowledge it, or retry it");
+    if (has.planted.ends_before_burying) what.terminate();
+    const auto id = has.name + "." + std::to_string(what.what().sequence);
+    if (has.dead->append(dead_item(what.what(), reason), id) == append_result::full)
+        throw error(errc::queue_full, "weft: the queue '" + has.name + ".dead' is full", true);
+    what.terminate();
+    settle();
+}
+
+void work_under_way::bury_or_give_back(std::string_view reason) {
+    try {
+        bury(reason);
+    } catch (const std::system_error&) {
+        leave();
+    }
+}
+
+}  // namespace weft::cluster::detail
