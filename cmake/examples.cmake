@@ -48,6 +48,13 @@ foreach(name IN LISTS example_names)
     endif()
 endforeach()
 
+if(TARGET bank_nodes)   # the bank's cluster form (examples/bank/cluster)
+    weft_example(example_bank_node bank_node examples examples/bank/cluster/main.cpp)
+    target_link_libraries(example_bank_node PRIVATE bank_nodes)
+else()
+    message(STATUS "weft: example bank_node skipped: no bank_nodes")
+endif()
+
 # These check themselves and end with 0.
 if(WEFT_TESTS)
     foreach(name IN ITEMS thousand walk_breathe philosophers spreadsheet bank round_robin planted)
