@@ -1,0 +1,24 @@
+// command.hpp - `weft cluster`: tries a cluster of nodes on this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/dev.hpp"
+#include "cluster/node.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace cluster {
+
+struct cluster_options {
+    dev_options dev;
+    node_options node;
+};
+
+/// Adds the subcommands. In a build without weft::nats or weft::etcd the command only says what is missing.
+void add_cluster(CLI::App& command, cluster_options&);
+
+}  // namespace cluster
