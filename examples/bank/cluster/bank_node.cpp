@@ -41,6 +41,8 @@ public:
           me_({.name = o.name, .cluster = o.cluster, .words = o.words, .names = o.names, .lease = o.lease, .give_up = o.lease}) {}
 
     void run() {
+        if (me_.incarnation() == 0)
+            options_.say("has no lease yet: the store of names does not answer, or still has an earlier life");
         weft::with_scope([this](weft::scope& s) {
             for (const auto& account : options_.accounts)
                 s.spawn([this, &account] { whenever_free(name_of(account), [&] { keep(account); }); });

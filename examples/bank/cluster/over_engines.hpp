@@ -11,6 +11,6 @@ namespace bank {
 /// Runs a node until SIGINT or SIGTERM. It prints what happens on stdout, a line at a time.
 /// \param node  words, names, ledger and say are set here
 /// \throws std::system_error, std::invalid_argument of the clients and the node
-void run_node_over(const weft::nats::client_options&, const weft::etcd::client_options&, node_options node);
+void run_node_over(weft::nats::client_options, const weft::etcd::client_options&, node_options node);
 
 }  // namespace bank

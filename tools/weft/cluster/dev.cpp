@@ -13,6 +13,7 @@
 
 #include <weft/weft.hpp>
 
+#include "cluster/etcd_users.hpp"
 #include "cluster/servers.hpp"
 #include "cluster/watched.hpp"
 
@@ -80,7 +81,16 @@ void wait_until_it_serves(server& s) {
 class dev_cluster {
 public:
     dev_cluster(const dev_options& o, programs found, const std::string& folder)
-        : options_(o), found_(std::move(found)), folder_(folder) {}
+        : options_(o), found_(std::move(found)), folder_(folder) {
+        for (int i = 1; i <= o.nodes; ++i) names_.push_back("a" + std::to_string(i));
+        at_.folder = folder;
+        if (!o.secure && o.config.empty()) return;
+        const auto config = o.config.empty() ? folder + "/config" : o.config;
+        if (o.config.empty()) write_configuration({.folder = config, .nodes = names_});
+        secured_ = read_configuration(config);
+        names_ = secured_.nodes;
+        at_.secured = &secured_;
+    }
 
     void run() {
         weft::io::signals stop({SIGINT, SIGTERM, SIGHUP});
@@ -100,18 +110,18 @@ public:
 private:
     void start_servers() {
         const auto pause = nanoseconds_of(options_.pause);
-        nats_.port = free_port();
+        const bool is_new = !fs::exists(folder_ + "/etcd");
+        nats_.port = at_.nats;
         nats_.how = {.name = "nats-server",
-                     .words = nats_words(found_.nats, nats_.port),
+                     .words = nats_words(found_.nats, at_),
                      .output = {.file = folder_ + "/nats-server.log"},
                      .pause = pause};
-        etcd_.port = free_port();
-        etcd_.how = {.name = "etcd",
-                     .words = etcd_words(found_.etcd, folder_, etcd_.port, free_port()),
-                     .output = {.file = folder_ + "/etcd.log"},
-                     .pause = pause};
+        etcd_.port = at_.etcd;
+        etcd_.how = {
+            .name = "etcd", .words = etcd_words(found_.etcd, at_), .output = {.file = folder_ + "/etcd.log"}, .pause = pause};
         for (auto* const s : {&nats_, &etcd_}) start(*s);
         for (auto* const s : {&nats_, &etcd_}) wait_until_it_serves(*s);
+        if (at_.secured && is_new) set_up_users(*at_.secured, at_.etcd_url());
     }
 
     void start(server& s) {
@@ -119,21 +129,20 @@ private:
         s.pid = s.process.id();
     }
 
-    std::string nats_url() const { return "nats://127.0.0.1:" + std::to_string(nats_.port); }
-    std::string etcd_url() const { return "http://127.0.0.1:" + std::to_string(etcd_.port); }
-
     watched_options node(const std::string& name) const {
-        return {.name = name,
-                .words = {fs::read_symlink("/proc/self/exe").string(), "cluster", "node", "--name", name, "--nats", nats_url(),
-                          "--etcd", etcd_url(), "--lease", text_of(options_.lease)},
-                .output = {},
-                .pause = nanoseconds_of(options_.pause)};
+        watched_options how{.name = name,
+                            .words = {fs::read_symlink("/proc/self/exe").string(), "cluster", "node", "--name", name, "--nats",
+                                      at_.nats_url(), "--etcd", at_.etcd_url(), "--lease", text_of(options_.lease)},
+                            .output = {},
+                            .pause = nanoseconds_of(options_.pause)};
+        if (at_.secured) how.words.insert(how.words.end(), {"--cluster", at_.secured->cluster, "--config", at_.secured->folder});
+        return how;
     }
 
     void start_nodes(weft::scope& in) {
         std::vector<server> nodes;
-        for (int i = 1; i <= options_.nodes; ++i) {
-            server n{.how = node("a" + std::to_string(i)), .process = {}};
+        for (const auto& name : names_) {
+            server n{.how = node(name), .process = {}};
             start(n);
             nodes.push_back(std::move(n));
         }
@@ -146,9 +155,10 @@ private:
         const auto line = [](const server& s, const std::string& more) {
             std::printf("%-11s  pid %-7d  %s\n", s.how.name.c_str(), s.pid, more.c_str());
         };
-        std::printf("%d nodes of the bank example; logs and data are in %s\n\n", options_.nodes, folder_.c_str());
-        line(nats_, nats_url());
-        line(etcd_, etcd_url());
+        std::printf("%zu nodes of the bank example%s; logs and data are in %s\n\n", nodes.size(), at_.secured ? " with TLS" : "",
+                    folder_.c_str());
+        line(nats_, at_.nats_url());
+        line(etcd_, at_.etcd_url());
         for (const auto& n : nodes) line(n, {});
         const auto lease = text_of(options_.lease), pause = text_of(options_.pause);
         const auto advice = [](const char* what, int pid, const std::string& then) {
@@ -171,13 +181,15 @@ private:
         }
         try {
             weft::with_timeout(nanoseconds_of(options_.seconds), [&] { stop.wait(); });
-        } catch (const weft::timeout_error&) {
-        }
+        } catch (const weft::timeout_error&) {}
     }
 
     const dev_options& options_;
     const programs found_;
     const std::string folder_;
+    std::vector<std::string> names_;
+    configuration secured_;
+    places at_;
     starter starts_;
     server nats_, etcd_;
 };

@@ -11,6 +11,8 @@ struct dev_options {
     double seconds = 0;  ///< how long it runs; 0: until SIGINT or SIGTERM
     double lease = 5;    ///< of a node, in seconds
     double pause = 3;    ///< seconds before a process that has ended is started again
+    bool secure = false;  ///< with TLS, and with certificates and permissions made for this run
+    std::string config;   ///< the same with those of a folder of `weft cluster init`, and its nodes
 };
 
 /// Returns when all children have ended. None outlives this process, not even if it is killed.

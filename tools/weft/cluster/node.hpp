@@ -10,7 +10,8 @@ struct node_options {
     std::string cluster = "bank";
     std::string nats = "nats://127.0.0.1:4222";
     std::string etcd = "http://127.0.0.1:2379";
-    double lease = 10;  ///< seconds
+    double lease = 10;   ///< seconds
+    std::string config;  ///< a folder of `weft cluster init`; empty: without TLS
 };
 
 /// Returns after SIGINT or SIGTERM. \throws std::exception

@@ -60,21 +60,31 @@ bool listens(std::uint16_t port) {
     return !refused;
 }
 
-std::vector<std::string> nats_words(const std::string& program, std::uint16_t port) {
-    return {program, "--addr", "127.0.0.1", "--port", std::to_string(port)};
+std::string places::nats_url() const { return (secured ? "tls://127.0.0.1:" : "nats://127.0.0.1:") + std::to_string(nats); }
+std::string places::etcd_url() const { return (secured ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(etcd); }
+
+std::vector<std::string> nats_words(const std::string& program, const places& at) {
+    std::vector<std::string> words{program, "--addr", "127.0.0.1", "--port", std::to_string(at.nats)};
+    if (at.secured) words.insert(words.end(), {"--config", at.secured->file("nats.conf")});
+    return words;
 }
 
-std::vector<std::string> etcd_words(const std::string& program, const std::string& folder, std::uint16_t port,
-                                    std::uint16_t peer_port) {
-    const auto clients = "http://127.0.0.1:" + std::to_string(port), peers = "http://127.0.0.1:" + std::to_string(peer_port);
+std::vector<std::string> etcd_words(const std::string& program, const places& at) {
+    const auto data = at.folder + "/etcd", peers = "http://127.0.0.1:" + std::to_string(at.etcd_peer);
+    if (at.secured) {
+        const auto file = at.folder + "/etcd.yml";
+        std::filesystem::remove(file);  // of an earlier run in this folder
+        write_new_file(file, etcd_configuration(at.secured->folder, {.data = data, .port = at.etcd, .peer_port = at.etcd_peer}));
+        return {program, "--config-file=" + file};
+    }
     return {program,
-            "--name=dev",
-            "--data-dir=" + folder + "/etcd",
-            "--listen-client-urls=" + clients,
-            "--advertise-client-urls=" + clients,
+            "--name=weft",
+            "--data-dir=" + data,
+            "--listen-client-urls=" + at.etcd_url(),
+            "--advertise-client-urls=" + at.etcd_url(),
             "--listen-peer-urls=" + peers,
             "--initial-advertise-peer-urls=" + peers,
-            "--initial-cluster=dev=" + peers,
+            "--initial-cluster=weft=" + peers,
             "--logger=zap",
             "--log-level=warn"};
 }

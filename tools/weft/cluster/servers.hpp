@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster/configuration.hpp"
+
 namespace cluster {
 
 struct programs {
@@ -21,9 +23,19 @@ std::uint16_t free_port();
 /// \returns whether something listens at that loopback port. \parks
 bool listens(std::uint16_t port);
 
-/// The words that start a server at loopback ports, with its data in the folder.
-std::vector<std::string> nats_words(const std::string& program, std::uint16_t port);
-std::vector<std::string> etcd_words(const std::string& program, const std::string& folder, std::uint16_t port,
-                                    std::uint16_t peer_port);
+/// Where the two servers of a trial listen on loopback, and how they are configured.
+struct places {
+    std::string folder;  ///< for their data
+    std::uint16_t nats = free_port(), etcd = free_port(), etcd_peer = free_port();
+    const configuration* secured = nullptr;  ///< null: without TLS, for everybody on this machine
+
+    [[nodiscard]] std::string nats_url() const;
+    [[nodiscard]] std::string etcd_url() const;
+};
+
+/// The words that start a server.
+std::vector<std::string> nats_words(const std::string& program, const places&);
+/// Writes etcd's configuration into the folder if there is TLS.
+std::vector<std::string> etcd_words(const std::string& program, const places&);
 
 }  // namespace cluster
