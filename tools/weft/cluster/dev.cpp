@@ -153,12 +153,12 @@ private:
 
     void print_what_to_do(const std::vector<server>& nodes) const {
         const auto line = [](const server& s, const std::string& more) {
-            std::printf("%-11s  pid %-7d  %s\n", s.how.name.c_str(), s.pid, more.c_str());
+            std::printf("%-11s  pid %d%s\n", s.how.name.c_str(), s.pid, more.c_str());
         };
         std::printf("%zu nodes of the bank example%s; logs and data are in %s\n\n", nodes.size(), at_.secured ? " with TLS" : "",
                     folder_.c_str());
-        line(nats_, at_.nats_url());
-        line(etcd_, at_.etcd_url());
+        line(nats_, "  " + at_.nats_url());
+        line(etcd_, "  " + at_.etcd_url());
         for (const auto& n : nodes) line(n, {});
         const auto lease = text_of(options_.lease), pause = text_of(options_.pause);
         const auto advice = [](const char* what, int pid, const std::string& then) {
