@@ -82,6 +82,11 @@ if(WEFT_TESTS)
         set_tests_properties(example.crawler_wrong_words PROPERTIES TIMEOUT 30 LABELS guide
                              PASS_REGULAR_EXPRESSION "^crawler: usage: [^\n]*\n$")
     endif()
+    if(TARGET example_bank_node)   # tests/cluster_command runs nodes
+        add_test(NAME example.bank_node_wrong_words COMMAND example_bank_node)
+        set_tests_properties(example.bank_node_wrong_words PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION
+                             "^bank_node: usage: [^\n]*\n$")
+    endif()
     if(TARGET example_clients)   # tests/clients has it ask real servers
         add_test(NAME example.clients_wrong_url COMMAND example_clients gopher://127.0.0.1)
         set_tests_properties(example.clients_wrong_url PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION

@@ -20,6 +20,8 @@ void expect_one_line_and_2(const weft::test::finished& weft, const std::string& 
 
 }  // namespace
 
+#if defined(WEFT_WITH_CLUSTER_COMMAND)
+
 TEST(cluster_command, names_its_subcommands) {
     const auto help = run_weft({"cluster", "--help"});
     EXPECT_EQ(help.code, 0);
@@ -38,3 +40,12 @@ TEST(cluster_command, names_the_package_of_a_server_that_is_not_installed) {
     expect_one_line_and_2(weft, "there is no ");   // nats-server may be in /usr/sbin
     EXPECT_THAT(weft.errors, HasSubstr("etcd-server"));
 }
+
+#else
+
+TEST(cluster_command, says_what_it_was_built_without) {
+    expect_one_line_and_2(run_weft({"cluster", "dev", "--nodes", "3"}), "this weft was built without weft_");
+    EXPECT_THAT(run_weft({"cluster", "--help"}).output, HasSubstr("is missing"));
+}
+
+#endif

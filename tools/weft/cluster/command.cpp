@@ -31,10 +31,11 @@ void add_dev(CLI::App& command, dev_options& o) {
         ->check(CLI::Range(0.0, 3600.0))
         ->type_name("SECONDS")
         ->capture_default_str();
-    command.add_flag("--secure", o.secure, "with TLS, certificates and permissions, made for this run");
+    auto* const secure = command.add_flag("--secure", o.secure, "with TLS, certificates and permissions, made for this run");
     command.add_option("--config", o.config, "with those of a folder of `weft cluster init`, and its nodes")
         ->type_name("FOLDER")
-        ->excludes(nodes);
+        ->excludes(nodes)
+        ->excludes(secure);
     add_lease(command, o.lease);
     command.callback([&o] { run_dev(o); });
 }
@@ -44,7 +45,8 @@ void add_node(CLI::App& command, node_options& o) {
     command.add_option("--cluster", o.cluster, "its name")->capture_default_str();
     command.add_option("--nats", o.nats, "the server that carries what nodes say")->type_name("URL")->capture_default_str();
     command.add_option("--etcd", o.etcd, "the server that has names and accounts")->type_name("URL")->capture_default_str();
-    command.add_option("--config", o.config, "certificates and passwords: a folder of `weft cluster init`")->type_name("FOLDER");
+    command.add_option("--config", o.config, "certificates, passwords and the cluster's name: a folder of `weft cluster init`")
+        ->type_name("FOLDER");
     add_lease(command, o.lease);
     command.callback([&o] { run_node(o); });
 }

@@ -135,7 +135,7 @@ private:
                                       at_.nats_url(), "--etcd", at_.etcd_url(), "--lease", text_of(options_.lease)},
                             .output = {},
                             .pause = nanoseconds_of(options_.pause)};
-        if (at_.secured) how.words.insert(how.words.end(), {"--cluster", at_.secured->cluster, "--config", at_.secured->folder});
+        if (at_.secured) how.words.insert(how.words.end(), {"--config", at_.secured->folder});
         return how;
     }
 

@@ -11,7 +11,8 @@ struct node_options {
     std::string nats = "nats://127.0.0.1:4222";
     std::string etcd = "http://127.0.0.1:2379";
     double lease = 10;   ///< seconds
-    std::string config;  ///< a folder of `weft cluster init`; empty: without TLS
+    /// A folder of `weft cluster init`, which has the cluster's name, too; empty: without TLS.
+    std::string config;
 };
 
 /// Returns after SIGINT or SIGTERM. \throws std::exception
