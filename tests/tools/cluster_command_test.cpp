@@ -44,7 +44,7 @@ TEST(cluster_command, names_the_package_of_a_server_that_is_not_installed) {
 #else
 
 TEST(cluster_command, says_what_it_was_built_without) {
-    expect_one_line_and_2(run_weft({"cluster", "dev", "--nodes", "3"}), "this weft was built without weft_");
+    expect_one_line_and_2(run_weft({"cluster", "dev", "--nodes", "3"}), "this weft was built without weft::");
     EXPECT_THAT(run_weft({"cluster", "--help"}).output, HasSubstr("is missing"));
 }
 
