@@ -74,18 +74,19 @@ private:
     std::int64_t revision_ = 0;
 };
 
-/// Three nodes with four accounts.
+/// Three nodes.
 struct bank_of_three {
     weft::cluster::simulated_transport words{{.least_delay = 1ms, .most_delay = 10ms}};
     weft::cluster::simulated_names names{{.least_delay = 1ms, .most_delay = 10ms}};
     simulated_ledger ledger;
+    std::vector<std::string> accounts{"ann", "bob", "cy", "dan"};
 
     void run(const std::string& name) {
         bank::run_node({.name = name,
                         .words = words.at(name),
                         .names = names.at(name),
                         .ledger = ledger.at(name),
-                        .accounts = {"ann", "bob", "cy", "dan"},
+                        .accounts = accounts,
                         .say = [](const std::string&) {}});
     }
     void freeze(const std::string& name) {
@@ -140,10 +141,11 @@ bool balance_under(bank_of_three& b, const std::function<void(const std::string&
 TEST(books, balance_when_nothing_fails_and_the_accounts_are_spread) {
     weft::explore(5, [] {
         bank_of_three b;
+        b.accounts = {"ann", "bob", "cy", "dan", "eve", "fay"};
         EXPECT_TRUE(balance_under(b, [](const std::string&) {}));
-        EXPECT_EQ(b.books().accounts, 4u);
+        EXPECT_EQ(b.books().accounts, 6u);
         EXPECT_GT(b.books().transfers, 100u);
-        EXPECT_EQ(b.books().owners.size(), 3u);
+        for (const auto& [node, has] : b.books().owners) EXPECT_LE(has.size(), 3u) << node;
     });
 }
 

@@ -44,28 +44,42 @@ public:
         if (me_.incarnation() == 0)
             options_.say("has no lease yet: the store of names does not answer, or still has an earlier life");
         weft::with_scope([this](weft::scope& s) {
-            for (const auto& account : options_.accounts)
+            // From another one on each node, so that nodes rarely want the same one at the same time.
+            const auto n = options_.accounts.size(), first = static_cast<std::size_t>(weft::draw(static_cast<std::uint32_t>(n)));
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto& account = options_.accounts[(first + i) % n];
                 s.spawn([this, &account] { whenever_free(name_of(account), [&] { keep(account); }); });
+            }
             s.spawn([this] { whenever_free("bank/auditor", [&] { audit(); }); });
             if (options_.accounts.size() > 1) s.spawn([this] { move_money(); });
         });
     }
 
 private:
+    bool is_free(const std::string& name) {
+        try {
+            (void)me_.find<account>(name);
+            return false;
+        } catch (const cluster::error& e) {
+            if (e.code() == cluster::errc::unknown_name) return true;
+            throw;
+        }
+    }
+
     /// Calls f() each time that nobody has the name. What f() throws is tried again, as is a store out of reach.
     template <class F>
     void whenever_free(const std::string& name, F&& f) {
         for (;; weft::this_fiber::sleep_for(look_again)) {
             try {
-                (void)me_.find<account>(name);
-            } catch (const cluster::error& e) {
-                if (e.code() != cluster::errc::unknown_name) continue;
-                try {
-                    f();
-                } catch (const std::exception& why) {
-                    options_.say(name + ": " + why.what());
-                }
-            } catch (const std::exception&) {}
+                if (!is_free(name)) continue;
+            } catch (const std::exception&) {  // the store is out of reach
+                continue;
+            }
+            try {
+                f();
+            } catch (const std::exception& why) {
+                options_.say(name + ": " + why.what());
+            }
         }
     }
 
@@ -85,6 +99,7 @@ private:
         std::optional<cluster::name_lease> lease;
         const ending before_the_lease_goes{actor, end};
         std::unique_lock turn(claiming_);
+        if (!is_free(name)) return;  // another node was faster while this fiber waited for its turn
         // The one that has least comes first. So the accounts spread, and a newcomer takes what becomes free.
         weft::this_fiber::sleep_for(50ms + 150ms * owned_.load() + 1ms * weft::draw(50));
         lease = me_.claim(name, me_.expose(actor));
