@@ -149,6 +149,30 @@ TEST(books, balance_when_nothing_fails_and_the_accounts_are_spread) {
     });
 }
 
+TEST(books, a_newcomer_takes_most_of_what_becomes_free) {
+    std::size_t newcomers = 0, others = 0;
+    weft::explore(10, [&] {
+        bank_of_three b;
+        b.accounts = {"ann", "bob", "cy", "dan", "eve", "fay"};
+        weft::with_scope([&](weft::scope& s) {
+            s.spawn([&] { b.run("a1"); });
+            auto leaving = s.spawn([&] { b.run("a2"); });
+            weft::this_fiber::sleep_for(15s);
+            s.spawn([&] { b.run("a3"); });
+            weft::this_fiber::sleep_for(5s);
+            const auto before = b.books().owners["a1"].size();
+            leaving.request_stop();
+            weft::this_fiber::sleep_for(20s);
+            newcomers += b.books().owners["a3"].size();
+            others += b.books().owners["a1"].size() - before;
+            EXPECT_TRUE(b.balance());
+            s.request_stop();
+        });
+    });
+    EXPECT_GE(newcomers, 2 * others);
+    EXPECT_GT(newcomers, 10u);
+}
+
 TEST(books, balance_when_nodes_freeze_and_come_back_late) {
     weft::explore(8, [] {
         bank_of_three b;
