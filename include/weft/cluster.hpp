@@ -2,10 +2,13 @@
 #pragma once
 
 #include <weft/cluster/error.hpp>
+#include <weft/cluster/group.hpp>
 #include <weft/cluster/name_lease.hpp>
+#include <weft/cluster/name_ref.hpp>
 #include <weft/cluster/name_store.hpp>
 #include <weft/cluster/node.hpp>
 #include <weft/cluster/remote_ref.hpp>
+#include <weft/cluster/topic.hpp>
 #include <weft/cluster/transport.hpp>
 #include <weft/cluster/wire.hpp>
 #include <weft/detail/requirements.hpp>

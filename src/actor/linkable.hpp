@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <weft/detail/export.hpp>
 #include <weft/exit_reason.hpp>
 
 namespace weft::detail {
@@ -40,7 +41,7 @@ protected:
 };
 
 /// Ends all links of `a`, which the caller holds, and tells the other ends.
-void break_links(linkable& a, const exit_reason& why) noexcept;
+WEFT_EXPORT void break_links(linkable& a, const exit_reason& why) noexcept;
 /// The linked_failure of an end whose other end has ended. If there is no memory for it, the result
 /// is that failure.
 std::exception_ptr failure_of_link(std::string_view other, const exit_reason& why) noexcept;

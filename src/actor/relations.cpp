@@ -66,7 +66,7 @@ void link_ends(linkable& a, linkable& b) {
         const lock_guard guard(relations().lock);
         gone = a.has_ended() ? &a : b.has_ended() ? &b : nullptr;
         if (!gone && std::ranges::none_of(a.links, leads_to(b))) {
-            a.links.reserve(a.links.size() + 1);
+            if (a.links.size() == a.links.capacity()) a.links.reserve(2 * a.links.size() + 1);
             b.links.push_back({.other = std::move(held_a)});
             a.links.push_back({.other = std::move(held_b)});
         }

@@ -9,13 +9,17 @@
 //  goodbye  -: the node ends
 //
 // Frames
-//  send       serial(8) message(8) version(4) payload(rest)
+//  send       serial(8) token of the name by which the actor was found, or 0(8) message(8) version(4)
+//             payload(rest)
 //  ask        id(8) limit in ns(8), then as send
 //  answer     id(8) version(4) payload(rest)
 //  failure    id(8) errc(1) exit_kind(1) text
 //  monitor    serial(8)
 //  down       serial(8) exit_kind(1) text
 //  credit     serial(8) messages(4)
+//  disowned   token(8): a message that was sent to that name's actor was refused
+//  link       id(8) serial(8) name of the sender's actor
+//  link_end   id(8) whether the receiver has made the link(1) exit_kind(1) errc, if it has failed(1) text
 #pragma once
 
 #include <cstdint>
@@ -28,7 +32,7 @@ namespace weft::cluster::detail {
 constexpr std::uint8_t batch_version = 1;
 constexpr std::size_t longest_text = 4096;  // chosen: of what a handler threw, or why an actor has ended
 enum class batch_kind : std::uint8_t { hello = 1, frames, beat, reset, goodbye };
-enum class frame_kind : std::uint8_t { send = 1, ask, answer, failure, monitor, down, credit };
+enum class frame_kind : std::uint8_t { send = 1, ask, answer, failure, monitor, down, credit, link, link_end, disowned };
 /// In a failure: the actor has ended, for the reason that follows.
 constexpr std::uint8_t actor_has_ended = 255;
 

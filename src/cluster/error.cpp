@@ -22,6 +22,7 @@ public:
             case errc::not_answered: return "the actor did not answer";
             case errc::no_names: return "the node has no store of names";
             case errc::no_lease: return "the node has no lease now";
+            case errc::not_owner: return "the actor does not have the name any more";
             case errc::unknown_name: return "nobody has the name now";
             case errc::closed: return "the node was closed";
         }

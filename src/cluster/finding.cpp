@@ -1,6 +1,6 @@
 // finding.cpp - references to actors by their names, and what the transport could not deliver.
 //
-//  request  subject w.CLUSTER.f.NODE, reply w.CLUSTER.r.ASKER.INCARNATION.fID: the actor's name, then the
+//  request  subject w.CLUSTER.f.NODE, reply w.CLUSTER.r.ASKER.INCARNATION.fID (so have all requests): the actor's name, then the
 //           numbers of the messages it must take
 //  answer   to that reply: errc(1; 0: found) incarnation(8) serial(8)
 #include <weft/deadline.hpp>
@@ -28,25 +28,21 @@ bool has_entry(std::span<const wire_entry> entries, std::uint64_t number) noexce
 
 }  // namespace
 
-remote_address node_core::find(std::string_view node, std::string_view actor, std::span<const wire_entry> entries,
-                               time_point until) {
-    require_name("node", node);
-    byte_vector request;
-    put(request, actor);
-    for (const auto& e : entries) put(request, e.number);
-    pending_ask mine;
+/// Publishes a request, and waits until `mine` has what was answered to it.
+/// \throws timeout_error; error (closed, no_lease) of this node; what the transport throws; weft::cancelled
+void node_core::request(const std::string& subject, std::span<const std::byte> bytes, time_point until, pending_ask& mine) {
     lock guard(lock_);
     require_open();
     const auto id = ++last_id_;
     const auto reply = reply_subject(options_.cluster, options_.name, incarnation_) + ".f" + std::to_string(id);
-    finding_.emplace(id, &mine);
+    requests_.emplace(id, &mine);
     guard.unlock();
     const auto forget = [&] {
         if (!guard.owns_lock()) guard.lock();
-        finding_.erase(id);
+        requests_.erase(id);
     };
     try {
-        options_.words->publish(find_subject(options_.cluster, node), reply, request);
+        options_.words->publish(subject, reply, bytes);
         guard.lock();
         mine.changed.wait_until(guard, until, [&] { return mine.done; });
     } catch (...) {
@@ -54,14 +50,24 @@ remote_address node_core::find(std::string_view node, std::string_view actor, st
         throw;
     }
     forget();
-    if (!mine.done) throw timeout_error("weft: the other node did not answer in time");
+    if (!mine.done) throw timeout_error("weft: there was no answer to '" + subject + "' in time");
+    if (mine.failed == errc::closed || mine.failed == errc::no_lease) throw error(*mine.failed, "weft: " + mine.text, true);
+}
+
+remote_address node_core::find(std::string_view node, std::string_view actor, std::span<const wire_entry> entries,
+                               time_point until) {
+    require_name("node", node);
+    byte_vector request_bytes;
+    put(request_bytes, actor);
+    for (const auto& e : entries) put(request_bytes, e.number);
+    pending_ask mine;
+    request(find_subject(options_.cluster, node), request_bytes, until, mine);
     const auto of = "actor '" + std::string(actor) + "' of node '" + std::string(node) + "'";
     if (mine.failed == errc::unreachable)
         throw error(errc::unreachable, "weft: there is no node '" + std::string(node) + "'", false);
-    if (mine.failed == errc::closed || mine.failed == errc::no_lease) throw error(*mine.failed, "weft: " + mine.text, false);
-    if (mine.failed == errc::wrong_actor)
+    if (mine.status == static_cast<std::uint8_t>(errc::wrong_actor))
         throw error(errc::wrong_actor, "weft: " + of + " does not take all messages of the type asked for", false);
-    if (mine.failed) throw error(errc::not_exposed, "weft: there is no " + of, false);
+    if (mine.status != 0) throw error(errc::not_exposed, "weft: there is no " + of, false);
     byte_reader in(mine.answer.bytes);
     remote_address found{
         .node = std::string(node), .incarnation = in.number<std::uint64_t>(), .serial = in.number<std::uint64_t>()};
@@ -110,14 +116,15 @@ void node_core::on_reply(const carried& m) {
     }
     const auto id = word.starts_with('f') ? number_in(word.substr(1)) : std::nullopt;
     const lock guard(lock_);
-    const auto found = id ? finding_.find(*id) : finding_.end();
-    if (found == finding_.end() || found->second->done) return;
+    const auto found = id ? requests_.find(*id) : requests_.end();
+    if (found == requests_.end() || found->second->done) return;
     auto& a = *found->second;
     if (m.no_responders) {
         a.failed = errc::unreachable;
     } else {
         byte_reader in(m.payload);
-        if (const auto status = in.number<std::uint8_t>(); status != 0 || in.failed()) a.failed = static_cast<errc>(status);
+        a.status = in.number<std::uint8_t>();
+        if (in.failed()) a.status = no_status;
         const auto rest = in.rest();
         a.answer.bytes.assign(rest.begin(), rest.end());
     }

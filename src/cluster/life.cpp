@@ -62,28 +62,60 @@ void node_core::open() {
     started_.wait();
     if (!membership_) return;
     lock guard(lock_);
-    life_changed_.wait_for(guard, options_.give_up, [&] { return incarnation_ != 0; });
+    changed_.wait_for(guard, options_.give_up, [&] { return incarnation_ != 0; });
 }
 
 void node_core::run(weft::scope& s) {
-    scope_ = &s;
-    s.spawn([this] { read_each(&node_core::batches_, [this](const carried& m) { on_batch(m); }); });
-    s.spawn([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
-    s.spawn([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
-    s.spawn([this] { tick(); });
-    if (membership_) membership_->run(s);
-    started_.set();
     // A runtime that ends stops this fiber, too: then the node is closed before its scope is gone.
     struct leaving {
         ~leaving() {
             const lock guard(core.lock_);
             core.is_closed_ = true;
-            core.scope_ = nullptr;
         }
         node_core& core;
     } const at_the_end{*this};
-    closing_.wait();
+    const auto start = [&](std::function<void()> body) {
+        s.spawn(weft::detail::never_inline(weft::detail::runtime_here("weft::cluster::node"), {.name = "cluster node"}),
+                std::move(body));
+    };
+    start([this] { read_each(&node_core::batches_, [this](const carried& m) { on_batch(m); }); });
+    start([this] { read_each(&node_core::replies_, [this](const carried& m) { on_reply(m); }); });
+    start([this] { read_each(&node_core::finds_, [this](const carried& m) { on_find(m); }); });
+    start([this] { tick(); });
+    start([this] { watch_links(); });
+    start([this] { send_link_ends(); });
+    if (membership_) membership_->run(s);
+    started_.set();
+    start_later_ones(start);
     s.request_stop();
+}
+
+/// Starts the fibers that were asked for, until the node ends. It holds no lock meanwhile: at max_fibers a
+/// fiber waits for a place.
+void node_core::start_later_ones(const std::function<void(std::function<void()>)>& start) {
+    for (;;) {
+        std::function<void()> next;
+        {
+            lock guard(lock_);
+            changed_.wait(guard, [&] { return may_end_ || !to_start_.empty(); });
+            if (may_end_) return;
+            next = std::move(to_start_.front());
+            to_start_.pop_front();
+        }
+        try {
+            start(next);
+        } catch (const std::exception&) {  // with at_limit::fail: when there is a place
+            constexpr auto a_while = std::chrono::milliseconds(50);
+            weft::this_fiber::sleep_for(a_while);
+            const lock guard(lock_);
+            to_start_.push_front(std::move(next));
+        }
+    }
+}
+
+void node_core::start_soon(std::function<void()> body) {
+    to_start_.push_back(std::move(body));
+    changed_.notify_all();
 }
 
 /// Reads a subscription, and the one of the next life after it.
@@ -93,7 +125,7 @@ void node_core::read_each(std::shared_ptr<inbox> node_core::*which, F&& f) {
         std::shared_ptr<inbox> now;
         {
             lock guard(lock_);
-            life_changed_.wait(guard, [&] { return is_closed_ || (this->*which && this->*which != before); });
+            changed_.wait(guard, [&] { return is_closed_ || (this->*which && this->*which != before); });
             if (is_closed_) return;
             now = this->*which;
         }
@@ -120,7 +152,7 @@ void node_core::begin_life(std::uint64_t incarnation) {
     incarnation_ = incarnation;
     batches_ = std::move(batches);
     replies_ = std::move(replies);
-    life_changed_.notify_all();
+    changed_.notify_all();
 }
 
 /// This node has lost its lease: the others take it for dead, or soon will, so it ends all contact and is a
@@ -133,7 +165,7 @@ void node_core::end_life() {
         batches = std::move(batches_);
         replies = std::move(replies_);
         for (const auto& [_, c] : contacts_) end_epoch(*c, errc::no_lease, "this node has lost its lease", false);
-        for (auto& [_, a] : std::exchange(finding_, {})) {
+        for (auto& [_, a] : std::exchange(requests_, {})) {
             a->done = true;
             a->failed = errc::no_lease;
             a->text = "node '" + options_.name + "' has lost its lease";
@@ -158,12 +190,15 @@ void node_core::on_death(const std::string& node, std::uint64_t incarnation) {
 void node_core::close() noexcept {
     const shield until_closed;   // the fiber that closes it may have been asked to stop
     std::map<std::uint64_t, std::shared_ptr<exposed>> released;
+    std::vector<std::shared_ptr<inbox>> subscribed;
     {
         lock guard(lock_);
         if (std::exchange(is_closing_, true)) return;
         is_closed_ = true;
         released.swap(exposed_);
-        for (auto& [_, a] : std::exchange(finding_, {})) {
+        for (const auto& [_, e] : released) leave_groups(*e, subscribed);
+        for (const auto& t : std::exchange(topics_, {})) subscribed.push_back(t.lock());
+        for (auto& [_, a] : std::exchange(requests_, {})) {
             a->done = true;
             a->failed = errc::closed;
             a->text = "node '" + options_.name + "' was closed";
@@ -177,16 +212,36 @@ void node_core::close() noexcept {
             queue_batch(*c, begin_batch({.kind = batch_kind::goodbye,
                                          .incarnation = incarnation_,
                                          .halves = {.mine = ++last_half_, .yours = 0}}));
-            flush(guard, c);
         }
+        end_lost_links(guard);
+        for (const auto& [_, c] : contacts) flush(guard, c);
+        changed_.notify_all();
     }
     if (membership_) membership_->leave();
-    closing_.set();
-    try {
-        if (root_.joinable()) root_.join();
-    } catch (...) {   // it was stopped with its runtime
+    {
+        const lock guard(lock_);
+        may_end_ = true;
+        changed_.notify_all();
     }
-    for (const auto& in : {batches_, replies_, finds_})
+    try {
+        if (root_.joinable()) {
+            root_.request_stop();  // it may wait for a place of a fiber
+            root_.join();
+        }
+    } catch (...) {   // it was stopped
+    }
+    // Messages that are held back have a way to their asker, which holds this node.
+    std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<contact>> left;
+    std::deque<std::function<void()>> never_started;
+    std::vector<std::shared_ptr<contact>> never_flushed;
+    {
+        const lock guard(lock_);
+        left.swap(contacts_);
+        never_started.swap(to_start_);
+        never_flushed.swap(with_link_ends_);
+    }
+    for (const auto& in : {batches_, replies_, finds_}) subscribed.push_back(in);
+    for (const auto& in : subscribed)
         if (in) in->close();
 }
 
@@ -240,30 +295,37 @@ remote_address node_core::expose(weft::detail::actor_core_ref actor, std::span<c
     const auto serial = ++last_serial_;
     const auto made = std::make_shared<exposed>(serial, std::move(actor), entries);
     exposed_.emplace(serial, made);
-    made->watcher = scope_->spawn([this, made] { watch(made); });
+    start_soon([this, made] { watch(made); });
     return {.node = options_.name, .incarnation = incarnation_, .serial = serial};
 }
 
 void node_core::unexpose(std::uint64_t serial) noexcept {
     std::shared_ptr<exposed> released;
+    std::vector<std::shared_ptr<inbox>> subscribed;
     lock guard(lock_);
     const auto found = exposed_.find(serial);
     if (found == exposed_.end()) return;
     released = found->second;
     exposed_.erase(found);
-    released->watcher.request_stop();
+    released->end.close();
+    leave_groups(*released, subscribed);
     tell_down(guard, serial, exit_kind::normal, "the node exposes it no longer");
+    guard.unlock();
+    for (const auto& in : subscribed) in->close();
 }
 
 /// Waits for the actor's end, and tells the nodes that monitor it.
 void node_core::watch(const std::shared_ptr<exposed>& e) {
-    auto end = weft::detail::actor_monitor(e->actor.core());
-    const auto why = end.receive().value_or(exit_reason{});
+    const auto why = e->end.receive().value_or(exit_reason{});
     lock guard(lock_);
-    if (exposed_.erase(e->serial) == 0) return;
+    if (exposed_.erase(e->serial) == 0) return;  // it is not exposed any more
     if (ended_.size() == most_ended) ended_.erase(ended_.begin());
     ended_.emplace(e->serial, ended_actor{.how = why.kind, .text = why.what().substr(0, longest_text)});
+    std::vector<std::shared_ptr<inbox>> subscribed;
+    leave_groups(*e, subscribed);
     tell_down(guard, e->serial, why.kind, why.what());
+    guard.unlock();
+    for (const auto& in : subscribed) in->close();
 }
 
 /// Tells the nodes that monitor the actor, and forgets what was kept of it.
@@ -274,10 +336,8 @@ void node_core::tell_down(lock& guard, std::uint64_t serial, exit_kind how, std:
     put(down, text.substr(0, longest_text));
     const auto contacts = contacts_;
     for (const auto& [_, c] : contacts) {
-        if (const auto of = c->inbound_of.find(serial); of != c->inbound_of.end() && !of->second->is_admitting)
-            c->inbound_of.erase(of);
-        if (c->monitored.erase(serial) == 0) continue;
-        queue_frame(*c, frame_kind::down, down);
+        forget_inbound(*c, serial);
+        if (c->monitored.erase(serial) > 0) queue_frame(*c, frame_kind::down, down);
         flush(guard, c);
     }
 }
@@ -299,6 +359,7 @@ node_stats node_core::stats() {
     for (const auto& [_, c] : contacts_) {
         s.nodes += c->is_open() ? 1 : 0;
         s.suspected += c->is_suspected ? 1 : 0;
+        s.links += c->links.size();
     }
     return s;
 }
@@ -334,7 +395,12 @@ remote_address find_name(node_core& n, std::string_view name) {
     require_long_name(name);
     const auto found = n.names()->find(name);
     if (!found) throw error(errc::unknown_name, "weft: nobody has the name '" + std::string(name) + "' now", false);
-    return {.node = found->node, .incarnation = found->incarnation, .serial = found->serial};
+    return {.node = found->node, .incarnation = found->incarnation, .serial = found->serial, .token = found->token};
+}
+
+const std::shared_ptr<node_core>& core_of(const node& n) {
+    if (!n.core_) throw error(errc::closed, "weft: this node was moved from", false);
+    return n.core_;
 }
 
 }  // namespace detail
@@ -358,10 +424,6 @@ node::~node() { close(); }
 
 void node::close() noexcept {
     if (core_) core_->close();
-}
-const std::shared_ptr<detail::node_core>& node::core() const {
-    if (!core_) throw error(errc::closed, "weft: this node was moved from", false);
-    return core_;
 }
 const std::string& node::name() const noexcept { return core_->name(); }
 std::uint64_t node::incarnation() const { return core()->incarnation(); }

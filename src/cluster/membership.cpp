@@ -28,6 +28,9 @@ std::optional<owner> owner_in(const std::string& value) {
     return o;
 }
 
+// chosen: a claim whose fiber was stopped may still be done later, but hardly ten renewals later
+constexpr int most_looks = 10;
+constexpr std::size_t most_strays = 1024;  // chosen: what a store that is away for long leaves behind
 constexpr std::chrono::seconds to_leave(1);  // chosen: what a node that ends may wait for a store
 
 }  // namespace
@@ -43,6 +46,7 @@ void membership::run(weft::scope& s) {
     s.spawn([this] { keep(); });
     s.spawn([this] { guard(); });
     s.spawn([this] { watch_nodes(); });
+    s.spawn([this] { remove_strays(); });
 }
 
 /// Joins, renews, and joins again.
@@ -165,6 +169,8 @@ void membership::fence(std::uint64_t lease) {
         is_telling_ = true;
         incarnation_ = 0;
         names.swap(held_);
+        by_token_.clear();
+        strays_.clear();  // they end with the lease
         changed_.notify_all();
     }
     for (const auto& [_, n] : names) n->ended.request_stop();
@@ -186,6 +192,7 @@ void membership::leave() noexcept {
         has_left_ = true;
         incarnation_ = 0;
         names.swap(held_);
+        by_token_.clear();
         lease = std::exchange(lease_, 0);
         changed_.notify_all();
     }
@@ -203,13 +210,29 @@ void membership::leave() noexcept {
 struct membership::claiming_until_return {
     claiming_until_return(membership& m, const std::string& k) : by(m), key(k) {}
     ~claiming_until_return() {
+        if (may_be_done) by.leave_stray(key, value);
         const lock held(by.lock_);
         by.claiming_.erase(key);
         by.changed_.notify_all();
     }
     membership& by;
     const std::string key;
+    std::string value;
+    bool may_be_done = false;  // it was asked for, and is not held
 };
+
+/// \throws std::system_error: it may be done
+membership::claim_try membership::try_claim(const std::string& key, const std::string& value, std::uint64_t lease,
+                                            std::uint64_t incarnation) {
+    if (const auto token = options_.store->claim(key, value, lease)) return {.token = *token};
+    const auto there = options_.store->find(key);
+    if (!there) return {};
+    if (there->value == value) return {.token = there->token};   // an earlier try was done, and its answer was lost
+    const auto by = owner_in(there->value);
+    if (!by || by->node != options_.node || by->incarnation != incarnation) return {.is_taken = true};
+    // Of a claim that was given up, or of a release that has failed.
+    return {.token = options_.store->replace(key, there->token, value, lease).value_or(0)};
+}
 
 std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_t serial) {
     const auto key = name_key(name);
@@ -222,10 +245,11 @@ std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_
         lease = lease_;
         incarnation = incarnation_;
     }
-    const claiming_until_return end(*this, key);
-    std::ostringstream value;
-    value << options_.node << ' ' << incarnation << ' ' << serial << ' ' << nonce();
-    for (;;) {
+    claiming_until_return mine(*this, key);
+    std::ostringstream text;
+    text << options_.node << ' ' << incarnation << ' ' << serial << ' ' << nonce();
+    const auto value = mine.value = text.str();
+    for (bool in_doubt = false;;) {
         {
             const lock held(lock_);
             if (!is_member(lease) || incarnation_ != incarnation || options_.store->clock() >= valid_until_)
@@ -233,35 +257,31 @@ std::shared_ptr<held_name> membership::claim(std::string_view name, std::uint64_
                             "weft: node '" + options_.node + "' has no lease now, so it cannot claim '" + std::string(name) + "'",
                             false);
         }
-        std::optional<std::uint64_t> token;
+        claim_try now;
+        mine.may_be_done = true;
         try {
-            token = options_.store->claim(key, value.str(), lease);
-            if (!token) {
-                const auto now = options_.store->find(key);
-                const auto by = now ? owner_in(now->value) : std::nullopt;
-                if (now && now->value == value.str()) {
-                    token = now->token;   // an earlier try was done, and its answer was lost
-                } else if (by && by->node == options_.node && by->incarnation == incarnation) {
-                    token = options_.store->replace(key, now->token, value.str(),
-                                                    lease);   // of a claim that was given up, or of a release that failed
-                } else if (now) {
-                    return nullptr;
-                }
-            }
+            now = try_claim(key, value, lease, incarnation);
+            mine.may_be_done = in_doubt;
         } catch (const std::system_error&) {   // MEMBERSHIP-3: it is not known; again, until the lease ends
+            in_doubt = true;
         }
-        if (!token) {
+        if (now.is_taken) return nullptr;
+        if (now.token == 0) {
             weft::this_fiber::sleep_for(options_.lease / 50);
             continue;
         }
         auto got = std::make_shared<held_name>();
         got->name = name;
         got->key = key;
-        got->token = *token;
+        got->value = value;
+        got->token = now.token;
         got->incarnation = incarnation;
+        got->serial = serial;
         const lock held(lock_);
         if (!is_member(lease) || incarnation_ != incarnation) continue;   // throws above
         held_.emplace(key, got);
+        by_token_.emplace(got->token, got);
+        mine.may_be_done = false;
         return got;
     }
 }
@@ -272,25 +292,88 @@ void membership::release(held_name& n) noexcept {
         const auto found = held_.find(n.key);
         if (found == held_.end() || found->second.get() != &n) return;
         held_.erase(found);
+        by_token_.erase(n.token);
     }
     n.ended.request_stop();
     try {
         const shield for_a_second(to_leave);
         weft::with_timeout(to_leave, [&] { static_cast<void>(options_.store->remove(n.key, n.token)); });
-    } catch (...) {   // it ends with the lease, and the node may claim it anew
+    } catch (...) {
+        leave_stray(n.key, n.value);
     }
+}
+
+/// MEMBERSHIP-6
+void membership::leave_stray(std::string key, std::string value) noexcept {
+    const lock held(lock_);
+    if (incarnation_ == 0 || strays_.size() == most_strays) return;  // it ends with the lease
+    strays_.insert_or_assign(std::move(key), stray{std::move(value), most_looks});
+    changed_.notify_all();
+}
+
+/// Looks for strays as often as the lease is renewed.
+void membership::remove_strays() {
+    for (;;) {
+        {
+            lock held(lock_);
+            changed_.wait(held, [&] { return has_left_ || !strays_.empty(); });
+            if (has_left_) return;
+        }
+        std::map<std::string, stray> now;
+        {
+            const lock held(lock_);
+            now = strays_;
+        }
+        for (const auto& [key, s] : now) {
+            bool is_over = false;
+            try {
+                is_over = remove_stray(key, s.value);
+            } catch (const std::system_error&) {   // the store is out of reach: later
+                break;
+            }
+            const lock held(lock_);
+            const auto at = strays_.find(key);
+            if (at != strays_.end() && at->second.value == s.value && (is_over || --at->second.looks_left == 0))
+                strays_.erase(at);
+        }
+        weft::this_fiber::sleep_for(options_.lease / 3);
+    }
+}
+
+/// \returns whether no entry of that value is there, or will be
+bool membership::remove_stray(const std::string& key, const std::string& value) {
+    {
+        const lock held(lock_);
+        const auto at = held_.find(key);
+        if (at != held_.end()) return true;  // a later claim has replaced it
+    }
+    const auto there = options_.store->find(key);
+    if (!there || there->value != value) return false;  // the claim may still come
+    options_.store->remove(key, there->token);
+    return true;
 }
 
 std::optional<owner> membership::find(std::string_view name) {
     const auto found = options_.store->find(name_key(name));
-    return found ? owner_in(found->value) : std::nullopt;
+    auto by = found ? owner_in(found->value) : std::nullopt;
+    if (by) by->token = found->token;
+    return by;
 }
 
 bool membership::holds(const held_name& n) noexcept {
     const lock held(lock_);
     const auto found = held_.find(n.key);
-    return found != held_.end() && found->second.get() == &n && incarnation_ == n.incarnation &&
-           options_.store->clock() < valid_until_;
+    return found != held_.end() && found->second.get() == &n && is_held(n);
+}
+
+bool membership::holds(std::uint64_t token, std::uint64_t serial) noexcept {
+    const lock held(lock_);
+    const auto found = by_token_.find(token);
+    return found != by_token_.end() && found->second->serial == serial && is_held(*found->second);
+}
+
+bool membership::is_held(const held_name& n) const noexcept {
+    return incarnation_ == n.incarnation && options_.store->clock() < valid_until_;
 }
 
 /// Tells of each incarnation of another node that has died, once.

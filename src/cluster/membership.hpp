@@ -20,6 +20,8 @@
 //   MEMBERSHIP-4  Nobody removes or replaces an entry without naming its token.
 //   MEMBERSHIP-5  The node is told of the end of one life before the beginning of the next, and of one thing
 //                 at a time.
+//   MEMBERSHIP-6  An entry of this node's lease that is not held, since its claim was interrupted or its
+//                 release has failed, is in `strays_`, whose fiber removes it.
 #pragma once
 
 #include <functional>
@@ -38,10 +40,10 @@
 
 namespace weft::cluster::detail {
 
-/// A name that the node has. `token` is constant.
+/// A name that the node has. Only `ended` changes.
 struct held_name {
-    std::string name, key;
-    std::uint64_t token = 0, incarnation = 0;
+    std::string name, key, value;
+    std::uint64_t token = 0, incarnation = 0, serial = 0;
     std::stop_source ended;
 };
 
@@ -49,6 +51,7 @@ struct held_name {
 struct owner {
     std::string node;
     std::uint64_t incarnation = 0, serial = 0;
+    std::uint64_t token = 0;  // of the entry
 };
 
 struct membership_options {
@@ -79,10 +82,19 @@ public:
     void release(held_name&) noexcept;
     std::optional<owner> find(std::string_view name);
     bool holds(const held_name&) noexcept;
+    /// \returns whether this node has a name with this token, for this actor
+    bool holds(std::uint64_t token, std::uint64_t serial) noexcept;
 
 private:
     using lock = std::unique_lock<weft::mutex>;
     struct claiming_until_return;
+
+    /// What came of a claim; no token: nobody has the name now.
+    struct claim_try {
+        std::uint64_t token = 0;
+        bool is_taken = false;
+    };
+    claim_try try_claim(const std::string& key, const std::string& value, std::uint64_t lease, std::uint64_t incarnation);
 
     void keep();
     bool join();
@@ -91,6 +103,10 @@ private:
     void fence(std::uint64_t lease);
     void told();
     void watch_nodes();
+    void remove_strays();
+    bool remove_stray(const std::string& key, const std::string& value);
+    void leave_stray(std::string key, std::string value) noexcept;
+    bool is_held(const held_name&) const noexcept;
     std::string name_key(std::string_view name) const { return "/weft/" + options_.cluster + "/name/" + std::string(name); }
     std::chrono::nanoseconds margin() const;
     bool is_member(std::uint64_t lease) const noexcept { return lease_ == lease && incarnation_ != 0; }
@@ -106,7 +122,13 @@ private:
     bool has_left_ = false;
     bool is_telling_ = false;  // MEMBERSHIP-5
     std::map<std::string, std::shared_ptr<held_name>> held_;  // by key
+    std::map<std::uint64_t, std::shared_ptr<held_name>> by_token_;  // the same ones
     std::set<std::string> claiming_;  // keys
+    struct stray {
+        std::string value;
+        int looks_left;
+    };
+    std::map<std::string, stray> strays_;  // by key
 };
 
 }  // namespace weft::cluster::detail

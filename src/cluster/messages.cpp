@@ -39,12 +39,20 @@ private:
     bool is_answered_ = false;
 };
 
+}  // namespace
+
 time_point deadline_after_ns(std::int64_t left) noexcept {
     return left == std::numeric_limits<std::int64_t>::max() ? weft::detail::never
                                                             : weft::detail::deadline_in(std::chrono::nanoseconds(left));
 }
 
-}  // namespace
+std::int64_t ns_until(time_point until) noexcept {
+    return until == weft::detail::never ? std::numeric_limits<std::int64_t>::max() : std::int64_t{(until - weft::now()).count()};
+}
+
+bool may_be_handled(errc why) noexcept {
+    return why == errc::failed_remotely || why == errc::not_answered || why == errc::too_large;
+}
 
 void fail_with_current(answer_path& path) noexcept {
     try {
@@ -56,10 +64,45 @@ void fail_with_current(answer_path& path) noexcept {
     }
 }
 
+/// \returns  the message; null if it cannot be made: `path`, if there is one, was told why
+wire_message node_core::make_message(const exposed& to, std::uint64_t number, std::uint32_t version,
+                                     std::span<const std::byte> bytes, std::unique_ptr<answer_path>& path) {
+    const auto refuse = [&](errc why, std::string_view text) {
+        if (path) path->fail(why, text);
+    };
+    const auto entry = std::ranges::find(to.entries, number, &wire_entry::number);
+    if (entry == to.entries.end()) {
+        refuse(errc::unknown_message,
+               "actor '" + std::string(weft::detail::actor_name(to.actor.core())) + "' takes no such message from other nodes");
+    } else if (version < entry->versions.oldest || version > entry->versions.newest) {
+        refuse(errc::bad_version, "'" + std::string(entry->name) + "' has no version " + std::to_string(version) + " there");
+    } else {
+        try {
+            return entry->make(bytes, version, path);
+        } catch (const weft::cancelled&) {
+            throw;
+        } catch (const std::exception& e) {
+            refuse(errc::bad_message, e.what());
+        } catch (...) {   // what a format throws ends this message, and not the reader
+            refuse(errc::bad_message, "the format threw what is no std::exception");
+        }
+    }
+    return nullptr;
+}
+
+/// The actor was found by a name that it does not have any more.
+void node_core::refuse_for_name(const std::shared_ptr<contact>& c, epoch_halves their, std::uint64_t token, answer_path* path) {
+    if (path) return path->fail(errc::not_owner, "the actor does not have that name any more");
+    byte_vector body;
+    put(body, token);
+    const lock guard(lock_);
+    if (is_current(*c, their)) queue_frame(*c, frame_kind::disowned, body);
+}
+
 bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their, byte_reader& in, bool asked) {
     const auto id = asked ? in.number<std::uint64_t>() : 0;
     const auto left = asked ? in.number<std::int64_t>() : 0;
-    const auto serial = in.number<std::uint64_t>(), number = in.number<std::uint64_t>();
+    const auto serial = in.number<std::uint64_t>(), token = in.number<std::uint64_t>(), number = in.number<std::uint64_t>();
     const auto version = in.number<std::uint32_t>();
     if (in.failed()) return false;
     const epoch_halves of{.mine = their.yours, .yours = their.mine};
@@ -74,10 +117,7 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
         if (!to) {
             // Nothing takes the message, so its room is free at once.
             // Nothing is kept of an actor that is not there: its numbers are the sender's choice.
-            byte_vector credit;
-            put(credit, serial);
-            put(credit, std::uint32_t{1});
-            queue_frame(*c, frame_kind::credit, credit);
+            queue_credit(*c, serial, 1);
             if (!asked) return true;
             std::optional<ended_actor> ended;
             if (const auto known = ended_.find(serial); known != ended_.end()) ended = known->second;
@@ -91,27 +131,11 @@ bool node_core::on_message(const std::shared_ptr<contact>& c, epoch_halves their
         }
     }
     if (asked) path = std::make_unique<path_to_contact>(shared_from_this(), c, of, id, deadline_after_ns(left));
-    const auto entry = std::ranges::find(to->entries, number, &wire_entry::number);
     wire_message made;
-    if (entry == to->entries.end()) {
-        if (path)
-            path->fail(errc::unknown_message, "actor '" + std::string(weft::detail::actor_name(to->actor.core())) +
-                                                  "' takes no such message from other nodes");
-    } else if (version < entry->versions.oldest || version > entry->versions.newest) {
-        if (path)
-            path->fail(errc::bad_version,
-                       "'" + std::string(entry->name) + "' has no version " + std::to_string(version) + " there");
-    } else {
-        try {
-            made = entry->make(in.rest(), version, path);
-        } catch (const weft::cancelled&) {
-            throw;
-        } catch (const std::exception& e) {
-            if (path) path->fail(errc::bad_message, e.what());
-        } catch (...) {   // what a format throws ends this message, and not the reader
-            if (path) path->fail(errc::bad_message, "the format threw what is no std::exception");
-        }
-    }
+    if (token == 0 || (membership_ && membership_->holds(token, serial)))
+        made = make_message(*to, number, version, in.rest(), path);
+    else
+        refuse_for_name(c, their, token, path.get());
     if (made) return deliver(c, of, to, std::move(made));
     lock guard(lock_);
     if (!asked) ++stats_.refused;
@@ -144,9 +168,8 @@ bool node_core::deliver(const std::shared_ptr<contact>& c, epoch_halves of, cons
         return true;
     }
     const lock guard(lock_);
-    if (!scope_) return true;   // the node ends
     in_of->held_back.push_back({std::move(m), of});
-    scope_->spawn([this, c, to, in_of] { admit(c, to, in_of); });
+    start_soon([this, c, to, in_of] { admit(c, to, in_of); });
     in_of->is_admitting = true;
     return true;
 }
@@ -160,6 +183,7 @@ void node_core::admit(const std::shared_ptr<contact>& c, const std::shared_ptr<e
             const lock guard(lock_);
             if (in_of->held_back.empty()) {
                 in_of->is_admitting = false;
+                if (!exposed_.contains(to->serial)) forget_inbound(*c, to->serial);
                 return;
             }
             first = std::move(in_of->held_back.front());
@@ -179,14 +203,26 @@ void node_core::admit(const std::shared_ptr<contact>& c, const std::shared_ptr<e
     }
 }
 
+/// The actor is not exposed any more: gives all room back, so that neither side keeps anything of it.
+void node_core::forget_inbound(contact& c, std::uint64_t serial) {
+    const auto found = c.inbound_of.find(serial);
+    if (found == c.inbound_of.end() || found->second->is_admitting) return;
+    if (c.is_open() && found->second->owed > 0) queue_credit(c, serial, found->second->owed);
+    c.inbound_of.erase(found);
+}
+
+void node_core::queue_credit(contact& c, std::uint64_t serial, std::uint32_t messages) {
+    byte_vector body;
+    put(body, serial);
+    put(body, messages);
+    queue_frame(c, frame_kind::credit, body);
+}
+
 /// A message of that epoch has left its room.
 void node_core::give_credit(contact& c, epoch_halves of, std::uint64_t serial, inbound& from) {
     if (!c.is_open() || c.numbers.halves() != of) return;
     if (++from.owed < options_.credit / 2) return;
-    byte_vector body;
-    put(body, serial);
-    put(body, std::exchange(from.owed, 0));
-    queue_frame(c, frame_kind::credit, body);
+    queue_credit(c, serial, std::exchange(from.owed, 0));
 }
 
 void node_core::answered(const std::shared_ptr<contact>& c, epoch_halves of, std::uint64_t id, std::span<const std::byte> bytes,

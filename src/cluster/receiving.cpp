@@ -9,6 +9,15 @@
 
 namespace weft::cluster::detail {
 
+/// \returns the contact with a node that was heard of; null if too many lives of that node are known
+std::shared_ptr<contact> node_core::contact_from(const std::string& name, std::uint64_t incarnation) {
+    constexpr auto most_lives = 64;  // chosen: lives of a node within give_up; a node that lies could make up any number
+    const auto first = contacts_.lower_bound({name, 0});
+    const auto end = contacts_.upper_bound({name, std::numeric_limits<std::uint64_t>::max()});
+    if (!contacts_.contains({name, incarnation}) && std::distance(first, end) >= most_lives) return nullptr;
+    return contact_with(name, incarnation);
+}
+
 void node_core::on_batch(const carried& m) {
     byte_reader in(m.payload);
     batch_head head;
@@ -20,7 +29,11 @@ void node_core::on_batch(const carried& m) {
     std::shared_ptr<contact> c;
     lock guard(lock_);
     if (is_closed_ || incarnation_ == 0) return;
-    c = contact_with(std::string(last_word(m.subject)), head.incarnation);
+    c = contact_from(std::string(last_word(m.subject)), head.incarnation);
+    if (!c) {
+        ++stats_.refused;
+        return;
+    }
     c->last_heard = weft::now();
     c->is_suspected = c->is_probing = false;
     switch (head.kind) {
@@ -141,8 +154,7 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
                     a.ended = how;
                 else
                     a.failed = static_cast<errc>(code);
-                const auto why = static_cast<errc>(code);
-                a.maybe_handled = why == errc::failed_remotely || why == errc::not_answered || why == errc::too_large;
+                a.maybe_handled = may_be_handled(static_cast<errc>(code));
             }
             a.done = true;
             a.changed.notify_all();
@@ -166,7 +178,10 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
             queue_frame(*c, frame_kind::down, down);
             return true;
         }
+        case frame_kind::disowned: return on_disowned(*c, their, in);
         case frame_kind::down: return on_down(*c, their, in);
+        case frame_kind::link: return on_link(c, their, in);
+        case frame_kind::link_end: return on_link_end(*c, their, in);
         case frame_kind::credit: {
             const auto serial = in.number<std::uint64_t>();
             const auto n = in.number<std::uint32_t>();
@@ -174,12 +189,25 @@ bool node_core::on_frame(const std::shared_ptr<contact>& c, epoch_halves their, 
             if (!is_current(*c, their)) return true;
             const auto found = c->targets.find(serial);
             if (in.failed() || found == c->targets.end() || n > c->their_credit - found->second->credit) return false;
-            found->second->credit += n;
-            found->second->room.notify_all();
+            auto& t = *found->second;
+            t.credit += n;
+            t.room.notify_all();
+            if (t.credit == c->their_credit && t.waiting == 0) c->targets.erase(found);  // as if nothing was ever sent
             return true;
         }
     }
     return false;
+}
+
+/// A message was refused since its actor does not have the name by which it was found.
+bool node_core::on_disowned(contact& c, epoch_halves their, byte_reader& in) {
+    const auto token = in.number<std::uint64_t>();
+    const lock guard(lock_);
+    if (!is_current(c, their)) return true;
+    constexpr std::size_t most = 1024;  // chosen: of tokens that are remembered; the oldest is forgotten
+    c.disowned.insert(token);
+    if (c.disowned.size() > most) c.disowned.erase(c.disowned.begin());
+    return !in.failed();
 }
 
 bool node_core::on_down(contact& c, epoch_halves their, byte_reader& in) {

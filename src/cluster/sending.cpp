@@ -19,8 +19,15 @@ exit_reason reason_of(errc why, std::string_view text) {
 
 }  // namespace
 
+void node_core::require_not_closed() {
+    const lock guard(lock_);
+    if (is_closed_) throw_closed();
+}
+
+void node_core::throw_closed() const { throw error(errc::closed, "weft: node '" + options_.name + "' is closed", false); }
+
 void node_core::require_open() const {
-    if (is_closed_) throw error(errc::closed, "weft: node '" + options_.name + "' is closed", false);
+    if (is_closed_) throw_closed();
     if (incarnation_ == 0)
         throw error(errc::no_lease,
                     "weft: node '" + options_.name +
@@ -77,14 +84,17 @@ void node_core::take_credit(lock& guard, const std::shared_ptr<contact>& c, std:
     const auto t = entry;
     if (t->credit == 0) {
         ++c->waiting;
+        ++t->waiting;
         bool in_time = false;
         try {
             in_time = t->room.wait_until(guard, until, [&] { return t->credit > 0 || c->numbers.halves() != of || is_closed_; });
         } catch (...) {
             --c->waiting;
+            --t->waiting;
             throw;
         }
         --c->waiting;
+        --t->waiting;
         require_open();
         if (c->numbers.halves() != of) throw error(errc::node_gone, "weft: the contact with " + called(*c) + " was lost", false);
         if (!in_time) throw timeout_error("weft: the actor on the other node took no message in time");
@@ -107,12 +117,17 @@ std::uint32_t node_core::version_for(const contact& c, const outgoing& m) const 
                 false);
 }
 
-/// Appends the message as frames have it: the actor, the message's number and version, its bytes. \throws
-/// error (too_large)
-void node_core::write(byte_vector& into, std::uint64_t serial, const outgoing& m, std::uint32_t version) const {
-    put(into, serial);
+/// Appends the message as frames have it: the actor, its name's token, the message's number and version, its
+/// bytes. \throws error (too_large)
+void node_core::write(byte_vector& into, const remote_address& to, const outgoing& m, std::uint32_t version) const {
+    put(into, to.serial);
+    put(into, to.token);
     put(into, m.number);
     put(into, version);
+    write_payload(into, m, version);
+}
+
+void node_core::write_payload(byte_vector& into, const outgoing& m, std::uint32_t version) const {
     const auto before = into.size();
     m.write(m.value, version, into);
     if (const auto bytes = into.size() - before; bytes > options_.max_message_bytes)
@@ -127,9 +142,10 @@ void node_core::send(const remote_address& to, const outgoing& m) {
     const auto version = version_for(*open_contact(guard, to, weft::detail::never), m);
     guard.unlock();
     byte_vector body;
-    write(body, to.serial, m, version);
+    write(body, to, m, version);
     guard.lock();
     const auto c = open_contact(guard, to, weft::detail::never);
+    if (c->disowned.contains(to.token)) throw error(errc::not_owner, "weft: the actor does not have that name any more", false);
     take_credit(guard, c, to.serial, weft::detail::never);
     queue_frame(*c, frame_kind::send, body);
     flush(guard, c);
@@ -140,15 +156,14 @@ remote_answer node_core::ask(const remote_address& to, const outgoing& m, time_p
     const auto version = version_for(*open_contact(guard, to, until), m);
     guard.unlock();
     byte_vector message;
-    write(message, to.serial, m, version);
+    write(message, to, m, version);
     guard.lock();
     const auto c = open_contact(guard, to, until);
     take_credit(guard, c, to.serial, until);
     const auto id = ++last_id_;
     byte_vector body;
     put(body, id);
-    put(body,
-        until == weft::detail::never ? std::numeric_limits<std::int64_t>::max() : std::int64_t{(until - weft::now()).count()});
+    put(body, ns_until(until));
     body.insert(body.end(), message.begin(), message.end());
     pending_ask mine;
     c->asks.emplace(id, &mine);   // NODE_CORE-2
@@ -282,8 +297,8 @@ void node_core::told_ended(contact& c, errc why, std::string_view text) {
         a->text = what;
         a->changed.notify_all();
     }
-    if (!c.monitors.empty()) {
-        const auto reason = reason_of(why, what);
+    if (const auto reason = reason_of(why, what); !c.monitors.empty() || !c.links.empty()) {
+        lose_links(c, reason);
         for (auto& [_, told] : std::exchange(c.monitors, {})) {
             auto copy = reason;
             static_cast<void>(told.try_send(copy));
@@ -291,6 +306,7 @@ void node_core::told_ended(contact& c, errc why, std::string_view text) {
     }
     for (auto& [_, t] : std::exchange(c.targets, {})) t->room.notify_all();
     c.monitored.clear();
+    c.disowned.clear();
     // What is held back is posted all the same, and before what comes in the next epoch (NODE_CORE-4).
     std::erase_if(c.inbound_of, [](const auto& of) { return !of.second->is_admitting; });
     for (auto& [_, of] : c.inbound_of) of->owed = 0;

@@ -40,6 +40,19 @@ void require_name(std::string_view what, std::string_view name) {
                 false);
 }
 
+void require_subject(std::string_view what, std::string_view name) {
+    bool is_right = name.size() <= longest_name && !name.empty() && name.back() != '.';
+    for (auto rest = name; is_right && !rest.empty();) {
+        const auto word = take_word(rest);
+        is_right = !word.empty() && std::ranges::all_of(word, is_name_letter);
+    }
+    if (is_right) return;
+    throw error(errc::bad_name,
+                "weft: the name of a " + std::string(what) + " has words of letters, digits, '-' and '_' with dots between " +
+                    "them, 64 letters at most, unlike '" + std::string(name.substr(0, longest_name)) + "'",
+                false);
+}
+
 void require_long_name(std::string_view name) {
     const auto is_allowed = [](char c) { return is_name_letter(c) || c == '.' || c == '/'; };
     if (!name.empty() && name.size() <= longest_claimed && std::ranges::all_of(name, is_allowed)) return;
@@ -59,6 +72,14 @@ std::string find_subject(std::string_view cluster, std::string_view node) {
 
 std::string reply_subject(std::string_view cluster, std::string_view node, std::uint64_t incarnation) {
     return "w." + std::string(cluster) + ".r." + std::string(node) + "." + std::to_string(incarnation);
+}
+
+std::string group_subject(std::string_view cluster, std::string_view group) {
+    return "w." + std::string(cluster) + ".g." + std::string(group);
+}
+
+std::string topic_subject(std::string_view cluster, std::string_view topic) {
+    return "w." + std::string(cluster) + ".t." + std::string(topic);
 }
 
 std::string_view last_word(std::string_view subject) noexcept { return subject.substr(subject.rfind('.') + 1); }

@@ -290,3 +290,105 @@ TEST(names, a_token_that_is_not_checked_is_found) {
     EXPECT_TRUE(weft::find_failure(300, [] { at_most_one_owner({.checks_tokens = false, .freezes = true}); },
                                    {.runtime = {.simulate = long_run}}));
 }
+
+namespace {
+
+std::vector<std::string> keys_of(simulated_names& names) {
+    std::vector<std::string> keys;
+    for (const auto& e : names.at("test")->list("/weft/bank/name/").entries) keys.push_back(e.key);
+    return keys;
+}
+
+}  // namespace
+
+TEST(names, a_claim_that_was_interrupted_leaves_no_entry) {
+    weft::explore(50, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1)), at_b = t.b.expose(weft::spawn_actor<bank::account>(2));
+        const auto limit = std::chrono::milliseconds(weft::draw(20));
+        EXPECT_THROW(weft::with_timeout(limit,
+                                        [&] {
+                                            const auto mine = t.a.claim("bank/ann", at_a);
+                                            weft::this_fiber::sleep_for(1s);
+                                        }),
+                     weft::timeout_error);
+        weft::this_fiber::sleep_for(10s);
+        EXPECT_THAT(keys_of(t.names), testing::IsEmpty());
+        EXPECT_TRUE(t.b.claim("bank/ann", at_b));
+    });
+}
+
+TEST(names, a_release_that_fails_is_done_later) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1));
+        auto mine = t.a.claim("bank/ann", at_a), other = t.a.claim("bank/bob", at_a);
+        t.names.set_faults("a", {.fail_one_in = 1});
+        mine->release();
+        other->release();
+        t.names.set_faults("a", {});
+        other = t.a.claim("bank/bob", at_a);  // again, before it is removed
+        EXPECT_TRUE(other);
+        weft::this_fiber::sleep_for(10s);
+        EXPECT_THAT(keys_of(t.names), testing::ElementsAre("/weft/bank/name/bank/bob"));
+        EXPECT_TRUE(other->held());
+    });
+}
+
+TEST(names, an_actor_takes_messages_by_a_name_while_it_has_it) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1));
+        auto mine = t.a.claim("bank/ann", at_a);
+        const auto by_name = t.b.find<bank::account>("bank/ann");
+        EXPECT_EQ(by_name, at_a);
+        by_name.send(bank::deposit{1});
+        EXPECT_EQ(by_name.ask(bank::balance{}, 1s), 2);
+        mine->release();
+        EXPECT_EQ(code_of([&] { by_name.ask(bank::balance{}, 1s); }), errc::not_owner);
+        by_name.send(bank::deposit{1});
+        weft::this_fiber::sleep_for(1s);
+        EXPECT_EQ(code_of([&] { by_name.send(bank::deposit{1}); }), errc::not_owner);
+        EXPECT_EQ(at_a.ask(bank::balance{}, 1s), 2);
+    });
+}
+
+TEST(name_ref, follows_a_name_from_node_to_node) {
+    weft::explore(50, [] {
+        named_nodes t;
+        node c = t.make("c");
+        const weft::cluster::name_ref<bank::account> ann(c, "bank/ann");
+        EXPECT_EQ(ann.name(), "bank/ann");
+        EXPECT_THROW((void)ann.ask(bank::balance{}, 1s), weft::timeout_error);
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1)), at_b = t.b.expose(weft::spawn_actor<bank::account>(2));
+        auto mine = t.a.claim("bank/ann", at_a);
+        EXPECT_EQ(ann.ask(bank::balance{}, 1s), 1);
+        EXPECT_EQ(ann.owner(1s), at_a);
+        mine->release();
+        auto theirs = t.b.claim("bank/ann", at_b);
+        EXPECT_EQ(ann.ask(bank::balance{}, 5s), 2);
+        ann.send(bank::deposit{5}, 1s);
+        EXPECT_EQ(at_b.ask(bank::balance{}, 1s), 7);
+        t.words.kill("b");
+        t.names.cut("b");
+        auto asked = weft::spawn([&] { return ann.ask(bank::balance{}, 60s, weft::cluster::retry::idempotent); });
+        weft::this_fiber::sleep_for(20s);
+        mine = t.a.claim("bank/ann", at_a);
+        EXPECT_EQ(asked.join(), 1);
+    });
+}
+
+TEST(name_ref, says_what_may_have_been_handled) {
+    weft::explore(20, [] {
+        named_nodes t;
+        const auto at_a = t.a.expose(weft::spawn_actor<bank::account>(1));
+        const auto mine = t.a.claim("bank/ann", at_a);
+        const weft::cluster::name_ref<bank::account> ann(t.b, "bank/ann");
+        auto asked = weft::spawn([&] { return code_of([&] { ann.ask(bank::wait_for{5000}, 60s); }); });
+        weft::this_fiber::sleep_for(1s);
+        t.a.close();
+        EXPECT_EQ(asked.join(), errc::node_gone);
+        EXPECT_EQ(code_of([&] { weft::cluster::name_ref<bank::account>(t.b, "bank ann"); }), errc::bad_name);
+        EXPECT_EQ(code_of([&] { weft::cluster::name_ref<bank::account>(t.a, "x").send(bank::deposit{1}, 1s); }), errc::closed);
+    });
+}

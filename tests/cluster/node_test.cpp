@@ -269,3 +269,37 @@ TEST(node, survives_garbage) {
         EXPECT_EQ(t.ann.ask(bank::balance{}, 1s), 100);
     });
 }
+
+/// Whatever happens at the limit, the node waits for a place, and holds up nobody meanwhile.
+TEST(node, starts_its_fibers_when_there_is_a_place) {
+    for (const auto how : {weft::at_limit::park, weft::at_limit::run_inline, weft::at_limit::fail}) {
+        weft::runtime rt({.max_fibers = 20, .at_limit = how, .simulate = weft::simulation{}});
+        rt.run([&] {
+            simulated_transport words;
+            node a({.name = "a", .cluster = "bank", .words = words.at("a")});
+            const auto ann = weft::spawn_actor<bank::account>({.name = "ann"}, 1);
+            std::vector<weft::fiber<void>> others;
+            weft::event end;
+            while (rt.stats().fibers < 20)
+                others.push_back(weft::spawn({.name = "other"}, [&] { end.wait(); }));
+            const auto at_home = a.expose(ann);
+            a.join_group("g", at_home);
+            EXPECT_EQ(at_home.ask(bank::balance{}, 10s), 1);
+            EXPECT_THROW(a.group<bank::account>("g").ask(bank::balance{}, 1s), weft::timeout_error);
+            end.set();
+            for (auto& o : others) o.join();
+            EXPECT_EQ(a.group<bank::account>("g").ask(bank::balance{}, 10s), 1);
+        });
+    }
+}
+
+TEST(node, may_be_moved_from) {
+    simulated([] {
+        two_nodes t;
+        node moved = std::move(t.b);
+        t.b.unexpose(t.at_home);
+        t.b.leave_group("g", t.at_home);
+        EXPECT_EQ(error_of([&] { t.b.join_group("g", t.at_home); }).code(), errc::closed);
+        EXPECT_EQ(t.ann.ask(bank::balance{}, 1s), 100);
+    });
+}

@@ -27,6 +27,7 @@ enum class errc {
     closed,           ///< the node was closed
     no_names,         ///< node_options::names was not given
     no_lease,         ///< the node has no lease now: the store was out of reach for too long, or is so since the start
+    not_owner,        ///< the actor was found by a name that it does not have any more
     unknown_name,     ///< nobody has that name now
 };
 

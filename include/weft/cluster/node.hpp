@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <weft/actor.hpp>
+#include <weft/cluster/group.hpp>
 #include <weft/cluster/name_lease.hpp>
 #include <weft/cluster/name_store.hpp>
 #include <weft/cluster/remote_ref.hpp>
@@ -50,6 +51,7 @@ struct node_stats {
     std::size_t nodes = 0;  ///< with which there is contact
     std::size_t suspected = 0;  ///< of these: from which nothing was heard for three beats
     std::size_t exposed = 0;  ///< actors
+    std::size_t links = 0;  ///< between actors of this node and others; made by either
 };
 
 /// One process of a cluster. Made on a fiber; its own fibers end with it.
@@ -76,9 +78,10 @@ public:
     remote_ref<A> expose(const actor_ref<A>& actor) {
         return {core(), detail::expose(*core(), actor.ref(), detail::wire_table_of<A>::entries)};
     }
+    /// Monitors of other nodes are told; links stay until one of the actors or the contact ends.
     template <class A>
     void unexpose(const remote_ref<A>& actor) noexcept {
-        detail::unexpose(*core(), actor.address());
+        if (core_) detail::unexpose(*core_, actor.address());
     }
     /// Asks a node, which may be this one, for its actor of that name. The limit is a duration or a point in
     /// time.
@@ -101,13 +104,32 @@ public:
     [[nodiscard]] std::optional<name_lease> claim(std::string_view name, const remote_ref<A>& actor) {
         return detail::claim_name(*core(), name, actor.address());
     }
-    /// \returns  the actor that has a name of the cluster now.
+    /// \returns  the actor that has a name of the cluster now. What is sent by this reference after the actor has
+    ///           lost the name is refused: error (not_owner). A name_ref looks up again by itself.
     /// \parks    until the store has answered.
     /// \throws   error: unknown_name, no_names, bad_name; std::system_error if the store is out of reach;
     ///           weft::cancelled.
     template <class A>
     [[nodiscard]] remote_ref<A> find(std::string_view name) {
         return {core(), detail::find_name(*core(), name)};
+    }
+
+    /// Lets an actor that this node exposes get messages to a group, until it leaves the group, ends, or is no
+    /// longer exposed. To join twice is to join once. Names of groups have words with dots between them.
+    /// \parks   until the transport has subscribed. \throws error: bad_name, not_exposed, closed, no_lease; what
+    ///          the transport throws; weft::cancelled
+    template <class A>
+    void join_group(std::string_view group, const remote_ref<A>& actor) {
+        detail::join_group(*core(), group, actor.address());
+    }
+    template <class A>
+    void leave_group(std::string_view group, const remote_ref<A>& actor) noexcept {
+        if (core_) detail::leave_group(*core_, group, actor.address());
+    }
+    /// \returns a group whose members are actors A on any nodes.
+    template <class A>
+    [[nodiscard]] group_ref<A> group(std::string_view name) const {
+        return {core(), name};
     }
 
     /// Tells the other nodes, ends all contact, and refuses what comes later. \parks
@@ -118,7 +140,8 @@ public:
     [[nodiscard]] node_stats stats() const;
 
 private:
-    const std::shared_ptr<detail::node_core>& core() const;
+    friend const std::shared_ptr<detail::node_core>& detail::core_of(const node&);
+    const std::shared_ptr<detail::node_core>& core() const { return detail::core_of(*this); }
 
     std::shared_ptr<detail::node_core> core_;
 };

@@ -9,6 +9,7 @@
 #include <weft/cluster/detail/remote_core.hpp>
 #include <weft/detail/timeouts.hpp>
 #include <weft/exit_reason.hpp>
+#include <weft/supervisor.hpp>
 
 namespace weft::cluster {
 
@@ -60,10 +61,29 @@ public:
 
     /// Internal: for weft's own parts.
     const detail::remote_address& address() const noexcept { return to_; }
+    const std::shared_ptr<detail::node_core>& by() const noexcept { return by_; }
 
 private:
     std::shared_ptr<detail::node_core> by_;
     detail::remote_address to_;
 };
+
+/// Links an actor or a supervisor of this process with an actor of the cluster: when one ends abnormally, so
+/// does the other, or it is told by linked_exit, as with link() of two actors of one process. If the contact
+/// with the node is lost, each side is told that the other one has failed. If the other actor had ended
+/// before, or is not exposed, the local one is told as if that happened now. To link them twice from one side
+/// is to link them once; a link that is made from each side counts twice.
+///
+/// \parks   until there is contact with the node, and while the transport holds too much.
+/// \throws  actor_gone if the local one has ended; error as of remote_ref::send(); weft::cancelled.
+template <weft::detail::link_handle Here, class A>
+void link(const Here& here, const remote_ref<A>& there) {
+    detail::remote_link(*there.by(), weft::detail::end_of_link(here), there.address());
+}
+/// Takes such a link away; it may only be done where the link was made.
+template <weft::detail::link_handle Here, class A>
+void unlink(const Here& here, const remote_ref<A>& there) noexcept {
+    detail::remote_unlink(*there.by(), weft::detail::end_of_link(here), there.address());
+}
 
 }  // namespace weft::cluster

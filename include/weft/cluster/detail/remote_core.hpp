@@ -20,10 +20,20 @@
 #include <weft/detail/export.hpp>
 #include <weft/detail/timeouts.hpp>
 #include <weft/exit_reason.hpp>
+#include <weft/supervisor.hpp>
 
 namespace weft::cluster::detail {
 
 class node_core;
+}  // namespace weft::cluster::detail
+
+namespace weft::cluster {
+class inbox;
+class node;
+struct carried;
+}  // namespace weft::cluster
+
+namespace weft::cluster::detail {
 
 /// Where the answer to a remote ask goes. Destroyed without an answer, it tells the asker so.
 class WEFT_EXPORT answer_path {
@@ -113,12 +123,16 @@ using wire_table_of = wire_table<A, typename A::remote>;
 template <class A, class M>
 concept remotely_takes = wire_table_of<A>::template lists<std::decay_t<M>>;
 
-/// Which actor: where it lives, and its number there.
+/// Which actor: where it lives, its number there, and by which name.
 struct remote_address {
     std::string node;
     std::uint64_t incarnation = 0;
     std::uint64_t serial = 0;
-    friend bool operator==(const remote_address&, const remote_address&) = default;
+    std::uint64_t token = 0;  ///< of the name by which it was found, if by one: it takes messages as long as it has that name
+    /// Whether it is the same actor.
+    friend bool operator==(const remote_address& a, const remote_address& b) noexcept {
+        return a.node == b.node && a.incarnation == b.incarnation && a.serial == b.serial;
+    }
 };
 
 /// A message on its way out.
@@ -156,11 +170,32 @@ R read_answer(const remote_answer& a) {
 WEFT_EXPORT void remote_send(node_core&, const remote_address&, const outgoing&);
 WEFT_EXPORT remote_answer remote_ask(node_core&, const remote_address&, const outgoing&, weft::detail::time_point until);
 WEFT_EXPORT receiver<exit_reason> remote_monitor(node_core&, const remote_address&);
+WEFT_EXPORT void remote_link(node_core&, weft::detail::linkable& here, const remote_address&);
+WEFT_EXPORT void remote_unlink(node_core&, weft::detail::linkable& here, const remote_address&) noexcept;
 
 WEFT_EXPORT remote_address expose(node_core&, weft::detail::actor_core_ref, std::span<const wire_entry>);
 WEFT_EXPORT void unexpose(node_core&, const remote_address&) noexcept;
 WEFT_EXPORT remote_address find(node_core&, std::string_view node, std::string_view actor, std::span<const wire_entry>,
                                 weft::detail::time_point until);
+
+WEFT_EXPORT void join_group(node_core&, std::string_view group, const remote_address&);
+WEFT_EXPORT void leave_group(node_core&, std::string_view group, const remote_address&) noexcept;
+WEFT_EXPORT void group_send(node_core&, std::string_view group, const outgoing&);
+WEFT_EXPORT remote_answer group_ask(node_core&, std::string_view group, const outgoing&, weft::detail::time_point until);
+
+/// A value that came by a topic.
+struct topic_bytes {
+    std::uint64_t number;
+    std::uint32_t version;
+    std::span<const std::byte> payload;  // in the message
+};
+WEFT_EXPORT std::optional<topic_bytes> read_topic(const carried&) noexcept;
+WEFT_EXPORT void topic_publish(node_core&, std::string_view topic, const outgoing&);
+WEFT_EXPORT std::shared_ptr<inbox> topic_subscribe(node_core&, std::string_view topic);
+
+/// \throws error (closed) if the node was moved from
+WEFT_EXPORT const std::shared_ptr<node_core>& core_of(const node&);
+
 WEFT_EXPORT std::optional<name_lease> claim_name(node_core&, std::string_view name, const remote_address&);
 WEFT_EXPORT remote_address find_name(node_core&, std::string_view name);
 
