@@ -124,6 +124,10 @@ TEST(cluster_init, writes_files_for_its_user_alone_and_overwrites_none) {
     const auto printed = run_weft({"cluster", "permissions", "--node", "a1"}).output;
     EXPECT_THAT(weft::test::text_of(config + "/nats.conf"), HasSubstr(printed));
     EXPECT_EQ(run_weft({"cluster", "init", folder / "other", "--nodes", "a 1"}).code, 2);
+    EXPECT_EQ(run_weft({"cluster", "init", folder / "other", "--groups", ">"}).code, 2);
+    const auto with_more =
+        run_weft({"cluster", "permissions", "--node", "a1", "--groups", "bank.readers", "--topics", "prices"}).output;
+    EXPECT_THAT(with_more, HasSubstr("\"w.bank.f.*\", \"w.bank.g.bank.readers\", \"w.bank.t.prices\"]"));
 }
 
 TEST(cluster_dev, with_tls_no_node_writes_or_reads_as_another) {

@@ -51,6 +51,13 @@ void add_node(CLI::App& command, node_options& o) {
     command.callback([&o] { run_node(o); });
 }
 
+void add_shared(CLI::App& command, shared_subjects& s) {
+    command.add_option("--groups", s.groups, "of actors, which each node may join and write to")
+        ->delimiter(',')
+        ->type_name("NAME,...");
+    command.add_option("--topics", s.topics, "which each node may read and write")->delimiter(',')->type_name("NAME,...");
+}
+
 void add_init(CLI::App& command, init_options& o) {
     command.add_option("FOLDER", o.folder, "made if it is not there; nothing in it is overwritten")->required()->type_name("");
     command.add_option("--cluster", o.cluster, "its name")->capture_default_str();
@@ -63,6 +70,7 @@ void add_init(CLI::App& command, init_options& o) {
         ->check(CLI::Range(1, 36500))
         ->type_name("N")
         ->capture_default_str();
+    add_shared(command, o.shared);
     command.callback([&o] {
         write_configuration(o);
         std::cout << "written: " << o.folder << " with an authority, certificates, passwords, nats.conf and etcd.yml\n"
@@ -73,7 +81,9 @@ void add_init(CLI::App& command, init_options& o) {
 void add_permissions(CLI::App& command, cluster_options& o) {
     command.add_option("--node", o.permissions_of, "whose")->required();
     command.add_option("--cluster", o.permissions_in, "its name")->capture_default_str();
-    command.callback([&o] { std::cout << nats_permissions(o.permissions_in, o.permissions_of) << std::flush; });
+    add_shared(command, o.permissions_shared);
+    command.callback(
+        [&o] { std::cout << nats_permissions(o.permissions_in, o.permissions_of, o.permissions_shared) << std::flush; });
 }
 
 void add_users(CLI::App& command, cluster_options& o) {

@@ -19,6 +19,7 @@ struct cluster_options {
     node_options node;
     init_options init;
     std::string permissions_of, permissions_in = "bank";  ///< a node, and its cluster
+    shared_subjects permissions_shared;
     std::string users_of, users_at = "https://127.0.0.1:2379";  ///< a folder, and etcd
 };
 

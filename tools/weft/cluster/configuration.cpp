@@ -18,7 +18,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/certificates.hpp"
-#include "cluster/permissions.hpp"
 
 namespace cluster {
 namespace {
@@ -34,6 +33,16 @@ void require_name(const std::string& what, const std::string& name) {
                                     name + "'");
     if (what == "node" && (name == "ca" || name == "server" || name == "root"))
         throw std::invalid_argument("cluster: a node cannot have the name '" + name + "': files of the folder have it");
+}
+
+/// Of groups and topics: words as above, with dots between them; so none is a wildcard.
+void require_subjects(const shared_subjects& shared) {
+    for (const auto* const names : {&shared.groups, &shared.topics})
+        for (std::string rest : *names) {
+            for (std::size_t dot; (dot = rest.find('.')) != std::string::npos; rest.erase(0, dot + 1))
+                require_name("group or topic", rest.substr(0, dot));
+            require_name("group or topic", rest);
+        }
 }
 
 std::string new_password() {
@@ -60,7 +69,7 @@ std::string nats_configuration(const init_options& o) {
         "}\n"
         "authorization {\n"
         "users: [\n";
-    for (const auto& n : o.nodes) text += "{ user: \"OU=" + n + "\", " + nats_permissions(o.cluster, n) + "}\n";
+    for (const auto& n : o.nodes) text += "{ user: \"OU=" + n + "\", " + nats_permissions(o.cluster, n, o.shared) + "}\n";
     return text + "]\n}\n";
 }
 
@@ -122,6 +131,7 @@ void write_configuration(const init_options& wanted) {
     auto o = wanted;
     require_name("cluster", o.cluster);
     for (const auto& n : o.nodes) require_name("node", n);
+    require_subjects(o.shared);
     o.folder = std::filesystem::absolute(o.folder).lexically_normal();
     if (o.folder.find_first_of("\"\\\n") != std::string::npos)
         throw std::invalid_argument("cluster: the servers' files cannot name the folder '" + o.folder + "'");

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "cluster/permissions.hpp"
+
 namespace cluster {
 
 struct init_options {
@@ -20,6 +22,7 @@ struct init_options {
     std::string cluster = "bank";
     std::vector<std::string> nodes = {"a1", "a2", "a3"};
     std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};  ///< by which the servers are reached
+    shared_subjects shared = {};
     int days = 365;                                                     ///< how long certificates are valid
 };
 

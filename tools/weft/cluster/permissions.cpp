@@ -4,16 +4,30 @@
 
 namespace cluster {
 
-std::string nats_permissions(const std::string& cluster, const std::string& node) {
-    const auto at = "\"w." + cluster + ".";
+namespace {
+
+std::string quoted_list(const std::string& cluster, const std::vector<std::string>& own, const shared_subjects& shared) {
+    std::string text;
+    const auto add = [&](const std::string& rest) { text += (text.empty() ? "\"w." : ", \"w.") + cluster + "." + rest + "\""; };
+    for (const auto& subject : own) add(subject);
+    for (const auto& g : shared.groups) add("g." + g);
+    for (const auto& t : shared.topics) add("t." + t);
+    return text;
+}
+
+}  // namespace
+
+std::string nats_permissions(const std::string& cluster, const std::string& node, const shared_subjects& shared) {
+    const auto publish = quoted_list(cluster, {"n.*.*." + node, "f.*"}, shared);
+    const auto subscribe = quoted_list(cluster, {"n." + node + ".*.*", "f." + node, "r." + node + ".*.*"}, shared);
     return "permissions: {\n"
            "    publish: { allow: [" +
-           at + "n.*.*." + node + "\", " + at +
-           "f.*\"] }\n"
+           publish +
+           "] }\n"
            "    subscribe: { allow: [" +
-           at + "n." + node + ".*.*\", " + at + "f." + node + "\", " + at + "r." + node + ".*.*\", \"_INBOX." + node +
+           subscribe + ", \"_INBOX." + node +
            ".>\"] }\n"
-           "    allow_responses: { max: 1, expires: \"30s\" }\n"
+           "    allow_responses: { max: 1, expires: \"5m\" }\n"
            "}\n";
 }
 

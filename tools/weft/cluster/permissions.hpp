@@ -8,10 +8,16 @@
 
 namespace cluster {
 
+/// What nodes of a cluster share: each of them may join the groups and write to them, and so with the topics. Their
+/// messages do not say who has sent them.
+struct shared_subjects {
+    std::vector<std::string> groups, topics;
+};
+
 /// The block of a user in the configuration of nats-server. The last word of the subject of a batch is who sends
 /// it, so a node that may publish only where that is its own name cannot write as another one; and it reads only
-/// what is for itself. What it answers to a request needs no permission of its own.
-std::string nats_permissions(const std::string& cluster, const std::string& node);
+/// what is for itself. What it answers within five minutes to a request needs no permission of its own.
+std::string nats_permissions(const std::string& cluster, const std::string& node, const shared_subjects& = {});
 
 /// Keys that an etcd user may read, or write as well; with `is_prefix` all that begin so.
 struct key_permission {
