@@ -43,7 +43,8 @@ void account::handle(delivered d) {  // the next write takes it out of the ledge
     std::erase_if(now_.on_their_way, [&](const transfer& t) { return t.number == d.number; });
 }
 
-/// An answer that was lost leaves open what the ledger has. This life of the account ends then, and the next one reads it.
+/// An answer that was lost leaves open what the ledger has. This life of the account ends then, and the next
+/// one reads it.
 void account::save(record next) {
     const auto written = opening_->in->write(opening_->account, to_text(next), revision_);
     if (!written) throw std::runtime_error("bank: another owner has written account " + opening_->account);

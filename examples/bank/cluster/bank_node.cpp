@@ -66,7 +66,8 @@ private:
         }
     }
 
-    /// Calls f() each time that nobody has the name. What f() throws is tried again, as is a store out of reach.
+    /// Calls f() each time that nobody has the name. What f() throws is tried again, as is a store out of
+    /// reach.
     template <class F>
     void whenever_free(const std::string& name, F&& f) {
         for (;; weft::this_fiber::sleep_for(look_again)) {

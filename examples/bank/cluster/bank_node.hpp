@@ -1,4 +1,5 @@
-// bank_node.hpp - one node of the bank: it takes accounts that no node has, keeps them, moves money, and looks at the books.
+// bank_node.hpp - one node of the bank: it takes accounts that no node has, keeps them, moves money, and
+// looks at the books.
 #pragma once
 
 #include <chrono>
@@ -33,8 +34,8 @@ struct node_options {
 /// Runs a node until the fiber is stopped.
 ///
 /// What it rests on: a name of the cluster has one owner (docs/guide/27-many-machines.md), and where that is
-/// not quite so, the ledger refuses the earlier one. A transfer is in the ledger before it is answered, and is
-/// delivered until the other account has answered; it is taken once because it has a number.
+/// not quite so, the ledger refuses the earlier one. A transfer is in the ledger before it is answered, and
+/// is delivered until the other account has answered; it is taken once because it has a number.
 /// \throws weft::cancelled; what the node's constructor throws
 void run_node(const node_options&);
 

@@ -27,8 +27,8 @@ public:
     authority& operator=(const authority&) = delete;
 
     [[nodiscard]] const issued& pem() const;
-    /// A server's is a client's, too: etcd's gateway is a client of its own server. And that gateway refuses clients
-    /// that have a common name once there are users, so clients are known by OU=NAME.
+    /// A server's is a client's, too: etcd's gateway is a client of its own server. And that gateway refuses
+    /// clients that have a common name once there are users, so clients are known by OU=NAME.
     /// \throws std::runtime_error; std::invalid_argument for a host that cannot be one
     [[nodiscard]] issued issue(const certificate_wish&) const;
 

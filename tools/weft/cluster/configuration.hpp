@@ -1,7 +1,8 @@
-// configuration.hpp - the folder that `weft cluster init` writes: certificates, passwords, and the servers' files.
+// configuration.hpp - the folder that `weft cluster init` writes: certificates, passwords, and the servers'
+// files.
 //
 //  cluster.json          the cluster's name and its nodes
-//  ca.pem ca.key         the authority; the key signs further certificates, and no process of the cluster needs it
+//  ca.pem ca.key         the authority; its key signs further certificates, and no process needs it
 //  server.pem .key       of nats-server and etcd
 //  NODE.pem NODE.key     of each node, by which NATS knows it
 //  NODE.password         of each node and of root, for etcd, whose gateway knows no certificates
@@ -27,8 +28,8 @@ struct init_options {
 };
 
 /// Writes the folder, for the user's own eyes: mode 0700, its files 0600.
-/// \throws std::runtime_error if one of the files is there already, or cannot be written; std::invalid_argument for
-///         a name that cannot be one
+/// \throws std::runtime_error if one of the files is there already, or cannot be written;
+///         std::invalid_argument for a name that cannot be one
 void write_configuration(const init_options&);
 
 struct configuration {

@@ -1,4 +1,5 @@
-// dev.hpp - `weft cluster dev`: a nats-server, an etcd and some nodes of the bank example, as children of this process.
+// dev.hpp - `weft cluster dev`: a nats-server, an etcd and some nodes of the bank example, as children of
+// this process.
 #pragma once
 
 #include <string>

@@ -8,7 +8,8 @@
 namespace cluster {
 
 /// Makes a user for each node with a role of its permissions, and root, and turns authentication on.
-/// \parks until etcd has answered \throws std::runtime_error with what etcd has said; weft::http::client_error
+/// \parks until etcd has answered \throws std::runtime_error with what etcd has said;
+/// weft::http::client_error
 void set_up_users(const configuration&, const std::string& etcd_url);
 
 }  // namespace cluster

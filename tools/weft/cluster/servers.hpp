@@ -1,4 +1,5 @@
-// servers.hpp - nats-server and etcd: where they are on this machine, and how one of each is started for a trial.
+// servers.hpp - nats-server and etcd: where they are on this machine, and how one of each is started for a
+// trial.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct programs {
 /// \throws std::runtime_error naming the packages of what is missing
 programs find_programs();
 
-/// A loopback port that was free a moment ago, and that the system gives to nobody who connects: so a server may
-/// come back to it. \throws std::runtime_error
+/// A loopback port that was free a moment ago, and that the system gives to nobody who connects: so a server
+/// may come back to it. \throws std::runtime_error
 std::uint16_t free_port();
 
 /// \returns whether something listens at that loopback port. \parks

@@ -32,7 +32,8 @@ private:
     int fd_;
 };
 
-/// What the child does between fork() and its program: system calls only, since other threads of the parent may hold locks.
+/// What the child does between fork() and its program: system calls only, since other threads of the parent
+/// may hold locks.
 [[noreturn]] void become(char* const* argv, int input, int output, pid_t parent) {
     sigset_t none;
     ::sigemptyset(&none);

@@ -18,8 +18,8 @@ struct child_output {
     std::string file;  ///< empty: the pipe process::out()
 };
 
-/// The system ends a child (PR_SET_PDEATHSIG) with the thread that has started it, which weft::io::process does
-/// not keep. So all children are started on one thread, which lives as long as this.
+/// The system ends a child (PR_SET_PDEATHSIG) with the thread that has started it, which weft::io::process
+/// does not keep. So all children are started on one thread, which lives as long as this.
 class starter {
 public:
     starter();

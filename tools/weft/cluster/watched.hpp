@@ -1,4 +1,5 @@
-// watched.hpp - a process that is started again when it ends, and whose lines are printed with its name before them.
+// watched.hpp - a process that is started again when it ends, and whose lines are printed with its name
+// before them.
 #pragma once
 
 #include <chrono>
@@ -19,8 +20,8 @@ struct watched_options {
 /// Prints a line on stdout, behind the name of who says it; all at once.
 void say(const std::string& name, const std::string& line);
 
-/// Prints lines, and starts the process again each time that it ends, until the fiber is stopped. Then it asks the
-/// process to end, and kills it after three seconds.
+/// Prints lines, and starts the process again each time that it ends, until the fiber is stopped. Then it
+/// asks the process to end, and kills it after three seconds.
 /// \throws weft::cancelled; std::system_error
 void watch(starter&, const watched_options&, weft::io::process first);
 
