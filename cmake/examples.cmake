@@ -48,6 +48,13 @@ foreach(name IN LISTS example_names)
     endif()
 endforeach()
 
+if(TARGET bank_nodes)   # the bank's cluster form (examples/bank/cluster)
+    weft_example(example_bank_node bank_node examples examples/bank/cluster/main.cpp)
+    target_link_libraries(example_bank_node PRIVATE bank_nodes)
+else()
+    message(STATUS "weft: example bank_node skipped: no bank_nodes")
+endif()
+
 # These check themselves and end with 0.
 if(WEFT_TESTS)
     foreach(name IN ITEMS thousand walk_breathe philosophers spreadsheet bank round_robin planted)
@@ -74,6 +81,11 @@ if(WEFT_TESTS)
         add_test(NAME example.crawler_wrong_words COMMAND example_crawler gopher://x)
         set_tests_properties(example.crawler_wrong_words PROPERTIES TIMEOUT 30 LABELS guide
                              PASS_REGULAR_EXPRESSION "^crawler: usage: [^\n]*\n$")
+    endif()
+    if(TARGET example_bank_node)   # tests/cluster_command runs nodes
+        add_test(NAME example.bank_node_wrong_words COMMAND example_bank_node)
+        set_tests_properties(example.bank_node_wrong_words PROPERTIES TIMEOUT 30 LABELS guide PASS_REGULAR_EXPRESSION
+                             "^bank_node: usage: [^\n]*\n$")
     endif()
     if(TARGET example_clients)   # tests/clients has it ask real servers
         add_test(NAME example.clients_wrong_url COMMAND example_clients gopher://127.0.0.1)

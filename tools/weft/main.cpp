@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/command.hpp"
+#include "cluster/command.hpp"
 #include "command_line.hpp"
 #include "dump/command.hpp"
 #include "reload/command.hpp"
@@ -29,6 +30,8 @@ int main(int argc, char** argv) {
     run::add_run(*program.add_subcommand("run", "Start a program in which calls that block park in fibers"), runs);
     reload::reload_options reloads;
     reload::add_reload(*program.add_subcommand("reload", "Let a master process replace its worker processes"), reloads);
+    cluster::cluster_options clusters;
+    cluster::add_cluster(*program.add_subcommand("cluster", "Try actors on several nodes, with NATS and etcd"), clusters);
     program.add_subcommand("version", "Print the version")->callback([] { std::cout << "weft " WEFT_VERSION << std::endl; });
     return users::run_command_line(program, argc, argv);
 }
